@@ -372,7 +372,7 @@ START_TEST(names_are_limited_in_all)
     put16(&m, DNS_A);
     put16(&m, 1);
     for (unsigned i = 0; i < count; i++) {
-        put16(&m, 0xc000 | (DNS_HEADER + 4 * (i % 200))); /* each another one than the last */
+        put16(&m, 0xc000 | (DNS_HEADER_LENGTH + 4 * (i % 200))); /* each another one than the last */
         put(&m, "\0\x01\0\x01\0\0\0\0\0\x04\x01\x02\x03\x04", 14);
     }
     send_message(rig, FLOW_TO_CLIENT, &m);

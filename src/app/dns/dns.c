@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DNS over UDP and TCP. Each message is a separate transaction in its own direction: no rule depends on whether a
- * response belongs to a request, and retransmitted requests and responses from other addresses are common.
+ * DNS over UDP and TCP. Each message is a transaction of one direction. Requests and responses are not paired: no rule
+ * needs it, and retransmitted requests and responses from other addresses are common.
  *
- * Bytes whose header cannot be that of a message are skipped, unless they contain a readable question: dnsmasq answers
- * it whatever the counts of the header are. If a message is truncated, rules inspect the part before the cut, and only
- * its event is logged. On a TCP connection the length field gives the place of the next message, even if the message is
- * malformed: servers answer a malformed message and continue reading. After a gap, parsing continues at the next bytes
+ * A message with an impossible header is skipped, unless its first question can be parsed: dnsmasq answers the question
+ * regardless of the counts in the header. If queries or answers are malformed, rules inspect the records before the
+ * error, and only the event is logged. On a TCP connection the length field locates the next message even after a
+ * malformed one, because servers answer that and continue reading. After a gap, parsing continues at the next bytes
  * that look like a message with one query.
  *
- * A datagram whose header contradicts the direction of its flow belongs to both directions: a forged datagram may have
- * come first.
+ * If the QR bit of a datagram contradicts the direction of its flow, the transaction belongs to both directions: the
+ * first datagram of the flow, which determined the direction, may have been forged.
  */
 #include <errno.h>
 #include <string.h>
@@ -41,15 +41,8 @@ void dns_tx_free(struct app_context *context, struct app_tx *tx)
     dns_tx_clear(app_heap(context), (struct dns_tx *)tx);
 }
 
-static void set_events(struct app_context *context, struct app_tx *tx, unsigned events)
-{
-    for (unsigned i = 0; i < DNS_EVENTS; i++)
-        if (events >> i & 1)
-            app_event(context, tx, i);
-}
-
-/* Returns the events that follow from the header alone. In multicast, requests and responses use both directions. */
-static unsigned header_events(uint16_t flags, enum flow_direction direction, bool multicast)
+/* Returns the events of the header. With multicast both directions contain requests and responses. */
+static unsigned get_header_events(uint16_t flags, enum flow_direction direction, bool multicast)
 {
     bool response = flags & DNS_RESPONSE;
     unsigned events = 0;
@@ -65,18 +58,18 @@ static unsigned header_events(uint16_t flags, enum flow_direction direction, boo
     return events;
 }
 
-enum message { MESSAGE_OK, MESSAGE_IMPOSSIBLE, MESSAGE_NO_MEMORY };
+enum message_result { MESSAGE_OK, MESSAGE_SKIPPED, MESSAGE_NO_MEMORY };
 
-static enum message handle_message(struct app_context *context, enum flow_direction direction, bool multicast,
-                                   const uint8_t *bytes, uint32_t length)
+static enum message_result handle_message(struct app_context *context, enum flow_direction direction, bool multicast,
+                                          const uint8_t *bytes, uint32_t length)
 {
     struct dns_header header;
     struct dns_question question;
     unsigned events = 0;
-    bool possible = dns_header_read(bytes, length, length, &header);
+    bool possible = dns_parse_header(bytes, length, length, &header);
 
-    if (!possible && (length < DNS_HEADER || !dns_first_question(bytes, length, &header, &question)))
-        return MESSAGE_IMPOSSIBLE;
+    if (!possible && (length < DNS_HEADER_LENGTH || !dns_parse_first_question(bytes, length, &header, &question)))
+        return MESSAGE_SKIPPED;
     struct dns_tx *tx = (struct dns_tx *)app_tx_new(context);
 
     if (!tx)
@@ -86,11 +79,11 @@ static enum message handle_message(struct app_context *context, enum flow_direct
     tx->response = multicast ? header.flags & DNS_RESPONSE : direction == FLOW_TO_CLIENT;
     tx->tx.directions = (uint8_t)(1u << direction);
     app_tx_advance(&tx->tx, direction, DNS_COMPLETE);
-    unsigned header_bits = header_events(header.flags, direction, multicast);
+    unsigned header_events = get_header_events(header.flags, direction, multicast);
 
     if (!err)
-        events |= header_bits;
-    if (header_bits & (1u << DNS_NOT_REQUEST | 1u << DNS_NOT_RESPONSE)) {
+        events |= header_events;
+    if (header_events & (1u << DNS_NOT_REQUEST | 1u << DNS_NOT_RESPONSE)) {
         tx->tx.directions = APP_BOTH;
         app_tx_advance(&tx->tx, !direction, DNS_COMPLETE);
         app_report_ambiguous_direction(context);
@@ -99,7 +92,9 @@ static enum message handle_message(struct app_context *context, enum flow_direct
     tx->tx.only_events = err || !possible || events >> DNS_NOT_REQUEST & 1;
     if (!tx->parsed)
         dns_tx_clear(app_heap(context), tx);
-    set_events(context, &tx->tx, events);
+    for (unsigned i = 0; i < DNS_EVENTS; i++)
+        if (events >> i & 1)
+            app_event(context, &tx->tx, i);
     if (err == -ENOMEM)
         return MESSAGE_NO_MEMORY;
     return MESSAGE_OK;
@@ -114,23 +109,23 @@ static struct app_result feed_datagram(struct app_context *context, const struct
     return result;
 }
 
-enum { RESUME_BYTES = 2 + DNS_HEADER + 1 };
+enum { RESUME_BYTES = 2 + DNS_HEADER_LENGTH + 1 }; /* the length field, the header, and the length of the first label */
 
-/* After a gap: whether the first RESUME bytes look like the start of a message with one query. */
+/* After a gap: whether the first RESUME_BYTES look like the start of a message with one query. */
 static bool is_message_start(const uint8_t *bytes)
 {
     uint32_t length = load_be16(bytes);
     uint8_t label = bytes[RESUME_BYTES - 1];
     struct dns_header header;
 
-    if (length < DNS_HEADER + DNS_RECORD_MIN || !dns_header_read(bytes + 2, DNS_HEADER, length, &header))
+    if (length < DNS_HEADER_LENGTH + DNS_RECORD_MIN || !dns_parse_header(bytes + 2, DNS_HEADER_LENGTH, length, &header))
         return false;
     return header.count[DNS_QUERIES] == 1 && !(header.flags & DNS_Z) && (header.flags >> 11 & 15) < 7 && label > 0 &&
            label < 64;
 }
 
-/* Returns the offset where the next message may begin, or where not enough bytes are available to decide; *found tells
- * which. Tests every byte offset, so that segmentation of the stream makes no difference. */
+/* Returns the offset of the next message and sets *found. If there is none, returns the first offset at which more
+ * bytes are needed to decide. Each byte is a candidate, so that the result does not depend on segmentation. */
 static uint32_t find_message_start(const uint8_t *bytes, uint32_t length, bool *found)
 {
     uint32_t at = 0;
@@ -148,14 +143,14 @@ static struct app_result feed_stream(struct app_context *context, struct dns_sta
     struct app_result result = { .status = APP_OK };
 
     if (in->gap)
-        state->lost[in->direction] = true;
-    if (state->lost[in->direction]) {
+        state->lost_start[in->direction] = true;
+    if (state->lost_start[in->direction]) {
         bool found = false;
 
         result.consumed = find_message_start(in->bytes, in->length, &found);
         if (!found)
             return result;
-        state->lost[in->direction] = false;
+        state->lost_start[in->direction] = false;
     }
     while (in->length - result.consumed >= 2) {
         const uint8_t *at = in->bytes + result.consumed;
@@ -186,14 +181,14 @@ struct app_result dns_feed_multicast(struct app_context *context, void *state, c
     return feed_datagram(context, in, true);
 }
 
-/* Transactions are complete with their message, so only the gap state is transferred. */
+/* A transaction is complete with its message, so no transactions are transferred. */
 static void dns_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct dns_state *state = data;
 
     (void)context;
-    transfer_bool(t, &state->lost[FLOW_TO_SERVER]);
-    transfer_bool(t, &state->lost[FLOW_TO_CLIENT]);
+    transfer_bool(t, &state->lost_start[FLOW_TO_SERVER]);
+    transfer_bool(t, &state->lost_start[FLOW_TO_CLIENT]);
 }
 
 /* --- Detection --------------------------------------------------------------------------------------- */
@@ -208,25 +203,25 @@ static enum app_probe_result get_direction(const struct app_probe *in, const str
 enum {
     PROBE_STREAM_MAX = 4096,
     QUESTIONS_MAX = 15,
-    QUESTION_MAX = 512, /* bytes: a name without pointers, or with pointers that lie close to it */
+    QUESTION_MAX = 512, /* bytes within which the first question must end, with the targets of its pointers */
     DNS_PORT = 53,
 };
 
 /* The first message, as far as it has been received. */
 struct first_message {
     const uint8_t *bytes;
-    uint32_t length, whole;
+    uint32_t length, whole; /* bytes received, and of the whole message */
     struct dns_header header;
-    bool possible; /* the header counts are possible for this length */
+    bool possible; /* the counts in the header are possible for this length */
     bool is_datagram;
 };
 
-/* False if the header has not been received completely. */
-static bool read_first_message(const struct app_probe *in, struct first_message *out)
+/* Returns false if the header is incomplete. */
+static bool parse_first_message(const struct app_probe *in, struct first_message *out)
 {
     uint32_t prefix = in->transport == APP_TCP ? 2 : 0;
 
-    if (in->length < prefix + DNS_HEADER)
+    if (in->length < prefix + DNS_HEADER_LENGTH)
         return false;
     out->bytes = in->bytes + prefix;
     out->length = out->whole = in->length - prefix;
@@ -236,43 +231,38 @@ static bool read_first_message(const struct app_probe *in, struct first_message 
         if (out->length > out->whole)
             out->length = out->whole;
     }
-    out->possible = dns_header_read(out->bytes, out->length, out->whole, &out->header);
+    out->possible = dns_parse_header(out->bytes, out->length, out->whole, &out->header);
     return true;
 }
 
-/* Whether a question that cannot be parsed yet may become readable with more bytes. */
-static bool may_become_readable(const struct first_message *message)
-{
-    return message->length < message->whole && message->length < DNS_HEADER + QUESTION_MAX &&
-           message->header.count[DNS_QUERIES] <= QUESTIONS_MAX;
-}
-
-/* Parses at most `most` bytes, so that segmentation of the stream makes no difference. */
-static bool has_question(const struct first_message *message, uint32_t limit, struct dns_question *out)
+/* Parses the first question within the first `limit` bytes, so that the result does not depend on segmentation. Returns
+ * false if it is malformed or incomplete. */
+static bool parse_question(const struct first_message *message, uint32_t limit, struct dns_question *out)
 {
     uint32_t length = message->length < limit ? message->length : limit;
 
-    return dns_first_question(message->bytes, length, &message->header, out) && !(out->cut && length < message->whole);
+    return dns_parse_first_question(message->bytes, length, &message->header, out) &&
+           !(out->incomplete && length < message->whole);
 }
 
-/* For the DNS ports: accepts a well-formed message, or a readable question, which servers answer in any case. */
-enum app_probe_result dns_probe_weak(const struct app_probe *in)
+enum app_probe_result dns_probe_lenient(const struct app_probe *in)
 {
     struct first_message message;
     struct dns_question question;
 
-    if (!read_first_message(in, &message))
+    if (!parse_first_message(in, &message))
         return in->transport == APP_TCP ? APP_UNSURE : APP_NO;
-    if (message.whole < DNS_HEADER)
+    if (message.whole < DNS_HEADER_LENGTH)
         return APP_NO;
-    if (in->transport == APP_TCP && !message.possible) /* continues_after_errors: the bytes are parsed anyway */
+    if (in->transport == APP_TCP &&
+        !message.possible) /* on these ports the bytes are parsed in any case (continues_after_errors) */
         return APP_NO;
-    if (has_question(&message, UINT16_MAX, &question))
+    if (parse_question(&message, UINT16_MAX, &question))
         return get_direction(in, &message.header);
     if (!message.possible)
         return APP_NO;
-    if (message.whole <= PROBE_STREAM_MAX ||
-        in->transport == APP_UDP) { /* a longer message is accepted by its header alone */
+    /* A longer message on TCP is accepted by its header alone. */
+    if (message.whole <= PROBE_STREAM_MAX || in->transport == APP_UDP) {
         if (message.length < message.whole)
             return APP_UNSURE;
         if (!dns_is_well_formed(message.bytes, message.whole, &message.header))
@@ -281,7 +271,7 @@ enum app_probe_result dns_probe_weak(const struct app_probe *in)
     return get_direction(in, &message.header);
 }
 
-/* Whether flags, counts and type are values that resolvers send. */
+/* Whether resolvers send such flags, counts and types. */
 static bool is_usual(const struct dns_header *header, const struct dns_question *question)
 {
     unsigned opcode = header->flags >> 11 & 15;
@@ -301,9 +291,9 @@ static bool class_is_known(uint16_t class)
 }
 
 /*
- * For ports other than those of DNS. Two of three conditions must hold: the name has printable bytes only; flags and
- * type are values that resolvers send; the whole message is well-formed. Requiring all three would be too strict,
- * because servers also answer messages that are unusual in one respect.
+ * For ports other than those of DNS. Two of three conditions must hold: the name has printable bytes only; resolvers
+ * send such flags and types (is_usual()); the whole message is well-formed. Servers also answer messages that are
+ * unusual in one respect, so not all three are required unless the class is unknown.
  */
 static bool is_plausible(const struct first_message *message, const struct dns_question *question)
 {
@@ -318,8 +308,8 @@ static bool is_plausible(const struct first_message *message, const struct dns_q
     return question->printable ? usual || well_formed : usual && well_formed;
 }
 
-/* Whether the ports are those of NetBIOS, mDNS or LLMNR, whose messages look the same. Requests go to the port and
- * responses come from it; the client's port of a request is arbitrary. */
+/* Whether the server's port is that of NetBIOS, mDNS or LLMNR, whose messages have the same format. The QR bit tells
+ * which of the two ports is the server's. */
 static bool is_other_protocol(const struct app_probe *in, bool response)
 {
     bool to_client = in->direction == FLOW_TO_CLIENT;
@@ -333,15 +323,19 @@ static enum app_probe_result probe_strict(const struct app_probe *in)
     struct first_message message;
     struct dns_question question;
 
-    if (!read_first_message(in, &message))
-        return in->transport == APP_TCP && (in->length < 2 || load_be16(in->bytes) >= DNS_HEADER + DNS_RECORD_MIN)
+    if (!parse_first_message(in, &message))
+        return in->transport == APP_TCP &&
+                       (in->length < 2 || load_be16(in->bytes) >= DNS_HEADER_LENGTH + DNS_RECORD_MIN)
                    ? APP_UNSURE
                    : APP_NO;
-    if (message.whole < DNS_HEADER + DNS_RECORD_MIN || is_other_protocol(in, message.header.flags & DNS_RESPONSE) ||
-        message.header.count[DNS_QUERIES] == 0)
+    if (message.whole < DNS_HEADER_LENGTH + DNS_RECORD_MIN ||
+        is_other_protocol(in, message.header.flags & DNS_RESPONSE) || message.header.count[DNS_QUERIES] == 0)
         return APP_NO;
-    if (!has_question(&message, DNS_HEADER + QUESTION_MAX, &question))
-        return may_become_readable(&message) ? APP_UNSURE : APP_NO;
+    if (!parse_question(&message, DNS_HEADER_LENGTH + QUESTION_MAX, &question))
+        return message.length < message.whole && message.length < DNS_HEADER_LENGTH + QUESTION_MAX &&
+                       message.header.count[DNS_QUERIES] <= QUESTIONS_MAX
+                   ? APP_UNSURE /* more bytes may complete the question */
+                   : APP_NO;
     if (question.labels == 0 || message.header.count[DNS_QUERIES] > QUESTIONS_MAX)
         return APP_NO;
     if (is_plausible(&message, &question))
@@ -352,12 +346,12 @@ static enum app_probe_result probe_strict(const struct app_probe *in)
 
 static enum app_probe_result dns_probe(const struct app_probe *in)
 {
-    return in->port_hint || in->client_port == DNS_PORT ? dns_probe_weak(in) : probe_strict(in);
+    return in->port_hint || in->client_port == DNS_PORT ? dns_probe_lenient(in) : probe_strict(in);
 }
 
 static const char *const event_aliases[] = { "not_a_request", "not_request", "not_a_response", "not_response", NULL };
 
-/* probe_strict() requires at most QUESTIONS_MAX queries; the header alone can be tested for it. */
+/* probe_strict() accepts at most QUESTIONS_MAX queries, so the upper 12 bits of QDCOUNT are 0. */
 static const struct app_message_start heads[] = {
     { UINT64_C(0x00000000fff00000), 0 },
 };

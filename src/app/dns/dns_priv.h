@@ -2,11 +2,11 @@
 /*
  * DNS, mDNS and LLMNR: one message format, one transaction per message.
  *
- * A message is copied once. Its names are decoded and appended to the copy, each once when it is parsed; records refer
- * to both by offsets. So a transaction needs two heap objects, however many records it has, and keywords access the
- * i-th name directly. A name that is only a pointer with the same target as the pointer before it shares the decoded
- * text: most answers of servers have this form. The cost of all names of a message is limited (DNS_TEXT_MAX,
- * DNS_LABELS_MAX); names beyond the limit are cut like names that are too long.
+ * A transaction stores a copy of the message, followed by its decoded names (dns_tx.text), and an array of records,
+ * which refer to the text by offset. Each name is decoded once; keywords access the i-th name directly. If a name
+ * consists of a pointer only, and the previous such pointer had the same target, both share the decoded text: this is
+ * the usual form of answers. All names of a message together are limited (DNS_TEXT_MAX, DNS_LABELS_MAX); names beyond
+ * the limit are truncated like names that are too long.
  */
 #ifndef SLUICE_APP_DNS_PRIV_H
 #define SLUICE_APP_DNS_PRIV_H
@@ -15,15 +15,15 @@
 #include "sluice/number_range.h"
 
 enum {
-    DNS_HEADER = 12,
-    DNS_NAME_MAX = 1025,       /* bytes of a name; Suricata's limit, which is that of popular servers */
-    DNS_LABELS = 255,          /* labels and pointers of a name */
+    DNS_HEADER_LENGTH = 12,
+    DNS_NAME_MAX = 1025,       /* bytes of a decoded name, as in Suricata and popular servers */
+    DNS_NAME_STEPS_MAX = 255,  /* labels and pointers of a name */
     DNS_TEXT_MAX = 256 << 10,  /* bytes of a message and its decoded names */
     DNS_LABELS_MAX = 64 << 10, /* labels of all names of a message */
-    DNS_RECORD_MIN = 5,        /* bytes of the shortest query */
+    DNS_RECORD_MIN = 5,        /* bytes of the shortest query: the root name, type and class */
 };
 
-/* Bits of the second 16-bit word of the header. */
+/* Bits of the flags in the header. */
 enum {
     DNS_RESPONSE = 0x8000,
     DNS_AUTHORITATIVE = 0x0400,
@@ -69,8 +69,8 @@ enum dns_event {
 };
 extern const struct app_event dns_events[DNS_EVENTS];
 
-/* Errors of a name. */
-enum { DNS_NAME_LOOP = 1, DNS_NAME_CUT = 2, DNS_NAME_LABELS = 4 };
+/* Flags of a name: a pointer to itself, truncated, more than DNS_NAME_STEPS_MAX labels and pointers. */
+enum { DNS_NAME_LOOP = 1, DNS_NAME_TRUNCATED = 2, DNS_NAME_TOO_MANY_LABELS = 4 };
 
 struct dns_name {
     uint32_t at; /* offset in dns_tx.text */
@@ -78,33 +78,36 @@ struct dns_name {
     uint8_t flags;
 };
 
+/* A query or a resource record. */
 struct dns_record {
     struct dns_name name;
     struct dns_name
         target; /* the name in the data of CNAME, NS, PTR, MX and SRV records; SOA: the primary server (MNAME) */
     struct dns_name mailbox; /* SOA: RNAME */
     uint32_t ttl;
-    uint32_t data;  /* offset of the data in dns_tx.text */
-    uint32_t fixed; /* offset of the numbers of SOA and SRV data */
+    uint32_t data;    /* offset of the data in dns_tx.text */
+    uint32_t numbers; /* SOA, SRV: offset of the numbers in the data; 0 if the data is empty or malformed */
     uint16_t data_length;
     uint16_t type, class;
-    uint16_t named, targeted; /* in the i-th record: index of the section's i-th record that has a name, or a target */
+    /* Lists of the records of the section that have a name, and of those that have a target. Each record contains one
+     * element of both lists: record i contains element i, the index of a record. */
+    uint16_t named, targeted;
 };
 
 enum dns_section { DNS_QUERIES, DNS_ANSWERS, DNS_AUTHORITIES, DNS_ADDITIONALS, DNS_SECTIONS };
 struct dns_records {
     struct dns_record *first;
-    uint16_t count, named, targeted;
+    uint16_t count, named, targeted; /* number of records, and lengths of the lists */
 };
 
 struct dns_tx {
     struct app_tx tx;
     uint16_t id, flags;
-    bool parsed;   /* a message, or its readable part, is stored; otherwise the transaction only has events */
-    bool response; /* by the direction; mDNS: by the header */
+    bool parsed;   /* the message, or the part before an error, is stored; otherwise the transaction only has events */
+    bool response; /* according to the direction; mDNS: according to the header */
     struct dns_records section[DNS_SECTIONS];
-    struct dns_record *records;
-    struct buffer text;
+    struct dns_record *records; /* of all sections */
+    struct buffer text;         /* the message, followed by its decoded names */
 };
 
 /* --- parse.c ----------------------------------------------------------------------------------------- */
@@ -117,34 +120,36 @@ struct dns_header {
 struct dns_question {
     uint16_t type, class;
     uint16_t labels; /* of the name, including those reached through pointers */
-    bool printable;  /* all bytes of the labels */
-    bool cut;        /* the name extends beyond the available bytes */
+    bool printable;  /* the labels contain printable bytes only */
+    bool incomplete; /* the name extends beyond the available bytes */
 };
 
-/* Whether a message of `length` bytes can have this header; *out is written if the header is available. */
-bool dns_header_read(const uint8_t *bytes, size_t available, size_t length, struct dns_header *out);
-/* Parses a message and sets bits 1 << enum dns_event in *events. Returns 0, -EINVAL if the message is malformed (the
- * queries and answers parsed so far are kept), or -ENOMEM. */
+/* Parses the header. Returns false if it is incomplete (`available`), or impossible for a message of `length` bytes;
+ * *out is valid unless it is incomplete. */
+bool dns_parse_header(const uint8_t *bytes, size_t available, size_t length, struct dns_header *out);
+/* Parses a message into `tx` and sets bits 1 << enum dns_event in *events. Returns 0, -ENOMEM, or -EINVAL if the
+ * queries or answers are malformed; `tx` then has the records before the error. */
 int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *header, const uint8_t *bytes,
               uint32_t length, unsigned *events);
 void dns_tx_clear(struct heap *heap, struct dns_tx *tx);
-/* Parses only the first question: some servers answer it regardless of the header counts and of what follows. */
-bool dns_first_question(const uint8_t *bytes, uint32_t length, const struct dns_header *header,
-                        struct dns_question *out);
-/* Whether queries and answers are well-formed. Stores nothing. */
+/* Parses the first question, which some servers answer regardless of the header counts and of the following bytes.
+ * Returns false if there is none. */
+bool dns_parse_first_question(const uint8_t *bytes, uint32_t length, const struct dns_header *header,
+                              struct dns_question *out);
+/* Whether queries and answers are well-formed. */
 bool dns_is_well_formed(const uint8_t *bytes, uint32_t length, const struct dns_header *header);
 
 /* --- dns.c: shared by the protocols ------------------------------------------------------------------ */
 
 enum { DNS_COMPLETE = 1 };
 struct dns_state {
-    bool lost[FLOW_DIRECTIONS]; /* after a gap: the start of the next message is unknown */
+    bool lost_start[FLOW_DIRECTIONS]; /* after a gap: the start of the next message is unknown */
 };
 struct app_result dns_feed(struct app_context *context, void *state, const struct app_input *in);
 struct app_result dns_feed_multicast(struct app_context *context, void *state, const struct app_input *in);
 void dns_tx_free(struct app_context *context, struct app_tx *tx);
-/* Whether the bytes are a message of this format, on a port where it is expected. */
-enum app_probe_result dns_probe_weak(const struct app_probe *in);
+/* The probe for the ports of DNS, mDNS and LLMNR: accepts each message that a server on such a port may answer. */
+enum app_probe_result dns_probe_lenient(const struct app_probe *in);
 
 /* --- keywords.c -------------------------------------------------------------------------------------- */
 

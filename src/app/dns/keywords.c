@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keywords of DNS, mDNS and LLMNR: names, any number per message, and numbers of the header.
+ * Keywords of DNS, mDNS and LLMNR: the names in a message, and numbers of the header.
  *
- * A record without a name (the root) has no buffer, and does not hide the records after it.
+ * A record whose name is the root has no buffer; the buffers of the other records are numbered without gaps.
  */
 #include <errno.h>
 
@@ -23,14 +23,6 @@ static bool get_name(const struct dns_tx *tx, const struct dns_records *section,
     if (index >= section->named)
         return false;
     return set_bytes(tx, &section->first[section->first[index].named].name, out);
-}
-
-static bool get_target(const struct dns_tx *tx, const struct dns_records *section, unsigned index,
-                       struct app_bytes *out)
-{
-    if (index >= section->targeted)
-        return false;
-    return set_bytes(tx, &section->first[section->first[index].targeted].target, out);
 }
 
 static bool get_query(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -66,7 +58,7 @@ static bool get_additional(const struct app_tx *tx, enum flow_direction directio
     return get_name(dns, &dns->section[DNS_ADDITIONALS], index, out);
 }
 
-/* All names of a response: those of the records, and those in their data. */
+/* The names in a response: of its queries and records, and in their data. */
 static bool get_response(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     const struct dns_tx *dns = (const struct dns_tx *)tx;
@@ -81,7 +73,7 @@ static bool get_response(const struct app_tx *tx, enum flow_direction direction,
             return get_name(dns, section, index, out);
         index -= section->named;
         if (index < section->targeted)
-            return get_target(dns, section, index, out);
+            return set_bytes(dns, &section->first[section->first[index].targeted].target, out);
         index -= section->targeted;
     }
     return false;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* LLMNR: names of the hosts of a link. Queries are multicast, responses are unicast to the querier; long responses use
- * TCP. */
+/* LLMNR (RFC 4795): names of the hosts of a link. Queries are multicast, responses are unicast to the sender of the
+ * query; long responses use TCP. */
 #include "dns_priv.h"
 
 enum { LLMNR_PORT = 5355 };
 
-/* The response to a multicast query comes from another address than that of the query, so it is in a separate flow. */
+/* The source address of a response differs from the multicast address of the query, so the response is in another flow,
+ * as its first packet: the LLMNR port is then the client's. */
 static enum app_probe_result llmnr_probe(const struct app_probe *in)
 {
-    return in->port_hint || in->client_port == LLMNR_PORT ? dns_probe_weak(in) : APP_NO;
+    return in->port_hint || in->client_port == LLMNR_PORT ? dns_probe_lenient(in) : APP_NO;
 }
 
 const struct app_proto app_llmnr = {

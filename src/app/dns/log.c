@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages in EVE events: DNS in Suricata's versions 2 and 3; mDNS and LLMNR in their format, where the key of a
- * record's data is its type. */
+/* Messages in EVE events. DNS has Suricata's formats 2 and 3, in which the data of a record is `rdata`; mDNS and LLMNR
+ * have one in which the key of the data is the type of the record. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +15,8 @@ static void log_name(const struct dns_tx *tx, const struct dns_name *name, const
     fields_bytes(out, key, tx->text.bytes + name->at, name->length);
 }
 
-/* Formats IPv6 addresses without abbreviations, as Suricata does. Empty if the data has another size. */
-static const char *address_text(const uint8_t *data, uint16_t length, char text[ADDRESS_TEXT])
+/* Formats an address, IPv6 without abbreviations, as Suricata does. Returns "" if the data is not an address. */
+static const char *format_address(const uint8_t *data, uint16_t length, char text[ADDRESS_TEXT])
 {
     size_t at = 0;
 
@@ -34,11 +34,11 @@ static void log_soa(const struct dns_tx *tx, const struct dns_record *record, co
     static const char *const numbers[] = { "serial", "refresh", "retry", "expire", "minimum" };
 
     fields_object_open(out, key);
-    if (record->fixed) {
+    if (record->numbers) {
         log_name(tx, &record->target, "mname", out);
         log_name(tx, &record->mailbox, "rname", out);
         for (unsigned i = 0; i < 5; i++)
-            fields_uint(out, numbers[i], load_be32(tx->text.bytes + record->fixed + 4 * i));
+            fields_uint(out, numbers[i], load_be32(tx->text.bytes + record->numbers + 4 * i));
     }
     fields_object_close(out);
 }
@@ -48,9 +48,9 @@ static void log_srv(const struct dns_tx *tx, const struct dns_record *record, co
     static const char *const numbers[] = { "priority", "weight", "port" };
 
     fields_object_open(out, key);
-    if (record->fixed) {
+    if (record->numbers) {
         for (unsigned i = 0; i < 3; i++)
-            fields_uint(out, numbers[i], load_be16(tx->text.bytes + record->fixed + 2 * i));
+            fields_uint(out, numbers[i], load_be16(tx->text.bytes + record->numbers + 2 * i));
         log_name(tx, &record->target, "name", out);
     }
     fields_object_close(out);
@@ -87,17 +87,17 @@ static void log_opt(const struct dns_tx *tx, const struct dns_record *record, co
 }
 
 /* Returns the next string of a TXT record, or NULL after the last. */
-static const uint8_t *read_text(struct cursor *cur, uint8_t *length)
+static const uint8_t *next_string(struct cursor *cur, uint8_t *length)
 {
     return cursor_u8(cur, length) ? cursor_read(cur, *length) : NULL;
 }
 
-static void log_texts(const struct dns_tx *tx, const struct dns_record *record, struct fields *out)
+static void log_strings(const struct dns_tx *tx, const struct dns_record *record, struct fields *out)
 {
     struct cursor cur = cursor_of(tx->text.bytes + record->data, record->data_length);
     uint8_t length;
 
-    for (const uint8_t *text; (text = read_text(&cur, &length));)
+    for (const uint8_t *text; (text = next_string(&cur, &length));)
         fields_bytes(out, NULL, text, length);
 }
 
@@ -110,7 +110,7 @@ static void log_data(const struct dns_tx *tx, const struct dns_record *record, c
     switch (record->type) {
     case DNS_A:
     case DNS_AAAA:
-        fields_string(out, key, address_text(data, record->data_length, text));
+        fields_string(out, key, format_address(data, record->data_length, text));
         break;
     case DNS_CNAME:
     case DNS_NS:
@@ -157,7 +157,7 @@ static const char *rdata_key(uint16_t type)
 static void log_record_name(const struct dns_tx *tx, const struct dns_record *record, struct fields *out)
 {
     log_name(tx, &record->name, "rrname", out);
-    if (record->name.flags & DNS_NAME_CUT)
+    if (record->name.flags & DNS_NAME_TRUNCATED)
         fields_bool(out, "rrname_truncated", true);
 }
 
@@ -171,7 +171,7 @@ static void log_record_start(const struct dns_tx *tx, const struct dns_record *r
     fields_uint(out, "ttl", record->ttl);
 }
 
-/* Logs a TXT record as one record per string. */
+/* Logs a record with `rdata`; a TXT record is logged as one record per string. */
 static void log_record(const struct dns_tx *tx, const struct dns_record *record, struct fields *out)
 {
     const char *key = rdata_key(record->type);
@@ -179,7 +179,7 @@ static void log_record(const struct dns_tx *tx, const struct dns_record *record,
     uint8_t length;
 
     if (record->type == DNS_TXT) {
-        for (const uint8_t *text; (text = read_text(&cur, &length));) {
+        for (const uint8_t *text; (text = next_string(&cur, &length));) {
             log_record_start(tx, record, out);
             fields_bytes(out, "rdata", text, length);
             fields_object_close(out);
@@ -191,7 +191,7 @@ static void log_record(const struct dns_tx *tx, const struct dns_record *record,
         log_opt(tx, record, "opt", out);
     else if (key)
         log_data(tx, record, key, out);
-    if (record->target.flags & DNS_NAME_CUT && key && strcmp(key, "rdata") == 0)
+    if (record->target.flags & DNS_NAME_TRUNCATED && key && strcmp(key, "rdata") == 0)
         fields_bool(out, "rdata_truncated", true);
     fields_object_close(out);
 }
@@ -210,22 +210,16 @@ static void log_typed_record(const struct dns_tx *tx, const struct dns_record *r
     log_record_name(tx, record, out);
     if (record->type == DNS_TXT) {
         fields_array_open(out, key);
-        log_texts(tx, record, out);
+        log_strings(tx, record, out);
         fields_array_close(out);
     } else if (record->type == DNS_OPT) {
         log_opt(tx, record, key, out);
     } else {
         log_data(tx, record, key ? key : "unknown", out);
     }
-    if (record->target.flags & DNS_NAME_CUT)
+    if (record->target.flags & DNS_NAME_TRUNCATED)
         fields_bool(out, "rdata_truncated", true);
     fields_object_close(out);
-}
-
-/* Whether an OPT record only announces EDNS support; such additional records are not logged. */
-static bool is_empty_opt(const struct dns_record *record)
-{
-    return record->type == DNS_OPT && record->data_length == 0;
 }
 
 static void log_section(const struct dns_tx *tx, enum dns_section number, const char *key,
@@ -237,8 +231,8 @@ static void log_section(const struct dns_tx *tx, enum dns_section number, const 
     for (uint16_t i = 0; i < section->count; i++) {
         const struct dns_record *record = &section->first[i];
 
-        if (number == DNS_ADDITIONALS && is_empty_opt(record))
-            continue;
+        if (number == DNS_ADDITIONALS && record->type == DNS_OPT && record->data_length == 0)
+            continue; /* only announces EDNS */
         if (!open)
             fields_array_open(out, key);
         open = true;
@@ -251,6 +245,7 @@ static void log_section(const struct dns_tx *tx, enum dns_section number, const 
         fields_array_close(out);
 }
 
+/* Logs the data of all answers of a type as one array. */
 static void log_group(const struct dns_tx *tx, uint16_t type, const char *key, struct fields *out)
 {
     const struct dns_records *answers = &tx->section[DNS_ANSWERS];
@@ -265,7 +260,7 @@ static void log_group(const struct dns_tx *tx, uint16_t type, const char *key, s
             fields_array_open(out, key);
         open = true;
         if (type == DNS_TXT)
-            log_texts(tx, record, out);
+            log_strings(tx, record, out);
         else
             log_data(tx, record, NULL, out);
     }
@@ -338,7 +333,7 @@ static void log_queries(const struct dns_tx *tx, const struct dns_settings *sett
     fields_array_close(out);
 }
 
-/* Version 2 logs one name: for a request, the first query whose type is selected. */
+/* Version 2 logs one query: of a request, the first one whose type is selected by eve.types.dns.types. */
 static void log_first_query(const struct dns_tx *tx, const struct dns_settings *settings, struct fields *out)
 {
     const struct dns_records *queries = &tx->section[DNS_QUERIES];
@@ -406,14 +401,14 @@ void dns_log(const struct app_tx *tx, const void *settings, struct fields *out)
         log_version_3(dns, log_settings, out);
 }
 
-/* Alerts always contain the message in version 3 with all details, whatever format the dns events have. */
+/* Alerts contain the message in version 3 with all details, regardless of the settings of dns events. */
 void dns_log_alert(const struct app_tx *tx, const void *settings, struct fields *out)
 {
     (void)settings;
     dns_log(tx, NULL, out);
 }
 
-/* In version 2 all events have the direction of the flow. */
+/* Whether the event has the direction of the server. In version 2 all events have the direction of the flow. */
 bool dns_logs_from_server(const struct app_tx *tx, const void *settings)
 {
     const struct dns_settings *log_settings = settings;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* mDNS: DNS messages that are multicast to all hosts of a link. Requests and responses have the same direction, so only
- * the header distinguishes them. */
+/* mDNS (RFC 6762): DNS messages that are multicast to all hosts of a link. Requests and responses have the same
+ * direction, and only the header distinguishes them. */
 #include "dns_priv.h"
 
 enum { MDNS_PORT = 5353 };
@@ -9,7 +9,7 @@ static enum app_probe_result mdns_probe(const struct app_probe *in)
 {
     if (!in->port_hint && in->client_port != MDNS_PORT)
         return APP_NO;
-    return dns_probe_weak(in) == APP_NO ? APP_NO : APP_YES;
+    return dns_probe_lenient(in) == APP_NO ? APP_NO : APP_YES;
 }
 
 const struct app_proto app_mdns = {

@@ -2,9 +2,9 @@
 /*
  * DNS message parser: a header, and four sections of records.
  *
- * The limit of steps per name stops loops of pointers; a pointer to itself has a separate event, because attack tools
- * write it. If a name is malformed after its first pointer, the part before is kept, because the position of the next
- * field is known.
+ * The number of labels and pointers of a name is limited, which also ends loops of pointers. A pointer to itself has a
+ * separate event, because attack tools use it. If a name is malformed after its first pointer, it is truncated there
+ * and parsing continues, because the position of the next field is known.
  */
 #include "dns_priv.h"
 
@@ -15,23 +15,23 @@
 
 struct parser {
     struct heap *heap;
-    struct dns_tx *tx; /* NULL: check only, store nothing */
+    struct dns_tx *tx; /* NULL: nothing is stored */
     const uint8_t *message;
     uint32_t length;
     uint32_t labels_left;
     unsigned events;
     bool no_memory;
-    bool has_malformed_data; /* of a record of the current section */
-    uint32_t pointer;        /* target of the last name that was only a pointer, and the decoded name; 0: none */
-    struct dns_name pointer_name;
+    bool has_malformed_data;       /* a record of the current section has malformed data */
+    uint32_t pointer;              /* target of the last name that consisted of a pointer only; 0: none */
+    struct dns_name pointer_name;  /* that name, decoded */
     struct dns_question *question; /* receives the properties of the name being parsed; NULL: not needed */
 };
 
 /* State while a name is parsed. */
-struct name_walk {
-    uint32_t at, end; /* end: of the data, after a pointer of the message */
-    uint32_t after;   /* where the field after the name begins; 0 until a pointer is followed */
-    uint32_t steps;
+struct name_parser {
+    uint32_t at, end; /* end: of the field; after a pointer: of the message */
+    uint32_t after;   /* offset of the field after the name; 0 before the first pointer */
+    uint32_t steps;   /* labels and pointers so far */
     uint16_t length;
     uint8_t flags;
     uint8_t bytes[DNS_NAME_MAX + 64];
@@ -39,26 +39,26 @@ struct name_walk {
 
 enum step { STEP_CONTINUE, STEP_END, STEP_MALFORMED };
 
-static enum step follow_pointer(const struct parser *parser, struct name_walk *walk)
+static enum step follow_pointer(const struct parser *parser, struct name_parser *name)
 {
-    if (walk->end - walk->at < 2)
+    if (name->end - name->at < 2)
         return STEP_MALFORMED;
-    uint32_t target = load_be16(parser->message + walk->at) & 0x3fff;
+    uint32_t target = load_be16(parser->message + name->at) & 0x3fff;
 
     if (target > parser->length)
         return STEP_MALFORMED;
-    if (target == walk->at) {
-        walk->flags |= DNS_NAME_LOOP;
-        return walk->after ? STEP_END : STEP_MALFORMED;
+    if (target == name->at) {
+        name->flags |= DNS_NAME_LOOP;
+        return name->after ? STEP_END : STEP_MALFORMED;
     }
-    if (!walk->after)
-        walk->after = walk->at + 2;
-    walk->at = target;
-    walk->end = parser->length;
+    if (!name->after)
+        name->after = name->at + 2;
+    name->at = target;
+    name->end = parser->length;
     return STEP_CONTINUE;
 }
 
-/* Counts a label and checks that its bytes are printable: those of host names, and others that some services use. */
+/* Counts a label, and records whether its bytes are printable. */
 static void update_question(struct dns_question *question, const uint8_t *label, uint32_t length)
 {
     question->labels++;
@@ -66,93 +66,84 @@ static void update_question(struct dns_question *question, const uint8_t *label,
         question->printable &= label[i] > ' ' && label[i] <= '~';
 }
 
-static enum step append_label(const struct parser *parser, struct name_walk *walk, uint32_t length)
+static enum step append_label(const struct parser *parser, struct name_parser *name, uint32_t length)
 {
-    if (walk->end - walk->at < 1 + length)
+    if (name->end - name->at < 1 + length)
         return STEP_MALFORMED;
     if (parser->question)
-        update_question(parser->question, parser->message + walk->at + 1, length);
-    if (!(walk->flags & DNS_NAME_CUT)) {
-        if (walk->length)
-            walk->bytes[walk->length++] = '.';
-        memcpy(walk->bytes + walk->length, parser->message + walk->at + 1, length);
-        walk->length = (uint16_t)(walk->length + length);
+        update_question(parser->question, parser->message + name->at + 1, length);
+    if (!(name->flags & DNS_NAME_TRUNCATED)) {
+        if (name->length)
+            name->bytes[name->length++] = '.';
+        memcpy(name->bytes + name->length, parser->message + name->at + 1, length);
+        name->length = (uint16_t)(name->length + length);
     }
-    walk->at += 1 + length;
+    name->at += 1 + length;
     return STEP_CONTINUE;
 }
 
-/* Applies the limits after each step. */
-static enum step check_limits(struct parser *parser, struct name_walk *walk)
+/* Applies the limits after a label or pointer. */
+static enum step check_limits(struct parser *parser, struct name_parser *name)
 {
-    if (++walk->steps > DNS_LABELS) {
-        walk->flags |= DNS_NAME_LABELS;
-        if (!walk->after)
+    if (++name->steps > DNS_NAME_STEPS_MAX) {
+        name->flags |= DNS_NAME_TOO_MANY_LABELS;
+        if (!name->after)
             return STEP_MALFORMED;
-        walk->flags |= DNS_NAME_CUT;
+        name->flags |= DNS_NAME_TRUNCATED;
         return STEP_END;
     }
-    if (parser->labels_left == 0 && walk->after) {
-        walk->flags |= DNS_NAME_CUT;
+    if (parser->labels_left == 0 && name->after) {
+        name->flags |= DNS_NAME_TRUNCATED;
         return STEP_END;
     }
     if (parser->labels_left)
         parser->labels_left--;
-    if (walk->length > DNS_NAME_MAX) {
-        walk->length = DNS_NAME_MAX;
-        walk->flags |= DNS_NAME_CUT;
+    if (name->length > DNS_NAME_MAX) {
+        name->length = DNS_NAME_MAX;
+        name->flags |= DNS_NAME_TRUNCATED;
     }
-    return walk->flags & DNS_NAME_CUT && walk->after ? STEP_END : STEP_CONTINUE;
+    return name->flags & DNS_NAME_TRUNCATED && name->after ? STEP_END : STEP_CONTINUE;
 }
 
-static enum step walk_step(struct parser *parser, struct name_walk *walk)
+/* Parses a label or pointer. */
+static enum step parse_label(struct parser *parser, struct name_parser *name)
 {
-    if (walk->at >= walk->end) {
+    if (name->at >= name->end) {
         if (parser->question)
-            parser->question->cut = true;
+            parser->question->incomplete = true;
         return STEP_END;
     }
-    uint8_t length = parser->message[walk->at];
+    uint8_t length = parser->message[name->at];
     enum step step;
 
     if (length == 0) {
-        walk->at++;
+        name->at++;
         return STEP_END;
     }
     if ((length & 0xc0) == 0)
-        step = append_label(parser, walk, length);
+        step = append_label(parser, name, length);
     else if ((length & 0xc0) == 0xc0)
-        step = follow_pointer(parser, walk);
+        step = follow_pointer(parser, name);
     else
         return STEP_MALFORMED;
-    return step == STEP_CONTINUE ? check_limits(parser, walk) : step;
+    return step == STEP_CONTINUE ? check_limits(parser, name) : step;
 }
 
-static void add_name_events(struct parser *parser, uint8_t flags)
-{
-    if (flags & DNS_NAME_LOOP)
-        parser->events |= 1u << DNS_INFINITE_LOOP;
-    if (flags & DNS_NAME_CUT)
-        parser->events |= 1u << DNS_NAME_TOO_LONG;
-    if (flags & DNS_NAME_LABELS)
-        parser->events |= 1u << DNS_TOO_MANY_LABELS;
-}
-
-static void store_name(struct parser *parser, struct name_walk *walk, struct dns_name *out)
+static void store_name(struct parser *parser, struct name_parser *name, struct dns_name *out)
 {
     struct buffer *text = &parser->tx->text;
 
     out->at = text->length;
-    out->length = (uint16_t)buffer_append(parser->heap, text, walk->bytes, walk->length, DNS_TEXT_MAX);
-    out->flags = walk->flags;
-    if (out->length == walk->length)
+    out->length = (uint16_t)buffer_append(parser->heap, text, name->bytes, name->length, DNS_TEXT_MAX);
+    out->flags = name->flags;
+    if (out->length == name->length)
         return;
-    out->flags |= DNS_NAME_CUT;
+    out->flags |= DNS_NAME_TRUNCATED;
     parser->no_memory |= text->length < DNS_TEXT_MAX;
     parser->events |= 1u << DNS_NAME_TOO_LONG;
 }
 
-/* Parses the name at `cur`, which must point into the message, and advances past it. */
+/* Parses the name at `cur`, a cursor in the message, and advances past it. */
 static bool read_name(struct parser *parser, struct cursor *cur, struct dns_name *out)
 {
     uint32_t start = (uint32_t)(cur->at - parser->message);
@@ -163,44 +154,36 @@ static bool read_name(struct parser *parser, struct cursor *cur, struct dns_name
         *out = parser->pointer_name;
         return cursor_skip(cur, 2);
     }
-    struct name_walk walk;
+    struct name_parser name;
     enum step step;
 
-    walk.at = start;
-    walk.end = start + (uint32_t)cursor_remaining(cur);
-    walk.after = walk.steps = walk.length = walk.flags = 0;
+    name.at = start;
+    name.end = start + (uint32_t)cursor_remaining(cur);
+    name.after = name.steps = name.length = name.flags = 0;
     do
-        step = walk_step(parser, &walk);
+        step = parse_label(parser, &name);
     while (step == STEP_CONTINUE);
-    add_name_events(parser, walk.flags);
+    if (name.flags & DNS_NAME_LOOP)
+        parser->events |= 1u << DNS_INFINITE_LOOP;
+    if (name.flags & DNS_NAME_TRUNCATED)
+        parser->events |= 1u << DNS_NAME_TOO_LONG;
+    if (name.flags & DNS_NAME_TOO_MANY_LABELS)
+        parser->events |= 1u << DNS_TOO_MANY_LABELS;
     if (step == STEP_MALFORMED)
         return false;
     *out = (struct dns_name){ 0 };
     if (parser->tx)
-        store_name(parser, &walk, out);
-    if (pointer_target && !walk.flags) {
+        store_name(parser, &name, out);
+    if (pointer_target && !name.flags) {
         parser->pointer = pointer_target;
         parser->pointer_name = *out;
     }
-    return cursor_skip(cur, (walk.after ? walk.after : walk.at) - start);
+    return cursor_skip(cur, (name.after ? name.after : name.at) - start);
 }
 
-static bool read_soa(struct parser *parser, struct cursor *data, struct dns_record *record)
-{
-    if (!read_name(parser, data, &record->target) || !read_name(parser, data, &record->mailbox))
-        return false;
-    record->fixed = (uint32_t)(data->at - parser->message);
-    return cursor_skip(data, 20);
-}
-
-static bool read_srv(struct parser *parser, struct cursor *data, struct dns_record *record)
-{
-    record->fixed = (uint32_t)(data->at - parser->message);
-    return cursor_skip(data, 6) && read_name(parser, data, &record->target);
-}
-
-/* Checks a list of strings with an 8-bit length (TXT), or of options with a 16-bit code and a 16-bit length (OPT). */
-static bool check_items(struct cursor data, unsigned code_length, unsigned length_length)
+/* Whether the data is a list of strings with an 8-bit length (TXT), or of options with a 16-bit code and a 16-bit
+ * length (OPT). */
+static bool is_list(struct cursor data, unsigned code_length, unsigned length_length)
 {
     uint8_t length8;
     uint16_t length16;
@@ -226,15 +209,19 @@ static bool read_data(struct parser *parser, struct cursor data, struct dns_reco
     case DNS_MX:
         return cursor_skip(&data, 2) && read_name(parser, &data, &record->target);
     case DNS_SOA:
-        return read_soa(parser, &data, record);
+        if (!read_name(parser, &data, &record->target) || !read_name(parser, &data, &record->mailbox))
+            return false;
+        record->numbers = (uint32_t)(data.at - parser->message);
+        return cursor_skip(&data, 20);
     case DNS_SRV:
-        return read_srv(parser, &data, record);
+        record->numbers = (uint32_t)(data.at - parser->message);
+        return cursor_skip(&data, 6) && read_name(parser, &data, &record->target);
     case DNS_SSHFP:
         return cursor_remaining(&data) >= 2;
     case DNS_TXT:
-        return check_items(data, 0, 1);
+        return is_list(data, 0, 1);
     case DNS_OPT:
-        return check_items(data, 2, 2);
+        return is_list(data, 2, 2);
     default:
         return true;
     }
@@ -255,34 +242,28 @@ static bool read_record(struct parser *parser, struct cursor *cur, bool query, s
         return false;
     record->data = (uint32_t)(data - parser->message);
     if (record->data_length > 0 && !read_data(parser, cursor_of(data, record->data_length), record)) {
-        /* Resolvers only need the data of the records that they requested: the next record begins where the length
-         * field says. */
+        /* Resolvers ignore malformed data of records that they do not need: parsing continues at the next record. */
         parser->has_malformed_data = true;
         record->target = record->mailbox = (struct dns_name){ 0 };
-        record->fixed = 0;
+        record->numbers = 0;
         record->data_length = 0;
     }
     return true;
 }
 
-/* Whether dns.response.rrname includes the name in the record's data: not for SRV, as in Suricata. */
-static bool has_target(const struct dns_record *record)
-{
-    return record->target.length && record->type != DNS_SRV;
-}
-
-static void count_record(struct dns_records *section)
+/* Adds the record that has just been parsed to its section, and to the lists of records with a name and with a target.
+ */
+static void add_record(struct dns_records *section)
 {
     const struct dns_record *record = &section->first[section->count];
 
     if (record->name.length)
         section->first[section->named++].named = section->count;
-    if (has_target(record))
+    if (record->target.length && record->type != DNS_SRV) /* dns.response.rrname excludes SRV, as in Suricata */
         section->first[section->targeted++].targeted = section->count;
     section->count++;
 }
 
-/* The slot of a record receives the indexes of earlier records (named, targeted) only after the record was parsed. */
 static bool read_section(struct parser *parser, struct cursor *cur, struct dns_records *section, uint32_t count,
                          bool query)
 {
@@ -292,14 +273,14 @@ static bool read_section(struct parser *parser, struct cursor *cur, struct dns_r
         if (!read_record(parser, cur, query, parser->tx ? &section->first[i] : &discarded))
             return false;
         if (parser->tx)
-            count_record(section);
+            add_record(section);
     }
     return true;
 }
 
 static bool read_sections(struct parser *parser, const struct dns_header *header, struct dns_record *records)
 {
-    struct cursor cur = cursor_of(parser->message + DNS_HEADER, parser->length - DNS_HEADER);
+    struct cursor cur = cursor_of(parser->message + DNS_HEADER_LENGTH, parser->length - DNS_HEADER_LENGTH);
     struct dns_records discarded[DNS_SECTIONS], *section = parser->tx ? parser->tx->section : discarded;
     static const enum dns_event events[] = { DNS_MALFORMED_DATA, DNS_MALFORMED_DATA, DNS_INVALID_AUTHORITIES,
                                              DNS_INVALID_ADDITIONALS };
@@ -308,13 +289,13 @@ static bool read_sections(struct parser *parser, const struct dns_header *header
     for (unsigned i = 0; i < DNS_SECTIONS; i++) {
         section[i] = (struct dns_records){ .first = records };
         parser->has_malformed_data = false;
-        bool framed = read_section(parser, &cur, &section[i], header->count[i], i == DNS_QUERIES);
+        bool is_complete = read_section(parser, &cur, &section[i], header->count[i], i == DNS_QUERIES);
 
-        if (!framed || parser->has_malformed_data) {
+        if (!is_complete || parser->has_malformed_data) {
             parser->events |= 1u << events[i];
             is_valid &= i >= DNS_AUTHORITIES;
         }
-        if (!framed)
+        if (!is_complete)
             return is_valid;
         if (records)
             records += section[i].count;
@@ -322,32 +303,33 @@ static bool read_sections(struct parser *parser, const struct dns_header *header
     return is_valid;
 }
 
-bool dns_header_read(const uint8_t *bytes, size_t available, size_t length, struct dns_header *out)
+bool dns_parse_header(const uint8_t *bytes, size_t available, size_t length, struct dns_header *out)
 {
     struct cursor cur = cursor_of(bytes, available);
     uint32_t records = 0;
 
-    if (length < DNS_HEADER || !cursor_be16(&cur, &out->id) || !cursor_be16(&cur, &out->flags))
+    if (length < DNS_HEADER_LENGTH || !cursor_be16(&cur, &out->id) || !cursor_be16(&cur, &out->flags))
         return false;
     for (unsigned i = 0; i < DNS_SECTIONS; i++) {
         if (!cursor_be16(&cur, &out->count[i]))
             return false;
         records += out->count[i];
     }
-    if (records * 2 > length || (records == 0 && length > DNS_HEADER))
+    if (records * 2 > length || (records == 0 && length > DNS_HEADER_LENGTH))
         return false;
     return out->flags & DNS_RESPONSE || out->count[DNS_QUERIES] > 0;
 }
 
-bool dns_first_question(const uint8_t *bytes, uint32_t length, const struct dns_header *header,
-                        struct dns_question *out)
+bool dns_parse_first_question(const uint8_t *bytes, uint32_t length, const struct dns_header *header,
+                              struct dns_question *out)
 {
     struct parser parser = { .message = bytes, .length = length, .labels_left = DNS_LABELS_MAX, .question = out };
     struct cursor cur = cursor_of(bytes, length);
     struct dns_record record;
 
     *out = (struct dns_question){ .printable = true };
-    if (header->count[DNS_QUERIES] == 0 || !cursor_skip(&cur, DNS_HEADER) || !read_record(&parser, &cur, true, &record))
+    if (header->count[DNS_QUERIES] == 0 || !cursor_skip(&cur, DNS_HEADER_LENGTH) ||
+        !read_record(&parser, &cur, true, &record))
         return false;
     out->type = record.type;
     out->class = record.class;
@@ -367,7 +349,7 @@ int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *hea
     struct parser parser = {
         .heap = heap, .tx = tx, .message = bytes, .length = length, .labels_left = DNS_LABELS_MAX
     };
-    uint32_t records = 1, record_limit = (length - DNS_HEADER) / DNS_RECORD_MIN + 1;
+    uint32_t records = 1, record_limit = (length - DNS_HEADER_LENGTH) / DNS_RECORD_MIN + 1;
 
     for (unsigned i = 0; i < DNS_SECTIONS; i++)
         records += header->count[i];
@@ -376,12 +358,12 @@ int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *hea
         return -ENOMEM;
     tx->id = header->id;
     tx->flags = header->flags;
-    bool whole = read_sections(&parser, header, tx->records);
+    bool is_valid = read_sections(&parser, header, tx->records);
 
     *events = parser.events;
     if (parser.no_memory)
         return -ENOMEM;
-    return whole ? 0 : -EINVAL;
+    return is_valid ? 0 : -EINVAL;
 }
 
 void dns_tx_clear(struct heap *heap, struct dns_tx *tx)
