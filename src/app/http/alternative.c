@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Alternative readings of responses. Clients differ on malformed responses: which bytes end a line, whether the first
- * line is a status line, where the body starts and ends, whether a 1xx is the response or precedes it, and the name of
- * the file. It is not known which client reads the response. So the main reading is that of browsers, and where others
- * differ (http_request_alternatives()) the bytes are parsed again in each of the other ways, from the start of the
- * response to the end of the connection. An alternative reading has separate transactions with the request of the main
- * one; rules inspect them, they are not logged, and they have no events.
+ * line is a status line, where the body starts and ends, whether a 1xx is an interim response or the response itself,
+ * and the name of the file. Which client receives the response is unknown. The main reading is that of browsers; if
+ * other clients differ, the main reading calls http_request_alternatives(), and the bytes are also parsed by
+ * alternative readings, from the start of the response to the end of the connection. An alternative reading has its own
+ * transactions, with a copy of the request. Rules inspect them; they are not logged and have no events.
  *
- * Cost: the main reading calls http_request_alternatives() only where it handles unusual bytes; an ordinary response
- * has no extra cost.
+ * Cost: http_request_alternatives() is called for unusual bytes only; an ordinary response has no extra cost.
  *
- * Memory: a flow has at most one reading of each way, with at most UNREAD_MAX unconsumed bytes. The readings are not
- * transferred to the next process.
+ * Memory: a flow has at most one alternative reading of each kind, with at most UNREAD_MAX unconsumed bytes. These
+ * readings are not transferred to the next process.
  */
 #include <string.h>
 
@@ -19,54 +18,54 @@
 
 enum { UNREAD_MAX = HTTP_PENDING_MAX };
 
-/* The flags of each way. LF as the only line end is combined with other behaviour of tolerant clients. */
-static const uint16_t way_flags[HTTP_WAYS] = {
-    [HTTP_WAY_LINES] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM,
-    [HTTP_WAY_CR] = HTTP_READ_CR,
-    [HTTP_WAY_BLANK] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM | HTTP_READ_BLANK,
-    [HTTP_WAY_SURPLUS] = HTTP_READ_NO_HEAD,
-    [HTTP_WAY_NO_HEAD] = HTTP_READ_NO_HEAD,
-    [HTTP_WAY_CLOSE] = HTTP_READ_CLOSE,
-    [HTTP_WAY_RAW] = HTTP_READ_CLOSE | HTTP_READ_RAW,
-    [HTTP_WAY_INTERIM] = HTTP_READ_INTERIM,
-    [HTTP_WAY_FINAL] = HTTP_READ_CLOSE | HTTP_READ_RAW | HTTP_READ_FINAL,
-    [HTTP_WAY_FINAL_100] = HTTP_READ_CLOSE | HTTP_READ_RAW | HTTP_READ_FINAL,
-    [HTTP_WAY_NAME_1] = HTTP_READ_NAME_1,
-    [HTTP_WAY_NAME_2] = HTTP_READ_NAME_2,
-    [HTTP_WAY_NAME_3] = HTTP_READ_NAME_3,
-    [HTTP_WAY_FOLD] = HTTP_READ_FOLD,
-    [HTTP_WAY_NO_EMPTY_LINE] = HTTP_READ_NO_EMPTY_LINE,
+/* The flags of each kind. Clients that accept LF alone as line end also tolerate other errors. */
+static const uint16_t kind_flags[HTTP_ALTERNATIVE_KINDS] = {
+    [HTTP_ALTERNATIVE_LINES] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM,
+    [HTTP_ALTERNATIVE_CR] = HTTP_READ_CR,
+    [HTTP_ALTERNATIVE_BLANK] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM | HTTP_READ_BLANK,
+    [HTTP_ALTERNATIVE_SURPLUS] = HTTP_READ_NO_HEAD,
+    [HTTP_ALTERNATIVE_NO_HEAD] = HTTP_READ_NO_HEAD,
+    [HTTP_ALTERNATIVE_CLOSE] = HTTP_READ_CLOSE,
+    [HTTP_ALTERNATIVE_RAW] = HTTP_READ_CLOSE | HTTP_READ_RAW,
+    [HTTP_ALTERNATIVE_INTERIM] = HTTP_READ_INTERIM,
+    [HTTP_ALTERNATIVE_FINAL] = HTTP_READ_CLOSE | HTTP_READ_RAW | HTTP_READ_FINAL,
+    [HTTP_ALTERNATIVE_FINAL_100] = HTTP_READ_CLOSE | HTTP_READ_RAW | HTTP_READ_FINAL,
+    [HTTP_ALTERNATIVE_NAME_1] = HTTP_READ_NAME_1,
+    [HTTP_ALTERNATIVE_NAME_2] = HTTP_READ_NAME_2,
+    [HTTP_ALTERNATIVE_NAME_3] = HTTP_READ_NAME_3,
+    [HTTP_ALTERNATIVE_FOLD] = HTTP_READ_FOLD,
+    [HTTP_ALTERNATIVE_NO_EMPTY_LINE] = HTTP_READ_NO_EMPTY_LINE,
 };
 
-/* Ordinary responses use these: servers send "filename" with "filename*" for names that are not ASCII, and some send
- * headers with a 100. */
+/* Kinds that set no event, because ordinary responses need them: servers send "filename" together with "filename*" for
+ * names that are not ASCII, and some send headers with a 100. */
 enum {
-    ORDINARY_WAYS = 1 << HTTP_WAY_SURPLUS | 1 << HTTP_WAY_FINAL_100 | 1 << HTTP_WAY_NAME_1 | 1 << HTTP_WAY_NAME_2 |
-                    1 << HTTP_WAY_NAME_3
+    ORDINARY_KINDS = 1 << HTTP_ALTERNATIVE_SURPLUS | 1 << HTTP_ALTERNATIVE_FINAL_100 | 1 << HTTP_ALTERNATIVE_NAME_1 |
+                     1 << HTTP_ALTERNATIVE_NAME_2 | 1 << HTTP_ALTERNATIVE_NAME_3
 };
 
-void http_request_alternatives(struct http_feed *f, unsigned ways)
+void http_request_alternatives(struct http_feed *f, unsigned kinds)
 {
     const struct http_state *state = f->state;
 
-    if (f->alternative || f->quiet || !(f->parser->tx || ways == 1 << HTTP_WAY_SURPLUS))
+    if (f->alternative || f->quiet || !(f->parser->tx || kinds == 1 << HTTP_ALTERNATIVE_SURPLUS))
         return;
-    if (ways & ~ORDINARY_WAYS) {
+    if (kinds & ~ORDINARY_KINDS) {
         http_event(f, f->parser->tx, HTTP_EVENT_RESPONSE_AMBIGUOUS);
         if (f->settings->ambiguous_policy[FLOW_TO_CLIENT] == HTTP_AMBIGUOUS_DROP)
             app_drop_ambiguous(f->context);
     }
     if (f->settings->ambiguous_policy[FLOW_TO_CLIENT] == HTTP_AMBIGUOUS_PASS)
         return;
-    for (unsigned way = 0; way < HTTP_WAYS; way++)
-        if (state->alternatives[way])
-            ways &= ~(1u << way);
-    if (ways != 0 && f->requested_ways == 0) {
+    for (unsigned kind = 0; kind < HTTP_ALTERNATIVE_KINDS; kind++)
+        if (state->alternatives[kind])
+            kinds &= ~(1u << kind);
+    if (kinds != 0 && f->requested_kinds == 0) {
         f->requested_tx = f->parser->tx;
         f->requested_from = f->parser->tx ? f->response_from : f->at;
         f->requested_head = f->head_before;
     }
-    f->requested_ways |= ways;
+    f->requested_kinds |= kinds;
 }
 
 /* --- Transactions --------------------------------------------------------------------------------- */
@@ -77,8 +76,8 @@ static bool copy_buffer(struct http_feed *f, struct buffer *to, const struct buf
            buffer_append(app_heap(f->context), to, from->bytes, from->length, UINT32_MAX) == from->length;
 }
 
-/* Copies the parts of the request that rules and events of the response need. Without memory nothing is copied, and
- * call_parser() of app stops the parser. */
+/* Copies the parts of the request that rules on the response and events use. If memory is exhausted, nothing is copied,
+ * and the framework stops the parser. */
 static void copy_request(struct http_feed *f, struct http_tx *to, const struct http_tx *from)
 {
     struct http_message *message = &to->message[FLOW_TO_SERVER];
@@ -114,19 +113,20 @@ static void copy_request(struct http_feed *f, struct http_tx *to, const struct h
     message->headers_end = original->headers_end;
 }
 
-static struct http_tx *add_transaction(struct http_feed *f, const struct http_tx *of)
+static struct http_tx *add_transaction(struct http_feed *f, const struct http_tx *original)
 {
     struct http_tx *tx = http_tx_new(f);
 
     if (!tx)
         return NULL;
-    copy_request(f, tx, of);
+    copy_request(f, tx, original);
     app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_COMPLETE);
     return tx;
 }
 
 /* --- Readings ------------------------------------------------------------------------------------- */
 
+/* The context for feeding an alternative reading. */
 static struct http_feed make_feed(const struct http_feed *f, struct http_alternative *alternative)
 {
     return (struct http_feed){
@@ -148,35 +148,36 @@ static void free_alternative(struct heap *heap, struct http_alternative *alterna
     heap_release(heap, alternative);
 }
 
-static void end_alternative(struct http_feed *f, unsigned way)
+static void end_alternative(struct http_feed *f, unsigned kind)
 {
-    struct http_alternative *alternative = f->state->alternatives[way];
+    struct http_alternative *alternative = f->state->alternatives[kind];
     struct http_feed ended = make_feed(f, alternative);
 
     http_response_end(&ended);
     free_alternative(app_heap(f->context), alternative);
-    f->state->alternatives[way] = NULL;
+    f->state->alternatives[kind] = NULL;
     f->state->alternative_count--;
 }
 
-/* Feeds bytes to the reading and keeps those that it does not consume. Returns false if the reading has ended. */
+/* Feeds bytes to an alternative reading and keeps those that it does not consume. Returns false if the reading must
+ * end. */
 static bool feed_alternative(struct http_feed *f, struct http_alternative *alternative, const uint8_t *bytes,
                              uint32_t length)
 {
     struct heap *heap = app_heap(f->context);
     struct buffer *unconsumed = &alternative->unconsumed;
-    bool waiting = unconsumed->length > 0;
+    bool has_unconsumed = unconsumed->length > 0;
     struct http_feed feed = make_feed(f, alternative);
 
-    if (waiting && buffer_append(heap, unconsumed, bytes, length, UNREAD_MAX + length) < length)
+    if (has_unconsumed && buffer_append(heap, unconsumed, bytes, length, UNREAD_MAX + length) < length)
         return false;
-    feed.bytes = waiting ? unconsumed->bytes : bytes;
-    feed.length = waiting ? unconsumed->length : length;
+    feed.bytes = has_unconsumed ? unconsumed->bytes : bytes;
+    feed.length = has_unconsumed ? unconsumed->length : length;
     enum http_step_result result = http_execute_steps(&feed);
 
     if (result == HTTP_STEP_FAILED || result == HTTP_STEP_ENDS_HTTP || feed.length - feed.at > UNREAD_MAX)
         return false;
-    if (waiting)
+    if (has_unconsumed)
         buffer_consume(unconsumed, feed.at);
     else if (feed.at < feed.length)
         buffer_append(heap, unconsumed, feed.bytes + feed.at, feed.length - feed.at, UNREAD_MAX);
@@ -185,30 +186,31 @@ static bool feed_alternative(struct http_feed *f, struct http_alternative *alter
 
 void http_feed_alternatives(struct http_feed *f, const uint8_t *bytes, uint32_t length, bool lost)
 {
-    for (unsigned way = 0; way < HTTP_WAYS; way++) {
-        struct http_alternative *alternative = f->state->alternatives[way];
+    for (unsigned kind = 0; kind < HTTP_ALTERNATIVE_KINDS; kind++) {
+        struct http_alternative *alternative = f->state->alternatives[kind];
 
-        if (alternative && !(f->requested_ways & 1u << way) &&
+        if (alternative && !(f->requested_kinds & 1u << kind) &&
             (lost || !feed_alternative(f, alternative, bytes, length)))
-            end_alternative(f, way);
+            end_alternative(f, kind);
     }
 }
 
-static void add_alternative(struct http_feed *f, unsigned way)
+static void add_alternative(struct http_feed *f, unsigned kind)
 {
     struct http_alternative *alternative = heap_alloc(app_heap(f->context), sizeof(*alternative));
 
     if (!alternative)
         return;
-    alternative->state.parser[FLOW_TO_CLIENT].flags = way_flags[way];
-    f->state->alternatives[way] = alternative;
+    alternative->state.parser[FLOW_TO_CLIENT].flags = kind_flags[kind];
+    f->state->alternatives[kind] = alternative;
     f->state->alternative_count++;
     struct http_feed feed = make_feed(f, alternative);
     bool is_active;
 
     alternative->tx = f->requested_tx ? f->requested_tx->base.id : app_tx_total(app_context_flow(f->context)) - 1;
     is_active = !f->requested_tx || add_transaction(&feed, f->requested_tx);
-    if (is_active && f->requested_from == HTTP_EARLIER) { /* the lines before these bytes are kept in the message */
+    if (is_active &&
+        f->requested_from == HTTP_BEFORE_INPUT) { /* the head of the message contains the lines before these bytes */
         const struct buffer *head = &f->requested_tx->message[FLOW_TO_CLIENT].head;
         bool end = f->end;
 
@@ -217,27 +219,27 @@ static void add_alternative(struct http_feed *f, unsigned way)
                                      f->requested_head < head->length ? f->requested_head : head->length);
         f->end = end;
     }
-    uint32_t from = f->requested_from == HTTP_EARLIER ? 0 : f->requested_from;
+    uint32_t from = f->requested_from == HTTP_BEFORE_INPUT ? 0 : f->requested_from;
 
     if (!is_active || !feed_alternative(f, alternative, f->bytes + from, f->length - from))
-        end_alternative(f, way);
+        end_alternative(f, kind);
 }
 
 void http_add_alternatives(struct http_feed *f)
 {
-    for (unsigned way = 0; way < HTTP_WAYS; way++)
-        if (f->requested_ways & 1u << way)
-            add_alternative(f, way);
-    f->requested_ways = 0;
+    for (unsigned kind = 0; kind < HTTP_ALTERNATIVE_KINDS; kind++)
+        if (f->requested_kinds & 1u << kind)
+            add_alternative(f, kind);
+    f->requested_kinds = 0;
     f->requested_tx = NULL;
 }
 
 void http_free_alternatives(struct app_context *context, struct http_state *state)
 {
-    for (unsigned way = 0; way < HTTP_WAYS; way++) {
-        if (state->alternatives[way])
-            free_alternative(app_heap(context), state->alternatives[way]);
-        state->alternatives[way] = NULL;
+    for (unsigned kind = 0; kind < HTTP_ALTERNATIVE_KINDS; kind++) {
+        if (state->alternatives[kind])
+            free_alternative(app_heap(context), state->alternatives[kind]);
+        state->alternatives[kind] = NULL;
     }
     state->alternative_count = 0;
 }

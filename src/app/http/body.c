@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bodies. The chunked coding is removed before bytes reach this file, and content encodings are decoded here
- * (decode.c). The decoded bytes are kept for rules up to the limit of the direction; after that decoding stops.
+ * Bodies. The caller has removed the chunk framing; content encodings are decoded (decode.c). Decoded bytes are kept
+ * for rules up to the body limit of the direction; then decoding stops.
  *
- * Bodies of responses, and of PUT and POST, are files named by the path or by Content-Disposition, and are stored only
- * as files: http.response_body and file.data are the same bytes. multipart.c extracts the files of a form, in addition
- * to the body itself.
+ * Bodies of responses and of PUT and POST requests are files, named by Content-Disposition or by the path. They are
+ * stored only as files: http.response_body and file.data are the same bytes. For a form, multipart.c extracts the files
+ * from the body, which is then stored, too.
  */
 #include "http_priv.h"
 
@@ -31,7 +31,7 @@ static void find_file_name(struct http_feed *f, struct http_tx *tx, const uint8_
     const uint8_t *value;
     uint32_t value_length;
     bool has_name = f->direction == FLOW_TO_CLIENT &&
-                    http_value(get_message(f, tx), HTTP_CONTENT_DISPOSITION, &value, &value_length);
+                    http_header_value(get_message(f, tx), HTTP_CONTENT_DISPOSITION, &value, &value_length);
 
     *name = NULL;
     *length = 0;
@@ -50,14 +50,14 @@ static void find_file_name(struct http_feed *f, struct http_tx *tx, const uint8_
     *name = NULL;
     *length = 0;
     if (tx->path.is_set) {
-        *name = http_bytes(&tx->message[FLOW_TO_SERVER], &tx->path);
+        *name = http_text_bytes(&tx->message[FLOW_TO_SERVER], &tx->path);
         *length = tx->path.length;
     }
 }
 
-/* Adds a range to the other ranges of the same file. Ranges belong to the same file if client address, server address,
- * host, URL and total size are equal. The addresses are part of the key because the kernel may distribute connections
- * to workers by address. */
+/* Starts a byte range of a file that is reassembled from several responses. Ranges belong to the same file if client
+ * address, server address, host, URL and total size are equal. The key includes the addresses because the kernel may
+ * distribute connections to workers by address, and each worker reassembles on its own. */
 static void start_byterange(struct http_feed *f, struct http_tx *tx, const struct http_range *range)
 {
     uint8_t key[2 * sizeof(struct address) + KEY_TEXT_MAX];
@@ -80,21 +80,22 @@ static void start_byterange(struct http_feed *f, struct http_tx *tx, const struc
     memcpy(key, &flow->client, sizeof(flow->client));
     memcpy(key + sizeof(flow->client), &flow->server, sizeof(flow->server));
     if (tx->host.length > 0)
-        memcpy(key + length, http_bytes(request, &tx->host), tx->host.length);
+        memcpy(key + length, http_text_bytes(request, &tx->host), tx->host.length);
     length += tx->host.length;
     if (tx->uri_raw.length > 0)
-        memcpy(key + length, http_bytes(request, &tx->uri_raw), tx->uri_raw.length);
+        memcpy(key + length, http_text_bytes(request, &tx->uri_raw), tx->uri_raw.length);
     if (!app_byterange_start(f->context, &message->byterange, &info))
         http_event(f, tx, HTTP_EVENT_RANGE_NOT_REASSEMBLED);
 }
 
-static void parse_range(struct http_feed *f, struct http_tx *tx, struct file *file)
+/* Applies Content-Range to the file of the body. */
+static void apply_range(struct http_feed *f, struct http_tx *tx, struct file *file)
 {
     const uint8_t *value;
     uint32_t length;
     struct http_range range;
 
-    if (f->direction != FLOW_TO_CLIENT || !http_value(get_message(f, tx), HTTP_CONTENT_RANGE, &value, &length))
+    if (f->direction != FLOW_TO_CLIENT || !http_header_value(get_message(f, tx), HTTP_CONTENT_RANGE, &value, &length))
         return;
     if (!http_parse_range(value, length, &range)) {
         http_event(f, tx, HTTP_EVENT_RANGE_INVALID);
@@ -124,7 +125,7 @@ static void open_file(struct http_feed *f, struct http_tx *tx)
         file_open(app_files(f->context), &tx->base.files[f->direction], app_next_file_id(f->context), name, length);
     message->file_is_body = message->file != NULL;
     if (message->file)
-        parse_range(f, tx, message->file);
+        apply_range(f, tx, message->file);
 }
 
 static void close_file(struct http_feed *f, struct http_message *message, enum file_state state)
@@ -136,6 +137,7 @@ static void close_file(struct http_feed *f, struct http_message *message, enum f
 
 /* --- Kept bytes ---------------------------------------------------------------------------------- */
 
+/* Stores decoded bytes for rules. If there are too many, the first half is discarded. */
 static void keep_bytes(struct http_feed *f, struct http_message *message, const uint8_t *bytes, uint32_t length)
 {
     uint32_t most = f->settings->body_limit[f->direction] == 0 ? HTTP_WINDOW : HTTP_KEPT_MAX;
@@ -149,7 +151,7 @@ static void keep_bytes(struct http_feed *f, struct http_message *message, const 
     }
 }
 
-/* Returns the number of the next `length` bytes that are within the limit. */
+/* Returns how many of the next `length` bytes are within the body limit. */
 static uint32_t length_within_limit(const struct http_feed *f, const struct http_message *message, uint32_t length)
 {
     uint32_t limit = f->settings->body_limit[f->direction];
@@ -165,7 +167,7 @@ static void truncate_body(struct http_feed *f, struct http_tx *tx)
 {
     struct http_message *message = get_message(f, tx);
 
-    message->body_cut = true;
+    message->body_truncated = true;
     if (message->form)
         http_form_stop(f, tx);
     close_file(f, message, FILE_TRUNCATED);
@@ -207,12 +209,12 @@ void http_body_begin(struct http_feed *f, struct http_tx *tx)
 
     if (f->parser->flags & HTTP_READ_RAW)
         return;
-    if (http_value(message, HTTP_CONTENT_ENCODING, &value, &length))
+    if (http_header_value(message, HTTP_CONTENT_ENCODING, &value, &length))
         message->decoder = http_decoder_new(f, tx, value, length, NULL);
-    if (f->direction == FLOW_TO_CLIENT && http_value(message, HTTP_TRANSFER_ENCODING, &value, &length))
+    if (f->direction == FLOW_TO_CLIENT && http_header_value(message, HTTP_TRANSFER_ENCODING, &value, &length))
         message->decoder = http_decoder_new(f, tx, value, length, message->decoder);
     if (f->direction == FLOW_TO_SERVER && tx->method == HTTP_METHOD_POST &&
-        http_value(message, HTTP_CONTENT_TYPE, &value, &length))
+        http_header_value(message, HTTP_CONTENT_TYPE, &value, &length))
         message->form = http_form_new(f, value, length);
 }
 
@@ -221,24 +223,24 @@ void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
     struct http_message *message = get_message(f, tx);
 
     message->wire_length += length;
-    if (message->body_cut || length == 0)
+    if (message->body_truncated || length == 0)
         return;
     if (message->decoder)
         http_decoder_feed(f, tx, message->decoder, bytes, length);
     else
         http_body_decoded(f, tx, bytes, length);
-    if (message->body_cut && message->decoder) { /* frees a window of 32 KiB */
+    if (message->body_truncated && message->decoder) { /* no longer needed; it has a window of 32 KiB */
         http_decoder_free(app_heap(f->context), message->decoder);
         message->decoder = NULL;
     }
 }
 
-/* The reported lengths do not include these bytes, so that they do not depend on segmentation. */
+/* wire_length does not include these bytes, so that it does not depend on segmentation. */
 void http_body_add_surplus(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
 {
     struct http_message *message = get_message(f, tx);
 
-    if (message->body_cut)
+    if (message->body_truncated)
         return;
     if (!message->body_ended && message->decoder)
         http_decoder_feed(f, tx, message->decoder, bytes, length);
@@ -257,7 +259,7 @@ void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
 
     http_event(f, tx, HTTP_EVENT_BODY_DATA_LOST);
     message->wire_length += length;
-    if (message->body_cut)
+    if (message->body_truncated)
         return;
     if (message->decoder || message->form) { /* the following bytes cannot be decoded */
         if (message->form)

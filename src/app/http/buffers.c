@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Buffers of HTTP: how each is read, the keyword that selects it, and the older form of the keyword, a modifier that
- * moves the preceding content: `content:"a"; http_uri;` is `http.uri; content:"a";`. The table at the end has the
- * progress from which on each buffer is available: the parts of the first line when the line is complete, the others at
- * the end of the headers; bodies from then on, as they grow.
+ * Buffers of HTTP: the getter of each buffer, the keyword that selects it, and the older form of the keyword, a
+ * modifier that moves the preceding content: `content:"a"; http_uri;` equals `http.uri; content:"a";`. The table at the
+ * end has the progress from which on a buffer is available: parts of the first line when that line is complete, the
+ * others when the headers are complete; bodies grow after that.
  */
 #include "http_priv.h"
 
@@ -47,7 +47,7 @@ static const struct content *content_of(const struct condition *condition)
     return condition->keyword == &keyword_content ? condition->data : NULL;
 }
 
-/* The buffer is lower case, so a content with upper-case letters cannot match. */
+/* The buffer is in lower case, so a content with upper-case letters never matches. */
 static int finish_host(struct rule_parser *parser, const struct condition *conditions)
 {
     for (const struct condition *c = conditions; c; c = c->next) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Texts that are common in HTTP traffic of current browsers, tools and servers. A content of a rule that is part of one
- * of these texts is a weak prefilter pattern, so another content of the rule is preferred if there is one (struct
- * keyword.common). They affect performance only.
+ * Texts that are common in the HTTP traffic of current browsers, tools and servers. If a content of a rule is part of
+ * one of these texts, the prefilter prefers another content of the rule (struct keyword.common). They affect
+ * performance only.
  */
 #include "keywords.h"
 
@@ -25,7 +25,7 @@ const char *const http_common_agents[] = {
     NULL,
 };
 
-/* In http.header_names each header name is on a separate line. */
+/* Includes texts for http.header_names, in which each header name is on a separate line. */
 const char *const http_common_headers[] = {
     " HTTP/1.1\r\nHost: ",
     "HTTP/1.1 200 OK\r\nServer: ",

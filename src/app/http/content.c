@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The buffers for rules. Most buffers are parts of the message. The concatenations (http.header, http.header_names,
- * http.start) are parts of the message too, if the sender wrote the headers in the same form. Otherwise memory is
- * reserved for them when the headers are parsed, and filled when a rule first uses them: for most messages not all of
- * them are needed.
+ * Buffers for rules. Most are parts of the message. http.header, http.header_names and http.start are concatenations.
+ * If the headers were sent in the same form, they are parts of the message, too. Otherwise memory for them is reserved
+ * when the headers are parsed, and written when a rule first uses them, because few messages need all of them.
  */
 #include "http_priv.h"
 
@@ -26,7 +25,7 @@ static bool get_text(const struct http_message *message, const struct http_text 
     if (!text->is_set)
         return false;
     *out = (struct app_bytes){
-        .bytes = text->length > 0 ? http_bytes(message, text) : nothing,
+        .bytes = text->length > 0 ? http_text_bytes(message, text) : nothing,
         .length = text->length,
     };
     return true;
@@ -115,7 +114,7 @@ bool http_get_known(const struct app_tx *tx, enum flow_direction direction, enum
     const uint8_t *value;
     uint32_t length;
 
-    if (!http_value(get_message(tx, direction), known, &value, &length))
+    if (!http_header_value(get_message(tx, direction), known, &value, &length))
         return false;
     *out = (struct app_bytes){ .bytes = value, .length = length };
     return true;
@@ -177,7 +176,8 @@ static enum http_known cookie_header(const struct http_message *message, const s
     return message == &tx->message[FLOW_TO_SERVER] ? HTTP_COOKIE : HTTP_SET_COOKIE;
 }
 
-/* http.header is a part of `head`, unless a cookie separates the headers. */
+/* Sets http.header to a part of `head`. Returns false if a cookie is between other headers, or the headers were sent in
+ * another form. */
 static bool locate_headers(struct http_message *message, uint16_t cookie)
 {
     struct http_concatenation *concatenation = &message->concatenations[HTTP_CONCATENATION_HEADER];
@@ -199,6 +199,7 @@ static bool locate_headers(struct http_message *message, uint16_t cookie)
     return true;
 }
 
+/* Sets http.start to `head`. Returns false if the lines were sent in another form. */
 static bool locate_start(struct http_message *message)
 {
     struct http_concatenation *concatenation = &message->concatenations[HTTP_CONCATENATION_START];
@@ -290,13 +291,13 @@ static void write_start(const struct http_message *message, uint32_t length, uin
 static bool get_concatenation(const struct app_tx *tx, enum flow_direction direction,
                               enum http_concatenation_kind which, unsigned index, struct app_bytes *out)
 {
-    /* The memory was reserved for this buffer, and only this worker accesses it. */
+    /* The memory is reserved for this buffer, and only this worker accesses it. */
     struct http_message *message = (struct http_message *)get_message(tx, direction);
     struct http_concatenation *concatenation = &message->concatenations[which];
 
     if (index > 0 || !concatenation->is_set || (!concatenation->in_head && !message->joined))
         return false;
-    if (!concatenation->in_head && !concatenation->made) {
+    if (!concatenation->in_head && !concatenation->is_written) {
         uint8_t *to = message->joined + concatenation->at;
 
         if (which == HTTP_CONCATENATION_HEADER)
@@ -305,7 +306,7 @@ static bool get_concatenation(const struct app_tx *tx, enum flow_direction direc
             write_names(message, to);
         else
             write_start(message, concatenation->length, to);
-        concatenation->made = true;
+        concatenation->is_written = true;
     }
     *out = (struct app_bytes){
         .bytes = (concatenation->in_head ? message->head.bytes : message->joined) + concatenation->at,
@@ -346,7 +347,7 @@ bool http_get_body(const struct app_tx *tx, enum flow_direction direction, unsig
         .bytes = message->body.bytes,
         .length = message->body.length,
         .offset = message->body_offset,
-        .partial = !message->body_ended && !message->body_cut,
+        .partial = !message->body_ended && !message->body_truncated,
     };
     return true;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Functions for the parts of a message: URI, host, body, files, buffers for rules.
- */
+/* Functions for the parts of a message: URI, host, body, files, buffers for rules. */
 #ifndef SLUICE_APP_HTTP_CONTENT_H
 #define SLUICE_APP_HTTP_CONTENT_H
 
@@ -33,29 +31,30 @@ struct http_authority {
     const uint8_t *host;
     uint32_t host_length;
     int32_t port; /* -1: none */
-    bool valid;
+    bool valid;   /* host and port are valid */
 };
+/* Returns false if the host is empty. */
 bool http_parse_authority(const uint8_t *bytes, uint32_t length, struct http_authority *out);
 int32_t http_parse_port(const uint8_t *bytes, uint32_t length); /* returns -1 on errors */
 bool http_host_is_valid(const uint8_t *host, uint32_t length);
-/* Parses the first digits in the bytes, ignoring those around them. Returns false without digits, or if they are too
- * many. */
+/* Parses the first decimal number in the bytes and ignores the bytes around it. Returns false if there is none or it
+ * exceeds 64 bits. */
 bool http_parse_length(const uint8_t *bytes, uint32_t length, uint64_t *out);
 
-/* A Content-Range. */
+/* The value of Content-Range. */
 struct http_range {
     int64_t start, end, size; /* -1: not given */
 };
 bool http_parse_range(const uint8_t *bytes, uint32_t length, struct http_range *out);
-/* Returns the value of the parameter `name` of a header such as Content-Disposition. */
+/* Gets the value of the parameter `name` of a header such as Content-Disposition. Returns false if there is none. */
 bool http_parameter(const uint8_t *bytes, uint32_t length, const char *name, const uint8_t **value,
                     uint32_t *value_length);
-/* Returns the value at the start of `bytes`, a quoted string or up to a semicolon. */
+/* Gets the value at the start of `bytes`: a quoted string, or the text up to a semicolon. */
 void http_parameter_value(const uint8_t *bytes, uint32_t length, const uint8_t **value, uint32_t *value_length);
 
 /* --- disposition.c -------------------------------------------------------------------------------- */
 
-enum { HTTP_NAMES_MAX = HTTP_WAY_NAME_3 - HTTP_WAY_NAME_1 + 1 };
+enum { HTTP_NAMES_MAX = HTTP_ALTERNATIVE_NAME_3 - HTTP_ALTERNATIVE_NAME_1 + 1 };
 struct http_name {
     uint32_t length;
     uint8_t bytes[512]; /* no file system has longer names */
@@ -66,19 +65,19 @@ struct http_names {
     unsigned count;
     struct http_name name[HTTP_NAMES_MAX];
 };
-/* Returns the decoded names in a Content-Disposition that differ from each other and from the main one. */
+/* Finds the names in a Content-Disposition, decoded, that differ from each other and from the main one. */
 void http_find_other_names(const uint8_t *bytes, uint32_t length, struct http_names *names);
 
 /* --- body.c --------------------------------------------------------------------------------------- */
 
-/* Starts a body: creates its decoders and its form parser. */
+/* Starts a body: creates its decoders and the parser for form data. */
 void http_body_begin(struct http_feed *f, struct http_tx *tx);
-/* Adds bytes as received, without chunk framing. */
+/* Adds bytes as received, after removal of the chunk framing. */
 void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length);
 /* Ends the input of the decoders, which output their remaining bytes. */
 void http_body_flush(struct http_feed *f, struct http_tx *tx);
-/* Adds bytes that follow a message and belong to none. */
+/* Adds bytes that follow the message and do not belong to another one. */
 void http_body_add_surplus(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 /* Ends the body; `complete`: all of it was received. May be called repeatedly. */
 void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete);
@@ -89,23 +88,23 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
 
 /* --- decode.c ------------------------------------------------------------------------------------- */
 
-/* Adds the decoders for a value of Content-Encoding or Transfer-Encoding in front of the chain `next`, and returns the
- * first one, which is `next` if nothing else is to be decoded. */
+/* Adds the decoders for a value of Content-Encoding or Transfer-Encoding in front of the chain `next`. Returns the new
+ * start of the chain, which is `next` if no decoder is needed. */
 struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, const uint8_t *names, uint32_t length,
                                       struct http_decoder *next);
 void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder, const uint8_t *bytes,
                        uint32_t length);
-/* Ends the input: pending decisions about the encoding are made. */
+/* Ends the input: decides about the encoding if that is still open. */
 void http_decoder_finish(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder);
 void http_decoder_free(struct heap *heap, struct http_decoder *decoder);
 
 /* --- multipart.c ---------------------------------------------------------------------------------- */
 
-/* Creates a parser for a Content-Type with a boundary; NULL for other types. */
+/* Creates a parser for a multipart Content-Type; returns NULL for other types. */
 struct http_form *http_form_new(struct http_feed *f, const uint8_t *content_type, uint32_t length);
 void http_form_feed(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction);
-/* Stops parsing the body: the pending bytes belong to the file. */
+/* Stops parsing: the pending bytes are added to the file. */
 void http_form_stop(struct http_feed *f, struct http_tx *tx);
 void http_form_free(struct heap *heap, struct http_form *form);
 
@@ -139,12 +138,12 @@ bool http_get_start(const struct app_tx *tx, enum flow_direction direction, unsi
 bool http_get_each_header(const struct app_tx *tx, enum flow_direction direction, unsigned index,
                           struct app_bytes *out);
 bool http_get_body(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-/* Returns the value of a known header; also used by the log. */
+/* Gets the value of a known header. */
 bool http_get_known(const struct app_tx *tx, enum flow_direction direction, enum http_known known,
                     struct app_bytes *out);
-/* Returns the value of a request header by name, for the log. */
+/* Gets the value of a request header by its lower-case name. */
 bool http_get_named(const struct app_tx *tx, const char *name, struct app_bytes *out);
-/* Reserves memory for the concatenations of a message whose headers are parsed. */
+/* Reserves memory for the concatenations of the parsed headers. */
 void http_reserve_concatenations(struct http_feed *f, struct http_message *message);
 
 #endif

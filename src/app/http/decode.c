@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Content encodings: a chain of decoders, the last encoding in the header first; the last decoder outputs the body.
+ * Content encodings: a chain of decoders, the one for the last encoding in the header first; the last one of the chain
+ * outputs the body.
  *
  * gzip and deflate are distinguished by their bytes, not by the header value, as in browsers. The gzip header is parsed
- * here, and its checksum is ignored, because zlib rejects streams that browsers display. Undecodable bytes, and those
- * after the end, are passed through: clients that do not decode (Python's urllib, wget, curl without --compressed)
- * deliver them.
+ * here and the checksum ignored, because zlib rejects streams that browsers display. Bytes that cannot be decoded, and
+ * bytes after the end of the stream, are passed through, because clients that do not decode (Python's urllib, wget,
+ * curl without --compressed) deliver them.
  *
- * The LZMA dictionary is limited by the settings, whatever the header says: a stream without references beyond it is
- * decoded.
+ * The LZMA dictionary has at most the configured size. A stream whose header announces a larger one is decoded up to
+ * the first reference beyond that size.
  *
- * Compression bombs: decoding stops at the body limit. The output of each decoder in the chain is limited too.
+ * Compression bombs: decoding stops at the body limit, and the output of each decoder in the chain is limited, too.
  *
  * Ownership: the libraries allocate from the worker's heap.
  */
@@ -26,10 +27,10 @@
 enum {
     OUTPUT_SIZE = 16 << 10,
     BOMB_RATIO = 2048,
-    FIRST_BYTES = 1024, /* kept to be passed through if decoding fails */
-    GUESS_BYTES = 512,
-    TEXT_DECODED_MAX = 64,     /* bytes; plain text may decode as deflate to this many by chance */
-    PIECE = 256,               /* bytes decoded at a time before the first output */
+    FIRST_BYTES = 1024,        /* input bytes kept, to be passed through if decoding fails */
+    GUESS_BYTES = 512,         /* input bytes after which raw deflate must be recognised */
+    TEXT_DECODED_MAX = 64,     /* output bytes that plain text may yield when decoded as raw deflate */
+    PIECE = 256,               /* input bytes decoded at a time before the first output */
     BROTLI_PIECE = 32,         /* bytes that brotli decodes at a time */
     ZLIB_CHECKSUM = 4,         /* bytes after the deflate data */
     ZSTD_WINDOW_LOG = 21,      /* 2 MiB */
@@ -49,31 +50,32 @@ enum gzip_step {
     GZIP_NAME,
     GZIP_COMMENT,
     GZIP_CHECKSUM,
-    GZIP_GUESS, /* raw deflate, or not encoded at all: a part is decoded on trial */
+    GZIP_GUESS, /* raw deflate, or not encoded: the first bytes are decoded to find out */
     GZIP_DATA,
     GZIP_TRAILER,
-    GZIP_NEXT, /* another member may follow */
+    GZIP_NEXT, /* after a member: another one may follow */
 };
 
 struct http_decoder {
-    struct http_decoder *next; /* receives the output; NULL: the body does */
+    struct http_decoder *next; /* decodes the output; NULL: the output is the body */
     struct heap *heap;
     enum coding coding;
-    bool plain; /* bytes are passed through */
-    bool dead;  /* decoding has stopped */
+    bool plain; /* decoding has ended; bytes are passed through */
+    bool dead;  /* decoding has stopped; bytes are discarded */
     bool started, is_gzip, is_zlib;
     uint8_t first[FIRST_BYTES]; /* bytes before the first output */
     uint32_t first_length;
-    uint64_t in, out;
+    uint64_t in, out; /* number of input and output bytes */
     enum gzip_step step;
     uint32_t count; /* bytes within the step */
-    uint8_t flags, two[2];
-    uint32_t extra;
+    uint8_t flags;  /* FLG of the gzip header */
+    uint8_t two[2]; /* first bytes of the stream or of the next member */
+    uint32_t extra; /* length of the extra field */
     z_stream zlib;
     BrotliDecoderState *brotli;
     ZSTD_DStream *zstd;
-    lzma_ret lzma_status; /* result of the header */
-    bool lzma_capped;     /* the dictionary is smaller than the header requires */
+    lzma_ret lzma_status; /* result of parsing the header */
+    bool lzma_capped;     /* the dictionary is smaller than the header announces */
     uint8_t lzma_header[LZMA_HEADER];
     lzma_stream lzma;
     lzma_allocator lzma_allocator;
@@ -198,8 +200,8 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
         has_undecoded_name |= coding == CODING_NONE;
         if (coding != CODING_NONE && ++layers > f->settings->decoder_layers && f->settings->decoder_layers > 0) {
             http_event(f, tx, HTTP_EVENT_TOO_MANY_ENCODING_LAYERS);
-            if (f->direction == FLOW_TO_CLIENT) /* a client may decode all of them, or none */
-                http_request_alternatives(f, 1 << HTTP_WAY_RAW);
+            if (f->direction == FLOW_TO_CLIENT) /* clients may decode all encodings, or none */
+                http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_RAW);
             break;
         }
         struct http_decoder *d = coding != CODING_NONE ? heap_alloc(app_heap(f->context), sizeof(*d)) : NULL;
@@ -211,10 +213,10 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
         d->next = chain;
         chain = d;
     }
-    /* Python's requests decodes an unknown or empty name in a list as deflate; if that fails it delivers the body as
-     * received. */
+    /* Python's requests treats an unknown or empty name in a list as deflate, and delivers the body as received if that
+     * cannot be decoded. */
     if (f->direction == FLOW_TO_CLIENT && layers == 1 && (has_undecoded_name || is_list))
-        http_request_alternatives(f, 1 << HTTP_WAY_RAW);
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_RAW);
     return chain;
 }
 
@@ -246,7 +248,7 @@ static void output_bytes(struct http_feed *f, struct http_tx *tx, struct http_de
         report_bomb(f, tx, d);
 }
 
-/* Stops decoding: the following bytes are passed through. */
+/* Ends decoding: these bytes and the following ones are passed through. */
 static void pass_through(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
                          uint32_t length)
 {
@@ -257,9 +259,10 @@ static void pass_through(struct http_feed *f, struct http_tx *tx, struct http_de
     output_bytes(f, tx, d, bytes, length);
 }
 
-/* Handles a body that is not encoded as its header says. `rest`: the bytes that were not decoded. */
-static void handle_error(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *rest,
-                         uint32_t length)
+/* Handles undecodable bytes. `rest`: the bytes from the error on. Without output so far the body is passed through from
+ * its beginning. */
+static void handle_decoding_error(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *rest,
+                                  uint32_t length)
 {
     http_event(f, tx, HTTP_EVENT_GZIP_DECOMPRESSION_FAILED);
     if (d->out == 0 && d->in <= FIRST_BYTES)
@@ -278,8 +281,8 @@ static void set_step(struct http_decoder *d, enum gzip_step step)
     d->count = 0;
 }
 
-/* Enters the next part of the gzip header that is present. */
-static void enter_next_part(struct http_decoder *d, enum gzip_step after)
+/* Continues with the next optional field of the gzip header (RFC 1952), or with the data. */
+static void enter_next_field(struct http_decoder *d, enum gzip_step after)
 {
     if (after < GZIP_EXTRA_LENGTH && d->flags & GZIP_HAS_EXTRA)
         set_step(d, GZIP_EXTRA_LENGTH);
@@ -293,7 +296,7 @@ static void enter_next_part(struct http_decoder *d, enum gzip_step after)
         set_step(d, GZIP_DATA);
 }
 
-/* Determines the format from the first two bytes. */
+/* Distinguishes gzip, zlib and raw deflate by the first two bytes. */
 static void detect_format(struct http_decoder *d)
 {
     if (d->two[0] == 0x1f && d->two[1] == 0x8b) {
@@ -307,8 +310,10 @@ static void detect_format(struct http_decoder *d)
     }
 }
 
-static bool inflate_some(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
-                         uint32_t length, uint32_t *used)
+/* Decodes bytes up to the end of the deflate stream; *used: number of input bytes consumed. Returns false on an error.
+ */
+static bool inflate_bytes(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
+                          uint32_t length, uint32_t *used)
 {
     uint8_t output[OUTPUT_SIZE];
     int status = Z_OK;
@@ -334,11 +339,11 @@ static void parse_gzip_byte(struct http_decoder *d, uint8_t byte)
 {
     d->count++;
     switch (d->step) {
-    case GZIP_FIXED: /* count includes the first two bytes */
+    case GZIP_FIXED: /* `count` includes the first two bytes */
         if (d->count == 4)
             d->flags = byte;
         if (d->count == 10)
-            enter_next_part(d, GZIP_FIXED);
+            enter_next_field(d, GZIP_FIXED);
         break;
     case GZIP_EXTRA_LENGTH:
         d->extra = d->count == 1 ? byte : d->extra | (uint32_t)byte << 8;
@@ -346,17 +351,17 @@ static void parse_gzip_byte(struct http_decoder *d, uint8_t byte)
             if (d->extra > 0)
                 set_step(d, GZIP_EXTRA);
             else
-                enter_next_part(d, GZIP_EXTRA);
+                enter_next_field(d, GZIP_EXTRA);
         }
         break;
     case GZIP_EXTRA:
         if (d->count == d->extra)
-            enter_next_part(d, GZIP_EXTRA);
+            enter_next_field(d, GZIP_EXTRA);
         break;
     case GZIP_NAME:
     case GZIP_COMMENT:
         if (byte == 0)
-            enter_next_part(d, d->step);
+            enter_next_field(d, d->step);
         break;
     case GZIP_CHECKSUM:
         if (d->count == 2)
@@ -371,7 +376,8 @@ static void parse_gzip_byte(struct http_decoder *d, uint8_t byte)
     }
 }
 
-/* Decides whether the bytes after a gzip member start another member. */
+/* Parses a byte after a gzip member. If another member starts, continues with that; otherwise passes the bytes through.
+ */
 static void parse_member_start(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, uint8_t byte)
 {
     d->two[d->count++] = byte;
@@ -381,8 +387,8 @@ static void parse_member_start(struct http_feed *f, struct http_tx *tx, struct h
         pass_through(f, tx, d, d->two, d->count);
 }
 
-/* Whether the first bytes can be raw deflate. *ended: the deflate stream ends within these bytes. *produced: number of
- * decoded bytes. */
+/* Whether the first bytes can be decoded as raw deflate. *ended: the stream ends within these bytes. *produced: number
+ * of decoded bytes. */
 static bool try_deflate(struct http_decoder *d, bool *ended, uint32_t *produced)
 {
     uint32_t length = d->first_length < GUESS_BYTES ? d->first_length : GUESS_BYTES;
@@ -411,7 +417,7 @@ static bool is_text(const uint8_t *bytes, uint32_t length)
     return true;
 }
 
-/* Decides whether the bytes are raw deflate. `last`: no more bytes will arrive. */
+/* Decides whether the bytes are raw deflate, or waits for more of them unless `last` is set. */
 static void decide_raw_deflate(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, bool last)
 {
     uint32_t used = 0, produced;
@@ -420,16 +426,16 @@ static void decide_raw_deflate(struct http_feed *f, struct http_tx *tx, struct h
     if (possible && !ended && !last)
         return;
     set_step(d, GZIP_DATA);
-    /* On a decoding error, curl delivers the bytes decoded so far, and other clients deliver the body as received: pass
-     * both. Unencoded text may decode to a few bytes by chance, so text needs more than TEXT_DECODED_MAX of them. */
+    /* On a decoding error, curl delivers the bytes decoded so far, and other clients the body as received: output both.
+     * Text that is not encoded may yield a few bytes by chance: up to TEXT_DECODED_MAX are ignored. */
     if (!possible && produced > (is_text(d->first, d->first_length) ? TEXT_DECODED_MAX : 0)) {
-        inflate_some(f, tx, d, d->first, d->first_length, &used);
+        inflate_bytes(f, tx, d, d->first, d->first_length, &used);
         http_event(f, tx, HTTP_EVENT_GZIP_DECOMPRESSION_FAILED);
         pass_through(f, tx, d, d->first, d->first_length);
         return;
     }
-    if (!possible || !inflate_some(f, tx, d, d->first, d->first_length, &used))
-        handle_error(f, tx, d, d->first + used, d->first_length - used);
+    if (!possible || !inflate_bytes(f, tx, d, d->first, d->first_length, &used))
+        handle_decoding_error(f, tx, d, d->first + used, d->first_length - used);
     else if (used < d->first_length && !d->dead)
         pass_through(f, tx, d, d->first + used, d->first_length - used);
 }
@@ -443,8 +449,8 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
         uint32_t used;
 
         if (d->step == GZIP_DATA) {
-            if (!inflate_some(f, tx, d, bytes + at, length - at, &used)) {
-                handle_error(f, tx, d, bytes + at + used, length - at - used);
+            if (!inflate_bytes(f, tx, d, bytes + at, length - at, &used)) {
+                handle_decoding_error(f, tx, d, bytes + at + used, length - at - used);
                 return;
             }
             at += used;
@@ -474,8 +480,8 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
 
 /* --- br, zstd, lzma ------------------------------------------------------------------------------- */
 
-/* On an error the library discards the output of that call. BROTLI_PIECE bytes per call, so that Sluice loses no more
- * output than a client that reads in small pieces. */
+/* On an error the library discards the output of the call. Each call gets only BROTLI_PIECE bytes, so that no more
+ * output is lost than by a client that decodes small pieces. */
 static void decode_brotli(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
                           uint32_t length)
 {
@@ -497,7 +503,7 @@ static void decode_brotli(struct http_feed *f, struct http_tx *tx, struct http_d
              (bytes < end || BrotliDecoderHasMoreOutput(d->brotli)));
     output_bytes(f, tx, d, output, (uint32_t)(sizeof(output) - room));
     if (result == BROTLI_DECODER_RESULT_ERROR)
-        handle_error(f, tx, d, bytes, (uint32_t)(end - bytes));
+        handle_decoding_error(f, tx, d, bytes, (uint32_t)(end - bytes));
     else if (result == BROTLI_DECODER_RESULT_SUCCESS)
         pass_through(f, tx, d, bytes, (uint32_t)(end - bytes));
 }
@@ -515,7 +521,7 @@ static void decode_zstd(struct http_feed *f, struct http_tx *tx, struct http_dec
 
         output_bytes(f, tx, d, output, (uint32_t)out.pos);
         if (ZSTD_isError(status)) {
-            handle_error(f, tx, d, bytes + in.pos, length - (uint32_t)in.pos);
+            handle_decoding_error(f, tx, d, bytes + in.pos, length - (uint32_t)in.pos);
             return;
         }
         full = out.pos == out.size;
@@ -524,14 +530,15 @@ static void decode_zstd(struct http_feed *f, struct http_tx *tx, struct http_dec
     } while (!d->dead && (full || in.pos < in.size));
 }
 
-/* Parses the header, with the dictionary limited to the memory in the settings; returns the number of consumed
- * bytes. */
+/* Parses the LZMA header after limiting the dictionary size in it to the configured memory. Returns the number of bytes
+ * consumed. */
 static uint32_t read_lzma_header(struct http_feed *f, struct http_decoder *d, const uint8_t *bytes, uint32_t length)
 {
     uint32_t room = LZMA_HEADER - d->count, size = length < room ? length : room, dictionary = 0;
     uint32_t memory = f->settings->lzma_memory < HEAP_OBJECT_MAX ? f->settings->lzma_memory : HEAP_OBJECT_MAX;
     uint8_t nothing[1];
-    uint32_t most = memory > LZMA_OVERHEAD + LZMA_DICTIONARY_MIN ? memory - LZMA_OVERHEAD : LZMA_DICTIONARY_MIN;
+    uint32_t dictionary_max =
+        memory > LZMA_OVERHEAD + LZMA_DICTIONARY_MIN ? memory - LZMA_OVERHEAD : LZMA_DICTIONARY_MIN;
 
     memcpy(d->lzma_header + d->count, bytes, size);
     d->count += size;
@@ -539,9 +546,9 @@ static uint32_t read_lzma_header(struct http_feed *f, struct http_decoder *d, co
         return size;
     for (unsigned i = 0; i < 4; i++)
         dictionary |= (uint32_t)d->lzma_header[1 + i] << 8 * i;
-    d->lzma_capped = dictionary > most;
+    d->lzma_capped = dictionary > dictionary_max;
     for (unsigned i = 0; i < 4 && d->lzma_capped; i++)
-        d->lzma_header[1 + i] = (uint8_t)(most >> 8 * i);
+        d->lzma_header[1 + i] = (uint8_t)(dictionary_max >> 8 * i);
     d->lzma.next_in = d->lzma_header;
     d->lzma.avail_in = LZMA_HEADER;
     d->lzma.next_out = nothing; /* without output space the library does not parse the header */
@@ -580,7 +587,7 @@ static void decode_lzma(struct http_feed *f, struct http_tx *tx, struct http_dec
     if (status == LZMA_STREAM_END)
         pass_through(f, tx, d, rest, left);
     else
-        handle_error(f, tx, d, rest, left);
+        handle_decoding_error(f, tx, d, rest, left);
 }
 
 /* --- Feeding -------------------------------------------------------------------------------------- */
@@ -619,7 +626,7 @@ void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_deco
         decoder->dead = true;
         return;
     }
-    /* Fixed-size pieces, so that the bytes seen before the first output do not depend on segmentation. */
+    /* Before the first output, pieces of fixed size are decoded, so that d->first does not depend on segmentation. */
     for (uint32_t at = 0; at < length && !decoder->dead;) {
         uint32_t size = decoder->out == 0 && !decoder->plain && length - at > PIECE ? PIECE : length - at;
 
@@ -645,6 +652,6 @@ void http_decoder_finish(struct http_feed *f, struct http_tx *tx, struct http_de
         else if (is_deflate && decoder->step == GZIP_NEXT && decoder->count > 0)
             pass_through(f, tx, decoder, decoder->two, decoder->count);
         else if (decoder->out == 0 && (!is_deflate || decoder->step < GZIP_TRAILER))
-            handle_error(f, tx, decoder, NULL, 0);
+            handle_decoding_error(f, tx, decoder, NULL, 0);
     }
 }

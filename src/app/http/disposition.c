@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * File names in Content-Disposition. The main reading uses the first "filename". Clients may use the last one,
- * "filename*" (RFC 8187), one in several parts (RFC 2231), or decode it: each different name gets an alternative
- * reading of the response.
+ * "filename*" (RFC 8187), a name in several sections (RFC 2231), or decode the name. Each different name requires an
+ * alternative reading of the response.
  */
 #include <string.h>
 
@@ -44,8 +44,8 @@ static bool add_name(struct http_names *names, const struct http_name *name)
     return true;
 }
 
-/* Adds one parameter of the form filename, filename*, filename*0 or filename*0*; `suffix`: the characters after
- * "filename". */
+/* Adds the name in a parameter filename, filename*, filename*0 or filename*0*. `suffix`: the characters after
+ * "filename". `parts`: the sections of a name so far. */
 static void add_parameter(struct http_names *names, struct http_name *parts, const uint8_t *suffix,
                           uint32_t suffix_length, const uint8_t *value, uint32_t length)
 {

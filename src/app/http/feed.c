@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a direction are processed by the steps in request.c or response.c. A step consumes a complete unit (a
- * line, the available bytes of a body) or nothing, so that the result does not depend on segmentation.
+ * Feeding of bytes, lines, gaps, and the steps of both directions. The other steps are in request.c and response.c. A
+ * step consumes a complete unit (a line, the available bytes of a body) or nothing, so that the result does not depend
+ * on segmentation.
  *
  * Gaps: within a body of known length, or one that ends with the connection, the body continues after the gap.
- * Elsewhere the bytes before the gap are used unchanged, and the next line is treated as the expected one: usually it
- * is invalid, so the parser fails, unless the direction was between two messages.
+ * Elsewhere the bytes after the gap are parsed as the next line. Usually it is invalid and the parser fails, unless the
+ * gap is between two messages.
  */
 #include "http_priv.h"
 
@@ -19,8 +20,9 @@ uint32_t http_trim_line_end(const uint8_t *line, uint32_t length)
     return length;
 }
 
-/* Finds the end of a line that may also end with CR alone. */
-static const uint8_t *find_cr_end(const uint8_t *at, const uint8_t *stop, const uint8_t *end)
+/* Finds a CR between `at` and `stop` that ends a line alone, without CR or LF after it; `end`: of the available bytes.
+ */
+static const uint8_t *find_bare_cr(const uint8_t *at, const uint8_t *stop, const uint8_t *end)
 {
     const uint8_t *cr = memchr(at, '\r', (size_t)(stop - at));
 
@@ -29,8 +31,9 @@ static const uint8_t *find_cr_end(const uint8_t *at, const uint8_t *stop, const 
     return cr;
 }
 
-/* Searches in pieces: searching the rest of the buffer for each of the two line ends would take quadratic time. */
-static uint32_t any_line_length(const uint8_t *bytes, uint32_t length, uint32_t from)
+/* Line length if LF and CR alone end a line. Searches for both in pieces of 128 bytes: searching all bytes for each of
+ * them would take quadratic time. */
+static uint32_t cr_or_lf_line_length(const uint8_t *bytes, uint32_t length, uint32_t from)
 {
     enum { PIECE = 128 };
     const uint8_t *at = bytes + from, *end = bytes + length;
@@ -38,7 +41,7 @@ static uint32_t any_line_length(const uint8_t *bytes, uint32_t length, uint32_t 
     while (at < end) {
         size_t size = end - at < PIECE ? (size_t)(end - at) : PIECE;
         const uint8_t *lf = memchr(at, '\n', size);
-        const uint8_t *cr = find_cr_end(at, lf ? lf : at + size, end);
+        const uint8_t *cr = find_bare_cr(at, lf ? lf : at + size, end);
 
         if (cr || lf)
             return (uint32_t)((cr ? cr : lf) - bytes) + 1;
@@ -47,18 +50,18 @@ static uint32_t any_line_length(const uint8_t *bytes, uint32_t length, uint32_t 
     return 0;
 }
 
-uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool alone, bool last)
+uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool cr_ends, bool is_end)
 {
     uint32_t found = 0;
 
-    if (alone) {
-        found = any_line_length(bytes, length, from);
+    if (cr_ends) {
+        found = cr_or_lf_line_length(bytes, length, from);
     } else if (from < length) {
         const uint8_t *end = memchr(bytes + from, '\n', length - from);
 
         found = end ? (uint32_t)(end - bytes) + 1 : 0;
     }
-    return found == 0 && last ? length : found; /* the following bytes decide */
+    return found == 0 && is_end ? length : found;
 }
 
 bool http_is_too_long(struct http_feed *f, uint32_t length)
@@ -71,18 +74,18 @@ bool http_is_too_long(struct http_feed *f, uint32_t length)
     return is_request || length > HTTP_RESPONSE_FIELD_MAX; /* clients accept responses with such lines */
 }
 
-/* Line length for a server that does not accept LF alone as line end. */
-static uint32_t crlf_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool last)
+/* Line length for a server that requires CR LF. */
+static uint32_t crlf_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool is_end)
 {
     const uint8_t *end = from < length ? memmem(bytes + from, length - from, "\r\n", 2) : NULL;
 
     if (end)
         return (uint32_t)(end - bytes) + 2;
-    return last ? length : 0;
+    return is_end ? length : 0;
 }
 
 /* Line length as in PHP: CR, LF or both end the line. The byte after a CR decides. */
-static uint32_t either_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool last)
+static uint32_t either_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool is_end)
 {
     for (uint32_t at = from; at < length; at++) {
         if (bytes[at] == '\n')
@@ -90,7 +93,7 @@ static uint32_t either_line_length(const uint8_t *bytes, uint32_t length, uint32
         if (bytes[at] == '\r' && at + 1 < length)
             return at + 1 + (bytes[at + 1] == '\n');
     }
-    return last ? length : 0;
+    return is_end ? length : 0;
 }
 
 static uint32_t request_line_length(const struct http_feed *f, const uint8_t *bytes, uint32_t length, uint32_t from)
@@ -102,16 +105,16 @@ static uint32_t request_line_length(const struct http_feed *f, const uint8_t *by
     return http_line_length(bytes, length, from, false, f->end);
 }
 
-uint32_t http_response_line_length(uint16_t flags, const uint8_t *bytes, uint32_t length, uint32_t from, bool last)
+uint32_t http_response_line_length(uint16_t flags, const uint8_t *bytes, uint32_t length, uint32_t from, bool is_end)
 {
-    return flags & HTTP_READ_CR ? either_line_length(bytes, length, from, last)
-                                : http_line_length(bytes, length, from, !(flags & HTTP_READ_LF), last);
+    return flags & HTTP_READ_CR ? either_line_length(bytes, length, from, is_end)
+                                : http_line_length(bytes, length, from, !(flags & HTTP_READ_LF), is_end);
 }
 
 enum http_step_result http_read_line(struct http_feed *f, const uint8_t **line, uint32_t *length)
 {
     uint32_t left = f->length - f->at;
-    uint32_t from = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* a CR may have been the last byte */
+    uint32_t from = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* the last of them may have been a CR */
     uint32_t found = f->direction == FLOW_TO_SERVER
                          ? request_line_length(f, f->bytes + f->at, left, from)
                          : http_response_line_length(f->parser->flags, f->bytes + f->at, left, from, f->end);
@@ -128,7 +131,8 @@ enum http_step_result http_read_line(struct http_feed *f, const uint8_t **line, 
     return HTTP_STEP_DONE;
 }
 
-/* NUL bytes are ignored: servers and browsers that stop at NUL and those that skip it read the same word. */
+/* Returns the length of the word at the start of the bytes, or 0 if they do not start with it. NUL bytes are ignored,
+ * as by some servers and browsers. */
 static uint32_t match_word(const uint8_t *bytes, uint32_t length, const char *word)
 {
     uint32_t at = 0;
@@ -153,7 +157,7 @@ bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word)
 }
 
 /* PHP accepts any four bytes in place of "TTP/". */
-static bool is_version_of_php(const uint8_t *bytes, uint32_t length)
+static bool is_php_version(const uint8_t *bytes, uint32_t length)
 {
     return length >= 7 && bytes[0] == 'H' && http_is_digit(bytes[5]) && (bytes[6] == '.' || http_is_digit(bytes[6]));
 }
@@ -162,7 +166,7 @@ bool http_has_version(const uint8_t *bytes, uint32_t length)
 {
     for (uint32_t at = 0; at + 5 < length; at++) {
         if (http_is_separator(bytes[at]) &&
-            (http_equal_nocase(bytes + at + 1, 5, "http/") || is_version_of_php(bytes + at + 1, length - at - 1)))
+            (http_equal_nocase(bytes + at + 1, 5, "http/") || is_php_version(bytes + at + 1, length - at - 1)))
             return true;
     }
     return false;
@@ -171,8 +175,8 @@ bool http_has_version(const uint8_t *bytes, uint32_t length)
 const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word)
 {
     for (uint32_t at = 0; at < length; at++) {
-        /* A word after NUL bytes is found at its own position: otherwise a run of NUL bytes would be scanned from each
-         * of them. */
+        /* A match does not start at a NUL byte: otherwise a run of NUL bytes would be scanned again from each of them.
+         */
         if (bytes[at] != 0 && match_word(bytes + at, length - at, word) > 0)
             return bytes + at;
     }
@@ -205,7 +209,7 @@ static void read_body(struct http_feed *f, uint32_t length)
     f->parser->left -= length;
 }
 
-/* If `left` is 0, the caller sets the next step. */
+/* Returns HTTP_STEP_DONE at the end of the body; the caller then sets the next step. */
 enum http_step_result http_read_identity(struct http_feed *f)
 {
     read_body(f, available_body(f));
@@ -221,16 +225,16 @@ enum http_step_result http_read_chunk_data(struct http_feed *f)
     return HTTP_STEP_DONE;
 }
 
-/* Skips the rest of the line after chunk data; it belongs to no message. */
+/* Skips the line end after chunk data, and bytes before it. */
 enum http_step_result http_skip_chunk_end(struct http_feed *f)
 {
     const uint8_t *end = f->at < f->length ? memchr(f->bytes + f->at, '\n', f->length - f->at) : NULL;
 
     uint32_t next = end ? (uint32_t)(end - f->bytes) + 1 : f->length;
 
-    /* PHP stops decoding chunks here, and delivers the rest of the connection as the body. */
+    /* At bytes before the line end PHP stops decoding, and delivers the rest of the connection as the body. */
     if (f->direction == FLOW_TO_CLIENT && f->at < f->length && f->bytes[f->at] != '\r' && f->bytes[f->at] != '\n')
-        http_request_alternatives(f, 1 << HTTP_WAY_RAW);
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_RAW);
     f->parser->tx->message[f->direction].wire_length += next - f->at;
     f->at = next;
     if (!end)
@@ -265,7 +269,6 @@ bool http_parse_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out, 
 
 /* --- Gaps ----------------------------------------------------------------------------------------- */
 
-/* Records lost bytes that are part of a body. */
 void http_handle_gap(struct http_feed *f, uint64_t length)
 {
     struct http_parser *parser = f->parser;
@@ -288,7 +291,7 @@ void http_handle_gap(struct http_feed *f, uint64_t length)
 enum http_step_result http_execute_steps(struct http_feed *f)
 {
     enum http_step_result result = HTTP_STEP_DONE;
-    unsigned idle_turns = 0, readings = f->state->reading_count;
+    unsigned idle_steps = 0, readings = f->state->reading_count;
 
     while (result == HTTP_STEP_DONE && !f->failed) {
         uint32_t before = f->at;
@@ -296,14 +299,14 @@ enum http_step_result http_execute_steps(struct http_feed *f)
         result = f->direction == FLOW_TO_SERVER ? http_request_step(f) : http_response_step(f);
         if (result == HTTP_STEP_DONE && f->state->reading_count > readings)
             return f->failed ? HTTP_STEP_FAILED : HTTP_STEP_DONE;
-        idle_turns = f->at == before ? idle_turns + 1 : 0;
-        if (idle_turns > HTTP_STEPS) /* internal error: no two steps may lead to each other without consuming bytes */
+        idle_steps = f->at == before ? idle_steps + 1 : 0;
+        if (idle_steps > HTTP_STEPS) /* internal error: a cycle of steps that consume nothing */
             return HTTP_STEP_FAILED;
     }
     return f->failed ? HTTP_STEP_FAILED : result;
 }
 
-/* Skips responses after the main reading has failed; other readings are still parsed. */
+/* Makes the main reading skip all following responses after a failure; the alternative readings continue. */
 static void skip_responses(struct http_feed *f)
 {
     f->state->skips_responses = true;
@@ -319,7 +322,7 @@ static enum http_step_result feed_response(struct http_feed *f, const struct app
     const struct http_tx *tx = f->parser->tx;
     uint32_t seen = in->gap == 0 && in->seen <= f->length ? in->seen : 0;
 
-    f->response_from = HTTP_EARLIER;
+    f->response_from = HTTP_BEFORE_INPUT;
     f->head_before = tx ? tx->message[FLOW_TO_CLIENT].head.length : 0;
     enum http_step_result result = http_execute_steps(f);
 
@@ -327,7 +330,7 @@ static enum http_step_result feed_response(struct http_feed *f, const struct app
         return result;
     if (state->alternative_count > 0)
         http_feed_alternatives(f, f->bytes + seen, f->length - seen, in->gap > 0);
-    if (f->requested_ways != 0)
+    if (f->requested_kinds != 0)
         http_add_alternatives(f);
     if (result == HTTP_STEP_FAILED && state->alternative_count > 0) {
         skip_responses(f);
@@ -343,7 +346,7 @@ struct app_result http_feed(struct app_context *context, void *state, const stru
     struct http_feed f = {
         .context = context,
         .state = s,
-        .settings = http_settings_of(context),
+        .settings = http_get_settings(context),
         .parser = &s->parser[in->direction],
         .direction = in->direction,
         .bytes = in->bytes ? in->bytes : nothing,

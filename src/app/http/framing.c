@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Determines where the body of a request ends. Nearly all requests are unambiguous; servers differ on the others. A
- * dialect is one way in which servers read them. The table has the ways of nginx, Apache, lighttpd, Node, Go, Python,
- * PHP, gunicorn and IIS, as observed by tests/differential, where that is possible; several servers share one. When the
- * dialects of a reading differ on a request, reading.c splits the reading.
+ * Determines the body of a request. Nearly all requests are unambiguous; on the others servers differ. A dialect is the
+ * behaviour of one server or of several: the table covers nginx, Apache, lighttpd, Node, Go, Python, PHP, gunicorn and
+ * IIS, as observed with tests/differential where that is possible. When the dialects of a reading differ on a request,
+ * reading.c splits the reading.
  *
- * No dialect rejects a request here, though most servers do: a dialect that finds no length in the headers reads a
- * request without a body.
+ * Most servers reject ambiguous requests, but no dialect does: if it finds no valid length, the request has no body.
  */
 #include "http_priv.h"
 
@@ -14,43 +13,43 @@
 #include "sluice/hex.h"
 
 /* Values of Transfer-Encoding that a server treats as chunked. */
-enum coding {
-    CODING_CONTAINED, /* contains "chunked" */
-    CODING_ONLY,      /* exactly "chunked" */
-    CODING_LAST,      /* the last coding in the list is "chunked" */
-    CODING_NONE,      /* the header is ignored */
+enum chunked_rule {
+    CHUNKED_CONTAINED, /* contains "chunked" */
+    CHUNKED_ONLY,      /* exactly "chunked" */
+    CHUNKED_LAST,      /* the last coding in the list is "chunked" */
+    CHUNKED_IGNORED,   /* the server ignores the header */
 };
 
 /* Values of Content-Length that a server accepts. */
-enum number {
-    NUMBER_FOUND,   /* the first digits in the value */
-    NUMBER_DIGITS,  /* digits only */
-    NUMBER_INTEGER, /* accepted by Python's int(): "+5", "1_000" */
+enum length_rule {
+    LENGTH_FIRST_NUMBER, /* the first decimal number in the value */
+    LENGTH_DIGITS,       /* digits only */
+    LENGTH_INTEGER,      /* accepted by Python's int(): "+5", "1_000" */
 };
 
 static const struct dialect {
-    enum coding coding;
-    bool needs_1_1; /* the chunked coding requires HTTP/1.1 */
-    enum number number;
+    enum chunked_rule chunked;
+    bool needs_1_1; /* chunked coding requires HTTP/1.1 */
+    enum length_rule length;
     bool last_length; /* the last of several Content-Length headers is used, not the first */
-    bool strict_name; /* a header name with surrounding blanks is a different name */
+    bool strict_name; /* blanks around a header name make it another name */
 } dialects[HTTP_DIALECTS] = {
-    [HTTP_DIALECT_LENIENT] = { .coding = CODING_CONTAINED, .number = NUMBER_FOUND },
-    [HTTP_DIALECT_STRICT] = { .coding = CODING_ONLY, .number = NUMBER_DIGITS, .strict_name = true },
-    [HTTP_DIALECT_STRICT_1_1] = { .coding = CODING_ONLY,
+    [HTTP_DIALECT_LENIENT] = { .chunked = CHUNKED_CONTAINED, .length = LENGTH_FIRST_NUMBER },
+    [HTTP_DIALECT_STRICT] = { .chunked = CHUNKED_ONLY, .length = LENGTH_DIGITS, .strict_name = true },
+    [HTTP_DIALECT_STRICT_1_1] = { .chunked = CHUNKED_ONLY,
                                   .needs_1_1 = true,
-                                  .number = NUMBER_DIGITS,
+                                  .length = LENGTH_DIGITS,
                                   .strict_name = true },
-    [HTTP_DIALECT_LIST] = { .coding = CODING_LAST, .number = NUMBER_DIGITS },
-    [HTTP_DIALECT_LENGTH] = { .coding = CODING_NONE, .number = NUMBER_INTEGER },
-    [HTTP_DIALECT_LAST_LENGTH] = { .coding = CODING_ONLY, .number = NUMBER_FOUND, .last_length = true },
-    [HTTP_DIALECT_CRLF] = { .coding = CODING_CONTAINED, .number = NUMBER_INTEGER },
-    [HTTP_DIALECT_CONNECT] = { .coding = CODING_CONTAINED, .number = NUMBER_FOUND },
+    [HTTP_DIALECT_LIST] = { .chunked = CHUNKED_LAST, .length = LENGTH_DIGITS },
+    [HTTP_DIALECT_LENGTH] = { .chunked = CHUNKED_IGNORED, .length = LENGTH_INTEGER },
+    [HTTP_DIALECT_LAST_LENGTH] = { .chunked = CHUNKED_ONLY, .length = LENGTH_FIRST_NUMBER, .last_length = true },
+    [HTTP_DIALECT_CRLF] = { .chunked = CHUNKED_CONTAINED, .length = LENGTH_INTEGER },
+    [HTTP_DIALECT_CONNECT] = { .chunked = CHUNKED_CONTAINED, .length = LENGTH_FIRST_NUMBER },
 };
 
 /* --- Numbers -------------------------------------------------------------------------------------- */
 
-/* Like Python's int(text, base) for base 10 and 16. */
+/* Parses a number like Python's int(text, base) for base 10 or 16. */
 static bool parse_integer(const uint8_t *bytes, uint32_t length, bool hex, uint64_t *out)
 {
     uint64_t number = 0;
@@ -93,14 +92,14 @@ static bool is_digits(const uint8_t *bytes, uint32_t length)
     return length > 0 && at == length;
 }
 
-static bool parse_number(const uint8_t *bytes, uint32_t length, enum number number, uint64_t *out)
+static bool parse_length(const uint8_t *bytes, uint32_t length, enum length_rule rule, uint64_t *out)
 {
-    if (number == NUMBER_INTEGER)
+    if (rule == LENGTH_INTEGER)
         return parse_integer(bytes, length, false, out);
-    return (number == NUMBER_FOUND || is_digits(bytes, length)) && http_parse_length(bytes, length, out);
+    return (rule == LENGTH_FIRST_NUMBER || is_digits(bytes, length)) && http_parse_length(bytes, length, out);
 }
 
-/* Selects the part of a list after the last comma. */
+/* Narrows the bytes to the last item of a comma-separated list. */
 static void select_last_item(const uint8_t **bytes, uint32_t *length)
 {
     const uint8_t *comma = memrchr(*bytes, ',', *length);
@@ -130,24 +129,24 @@ static bool is_chunked(const struct http_message *message, const struct dialect 
     const uint8_t *value;
     uint32_t length;
 
-    if (!http_value(message, HTTP_TRANSFER_ENCODING, &value, &length) ||
+    if (!http_header_value(message, HTTP_TRANSFER_ENCODING, &value, &length) ||
         (dialect->strict_name && message->headers[message->known[HTTP_TRANSFER_ENCODING]].unusual_name) ||
         (dialect->needs_1_1 && message->version != HTTP_VERSION_1_1))
         return false;
-    switch (dialect->coding) {
-    case CODING_CONTAINED:
+    switch (dialect->chunked) {
+    case CHUNKED_CONTAINED:
         return http_find_nocase(value, length, "chunked") != NULL;
-    case CODING_ONLY:
+    case CHUNKED_ONLY:
         return http_equal_nocase(value, length, "chunked");
-    case CODING_LAST:
+    case CHUNKED_LAST:
         return is_last_coding(value, length);
-    case CODING_NONE:
+    case CHUNKED_IGNORED:
         break;
     }
     return false;
 }
 
-/* Selects the Content-Length value that the dialect uses. */
+/* Gets the Content-Length value that the dialect uses. Returns false if there is none. */
 static bool find_length_value(const struct http_message *message, const struct dialect *dialect, const uint8_t **value,
                               uint32_t *length)
 {
@@ -179,7 +178,7 @@ struct http_framing http_get_framing(const struct http_message *message, enum ht
         return framing;
     if (dialect->last_length)
         select_last_item(&value, &length);
-    if (!parse_number(value, length, dialect->number, &framing.length))
+    if (!parse_length(value, length, dialect->length, &framing.length))
         framing.length = 0;
     return framing;
 }
@@ -190,11 +189,11 @@ bool http_framing_is_unambiguous(const struct http_message *message)
     uint32_t length;
     bool has_length = message->known[HTTP_CONTENT_LENGTH] != HTTP_NONE;
 
-    if (http_value(message, HTTP_TRANSFER_ENCODING, &value, &length))
+    if (http_header_value(message, HTTP_TRANSFER_ENCODING, &value, &length))
         return !has_length && message->version == HTTP_VERSION_1_1 && length == 7 &&
                http_equal_nocase(value, length, "chunked") &&
                !message->headers[message->known[HTTP_TRANSFER_ENCODING]].unusual_name;
-    if (!has_length || !http_value(message, HTTP_CONTENT_LENGTH, &value, &length))
+    if (!has_length || !http_header_value(message, HTTP_CONTENT_LENGTH, &value, &length))
         return true;
     return !message->repeated_length && is_digits(value, length) &&
            !message->headers[message->known[HTTP_CONTENT_LENGTH]].unusual_name;
@@ -202,8 +201,8 @@ bool http_framing_is_unambiguous(const struct http_message *message)
 
 /* --- Chunks --------------------------------------------------------------------------------------- */
 
-/* Hexadecimal digits with surrounding blanks, up to a line end or an extension: all servers accept these. */
-static bool parse_plain_chunk(const uint8_t *line, uint32_t length, uint64_t *out)
+/* Parses a size that all servers accept: hexadecimal digits, blanks around them, up to an extension or the line end. */
+static bool parse_plain_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out)
 {
     uint32_t at = 0;
     bool extension;
@@ -223,7 +222,7 @@ bool http_parse_request_chunk_size(const uint8_t *line, uint32_t length, uint64_
     uint32_t before = end ? (uint32_t)(end - line) : length;
 
     *extension = end != NULL;
-    if (parse_plain_chunk(line, length, out))
+    if (parse_plain_chunk_size(line, length, out))
         return true;
     /* "0x5", "+5": accepted only by gunicorn. */
     if (parse_integer(line, before, true, out))

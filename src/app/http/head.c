@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lines before a body, and the trailers after it. They are copied as received, and parsed when the empty line has
- * arrived: then each header is contiguous, and most need no conversion ("Name: value").
+ * Header lines and trailers. They are copied as received, and parsed when the empty line has arrived. Each header is
+ * then contiguous, and most are used as they are ("Name: value").
  *
- * A line that starts with a blank continues the previous header. Headers with the same name are joined by ", ", as in
- * Suricata, except Content-Length, of which the first is used.
+ * A line that starts with a blank continues the previous header. The values of headers with the same name are joined by
+ * ", ", as in Suricata, except Content-Length, of which the first is used.
  *
- * Nearly all lines are plain: they end with CR LF, contain no other CR, and do not start with a blank, so that each is
- * a separate header. While a message has only plain lines, they are split with memchr(), and the rules for unusual
- * lines are not evaluated.
+ * Nearly all lines are plain: they end with CR LF, contain no other CR, and do not start with a blank, so each is a
+ * separate header. As long as a message has only plain lines, they are split with memchr() and need none of the tests
+ * for unusual lines.
  */
 #include "http_priv.h"
 
@@ -16,20 +16,20 @@
 
 enum {
     BUCKETS = 128,
-    ROOM_FOR_HEADERS = 1024, /* upper limit of memory reserved before it is known to be needed */
-    PLAIN_LINE_LIMIT = 4096, /* a plain line must end within this number of bytes */
+    ROOM_FOR_HEADERS = 1024, /* bytes reserved for headers with the first line, at most */
+    PLAIN_LINE_LIMIT = 4096, /* longer lines are not plain */
 };
 
-/* State while a block of lines is parsed. */
+/* State while the lines of a message are parsed. */
 struct header_parser {
     struct http_feed *f;
     struct http_message *message;
     struct http_tx *tx;
     bool is_request;
-    bool cr_ends;   /* requests: CR alone ends a line */
-    uint16_t flags; /* responses: flags HTTP_READ_... of the reading */
-    uint32_t repeated;
-    uint16_t bucket[BUCKETS];
+    bool cr_ends;             /* requests: CR alone ends a line */
+    uint16_t flags;           /* responses: HTTP_READ_... of the reading */
+    uint32_t repeated;        /* number of headers whose values are to be joined to an earlier one */
+    uint16_t bucket[BUCKETS]; /* hash table of the names: index of a header, or HTTP_NONE */
 };
 
 static const char *const other_methods[] = {
@@ -145,11 +145,11 @@ void http_message_clear(struct app_context *context, struct http_message *messag
     http_message_init(message);
 }
 
-/* Reserves memory for line and headers at once, since they usually arrive together. */
 bool http_store_line(struct http_feed *f, struct http_message *message, const uint8_t *line, uint32_t length)
 {
     uint32_t size = http_trim_line_end(line, length), left = f->length - f->at;
 
+    /* One allocation for line and headers, which usually arrive together. */
     buffer_reserve(app_heap(f->context), &message->head, length + (left < ROOM_FOR_HEADERS ? left : ROOM_FOR_HEADERS));
     if (buffer_append(app_heap(f->context), &message->head, line, length, HTTP_HEAD_LIMIT) < length)
         return false;
@@ -159,7 +159,8 @@ bool http_store_line(struct http_feed *f, struct http_message *message, const ui
     return true;
 }
 
-bool http_value(const struct http_message *message, enum http_known known, const uint8_t **value, uint32_t *length)
+bool http_header_value(const struct http_message *message, enum http_known known, const uint8_t **value,
+                       uint32_t *length)
 {
     if (message->known[known] == HTTP_NONE || message->header_count == 0)
         return false;
@@ -173,12 +174,12 @@ bool http_value(const struct http_message *message, enum http_known known, const
 
 /* --- Headers ------------------------------------------------------------------------------------- */
 
-static void set_event(struct header_parser *r, enum http_event of_request, enum http_event of_response)
+static void set_event(struct header_parser *r, enum http_event request_event, enum http_event response_event)
 {
-    http_event(r->f, r->tx, r->is_request ? of_request : of_response);
+    http_event(r->f, r->tx, r->is_request ? request_event : response_event);
 }
 
-/* Characters of a header name: token in RFC 9110. */
+/* The characters of a token (RFC 9110), such as a header name. */
 static const bool token_characters[256] = {
     ['!'] = true, ['#'] = true, ['$'] = true, ['%'] = true, ['&'] = true, ['\''] = true, ['*'] = true, ['+'] = true,
     ['-'] = true, ['.'] = true, ['0'] = true, ['1'] = true, ['2'] = true, ['3'] = true,  ['4'] = true, ['5'] = true,
@@ -202,47 +203,38 @@ static uint32_t token_length(const uint8_t *bytes, uint32_t length)
     return at;
 }
 
-/* The factor must be unpredictable, or a sender could choose a thousand long names with equal hashes; the results do
- * not depend on it. */
-static uint32_t name_hash(const struct header_parser *r, const uint8_t *name, uint32_t length)
-{
-    return http_name_hash(name, length, ((uint64_t)(uintptr_t)r->message >> 4) * UINT64_C(0x9e3779b97f4a7c15) | 1);
-}
-
-static bool name_equals(const struct http_message *message, const struct http_header *a, const uint8_t *name,
-                        uint32_t length)
-{
-    return a->name_length == length && http_name_equal(http_header_text(message, a), name, length);
-}
-
-static struct http_header *find_same(struct header_parser *r, uint32_t hash, const uint8_t *name, uint32_t length)
+/* Returns the first header with the same name, or NULL. */
+static struct http_header *find_header(struct header_parser *r, uint32_t hash, const uint8_t *name, uint32_t length)
 {
     struct http_message *message = r->message;
 
     for (uint16_t i = r->bucket[hash % BUCKETS]; i != HTTP_NONE; i = message->headers[i].chain) {
-        if (message->headers[i].hash == hash && name_equals(message, &message->headers[i], name, length))
-            return &message->headers[i];
+        struct http_header *header = &message->headers[i];
+
+        if (header->hash == hash && header->name_length == length &&
+            http_name_equal(http_header_text(message, header), name, length))
+            return header;
     }
     return NULL;
 }
 
-static void check_lengths(struct header_parser *r, const struct http_header *first, const struct http_header *second)
+/* Reports that two Content-Length headers have different numbers. */
+static void compare_lengths(struct header_parser *r, const struct http_header *first, const struct http_header *second)
 {
     const uint8_t *a = http_header_text(r->message, first), *b = http_header_text(r->message, second);
     uint64_t x = 0, y = 0;
     uint32_t skipped = first->name_length + 2u;
-    bool good = http_parse_length(a + skipped, first->length - skipped, &x) &&
-                http_parse_length(b + skipped, second->length - skipped, &y);
 
-    if (good && x == y)
+    if (http_parse_length(a + skipped, first->length - skipped, &x) &&
+        http_parse_length(b + skipped, second->length - skipped, &y) && x == y)
         return;
     set_event(r, HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_REQUEST,
               HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_RESPONSE);
     if (!r->is_request)
-        http_request_alternatives(r->f, 1 << HTTP_WAY_CLOSE);
+        http_request_alternatives(r->f, 1 << HTTP_ALTERNATIVE_CLOSE);
 }
 
-/* Adds a header whose name has occurred before: its value is joined to that of the first one later. */
+/* Adds a header whose name has occurred before; join_repeated() joins its value to that of the first one. */
 static void add_repeated(struct header_parser *r, struct http_header *first, uint16_t index)
 {
     struct http_header *header = &r->message->headers[index];
@@ -252,7 +244,7 @@ static void add_repeated(struct header_parser *r, struct http_header *first, uin
     r->message->canonical = false;
     if (first->known == HTTP_CONTENT_LENGTH) {
         r->message->repeated_length = true;
-        check_lengths(r, first, header);
+        compare_lengths(r, first, header);
         return;
     }
     r->repeated++;
@@ -263,22 +255,22 @@ static void add_repeated(struct header_parser *r, struct http_header *first, uin
     first->last = index;
 }
 
-/* Builds "Name: value" in `extra` from a name and a value in `text`. */
-static bool compose(struct header_parser *r, struct http_header *header, const struct http_text *text,
-                    const uint8_t *name, const uint8_t *value, uint32_t value_length)
+/* Stores "Name: value" in `extra`, with name and value from `text`. Returns false if memory is exhausted. */
+static bool store_header(struct header_parser *r, struct http_header *header, const struct http_text *text,
+                         const uint8_t *name, const uint8_t *value, uint32_t value_length)
 {
     struct heap *heap = app_heap(r->f->context);
     struct buffer *extra = &r->message->extra;
     uint32_t at = extra->length;
 
-    /* The bytes may be in the same buffer, which moves when it grows. */
-    ptrdiff_t name_at = name - http_bytes(r->message, text), value_at = value - http_bytes(r->message, text);
+    /* `text` may be in `extra`, too, which moves when it grows. */
+    ptrdiff_t name_at = name - http_text_bytes(r->message, text), value_at = value - http_text_bytes(r->message, text);
 
     if (header->length > HTTP_EXTRA_LIMIT - at || !buffer_require(heap, extra, at + header->length)) {
         r->f->failed = true;
         return false;
     }
-    const uint8_t *line = http_bytes(r->message, text);
+    const uint8_t *line = http_text_bytes(r->message, text);
 
     buffer_append(heap, extra, line + name_at, header->name_length, HTTP_EXTRA_LIMIT);
     buffer_append(heap, extra, ": ", 2, HTTP_EXTRA_LIMIT);
@@ -288,11 +280,12 @@ static bool compose(struct header_parser *r, struct http_header *header, const s
     return true;
 }
 
-/* Parses a header that is not plain. *is_token: its name is a token. */
+/* Parses a header that cannot be used as it is. *is_token: its name is a token. Returns false if memory is exhausted.
+ */
 static bool parse_unusual_header(struct header_parser *r, struct http_header *header, const struct http_text *text,
                                  bool *is_token)
 {
-    const uint8_t *line = http_bytes(r->message, text);
+    const uint8_t *line = http_text_bytes(r->message, text);
     const uint8_t *colon = memchr(line, ':', text->length < HTTP_NAME_MAX ? text->length : HTTP_NAME_MAX);
     uint32_t name_at = 0, name_end = colon ? (uint32_t)(colon - line) : 0;
     uint32_t value_at = colon ? name_end + 1 : 0, value_end = text->length;
@@ -305,7 +298,7 @@ static bool parse_unusual_header(struct header_parser *r, struct http_header *he
         name_end--;
     *is_token = token_length(line + name_at, name_end - name_at) == name_end - name_at;
     if (!colon && !r->is_request && r->f->parser->step == HTTP_AT_HEADERS)
-        http_request_alternatives(r->f, 1 << HTTP_WAY_NO_EMPTY_LINE);
+        http_request_alternatives(r->f, 1 << HTTP_ALTERNATIVE_NO_EMPTY_LINE);
     if (!colon)
         set_event(r, HTTP_EVENT_REQUEST_FIELD_MISSING_COLON, HTTP_EVENT_RESPONSE_FIELD_MISSING_COLON);
     else if (!*is_token)
@@ -324,16 +317,17 @@ static bool parse_unusual_header(struct header_parser *r, struct http_header *he
         return true;
     }
     r->message->canonical = false;
-    return compose(r, header, text, line + name_at, line + value_at, value_end - value_at);
+    return store_header(r, header, text, line + name_at, line + value_at, value_end - value_at);
 }
 
-/* Whether the line is "Name: value" with a token and no further blanks, so that it can be used in place. */
+/* Whether the line is "Name: value" with a token as name and no further blanks, so that it can be used as it is. */
 static bool is_plain_header(const uint8_t *line, uint32_t length, uint32_t name_length)
 {
     return name_length > 0 && length > name_length + 2 && line[name_length] == ':' && line[name_length + 1] == ' ' &&
            !http_is_space(line[name_length + 2]) && !http_is_space(line[length - 1]);
 }
 
+/* Adds the header to the known headers and to the hash table, or to the first header with the same name. */
 static void index_header(struct header_parser *r, uint16_t index, bool is_token)
 {
     struct http_message *message = r->message;
@@ -342,10 +336,14 @@ static void index_header(struct header_parser *r, uint16_t index, bool is_token)
     struct http_header *first;
 
     header->known = (uint8_t)http_find_known(name, header->name_length, is_token);
-    /* Names that are not tokens are never equal to a token, so a known token is hashed by its number. */
-    header->hash =
-        is_token && header->known < HTTP_KNOWN_COUNT ? header->known : name_hash(r, name, header->name_length);
-    first = find_same(r, header->hash, name, header->name_length);
+    /* The number of a known token serves as its hash. For other names the factor must be unpredictable: otherwise a
+     * sender could choose a thousand long names with equal hashes. The result of parsing does not depend on it. */
+    if (is_token && header->known < HTTP_KNOWN_COUNT)
+        header->hash = header->known;
+    else
+        header->hash = http_name_hash(name, header->name_length,
+                                      ((uint64_t)(uintptr_t)message >> 4) * UINT64_C(0x9e3779b97f4a7c15) | 1);
+    first = find_header(r, header->hash, name, header->name_length);
     if (first) {
         add_repeated(r, first, index);
         return;
@@ -356,12 +354,12 @@ static void index_header(struct header_parser *r, uint16_t index, bool is_token)
         message->known[header->known] = index;
 }
 
-/* Adds a header; `text` has no line ends, and folded lines are joined. Returns false if there are too many, or no
- * memory. */
+/* Adds a header; `text` is without line ends, and its continuation lines are joined. Returns false if there are too
+ * many headers, or memory is exhausted. */
 static bool add_header(struct header_parser *r, struct http_text text)
 {
     struct http_message *message = r->message;
-    const uint8_t *line = http_bytes(message, &text);
+    const uint8_t *line = http_text_bytes(message, &text);
     uint32_t name_length = token_length(line, text.length < HTTP_NAME_MAX ? text.length : HTTP_NAME_MAX);
     uint16_t index = message->header_count;
     bool is_token = true;
@@ -388,14 +386,14 @@ static bool add_header(struct header_parser *r, struct http_text text)
 
 /* --- Blocks of lines ------------------------------------------------------------------------------ */
 
-/* Some endpoints also treat a NUL byte as blank. */
+/* NUL is included because some endpoints treat it as a blank. */
 static bool is_blank(uint8_t c)
 {
     return c == ' ' || c == '\t' || c == 0;
 }
 
-/* Whether a line that starts with a blank continues the previous header. In a response, such a line is a separate
- * header if it looks like one; some clients read it as a continuation. */
+/* Whether the line continues the previous header (obs-fold in RFC 9112): it starts with a blank. In a response such a
+ * line is a separate header if it looks like one, but some clients treat it as a continuation. */
 static bool is_folded(const struct header_parser *r, const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0, from;
@@ -410,7 +408,7 @@ static bool is_folded(const struct header_parser *r, const uint8_t *line, uint32
     at += token_length(line + at, length - at);
     if (at == from || at == length || line[at] != ':')
         return true;
-    http_request_alternatives(r->f, 1 << HTTP_WAY_FOLD);
+    http_request_alternatives(r->f, 1 << HTTP_ALTERNATIVE_FOLD);
     return false;
 }
 
@@ -420,7 +418,8 @@ static uint32_t line_length(const struct header_parser *r, const uint8_t *line, 
                          : http_response_line_length(r->flags, line, length, 0, true);
 }
 
-/* Joins the header at `at` with its continuation lines. *next: position after them. */
+/* Joins the header line at `at` with its continuation lines, the first of which is at *next; sets *next after the last.
+ */
 static struct http_text unfold(struct header_parser *r, uint32_t at, uint32_t length, uint32_t *next)
 {
     struct http_message *message = r->message;
@@ -468,7 +467,7 @@ static bool reserve_headers(struct header_parser *r, uint32_t lines)
     return true;
 }
 
-/* Length of a header with the values of all headers with the same name. */
+/* Returns the length of a header with the values of all headers with the same name. */
 static uint32_t joined_length(const struct http_message *message, const struct http_header *header)
 {
     uint32_t length = header->length;
@@ -491,7 +490,7 @@ static bool join_repeated(struct header_parser *r)
         if (header->next == HTTP_NONE || header->joined)
             continue;
         length = joined_length(message, header);
-        /* The values are in the same buffer, which must not move while they are copied. */
+        /* Values may be in `extra`, too, which must not move while they are copied. */
         if (length > HTTP_EXTRA_LIMIT - at || !buffer_require(heap, &message->extra, at + length)) {
             r->f->failed = true;
             return false;
@@ -535,8 +534,8 @@ static bool is_all_space(const uint8_t *line, uint32_t length)
     return at == length;
 }
 
-/* Returns the header at `at` without line end; an empty text is the line after the last header. *next: position of the
- * following line. */
+/* Returns the header line at `at` without its end, for a message with plain lines only. The text is empty at the empty
+ * line. *next: offset of the next line. */
 static struct http_text next_plain_header(const struct http_message *message, uint32_t at, uint32_t *next)
 {
     uint32_t end = message->head.length;
@@ -548,7 +547,7 @@ static struct http_text next_plain_header(const struct http_message *message, ui
     return text;
 }
 
-/* Returns the header at `at` with its continuation lines; an empty text if there is none. */
+/* Like next_plain_header(), for other messages; joins continuation lines. */
 static struct http_text next_unusual_header(struct header_parser *r, uint32_t at, uint32_t *next)
 {
     struct http_message *message = r->message;
@@ -586,7 +585,8 @@ static bool read_lines(struct header_parser *r, uint32_t at)
     return true;
 }
 
-/* Returns an upper bound of the number of lines from `at` on, because dialects count them differently. */
+/* Returns an upper bound of the number of lines from `at` on: CR and LF are counted separately, because dialects
+ * differ. */
 static uint32_t count_line_ends(const struct http_message *message, uint32_t at)
 {
     uint32_t count = 1;
@@ -598,7 +598,7 @@ static uint32_t count_line_ends(const struct http_message *message, uint32_t at)
 
 bool http_finish_headers(struct http_feed *f, struct http_message *message)
 {
-    struct header_parser r; /* all other fields are set below; fill_buckets() sets `bucket` */
+    struct header_parser r; /* not initialised here: fill_buckets() writes the large array `bucket` */
     uint32_t at = message->parsed_to;
 
     r.f = f;
@@ -612,14 +612,14 @@ bool http_finish_headers(struct http_feed *f, struct http_message *message)
     message->parsed_to = message->head.length;
     if (f->parser->lines == 0)
         return true;
-    message->canonical &= at == message->headers_at; /* trailers follow the empty line */
+    message->canonical &= at == message->headers_at; /* with trailers the headers are not contiguous */
     if (!reserve_headers(&r, f->reading ? count_line_ends(message, at) : f->parser->lines))
         return false;
     fill_buckets(&r);
-    bool good = read_lines(&r, at) && (r.repeated == 0 || join_repeated(&r));
+    bool succeeded = read_lines(&r, at) && (r.repeated == 0 || join_repeated(&r));
 
-    http_reserve_concatenations(f, message); /* even after a failure: its size must match the headers added so far */
-    if (!good)
+    http_reserve_concatenations(f, message); /* even after a failure, because headers may have been added */
+    if (!succeeded)
         return false;
     f->parser->lines = 0;
     return !f->failed;
@@ -638,7 +638,7 @@ static enum http_step_result store_lines(struct http_feed *f, struct http_messag
     return HTTP_STEP_FAILED;
 }
 
-/* Counts a header line; returns false if the header with its continuation lines is too long. */
+/* Counts a header line. Returns false if the header with its continuation lines is too long. */
 static bool count_line(struct http_feed *f, const uint8_t *line, uint32_t length)
 {
     struct http_parser *parser = f->parser;
@@ -648,9 +648,10 @@ static bool count_line(struct http_feed *f, const uint8_t *line, uint32_t length
     return !http_is_too_long(f, parser->field_length);
 }
 
-/* Whether a line ends the headers. Responses with unusual line ends are read as in browsers; for these the following
- * bytes are needed (HTTP_STEP_NEEDS_DATA). */
-static enum http_step_result ends_headers(const struct http_feed *f, const uint8_t *line, uint32_t length, bool *ends)
+/* Determines whether a line ends the headers. In responses unusual line ends are treated as in browsers; for these the
+ * following bytes are needed, and HTTP_STEP_NEEDS_DATA is returned if they are missing. */
+static enum http_step_result check_end_of_headers(const struct http_feed *f, const uint8_t *line, uint32_t length,
+                                                  bool *ends)
 {
     uint32_t left = f->length - f->at;
     const uint8_t *next = f->bytes + f->at;
@@ -664,20 +665,21 @@ static enum http_step_result ends_headers(const struct http_feed *f, const uint8
     /* LF CR is one line end, and so is CR LF CR followed by blanks. */
     if (length == 1 && line[0] == '\r' && (f->parser->bare_lf || (left > 0 && is_blank(next[0]))))
         *ends = false;
-    bool blank = length == 2 && is_blank(line[0]) && line[1] == '\n';
-    bool returns = length == 3 && memcmp(line, "\r\r\n", 3) == 0;
+    bool is_blank_line = length == 2 && is_blank(line[0]) && line[1] == '\n';
+    bool is_cr_cr_lf = length == 3 && memcmp(line, "\r\r\n", 3) == 0;
 
-    if (!blank && !returns)
+    if (!is_blank_line && !is_cr_cr_lf)
         return HTTP_STEP_DONE;
-    if (!f->end && (left == 0 || (returns && left == 1 && next[0] == '\r')))
+    if (!f->end && (left == 0 || (is_cr_cr_lf && left == 1 && next[0] == '\r')))
         return HTTP_STEP_NEEDS_DATA;
-    bool is_followed = left > 0 && (next[0] == '\n' || (returns && left > 1 && next[0] == '\r' && next[1] == '\n'));
+    bool empty_line_follows =
+        left > 0 && (next[0] == '\n' || (is_cr_cr_lf && left > 1 && next[0] == '\r' && next[1] == '\n'));
 
-    *ends = !is_followed;
+    *ends = !empty_line_follows;
     return HTTP_STEP_DONE;
 }
 
-/* Returns the length of a plain line at the start, with its line end; 0: not plain, or incomplete. */
+/* Returns the length of the plain line at the start, with its line end; 0 if the line is not plain or incomplete. */
 static uint32_t plain_line_length(const uint8_t *line, uint32_t length)
 {
     uint32_t size = length < PLAIN_LINE_LIMIT ? length : PLAIN_LINE_LIMIT;
@@ -688,7 +690,7 @@ static uint32_t plain_line_length(const uint8_t *line, uint32_t length)
     return (uint32_t)(cr - line) + 2;
 }
 
-/* Consumes plain lines; equivalent to the general code, but faster. Returns true if the empty line was consumed too. */
+/* Consumes plain lines, like read_header_line(), but faster. Returns true if the empty line was consumed, too. */
 static bool read_plain_lines(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
@@ -710,8 +712,9 @@ static bool read_plain_lines(struct http_feed *f)
     return true;
 }
 
-/* Splits off a reading for PHP at the first header line with a CR inside: for PHP it is two lines. */
-static bool split_at_cr(struct http_feed *f, struct http_message *message, uint32_t length, uint32_t *from)
+/* Adds a reading for PHP at the first header line with a CR inside, which is two lines for PHP. `from`: offset of the
+ * first line that is not stored yet. Returns false if memory is exhausted. */
+static bool add_reading_for_cr(struct http_feed *f, struct http_message *message, uint32_t length, uint32_t *from)
 {
     const uint8_t *line = f->bytes + f->at - length;
     const uint8_t *cr = memchr(line, '\r', length);
@@ -721,7 +724,7 @@ static bool split_at_cr(struct http_feed *f, struct http_message *message, uint3
     f->parser->split_at_cr = true;
     f->unit_end = f->at;
     f->at -= length;
-    if (store_lines(f, message, *from) == HTTP_STEP_FAILED || !http_split_dialect(f, HTTP_DIALECT_LAST_LENGTH, true))
+    if (store_lines(f, message, *from) == HTTP_STEP_FAILED || !http_add_reading(f, HTTP_DIALECT_LAST_LENGTH, true))
         return false;
     *from = f->at;
     f->at += length;
@@ -729,17 +732,17 @@ static bool split_at_cr(struct http_feed *f, struct http_message *message, uint3
     return true;
 }
 
-/* Clients differ on a line with a CR that is not part of the final CR LF, and on a line of blanks only. */
+/* Clients differ on a line with a CR that is not part of CR LF at its end, and on a line of blanks. */
 unsigned http_line_ambiguities(const uint8_t *line, uint32_t length)
 {
     const uint8_t *cr = memchr(line, '\r', length);
-    unsigned ways = 0;
+    unsigned kinds = 0;
 
     if (cr && (cr + 2 != line + length || cr[1] != '\n'))
-        ways = 1 << HTTP_WAY_LINES | 1 << HTTP_WAY_CR;
+        kinds = 1 << HTTP_ALTERNATIVE_LINES | 1 << HTTP_ALTERNATIVE_CR;
     if (is_blank(line[0]) && is_all_space(line, length))
-        ways |= 1 << HTTP_WAY_LINES | 1 << HTTP_WAY_BLANK;
-    return ways;
+        kinds |= 1 << HTTP_ALTERNATIVE_LINES | 1 << HTTP_ALTERNATIVE_BLANK;
+    return kinds;
 }
 
 /* Consumes a line. *ends: it is the empty line after the headers. */
@@ -754,7 +757,7 @@ static enum http_step_result read_header_line(struct http_feed *f, struct http_m
 
     if (ambiguities != 0)
         http_request_alternatives(f, ambiguities);
-    if (result == HTTP_STEP_DONE && ends_headers(f, line, *length, ends) == HTTP_STEP_NEEDS_DATA) {
+    if (result == HTTP_STEP_DONE && check_end_of_headers(f, line, *length, ends) == HTTP_STEP_NEEDS_DATA) {
         f->at -= *length;
         result = HTTP_STEP_NEEDS_DATA;
     }
@@ -765,7 +768,7 @@ static enum http_step_result read_header_line(struct http_feed *f, struct http_m
     return HTTP_STEP_DONE;
 }
 
-/* Completes the headers; `length`: length of the line after them. */
+/* Stores the lines from `from` on and parses the headers. `length`: length of the line that ended them. */
 static enum http_step_result end_headers(struct http_feed *f, struct http_message *message, uint32_t from,
                                          uint32_t length)
 {
@@ -776,7 +779,7 @@ static enum http_step_result end_headers(struct http_feed *f, struct http_messag
     return HTTP_STEP_DONE;
 }
 
-/* Whether a line has no colon and is not a continuation. wget and Perl read it as the first line of the body. */
+/* Whether a line has no colon and is not a continuation line. To wget and Perl it is the first line of the body. */
 static bool is_line_without_colon(const uint8_t *line, uint32_t length)
 {
     uint32_t size = http_trim_line_end(line, length);
@@ -784,7 +787,7 @@ static bool is_line_without_colon(const uint8_t *line, uint32_t length)
     return size > 0 && !is_blank(line[0]) && !is_all_space(line, size) && !memchr(line, ':', size);
 }
 
-/* Whether one of several complete lines has no colon. */
+/* Whether one of several complete plain lines has no colon. */
 static bool contains_line_without_colon(const uint8_t *line, uint32_t left)
 {
     uint32_t length;
@@ -813,23 +816,23 @@ enum http_step_result http_read_headers(struct http_feed *f, struct http_message
             if (read_plain_lines(f))
                 return end_headers(f, message, from, 2);
             if (is_response_head && f->at > before && contains_line_without_colon(f->bytes + before, f->at - before))
-                http_request_alternatives(f, 1 << HTTP_WAY_NO_EMPTY_LINE);
+                http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_NO_EMPTY_LINE);
         }
         enum http_step_result result = read_header_line(f, message, &length, &ends);
-        uint32_t taken = result == HTTP_STEP_DONE ? length : 0;
+        uint32_t consumed = result == HTTP_STEP_DONE ? length : 0;
 
         /* At the end of the connection, bytes without a line end count as a line. */
         if (is_response_head && (result == HTTP_STEP_DONE || (result == HTTP_STEP_NEEDS_DATA && f->end)) &&
-            is_line_without_colon(f->bytes + f->at - taken, result == HTTP_STEP_DONE ? length : f->length - f->at)) {
+            is_line_without_colon(f->bytes + f->at - consumed, result == HTTP_STEP_DONE ? length : f->length - f->at)) {
             if (no_empty_line) {
-                f->at -= taken;
+                f->at -= consumed;
                 return end_headers(f, message, from, 0);
             }
-            http_request_alternatives(f, 1 << HTTP_WAY_NO_EMPTY_LINE);
+            http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_NO_EMPTY_LINE);
         }
         if (result != HTTP_STEP_DONE)
             return store_lines(f, message, from) == HTTP_STEP_FAILED ? HTTP_STEP_FAILED : result;
-        if (f->direction == FLOW_TO_SERVER && !message->plain && !split_at_cr(f, message, length, &from))
+        if (f->direction == FLOW_TO_SERVER && !message->plain && !add_reading_for_cr(f, message, length, &from))
             return HTTP_STEP_FAILED;
         if (ends)
             return end_headers(f, message, from, length);

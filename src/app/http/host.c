@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Host names with ports, and numbers and parameters in headers. */
+/* Host names and ports; numbers and parameters in header values. */
 #include "http_priv.h"
 
 #include <arpa/inet.h>
@@ -62,7 +62,7 @@ bool http_host_is_valid(const uint8_t *host, uint32_t length)
     return true;
 }
 
-/* Returns the length of the host: up to a port, path or query. */
+/* Returns the length of the host, which ends before a port, path, query or fragment. */
 static uint32_t host_length(const uint8_t *bytes, uint32_t length)
 {
     uint32_t at = 0;

@@ -2,9 +2,8 @@
 /*
  * HTTP/1: the protocol descriptor. A transaction is a request with its response.
  *
- * HTTP is detected by its methods on any port, by the version at the end of a request line, and by the version in a
- * response; case does not matter to servers and clients. On HTTP ports two words are sufficient: HTTP/0.9 has no
- * version.
+ * HTTP is detected on any port by its methods, by the version in a request line, and by the version in a status line,
+ * regardless of case. On HTTP ports two words are sufficient, because a request line of HTTP/0.9 has no version.
  */
 #include "http_priv.h"
 
@@ -57,29 +56,27 @@ static const struct app_pattern patterns[] = {
 enum { PATTERN_MAX = 17 }; /* bytes of the longest pattern */
 
 enum {
-    METHOD_MAX = 64,   /* a longer first word with non-text bytes is not a method, unless HTTP is expected */
-    BLANKS_MAX = 1024, /* this number of line ends before a request line proves HTTP: servers skip any number of them */
-    LINE_MAX = 1024,   /* an unfinished line of this length is a request line if a path follows the first word */
+    METHOD_MAX = 64,   /* a longer first word with non-text bytes is not a method, unless the port is one of HTTP */
+    BLANKS_MAX = 1024, /* this number of blanks and line ends is HTTP: servers skip any number before a request line */
+    LINE_MAX = 1024,   /* an incomplete line of this length is a request line if a path follows the first word */
 };
 
-/* Protocol detection compares the patterns with the first bytes of a direction only, not with those after blank
- * lines. */
+/* For methods after blank lines: the framework compares the patterns with the first bytes of a direction only. */
 static bool begins_with_method(const uint8_t *bytes, uint32_t length)
 {
     for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
-        const struct app_pattern *one = &patterns[i];
+        const struct app_pattern *pattern = &patterns[i];
 
-        if (one->direction == FLOW_TO_SERVER && length >= one->length &&
-            http_equal_nocase(bytes, one->length, one->bytes))
+        if (pattern->direction == FLOW_TO_SERVER && length >= pattern->length &&
+            http_equal_nocase(bytes, pattern->length, pattern->bytes))
             return true;
     }
     return false;
 }
 
-/* Servers accept any method, blank lines before it, and tabs between the words. The version at the end of the line
- * proves HTTP. A NUL byte in the first word, or a long word with other non-text bytes, belongs to another protocol,
- * unless HTTP is expected: only Python accepts such a method, and the first bytes of other protocols must not stay
- * unsure for long. */
+/* Servers accept any method, blank lines before it, and tabs between the words, so a version in the line identifies
+ * HTTP. On ports other than those of HTTP, a NUL byte in the first word, or other non-text bytes in a long one, exclude
+ * HTTP: only Python accepts such methods, and the result for binary protocols must not stay APP_UNSURE for long. */
 static enum app_probe_result probe_request(const struct app_probe *in)
 {
     uint32_t at = 0, word, target;
@@ -112,7 +109,9 @@ static enum app_probe_result probe_request(const struct app_probe *in)
                : APP_UNSURE;
 }
 
-/* If the start of a connection was not seen, its directions may be swapped. */
+/* A client that sends a status line is the server: the start of the connection was not seen, and its directions are
+ * swapped.
+ */
 static enum app_probe_result probe(const struct app_probe *in)
 {
     static const char version[] = "http/1.";

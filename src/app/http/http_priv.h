@@ -6,12 +6,12 @@
  *   feed.c         lines and gaps; calls the steps below until the bytes are consumed
  *   request.c      steps of the client's direction
  *   response.c     steps of the server's direction
- *   framing.c      the end of a request's body, by the dialects of servers
+ *   framing.c      the length of a request's body, as each dialect (a group of servers) determines it
  *   reading.c      alternative readings of requests on which the dialects differ
- *   alternative.c  alternative readings of responses that clients read in different ways
- *   head.c         parsing of the lines before a body into texts and headers
+ *   alternative.c  alternative readings of responses on which clients differ
+ *   head.c         header lines and trailers
  *   name.c         header names
- *   uri.c          the parts of the URI and their normalisation by server type
+ *   uri.c          the parts of the URI, normalised as by the server in the settings
  *   host.c         host names, ports, numbers
  *   body.c         bodies: limits, files
  *   disposition.c  file names
@@ -20,17 +20,21 @@
  *   content.c      the buffers for rules
  *   buffers.c      their keywords and the table of buffers
  *   urilen.c, common.c   conditions on lengths; common texts for the prefilter
- *   transfer.c     transfer of open messages to another process
+ *   transfer.c     state transfer to another process
  *   log.c          the object "http" of events
  *   settings.c     settings
  *   events.c       anomalies in messages
  *
- * The line and the headers of a message are copied once, as received, into its `head`; everything else refers to a
- * position in it. Texts that are not contiguous there (folded, repeated, or normalised ones) are stored in `extra`.
- * Positions are offsets, because both buffers move when they grow.
+ * A reading is a parser with transactions of its own that follows one interpretation of the bytes. The main reading of
+ * requests follows lenient servers, that of responses browsers. Alternative readings exist only while a flow has bytes
+ * that other servers or clients interpret in a different way.
  *
- * Ownership: the buffers belong to the message, which belongs to its transaction. A state refers only to open
- * transactions.
+ * A message stores its first line and headers once, as received, in `head`; texts refer to them by offset, because the
+ * buffer moves when it grows. Texts that are not contiguous in `head` (folded, repeated or normalised ones) are stored
+ * in `extra`.
+ *
+ * Ownership: the buffers belong to the message, which belongs to its transaction. The state refers to open transactions
+ * only.
  */
 #ifndef APP_HTTP_PRIV_H
 #define APP_HTTP_PRIV_H

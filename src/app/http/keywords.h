@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords and lists of HTTP that several of its files use. */
+/* Keywords and lists of common texts that are used in several files. */
 #ifndef APP_HTTP_KEYWORDS_H
 #define APP_HTTP_KEYWORDS_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The object "http" of events. */
+/* The object `http` in EVE events. */
 #include "http_priv.h"
 
 #include <string.h>
 
 enum { LOG_NAME_MAX = 255, LOG_VALUE_MAX = 2047 };
 
-/* Headers that eve.types.http.custom may name; each has the bit with its index. */
+/* Headers that eve.types.http.custom may list. The index is the bit in http_settings.custom. */
 static const struct {
     const char *name, *header;
 } custom_fields[] = {
@@ -66,7 +66,7 @@ static const struct {
 };
 
 enum { CUSTOM_FIELDS = sizeof(custom_fields) / sizeof(custom_fields[0]) };
-_Static_assert(CUSTOM_FIELDS <= 64, "a bit for each");
+_Static_assert(CUSTOM_FIELDS <= 64, "http_settings.custom has a bit for each field");
 
 int http_log_field(const char *name)
 {
@@ -81,7 +81,7 @@ static void log_text(struct fields *out, const char *key, const struct http_mess
                      const struct http_text *text)
 {
     if (text->is_set)
-        fields_bytes(out, key, text->length > 0 ? (const void *)http_bytes(message, text) : "", text->length);
+        fields_bytes(out, key, text->length > 0 ? (const void *)http_text_bytes(message, text) : "", text->length);
 }
 
 static void log_header(struct fields *out, const char *key, const struct http_message *message, enum http_known known)
@@ -89,7 +89,7 @@ static void log_header(struct fields *out, const char *key, const struct http_me
     const uint8_t *value;
     uint32_t length;
 
-    if (http_value(message, known, &value, &length))
+    if (http_header_value(message, known, &value, &length))
         fields_bytes(out, key, value, length);
 }
 
@@ -98,7 +98,7 @@ static void log_content_type(struct fields *out, const struct http_message *mess
     const uint8_t *value, *end;
     uint32_t length;
 
-    if (!http_value(message, HTTP_CONTENT_TYPE, &value, &length))
+    if (!http_header_value(message, HTTP_CONTENT_TYPE, &value, &length))
         return;
     end = memchr(value, ';', length);
     fields_bytes(out, "http_content_type", value, end ? (size_t)(end - value) : length);
@@ -110,7 +110,7 @@ static void log_range(struct fields *out, const struct http_message *message)
     const uint8_t *value;
     uint32_t length;
 
-    if (!http_value(message, HTTP_CONTENT_RANGE, &value, &length))
+    if (!http_header_value(message, HTTP_CONTENT_RANGE, &value, &length))
         return;
     fields_object_open(out, "content_range");
     fields_bytes(out, "raw", value, length);
@@ -163,7 +163,7 @@ static bool is_custom_header(const struct http_settings *settings, const uint8_t
     return false;
 }
 
-/* `all`: not only the headers named in the settings. */
+/* Logs the headers listed in the settings, or `all`. */
 static void log_headers(const struct http_message *message, const struct http_settings *settings, const char *key,
                         bool all, struct fields *out)
 {
@@ -202,7 +202,7 @@ void http_log(const struct app_tx *base, const void *configured, struct fields *
         log_headers(&tx->message[FLOW_TO_CLIENT], settings, "response_headers", settings->dump_response_headers, out);
 }
 
-/* Alerts and file events always contain all members. */
+/* Alerts and fileinfo events have the extended form, regardless of the settings. */
 void http_describe(const struct app_tx *base, const void *configured, struct fields *out)
 {
     const struct http_tx *tx = (const struct http_tx *)base;
@@ -212,7 +212,7 @@ void http_describe(const struct app_tx *base, const void *configured, struct fie
     log_extended(tx, out);
 }
 
-/* Non-printable bytes become dots, as in a payload. */
+/* Logs non-printable bytes as dots, like payload_printable. */
 static void log_printable(struct fields *out, const char *key, const uint8_t *bytes, size_t length)
 {
     uint8_t text[FIELDS_VALUE_MAX];

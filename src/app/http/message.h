@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A message as it is stored, and the transaction of a request and its response.
- */
+/* Messages, and the transaction of a request and its response. */
 #ifndef SLUICE_APP_HTTP_MESSAGE_H
 #define SLUICE_APP_HTTP_MESSAGE_H
 
@@ -17,26 +15,29 @@
 
 #include "names.h"
 
-/* A range of a message's head or extra. */
+/* A text in the `head` of a message, or in its `extra`. */
 struct http_text {
     uint32_t at, length;
-    bool is_set, extra;
+    bool is_set;
+    bool extra; /* in `extra` */
 };
 
-/* "Name: value", contiguous in head or extra; the value starts two bytes after the name. */
+/* A header as "Name: value", contiguous in `head` or `extra`: the value starts two bytes after the end of the name. */
 struct http_header {
     uint32_t at, length;
-    uint32_t hash; /* hash of the name, used during parsing */
+    uint32_t hash; /* of the name; used during parsing */
     uint16_t name_length;
-    uint16_t next;      /* next header of the same name, joined to this one; HTTP_NONE if there is none */
-    uint16_t last;      /* last header of the same name, if `next` is set */
-    uint16_t chain;     /* during parsing: previous header in the same hash bucket */
-    uint8_t known;      /* enum http_known */
-    bool unusual_name;  /* blanks or NUL bytes surround the name */
-    bool extra, joined; /* joined: no separate header; its value is part of an earlier header */
+    uint16_t next;     /* next header of the same name, whose value is joined to this one; HTTP_NONE for none */
+    uint16_t last;     /* last header of the same name, if `next` is set */
+    uint16_t chain;    /* during parsing: next header in the hash bucket */
+    uint8_t known;     /* enum http_known */
+    bool unusual_name; /* the name is not a token, or blanks surround it */
+    bool extra;        /* in `extra` */
+    bool joined;       /* not a separate header: its value is part of an earlier header */
 };
 
-/* Buffers that are concatenations, built when a rule first uses them; their memory is reserved with the headers. */
+/* Buffers that are concatenations of headers. Memory for them is reserved when the headers are parsed; they are written
+ * when a rule first uses them. */
 enum http_concatenation_kind {
     HTTP_CONCATENATION_HEADER,
     HTTP_CONCATENATION_NAMES,
@@ -45,7 +46,7 @@ enum http_concatenation_kind {
 };
 struct http_concatenation {
     uint32_t at, length; /* in `joined`, or in `head` if in_head is set */
-    bool is_set, in_head, made;
+    bool is_set, in_head, is_written;
 };
 
 struct http_decoder;
@@ -55,26 +56,26 @@ struct http_message {
     struct buffer head, extra;
     struct http_header *headers; /* array of header_room elements */
     uint16_t header_count, header_room;
-    uint16_t known[HTTP_KNOWN_COUNT]; /* index in `headers`, or HTTP_NONE */
-    uint32_t headers_at, headers_end; /* range of the header lines in head, without the empty line */
-    uint32_t parsed_to;               /* length of head that has been parsed into headers */
-    struct http_text line;
-    uint8_t version; /* enum http_version */
-    bool canonical;  /* each header is in head as "Name: value" CRLF */
+    uint16_t known[HTTP_KNOWN_COUNT]; /* index in `headers` of the first header of that name, or HTTP_NONE */
+    uint32_t headers_at, headers_end; /* offsets in head: first header line, and end of the last one */
+    uint32_t parsed_to;               /* number of bytes of head that have been parsed */
+    struct http_text line;            /* the request line or status line */
+    uint8_t version;                  /* enum http_version */
+    bool canonical;                   /* each header is in head as "Name: value" CRLF */
     bool line_ends_regularly;
-    bool plain;           /* no unusual header line so far: see head.c */
+    bool plain;           /* only plain header lines so far (head.c) */
     bool repeated_length; /* several Content-Length headers */
-    uint8_t *joined;
+    uint8_t *joined;      /* memory for the concatenations */
     struct http_concatenation concatenations[HTTP_CONCATENATION_COUNT];
 
-    uint64_t wire_length; /* length of the body as received */
-    uint64_t body_length; /* length after decoding */
-    struct buffer body;   /* kept bytes of a body that is not a file */
-    uint64_t body_offset; /* offset of body.bytes[0] */
-    bool body_ended, body_cut;
+    uint64_t wire_length;            /* bytes of the body as received, with chunk framing */
+    uint64_t body_length;            /* bytes after decoding */
+    struct buffer body;              /* the last bytes of a body that is not stored as a file */
+    uint64_t body_offset;            /* offset of body.bytes[0] */
+    bool body_ended, body_truncated; /* truncated: the rest is neither decoded nor inspected */
     struct file *file; /* the body as a file, or the file of the current form part; owned by the transaction */
-    bool file_is_body; /* the body is a single file and is kept only there */
-    struct app_byterange byterange; /* byte range of a file that the body carries; serial 0: none */
+    bool file_is_body; /* the body is stored only as `file` */
+    struct app_byterange byterange; /* byte range of a file that the body contains; serial 0: none */
     struct http_decoder *decoder;
     struct http_form *form;
 };
@@ -84,16 +85,17 @@ struct http_tx {
     struct http_message message[FLOW_DIRECTIONS];
 
     uint8_t method;                                      /* enum http_method */
-    bool is_0_9, has_host, has_uri_host, request_unseen; /* request_unseen: the response came without a request */
+    bool is_0_9, has_host, has_uri_host, request_unseen; /* request_unseen: only the response was seen */
     struct http_text method_text, uri_raw, protocol;     /* parts of the request line */
     struct http_text uri, path;                          /* normalised */
-    struct http_text host, uri_host;                     /* lower case, without port */
+    struct http_text host, uri_host;                     /* in lower case, without port; uri_host: of the URI */
     int32_t port;                                        /* port in URI or Host; -1 if none */
 
     struct http_text response_protocol, status_text, status_message;
-    uint32_t reading; /* id of the reading; 0: the main one; HTTP_OF_RESPONSE: an alternative reading of responses */
-    uint64_t begin;   /* offset of the request line in the client's bytes */
-    bool ambiguous;   /* dialects differ on the request */
+    uint32_t
+        reading;    /* id of its reading; 0: the main one; HTTP_RESPONSE_READING: an alternative reading of responses */
+    uint64_t begin; /* offset of the request line in the client's bytes */
+    bool ambiguous; /* servers differ on the request */
 
     uint16_t status; /* 0: not a number from 100 to 999 */
     bool seen_100;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * multipart/form-data (RFC 7578): the parts with a file name are files.
+ * multipart/form-data (RFC 7578): parts with a file name are files.
  *
- * A header includes the following lines that start with a blank. Bytes are kept in `pending` until a line is complete,
- * or until they cannot be the start of a boundary any more.
+ * Lines that start with a blank continue the previous header. Bytes stay in `pending` until a line is complete, or
+ * until they cannot be part of a boundary.
  */
 #include "http_priv.h"
 
@@ -13,7 +13,7 @@ enum { BOUNDARY_MAX = 256, LINE_MAX_LENGTH = 8192, PENDING_MAX = 1 << 20, FILES_
 
 enum form_step {
     FORM_PREAMBLE,
-    FORM_BOUNDARY, /* the rest of the boundary line */
+    FORM_BOUNDARY, /* after a boundary: the rest of its line */
     FORM_HEADERS,
     FORM_DATA,
     FORM_OVER,
@@ -21,13 +21,13 @@ enum form_step {
 
 struct http_form {
     enum form_step step;
-    uint8_t boundary[BOUNDARY_MAX + 4]; /* LF--boundary */
+    uint8_t boundary[BOUNDARY_MAX + 4]; /* LF, two hyphens, and the parameter `boundary` */
     uint32_t boundary_length;
     struct buffer pending;
-    uint32_t consumed; /* consumed bytes of `pending` */
-    bool has_file;     /* the current part is a file */
-    bool any_line;
-    struct buffer name;
+    uint32_t consumed;  /* consumed bytes of `pending` */
+    bool has_file;      /* the current part is a file */
+    bool past_start;    /* the current step has consumed bytes */
+    struct buffer name; /* of the file */
     uint64_t file_length;
 };
 
@@ -101,7 +101,7 @@ static void append_data(struct http_feed *f, struct http_tx *tx, struct http_for
     form->consumed += length;
 }
 
-/* Parses filename*=UTF-8'en'a.txt (RFC 8187): the name without charset and language, as sent. */
+/* Gets the name in filename*=UTF-8'en'a.txt (RFC 8187): without charset and language, not decoded. */
 static bool find_extended_name(const uint8_t *line, uint32_t length, const uint8_t **name, uint32_t *size)
 {
     const uint8_t *quote;
@@ -118,16 +118,16 @@ static bool find_extended_name(const uint8_t *line, uint32_t length, const uint8
 static void parse_header(struct http_feed *f, struct http_tx *tx, struct http_form *form, const uint8_t *line,
                          uint32_t length)
 {
-    static const char wanted[] = "content-disposition:";
+    static const char disposition[] = "content-disposition:";
     const uint8_t *name;
     uint32_t size;
 
-    form->any_line = true;
+    form->past_start = true;
     if (!memchr(line, ':', length)) {
         http_event(f, tx, HTTP_EVENT_MULTIPART_INVALID_HEADER);
         return;
     }
-    if (length < sizeof(wanted) - 1 || !http_equal_nocase(line, sizeof(wanted) - 1, wanted))
+    if (length < sizeof(disposition) - 1 || !http_equal_nocase(line, sizeof(disposition) - 1, disposition))
         return;
     if (!http_parameter(line, length, "filename", &name, &size) && !find_extended_name(line, length, &name, &size))
         return;
@@ -145,7 +145,7 @@ static uint32_t pending_length(const struct http_form *form)
     return form->pending.length - form->consumed;
 }
 
-/* Returns the position of a boundary in the pending bytes, at the preceding LF; NULL if there is none. */
+/* Returns the position of a boundary in the pending bytes, starting with the LF before it; NULL if there is none. */
 static const uint8_t *find_boundary(const struct http_form *form)
 {
     return memmem(form->pending.bytes + form->consumed, pending_length(form), form->boundary, form->boundary_length);
@@ -156,7 +156,7 @@ static bool skip_preamble(struct http_form *form)
     const uint8_t *bytes = form->pending.bytes + form->consumed, *found;
     uint32_t left = pending_length(form), bare = form->boundary_length - 1;
 
-    if (form->consumed == 0 && !form->any_line && left >= bare && memcmp(bytes, form->boundary + 1, bare) == 0) {
+    if (form->consumed == 0 && !form->past_start && left >= bare && memcmp(bytes, form->boundary + 1, bare) == 0) {
         form->consumed += bare;
         form->step = FORM_BOUNDARY;
         return true;
@@ -167,14 +167,14 @@ static bool skip_preamble(struct http_form *form)
         form->step = FORM_BOUNDARY;
         return true;
     }
-    if (left > form->boundary_length + bare) { /* no boundary starts here, and the form did not start with one */
+    if (left > form->boundary_length + bare) { /* only the last bytes may be the start of a boundary */
         form->consumed += left - form->boundary_length;
-        form->any_line = true;
+        form->past_start = true;
     }
     return false;
 }
 
-/* "--" after a boundary ends the form. */
+/* Consumes the rest of a boundary line. Two hyphens after the boundary end the form. */
 static bool read_boundary_line(struct http_feed *f, struct http_tx *tx, struct http_form *form)
 {
     const uint8_t *bytes = form->pending.bytes + form->consumed, *end;
@@ -194,12 +194,12 @@ static bool read_boundary_line(struct http_feed *f, struct http_tx *tx, struct h
         return false;
     form->consumed += (uint32_t)(end - bytes) + 1;
     form->step = FORM_HEADERS;
-    form->any_line = false;
+    form->past_start = false;
     return true;
 }
 
-/* Returns the LF that ends the header at the start of the bytes, with its folded lines; NULL when more lines may
- * follow. An empty line counts as a header. */
+/* Returns the LF that ends the header at the start of the bytes, including its continuation lines; NULL when another of
+ * these may follow. An empty line counts as a header. */
 static const uint8_t *find_header_end(const uint8_t *bytes, uint32_t left)
 {
     const uint8_t *end = left > 0 ? memchr(bytes, '\n', left) : NULL, *stop = bytes + left;
@@ -231,10 +231,10 @@ static bool read_header_line(struct http_feed *f, struct http_tx *tx, struct htt
         parse_header(f, tx, form, bytes, size);
         return true;
     }
-    form->consumed--; /* the LF may belong to a boundary right here: a part without data */
+    form->consumed--; /* in a part without data this LF is also the start of the next boundary */
     open_part_file(f, tx, form);
     form->step = FORM_DATA;
-    form->any_line = false;
+    form->past_start = false;
     return true;
 }
 
@@ -243,11 +243,13 @@ static bool read_part_data(struct http_feed *f, struct http_tx *tx, struct http_
     const uint8_t *found = find_boundary(form), *bytes;
     uint32_t left;
 
-    if (!form->any_line && pending_length(form) >= form->boundary_length) { /* the LF of the header is not data */
-        form->any_line = true;
+    if (!form->past_start &&
+        pending_length(form) >=
+            form->boundary_length) { /* skips the LF of the empty line unless it starts a boundary */
+        form->past_start = true;
         if (found != form->pending.bytes + form->consumed)
             form->consumed++;
-    } else if (!form->any_line) {
+    } else if (!form->past_start) {
         return false;
     }
     bytes = form->pending.bytes + form->consumed;
@@ -318,7 +320,7 @@ void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction 
 
     if (form->step != FORM_OVER)
         http_event(f, tx, HTTP_EVENT_MULTIPART_GENERIC_ERROR);
-    if (form->step == FORM_DATA && !form->any_line && pending_length(form) > 0)
+    if (form->step == FORM_DATA && !form->past_start && pending_length(form) > 0)
         form->consumed++;
     if (form->step == FORM_DATA && direction == f->direction)
         append_data(f, tx, form, pending_length(form));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Header names. This code runs for each header of each message, so it processes eight bytes at a time. */
+/* Header names. This code runs for each header of each message, and processes eight bytes at a time. */
 #include "http_priv.h"
 
 #include <string.h>
 
-enum { WORD = 8, PLACES = 64 };
+enum { WORD = 8, SLOTS = 64 };
 
 static const char *const known_names[HTTP_KNOWN_COUNT] = {
     [HTTP_ACCEPT] = "accept",
@@ -30,14 +30,14 @@ static const char *const known_names[HTTP_KNOWN_COUNT] = {
     [HTTP_X_FORWARDED_FOR] = "x-forwarded-for",
 };
 
-/* Position of a name in the table below; no two names share one. */
-#define PLACE(length, first, last) (((length)*5 + ((first)&31) * 3 + ((last)&31)) % PLACES)
-#define NAME(known, length, first, last) [PLACE(length, first, last)] = { (known) + 1, length }
+/* A perfect hash of the known names, by their length, first and last letter. */
+#define SLOT(length, first, last) (((length)*5 + ((first)&31) * 3 + ((last)&31)) % SLOTS)
+#define NAME(known, length, first, last) [SLOT(length, first, last)] = { (known) + 1, length }
 
 static const struct {
     uint8_t known; /* enum http_known + 1; 0: none */
     uint8_t length;
-} places[PLACES] = {
+} slots[SLOTS] = {
     NAME(HTTP_ACCEPT, 6, 'a', 't'),
     NAME(HTTP_ACCEPT_ENCODING, 15, 'a', 'g'),
     NAME(HTTP_ACCEPT_LANGUAGE, 15, 'a', 'e'),
@@ -79,7 +79,7 @@ static uint64_t read_word(const uint8_t *at)
     return word;
 }
 
-/* Reads fewer than eight bytes, each at least once, in a fixed order. */
+/* Combines fewer than eight bytes into a number that is different for different bytes of the same length. */
 static uint64_t read_short(const uint8_t *at, uint32_t length)
 {
     uint32_t first, last;
@@ -120,7 +120,7 @@ bool http_name_equal(const uint8_t *a, const uint8_t *b, uint32_t length)
     return !different && to_lower(read_word(a + length - WORD)) == to_lower(read_word(b + length - WORD));
 }
 
-/* Some servers ignore NUL bytes in names: see http_equal_nocase(). */
+/* Some servers ignore NUL bytes in names. */
 static enum http_known find_known_with_nul(const uint8_t *name, uint32_t length)
 {
     for (unsigned i = 0; i < HTTP_KNOWN_COUNT; i++) {
@@ -130,19 +130,19 @@ static enum http_known find_known_with_nul(const uint8_t *name, uint32_t length)
     return HTTP_NOT_KNOWN;
 }
 
-/* Known names contain only letters and '-', and among token characters only letters change into another one of these
- * when the case bit is set. */
+/* Compares with a known name. Setting bit 0x20 of each byte converts the token to lower case: known names contain only
+ * letters and '-', and it converts no other token character into one of these. */
 static bool token_equals(const uint8_t *token, const uint8_t *word, uint32_t length)
 {
-    const uint64_t spaces = UINT64_C(0x2020202020202020);
+    const uint64_t case_bits = UINT64_C(0x2020202020202020);
 
     if (length < WORD)
-        return (read_short(token, length) | spaces) == read_short(word, length);
+        return (read_short(token, length) | case_bits) == read_short(word, length);
     for (uint32_t at = 0; length - at >= WORD; at += WORD) {
-        if ((read_word(token + at) | spaces) != read_word(word + at))
+        if ((read_word(token + at) | case_bits) != read_word(word + at))
             return false;
     }
-    return (read_word(token + length - WORD) | spaces) == read_word(word + length - WORD);
+    return (read_word(token + length - WORD) | case_bits) == read_word(word + length - WORD);
 }
 
 enum http_known http_find_known(const uint8_t *name, uint32_t length, bool is_token)
@@ -151,10 +151,10 @@ enum http_known http_find_known(const uint8_t *name, uint32_t length, bool is_to
         return memchr(name, 0, length) ? find_known_with_nul(name, length) : HTTP_NOT_KNOWN;
     if (length == 0)
         return HTTP_NOT_KNOWN;
-    unsigned place = PLACE(length, name[0], name[length - 1]);
-    unsigned known = places[place].known - 1u;
+    unsigned slot = SLOT(length, name[0], name[length - 1]);
+    unsigned known = slots[slot].known - 1u;
 
-    if (places[place].length != length || !token_equals(name, (const uint8_t *)known_names[known], length))
+    if (slots[slot].length != length || !token_equals(name, (const uint8_t *)known_names[known], length))
         return HTTP_NOT_KNOWN;
     return known;
 }

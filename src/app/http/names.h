@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Events, methods, versions and header names.
- */
+/* Events, methods, versions, header names, limits. */
 #ifndef SLUICE_APP_HTTP_NAMES_H
 #define SLUICE_APP_HTTP_NAMES_H
 
@@ -15,7 +13,7 @@
 #include "sluice/heap.h"
 #include "sluice/keyword.h"
 
-/* Progress of a direction: the part that is complete. */
+/* Progress of a direction: the last part that is complete. */
 enum http_progress { HTTP_STARTED, HTTP_LINE, HTTP_HEADERS, HTTP_BODY, HTTP_TRAILER, HTTP_COMPLETE };
 
 enum http_event {
@@ -103,7 +101,7 @@ enum http_method {
     HTTP_METHOD_PUT,
     HTTP_METHOD_HEAD,
     HTTP_METHOD_CONNECT,
-    HTTP_METHOD_OTHER, /* known, without special treatment */
+    HTTP_METHOD_OTHER, /* a known method without special treatment */
 };
 
 enum http_version { HTTP_VERSION_INVALID, HTTP_VERSION_0_9, HTTP_VERSION_1_0, HTTP_VERSION_1_1 };
@@ -136,19 +134,19 @@ enum http_known {
 };
 
 enum {
-    HTTP_FIELD_LIMIT = 32 << 10, /* bytes of a line with its continuation lines: the upper limit of the setting */
+    HTTP_FIELD_LIMIT = 32 << 10, /* upper limit of meta-field-limit: bytes of a line with its continuation lines */
     HTTP_FIELD_DEFAULT = 18000,
-    HTTP_RESPONSE_FIELD_MAX = 256 << 10, /* of a response: the limit of the most tolerant clients */
+    HTTP_RESPONSE_FIELD_MAX = 256 << 10, /* the same of a response: the limit of the most tolerant clients */
     HTTP_NAME_MAX = 60000,               /* bytes of a header name */
     HTTP_PENDING_MAX = HTTP_RESPONSE_FIELD_MAX + (64 << 10),
     HTTP_HEAD_LIMIT = 512 << 10,  /* bytes of all lines before a body, and of its trailers */
     HTTP_EXTRA_LIMIT = 512 << 10, /* bytes of texts in `extra` */
-    HTTP_FOLD_LIMIT = 128,        /* lines of one header */
+    HTTP_FOLD_LIMIT = 128,        /* continuation lines of a header */
     HTTP_JUNK_AFTER_0_9 = 16,     /* blanks that may follow an HTTP/0.9 request */
     HTTP_CHUNK_LENGTH_MAX = INT32_MAX,
     HTTP_NONE = UINT16_MAX,  /* no header */
     HTTP_WINDOW = 128 << 10, /* bytes kept of a body without limit */
-    HTTP_KEPT_MAX = 2 << 20, /* bytes kept of any body; the heap has no objects above HEAP_OBJECT_MAX */
+    HTTP_KEPT_MAX = 2 << 20, /* bytes kept of any body: the heap has no larger objects (HEAP_OBJECT_MAX) */
 };
 
 #endif

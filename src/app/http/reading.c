@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Alternative readings of requests. Servers do not agree on the end of some requests (framing.c). It is not known which
- * server reads the bytes, and they have reached it before its response shows how it has read them. So each way to read
- * them is followed, and rules inspect the requests of all readings.
+ * Alternative readings of requests. Servers differ on the end of some requests (framing.c). Which server receives the
+ * bytes is unknown, and its response shows its interpretation only after it has received them. Therefore all
+ * interpretations are parsed, and rules inspect the requests of all readings.
  *
- * Initially the main reading represents all dialects. When these differ on a request, those that agree with the first
- * dialect stay, and each other group gets a separate reading: a parser, its unconsumed bytes, and transactions,
- * starting with a copy of the request if it has a body. A reading may be split again, so a flow has at most one reading
- * for each dialect. A reading ends when it starts a request at the same offset as another reading, which then
- * represents its dialects. It also ends when its bytes are not a request for any server, and at lost bytes outside a
- * body.
+ * Initially the main reading represents all dialects. When they differ on a request, the dialects that agree with the
+ * first one stay with the reading, and each other group gets a separate reading: a parser, its unconsumed bytes, and
+ * transactions, the first of which is a copy of the request if it has a body. A reading may be split again; a flow has
+ * at most one reading for each dialect. A reading ends when it starts a request at the same offset as another reading,
+ * which then represents its dialects, too. It also ends when every server would reject its bytes, and at lost bytes
+ * outside a body.
  *
- * The transactions of a reading have the client's direction only: responses belong to the main reading. They are not
- * logged, and their anomalies set no events. When the main reading fails, the flow is parsed as long as another reading
- * can continue.
+ * The transactions of alternative readings have the client's direction only; responses belong to the main reading. They
+ * are not logged, and their anomalies set no events. When the main reading fails, parsing continues as long as there is
+ * another reading.
  *
  * Memory: the worker's heap, as for the flow's transactions. Only the main reading is transferred to another process.
  */
@@ -36,9 +36,10 @@ bool http_cr_ends_lines(const struct http_feed *f)
     return f->reading && (http_is_dialect(f, HTTP_DIALECT_LENGTH) || http_is_dialect(f, HTTP_DIALECT_LAST_LENGTH));
 }
 
+/* The context for parsing the unconsumed bytes of a reading. */
 static struct http_feed make_feed(const struct http_feed *f, struct http_reading *reading)
 {
-    static const uint8_t nothing[1]; /* start of an empty buffer: adding an offset to NULL is undefined */
+    static const uint8_t nothing[1]; /* for an empty buffer: adding an offset to NULL is undefined */
 
     return (struct http_feed){
         .context = f->context,
@@ -56,7 +57,7 @@ static struct http_feed make_feed(const struct http_feed *f, struct http_reading
 
 /* --- Start of a reading -------------------------------------------------------------------------- */
 
-/* Parses the lines of the request for the new reading. */
+/* Parses the lines of the request again, in the new reading. Returns false on failure. */
 static bool parse_lines_again(struct http_feed *f, const struct buffer *head)
 {
     enum http_step_result result = HTTP_STEP_DONE;
@@ -72,8 +73,8 @@ static bool parse_lines_again(struct http_feed *f, const struct buffer *head)
     return result != HTTP_STEP_FAILED && result != HTTP_STEP_ENDS_HTTP && !f->failed;
 }
 
-/* Feeds the part of the body that was parsed before the reading started, as far as it is kept. */
-static void feed_earlier_body(struct http_feed *f, const struct http_message *from)
+/* Copies the body received before the reading started, as far as it is kept; the rest is a gap. */
+static void copy_earlier_body(struct http_feed *f, const struct http_message *from)
 {
     struct http_tx *tx = f->parser->tx;
     const struct buffer *body = from->file_is_body && from->file ? &from->file->data : &from->body;
@@ -121,7 +122,8 @@ static void end_reading(struct http_feed *f, unsigned index)
     free_reading(app_heap(f->context), reading);
 }
 
-/* Copies the bytes that the new reading has not consumed: the lines from `at` on, and the bytes after them. */
+/* Copies the bytes that the new reading has not consumed: the lines of `head` from `at` on, and the current line up to
+ * unit_end. */
 static bool copy_unconsumed(const struct http_feed *f, struct http_reading *reading, const struct buffer *head,
                             uint32_t at)
 {
@@ -133,8 +135,8 @@ static bool copy_unconsumed(const struct http_feed *f, struct http_reading *read
            buffer_append(heap, &reading->unconsumed, f->bytes + f->at, left, UINT32_MAX) == left;
 }
 
-/* Adds a reading for the dialects, and removes them from the current reading. It starts with the same request, and
- * parses the bytes that follow. */
+/* Moves the dialects from the current reading to a new one, which starts with the same request and parses the bytes
+ * that follow. Returns false if memory is exhausted. */
 static bool split_reading(struct http_feed *f, uint16_t dialects, bool has_body)
 {
     struct http_state *state = f->state;
@@ -153,7 +155,7 @@ static bool split_reading(struct http_feed *f, uint16_t dialects, bool has_body)
     begun.end = f->end;
     begun.at = head->length;
     reading->parser.messages = f->parser->messages;
-    /* Without a body the request is the same in both readings, and the new one needs no copy of it. */
+    /* A request without a body is the same in both readings: the new one needs no copy of it. */
     if ((has_body && !parse_lines_again(&begun, head)) || !copy_unconsumed(f, reading, head, begun.at)) {
         complete_transactions(&begun, reading);
         free_reading(heap, reading);
@@ -177,7 +179,7 @@ static bool may_split(const struct http_feed *f)
     return !f->is_repeat && !f->transferred && f->settings->ambiguous_policy[FLOW_TO_SERVER] == HTTP_AMBIGUOUS_INSPECT;
 }
 
-bool http_split_dialect(struct http_feed *f, enum http_dialect dialect, bool ambiguous)
+bool http_add_reading(struct http_feed *f, enum http_dialect dialect, bool ambiguous)
 {
     uint16_t bit = (uint16_t)(1u << dialect), own = get_dialects(f->parser);
     enum http_ambiguous_policy policy = f->settings->ambiguous_policy[FLOW_TO_SERVER];
@@ -192,7 +194,7 @@ bool http_split_dialect(struct http_feed *f, enum http_dialect dialect, bool amb
     return split_reading(f, bit, true);
 }
 
-bool http_split_repeat_body(struct http_feed *f, unsigned before, enum http_step step)
+bool http_copy_body_to_reading(struct http_feed *f, unsigned before, enum http_step step)
 {
     if (f->state->reading_count == before)
         return true;
@@ -201,7 +203,7 @@ bool http_split_repeat_body(struct http_feed *f, unsigned before, enum http_step
 
     if (!reading->parser.tx)
         return true;
-    feed_earlier_body(&begun, &f->parser->tx->message[FLOW_TO_SERVER]);
+    copy_earlier_body(&begun, &f->parser->tx->message[FLOW_TO_SERVER]);
     reading->parser.step = step;
     return !begun.failed;
 }
@@ -245,7 +247,7 @@ bool http_determine_framing(struct http_feed *f, struct http_tx *tx, struct http
     uint16_t left = get_dialects(f->parser);
     bool is_connect = tx->method == HTTP_METHOD_CONNECT && !f->reading, ambiguous = false;
 
-    /* A clear framing has one meaning, except to servers without chunked encoding; Sluice adds no reading for them. */
+    /* Only servers without chunked coding differ on an unambiguous request; they get no reading. */
     if (!is_connect && http_framing_is_unambiguous(message)) {
         *out = http_get_framing(message, f->reading ? first_dialect(left) : HTTP_DIALECT_LENIENT);
         return true;
@@ -300,7 +302,7 @@ bool http_merge_reading(struct http_feed *f, uint64_t begin)
 
         if (!other || other->tx != tx || other->lines > 0 ||
             (other->step != HTTP_AT_HEADERS && other->step != HTTP_AFTER_0_9))
-            continue; /* it is past the line, which it read in another way */
+            continue; /* that reading has already parsed more of the request, with another result */
         other->other_dialects &= (uint16_t)~get_dialects(f->parser);
         return true;
     }
@@ -309,8 +311,9 @@ bool http_merge_reading(struct http_feed *f, uint64_t begin)
 
 /* --- Feeding -------------------------------------------------------------------------------------- */
 
-/* Appends the bytes that are new to the reading. */
-static bool append_bytes(struct http_feed *f, struct http_reading *reading)
+/* Appends the bytes of f that the reading does not have to its unconsumed bytes. Returns false if the reading must end:
+ * bytes were lost outside a body, or memory is exhausted. */
+static bool append_new_bytes(struct http_feed *f, struct http_reading *reading)
 {
     uint64_t next = reading->offset + reading->unconsumed.length;
     uint32_t known = next > f->offset ? (uint32_t)(next - f->offset) : 0;
@@ -334,7 +337,7 @@ static bool append_bytes(struct http_feed *f, struct http_reading *reading)
 static void append_to_readings(struct http_feed *f)
 {
     for (unsigned i = 0; i < f->state->reading_count;) {
-        if (append_bytes(f, f->state->readings[i]))
+        if (append_new_bytes(f, f->state->readings[i]))
             i++;
         else
             end_reading(f, i);
@@ -345,17 +348,17 @@ static void feed_other_readings(struct http_feed *f)
 {
     for (unsigned i = 0; i < f->state->reading_count;) {
         struct http_reading *reading = f->state->readings[i];
-        struct http_feed run = make_feed(f, reading);
+        struct http_feed feed = make_feed(f, reading);
         enum http_step_result result = HTTP_STEP_DONE;
 
-        run.end = f->end;
+        feed.end = f->end;
         while (result == HTTP_STEP_DONE)
-            result = http_execute_steps(&run);
-        buffer_consume(&reading->unconsumed, run.at);
-        reading->offset += run.at;
-        f->failed |= run.failed;
+            result = http_execute_steps(&feed);
+        buffer_consume(&reading->unconsumed, feed.at);
+        reading->offset += feed.at;
+        f->failed |= feed.failed;
         if (f->end && result == HTTP_STEP_NEEDS_DATA)
-            http_request_end(&run);
+            http_request_end(&feed);
         if (result == HTTP_STEP_NEEDS_DATA && !f->end)
             i++;
         else
@@ -363,7 +366,7 @@ static void feed_other_readings(struct http_feed *f)
     }
 }
 
-/* Stops the main reading after a failure: it skips all following bytes. Other readings are still parsed. */
+/* Stops the main reading after a failure: it skips all following bytes. The other readings continue. */
 static void stop_main_reading(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
@@ -378,7 +381,7 @@ static void stop_main_reading(struct http_feed *f)
 }
 
 /* Feeds the bytes up to f->length to all readings, one after another. */
-static enum http_step_result feed_all(struct http_feed *f)
+static enum http_step_result feed_all_readings(struct http_feed *f)
 {
     enum http_step_result result = HTTP_STEP_DONE;
 
@@ -395,8 +398,8 @@ static enum http_step_result feed_all(struct http_feed *f)
     return result;
 }
 
-/* Returns the end of the next unit that the parser can complete, from `at` on. A CR, or the byte after it, ends a
- * line. */
+/* Returns the next offset after `at`, up to `most`, at which the parser may complete a unit: the end of a body or
+ * chunk, a line end, or the byte after a CR. */
 static uint32_t next_unit_end(const struct http_feed *f, const struct http_parser *parser, uint32_t at, uint32_t most)
 {
     const uint8_t *end;
@@ -414,8 +417,9 @@ static uint32_t next_unit_end(const struct http_feed *f, const struct http_parse
 }
 
 /*
- * With several readings the bytes are fed up to the next position at which one of them can complete a unit, then to the
- * next one, as if they arrived byte by byte. So which readings merge does not depend on segmentation.
+ * If there are several readings, the bytes are fed to all of them in pieces; a piece ends where one of them may
+ * complete a unit (a line, a chunk, a body). The result is the same as if the bytes arrived one by one, so which
+ * readings merge does not depend on segmentation.
  */
 enum http_step_result http_feed_readings(struct http_feed *f, uint32_t seen)
 {
@@ -429,7 +433,7 @@ enum http_step_result http_feed_readings(struct http_feed *f, uint32_t seen)
 
         f->length = single ? total : at;
         f->end = end && f->length == total;
-        result = single ? http_execute_steps(f) : feed_all(f);
+        result = single ? http_execute_steps(f) : feed_all_readings(f);
         if (result == HTTP_STEP_FAILED || result == HTTP_STEP_ENDS_HTTP ||
             (state->main_failed && state->reading_count == 0))
             return result == HTTP_STEP_ENDS_HTTP ? result : HTTP_STEP_FAILED;

@@ -2,9 +2,9 @@
 /*
  * The client's direction: a request line, headers, a body, and the next request.
  *
- * Bytes after a request that do not look like a request are added to its body, as a server that ignores the length
- * would read them. Whether a CONNECT is followed by a tunnel is not known before its response. Where servers differ on
- * the end of a request there are several readings (reading.c), and the same steps are executed for each of them.
+ * Bytes after a request that do not look like a request are added to its body, because a server that ignores the length
+ * reads them as body. Whether a tunnel follows a CONNECT is known only from its response. If servers differ on the end
+ * of a request, there are several readings (reading.c), and the same steps are executed for each of them.
  */
 #include "http_priv.h"
 
@@ -24,11 +24,11 @@ struct http_tx *http_tx_new(struct http_feed *f)
         tx->reading = f->reading->id;
         tx->base.directions = APP_TO_SERVER;
         tx->base.log_never = true;
-        tx->base.tentative = true; /* no server acts on incomplete headers */
+        tx->base.tentative = true; /* until the headers are complete: servers do not process incomplete headers */
         return tx;
     }
     if (f->alternative) {
-        tx->reading = HTTP_OF_RESPONSE;
+        tx->reading = HTTP_RESPONSE_READING;
         tx->base.directions = APP_TO_CLIENT;
     }
     if (!f->state->next_unanswered && !f->state->parser[FLOW_TO_CLIENT].ended)
@@ -71,7 +71,7 @@ void http_request_complete(struct http_feed *f, struct http_tx *tx)
 
 /* --- Request line -------------------------------------------------------------------------------- */
 
-/* The part of the request line that is not parsed yet. */
+/* A request line; bytes from `at` to `end` are still to be parsed. */
 struct line {
     const uint8_t *bytes;
     uint32_t at, end;
@@ -91,6 +91,7 @@ static struct http_text trimmed_text(const struct line *line, uint32_t at, uint3
     return make_text(at, end);
 }
 
+/* Returns the number of separators skipped. *only_blanks: all of them are blanks. */
 static uint32_t skip_spaces(struct line *line, bool *only_blanks)
 {
     uint32_t from = line->at;
@@ -117,8 +118,8 @@ static void parse_method(struct http_feed *f, struct http_tx *tx, struct line *l
         http_event(f, tx, HTTP_EVENT_METHOD_DELIM_NON_COMPLIANT);
 }
 
-/* Returns the position of the separator before the last "HTTP/"; the end if there is none. */
-static uint32_t blank_before_version(const struct line *line)
+/* Returns the position of the separator before the last "HTTP/", or the end of the line if there is none. */
+static uint32_t find_blank_before_version(const struct line *line)
 {
     for (uint32_t at = line->end; at > line->at; at--) {
         if (http_is_separator(line->bytes[at - 1]) && http_has_version(line->bytes + at - 1, line->end - (at - 1)))
@@ -127,8 +128,9 @@ static uint32_t blank_before_version(const struct line *line)
     return line->end;
 }
 
-/* The last blank separates URI and protocol: URIs with blanks are sent, and servers accept them. */
-static uint32_t last_blank(const struct line *line, bool any)
+/* Returns the position of the last blank, or the end of the line if there is none. It separates URI and protocol,
+ * because servers accept URIs with blanks. `any`: any white space counts. */
+static uint32_t find_last_blank(const struct line *line, bool any)
 {
     uint32_t at = line->end;
 
@@ -137,23 +139,23 @@ static uint32_t last_blank(const struct line *line, bool any)
     return at > line->at ? at - 1 : line->end;
 }
 
-static void split_uri(struct http_feed *f, struct http_tx *tx, struct line *line)
+static void split_uri_and_protocol(struct http_feed *f, struct http_tx *tx, struct line *line)
 {
     uint32_t blank;
-    bool odd = false;
+    bool has_other_space = false;
 
     while (line->end > line->at && http_is_space(line->bytes[line->end - 1]))
         line->end--;
-    blank = last_blank(line, false);
+    blank = find_last_blank(line, false);
     for (uint32_t at = line->at; at < blank; at++)
-        odd |= line->bytes[at] >= '\t' && line->bytes[at] <= '\r';
-    if (odd) {
+        has_other_space |= line->bytes[at] >= '\t' && line->bytes[at] <= '\r';
+    if (has_other_space) {
         http_event(f, tx, HTTP_EVENT_URI_DELIM_NON_COMPLIANT);
         if (blank == line->end)
-            blank = last_blank(line, true);
+            blank = find_last_blank(line, true);
     }
     if (blank == line->end)
-        blank = blank_before_version(line);
+        blank = find_blank_before_version(line);
     tx->uri_raw = trimmed_text(line, line->at, blank);
     if (blank < line->end)
         tx->protocol = trimmed_text(line, blank + 1, line->end);
@@ -207,7 +209,7 @@ static enum http_step_result read_request_line(struct http_feed *f, const uint8_
         line.end = (uint32_t)(nul - line.bytes);
     parse_method(f, tx, &line);
     if (line.at < line.end)
-        split_uri(f, tx, &line);
+        split_uri_and_protocol(f, tx, &line);
     else
         http_event(f, tx, HTTP_EVENT_REQUEST_LINE_INCOMPLETE);
     parse_protocol(f, tx, &line);
@@ -221,7 +223,7 @@ static enum http_step_result read_request_line(struct http_feed *f, const uint8_
 
 /* --- Between requests ----------------------------------------------------------------------------- */
 
-enum { METHOD_MAX = 64 }; /* a longer word followed by a path is text */
+enum { METHOD_MAX = 64 }; /* a longer first word is not an unknown method */
 
 static bool looks_like_request(const uint8_t *line, uint32_t length)
 {
@@ -236,8 +238,8 @@ static bool looks_like_request(const uint8_t *line, uint32_t length)
     return at - from <= METHOD_MAX && at > from && length - at > 1 && line[at + 1] == '/';
 }
 
-/* Adds unexpected bytes after a request to its body, as long as the request exists. */
-static void handle_unexpected(struct http_feed *f, const uint8_t *bytes, uint32_t length)
+/* Adds unexpected bytes after a request to its body. */
+static void add_unexpected_bytes(struct http_feed *f, const uint8_t *bytes, uint32_t length)
 {
     struct app_tx *base = f->reading ? NULL : app_tx_last(f->context);
     struct http_tx *last;
@@ -245,14 +247,16 @@ static void handle_unexpected(struct http_feed *f, const uint8_t *bytes, uint32_
     while (base && (!http_owns_transaction(f, base) || ((struct http_tx *)base)->reading > 0))
         base = base->previous;
     last = (struct http_tx *)base;
-    /* A complete one may have been freed, which must make no difference. */
+    /* A complete transaction is skipped even if it has not been freed yet, so that the result does not depend on that.
+     */
     if (!last || last->base.progress[FLOW_TO_CLIENT] == HTTP_COMPLETE)
         return;
     http_event(f, last, HTTP_EVENT_REQUEST_BODY_UNEXPECTED);
     http_body_add_surplus(f, last, bytes, length);
 }
 
-/* Skips a line that is too long and has no second word, so that it is not a request line: it belongs to no message. */
+/* Skips a line between requests that is too long and has no second word: it is not a request line. Returns false if
+ * there is no such line. */
 static bool skip_long_line(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
@@ -272,11 +276,11 @@ static bool skip_long_line(struct http_feed *f)
     parser->scanned = 0;
     left = end ? (uint32_t)(end - line) + 1 : left;
     f->at += left;
-    handle_unexpected(f, line, left);
+    add_unexpected_bytes(f, line, left);
     return true;
 }
 
-static enum http_step_result between_requests(struct http_feed *f)
+static enum http_step_result find_request(struct http_feed *f)
 {
     const uint8_t *line;
     uint32_t length;
@@ -288,14 +292,15 @@ static enum http_step_result between_requests(struct http_feed *f)
     if (result != HTTP_STEP_DONE || http_trim_line_end(line, length) == 0)
         return result;
     if (f->parser->messages > 0 && !looks_like_request(line, http_trim_line_end(line, length))) {
-        handle_unexpected(f, line, length);
+        add_unexpected_bytes(f, line, length);
         return HTTP_STEP_DONE;
     }
     return read_request_line(f, line, length);
 }
 
-/* Blanks may follow an HTTP/0.9 request; any other byte shows that headers follow. */
-static enum http_step_result after_0_9(struct http_feed *f)
+/* After a request line without protocol: blanks may follow an HTTP/0.9 request; with any other byte the line is
+ * followed by headers. */
+static enum http_step_result check_after_0_9(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
 
@@ -320,7 +325,8 @@ static bool is_lower_case(const uint8_t *bytes, uint32_t length)
     return at == length;
 }
 
-/* A lower-case name, the usual case, is used in place: in `value`. */
+/* Returns the host in lower case: within the header if it is in lower case there, as usual, otherwise a copy. `value`:
+ * value of the Host header. */
 static struct http_text store_host(struct http_feed *f, struct http_message *message, const struct http_authority *from,
                                    const uint8_t *value)
 {
@@ -347,7 +353,7 @@ static void parse_host(struct http_feed *f, struct http_tx *tx)
     const uint8_t *value;
     uint32_t length;
 
-    if (!http_value(message, HTTP_HOST, &value, &length)) {
+    if (!http_header_value(message, HTTP_HOST, &value, &length)) {
         if (message->version == HTTP_VERSION_1_1)
             http_event(f, tx, HTTP_EVENT_MISSING_HOST_HEADER);
         return;
@@ -359,7 +365,7 @@ static void parse_host(struct http_feed *f, struct http_tx *tx)
     if (!authority.valid)
         http_event(f, tx, HTTP_EVENT_REQUEST_HEADER_HOST_INVALID);
     if (tx->host.is_set) {
-        const uint8_t *host = http_bytes(message, &tx->host);
+        const uint8_t *host = http_text_bytes(message, &tx->host);
         bool same = tx->host.length == authority.host_length;
 
         for (uint32_t i = 0; same && i < authority.host_length; i++)
@@ -378,7 +384,7 @@ static void check_authorization(struct http_feed *f, struct http_tx *tx)
     const uint8_t *value;
     uint32_t length;
 
-    if (!http_value(get_request(tx), HTTP_AUTHORIZATION, &value, &length))
+    if (!http_header_value(get_request(tx), HTTP_AUTHORIZATION, &value, &length))
         return;
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
         if (length >= strlen(schemes[i]) && http_equal_nocase(value, (uint32_t)strlen(schemes[i]), schemes[i]))
@@ -395,7 +401,7 @@ static void check_framing(struct http_feed *f, struct http_tx *tx)
     uint32_t length;
     uint64_t number;
 
-    if (http_value(message, HTTP_TRANSFER_ENCODING, &value, &length)) {
+    if (http_header_value(message, HTTP_TRANSFER_ENCODING, &value, &length)) {
         bool chunked = http_find_nocase(value, length, "chunked");
 
         if (!chunked || message->version < HTTP_VERSION_1_1)
@@ -403,7 +409,7 @@ static void check_framing(struct http_feed *f, struct http_tx *tx)
         if (chunked)
             return;
     }
-    if (!http_value(message, HTTP_CONTENT_LENGTH, &value, &length))
+    if (!http_header_value(message, HTTP_CONTENT_LENGTH, &value, &length))
         return;
     if (!http_parse_length(value, length, &number)) {
         http_event(f, tx, HTTP_EVENT_INVALID_CONTENT_LENGTH_FIELD_IN_REQUEST);
@@ -415,7 +421,7 @@ static void check_framing(struct http_feed *f, struct http_tx *tx)
         http_event(f, tx, HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_END);
 }
 
-/* Determines the body that follows the headers. HTTP_STEP_DONE: none; HTTP_STEP_NEEDS_DATA: there is one. */
+/* Determines the body that follows the headers. Returns HTTP_STEP_NEEDS_DATA if there is one, HTTP_STEP_DONE if not. */
 static enum http_step_result determine_body(struct http_feed *f, struct http_tx *tx)
 {
     struct http_parser *parser = f->parser;
@@ -430,21 +436,21 @@ static enum http_step_result determine_body(struct http_feed *f, struct http_tx 
 }
 
 /*
- * Adds readings for line ends on which servers differ. CR alone ends a header for Python and PHP. LF alone ends nothing
- * for gunicorn, so that its headers continue after an empty line that others see.
+ * Adds readings if servers differ on the line ends of the headers. For Python and PHP, CR alone ends a header. For
+ * gunicorn, LF alone does not end a line, so its headers continue after an empty line without CR.
  */
-static bool split_by_line_ends(struct http_feed *f, struct http_tx *tx)
+static bool add_readings_for_line_ends(struct http_feed *f, struct http_tx *tx)
 {
     const struct buffer *head = &get_request(tx)->head;
     const uint8_t *at = head->bytes + get_request(tx)->headers_at, *end = head->bytes + head->length;
 
     if (get_request(tx)->plain && get_request(tx)->line_ends_regularly)
         return true;
-    if (head->length >= 4 && memcmp(end - 4, "\r\n\r\n", 4) != 0 && !http_split_dialect(f, HTTP_DIALECT_CRLF, false))
+    if (head->length >= 4 && memcmp(end - 4, "\r\n\r\n", 4) != 0 && !http_add_reading(f, HTTP_DIALECT_CRLF, false))
         return false;
     while ((at = memchr(at, '\r', (size_t)(end - at))) && at + 1 < end && at[1] == '\n')
         at += 2;
-    return !at || at + 1 >= end || http_split_dialect(f, HTTP_DIALECT_LENGTH, true);
+    return !at || at + 1 >= end || http_add_reading(f, HTTP_DIALECT_LENGTH, true);
 }
 
 static void evaluate_headers(struct http_feed *f, struct http_tx *tx)
@@ -452,20 +458,6 @@ static void evaluate_headers(struct http_feed *f, struct http_tx *tx)
     parse_host(f, tx);
     check_authorization(f, tx);
     app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_HEADERS);
-}
-
-/* In the main reading a CONNECT request has no body. A server that does not implement CONNECT reads a body, and
- * requests after it; http_determine_framing() adds readings for such servers. */
-static enum http_step_result start_connect(struct http_feed *f, struct http_tx *tx)
-{
-    struct http_framing framing;
-
-    check_framing(f, tx);
-    if (!http_determine_framing(f, tx, &framing))
-        return HTTP_STEP_FAILED;
-    f->parser->left = f->parser->total = 0;
-    f->parser->step = HTTP_WAITING;
-    return HTTP_STEP_DONE;
 }
 
 static enum http_step_result read_headers(struct http_feed *f)
@@ -477,14 +469,19 @@ static enum http_step_result read_headers(struct http_feed *f)
         return result;
     evaluate_headers(f, tx);
     app_tx_confirm(&tx->base);
-    if (!split_by_line_ends(f, tx))
+    if (!add_readings_for_line_ends(f, tx))
         return HTTP_STEP_FAILED;
-    /* The headers continued after those that the other readings parsed. */
+    /* In the other readings the headers ended at an earlier line. */
     if (f->reading && !f->is_repeat && f->parser->messages == 1 && http_is_dialect(f, HTTP_DIALECT_CRLF))
         http_report_ambiguous(f, tx);
-    if (tx->method == HTTP_METHOD_CONNECT && !f->reading)
-        return start_connect(f, tx);
     result = determine_body(f, tx);
+    if (tx->method == HTTP_METHOD_CONNECT && !f->reading && result != HTTP_STEP_FAILED) {
+        /* In the main reading a CONNECT request has no body. http_determine_framing() has added readings for servers
+         * that do not implement CONNECT, and read a body and requests after it. */
+        f->parser->left = f->parser->total = 0;
+        f->parser->step = HTTP_WAITING;
+        return HTTP_STEP_DONE;
+    }
     if (result == HTTP_STEP_NEEDS_DATA)
         http_body_begin(f, tx);
     else if (result == HTTP_STEP_DONE)
@@ -501,8 +498,8 @@ static enum http_step_result reject_chunk(struct http_feed *f)
 }
 
 /* Adds readings at a chunk size line: for servers without chunked coding if it is also a request line, and for gunicorn
- * if it ends with LF alone. */
-static bool split_at_chunk(struct http_feed *f, const uint8_t *line, uint32_t length)
+ * if it ends with LF alone. Returns false if memory is exhausted. */
+static bool add_readings_for_chunk(struct http_feed *f, const uint8_t *line, uint32_t length)
 {
     struct http_message *message = get_request(f->parser->tx);
     bool ends_with_lf = length < 2 || line[length - 2] != '\r';
@@ -512,13 +509,13 @@ static bool split_at_chunk(struct http_feed *f, const uint8_t *line, uint32_t le
     if (f->reading && http_is_dialect(f, HTTP_DIALECT_CRLF))
         return true;
     f->unit_end = f->at;
-    f->at -= length; /* where the other reading starts */
+    f->at -= length; /* the other reading starts with this line */
     if (message->wire_length == 0 && memchr(line, '/', length) && http_has_version(line, length))
-        has_memory = http_split_dialect(f, HTTP_DIALECT_LENGTH, true);
+        has_memory = http_add_reading(f, HTTP_DIALECT_LENGTH, true);
     readings = f->state->reading_count;
     if (has_memory && ends_with_lf && http_trim_line_end(line, length) > 0)
         has_memory =
-            http_split_dialect(f, HTTP_DIALECT_CRLF, true) && http_split_repeat_body(f, readings, HTTP_CHUNK_LENGTH);
+            http_add_reading(f, HTTP_DIALECT_CRLF, true) && http_copy_body_to_reading(f, readings, HTTP_CHUNK_LENGTH);
     f->at += length;
     f->unit_end = 0;
     return has_memory;
@@ -535,7 +532,7 @@ static enum http_step_result read_chunk_length(struct http_feed *f)
     if (http_chunk_is_impossible(f) && f->bytes[f->at + parser->chunk_blanks] != '+')
         return reject_chunk(f);
     result = f->at < f->length ? http_read_line(f, &line, &length) : HTTP_STEP_NEEDS_DATA;
-    if (result == HTTP_STEP_DONE && !split_at_chunk(f, line, length))
+    if (result == HTTP_STEP_DONE && !add_readings_for_chunk(f, line, length))
         return HTTP_STEP_FAILED;
     if (result == HTTP_STEP_DONE)
         parser->tx->message[f->direction].wire_length += length;
@@ -575,12 +572,12 @@ static enum http_step_result read_trailer(struct http_feed *f)
 /* --- Steps ---------------------------------------------------------------------------------------- */
 
 /*
- * Waits for the response to a CONNECT; if the response will not be seen, parsing stops. Line ends are not part of the
- * tunnel.
+ * Waits for the response to a CONNECT. If the server's direction has ended, parsing stops. Line ends before the first
+ * byte of the tunnel are skipped.
  *
- * A server that refuses the tunnel reads the following bytes as the next request, possibly after a body. A line that
- * looks like a request is therefore parsed as one before the response is known; rules on the stream inspect all bytes
- * either way.
+ * A server that refuses the tunnel reads the following bytes as the next request, possibly after a body. Therefore a
+ * line that looks like a request is parsed as one before the response arrives. Rules on the stream inspect the bytes in
+ * either case.
  */
 static enum http_step_result wait_for_response(struct http_feed *f)
 {
@@ -609,9 +606,9 @@ static enum http_step_result skip_bytes(struct http_feed *f)
 enum http_step_result http_request_step(struct http_feed *f)
 {
     static enum http_step_result (*const steps[HTTP_STEPS])(struct http_feed *) = {
-        [HTTP_IDLE] = between_requests,
-        [HTTP_AT_LINE] = between_requests,
-        [HTTP_AFTER_0_9] = after_0_9,
+        [HTTP_IDLE] = find_request,
+        [HTTP_AT_LINE] = find_request,
+        [HTTP_AFTER_0_9] = check_after_0_9,
         [HTTP_AT_HEADERS] = read_headers,
         [HTTP_IDENTITY] = read_identity,
         [HTTP_CHUNK_LENGTH] = read_chunk_length,

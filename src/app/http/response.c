@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The server's direction. A response belongs to the oldest request without response. If there is none, a transaction
- * with an unseen request is created for it.
+ * The server's direction. A response belongs to the oldest request without response. If there is none, it gets a
+ * transaction whose request was not seen.
  *
- * A first line that is not a status line makes all bytes a body, as in browsers (HTTP/0.9). Later lines of this kind
- * are surplus bytes after a response.
+ * If the first line of the connection is not a status line, all bytes are a body (HTTP/0.9), as in browsers. Later
+ * lines that are not a status line are surplus bytes after a response.
  */
 #include "http_priv.h"
 
@@ -18,7 +18,7 @@ static struct http_message *get_response(struct http_tx *tx)
     return &tx->message[FLOW_TO_CLIENT];
 }
 
-/* Browsers compare "http" only. *unsure: there are too few bytes to decide. */
+/* Whether the bytes start with "http", as browsers test. *unsure: more bytes are needed to decide. */
 static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *unsure)
 {
     uint32_t at = 0;
@@ -36,7 +36,7 @@ static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *uns
     return true;
 }
 
-/* Browsers skip up to four bytes before the status line. */
+/* Whether up to four other bytes precede "http": browsers skip them. */
 static bool has_junk_before_status_line(const uint8_t *bytes, uint32_t length)
 {
     enum { JUNK_MAX = 4, PROTOCOL_LENGTH = 4 };
@@ -66,8 +66,8 @@ static bool has_no_body(const struct http_tx *tx)
     return (tx->status >= 100 && tx->status < 200) || tx->status == 204 || tx->status == 304;
 }
 
-/* Adds the bytes right after the message, in the same input, that are not a response: browsers display them, regardless
- * of the announced length. They are not consumed here. */
+/* Adds bytes to the body that directly follow the message in the same input and are not a response: browsers display
+ * them, regardless of Content-Length. They are not consumed here. */
 static void add_surplus(struct http_feed *f, struct http_tx *tx)
 {
     uint32_t at = f->at, from = at, length;
@@ -82,10 +82,11 @@ static void add_surplus(struct http_feed *f, struct http_tx *tx)
     }
     if (at == from)
         return;
-    /* wget and Python reject some lengths that Sluice accepts; they then read and decode these bytes as the body, up to
-     * the end of the connection. */
-    if (get_response(tx)->wire_length == 0 && http_value(get_response(tx), HTTP_CONTENT_ENCODING, &value, &length))
-        http_request_alternatives(f, 1 << HTTP_WAY_CLOSE);
+    /* wget and Python ignore some Content-Length values that Sluice accepts; for these clients the body continues to
+     * the end of the connection and is decoded. */
+    if (get_response(tx)->wire_length == 0 &&
+        http_header_value(get_response(tx), HTTP_CONTENT_ENCODING, &value, &length))
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_CLOSE);
     bool quiet = f->quiet;
 
     http_body_flush(f, tx);
@@ -95,8 +96,8 @@ static void add_surplus(struct http_feed *f, struct http_tx *tx)
     f->quiet = quiet;
 }
 
-/* Returns the next request of the main reading. Transactions of other readings, also of other protocols, are in the
- * same list. */
+/* Returns the next request of the main reading; the list also contains transactions of other readings and of other
+ * protocols. */
 static struct http_tx *next_request(const struct http_feed *f, const struct http_tx *tx)
 {
     struct app_tx *base = f->alternative ? NULL : tx->base.next;
@@ -123,7 +124,7 @@ void http_response_complete(struct http_feed *f, struct http_tx *tx)
 
 /* --- Start of a response ------------------------------------------------------------------------- */
 
-/* Creates the transaction of a response without request. */
+/* Creates a transaction for a response whose request was not seen. */
 static struct http_tx *add_unseen_request(struct http_feed *f)
 {
     struct http_tx *tx = http_tx_new(f);
@@ -179,24 +180,24 @@ struct http_tx *http_response_restore(struct http_feed *f, bool without_head)
 }
 
 /* Skips a line after a response that is not a status line. Clients that read it as a body do not wait for the end of
- * the line, so the first byte already adds the other reading. */
+ * the line, so the alternative reading is requested at its first byte. */
 static enum http_step_result skip_unexpected(struct http_feed *f)
 {
     const uint8_t *line;
     uint32_t length;
 
     if (f->bytes[f->at] != '\r' && f->bytes[f->at] != '\n')
-        http_request_alternatives(f, 1 << HTTP_WAY_SURPLUS);
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_SURPLUS);
 
     enum http_step_result result = http_read_line(f, &line, &length);
 
-    /* The previous transaction may have been freed, so the event is set on the next one, if there is one. */
+    /* The event belongs to the next transaction, if there is one: the previous one may have been freed. */
     if (result == HTTP_STEP_DONE && http_trim_line_end(line, length) > 0 && f->state->next_unanswered)
         http_event(f, f->state->next_unanswered, HTTP_EVENT_RESPONSE_BODY_UNEXPECTED);
     return result;
 }
 
-static enum http_step_result between_responses(struct http_feed *f)
+static enum http_step_result find_response(struct http_feed *f)
 {
     const struct http_tx *waiting = f->state->next_unanswered;
     bool unsure, is_response;
@@ -261,16 +262,16 @@ static void parse_status_line(struct http_feed *f, struct http_tx *tx, uint32_t 
     if (message->version == HTTP_VERSION_INVALID)
         http_event(f, tx, HTTP_EVENT_RESPONSE_INVALID_PROTOCOL);
     if (message->version == HTTP_VERSION_INVALID || tx->response_protocol.at > 0)
-        http_request_alternatives(f, 1 << HTTP_WAY_NO_HEAD);
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_NO_HEAD);
     skip_spaces(bytes, &at, end);
     tx->status_text = next_word(bytes, &at, end);
     tx->status = parse_status(bytes + tx->status_text.at, tx->status_text.length);
     if (tx->status == 0) {
         http_event(f, tx, HTTP_EVENT_RESPONSE_INVALID_STATUS);
-        http_request_alternatives(f, 1 << HTTP_WAY_LINES);
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_LINES);
     }
     if (f->parser->flags & HTTP_READ_ANY_LINE && tx->status_text.is_set && !http_is_digit(bytes[tx->status_text.at]))
-        at = tx->status_text.at; /* there is no status; this is the reason phrase */
+        at = tx->status_text.at; /* without a status, the reason phrase starts here */
     tx->status_message = (struct http_text){ 0 };
     if (tx->status_text.is_set && at < end) {
         skip_spaces(bytes, &at, end);
@@ -283,12 +284,13 @@ static bool is_interim(const struct http_tx *tx)
     return tx->status >= 100 && tx->status < 200;
 }
 
-/* Handles the first line of the connection if it is not a status line. */
+/* Handles the first line of the connection if it is not a status line: it starts a body without headers, unless it is
+ * very short or the next line may be a status line. */
 static enum http_step_result handle_invalid_line(struct http_feed *f, uint32_t length)
 {
     if (http_trim_line_end(f->bytes + f->at - length, length) <= 2)
-        return HTTP_STEP_DONE;           /* skipping it loses nothing */
-    if (f->at == f->length && !f->end) { /* the next byte decides */
+        return HTTP_STEP_DONE;
+    if (f->at == f->length && !f->end) { /* the first byte of the next line is needed */
         f->at -= length;
         return HTTP_STEP_NEEDS_DATA;
     }
@@ -308,7 +310,7 @@ static enum http_step_result read_status_line(struct http_feed *f)
     bool unsure, any = f->parser->flags & HTTP_READ_ANY_LINE;
 
     if (f->at < f->length && !any && !looks_like_response(f->bytes + f->at, f->length - f->at, &unsure)) {
-        http_request_alternatives(f, 1 << HTTP_WAY_NO_HEAD | 1 << HTTP_WAY_LINES);
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_NO_HEAD | 1 << HTTP_ALTERNATIVE_LINES);
         if (f->length - f->at > f->settings->field_limit) { /* a line of this length is not a status line */
             begin_body_without_head(f);
             return HTTP_STEP_DONE;
@@ -337,8 +339,8 @@ static enum http_step_result read_status_line(struct http_feed *f)
 
 /* --- Evaluation of headers ----------------------------------------------------------------------- */
 
-/* Handles "100 Continue": the final response follows. */
-static void skip_continue(struct http_feed *f, struct http_tx *tx)
+/* Discards an interim response such as "100 Continue": the final response follows. */
+static void discard_interim_response(struct http_feed *f, struct http_tx *tx)
 {
     if (tx->seen_100)
         http_event(f, tx, HTTP_EVENT_100_CONTINUE_ALREADY_SEEN);
@@ -351,7 +353,8 @@ static void skip_continue(struct http_feed *f, struct http_tx *tx)
     f->head_before = 0;
 }
 
-/* Ends HTTP: another protocol follows in both directions. */
+/* Ends HTTP in both directions. `proto`: the protocol that follows, NULL to detect it; parsing stops if it is not
+ * `known`. */
 static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, const char *proto, bool known)
 {
     struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];
@@ -370,15 +373,15 @@ static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, c
     return HTTP_STEP_ENDS_HTTP;
 }
 
-/* Whether the request had an Upgrade header. The first response of a flow that was picked up midstream may answer a
- * request that was not seen: assume that this request had one. */
+/* Whether the request had an Upgrade header. The request of the first response may not have been seen, in a flow that
+ * was picked up midstream: it is assumed to have had one. */
 static bool upgrade_was_requested(const struct http_feed *f, const struct http_tx *tx)
 {
     const uint8_t *value;
     uint32_t length;
 
     return (tx->request_unseen && f->parser->messages <= 1) ||
-           http_value(&tx->message[FLOW_TO_SERVER], HTTP_UPGRADE, &value, &length);
+           http_header_value(&tx->message[FLOW_TO_SERVER], HTTP_UPGRADE, &value, &length);
 }
 
 static enum http_step_result handle_upgrade(struct http_feed *f, struct http_tx *tx)
@@ -387,7 +390,7 @@ static enum http_step_result handle_upgrade(struct http_feed *f, struct http_tx 
     uint32_t length;
     const char *proto = NULL;
 
-    if (http_value(get_response(tx), HTTP_UPGRADE, &value, &length)) {
+    if (http_header_value(get_response(tx), HTTP_UPGRADE, &value, &length)) {
         if (http_find_nocase(value, length, "h2c"))
             proto = "http2";
         else if (http_find_nocase(value, length, "websocket"))
@@ -396,8 +399,9 @@ static enum http_step_result handle_upgrade(struct http_feed *f, struct http_tx 
     return end_http(f, tx, proto, !proto || app_id_by_name(proto) > 0);
 }
 
-/* The client waits for a 100 before it sends the body, but an error response arrived instead. */
-static void end_expectation(struct http_feed *f, struct http_tx *tx)
+/* If the client waits for 100 Continue (Expect) and the server sends an error response instead, the request has no
+ * body. */
+static void complete_expecting_request(struct http_feed *f, struct http_tx *tx)
 {
     struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];
     const uint8_t *value;
@@ -406,7 +410,7 @@ static void end_expectation(struct http_feed *f, struct http_tx *tx)
     if (other->tx != tx || other->step != HTTP_IDENTITY || other->left < other->total || tx->status < 400 ||
         tx->status > 499)
         return;
-    if (http_value(&tx->message[FLOW_TO_SERVER], HTTP_EXPECT, &value, &length) &&
+    if (http_header_value(&tx->message[FLOW_TO_SERVER], HTTP_EXPECT, &value, &length) &&
         http_equal_nocase(value, length, "100-continue")) {
         other->left = 0;
         http_request_complete(f, tx);
@@ -417,11 +421,11 @@ static void begin_chunks(struct http_feed *f, struct http_tx *tx, const uint8_t 
 {
     if (!http_equal_nocase(value, length, "chunked")) {
         http_event(f, tx, HTTP_EVENT_RESPONSE_ABNORMAL_TRANSFER_ENCODING);
-        http_request_alternatives(f, 1 << HTTP_WAY_RAW);
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_RAW);
     }
     if (get_response(tx)->version < HTTP_VERSION_1_1) {
         http_event(f, tx, HTTP_EVENT_RESPONSE_CHUNKED_OLD_PROTO);
-        http_request_alternatives(f, 1 << HTTP_WAY_RAW);
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_RAW);
     }
     f->parser->step = HTTP_CHUNK_LENGTH;
 }
@@ -431,7 +435,7 @@ static void begin_length(struct http_feed *f, struct http_tx *tx, const uint8_t 
     struct http_parser *parser = f->parser;
 
     parser->step = HTTP_UNTIL_CLOSE;
-    /* With a negative length clients read until the connection ends, or nothing. */
+    /* If the length is negative, some clients read until the connection ends, and others read no body. */
     if (!http_parse_length(value, length, &parser->total) || value[0] == '-') {
         http_event(f, tx, HTTP_EVENT_INVALID_CONTENT_LENGTH_FIELD_IN_RESPONSE);
         parser->total = 0;
@@ -439,7 +443,7 @@ static void begin_length(struct http_feed *f, struct http_tx *tx, const uint8_t 
     }
     for (uint32_t at = 0; at < length; at++) {
         if (!http_is_digit(value[at])) {
-            http_request_alternatives(f, 1 << HTTP_WAY_CLOSE);
+            http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_CLOSE);
             break;
         }
     }
@@ -457,8 +461,8 @@ static void determine_body(struct http_feed *f, struct http_tx *tx)
     struct http_message *message = get_response(tx);
     const uint8_t *coding, *size, *type;
     uint32_t coding_length, size_length, type_length;
-    bool has_coding = http_value(message, HTTP_TRANSFER_ENCODING, &coding, &coding_length);
-    bool has_size = http_value(message, HTTP_CONTENT_LENGTH, &size, &size_length);
+    bool has_coding = http_header_value(message, HTTP_TRANSFER_ENCODING, &coding, &coding_length);
+    bool has_size = http_header_value(message, HTTP_CONTENT_LENGTH, &size, &size_length);
     bool bodiless = has_no_body(tx);
 
     f->parser->step = HTTP_IDLE;
@@ -469,7 +473,7 @@ static void determine_body(struct http_feed *f, struct http_tx *tx)
     }
     if (tx->method == HTTP_METHOD_HEAD || (bodiless && !has_coding && !has_size))
         return;
-    if (bodiless) /* browsers accept a body nevertheless */
+    if (bodiless) /* browsers read a body in this case, too */
         http_event(f, tx, HTTP_EVENT_RESPONSE_BODY_UNEXPECTED);
     if (has_coding && http_find_nocase(coding, coding_length, "chunked")) {
         begin_chunks(f, tx, coding, coding_length);
@@ -483,7 +487,7 @@ static void determine_body(struct http_feed *f, struct http_tx *tx)
             f->parser->step = HTTP_IDLE;
         return;
     }
-    if (http_value(message, HTTP_CONTENT_TYPE, &type, &type_length) &&
+    if (http_header_value(message, HTTP_CONTENT_TYPE, &type, &type_length) &&
         http_find_nocase(type, type_length, "multipart/byteranges"))
         http_event(f, tx, HTTP_EVENT_RESPONSE_MULTIPART_BYTERANGES);
     f->parser->step = HTTP_UNTIL_CLOSE;
@@ -494,40 +498,42 @@ static bool has_length(const struct http_message *message)
     const uint8_t *value;
     uint32_t length;
 
-    return http_value(message, HTTP_TRANSFER_ENCODING, &value, &length) ||
-           http_value(message, HTTP_CONTENT_LENGTH, &value, &length);
+    return http_header_value(message, HTTP_TRANSFER_ENCODING, &value, &length) ||
+           http_header_value(message, HTTP_CONTENT_LENGTH, &value, &length);
 }
 
-/* Clients differ on the file name. */
+/* Requests a reading for each other name in Content-Disposition. */
 static void report_name_ambiguity(struct http_feed *f, struct http_tx *tx)
 {
     const uint8_t *value;
     uint32_t length;
     struct http_names names;
 
-    if (f->alternative || !http_value(get_response(tx), HTTP_CONTENT_DISPOSITION, &value, &length))
+    if (f->alternative || !http_header_value(get_response(tx), HTTP_CONTENT_DISPOSITION, &value, &length))
         return;
     http_find_other_names(value, length, &names);
     if (names.count > 0)
-        http_request_alternatives(f, ((1u << names.count) - 1) << HTTP_WAY_NAME_1);
+        http_request_alternatives(f, ((1u << names.count) - 1) << HTTP_ALTERNATIVE_NAME_1);
 }
 
-/* Clients differ on a 1xx: it may precede the response, or be the response. */
+/* Requests readings if clients differ on a 1xx: it may be an interim response, or the response itself. */
 static void report_interim_ambiguity(struct http_feed *f, struct http_tx *tx)
 {
     if (!is_interim(tx))
         return;
     if (has_length(get_response(tx)))
-        http_request_alternatives(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM | 1 << HTTP_WAY_LINES);
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_FINAL | 1 << HTTP_ALTERNATIVE_INTERIM |
+                                         1 << HTTP_ALTERNATIVE_LINES);
     else if (tx->status > 103 || (tx->status == 101 && !upgrade_was_requested(f, tx)))
-        http_request_alternatives(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM);
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_FINAL | 1 << HTTP_ALTERNATIVE_INTERIM);
     else if (tx->status == 100 && tx->seen_100) /* PHP skips one 100; a second one is its final response */
-        http_request_alternatives(f, 1 << HTTP_WAY_FINAL);
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_FINAL);
     else if (tx->status != 101 && get_response(tx)->header_count > 0)
-        http_request_alternatives(f, 1 << HTTP_WAY_FINAL_100);
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_FINAL_100);
 }
 
-static bool is_continue(const struct http_feed *f, struct http_tx *tx)
+/* Whether the response is an interim one that another response follows. */
+static bool is_interim_response(const struct http_feed *f, struct http_tx *tx)
 {
     const uint8_t *value;
     uint32_t length;
@@ -537,9 +543,9 @@ static bool is_continue(const struct http_feed *f, struct http_tx *tx)
         return false;
     if (f->parser->flags & HTTP_READ_INTERIM && is_interim(tx))
         return true;
-    if (tx->status != 100 || http_value(get_response(tx), HTTP_TRANSFER_ENCODING, &value, &length))
+    if (tx->status != 100 || http_header_value(get_response(tx), HTTP_TRANSFER_ENCODING, &value, &length))
         return false;
-    return !http_value(get_response(tx), HTTP_CONTENT_LENGTH, &value, &length) ||
+    return !http_header_value(get_response(tx), HTTP_CONTENT_LENGTH, &value, &length) ||
            !http_parse_length(value, length, &number) || number == 0;
 }
 
@@ -552,8 +558,8 @@ static enum http_step_result read_headers(struct http_feed *f)
     if (result != HTTP_STEP_DONE)
         return result;
     report_interim_ambiguity(f, tx);
-    if (is_continue(f, tx)) {
-        skip_continue(f, tx);
+    if (is_interim_response(f, tx)) {
+        discard_interim_response(f, tx);
         return HTTP_STEP_DONE;
     }
     app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_HEADERS);
@@ -574,7 +580,7 @@ static enum http_step_result read_headers(struct http_feed *f)
         return handle_upgrade(f, tx);
     if (tx->status == 101)
         http_event(f, tx, HTTP_EVENT_SWITCHING_PROTO_WITH_CONTENT_LENGTH);
-    end_expectation(f, tx);
+    complete_expecting_request(f, tx);
     determine_body(f, tx);
     if (f->parser->step == HTTP_IDLE)
         http_response_complete(f, tx);
@@ -585,7 +591,7 @@ static enum http_step_result read_headers(struct http_feed *f)
 
 /* --- Bodies --------------------------------------------------------------------------------------- */
 
-/* Browsers display the following bytes without decoding. */
+/* Ends the chunked coding after an invalid chunk size: browsers display the following bytes as they are. */
 static enum http_step_result stop_chunk_decoding(struct http_feed *f)
 {
     http_event(f, f->parser->tx, HTTP_EVENT_INVALID_RESPONSE_CHUNK_LEN);
@@ -595,8 +601,9 @@ static enum http_step_result stop_chunk_decoding(struct http_feed *f)
     return HTTP_STEP_DONE;
 }
 
-/* wget and Python also accept a sign and "0x". Of the other clients, none reads more of the body than these. */
-static uint32_t chunk_prefix(const uint8_t *line, uint32_t length)
+/* Returns the length of white space, a sign and "0x" before a chunk size. wget and Python accept these, and other
+ * clients read no more of the body than these two. */
+static uint32_t chunk_prefix_length(const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0;
 
@@ -610,14 +617,14 @@ static uint32_t chunk_prefix(const uint8_t *line, uint32_t length)
 
 static bool parse_chunk_length(struct http_feed *f, const uint8_t *line, uint32_t length, bool *extension)
 {
-    uint32_t prefix = chunk_prefix(line, length);
+    uint32_t prefix = chunk_prefix_length(line, length);
 
     return http_parse_chunk_size(line + prefix, length - prefix, &f->parser->left, extension);
 }
 
-/* PHP stops decoding chunks at a size that ends with CR without LF, and delivers the rest of the connection
- * undecoded. */
-static bool size_ends_with_cr(const struct http_feed *f)
+/* Whether the chunk size line contains CR without LF. PHP stops decoding there and delivers the rest of the connection
+ * as the body. */
+static bool chunk_size_ends_with_cr(const struct http_feed *f)
 {
     uint32_t left = f->length - f->at, limit = left < f->settings->field_limit ? left : f->settings->field_limit;
     const uint8_t *line = f->bytes + f->at;
@@ -638,8 +645,8 @@ static enum http_step_result read_chunk_length(struct http_feed *f)
 
     if (http_chunk_is_impossible(f) && f->bytes[f->at + parser->chunk_blanks] != '+')
         return stop_chunk_decoding(f);
-    if (f->at < f->length && !f->quiet && size_ends_with_cr(f))
-        http_request_alternatives(f, 1 << HTTP_WAY_RAW);
+    if (f->at < f->length && !f->quiet && chunk_size_ends_with_cr(f))
+        http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_RAW);
     result = f->at < f->length ? http_read_line(f, &line, &length) : HTTP_STEP_NEEDS_DATA;
     if (result == HTTP_STEP_DONE)
         get_response(parser->tx)->wire_length += length;
@@ -688,7 +695,7 @@ static enum http_step_result skip_bytes(struct http_feed *f)
 enum http_step_result http_response_step(struct http_feed *f)
 {
     static enum http_step_result (*const steps[HTTP_STEPS])(struct http_feed *) = {
-        [HTTP_IDLE] = between_responses,
+        [HTTP_IDLE] = find_response,
         [HTTP_AT_LINE] = read_status_line,
         [HTTP_AFTER_0_9] = skip_bytes,
         [HTTP_AT_HEADERS] = read_headers,
@@ -715,5 +722,5 @@ void http_response_end(struct http_feed *f)
     }
     if (tx)
         http_response_complete(f, tx);
-    f->state->next_unanswered = NULL; /* no more responses follow, and waiting transactions may soon be freed */
+    f->state->next_unanswered = NULL; /* no response follows, and the waiting transactions may be freed */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Settings of HTTP. The parser options have the names that Suricata uses, below libhtp.default-config, and shorter
- * names below app-layer.http.
+ * Settings of HTTP. Each parser option has two names: that of Suricata, below libhtp.default-config, and a shorter one
+ * below app-layer.http.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -209,7 +209,7 @@ const struct http_settings *http_default_settings(void)
     return &defaults;
 }
 
-const struct http_settings *http_settings_of(const struct app_context *context)
+const struct http_settings *http_get_settings(const struct app_context *context)
 {
     const struct http_settings *settings = app_get_settings(context);
 
@@ -223,7 +223,7 @@ int http_configure(const struct config *config, void *data)
     struct http_settings *settings = data;
     enum { REQUEST_HEADERS = 1, RESPONSE_HEADERS = 2 };
 
-    /* The settings of single transformations replace those of the personality. */
+    /* Settings of single transformations take precedence over the personality. */
     settings->personality = parse_personality(settings->personality_name);
     config_fill(config, http_setting_table, NULL, settings);
     if (settings->decoder_layers == 0)

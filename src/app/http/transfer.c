@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transfer of HTTP/1 to another process: the exact position in the current messages, so that the next one is found; and
- * the transactions that are incomplete or not inspected, with the lines received so far. The reader parses these lines
- * again, without events, so that a version with other code or other settings interprets them in its own way. Of a body
- * the end is transferred, so that rules find contents across the border, and short bodies are complete; the body
- * continues as after a gap, which a compressed body or a form cannot.
+ * State transfer of HTTP/1 to another process: the position in the current messages, so that the next message is found,
+ * and the transactions that are incomplete or not inspected, with the lines received so far. The next process parses
+ * these lines again, without events, so that its code and settings apply. Of a body at most the last BODY_TAIL_MAX
+ * bytes are transferred; the bytes before them become a gap. A compressed body or a form is not transferred, because
+ * its parser cannot continue after a gap.
  *
- * Trailers are not transferred: data after the end of a body is not worth the cost.
+ * Trailers are not transferred.
  */
 #include "sluice/transfer.h"
 
@@ -15,21 +15,21 @@
 #include "http_priv.h"
 
 enum { PART_TRANSACTION, PART_PARSERS };
-enum { BODY_KEPT = 32 << 10 }; /* bytes from the end of a body */
+enum { BODY_TAIL_MAX = 32 << 10 }; /* bytes transferred from the end of a body */
 
 /* --- A message ------------------------------------------------------------------------------------ */
 
-struct transferred {
-    const uint8_t *head, *body; /* body: its last bytes */
-    uint32_t length, kept;
+struct transferred_message {
+    const uint8_t *head, *tail; /* the lines before the body, and the last bytes of the body */
+    uint32_t head_length, tail_length;
     uint8_t progress;
     uint8_t step; /* enum http_step of the direction if the message is the current one; otherwise HTTP_IDLE */
     bool begun;
     uint64_t wire_length, body_length;
 };
 
-/* Returns the length of the lines up to the body. */
-static uint32_t head_length(const struct http_message *message, enum flow_direction direction, uint8_t progress)
+/* Returns the length of the lines before the body. */
+static uint32_t get_head_length(const struct http_message *message, enum flow_direction direction, uint8_t progress)
 {
     uint32_t end = message->headers_end;
 
@@ -39,30 +39,32 @@ static uint32_t head_length(const struct http_message *message, enum flow_direct
                                   true);
 }
 
-static void transfer_message(struct transfer *t, struct transferred *transferred)
+static void transfer_message(struct transfer *t, struct transferred_message *transferred)
 {
     transfer_bool(t, &transferred->begun);
     transfer_u8(t, &transferred->progress);
     transfer_u8(t, &transferred->step);
     transfer_u64(t, &transferred->wire_length);
     transfer_u64(t, &transferred->body_length);
-    transfer_u32(t, &transferred->length);
-    transfer_require(t, transferred->length <= HTTP_HEAD_LIMIT && transferred->progress <= HTTP_COMPLETE);
+    transfer_u32(t, &transferred->head_length);
+    transfer_require(t, transferred->head_length <= HTTP_HEAD_LIMIT && transferred->progress <= HTTP_COMPLETE);
     transfer_require(t, transferred->step < HTTP_STEPS && transferred->wire_length < UINT64_MAX / 4 &&
                             transferred->body_length < UINT64_MAX / 4);
-    transfer_u32(t, &transferred->kept);
-    transfer_require(t, transferred->kept <= BODY_KEPT && transferred->kept <= transferred->body_length);
+    transfer_u32(t, &transferred->tail_length);
+    transfer_require(t,
+                     transferred->tail_length <= BODY_TAIL_MAX && transferred->tail_length <= transferred->body_length);
     if (!t->reading) {
-        transfer_bytes(t, (void *)transferred->head, transferred->length);
-        transfer_bytes(t, (void *)transferred->body, transferred->kept);
+        transfer_bytes(t, (void *)transferred->head, transferred->head_length);
+        transfer_bytes(t, (void *)transferred->tail, transferred->tail_length);
     } else if (!t->error) {
-        transferred->head = transfer_lend(t, transferred->length);
-        transferred->body = transfer_lend(t, transferred->kept);
+        transferred->head = transfer_lend(t, transferred->head_length);
+        transferred->tail = transfer_lend(t, transferred->tail_length);
     }
 }
 
-/* Returns the kept bytes of a decoded body, if they are contiguous up to its end. */
-static const struct buffer *kept_body(const struct http_tx *tx, enum flow_direction direction)
+/* Returns the buffer with the last bytes of the body; NULL if the body cannot be continued after a gap, or the buffer
+ * lacks its last bytes. */
+static const struct buffer *find_kept_body(const struct http_tx *tx, enum flow_direction direction)
 {
     const struct http_message *message = &tx->message[direction];
     const struct file_list *files = &tx->base.files[direction];
@@ -82,55 +84,55 @@ static void write_message(struct transfer *t, const struct http_state *state, st
     struct http_message *message = &tx->message[direction];
     const struct http_parser *parser = &state->parser[direction];
     uint8_t progress = tx->base.progress[direction];
-    struct transferred transferred = {
+    struct transferred_message transferred = {
         .head = message->head.bytes,
-        .length = head_length(message, direction, progress),
+        .head_length = get_head_length(message, direction, progress),
         .progress = progress,
         .step = parser->tx == tx ? (uint8_t)parser->step : (uint8_t)HTTP_IDLE,
         .begun = progress > 0 || parser->tx == tx,
         .wire_length = message->wire_length,
         .body_length = message->body_length,
     };
-    const struct buffer *body = kept_body(tx, direction);
+    const struct buffer *body = find_kept_body(tx, direction);
 
     if (body && body->length <= message->body_length) {
-        transferred.kept = body->length < BODY_KEPT ? body->length : BODY_KEPT;
-        transferred.body = body->length > 0 ? body->bytes + (body->length - transferred.kept) : NULL;
+        transferred.tail_length = body->length < BODY_TAIL_MAX ? body->length : BODY_TAIL_MAX;
+        transferred.tail = body->length > 0 ? body->bytes + (body->length - transferred.tail_length) : NULL;
     }
     transfer_message(t, &transferred);
 }
 
 /* --- Parsing of transferred messages ------------------------------------------------------------- */
 
-static bool parse_lines(struct http_feed *f, const struct transferred *transferred)
+static bool parse_lines(struct http_feed *f, const struct transferred_message *transferred)
 {
     enum http_step_result result = HTTP_STEP_DONE;
 
     f->bytes = transferred->head;
     f->at = 0;
-    f->length = transferred->length;
+    f->length = transferred->head_length;
     f->end = transferred->progress >= HTTP_HEADERS;
     while (result == HTTP_STEP_DONE && f->at < f->length && !f->failed)
         result = f->direction == FLOW_TO_SERVER ? http_request_step(f) : http_response_step(f);
     return result != HTTP_STEP_FAILED && result != HTTP_STEP_ENDS_HTTP && !f->failed;
 }
 
-static void read_body(struct http_feed *f, struct http_tx *tx, const struct transferred *transferred)
+static void read_body(struct http_feed *f, struct http_tx *tx, const struct transferred_message *transferred)
 {
     const struct http_message *message = &tx->message[f->direction];
 
-    if (message->decoder || message->form || transferred->kept == 0) {
+    if (message->decoder || message->form || transferred->tail_length == 0) {
         if (transferred->wire_length > 0)
             http_body_gap(f, tx, transferred->wire_length);
         return;
     }
-    if (transferred->body_length > transferred->kept)
-        http_body_gap(f, tx, transferred->body_length - transferred->kept);
-    http_body_data(f, tx, transferred->body, transferred->kept);
+    if (transferred->body_length > transferred->tail_length)
+        http_body_gap(f, tx, transferred->body_length - transferred->tail_length);
+    http_body_data(f, tx, transferred->tail, transferred->tail_length);
 }
 
 /* Restores the part of the body that was received. */
-static void restore_body(struct http_feed *f, struct http_tx *tx, const struct transferred *transferred)
+static void restore_body(struct http_feed *f, struct http_tx *tx, const struct transferred_message *transferred)
 {
     struct http_message *message = &tx->message[f->direction];
 
@@ -152,7 +154,7 @@ static void set_direction(struct http_feed *f, enum flow_direction direction)
     *f->parser = (struct http_parser){ .step = HTTP_IDLE };
 }
 
-static struct http_tx *read_request(struct http_feed *f, const struct transferred *transferred)
+static struct http_tx *read_request(struct http_feed *f, const struct transferred_message *transferred)
 {
     struct http_tx *tx;
 
@@ -170,12 +172,12 @@ static struct http_tx *read_request(struct http_feed *f, const struct transferre
     return tx;
 }
 
-static struct http_tx *read_response(struct http_feed *f, const struct transferred *transferred)
+static struct http_tx *read_response(struct http_feed *f, const struct transferred_message *transferred)
 {
     struct http_tx *tx;
 
     set_direction(f, FLOW_TO_CLIENT);
-    tx = http_response_restore(f, transferred->length == 0 && transferred->step == HTTP_UNTIL_CLOSE);
+    tx = http_response_restore(f, transferred->head_length == 0 && transferred->step == HTTP_UNTIL_CLOSE);
     if (!tx || !parse_lines(f, transferred))
         return NULL;
     restore_body(f, tx, transferred);
@@ -204,7 +206,7 @@ static void write_transaction(struct app_context *context, struct transfer *t, c
 /* Returns false if the transaction cannot be restored. */
 static bool read_transaction(struct transfer *t, struct http_feed *f)
 {
-    struct transferred request = { .head = NULL }, response = { .head = NULL };
+    struct transferred_message request = { .head = NULL }, response = { .head = NULL };
     bool request_unseen = false, seen_100 = false;
     struct http_tx *tx = NULL;
 
@@ -232,7 +234,7 @@ static bool needs_tx(enum http_step step)
     return step != HTTP_IDLE && step != HTTP_WAITING && step != HTTP_TUNNEL;
 }
 
-/* parser->tx has been set by parsing the lines again. */
+/* When reading, parser->tx has been set by parsing the lines again. */
 static void transfer_parser(struct transfer *t, struct http_parser *parser)
 {
     uint8_t step = (uint8_t)parser->step;
@@ -253,7 +255,7 @@ static void transfer_parser(struct transfer *t, struct http_parser *parser)
     if (!t->error)
         parser->step = (enum http_step)step;
     if (t->reading && parser->step == HTTP_AT_TRAILER)
-        parser->lines = 0; /* earlier ones were not transferred */
+        parser->lines = 0; /* the earlier trailers were not transferred */
     if (t->reading && parser->step == HTTP_IDLE)
         parser->tx = NULL;
 }
@@ -272,7 +274,7 @@ static void write_all(struct app_context *context, struct http_state *state, str
     transfer_part_end(t, start);
 }
 
-/* After a failure the position is lost, and the following bytes cannot be parsed. */
+/* Returns false if the position in the stream is lost, so that the following bytes cannot be parsed. */
 static bool read_part(struct http_feed *f, struct transfer *t, uint16_t kind)
 {
     if (kind == PART_TRANSACTION)
@@ -291,23 +293,23 @@ void http_transfer(struct app_context *context, void *state, struct transfer *t)
     struct http_feed f = {
         .context = context,
         .state = state,
-        .settings = http_settings_of(context),
+        .settings = http_get_settings(context),
         .parser = &((struct http_state *)state)->parser[FLOW_TO_SERVER],
         .quiet = true,
         .transferred = true,
     };
     struct transfer part;
-    bool understood = true;
+    bool restored = true;
     uint16_t kind;
 
     if (!t->reading) {
         write_all(context, state, t);
         return;
     }
-    while (understood && !t->error && transfer_next_part(t, &kind, &part)) {
-        understood = read_part(&f, &part, kind);
+    while (restored && !t->error && transfer_next_part(t, &kind, &part)) {
+        restored = read_part(&f, &part, kind);
         t->error = part.error;
     }
-    if (!understood)
+    if (!restored)
         app_stop_parsing(context, false);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The URI of a request: its parts, and their normalisation as by the server selected as personality. Paths are decoded,
- * separators unified, and "." and ".." resolved (RFC 3986 §5.2.4); queries and fragments are only decoded.
+ * The URI of a request: its parts, normalised as by the server that the setting `personality` selects. Paths are
+ * decoded, backslashes and repeated slashes unified, and dot segments removed (RFC 3986 5.2.4); queries and fragments
+ * are decoded.
  *
- * Most URIs need no normalisation: one pass over the bytes detects that, and the text is used in place.
+ * Most URIs need no normalisation: is_normalised() detects that in one pass, and the URI is used as sent.
  */
 #include "http_priv.h"
 
@@ -15,7 +16,7 @@ struct decoding {
     const struct http_personality *personality;
     const uint8_t *in;
     uint32_t at, length;
-    bool ended; /* a NUL byte ends the text for this server */
+    bool ended; /* a NUL byte has ended the text */
 };
 
 struct parts {
@@ -24,7 +25,8 @@ struct parts {
 
 /* --- Characters above 8 bits --------------------------------------------------------------------- */
 
-/* Returns the replacement that Windows uses for a character outside its code page, for those relevant to paths. */
+/* Returns the byte that Windows substitutes for a character outside its code page (best fit), for characters that
+ * matter in paths. */
 static uint8_t best_fit(uint32_t code)
 {
     static const char latin[] =
@@ -65,7 +67,7 @@ static uint8_t best_fit(uint32_t code)
     }
 }
 
-/* Decodes a UTF-8 sequence of *size bytes, including overlong ones. Returns false if it is not a sequence. */
+/* Decodes a UTF-8 sequence, also an overlong one; *size: its length in bytes. Returns false if it is not one. */
 static bool decode_utf8(const uint8_t *bytes, uint32_t length, uint32_t *code, uint32_t *size)
 {
     static const uint8_t masks[] = { 0, 0, 0x1f, 0x0f, 0x07 };
@@ -111,7 +113,7 @@ static bool all_hex(const uint8_t *bytes, uint32_t count)
     return true;
 }
 
-/* Converts digits as servers do, including invalid ones. */
+/* Converts two hexadecimal digits; invalid digits yield the same byte as in servers. */
 static uint8_t lenient_hex(const uint8_t *two)
 {
     int high = two[0] >= 'A' ? (two[0] & 0xdf) - 'A' + 10 : two[0] - '0';
@@ -120,7 +122,7 @@ static uint8_t lenient_hex(const uint8_t *two)
     return (uint8_t)(high * 16 + low);
 }
 
-/* Decodes the bytes after a `%`. Returns false if there is no output. */
+/* Decodes the bytes after a `%`. Returns false if they yield no byte. */
 static bool decode_percent(struct decoding *d, uint8_t *out)
 {
     const struct http_personality *p = d->personality;
@@ -168,7 +170,7 @@ uint32_t http_decode_query(const struct http_personality *personality, uint8_t *
     return used;
 }
 
-/* Decodes one byte of a path. Returns false if there is no output. */
+/* Decodes the next byte of a path. Returns false if it yields no byte. */
 static bool decode_path_byte(struct decoding *d, uint8_t *out)
 {
     const struct http_personality *p = d->personality;
@@ -220,30 +222,30 @@ static uint32_t segment_end(const uint8_t *bytes, uint32_t at, uint32_t length)
     return slash ? (uint32_t)(slash - bytes) : length;
 }
 
-/* "/a/b/../c" is "/a/c"; ".." at the root is ignored. */
+/* For example, "/a/b/../c" becomes "/a/c". ".." at the root is ignored. */
 uint32_t http_remove_dots(uint8_t *bytes, uint32_t length)
 {
     uint32_t used = 0, at = 0;
 
     while (at < length) {
-        bool rooted = bytes[at] == '/';
-        uint32_t from = rooted ? at + 1 : at, end = segment_end(bytes, from, length), size = end - from;
-        bool one = size == 1 && bytes[from] == '.';
-        bool two = size == 2 && bytes[from] == '.' && bytes[from + 1] == '.';
+        bool has_slash = bytes[at] == '/';
+        uint32_t from = has_slash ? at + 1 : at, end = segment_end(bytes, from, length), size = end - from;
+        bool is_dot = size == 1 && bytes[from] == '.';
+        bool is_dot_dot = size == 2 && bytes[from] == '.' && bytes[from + 1] == '.';
 
-        if (!one && !two) {
+        if (!is_dot && !is_dot_dot) {
             memmove(bytes + used, bytes + at, end - at);
             used += end - at;
             at = end;
             continue;
         }
-        while (two && used > 0 && bytes[--used] != '/')
+        while (is_dot_dot && used > 0 && bytes[--used] != '/')
             ;
         at = end;
-        if (!rooted && at < length) /* "./" and "../" at the start */
+        if (!has_slash && at < length) /* "./" or "../" at the start */
             at++;
-        else if (rooted && at == length)
-            bytes[used++] = '/'; /* the directory itself */
+        else if (has_slash && at == length) /* "/." or "/.." at the end */
+            bytes[used++] = '/';
     }
     return used;
 }
@@ -262,7 +264,7 @@ static uint32_t find_any(const uint8_t *bytes, uint32_t at, uint32_t length, con
     return at;
 }
 
-/* An authority is recognised only after a scheme, and only after exactly two slashes. */
+/* The authority is recognised only after a scheme and exactly two slashes. */
 static struct parts split_uri(const uint8_t *uri, uint32_t length)
 {
     struct parts parts = { 0 };
@@ -294,7 +296,9 @@ static struct parts split_uri(const uint8_t *uri, uint32_t length)
 
 /* --- Normalisation ------------------------------------------------------------------------------- */
 
-static bool is_plain(const struct http_settings *settings, const uint8_t *uri, uint32_t length, uint32_t *path_length)
+/* Whether normalisation would not change the URI; false if that is uncertain. *path_length: length of the path. */
+static bool is_normalised(const struct http_settings *settings, const uint8_t *uri, uint32_t length,
+                          uint32_t *path_length)
 {
     const struct http_personality *p = &settings->personality;
     uint32_t at = 0;
@@ -351,8 +355,9 @@ static void set_authority(struct http_feed *f, struct http_tx *tx, const uint8_t
     tx->host = tx->uri_host = http_store_text(f, &tx->message[FLOW_TO_SERVER], host, length);
 }
 
-static uint32_t append_query(struct http_feed *f, struct http_tx *tx, uint8_t *out, const uint8_t *query,
-                             uint32_t length)
+/* Writes the decoded query and returns its length. */
+static uint32_t write_query(struct http_feed *f, struct http_tx *tx, uint8_t *out, const uint8_t *query,
+                            uint32_t length)
 {
     const struct http_personality *p = &f->settings->personality;
 
@@ -368,7 +373,8 @@ static uint32_t append_query(struct http_feed *f, struct http_tx *tx, uint8_t *o
     return length;
 }
 
-static uint32_t append_path(struct http_feed *f, struct http_tx *tx, uint8_t *out, const uint8_t *path, uint32_t length)
+/* Writes the normalised path and returns its length. */
+static uint32_t write_path(struct http_feed *f, struct http_tx *tx, uint8_t *out, const uint8_t *path, uint32_t length)
 {
     const struct http_personality *p = &f->settings->personality;
 
@@ -397,12 +403,12 @@ static void normalise(struct http_feed *f, struct http_tx *tx, const uint8_t *ra
         used = path_at = end;
     }
     if (parts->path.is_set) {
-        path_length = append_path(f, tx, out + used, raw + parts->path.at, parts->path.length);
+        path_length = write_path(f, tx, out + used, raw + parts->path.at, parts->path.length);
         used += path_length;
     }
     if (parts->query.is_set) {
         out[used++] = '?';
-        used += append_query(f, tx, out + used, raw + parts->query.at, parts->query.length);
+        used += write_query(f, tx, out + used, raw + parts->query.at, parts->query.length);
     }
     if (parts->fragment.is_set) {
         out[used++] = '#';
@@ -421,7 +427,7 @@ static void normalise(struct http_feed *f, struct http_tx *tx, const uint8_t *ra
 void http_parse_uri(struct http_feed *f, struct http_tx *tx)
 {
     struct http_message *message = &tx->message[FLOW_TO_SERVER];
-    const uint8_t *raw = http_bytes(message, &tx->uri_raw);
+    const uint8_t *raw = http_text_bytes(message, &tx->uri_raw);
     uint32_t length = tx->uri_raw.length, path_length;
 
     if (!tx->uri_raw.is_set)
@@ -431,7 +437,7 @@ void http_parse_uri(struct http_feed *f, struct http_tx *tx)
         tx->uri = tx->path = tx->uri_raw;
         return;
     }
-    if (is_plain(f->settings, raw, length, &path_length)) {
+    if (is_normalised(f->settings, raw, length, &path_length)) {
         tx->uri = tx->path = tx->uri_raw;
         tx->path.length = path_length;
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* urilen, the length of a URI, and uricontent, an old keyword for a content in it. */
+/* The keywords urilen, the length of a URI, and uricontent, an older form of http.uri with content. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 extern const struct keyword keyword_content;
 
-enum { RANGE_SLACK = 2 }; /* Suricata allows contents to exceed the upper bound of a range by this number of bytes */
+enum { RANGE_SLACK = 2 }; /* bytes by which a content may exceed the upper bound of a range, as in Suricata */
 
 static enum inspect_result urilen_inspect(struct inspection *in, const struct condition *condition,
                                           struct inspect_retry *retry)
@@ -20,7 +20,7 @@ static enum inspect_result urilen_inspect(struct inspection *in, const struct co
     return number_range_has(condition->data, in->length) ? INSPECT_YES : INSPECT_NEVER;
 }
 
-/* As in Suricata, a range that contains no number, such as 33<>34, means its first number. */
+/* A range that contains no number, such as 33<>34, is replaced by its first number, as in Suricata. */
 static struct span resolve_empty_range(struct rule_parser *parser, struct span size)
 {
     uint64_t low, high;
@@ -34,7 +34,7 @@ static struct span resolve_empty_range(struct rule_parser *parser, struct span s
     return first;
 }
 
-/* A condition on http.uri or http.uri.raw, whatever buffer is selected. */
+/* Adds a condition on http.uri or http.uri.raw, regardless of the selected buffer. */
 static int urilen_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
@@ -69,7 +69,7 @@ static bool has_condition(const struct rule_buffer *buffer, const struct conditi
     return false;
 }
 
-/* As in Suricata, a content, negated or not, that is longer than the maximum URI length is an error. */
+/* A content, negated or not, that is longer than the maximum length of the URI is an error, as in Suricata. */
 static int urilen_finish(struct rule_parser *parser, const struct condition *condition)
 {
     const struct number_range *range = condition->data;
