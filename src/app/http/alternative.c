@@ -113,17 +113,6 @@ static void copy_request(struct http_feed *f, struct http_tx *to, const struct h
     message->headers_end = original->headers_end;
 }
 
-static struct http_tx *add_transaction(struct http_feed *f, const struct http_tx *original)
-{
-    struct http_tx *tx = http_tx_new(f);
-
-    if (!tx)
-        return NULL;
-    copy_request(f, tx, original);
-    app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_COMPLETE);
-    return tx;
-}
-
 /* --- Readings ------------------------------------------------------------------------------------- */
 
 /* The context for feeding an alternative reading. */
@@ -205,10 +194,18 @@ static void add_alternative(struct http_feed *f, unsigned kind)
     f->state->alternatives[kind] = alternative;
     f->state->alternative_count++;
     struct http_feed feed = make_feed(f, alternative);
-    bool is_active;
+    bool is_active = true;
 
     alternative->tx = f->requested_tx ? f->requested_tx->base.id : app_tx_total(app_context_flow(f->context)) - 1;
-    is_active = !f->requested_tx || add_transaction(&feed, f->requested_tx);
+    if (f->requested_tx) {
+        struct http_tx *tx = http_tx_new(&feed);
+
+        is_active = tx != NULL;
+        if (tx) {
+            copy_request(&feed, tx, f->requested_tx);
+            app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_COMPLETE);
+        }
+    }
     if (is_active &&
         f->requested_from == HTTP_BEFORE_INPUT) { /* the head of the message contains the lines before these bytes */
         const struct buffer *head = &f->requested_tx->message[FLOW_TO_CLIENT].head;

@@ -278,16 +278,6 @@ static void write_names(const struct http_message *message, uint8_t *to)
     append(to, "\r\n", 2);
 }
 
-static void write_start(const struct http_message *message, uint32_t length, uint8_t *to)
-{
-    uint8_t *end = to + length;
-
-    to = append(to, message->head.bytes + message->line.at, message->line.length);
-    to = append(to, "\r\n", 2);
-    write_headers(message, HTTP_NONE, to);
-    append(end - 2, "\r\n", 2);
-}
-
 static bool get_concatenation(const struct app_tx *tx, enum flow_direction direction,
                               enum http_concatenation_kind which, unsigned index, struct app_bytes *out)
 {
@@ -300,12 +290,15 @@ static bool get_concatenation(const struct app_tx *tx, enum flow_direction direc
     if (!concatenation->in_head && !concatenation->is_written) {
         uint8_t *to = message->joined + concatenation->at;
 
-        if (which == HTTP_CONCATENATION_HEADER)
+        if (which == HTTP_CONCATENATION_HEADER) {
             write_headers(message, message->known[cookie_header(message, to_http_tx(tx))], to);
-        else if (which == HTTP_CONCATENATION_NAMES)
+        } else if (which == HTTP_CONCATENATION_NAMES) {
             write_names(message, to);
-        else
-            write_start(message, concatenation->length, to);
+        } else {
+            append(to + concatenation->length - 2, "\r\n", 2);
+            to = append(to, message->head.bytes + message->line.at, message->line.length);
+            write_headers(message, HTTP_NONE, append(to, "\r\n", 2));
+        }
         concatenation->is_written = true;
     }
     *out = (struct app_bytes){

@@ -222,13 +222,6 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
 
 /* --- Output -------------------------------------------------------------------------------------- */
 
-static void report_bomb(struct http_feed *f, struct http_tx *tx, struct http_decoder *d)
-{
-    http_event(f, tx, HTTP_EVENT_COMPRESSION_BOMB);
-    http_event(f, tx, HTTP_EVENT_COMPRESSION_BOMB_LIMIT_REACHED);
-    d->dead = true;
-}
-
 static void output_bytes(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
                          uint32_t length)
 {
@@ -244,8 +237,11 @@ static void output_bytes(struct http_feed *f, struct http_tx *tx, struct http_de
     } else if (!http_body_decoded(f, tx, bytes, length)) {
         d->dead = true;
     }
-    if (!d->dead && limit > 0 && d->out > limit && (d->next || d->out / BOMB_RATIO > message->wire_length))
-        report_bomb(f, tx, d);
+    if (!d->dead && limit > 0 && d->out > limit && (d->next || d->out / BOMB_RATIO > message->wire_length)) {
+        http_event(f, tx, HTTP_EVENT_COMPRESSION_BOMB);
+        http_event(f, tx, HTTP_EVENT_COMPRESSION_BOMB_LIMIT_REACHED);
+        d->dead = true;
+    }
 }
 
 /* Ends decoding: these bytes and the following ones are passed through. */
@@ -592,19 +588,6 @@ static void decode_lzma(struct http_feed *f, struct http_tx *tx, struct http_dec
 
 /* --- Feeding -------------------------------------------------------------------------------------- */
 
-static void record_input(struct http_decoder *d, const uint8_t *bytes, uint32_t length)
-{
-    uint32_t room = FIRST_BYTES - d->first_length;
-
-    d->in += length;
-    if (d->out > 0)
-        return;
-    if (length > room)
-        length = room;
-    memcpy(d->first + d->first_length, bytes, length);
-    d->first_length += length;
-}
-
 void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder, const uint8_t *bytes,
                        uint32_t length)
 {
@@ -633,7 +616,13 @@ void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_deco
         if (decoder->plain) {
             output_bytes(f, tx, decoder, bytes + at, size);
         } else {
-            record_input(decoder, bytes + at, size);
+            decoder->in += size;
+            if (decoder->out == 0) {
+                uint32_t room = FIRST_BYTES - decoder->first_length, stored = size < room ? size : room;
+
+                memcpy(decoder->first + decoder->first_length, bytes + at, stored);
+                decoder->first_length += stored;
+            }
             decode[decoder->coding](f, tx, decoder, bytes + at, size);
         }
         at += size;

@@ -74,16 +74,6 @@ bool http_is_too_long(struct http_feed *f, uint32_t length)
     return is_request || length > HTTP_RESPONSE_FIELD_MAX; /* clients accept responses with such lines */
 }
 
-/* Line length for a server that requires CR LF. */
-static uint32_t crlf_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool is_end)
-{
-    const uint8_t *end = from < length ? memmem(bytes + from, length - from, "\r\n", 2) : NULL;
-
-    if (end)
-        return (uint32_t)(end - bytes) + 2;
-    return is_end ? length : 0;
-}
-
 /* Line length as in PHP: CR, LF or both end the line. The byte after a CR decides. */
 static uint32_t either_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool is_end)
 {
@@ -98,8 +88,11 @@ static uint32_t either_line_length(const uint8_t *bytes, uint32_t length, uint32
 
 static uint32_t request_line_length(const struct http_feed *f, const uint8_t *bytes, uint32_t length, uint32_t from)
 {
-    if (f->reading && http_is_dialect(f, HTTP_DIALECT_CRLF))
-        return crlf_line_length(bytes, length, from, f->end);
+    if (f->reading && http_is_dialect(f, HTTP_DIALECT_CRLF)) {
+        const uint8_t *crlf = from < length ? memmem(bytes + from, length - from, "\r\n", 2) : NULL;
+
+        return crlf ? (uint32_t)(crlf - bytes) + 2 : f->end ? length : 0;
+    }
     if (f->reading && f->parser->step == HTTP_AT_HEADERS && http_is_dialect(f, HTTP_DIALECT_LAST_LENGTH))
         return either_line_length(bytes, length, from, f->end);
     return http_line_length(bytes, length, from, false, f->end);
@@ -156,17 +149,17 @@ bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word)
     return at > 0 && at == length;
 }
 
-/* PHP accepts any four bytes in place of "TTP/". */
-static bool is_php_version(const uint8_t *bytes, uint32_t length)
-{
-    return length >= 7 && bytes[0] == 'H' && http_is_digit(bytes[5]) && (bytes[6] == '.' || http_is_digit(bytes[6]));
-}
-
 bool http_has_version(const uint8_t *bytes, uint32_t length)
 {
     for (uint32_t at = 0; at + 5 < length; at++) {
-        if (http_is_separator(bytes[at]) &&
-            (http_equal_nocase(bytes + at + 1, 5, "http/") || is_php_version(bytes + at + 1, length - at - 1)))
+        const uint8_t *word = bytes + at + 1;
+
+        if (!http_is_separator(bytes[at]))
+            continue;
+        if (http_equal_nocase(word, 5, "http/"))
+            return true;
+        /* PHP accepts any four bytes in place of "TTP/". */
+        if (at + 7 < length && word[0] == 'H' && http_is_digit(word[5]) && (word[6] == '.' || http_is_digit(word[6])))
             return true;
     }
     return false;
@@ -306,15 +299,6 @@ enum http_step_result http_execute_steps(struct http_feed *f)
     return f->failed ? HTTP_STEP_FAILED : result;
 }
 
-/* Makes the main reading skip all following responses after a failure; the alternative readings continue. */
-static void skip_responses(struct http_feed *f)
-{
-    f->state->skips_responses = true;
-    http_response_end(f);
-    f->parser->step = HTTP_WAITING;
-    f->at = f->length;
-}
-
 /* Feeds the server's bytes to all readings. */
 static enum http_step_result feed_response(struct http_feed *f, const struct app_input *in)
 {
@@ -333,7 +317,11 @@ static enum http_step_result feed_response(struct http_feed *f, const struct app
     if (f->requested_kinds != 0)
         http_add_alternatives(f);
     if (result == HTTP_STEP_FAILED && state->alternative_count > 0) {
-        skip_responses(f);
+        /* The main reading skips all following bytes; the alternative readings continue. */
+        state->skips_responses = true;
+        http_response_end(f);
+        f->parser->step = HTTP_WAITING;
+        f->at = f->length;
         return HTTP_STEP_NEEDS_DATA;
     }
     return state->skips_responses && state->alternative_count == 0 && !in->end ? HTTP_STEP_FAILED : result;

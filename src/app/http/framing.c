@@ -92,13 +92,6 @@ static bool is_digits(const uint8_t *bytes, uint32_t length)
     return length > 0 && at == length;
 }
 
-static bool parse_length(const uint8_t *bytes, uint32_t length, enum length_rule rule, uint64_t *out)
-{
-    if (rule == LENGTH_INTEGER)
-        return parse_integer(bytes, length, false, out);
-    return (rule == LENGTH_FIRST_NUMBER || is_digits(bytes, length)) && http_parse_length(bytes, length, out);
-}
-
 /* Narrows the bytes to the last item of a comma-separated list. */
 static void select_last_item(const uint8_t **bytes, uint32_t *length)
 {
@@ -111,18 +104,6 @@ static void select_last_item(const uint8_t **bytes, uint32_t *length)
 }
 
 /* --- Dialects ------------------------------------------------------------------------------------ */
-
-static bool is_last_coding(const uint8_t *value, uint32_t length)
-{
-    select_last_item(&value, &length);
-    while (length > 0 && http_is_space(value[0])) {
-        value++;
-        length--;
-    }
-    while (length > 0 && http_is_space(value[length - 1]))
-        length--;
-    return http_equal_nocase(value, length, "chunked");
-}
 
 static bool is_chunked(const struct http_message *message, const struct dialect *dialect)
 {
@@ -139,7 +120,14 @@ static bool is_chunked(const struct http_message *message, const struct dialect 
     case CHUNKED_ONLY:
         return http_equal_nocase(value, length, "chunked");
     case CHUNKED_LAST:
-        return is_last_coding(value, length);
+        select_last_item(&value, &length);
+        while (length > 0 && http_is_space(value[0])) {
+            value++;
+            length--;
+        }
+        while (length > 0 && http_is_space(value[length - 1]))
+            length--;
+        return http_equal_nocase(value, length, "chunked");
     case CHUNKED_IGNORED:
         break;
     }
@@ -178,7 +166,12 @@ struct http_framing http_get_framing(const struct http_message *message, enum ht
         return framing;
     if (dialect->last_length)
         select_last_item(&value, &length);
-    if (!parse_length(value, length, dialect->length, &framing.length))
+    bool is_valid = dialect->length == LENGTH_INTEGER
+                        ? parse_integer(value, length, false, &framing.length)
+                        : (dialect->length == LENGTH_FIRST_NUMBER || is_digits(value, length)) &&
+                              http_parse_length(value, length, &framing.length);
+
+    if (!is_valid)
         framing.length = 0;
     return framing;
 }

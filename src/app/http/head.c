@@ -467,16 +467,6 @@ static bool reserve_headers(struct header_parser *r, uint32_t lines)
     return true;
 }
 
-/* Returns the length of a header with the values of all headers with the same name. */
-static uint32_t joined_length(const struct http_message *message, const struct http_header *header)
-{
-    uint32_t length = header->length;
-
-    for (uint16_t next = header->next; next != HTTP_NONE; next = message->headers[next].next)
-        length += message->headers[next].length - message->headers[next].name_length; /* ", " replaces ": " */
-    return length;
-}
-
 /* Joins the values of headers with the same name. */
 static bool join_repeated(struct header_parser *r)
 {
@@ -485,11 +475,12 @@ static bool join_repeated(struct header_parser *r)
 
     for (uint16_t i = 0; i < message->header_count; i++) {
         struct http_header *header = &message->headers[i];
-        uint32_t at = message->extra.length, length;
+        uint32_t at = message->extra.length, length = header->length;
 
         if (header->next == HTTP_NONE || header->joined)
             continue;
-        length = joined_length(message, header);
+        for (uint16_t next = header->next; next != HTTP_NONE; next = message->headers[next].next)
+            length += message->headers[next].length - message->headers[next].name_length; /* ", " replaces ": " */
         /* Values may be in `extra`, too, which must not move while they are copied. */
         if (length > HTTP_EXTRA_LIMIT - at || !buffer_require(heap, &message->extra, at + length)) {
             r->f->failed = true;
@@ -510,19 +501,6 @@ static bool join_repeated(struct header_parser *r)
         header->next = HTTP_NONE;
     }
     return true;
-}
-
-static void fill_buckets(struct header_parser *r)
-{
-    memset(r->bucket, 0xff, sizeof(r->bucket));
-    for (uint16_t i = 0; i < r->message->header_count; i++) {
-        struct http_header *header = &r->message->headers[i];
-
-        if (header->joined)
-            continue;
-        header->chain = r->bucket[header->hash % BUCKETS];
-        r->bucket[header->hash % BUCKETS] = i;
-    }
 }
 
 static bool is_all_space(const uint8_t *line, uint32_t length)
@@ -570,21 +548,6 @@ static struct http_text next_unusual_header(struct header_parser *r, uint32_t at
     return text;
 }
 
-static bool read_lines(struct header_parser *r, uint32_t at)
-{
-    struct http_message *message = r->message;
-    uint32_t end = message->head.length, next;
-
-    for (; at < end; at = next) {
-        struct http_text text =
-            message->plain ? next_plain_header(message, at, &next) : next_unusual_header(r, at, &next);
-
-        if (!text.is_set || (text.length > 0 && !add_header(r, text)))
-            return false;
-    }
-    return true;
-}
-
 /* Returns an upper bound of the number of lines from `at` on: CR and LF are counted separately, because dialects
  * differ. */
 static uint32_t count_line_ends(const struct http_message *message, uint32_t at)
@@ -598,8 +561,9 @@ static uint32_t count_line_ends(const struct http_message *message, uint32_t at)
 
 bool http_finish_headers(struct http_feed *f, struct http_message *message)
 {
-    struct header_parser r; /* not initialised here: fill_buckets() writes the large array `bucket` */
-    uint32_t at = message->parsed_to;
+    struct header_parser r; /* not initialised here: the array `bucket` is large, and filled below */
+    uint32_t at = message->parsed_to, end = message->head.length;
+    bool succeeded = true;
 
     r.f = f;
     r.message = message;
@@ -609,14 +573,30 @@ bool http_finish_headers(struct http_feed *f, struct http_message *message)
     r.flags = f->parser->flags;
     r.repeated = 0;
 
-    message->parsed_to = message->head.length;
+    message->parsed_to = end;
     if (f->parser->lines == 0)
         return true;
     message->canonical &= at == message->headers_at; /* with trailers the headers are not contiguous */
     if (!reserve_headers(&r, f->reading ? count_line_ends(message, at) : f->parser->lines))
         return false;
-    fill_buckets(&r);
-    bool succeeded = read_lines(&r, at) && (r.repeated == 0 || join_repeated(&r));
+    memset(r.bucket, 0xff, sizeof(r.bucket));
+    for (uint16_t i = 0; i < message->header_count; i++) {
+        struct http_header *header = &message->headers[i];
+
+        if (header->joined)
+            continue;
+        header->chain = r.bucket[header->hash % BUCKETS];
+        r.bucket[header->hash % BUCKETS] = i;
+    }
+    while (succeeded && at < end) {
+        uint32_t next;
+        struct http_text text =
+            message->plain ? next_plain_header(message, at, &next) : next_unusual_header(&r, at, &next);
+
+        succeeded = text.is_set && (text.length == 0 || add_header(&r, text));
+        at = next;
+    }
+    succeeded = succeeded && (r.repeated == 0 || join_repeated(&r));
 
     http_reserve_concatenations(f, message); /* even after a failure, because headers may have been added */
     if (!succeeded)
@@ -636,16 +616,6 @@ static enum http_step_result store_lines(struct http_feed *f, struct http_messag
     http_event(f, f->parser->tx,
                f->direction == FLOW_TO_SERVER ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
     return HTTP_STEP_FAILED;
-}
-
-/* Counts a header line. Returns false if the header with its continuation lines is too long. */
-static bool count_line(struct http_feed *f, const uint8_t *line, uint32_t length)
-{
-    struct http_parser *parser = f->parser;
-
-    parser->field_length = parser->lines > 0 && is_blank(line[0]) ? parser->field_length + length : length;
-    parser->lines++;
-    return !http_is_too_long(f, parser->field_length);
 }
 
 /* Determines whether a line ends the headers. In responses unusual line ends are treated as in browsers; for these the
@@ -801,7 +771,8 @@ static bool contains_line_without_colon(const uint8_t *line, uint32_t left)
 
 enum http_step_result http_read_headers(struct http_feed *f, struct http_message *message)
 {
-    bool is_response_head = f->direction == FLOW_TO_CLIENT && f->parser->step == HTTP_AT_HEADERS;
+    struct http_parser *parser = f->parser;
+    bool is_response_head = f->direction == FLOW_TO_CLIENT && parser->step == HTTP_AT_HEADERS;
     bool no_empty_line = is_response_head && f->parser->flags & HTTP_READ_NO_EMPTY_LINE;
     uint32_t from = f->at;
     unsigned readings = f->state->reading_count;
@@ -836,7 +807,11 @@ enum http_step_result http_read_headers(struct http_feed *f, struct http_message
             return HTTP_STEP_FAILED;
         if (ends)
             return end_headers(f, message, from, length);
-        if (!count_line(f, f->bytes + f->at - length, length))
+        bool is_continuation = parser->lines > 0 && is_blank(f->bytes[f->at - length]);
+
+        parser->field_length = is_continuation ? parser->field_length + length : length;
+        parser->lines++;
+        if (http_is_too_long(f, parser->field_length))
             return HTTP_STEP_FAILED;
         if (f->state->reading_count > readings) /* the new reading starts with the same line */
             return store_lines(f, message, from) == HTTP_STEP_FAILED ? HTTP_STEP_FAILED : HTTP_STEP_NEEDS_DATA;

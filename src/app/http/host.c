@@ -35,13 +35,6 @@ static bool is_ipv6(const uint8_t *bytes, uint32_t length)
     return inet_pton(AF_INET6, text, &address) == 1;
 }
 
-static bool is_label_byte(uint8_t c)
-{
-    uint8_t lower = c | 0x20;
-
-    return (lower >= 'a' && lower <= 'z') || http_is_digit(c) || c == '-' || c == '_';
-}
-
 bool http_host_is_valid(const uint8_t *host, uint32_t length)
 {
     uint32_t label = 0;
@@ -51,13 +44,18 @@ bool http_host_is_valid(const uint8_t *host, uint32_t length)
     if (length > 2 && host[0] == '[' && host[length - 1] == ']')
         return is_ipv6(host + 1, length - 2);
     for (uint32_t i = 0; i < length; i++) {
+        uint8_t lower = host[i] | 0x20;
+
         if (host[i] == '.') {
             if (i == 0 || host[i - 1] == '.')
                 return false;
             label = 0;
-        } else if (!is_label_byte(host[i]) || ++label > LABEL_MAX) {
-            return false;
+            continue;
         }
+        if (!(lower >= 'a' && lower <= 'z') && !http_is_digit(host[i]) && host[i] != '-' && host[i] != '_')
+            return false;
+        if (++label > LABEL_MAX)
+            return false;
     }
     return true;
 }

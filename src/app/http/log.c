@@ -93,17 +93,6 @@ static void log_header(struct fields *out, const char *key, const struct http_me
         fields_bytes(out, key, value, length);
 }
 
-static void log_content_type(struct fields *out, const struct http_message *message)
-{
-    const uint8_t *value, *end;
-    uint32_t length;
-
-    if (!http_header_value(message, HTTP_CONTENT_TYPE, &value, &length))
-        return;
-    end = memchr(value, ';', length);
-    fields_bytes(out, "http_content_type", value, end ? (size_t)(end - value) : length);
-}
-
 static void log_range(struct fields *out, const struct http_message *message)
 {
     struct http_range range;
@@ -128,6 +117,8 @@ static void log_range(struct fields *out, const struct http_message *message)
 static void log_basic(const struct http_tx *tx, struct fields *out)
 {
     const struct http_message *request = &tx->message[FLOW_TO_SERVER], *response = &tx->message[FLOW_TO_CLIENT];
+    const uint8_t *value;
+    uint32_t length;
 
     log_text(out, "hostname", request, &tx->host);
     if (tx->port >= 0)
@@ -135,7 +126,11 @@ static void log_basic(const struct http_tx *tx, struct fields *out)
     log_text(out, "url", request, &tx->uri_raw);
     log_header(out, "http_user_agent", request, HTTP_USER_AGENT);
     log_header(out, "xff", request, HTTP_X_FORWARDED_FOR);
-    log_content_type(out, response);
+    if (http_header_value(response, HTTP_CONTENT_TYPE, &value, &length)) {
+        const uint8_t *end = memchr(value, ';', length);
+
+        fields_bytes(out, "http_content_type", value, end ? (size_t)(end - value) : length);
+    }
     log_range(out, response);
 }
 
@@ -212,16 +207,6 @@ void http_describe(const struct app_tx *base, const void *configured, struct fie
     log_extended(tx, out);
 }
 
-/* Logs non-printable bytes as dots, like payload_printable. */
-static void log_printable(struct fields *out, const char *key, const uint8_t *bytes, size_t length)
-{
-    uint8_t text[FIELDS_VALUE_MAX];
-
-    for (size_t i = 0; i < length; i++)
-        text[i] = (bytes[i] >= 0x20 && bytes[i] < 0x7f) || bytes[i] == '\n' || bytes[i] == '\r' ? bytes[i] : '.';
-    fields_bytes(out, key, text, length);
-}
-
 void http_describe_alert(const struct app_tx *base, const void *configured, struct fields *out)
 {
     static const char *const keys[FLOW_DIRECTIONS][2] = {
@@ -239,8 +224,16 @@ void http_describe_alert(const struct app_tx *base, const void *configured, stru
             continue;
         size_t length = body.length < FIELDS_VALUE_MAX ? body.length : FIELDS_VALUE_MAX;
 
-        if (settings->alert_body_printable)
-            log_printable(out, keys[direction][1], body.bytes, length);
+        if (settings->alert_body_printable) {
+            uint8_t text[FIELDS_VALUE_MAX];
+
+            for (size_t i = 0; i < length; i++) {
+                uint8_t c = body.bytes[i];
+
+                text[i] = (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' ? c : '.'; /* like payload_printable */
+            }
+            fields_bytes(out, keys[direction][1], text, length);
+        }
         if (settings->alert_body)
             fields_base64(out, keys[direction][0], body.bytes, length);
     }

@@ -62,21 +62,6 @@ void http_form_free(struct heap *heap, struct http_form *form)
 
 /* --- Parts ---------------------------------------------------------------------------------------- */
 
-static void open_part_file(struct http_feed *f, struct http_tx *tx, struct http_form *form)
-{
-    struct http_message *message = &tx->message[f->direction];
-
-    form->file_length = 0;
-    if (!form->has_file)
-        return;
-    if (tx->base.files[f->direction].count >= FILES_MAX) {
-        http_event(f, tx, HTTP_EVENT_MULTIPART_GENERIC_ERROR);
-        return;
-    }
-    message->file = file_open(app_files(f->context), &tx->base.files[f->direction], app_next_file_id(f->context),
-                              form->name.bytes, form->name.length);
-}
-
 static void close_part_file(struct http_feed *f, struct http_tx *tx, struct http_form *form,
                             enum flow_direction direction, enum file_state state)
 {
@@ -216,6 +201,7 @@ static bool read_header_line(struct http_feed *f, struct http_tx *tx, struct htt
     const uint8_t *bytes = form->pending.bytes + form->consumed;
     uint32_t left = pending_length(form), size;
     const uint8_t *end = find_header_end(bytes, left);
+    struct file_list *files = &tx->base.files[f->direction];
 
     if (!end && left > LINE_MAX_LENGTH) {
         http_event(f, tx, HTTP_EVENT_MULTIPART_INVALID_HEADER);
@@ -232,7 +218,12 @@ static bool read_header_line(struct http_feed *f, struct http_tx *tx, struct htt
         return true;
     }
     form->consumed--; /* in a part without data this LF is also the start of the next boundary */
-    open_part_file(f, tx, form);
+    form->file_length = 0;
+    if (form->has_file && files->count >= FILES_MAX)
+        http_event(f, tx, HTTP_EVENT_MULTIPART_GENERIC_ERROR);
+    else if (form->has_file)
+        tx->message[f->direction].file =
+            file_open(app_files(f->context), files, app_next_file_id(f->context), form->name.bytes, form->name.length);
     form->step = FORM_DATA;
     form->past_start = false;
     return true;

@@ -120,16 +120,6 @@ bool http_name_equal(const uint8_t *a, const uint8_t *b, uint32_t length)
     return !different && to_lower(read_word(a + length - WORD)) == to_lower(read_word(b + length - WORD));
 }
 
-/* Some servers ignore NUL bytes in names. */
-static enum http_known find_known_with_nul(const uint8_t *name, uint32_t length)
-{
-    for (unsigned i = 0; i < HTTP_KNOWN_COUNT; i++) {
-        if (http_equal_nocase(name, length, known_names[i]))
-            return i;
-    }
-    return HTTP_NOT_KNOWN;
-}
-
 /* Compares with a known name. Setting bit 0x20 of each byte converts the token to lower case: known names contain only
  * letters and '-', and it converts no other token character into one of these. */
 static bool token_equals(const uint8_t *token, const uint8_t *word, uint32_t length)
@@ -147,9 +137,13 @@ static bool token_equals(const uint8_t *token, const uint8_t *word, uint32_t len
 
 enum http_known http_find_known(const uint8_t *name, uint32_t length, bool is_token)
 {
-    if (!is_token)
-        return memchr(name, 0, length) ? find_known_with_nul(name, length) : HTTP_NOT_KNOWN;
-    if (length == 0)
+    if (!is_token && memchr(name, 0, length)) { /* some servers ignore NUL bytes in names */
+        for (unsigned i = 0; i < HTTP_KNOWN_COUNT; i++) {
+            if (http_equal_nocase(name, length, known_names[i]))
+                return i;
+        }
+    }
+    if (!is_token || length == 0)
         return HTTP_NOT_KNOWN;
     unsigned slot = SLOT(length, name[0], name[length - 1]);
     unsigned known = slots[slot].known - 1u;

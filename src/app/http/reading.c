@@ -174,11 +174,6 @@ void http_report_ambiguous(struct http_feed *f, struct http_tx *tx)
         app_drop_ambiguous(f->context);
 }
 
-static bool may_split(const struct http_feed *f)
-{
-    return !f->is_repeat && !f->transferred && f->settings->ambiguous_policy[FLOW_TO_SERVER] == HTTP_AMBIGUOUS_INSPECT;
-}
-
 bool http_add_reading(struct http_feed *f, enum http_dialect dialect, bool ambiguous)
 {
     uint16_t bit = (uint16_t)(1u << dialect), own = get_dialects(f->parser);
@@ -246,6 +241,7 @@ bool http_determine_framing(struct http_feed *f, struct http_tx *tx, struct http
     struct http_framing framings[HTTP_DIALECTS];
     uint16_t left = get_dialects(f->parser);
     bool is_connect = tx->method == HTTP_METHOD_CONNECT && !f->reading, ambiguous = false;
+    enum http_ambiguous_policy policy = f->settings->ambiguous_policy[FLOW_TO_SERVER];
 
     /* Only servers without chunked coding differ on an unambiguous request; they get no reading. */
     if (!is_connect && http_framing_is_unambiguous(message)) {
@@ -260,9 +256,9 @@ bool http_determine_framing(struct http_feed *f, struct http_tx *tx, struct http
     *out = framings[first_dialect(left)];
     if (ambiguous && !f->is_repeat)
         http_report_ambiguous(f, tx);
-    if (ambiguous && f->settings->ambiguous_policy[FLOW_TO_SERVER] == HTTP_AMBIGUOUS_PASS)
+    if (ambiguous && policy == HTTP_AMBIGUOUS_PASS)
         *out = most_common_framing(framings);
-    if (!ambiguous || !may_split(f))
+    if (!ambiguous || f->is_repeat || f->transferred || policy != HTTP_AMBIGUOUS_INSPECT)
         return true;
     for (const struct http_framing *other = out; left; other = &framings[first_dialect(left)]) {
         uint16_t group = 0;
@@ -334,16 +330,6 @@ static bool append_new_bytes(struct http_feed *f, struct http_reading *reading)
            f->length - known;
 }
 
-static void append_to_readings(struct http_feed *f)
-{
-    for (unsigned i = 0; i < f->state->reading_count;) {
-        if (append_new_bytes(f, f->state->readings[i]))
-            i++;
-        else
-            end_reading(f, i);
-    }
-}
-
 static void feed_other_readings(struct http_feed *f)
 {
     for (unsigned i = 0; i < f->state->reading_count;) {
@@ -366,11 +352,26 @@ static void feed_other_readings(struct http_feed *f)
     }
 }
 
-/* Stops the main reading after a failure: it skips all following bytes. The other readings continue. */
-static void stop_main_reading(struct http_feed *f)
+/* Feeds the bytes up to f->length to all readings, one after another. */
+static enum http_step_result feed_all_readings(struct http_feed *f)
 {
+    enum http_step_result result = HTTP_STEP_DONE;
     struct http_parser *parser = f->parser;
 
+    for (unsigned i = 0; i < f->state->reading_count;) {
+        if (append_new_bytes(f, f->state->readings[i]))
+            i++;
+        else
+            end_reading(f, i);
+    }
+    while (result == HTTP_STEP_DONE)
+        result = http_execute_steps(f);
+    feed_other_readings(f);
+    if (f->failed)
+        return HTTP_STEP_FAILED;
+    if (result != HTTP_STEP_FAILED || f->state->reading_count == 0)
+        return result;
+    /* The main reading has failed: it skips all following bytes, and the other readings continue. */
     f->state->main_failed = true;
     if (parser->tx) {
         parser->left = 0;
@@ -378,24 +379,7 @@ static void stop_main_reading(struct http_feed *f)
     }
     parser->step = HTTP_TUNNEL;
     f->at = f->length;
-}
-
-/* Feeds the bytes up to f->length to all readings, one after another. */
-static enum http_step_result feed_all_readings(struct http_feed *f)
-{
-    enum http_step_result result = HTTP_STEP_DONE;
-
-    append_to_readings(f);
-    while (result == HTTP_STEP_DONE)
-        result = http_execute_steps(f);
-    feed_other_readings(f);
-    if (f->failed)
-        return HTTP_STEP_FAILED;
-    if (result == HTTP_STEP_FAILED && f->state->reading_count > 0) {
-        stop_main_reading(f);
-        result = HTTP_STEP_NEEDS_DATA;
-    }
-    return result;
+    return HTTP_STEP_NEEDS_DATA;
 }
 
 /* Returns the next offset after `at`, up to `most`, at which the parser may complete a unit: the end of a body or

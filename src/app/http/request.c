@@ -316,15 +316,6 @@ static enum http_step_result check_after_0_9(struct http_feed *f)
 
 /* --- Evaluation of headers ----------------------------------------------------------------------- */
 
-static bool is_lower_case(const uint8_t *bytes, uint32_t length)
-{
-    uint32_t at = 0;
-
-    while (at < length && http_lower(bytes[at]) == bytes[at])
-        at++;
-    return at == length;
-}
-
 /* Returns the host in lower case: within the header if it is in lower case there, as usual, otherwise a copy. `value`:
  * value of the Host header. */
 static struct http_text store_host(struct http_feed *f, struct http_message *message, const struct http_authority *from,
@@ -332,9 +323,14 @@ static struct http_text store_host(struct http_feed *f, struct http_message *mes
 {
     const struct http_header *header = &message->headers[message->known[HTTP_HOST]];
     uint8_t lower[HTTP_FIELD_LIMIT];
-    uint32_t size = from->host_length < sizeof(lower) ? from->host_length : (uint32_t)sizeof(lower);
+    uint32_t size = from->host_length < sizeof(lower) ? from->host_length : (uint32_t)sizeof(lower), at = 0;
+    bool is_lower_case = size > 0;
 
-    if (size > 0 && is_lower_case(from->host, size))
+    while (is_lower_case && at < size) {
+        is_lower_case = http_lower(from->host[at]) == from->host[at];
+        at++;
+    }
+    if (is_lower_case)
         return (struct http_text){
             .at = header->at + header->name_length + 2u + (uint32_t)(from->host - value),
             .length = size,

@@ -61,11 +61,6 @@ static bool is_response_line(const uint8_t *bytes, uint32_t length)
     return at < length && looks_like_response(bytes, length, &unsure) && !(unsure && has_end);
 }
 
-static bool has_no_body(const struct http_tx *tx)
-{
-    return (tx->status >= 100 && tx->status < 200) || tx->status == 204 || tx->status == 304;
-}
-
 /* Adds bytes to the body that directly follow the message in the same input and are not a response: browsers display
  * them, regardless of Content-Length. They are not consumed here. */
 static void add_surplus(struct http_feed *f, struct http_tx *tx)
@@ -124,31 +119,22 @@ void http_response_complete(struct http_feed *f, struct http_tx *tx)
 
 /* --- Start of a response ------------------------------------------------------------------------- */
 
-/* Creates a transaction for a response whose request was not seen. */
-static struct http_tx *add_unseen_request(struct http_feed *f)
-{
-    struct http_tx *tx = http_tx_new(f);
-
-    if (!tx)
-        return NULL;
-    http_event(f, tx, HTTP_EVENT_UNABLE_TO_MATCH_RESPONSE_TO_REQUEST);
-    tx->request_unseen = true;
-    tx->uri_raw = http_store_text(f, &tx->message[FLOW_TO_SERVER], uri_not_seen, sizeof(uri_not_seen) - 1);
-    tx->uri = tx->path = tx->uri_raw;
-    app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_COMPLETE);
-    return tx;
-}
-
-/* Assigns a new response to its transaction. */
+/* Assigns a new response to its transaction. Returns false if memory is exhausted. */
 static bool begin_response(struct http_feed *f)
 {
     struct http_parser *parser = f->parser, *other = &f->state->parser[FLOW_TO_SERVER];
     struct http_tx *tx = f->state->next_unanswered;
 
-    if (!tx)
-        tx = add_unseen_request(f);
-    if (!tx)
-        return false;
+    if (!tx) {
+        tx = http_tx_new(f);
+        if (!tx)
+            return false;
+        http_event(f, tx, HTTP_EVENT_UNABLE_TO_MATCH_RESPONSE_TO_REQUEST);
+        tx->request_unseen = true;
+        tx->uri_raw = http_store_text(f, &tx->message[FLOW_TO_SERVER], uri_not_seen, sizeof(uri_not_seen) - 1);
+        tx->uri = tx->path = tx->uri_raw;
+        app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_COMPLETE);
+    }
     parser->tx = tx;
     parser->messages++;
     parser->lines = 0;
@@ -463,7 +449,7 @@ static void determine_body(struct http_feed *f, struct http_tx *tx)
     uint32_t coding_length, size_length, type_length;
     bool has_coding = http_header_value(message, HTTP_TRANSFER_ENCODING, &coding, &coding_length);
     bool has_size = http_header_value(message, HTTP_CONTENT_LENGTH, &size, &size_length);
-    bool bodiless = has_no_body(tx);
+    bool bodiless = is_interim(tx) || tx->status == 204 || tx->status == 304;
 
     f->parser->step = HTTP_IDLE;
     f->parser->left = f->parser->total = 0;
@@ -615,13 +601,6 @@ static uint32_t chunk_prefix_length(const uint8_t *line, uint32_t length)
     return at;
 }
 
-static bool parse_chunk_length(struct http_feed *f, const uint8_t *line, uint32_t length, bool *extension)
-{
-    uint32_t prefix = chunk_prefix_length(line, length);
-
-    return http_parse_chunk_size(line + prefix, length - prefix, &f->parser->left, extension);
-}
-
 /* Whether the chunk size line contains CR without LF. PHP stops decoding there and delivers the rest of the connection
  * as the body. */
 static bool chunk_size_ends_with_cr(const struct http_feed *f)
@@ -652,7 +631,9 @@ static enum http_step_result read_chunk_length(struct http_feed *f)
         get_response(parser->tx)->wire_length += length;
     if (result != HTTP_STEP_DONE || http_trim_line_end(line, length) == 0)
         return result;
-    if (!parse_chunk_length(f, line, http_trim_line_end(line, length), &extension)) {
+    uint32_t size = http_trim_line_end(line, length), prefix = chunk_prefix_length(line, size);
+
+    if (!http_parse_chunk_size(line + prefix, size - prefix, &parser->left, &extension)) {
         f->at -= length;
         get_response(parser->tx)->wire_length -= length;
         return stop_chunk_decoding(f);

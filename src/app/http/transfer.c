@@ -117,27 +117,19 @@ static bool parse_lines(struct http_feed *f, const struct transferred_message *t
     return result != HTTP_STEP_FAILED && result != HTTP_STEP_ENDS_HTTP && !f->failed;
 }
 
-static void read_body(struct http_feed *f, struct http_tx *tx, const struct transferred_message *transferred)
-{
-    const struct http_message *message = &tx->message[f->direction];
-
-    if (message->decoder || message->form || transferred->tail_length == 0) {
-        if (transferred->wire_length > 0)
-            http_body_gap(f, tx, transferred->wire_length);
-        return;
-    }
-    if (transferred->body_length > transferred->tail_length)
-        http_body_gap(f, tx, transferred->body_length - transferred->tail_length);
-    http_body_data(f, tx, transferred->tail, transferred->tail_length);
-}
-
 /* Restores the part of the body that was received. */
 static void restore_body(struct http_feed *f, struct http_tx *tx, const struct transferred_message *transferred)
 {
     struct http_message *message = &tx->message[f->direction];
+    bool has_tail = !message->decoder && !message->form && transferred->tail_length > 0;
+    uint64_t gap = has_tail ? transferred->body_length - transferred->tail_length : transferred->wire_length;
 
-    if (transferred->progress >= HTTP_HEADERS && !message->body_ended)
-        read_body(f, tx, transferred);
+    if (transferred->progress >= HTTP_HEADERS && !message->body_ended) {
+        if (gap > 0)
+            http_body_gap(f, tx, gap);
+        if (has_tail)
+            http_body_data(f, tx, transferred->tail, transferred->tail_length);
+    }
     message->wire_length = transferred->wire_length;
     message->body_length = transferred->body_length;
     if (transferred->progress >= HTTP_BODY && !message->body_ended) {
@@ -229,11 +221,6 @@ static bool read_transaction(struct transfer *t, struct http_feed *f)
 
 /* --- Parsers -------------------------------------------------------------------------------------- */
 
-static bool needs_tx(enum http_step step)
-{
-    return step != HTTP_IDLE && step != HTTP_WAITING && step != HTTP_TUNNEL;
-}
-
 /* When reading, parser->tx has been set by parsing the lines again. */
 static void transfer_parser(struct transfer *t, struct http_parser *parser)
 {
@@ -250,7 +237,8 @@ static void transfer_parser(struct transfer *t, struct http_parser *parser)
     transfer_u32(t, &parser->chunk_blanks);
     transfer_bool(t, &parser->bare_lf);
     transfer_bool(t, &parser->ended);
-    transfer_require(t, step < HTTP_STEPS && (parser->tx || !needs_tx((enum http_step)step)));
+    transfer_require(t, step < HTTP_STEPS &&
+                            (parser->tx || step == HTTP_IDLE || step == HTTP_WAITING || step == HTTP_TUNNEL));
     transfer_require(t, parser->lines <= HTTP_HEAD_LIMIT);
     if (!t->error)
         parser->step = (enum http_step)step;
@@ -258,20 +246,6 @@ static void transfer_parser(struct transfer *t, struct http_parser *parser)
         parser->lines = 0; /* the earlier trailers were not transferred */
     if (t->reading && parser->step == HTTP_IDLE)
         parser->tx = NULL;
-}
-
-static void write_all(struct app_context *context, struct http_state *state, struct transfer *t)
-{
-    size_t start;
-
-    for (struct app_tx *tx = app_tx_first(context); tx; tx = tx->next) {
-        if (app_tx_is_pending(tx) && ((struct http_tx *)tx)->reading == 0)
-            write_transaction(context, t, state, (struct http_tx *)tx);
-    }
-    start = transfer_part_start(t, PART_PARSERS);
-    transfer_parser(t, &state->parser[FLOW_TO_SERVER]);
-    transfer_parser(t, &state->parser[FLOW_TO_CLIENT]);
-    transfer_part_end(t, start);
 }
 
 /* Returns false if the position in the stream is lost, so that the following bytes cannot be parsed. */
@@ -303,7 +277,15 @@ void http_transfer(struct app_context *context, void *state, struct transfer *t)
     uint16_t kind;
 
     if (!t->reading) {
-        write_all(context, state, t);
+        for (struct app_tx *tx = app_tx_first(context); tx; tx = tx->next) {
+            if (app_tx_is_pending(tx) && ((struct http_tx *)tx)->reading == 0)
+                write_transaction(context, t, state, (struct http_tx *)tx);
+        }
+        size_t start = transfer_part_start(t, PART_PARSERS);
+
+        transfer_parser(t, &f.state->parser[FLOW_TO_SERVER]);
+        transfer_parser(t, &f.state->parser[FLOW_TO_CLIENT]);
+        transfer_part_end(t, start);
         return;
     }
     while (restored && !t->error && transfer_next_part(t, &kind, &part)) {

@@ -85,23 +85,6 @@ static bool decode_utf8(const uint8_t *bytes, uint32_t length, uint32_t *code, u
     return true;
 }
 
-static uint32_t convert_utf8(uint8_t *bytes, uint32_t length)
-{
-    uint32_t used = 0;
-
-    for (uint32_t at = 0; at < length;) {
-        uint32_t code, size;
-
-        if (bytes[at] >= 0x80 && decode_utf8(bytes + at, length - at, &code, &size)) {
-            bytes[used++] = best_fit(code);
-            at += size;
-        } else {
-            bytes[used++] = bytes[at++];
-        }
-    }
-    return used;
-}
-
 /* --- %XX and %uXXXX ------------------------------------------------------------------------------- */
 
 static bool all_hex(const uint8_t *bytes, uint32_t count)
@@ -210,17 +193,24 @@ uint32_t http_decode_path(const struct http_personality *personality, uint8_t *b
             continue;
         bytes[used++] = c;
     }
-    return personality->best_fit ? convert_utf8(bytes, used) : used;
+    if (!personality->best_fit)
+        return used;
+    length = used;
+    used = 0;
+    for (uint32_t at = 0; at < length;) {
+        uint32_t code, size;
+
+        if (bytes[at] >= 0x80 && decode_utf8(bytes + at, length - at, &code, &size)) {
+            bytes[used++] = best_fit(code);
+            at += size;
+        } else {
+            bytes[used++] = bytes[at++];
+        }
+    }
+    return used;
 }
 
 /* --- Dot segments -------------------------------------------------------------------------------- */
-
-static uint32_t segment_end(const uint8_t *bytes, uint32_t at, uint32_t length)
-{
-    const uint8_t *slash = at < length ? memchr(bytes + at, '/', length - at) : NULL;
-
-    return slash ? (uint32_t)(slash - bytes) : length;
-}
 
 /* For example, "/a/b/../c" becomes "/a/c". ".." at the root is ignored. */
 uint32_t http_remove_dots(uint8_t *bytes, uint32_t length)
@@ -229,7 +219,9 @@ uint32_t http_remove_dots(uint8_t *bytes, uint32_t length)
 
     while (at < length) {
         bool has_slash = bytes[at] == '/';
-        uint32_t from = has_slash ? at + 1 : at, end = segment_end(bytes, from, length), size = end - from;
+        uint32_t from = has_slash ? at + 1 : at;
+        const uint8_t *slash = from < length ? memchr(bytes + from, '/', length - from) : NULL;
+        uint32_t end = slash ? (uint32_t)(slash - bytes) : length, size = end - from;
         bool is_dot = size == 1 && bytes[from] == '.';
         bool is_dot_dot = size == 2 && bytes[from] == '.' && bytes[from + 1] == '.';
 

@@ -131,7 +131,8 @@ static void log_addresses(const struct mime *mime, const char *key, const char *
     fields_array_close(out);
 }
 
-static void log_custom(const struct mime *mime, const struct smtp_settings *settings, struct fields *out)
+/* Logs the fields that eve.types.smtp.custom and eve.types.smtp.extended add. */
+static void log_added_fields(const struct mime *mime, const struct smtp_settings *settings, struct fields *out)
 {
     for (unsigned i = 0; i < FIELDS; i++) {
         if (!(settings->log_fields >> i & 1) && !(settings->log_extended && email_fields[i].extended))
@@ -174,7 +175,7 @@ void smtp_log_email(const struct app_tx *tx, const void *data, struct fields *ou
         fields_array_close(out);
     }
     if (settings && (settings->log_fields || settings->log_extended))
-        log_custom(mime, settings, out);
+        log_added_fields(mime, settings, out);
     if (settings && settings->log_subject_md5 && (subject = mime_headers_find(&mime->main, "subject", 0))) {
         uint8_t digest[MD5_DIGEST_SIZE];
         struct md5_ctx md5;

@@ -252,19 +252,6 @@ static void add_boundaries(struct mime *mime, const struct mime_headers *headers
     }
 }
 
-/* Starts a nested message (message/rfc822). Its headers replace those of the enclosing part. */
-static bool start_nested_message(struct mime *mime, struct heap *heap)
-{
-    if (mime->nested == MIME_NESTED_MAX) {
-        mime->anomalies |= MIME_MALFORMED;
-        return false;
-    }
-    mime->nested++;
-    mime->state = MIME_IN_HEADERS;
-    mime_headers_clear(heap, &mime->part);
-    return true;
-}
-
 /* Applies the headers of a part: adds its boundaries and opens its files. */
 static void start_body(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
 {
@@ -286,8 +273,14 @@ static void end_headers(struct mime *mime, struct mime_target *target)
         type && (value_equals(headers, type, "message/rfc822") || value_equals(headers, type, "message/news") ||
                  value_equals(headers, type, "message/global"));
 
-    if (is_message && start_nested_message(mime, target->heap))
+    if (is_message && mime->nested < MIME_NESTED_MAX) { /* its headers replace those of the enclosing part */
+        mime->nested++;
+        mime->state = MIME_IN_HEADERS;
+        mime_headers_clear(target->heap, &mime->part);
         return;
+    }
+    if (is_message)
+        mime->anomalies |= MIME_MALFORMED;
     start_body(mime, target, headers);
     mime->early_body_headers = 0;
 }

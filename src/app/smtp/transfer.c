@@ -105,19 +105,6 @@ static void transfer_recipients(struct app_context *context, struct transfer *t,
         tx->recipient_count = 0;
 }
 
-static void transfer_envelope(struct app_context *context, struct transfer *t, struct smtp_tx *tx)
-{
-    app_transfer_buffer(context, t, &tx->helo);
-    app_transfer_buffer(context, t, &tx->other_helos);
-    app_transfer_buffer(context, t, &tx->other_senders);
-    app_transfer_buffer(context, t, &tx->mail_from);
-    transfer_bool(t, &tx->has_helo);
-    transfer_bool(t, &tx->has_mail_from);
-    transfer_bool(t, &tx->has_data);
-    transfer_bool(t, &tx->request_complete);
-    transfer_recipients(context, t, tx);
-}
-
 static void transfer_tx(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx)
 {
     uint8_t progress[FLOW_DIRECTIONS] = { tx->tx.progress[0], tx->tx.progress[1] };
@@ -125,7 +112,15 @@ static void transfer_tx(struct smtp_feed *f, struct transfer *t, struct smtp_tx 
 
     transfer_u64(t, &tx->tx.id);
     transfer_bool(t, &has_message);
-    transfer_envelope(f->context, t, tx);
+    app_transfer_buffer(f->context, t, &tx->helo);
+    app_transfer_buffer(f->context, t, &tx->other_helos);
+    app_transfer_buffer(f->context, t, &tx->other_senders);
+    app_transfer_buffer(f->context, t, &tx->mail_from);
+    transfer_bool(t, &tx->has_helo);
+    transfer_bool(t, &tx->has_mail_from);
+    transfer_bool(t, &tx->has_data);
+    transfer_bool(t, &tx->request_complete);
+    transfer_recipients(f->context, t, tx);
     transfer_u8(t, &progress[FLOW_TO_SERVER]);
     transfer_u8(t, &progress[FLOW_TO_CLIENT]);
     transfer_require(t, progress[FLOW_TO_SERVER] <= SMTP_COMPLETE && progress[FLOW_TO_CLIENT] <= SMTP_REPLIES_COMPLETE);
