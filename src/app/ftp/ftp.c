@@ -529,7 +529,7 @@ static void ftp_transfer(struct app_context *context, void *data, struct transfe
 
 /* --- Detection --------------------------------------------------------------------------------------- */
 
-enum { PROBE_MAX = 512, FTP_PORT_NUMBER = 21 };
+enum { PROBE_MAX = 512 };
 
 static bool starts_with(const struct app_probe *in, const char *word)
 {

@@ -91,8 +91,6 @@ static void copy_request(struct http_feed *f, struct http_tx *to, const struct h
         !copy_buffer(f, &message->extra, &original->extra))
         return;
     to->is_0_9 = from->is_0_9;
-    to->has_host = from->has_host;
-    to->has_uri_host = from->has_uri_host;
     to->method_text = from->method_text;
     to->uri_raw = from->uri_raw;
     to->protocol = from->protocol;

@@ -84,18 +84,18 @@ struct http_tx {
     struct app_tx base;
     struct http_message message[FLOW_DIRECTIONS];
 
-    uint8_t method;                                      /* enum http_method */
-    bool is_0_9, has_host, has_uri_host, request_unseen; /* request_unseen: only the response was seen */
-    struct http_text method_text, uri_raw, protocol;     /* parts of the request line */
-    struct http_text uri, path;                          /* normalised */
-    struct http_text host, uri_host;                     /* in lower case, without port; uri_host: of the URI */
-    int32_t port;                                        /* port in URI or Host; -1 if none */
+    uint8_t method;                                  /* enum http_method */
+    bool is_0_9;                                     /* the request line has no protocol, and no headers follow it */
+    bool request_unseen;                             /* only the response was seen */
+    struct http_text method_text, uri_raw, protocol; /* parts of the request line */
+    struct http_text uri, path;                      /* normalised */
+    struct http_text host, uri_host;                 /* in lower case, without port; uri_host: of the URI */
+    int32_t port;                                    /* port in URI or Host; -1 if none */
 
     struct http_text response_protocol, status_text, status_message;
-    uint32_t
-        reading;    /* id of its reading; 0: the main one; HTTP_RESPONSE_READING: an alternative reading of responses */
-    uint64_t begin; /* offset of the request line in the client's bytes */
-    bool ambiguous; /* servers differ on the request */
+    uint32_t reading; /* id of its reading; 0: the main one; HTTP_RESPONSE_READING: one of responses */
+    uint64_t begin;   /* offset of the request line in the client's bytes */
+    bool ambiguous;   /* servers differ on the request */
 
     uint16_t status; /* 0: not a number from 100 to 999 */
     bool seen_100;

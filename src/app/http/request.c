@@ -223,7 +223,7 @@ static enum http_step_result read_request_line(struct http_feed *f, const uint8_
 
 /* --- Between requests ----------------------------------------------------------------------------- */
 
-enum { METHOD_MAX = 64 }; /* a longer first word is not an unknown method */
+enum { METHOD_MAX = 64 }; /* bytes of an unknown method */
 
 static bool looks_like_request(const uint8_t *line, uint32_t length)
 {
@@ -432,8 +432,8 @@ static enum http_step_result determine_body(struct http_feed *f, struct http_tx 
 }
 
 /*
- * Adds readings if servers differ on the line ends of the headers. For Python and PHP, CR alone ends a header. For
- * gunicorn, LF alone does not end a line, so its headers continue after an empty line without CR.
+ * Adds readings if servers differ on the line ends of the headers. For Python, CR alone ends a header (for PHP see
+ * head.c). For gunicorn, LF alone does not end a line, so its headers continue after an empty line without CR.
  */
 static bool add_readings_for_line_ends(struct http_feed *f, struct http_tx *tx)
 {

@@ -18,7 +18,8 @@ static struct http_message *get_response(struct http_tx *tx)
     return &tx->message[FLOW_TO_CLIENT];
 }
 
-/* Whether the bytes start with "http", as browsers test. *unsure: more bytes are needed to decide. */
+/* Whether the bytes start with "http", after blanks or NUL bytes: browsers test no more than that. *unsure: more bytes
+ * are needed to decide. */
 static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *unsure)
 {
     uint32_t at = 0;

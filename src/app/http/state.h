@@ -96,8 +96,7 @@ enum http_alternative_kind {
     HTTP_ALTERNATIVE_NAME_2,
     HTTP_ALTERNATIVE_NAME_3,
     HTTP_ALTERNATIVE_FOLD,          /* a line that starts with a blank always continues the previous header */
-    HTTP_ALTERNATIVE_NO_EMPTY_LINE, /* the body starts with the first line without colon, without an empty line before
-                                       it */
+    HTTP_ALTERNATIVE_NO_EMPTY_LINE, /* the first line without colon starts the body */
     HTTP_ALTERNATIVE_KINDS,
 };
 /* Flags of http_parser: how an alternative reading of responses differs from the main one. */
@@ -163,9 +162,9 @@ struct http_feed {
     struct http_alternative *alternative; /* the alternative reading; NULL: the main reading */
     uint32_t response_from;   /* offset in `bytes` of the start of the current response, or HTTP_BEFORE_INPUT */
     uint32_t head_before;     /* length of the current response's head before this call */
-    unsigned requested_kinds; /* readings to be added: bits 1 << enum http_alternative_kind; the fields below are valid
-                                 if not 0 */
-    struct http_tx *requested_tx;            /* transaction of the response that they start with */
+    unsigned requested_kinds; /* readings to be added: bits 1 << enum http_alternative_kind */
+    /* Valid if requested_kinds is not 0: the response that these readings start with. */
+    struct http_tx *requested_tx;            /* NULL: they start between two responses */
     uint32_t requested_from, requested_head; /* its response_from and head_before */
 };
 
