@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DCE/RPC over UDP (C706, chapter 12). Every datagram carries its interface and operation in its header, and a call is
- * identified by its activity and sequence number. Datagrams of types other than request and response control the
- * exchange only and are ignored.
+ * DCE/RPC over UDP (C706, chapter 12). The header of each datagram contains the interface and the operation number. The
+ * datagrams of a call have the same activity UUID and sequence number. Datagrams of other types than request and
+ * response only control the exchange and are ignored.
  */
 #include <string.h>
 
@@ -42,6 +42,8 @@ enum app_probe_result dcerpc_probe_datagram(const struct app_probe *in)
 
     if (!read_datagram(in->bytes, in->length, &header) || header.version != 4 || header.type != DCE_REQUEST)
         return APP_NO;
+    /* flags2 has six reserved bits; the data representation has two formats of integers and characters, four of floats
+     */
     if (header.more_flags & 0xfc || in->bytes[4] & 0xee || in->bytes[5] > 3)
         return APP_NO;
     return in->direction == FLOW_TO_SERVER ? APP_YES : APP_REVERSED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DCE/RPC formats that TCP connections and SMB pipes share. */
+/* Parsers of DCE/RPC messages, for TCP connections and SMB pipes. */
 #include "dce.h"
 #include "sluice/hex.h"
 #include "sluice/transfer.h"
@@ -109,8 +109,8 @@ void dce_bindings_unref(struct heap *heap, struct dce_bindings *bindings)
         heap_release(heap, bindings);
 }
 
-/* Returns a list with the last `kept` entries of the old one and room for `more`. The caller owns the one reference to
- * it. */
+/* Returns a new list with the last `kept` entries of `old` and room for `more` entries. The caller owns the only
+ * reference. */
 static struct dce_bindings *copy_bindings(struct heap *heap, const struct dce_bindings *old, uint32_t kept,
                                           uint32_t more)
 {

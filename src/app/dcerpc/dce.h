@@ -3,9 +3,9 @@
  * DCE/RPC (C706, [MS-RPCE]) independent of the transport: src/app/dcerpc parses it in TCP connections and UDP
  * datagrams, src/app/smb in pipes.
  *
- * Both use transactions that begin with struct dce_tx, so that one set of keywords serves both. The bound interfaces
- * are a list that a connection's state shares with its calls. A writer copies the list first, so that each call keeps
- * the bindings that were valid when it was made.
+ * Transactions of both begin with struct dce_tx, so the keywords apply to both. A connection and its calls share the
+ * list of bound interfaces by reference. A change to a shared list is made to a copy, so that each call keeps the
+ * bindings of its own time.
  */
 #ifndef SLUICE_APP_DCE_H
 #define SLUICE_APP_DCE_H
@@ -49,7 +49,7 @@ struct dce_interface {
     uint8_t uuid[DCE_UUID];
     uint32_t call_id;
     uint16_t version, minor, context;
-    uint16_t position; /* index in its bind request; the results of a bind ack come in this order */
+    uint16_t position; /* index in its bind request, and index of its result in the bind ack */
     uint16_t result;
     bool acked, first_fragment;
 };
@@ -96,14 +96,15 @@ void dce_uuid_text(const uint8_t uuid[DCE_UUID], char out[DCE_UUID_TEXT]);
 
 struct dce_bindings *dce_bindings_ref(struct dce_bindings *bindings); /* adds a reference; NULL is allowed */
 void dce_bindings_unref(struct heap *heap, struct dce_bindings *bindings);
-/* Parses the interfaces of a bind request; `add` keeps those bound before. Returns 0, -EINVAL for a malformed body, or
- * -ENOMEM. */
+/* Parses the interfaces of a bind request; if `add` is true, the interfaces bound before are kept. Returns 0, -EINVAL
+ * if the body is malformed, or -ENOMEM. */
 int dce_bind_parse(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
                    const uint8_t *body, size_t length, bool add);
-/* Parses the results of a bind ack. `any_call`: they apply to the last bind, whatever its call id. */
+/* Parses the results of a bind ack. They apply to the bind with the same call id, or, if `any_call` is true, to all
+ * stored interfaces. Returns as dce_bind_parse(). */
 int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
                        const uint8_t *body, size_t length, bool any_call);
-/* Adds an interface without a bind request, for datagrams. Returns 0 or -ENOMEM. */
+/* Replaces the list by one with this interface only, for datagrams, which have no bind. Returns 0 or -ENOMEM. */
 int dce_bindings_add(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface);
 
 /* Parses the context, opnum and stub data of a request fragment, or the stub data of a response fragment. `body` starts
@@ -120,22 +121,22 @@ bool dce_stub_append(struct heap *heap, struct dce_call *call, enum flow_directi
                      size_t length, uint32_t limit);
 void dce_call_clear(struct heap *heap, struct dce_call *call);
 
-/* Transfer to the next engine: of a list of bindings, which is allocated when reading, and of a call. When reading, the
- * call gets a reference to `bindings`. */
+/* Transfer a list of bindings, or a call, to the next engine. When reading, the list is allocated, and the call gets a
+ * reference to `bindings`. */
 void dce_bindings_transfer(struct transfer *t, struct heap *heap, struct dce_bindings **bindings);
 void dce_call_transfer(struct app_context *context, struct transfer *t, struct dce_call *call,
                        struct dce_bindings *bindings);
 
 /* --- interfaces.c ------------------------------------------------------------------------------------ */
 
-/* Names of well-known interfaces and, by opnum, of their procedures; NULL if unknown. */
+/* Names of well-known interfaces, and of their procedures by opnum; NULL if unknown. */
 const char *dce_service_name(const uint8_t uuid[DCE_UUID]);
 const char *dce_procedure_name(const uint8_t uuid[DCE_UUID], uint16_t opnum, size_t *length);
 
 /* --- log.c ------------------------------------------------------------------------------------------- */
 
-/* Logs the array of interfaces: for a request those of its context, otherwise those of the bind. `reasons`: also log
- * the results. */
+/* Logs the array of interfaces: for a request the interface of its context, otherwise those of the bind. `reasons`:
+ * also log ack_result in a pipe, and ack_reason. */
 void dce_log_interfaces(const struct dce_call *call, bool reasons, struct fields *out);
 void dce_log_type(const char *key, uint8_t type, struct fields *out);
 void dce_log(const struct app_tx *tx, const void *settings, struct fields *out);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * DCE/RPC over TCP, and the parts shared with UDP. A call is a transaction: a request or bind, and the response with
- * the same call id. Stub data of fragments is reassembled. A fragment is parsed when it is complete, which is at most
- * 64 KiB.
+ * the same call id. A fragment is parsed when it is complete (at most 64 KiB), and the stub data of the fragments of a
+ * call is concatenated.
  *
- * After a gap, the parser searches for the next plausible header. Open calls whose remaining fragments may be in the
- * gap are closed.
+ * After a gap, the parser searches for the next plausible header, and completes the open calls of the direction,
+ * because the gap may have contained their remaining fragments.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -105,7 +105,6 @@ static struct dcerpc_tx *get_call(struct app_context *context, struct dcerpc_sta
     return tx;
 }
 
-/* Closes the open calls in this direction: the gap may have contained their remaining fragments. */
 static void handle_gap(struct app_context *context, struct dcerpc_state *state, enum flow_direction direction)
 {
     state->lost[direction] = state->has_gap[direction] = true;
@@ -204,7 +203,7 @@ static int handle_response(struct app_context *context, struct dcerpc_state *sta
     return 0;
 }
 
-/* Other types (authentication, cancel, server status) carry nothing that is inspected or logged. */
+/* Fragments of other types (authentication, cancel, shutdown) are neither inspected nor logged. */
 static int handle_fragment(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
                            const uint8_t *bytes)
 {
@@ -229,7 +228,7 @@ static int handle_fragment(struct app_context *context, struct dcerpc_state *sta
     }
 }
 
-/* Returns how many bytes precede the next plausible header, or cannot be the start of one. */
+/* Returns the number of bytes before the next plausible header; without one, the number that can be skipped. */
 static uint32_t find_header(const uint8_t *bytes, uint32_t length, bool *found)
 {
     struct dce_header header;
@@ -399,7 +398,7 @@ static const struct app_condition conditions[] = {
     { &keyword_dcerpc_opnum, FLOW_TO_CLIENT, DCE_COMPLETE },
 };
 
-/* Version 4, type request, and the bits of the flags and of the data representation that are never set. */
+/* Start of a datagram: version 4, type request; the reserved bits of flags2 and of the data representation are 0. */
 static const struct app_message_start heads[] = {
     { UINT64_C(0xffff00fcee000000), UINT64_C(0x0400000000000000) },
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Well-known Windows interfaces and the names of their procedures by opnum ([MS-RPCE] and the documents of the
- * services); "-" for an opnum without a name. */
+/* Well-known Windows interfaces, and the names of their procedures by opnum, from the specifications of the services
+ * ([MS-SRVS], [MS-SAMR] and others). "-" stands for an opnum without a name. */
 #include <string.h>
 
 #include "dce.h"

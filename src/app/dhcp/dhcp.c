@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DHCP over UDP. Each message is a separate transaction in its own direction: clients without an address, servers and
- * relays use addresses and ports that do not fit the model of a flow. Datagrams that are too short for a message are
- * ignored.
+ * DHCP over UDP. Each message is a separate transaction in its own direction. Requests and replies are not paired,
+ * because they may belong to different flows: clients without an address, and relays, use other addresses and ports.
+ * Datagrams that are too short for a message are ignored.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DHCP message parser. Options that end without the end mark or extend beyond the datagram set `truncated_options`; an
- * option whose length is invalid for its type sets `malformed_options` and is skipped, so that the following options
- * are still parsed.
+ * DHCP message parser. If the end option is missing, or an option extends beyond the datagram, `truncated_options` is
+ * set. An option with an invalid length sets `malformed_options` and is skipped; the options after it are still parsed.
  */
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * IKE: version 1 with ISAKMP (RFC 2408, 2409) and version 2 (RFC 7296). Each message is a separate transaction in its
- * own direction. The event of every unencrypted message contains what both sides have sent so far, so each transaction
- * has a copy of it.
+ * own direction. The event of an unencrypted message contains the keys and nonces that both sides have sent so far, so
+ * each transaction has a copy of them.
  */
 #ifndef SLUICE_APP_IKE_PRIV_H
 #define SLUICE_APP_IKE_PRIV_H
@@ -19,7 +19,7 @@ enum {
     IKE_VENDOR_MAX = 256, /* stored bytes of a vendor ID */
     IKE_NOTIFIES_MAX = 32,
     IKE_PAYLOADS_MAX = 64, /* logged payloads of a version 2 message */
-    IKE_SECRET_MAX = 4096, /* bytes; a longer key exchange or nonce is not logged with later messages */
+    IKE_SECRET_MAX = 4096, /* a longer key exchange or nonce is not logged with later messages */
 };
 enum { IKE_COMPLETE = 1 };
 
@@ -39,7 +39,7 @@ enum ike_event {
     IKE_EVENTS,
 };
 
-/* An SA attribute of version 1: a number, or other bytes. */
+/* An SA attribute of version 1. Values of two or four bytes are numbers, others are stored as bytes. */
 struct ike_attribute {
     uint16_t type;
     bool has_number;
@@ -73,7 +73,7 @@ struct ike_state {
 };
 
 struct ike_vendor {
-    uint32_t at, length; /* of the hexadecimal digits in ike_tx.text */
+    uint32_t at, length; /* its hexadecimal digits in ike_tx.text */
 };
 
 struct ike_tx {
@@ -82,13 +82,14 @@ struct ike_tx {
     uint8_t major, minor, exchange, flags;
     uint32_t message_id, doi;
     char initiator[IKE_SPI_TEXT], responder[IKE_SPI_TEXT];
-    struct ike_party in_message;              /* contents of this message */
-    struct ike_party party[FLOW_DIRECTIONS];  /* contents of this and the preceding messages */
-    struct ike_attributes chosen, attributes; /* chosen by the server so far; all attributes in this message */
-    uint32_t transforms;                      /* number of transforms in this message */
-    uint32_t first_count;                     /* number of attributes of the first transform */
+    struct ike_party in_message;             /* contents of this message */
+    struct ike_party party[FLOW_DIRECTIONS]; /* contents of this and the preceding messages */
+    struct ike_attributes chosen;            /* version 1: attributes that the server has chosen so far */
+    struct ike_attributes attributes;        /* version 1: all attributes in this message */
+    uint32_t transforms;                     /* number of transforms in this message */
+    uint32_t first_count;                    /* number of attributes of its first transform */
     struct ike_choice choice[IKE2_TRANSFORMS];
-    struct buffer text;
+    struct buffer text; /* vendor IDs in hexadecimal digits */
     struct ike_vendor vendor[IKE_VENDORS_MAX];
     uint8_t vendors, payloads, notifies;
     uint32_t payload_types; /* version 1: a bit per payload type */
@@ -115,8 +116,8 @@ struct ike_payload {
     uint8_t type;
     struct cursor body;
 };
-/* Parses the payload of type *type and sets *type to the type of the next one. False if it is malformed: then *cur does
- * not advance. */
+/* Parses the payload at *cur, which has type *type, and sets *type to the type of the next payload. False if it is
+ * malformed; then *cur does not advance. */
 bool ike_payload_read(struct cursor *cur, uint8_t *type, struct ike_payload *out);
 void ike_set_event(struct ike_parse *parse, enum ike_event event);
 /* Replaces the contents of the buffer; sets parse->no_memory on failure. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* IKE version 1 payloads: SA > proposal > transform > attribute; key exchange, nonce, vendor IDs. */
+/* Payloads of IKE version 1. An SA payload contains proposals, which contain transforms, which contain attributes. Key
+ * exchange, nonce and vendor ID payloads contain bytes. */
 #include <string.h>
 
 #include "ike_priv.h"
@@ -32,7 +33,8 @@ static void store_attribute(struct ike_parse *parse, const struct ike_attribute 
         parse->no_memory = true;
 }
 
-/* The highest bit of the type tells whether a value or a length follows. */
+/* The highest bit of the type is the attribute format bit (RFC 2408 §3.3): 1: a value of two bytes follows, 0: a length
+ * and the value follow. */
 static bool read_attribute(struct ike_parse *parse, struct cursor *cur)
 {
     struct ike_attribute attribute = { 0 };
@@ -157,7 +159,7 @@ static void store_for_events(struct ike_parse *parse, struct buffer *kept, const
     ike_store(parse, kept, bytes->bytes, bytes->length <= IKE_SECRET_MAX ? bytes->length : 0);
 }
 
-/* Updates the state of the flow with this message. A new SA payload begins a new exchange. */
+/* Updates the state of the flow with this message. An SA payload of the server starts a new exchange. */
 static void update_state(struct ike_parse *parse)
 {
     struct ike_state *state = parse->state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* IKE version 2 payloads: weak algorithms in proposals, and notifications. Parsing ends at an encrypted payload. */
+/* Payloads of IKE version 2: SA payloads, which are checked for weak algorithms, and notifications. Parsing ends at an
+ * encrypted payload. */
 #include "ike_priv.h"
 
 enum {
@@ -17,6 +18,7 @@ struct proposal {
     struct ike_choice choice[IKE2_TRANSFORMS]; /* the last transform of each type */
 };
 
+/* AES-CCM, AES-GCM, Camellia-CCM, ChaCha20-Poly1305: these need no separate integrity algorithm. */
 static bool is_aead(uint16_t id)
 {
     return (id >= 14 && id <= 16) || (id >= 18 && id <= 20) || (id >= 25 && id <= 28);
@@ -65,7 +67,8 @@ static void check_transform(struct ike_parse *parse, struct proposal *proposal, 
     proposal->choice[type] = (struct ike_choice){ .is_set = true, .id = id };
 }
 
-/* Parses the common header of proposals and transforms: whether more of them follow, and the length. */
+/* Parses the common start of the proposal and transform substructures (RFC 7296 §3.3): whether more of them follow, and
+ * the length. */
 static bool read_structure(struct cursor *cur, uint8_t *more, struct cursor *body)
 {
     uint8_t reserved;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* IKE in EVE events, in the format of Suricata 9: attributes are a list. Attributes without a key in its schema are
- * omitted. */
+/* IKE in EVE events, in the format of Suricata 9, where attributes are a list. Attributes without a key in Suricata's
+ * schema are omitted. */
 #include "ike_priv.h"
 
 enum { FLAG_INITIATOR = 0x08 };

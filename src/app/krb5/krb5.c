@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Kerberos 5 over UDP and TCP; on TCP a 32-bit length precedes each message. A malformed message sets its event and is
- * skipped, because the position of the next one is known. Messages between clients and services (AP-REQ and others) are
- * carried inside other protocols; the parser ignores them elsewhere.
+ * skipped, because the length gives the position of the next one. AP-REQ and AP-REP, which clients and services
+ * exchange inside other protocols, are ignored.
  */
 #include <errno.h>
 
@@ -11,7 +11,7 @@
 #include "sluice/transfer.h"
 
 struct krb5_state {
-    uint8_t request; /* type of the last request, until the reply */
+    uint8_t request; /* type of the last message if it was a request, otherwise 0 */
 };
 
 static const struct app_event events[KRB5_EVENTS] = {
@@ -55,7 +55,7 @@ static bool is_request(uint8_t type)
     return type == KRB5_AS_REQ || type == KRB5_TGS_REQ || type == KRB5_AP_REQ;
 }
 
-/* Processes a message whose header was parsed; `content` is the rest. False if out of memory. */
+/* Handles a message whose DER header has been parsed. False if out of memory. */
 static bool handle_content(struct app_context *context, struct krb5_state *state, enum flow_direction direction,
                            uint8_t type, const struct cursor *content)
 {
@@ -118,7 +118,7 @@ static struct app_result feed_stream(struct app_context *context, struct krb5_st
     return result;
 }
 
-/* Whether the tag of the datagram's first message contradicts the direction of the flow. */
+/* Whether the message type in the tag contradicts the direction of the flow. */
 static bool contradicts_direction(const struct app_input *in)
 {
     return in->length > 0 && (in->bytes[0] & 0xe0) == DER_APPLICATION_CONSTRUCTED &&
@@ -181,8 +181,8 @@ static enum app_probe_result expect_header(struct cursor *cur, uint8_t *tag)
     }
 }
 
-/* Tests the start of a message: the application tag, a SEQUENCE, and as its first two members the version and the
- * message type again. */
+/* Tests the start of a message: the application tag, which is the message type, and a SEQUENCE whose first two fields
+ * are the version (pvno) and again the message type (msg-type). */
 static enum app_probe_result test_start(struct cursor cur, uint8_t *type)
 {
     static const uint8_t version[] = { 3, 2, 1, 5 };
@@ -241,7 +241,7 @@ static const struct setting setting_rows[] = {
     { .name = NULL },
 };
 
-/* The application tag, a length of one or several bytes, and a SEQUENCE that begins with field 0 or 1. */
+/* The application tag, followed by a length of one byte and the tag of a SEQUENCE, or by a longer length. */
 static const struct app_message_start heads[] = {
     { UINT64_C(0xe080ff0000000000), UINT64_C(0x6000300000000000) },
     { UINT64_C(0xe080000000000000), UINT64_C(0x6080000000000000) },

@@ -30,7 +30,7 @@ struct krb5_text {
     uint32_t at, length; /* in krb5_tx.text */
 };
 
-/* Principal name; `whole` has its parts joined by '/'. */
+/* Principal name. whole: its components joined by '/'. */
 struct krb5_name {
     bool is_present;
     uint8_t components;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kerberos message parser. It parses only the fields that rules and events use; the fields after them are ignored, and
- * optional fields may be absent.
+ * Kerberos message parser. Only fields that rules and events use are parsed; fields after the last of them are ignored.
  */
 #include <errno.h>
 
@@ -27,7 +26,7 @@ static bool store_text(struct parser *parser, const void *bytes, size_t length, 
     return false;
 }
 
-/* PrincipalName: a type, and the parts of the name. */
+/* Parses a PrincipalName: the name type, and the components of the name. */
 static bool read_name(struct parser *parser, struct cursor *cur, uint8_t number, struct krb5_name *out)
 {
     struct cursor name, strings, component;
@@ -73,7 +72,7 @@ static bool read_realm(struct parser *parser, struct cursor *cur, uint8_t number
     return parser->tx->has_realm;
 }
 
-/* Parses version and type, whose field numbers depend on the kind of message. */
+/* Parses pvno and msg-type, which are the fields `number` and `number` + 1. */
 static bool read_start(struct cursor *cur, uint8_t number, uint8_t type)
 {
     int32_t version, actual;
@@ -82,7 +81,7 @@ static bool read_start(struct cursor *cur, uint8_t number, uint8_t type)
            der_read_explicit_int32(cur, (uint8_t)(number + 1), &actual) && actual == type;
 }
 
-/* KDC-REQ */
+/* Parses a KDC-REQ. */
 static bool read_request(struct parser *parser, struct cursor *cur)
 {
     struct krb5_tx *tx = parser->tx;
@@ -116,7 +115,7 @@ static bool read_ticket(struct parser *parser, struct cursor *cur)
     return tx->has_ticket_encryption;
 }
 
-/* KDC-REP */
+/* Parses a KDC-REP. */
 static bool read_reply(struct parser *parser, struct cursor *cur)
 {
     struct krb5_tx *tx = parser->tx;
@@ -132,7 +131,7 @@ static bool read_reply(struct parser *parser, struct cursor *cur)
     return tx->has_encryption;
 }
 
-/* KRB-ERROR: the realm is that of the client, as in Suricata. */
+/* Parses a KRB-ERROR. As in Suricata, the realm is the client's (crealm). */
 static bool read_error(struct parser *parser, struct cursor *cur)
 {
     struct krb5_tx *tx = parser->tx;

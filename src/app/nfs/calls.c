@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls and replies of versions 2 and 3: the file handle and name of a call, and the handles in replies. */
+/* Calls and replies of versions 2 and 3: file handle and name in a call, and the handles and names in replies. */
 #include "nfs_priv.h"
 
 enum { HANDLE_2 = 32, ATTRIBUTES_3 = 84 };
@@ -54,6 +54,7 @@ static bool read_name_call(struct nfs_parse *parse, struct cursor *cur)
     return store_handle(parse, cur, &handle) && read_name(parse, cur, &parse->tx->name);
 }
 
+/* The handle of the directory is not stored, because the reply contains the handle of the file. */
 static bool read_lookup_call(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle;
@@ -137,7 +138,7 @@ static struct cursor get_name(const struct nfs_tx *tx)
     return cursor_of(tx->name.length ? tx->text.bytes + tx->name.at : (const uint8_t *)"", tx->name.length);
 }
 
-/* Parses the flag that tells whether an optional part follows. */
+/* Parses the flag before optional data (RFC 4506 §4.19). */
 static bool read_flag(struct cursor *cur, bool *out)
 {
     uint32_t flag;
@@ -176,7 +177,7 @@ static void read_directory(struct nfs_parse *parse, struct cursor *cur)
             return;
 }
 
-/* The file that was looked up is the file of the transaction. */
+/* Stores the handle of the file, and its name for later calls. */
 static void read_lookup_reply(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NFS version 4: a call is a list of operations, most of which prepare the main one. Operations are parsed as long as
- * their arguments are simple; the operations after the first complex one are not parsed.
+ * NFS version 4: a COMPOUND call is a list of operations, most of which prepare the main one (PUTFH, GETATTR). Parsing
+ * ends at the first operation whose arguments are not supported.
  */
 #include "nfs_priv.h"
 

@@ -11,7 +11,7 @@ enum { VERSIONS = 5 };
 
 static const char *const applications[] = { "nfs", NULL };
 
-/* A number in any version, or a name, which has a different number in each version. */
+/* Either a range of numbers for all versions, or a name, which has a different number in each version. */
 struct procedure_condition {
     bool named, negated;
     int32_t number[VERSIONS]; /* by version; -1: the version does not have it */
@@ -33,7 +33,7 @@ static bool procedure_match(const struct match_input *in, const struct app_tx *t
     return (condition->number[nfs->version] == (int64_t)nfs->procedure) != condition->negated;
 }
 
-/* Only this keyword uses ranges that include both ends. */
+/* Parses LOW<>HIGH, which for this keyword includes both ends, unlike the ranges of number_range_parse(). */
 static int parse_closed_range(struct rule_parser *parser, struct span text, size_t at, size_t length,
                               struct number_range *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* NFS in EVE events: the call with its reply; the RPC fields are a separate object. */
+/* NFS calls with their replies in EVE events. The RPC fields are in a separate object. */
 #include <stdio.h>
 
 #include "nfs_priv.h"
@@ -61,7 +61,7 @@ void nfs_log_rpc(const struct app_tx *tx, const void *settings, struct fields *o
     fields_object_close(out);
 }
 
-/* GETATTR is the most frequent call and carries no information. */
+/* GETATTR is the most frequent call, and its event would contain no information. */
 bool nfs_wants_log(const struct app_tx *tx, const void *settings)
 {
     const struct nfs_tx *nfs = (const struct nfs_tx *)tx;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NFS over UDP and TCP. On TCP an RPC message is a record preceded by its length. Of a long record only the start is
- * parsed; the rest is skipped as it is received, so that reading and writing files takes no memory. A message in
- * several fragments is skipped.
+ * NFS over UDP and TCP. On TCP each RPC message is a record (RFC 5531 §11). Only the first NFS_READ_MAX bytes of a
+ * record are parsed; the others are skipped as they are received, so that reads and writes of files need no memory. A
+ * record of several fragments is skipped.
  *
- * A gap inside skipped bytes does no harm; elsewhere the next record cannot be found, and parsing of the direction
- * stops.
+ * A gap inside skipped bytes has no effect. After any other gap the start of the next record is unknown, and parsing of
+ * the direction ends.
  */
 #include <errno.h>
 
@@ -37,7 +37,7 @@ static bool add_event_tx(struct app_context *context, enum flow_direction direct
 
 /* --- Calls ------------------------------------------------------------------------------------------- */
 
-/* Completes the oldest call if too many calls wait for a reply. */
+/* Completes the oldest call without a reply if there are too many of them. */
 static void limit_calls(struct app_context *context)
 {
     struct app_tx *oldest = app_tx_first_open(context);
@@ -72,7 +72,7 @@ static bool read_credentials(struct nfs_parse *parse, struct cursor *cur)
     return cursor_skip(cur, 4) && nfs_skip_opaque(cur); /* the verifier */
 }
 
-/* `cut`: the message is longer than the part that is parsed. */
+/* is_partial: the message is longer than the bytes at cur. False if out of memory. */
 static bool handle_call(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur,
                         bool is_partial)
 {
@@ -122,7 +122,7 @@ static bool read_reply(struct nfs_parse *parse, struct cursor *cur)
         return false;
     if (tx->rpc_status == RPC_DENIED)
         return true;
-    if (!cursor_skip(cur, 4) || !nfs_skip_opaque(cur) || !cursor_be32(cur, &accepted)) /* the verifier */
+    if (!cursor_skip(cur, 4) || !nfs_skip_opaque(cur) || !cursor_be32(cur, &accepted)) /* verifier, accept_stat */
         return false;
     if (accepted != 0 || tx->procedure == 0 || tx->auth_type == RPC_AUTH_GSS || !tx->parsed)
         return true;
@@ -133,7 +133,7 @@ static bool read_reply(struct nfs_parse *parse, struct cursor *cur)
     return true;
 }
 
-/* Replies without a call belong to another program, or to a call before inspection started. */
+/* A reply without a call belongs to another program, or its call was sent before inspection started. */
 static bool handle_reply(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur)
 {
     struct nfs_parse parse = { .heap = app_heap(context), .state = state, .tx = find_call(context, xid) };
@@ -164,7 +164,7 @@ static bool handle_message(struct app_context *context, struct nfs_state *state,
     if (type == RPC_REPLY && direction == FLOW_TO_CLIENT)
         return handle_reply(context, state, xid, cur);
     return type <= RPC_REPLY ||
-           add_event_tx(context, direction, NFS_MALFORMED_DATA); /* callbacks use the opposite direction */
+           add_event_tx(context, direction, NFS_MALFORMED_DATA); /* calls of the server are callbacks */
 }
 
 /* --- Records ----------------------------------------------------------------------------------------- */
@@ -185,7 +185,7 @@ static uint32_t skip_bytes(struct nfs_state *state, enum flow_direction directio
     return bytes;
 }
 
-/* Parses one record, or its start; consumed is 0 if more bytes are required. */
+/* Parses one record, or its first NFS_READ_MAX bytes; result.consumed is 0 if more bytes are required. */
 static struct app_result handle_record(struct app_context *context, struct nfs_state *state,
                                        enum flow_direction direction, const uint8_t *bytes, uint32_t left)
 {

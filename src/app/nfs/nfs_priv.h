@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NFS versions 2, 3 and 4 (RFC 1094, 1813, 7530) over ONC RPC (RFC 5531). A call with its reply is a transaction;
- * replies may come in any order and are assigned by the xid.
+ * NFS versions 2, 3 and 4 (RFC 1094, 1813, 7530) over ONC RPC (RFC 5531). A call with its reply is a transaction.
+ * Replies may arrive in any order and are matched to calls by the xid.
  *
- * Files are identified by handles. The names under which the last NFS_NAMES handles of a flow were looked up are
- * stored.
+ * Calls identify files by handles. The names of the last NFS_NAMES handles in replies are stored per flow, so that
+ * events can contain names.
  */
 #ifndef SLUICE_APP_NFS_PRIV_H
 #define SLUICE_APP_NFS_PRIV_H
@@ -68,12 +68,12 @@ struct nfs_tx {
     struct app_tx tx;
     bool parsed, answered, has_handle, has_target;
     uint8_t version;
-    uint32_t xid, procedure; /* version 4: the main operation */
+    uint32_t xid, procedure; /* procedure: in version 4 the main operation of the compound */
     uint32_t auth_type, uid, gid;
     uint32_t rpc_status, status;
     uint32_t handle_crc;
-    struct nfs_text machine, name, target; /* target: of a rename */
-    struct buffer text;
+    struct nfs_text machine, name, target; /* target: new name of a rename */
+    struct buffer text;                    /* these texts, concatenated */
 };
 
 struct nfs_handle_name {
@@ -83,9 +83,9 @@ struct nfs_handle_name {
 };
 
 struct nfs_state {
-    uint64_t skip[FLOW_DIRECTIONS]; /* bytes of a record that are not parsed */
-    bool lost[FLOW_DIRECTIONS];     /* after a gap: the start of the next record is unknown */
-    bool in_fragments[FLOW_DIRECTIONS];
+    uint64_t skip[FLOW_DIRECTIONS];     /* bytes of a record that are not parsed */
+    bool lost[FLOW_DIRECTIONS];         /* after a gap: the start of the next record is unknown */
+    bool in_fragments[FLOW_DIRECTIONS]; /* inside a record of several fragments, which is skipped */
     unsigned next_name;
     struct nfs_handle_name handle_names[NFS_NAMES];
 };
@@ -100,10 +100,12 @@ struct nfs_parse {
 
 /* --- xdr.c ------------------------------------------------------------------------------------------- */
 
-/* Parses bytes that are preceded by their length and padded to a multiple of four. */
+/* Parses opaque data (RFC 4506 §4.10): a length, the bytes, and padding to a multiple of four. False if it is truncated
+ * or longer than `limit`. */
 bool nfs_read_opaque(struct cursor *cur, uint32_t limit, struct cursor *out);
 bool nfs_skip_opaque(struct cursor *cur);
 uint32_t nfs_crc32(struct cursor bytes);
+/* Appends bytes to the text of the transaction, at most NFS_NAME_MAX; sets parse->no_memory on failure. */
 void nfs_store(struct nfs_parse *parse, struct cursor bytes, struct nfs_text *out);
 
 /* --- xdr.c: names of handles ------------------------------------------------------------------------- */

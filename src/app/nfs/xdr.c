@@ -67,7 +67,7 @@ static struct nfs_handle_name *find_entry(const struct nfs_state *state, struct 
     return NULL;
 }
 
-/* Replaces the oldest entry. Failure to allocate memory is ignored: only the name is missing then. */
+/* A full table replaces its oldest entry. Without memory the handle has no name, which is not an error. */
 void nfs_name_add(struct nfs_parse *parse, struct cursor handle, struct cursor name)
 {
     struct nfs_state *state = parse->state;

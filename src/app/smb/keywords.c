@@ -12,7 +12,7 @@ static const char *const applications[] = { "smb", NULL };
 
 /* --- Buffers ----------------------------------------------------------------------------------------- */
 
-/* Whether a tree is one of pipes. Until the response gives its type, the name decides. */
+/* Whether the tree is a pipe share. Before the response, which contains the share type, the name decides. */
 static bool is_pipe(const struct smb_tx *tx)
 {
     const struct buffer *name = &tx->text[SMB_TEXT_NAME];

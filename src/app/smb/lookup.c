@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables of the connection that later messages refer to: trees, names of open files, pending reads. */
+/* Tables of a connection: trees, pending reads, pending requests, names of open files. Later messages refer to them. */
 #include <string.h>
 
 #include "smb_priv.h"

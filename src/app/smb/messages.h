@@ -15,9 +15,10 @@
 
 /* --- file.c ------------------------------------------------------------------------------------------ */
 
+/* Returns the open transaction of a file, or NULL. */
 struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction);
-/* `length` bytes of file data, of which `here` bytes have been received; the rest follows as the chunk of the
- * direction. */
+/* Data of one read or write: `length` bytes, of which `here` bytes have been received. smb_file_data() appends the
+ * rest. */
 struct smb_transfer {
     const struct smb_id *id;
     uint64_t offset;
@@ -27,8 +28,10 @@ struct smb_transfer {
 };
 void smb_file_transfer(struct smb_parser *parser, const struct smb_message *message,
                        const struct smb_transfer *transfer);
-/* Processes more of the current chunk and returns how many of the bytes belonged to it. `bytes` NULL: a gap. */
+/* Appends more data of the current read or write to its file and returns how many of the bytes belonged to it. `bytes`
+ * NULL: a gap. */
 uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t length);
+/* Closes the file of the transaction; smb_file_close_all() closes all open files of the parser's direction. */
 void smb_file_close(struct smb_parser *parser, struct smb_tx *tx);
 void smb_file_close_all(struct smb_parser *parser);
 void smb_file_clear(struct heap *heap, struct smb_tx *tx);
@@ -37,7 +40,7 @@ void smb_file_clear(struct heap *heap, struct smb_tx *tx);
 
 bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_id *id);
 bool smb_looks_like_dcerpc(const uint8_t *bytes, size_t length);
-/* Marks the tree and the file as DCE/RPC from now on: they were opened before inspection started. */
+/* Marks the tree and the file as DCE/RPC. Their requests were sent before inspection started. */
 void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id);
 void smb_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
                       size_t length);
@@ -54,6 +57,7 @@ void smb_read_security_blob(struct smb_parser *parser, struct smb_tx *tx, const 
 bool smb1_header_read(const uint8_t *bytes, uint32_t length, struct smb_message *out);
 void smb1_message(struct smb_parser *parser, const struct smb_message *message);
 struct smb_id smb1_id(const uint8_t *fid, const struct smb_message *message);
+/* Add a transaction for a command that has no parser of its own, and complete it with its response. */
 void smb1_generic_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
                           bool is_malformed);
 void smb1_generic_response(struct smb_parser *parser, const struct smb_message *message, bool is_malformed);
@@ -84,8 +88,8 @@ bool smb2_set_info_request(struct smb_parser *parser, const struct smb_message *
 void smb2_write_request(struct smb_parser *parser, const struct smb_message *message);
 void smb2_read_response(struct smb_parser *parser, const struct smb_message *message);
 
-/* Whether the record is file data, which is passed on without buffering; SMB_STREAM_UNSURE if more bytes are required
- * to decide. */
+/* Whether the record is a read or write of a file, whose data is passed to the file engine without buffering;
+ * SMB_STREAM_UNSURE if *needed bytes are required to decide. */
 enum smb_stream { SMB_STREAM_NO, SMB_STREAM_UNSURE, SMB_STREAM_YES };
 enum smb_stream smb1_stream_kind(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed);
 enum smb_stream smb2_stream_kind(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of commands, dialects, statuses and functions in EVE events; the number as text if there is no name. */
+/* Names of commands, dialects, status codes and ioctl functions in EVE events. A number without a name is logged as a
+ * number. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Security blobs of session setup: NTLMSSP ([MS-NLMP]), which is searched for inside any wrapper, or a Kerberos ticket
- * (RFC 4120) in SPNEGO (RFC 4178), of which the realm and the service names are parsed.
+ * Security blobs of session setup. An NTLMSSP message ([MS-NLMP]) is found by its signature, whatever precedes it.
+ * Without one, the blob is parsed as SPNEGO (RFC 4178) with a Kerberos ticket (RFC 4120), for the realm and the service
+ * names of the ticket.
  */
 #include <string.h>
 
@@ -92,6 +93,7 @@ static bool next_element(struct cursor *cur, uint8_t expected_tag, struct cursor
     return false;
 }
 
+/* Moves cur into nested elements: the first one with each of the tags, from the outermost to the innermost. */
 static bool descend(struct cursor *cur, const uint8_t *tags, unsigned count)
 {
     struct cursor inner = *cur;
@@ -103,7 +105,6 @@ static bool descend(struct cursor *cur, const uint8_t *tags, unsigned count)
     return true;
 }
 
-/* Parses realm and service names of a ticket. */
 static void read_ticket(struct smb_parser *parser, struct smb_tx *tx, struct cursor ticket)
 {
     static const uint8_t realm_tags[] = { DER_CONTEXT_CONSTRUCTED | 1, DER_GENERAL_STRING };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state of a flow, a message, and the search of transactions.
+ * State of a flow, parsed message headers, and functions that find and complete transactions.
  */
 #ifndef SLUICE_APP_SMB_PARSER_H
 #define SLUICE_APP_SMB_PARSER_H
@@ -16,11 +16,11 @@
 
 /* State of a direction. */
 struct smb_side {
-    uint32_t chunk_left; /* bytes that follow and belong to a file */
-    uint32_t skip;       /* bytes after them that are not parsed */
-    uint64_t chunk_at;   /* offset in the file */
+    uint32_t chunk_left; /* bytes of the current read or write that have not been received */
+    uint32_t skip;       /* bytes of the record after them, which are not parsed */
+    uint64_t chunk_at;   /* offset of the next of these bytes in the file */
     struct smb_id file;
-    bool lost;  /* searching for the start of the next record */
+    bool lost;  /* after a gap: searching for the start of the next record */
     bool ended; /* the files of this direction were closed */
 };
 
@@ -38,7 +38,7 @@ struct smb_state {
 
 void smb_transfer(struct app_context *context, void *data, struct transfer *t);
 
-/* Context while input is parsed. */
+/* Parser context during one call of the feed function. */
 struct smb_parser {
     struct app_context *context;
     struct heap *heap;
@@ -48,14 +48,14 @@ struct smb_parser {
     bool failed; /* out of memory, or too many transactions */
 };
 
-/* A message, as far as it has been received. */
+/* Header of a message; the message may not have been received completely. */
 struct smb_message {
     uint8_t version;
     uint16_t command;
     bool is_response, is_dos_status, is_unicode;
     uint32_t status, tree;
-    uint64_t session, message;
-    const uint8_t *bytes; /* starts with the header */
+    uint64_t session, message; /* ids; SMB 1: UID and MID */
+    const uint8_t *bytes;      /* starts with the header */
     uint32_t length;
     uint32_t missing; /* bytes of the record that have not been received */
 };
@@ -66,8 +66,8 @@ struct smb_key smb_message_key(const struct smb_message *message, enum smb_key_t
 /* Allocates a transaction whose request is complete. On failure returns NULL and sets parser->failed. */
 struct smb_tx *smb_tx_new(struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
                           const struct smb_key *key);
-/* Finds an open transaction by command and ids (the tree is not compared), of `kind` or of any kind (SMB_KINDS). NULL
- * if there is none. */
+/* Finds an open transaction of `kind`, or of any kind (SMB_KINDS), by command and key, of which the tree id is not
+ * compared. NULL if there is none. */
 struct smb_tx *smb_tx_find(const struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
                            const struct smb_key *key);
 struct smb_tx *smb_tx_find_negotiate(const struct smb_parser *parser, uint8_t version);

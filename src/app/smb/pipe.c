@@ -45,7 +45,8 @@ void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message 
         smb_name_add(parser, id, (const uint8_t *)assumed, sizeof(assumed) - 1);
 }
 
-/* The response to an ioctl has the message id of the request; reads and writes are separate messages. */
+/* Whether the message may belong to the call. In SMB 2, an ioctl and its response have the same message id; a call and
+ * its response in a write and a read do not. */
 static bool is_same_message(const struct smb_tx *tx, const struct smb_message *message)
 {
     return tx->key.session == message->session && (message->version == 1 || message->command == 8 ||
@@ -206,7 +207,7 @@ static void handle_response(struct smb_parser *parser, const struct smb_message 
         smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
 }
 
-/* Appends to a DCE/RPC fragment that is split over several responses. */
+/* Appends to a DCE/RPC fragment that is split over several responses, and parses it when it is complete. */
 static void append_fragment(struct smb_parser *parser, const struct smb_message *message, struct smb_entry *entry,
                             const uint8_t *bytes, size_t length)
 {

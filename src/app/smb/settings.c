@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Limits, and the transactions that are logged. */
+/* Settings: limits, and the kinds of transactions that are logged. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

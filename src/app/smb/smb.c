@@ -71,7 +71,7 @@ static uint32_t record_length(const uint8_t *header)
 
 /* --- Records ----------------------------------------------------------------------------------------- */
 
-/* Parses the compounded messages of an SMB 2 record. False if the record is malformed. */
+/* Parses the messages of an SMB 2 record, which may be compounded. False if the record is malformed. */
 static bool handle_compound(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
 {
     struct smb_message message;
@@ -115,8 +115,8 @@ static bool handle_record(struct smb_parser *parser, const uint8_t *bytes, uint3
     return true;
 }
 
-/* Whether enough bytes of the record have been received to parse it; otherwise sets *needed to the number of bytes
- * required. */
+/* Whether enough bytes of the record have been received to parse it: all of it, the start of a record of file data, or
+ * SMB_RECORD_MAX bytes. Otherwise sets *needed to the number of bytes required. */
 static bool is_ready(struct smb_parser *parser, const uint8_t *bytes, uint32_t have, uint32_t length, uint32_t *needed)
 {
     enum smb_stream streams = SMB_STREAM_NO;
@@ -189,7 +189,7 @@ static uint32_t consume_rest(struct smb_parser *parser, const uint8_t *bytes, ui
 
 /* --- Gaps -------------------------------------------------------------------------------------------- */
 
-/* Closes all open transactions except files: the gap may have contained their responses. */
+/* Completes all open transactions except files: the gap may have contained their responses. */
 static void close_open_transactions(struct smb_parser *parser)
 {
     for (struct smb_tx *tx = smb_tx_first_open(parser), *next; tx; tx = next) {
@@ -216,7 +216,8 @@ static void handle_gap(struct smb_parser *parser, uint64_t length)
     close_open_transactions(parser);
 }
 
-/* Returns how many bytes precede the next record, or cannot belong to one. */
+/* Returns the number of bytes before the next record; if no record starts in the bytes, the number that can be skipped.
+ */
 static uint32_t find_record(struct smb_side *side, const uint8_t *bytes, uint32_t length)
 {
     uint32_t at = 0;
@@ -302,7 +303,8 @@ static void smb_stop(struct app_context *context, void *data)
 
 enum { SMB1_FLAGS_AT = 9, SMB2_FLAGS_AT = 16, FLAGS_END = SMB2_FLAGS_AT + 1, SMB_PORT = 445 };
 
-/* Whether the client or the server sent the message. Encrypted messages do not contain that, so the port decides. */
+/* Determines from the response flag whether client and server are swapped. Encrypted messages have no such flag, so the
+ * port decides. */
 static enum app_probe_result get_direction(const struct app_probe *in, const uint8_t *message)
 {
     bool from_server = in->direction == FLOW_TO_CLIENT;

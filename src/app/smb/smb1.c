@@ -117,7 +117,7 @@ static bool tree_connect_request(struct smb_parser *parser, const struct smb_mes
     if (ok)
         tx = smb_tx_new(parser, SMB_TREE_CONNECT, 1, TREE_CONNECT, &key);
     if (tx) {
-        buffer_consume(&path, path.length > 1); /* without one of the two leading backslashes, as in Suricata */
+        buffer_consume(&path, path.length > 1); /* as in Suricata, without the first of two leading backslashes */
         tx->text[SMB_TEXT_NAME] = path;
         tx->text[SMB_TEXT_REQUEST_SERVICE] = service;
         tx->tree.has_request_service = true;
@@ -227,8 +227,8 @@ static void close_file(struct smb_parser *parser, const struct smb_id *id, enum 
     smb_tx_complete_both(parser, tx);
 }
 
-/* Closes a written file at the request, because the client sent all its data before; a file that was read is closed at
- * the response. */
+/* Closes a written file at the close request, because the client has sent all data before it. A file that is read is
+ * closed at the close response. */
 static bool close_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = body_at(message, at);

@@ -7,7 +7,7 @@ enum { WRITE_ANDX_FIXED = 27, READ_ANDX_FIXED = 27 };
 
 struct transfer {
     const uint8_t *fid;
-    uint32_t at, length, here; /* `at`: offset in the message; `here`: bytes received so far */
+    uint32_t at, length, here; /* at: offset of the data in the message; here: bytes of it received so far */
     uint64_t offset;
 };
 
@@ -17,6 +17,7 @@ static uint32_t data_offset(uint32_t given, uint32_t minimum)
     return given >= minimum ? given : minimum;
 }
 
+/* Sets transfer->here. False if the data exceeds the record. */
 static bool find_data(const struct smb_message *message, struct transfer *transfer)
 {
     uint64_t whole = (uint64_t)message->length + message->missing;
@@ -39,7 +40,7 @@ static bool read_write_andx(const struct smb_message *message, uint32_t at, stru
     out->fid = fixed + 5;
     out->offset = load_le32(fixed + 7);
     out->length = (uint32_t)load_le16(fixed + 19) << 16 | load_le16(fixed + 21);
-    if (fixed[0] == 14) { /* the upper half of the file offset follows the data offset */
+    if (fixed[0] == 14) { /* the words include OffsetHigh, which follows the data offset */
         if (message->length - at < WRITE_ANDX_FIXED + 4)
             return false;
         out->offset |= (uint64_t)load_le32(fixed + WRITE_ANDX_FIXED - 2) << 32;
@@ -133,7 +134,7 @@ void smb1_read_response(struct smb_parser *parser, const struct smb_message *mes
         forward_to_file(parser, message, &id, &transfer, "");
         return;
     }
-    id.length = 2; /* transactions identify the file without the session */
+    id.length = 2; /* as in smb1_transaction.c: without the session, which is part of the key of fragments anyway */
     if (transfer.here > 0)
         smb_pipe_response(parser, message, &id, message->bytes + transfer.at, transfer.here);
 }

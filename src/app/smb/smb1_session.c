@@ -102,7 +102,7 @@ static void store_host_names(struct smb_parser *parser, const struct smb_message
 
 enum { WORDS_WITH_BLOB = 12, WORDS_WITH_PASSWORDS = 13 };
 
-/* Parses a request without NTLMSSP: passwords, account and domain precede the names. */
+/* Parses a request without extended security: passwords, account and domain precede the host names. */
 static bool read_passwords(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
                            struct cursor *cur)
 {
@@ -116,6 +116,7 @@ static bool read_passwords(struct smb_parser *parser, const struct smb_message *
     return ok;
 }
 
+/* Parses a request with extended security: a security blob precedes the host names. */
 static bool read_blob(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
                       struct cursor *cur)
 {
@@ -150,7 +151,7 @@ bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_mess
     return true;
 }
 
-/* Parses the security blob, if the word count includes one, and the server's names. */
+/* Skips the security blob, if the word count includes its length, and parses the host names. */
 static bool read_setup_response(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
                                 struct cursor *cur)
 {
@@ -179,7 +180,7 @@ bool smb1_session_setup_response(struct smb_parser *parser, const struct smb_mes
     struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     struct smb_tx *tx = smb_tx_find(parser, SMB_SESSION_SETUP, 1, SESSION_SETUP, &key);
 
-    if (!tx) { /* the session id is assigned by the first response */
+    if (!tx) { /* the first response assigns the session id; it was 0 in the request */
         key.session = 0;
         tx = smb_tx_find(parser, SMB_SESSION_SETUP, 1, SESSION_SETUP, &key);
     }

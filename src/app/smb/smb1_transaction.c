@@ -7,7 +7,7 @@
 enum { TRANSACTION = 0x25, TRANSACTION2 = 0x32, RENAME = 0x07 };
 enum { SET_PATH_INFO = 6, SET_FILE_INFO = 8, LEVEL_RENAME = 1010, LEVEL_DISPOSITION = 1013 };
 
-/* Returns a part of the message given by offset and length, or NULL if it is outside of the message. */
+/* Returns the bytes at an offset that the message contains, or NULL if they are outside of the message. */
 static const uint8_t *get_part(const struct smb_message *message, uint32_t at, uint32_t length)
 {
     return at >= SMB1_HEADER && at <= message->length && length <= message->length - at ? message->bytes + at : NULL;
@@ -101,7 +101,7 @@ bool smb1_rename_request(struct smb_parser *parser, const struct smb_message *me
     return ok;
 }
 
-/* Target of SET_PATH_INFO and SET_FILE_INFO. */
+/* The file that SET_PATH_INFO names, or that SET_FILE_INFO identifies by its FID. */
 struct change {
     uint16_t subcommand, level;
     bool has_id;

@@ -82,7 +82,7 @@ static bool tree_connect_request(struct smb_parser *parser, const struct smb_mes
     return true;
 }
 
-/* Returns whether the message is well-formed; *found: the transaction is known. */
+/* False if the message is malformed. Sets *found if its request is known. */
 static bool tree_connect_response(struct smb_parser *parser, const struct smb_message *message, bool *found)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
@@ -312,7 +312,7 @@ static void handle_request(struct smb_parser *parser, const struct smb_message *
         smb_event(parser, 2, event);
 }
 
-/* Handles a read at the end of the file: all of the file was read, although it is still open. */
+/* Handles a read beyond the end of the file: the client has read the whole file, although it has not closed it. */
 static void handle_end_of_file(struct smb_parser *parser, const struct smb_message *message)
 {
     struct smb_id id;

@@ -4,7 +4,7 @@
 
 enum { READ = 8, WRITE = 9, WRITE_FIXED = 48, READ_FIXED = 16 };
 
-/* Data of a read or write; `at` is its offset in the message, `here` the number of bytes received so far. */
+/* Data of a read or write. at: its offset in the message; here: bytes of it received so far. */
 struct transfer {
     uint32_t at, length, here;
     struct smb_id id;
@@ -17,6 +17,7 @@ static uint32_t data_offset(uint32_t given, uint32_t minimum)
     return given >= minimum ? given : minimum;
 }
 
+/* Sets the position of the data and transfer->here. False if the data exceeds the record. */
 static bool find_data(const struct smb_message *message, uint32_t given, uint32_t fixed, struct transfer *transfer)
 {
     uint64_t whole = (uint64_t)message->length + message->missing;
@@ -120,8 +121,8 @@ void smb2_read_response(struct smb_parser *parser, const struct smb_message *mes
         forward_data(parser, message, &transfer, "<unknown>");
 }
 
-/* Data of files is passed on as it is received, starting with its first byte. Data of pipes is parsed when it is
- * complete; if the tree is unknown, the first bytes tell whether it is DCE/RPC. */
+/* File data is passed on as it is received; at least its first byte must have been received. Pipe data is parsed when
+ * it is complete. If the tree is unknown, the first bytes of the data decide whether it is DCE/RPC. */
 enum smb_stream smb2_stream_kind(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)
 {
     struct smb_message message;

@@ -88,7 +88,7 @@ bool smb2_session_setup_request(struct smb_parser *parser, const struct smb_mess
     return true;
 }
 
-/* The session id is assigned by the first response. */
+/* The first response assigns the session id, which was 0 in the request. */
 void smb2_session_setup_response(struct smb_parser *parser, const struct smb_message *message)
 {
     struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
@@ -120,7 +120,8 @@ static void rename_file(struct smb_parser *parser, const struct smb_message *mes
     smb_store_text(parser, &tx->text[SMB_TEXT_NEW_NAME], name, length);
 }
 
-/* In a compounded request, the file is the one that the preceding message opens. */
+/* A compounded request may set the disposition of the file that the CREATE before it opens; the response with the file
+ * id has not been received then. */
 static void set_disposition(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
                             bool delete)
 {

@@ -6,9 +6,9 @@
  * ioctl, rename and others. All data read from one open file, or written to it, is one transaction until the file is
  * closed; DCE/RPC in a pipe has one transaction per call. Reads and writes themselves are not transactions.
  *
- * Small tables store what responses do not repeat, by ids of the request, and drop the oldest entry when full: names of
- * open files, trees, offsets of reads. File data is passed to the file engine as it is received; other records are
- * parsed when they are complete, of long ones only the start.
+ * Responses do not repeat the parameters of their requests, so small tables store names of open files, trees and
+ * offsets of reads under the ids in the headers. A full table drops its oldest entry. File data is passed to the file
+ * engine as it is received; other records are parsed when they are complete, and only up to SMB_RECORD_MAX bytes.
  */
 #ifndef SLUICE_APP_SMB_PRIV_H
 #define SLUICE_APP_SMB_PRIV_H

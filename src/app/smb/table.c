@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small tables with a limit; a full table drops its oldest entry. A connection has few entries in each, so buckets are
- * linear lists. */
+/* Small hash tables with a limit; a full table drops its oldest entry. A connection has few entries in each, so the
+ * number of buckets is fixed. */
 #include <string.h>
 
 #include "smb_priv.h"

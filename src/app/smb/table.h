@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events, status codes, and tables of what responses do not repeat.
+ * Events, status codes, and the tables that keep parameters of requests until they are needed.
  */
 #ifndef SLUICE_APP_SMB_TABLE_H
 #define SLUICE_APP_SMB_TABLE_H
@@ -55,7 +55,8 @@ enum smb_status {
     SMB_STATUS_END_OF_FILE = (int)0xc0000011,
 };
 
-/* Identifier of an open file: 16 bytes; in SMB 1 two bytes and the session. */
+/* File id. SMB 2: the FileId of 16 bytes; SMB 1: the FID of two bytes, followed by the low 32 bits of the session id.
+ */
 struct smb_id {
     uint8_t length;
     uint8_t bytes[SMB_GUID];
@@ -67,10 +68,10 @@ struct smb_entry {
     struct smb_entry *next, *newer, *older;
     uint8_t key_length;
     uint8_t key[SMB_KEY];
-    bool is_pipe;        /* trees */
-    uint64_t offset;     /* reads */
-    struct smb_id id;    /* reads, closes and transactions */
-    struct buffer bytes; /* a name, or bytes of a fragment */
+    bool is_pipe;        /* of a tree */
+    uint64_t offset;     /* of a read */
+    struct smb_id id;    /* file of a read, close or SMB 1 transaction */
+    struct buffer bytes; /* name of a tree or file, or bytes of a DCE/RPC fragment */
 };
 
 struct smb_table {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transfer of SMB connections to the next engine: the position in the records, what was negotiated, and what later
- * messages refer to (trees, names of open files, pending reads and requests, bindings of pipes). Transactions are not
- * transferred; a response whose request was not seen makes a new one, as on connections that are inspected from the
- * middle.
+ * Transfer of SMB connections to the next engine: the position in the records, the negotiated parameters, and the data
+ * that later messages refer to (trees, names of open files, pending reads and requests, bindings of pipes).
+ * Transactions are not transferred; a response without its request is handled as on connections that are picked up
+ * midstream.
  */
 #include "sluice/transfer.h"
 

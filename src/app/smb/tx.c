@@ -19,7 +19,7 @@ static bool is_same_key(const struct smb_key *a, const struct smb_key *b)
     return a->type == b->type && a->session == b->session && a->message == b->message;
 }
 
-/* Completed transactions are excluded, even if they have not been released. */
+/* Completed transactions are excluded, even if they have not been freed. */
 struct smb_tx *smb_tx_first_open(const struct smb_parser *parser)
 {
     return (struct smb_tx *)app_tx_first_open(parser->context);

@@ -27,8 +27,8 @@ enum smb_kind {
     SMB_KINDS
 };
 
-/* Ids of a message. The key type, as in Suricata, distinguishes transactions of different messages with the same
- * command. */
+/* The ids by which a response finds its transaction. As in Suricata, the type is part of the key: transactions whose
+ * ids are compared at different levels (tree, message) are not mistaken for each other. */
 enum smb_key_type { SMB_KEY_NONE, SMB_KEY_GENERIC, SMB_KEY_HEADER, SMB_KEY_TREE };
 struct smb_key {
     enum smb_key_type type;
@@ -36,7 +36,7 @@ struct smb_key {
     uint64_t session, message;
 };
 
-/* Indexes of smb_tx.text, by the kind of transaction. */
+/* Indexes of smb_tx.text. Each kind of transaction uses a few of them, so indexes have several names. */
 enum smb_text {
     SMB_TEXT_NAME = 0, /* of a file, share or pipe; the old name of a rename */
     SMB_TEXT_SHARE = 1,
@@ -72,7 +72,7 @@ struct smb_tx {
     uint8_t error_class;
     uint32_t status;
     struct smb_key key;
-    uint16_t dialect; /* the dialect at completion */
+    uint16_t dialect; /* negotiated dialect when the transaction was created or completed */
     uint8_t dialect_length;
     char dialect_name[SMB_DIALECT_NAME];
     struct buffer text[SMB_TEXTS];
@@ -102,7 +102,7 @@ struct smb_tx {
             uint64_t tracked;  /* bytes passed to the file engine, gaps included */
             struct smb_chunk *chunks;
             uint32_t chunk_count;
-            uint64_t queued;
+            uint64_t queued; /* bytes in chunks */
         } file;
         struct {
             uint32_t function;

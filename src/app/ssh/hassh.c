@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * HASSH: the MD5 of the algorithms that a side offers for its own direction: key exchange; encryption; MAC; compression
- * (github.com/salesforce/hassh). The KEXINIT message contains them in ten name lists (RFC 4253 7.1).
+ * HASSH (github.com/salesforce/hassh): the MD5 of the algorithms that a side offers for key exchange, and for
+ * encryption, MAC and compression of its own direction. KEXINIT contains them in ten name lists (RFC 4253 §7.1).
  */
 #include <errno.h>
 #include <nettle/md5.h>
@@ -57,7 +57,7 @@ int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction dire
 
         if ((i > 0 && buffer_append(heap, &side->hassh_string, ";", 1, HASSH_MAX) < 1) ||
             buffer_append(heap, &side->hassh_string, list->at, size, HASSH_MAX) < size) {
-            buffer_clear(heap, &side->hassh_string); /* a part of it would be the fingerprint of another client */
+            buffer_clear(heap, &side->hassh_string); /* an incomplete string would give another fingerprint */
             return -ENOMEM;
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SSH keywords. ssh.softwareversion and ssh.protoversion are for rules written before Suricata 5, where they were
- * conditions on the banner. */
+/* SSH keywords. ssh.softwareversion and ssh.protoversion support rules for Suricata before version 5, which had no
+ * buffers for the banner. */
 #include <errno.h>
 #include <string.h>
 #include <strings.h>

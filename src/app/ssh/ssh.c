@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SSH. The whole connection is one transaction. Each side sends a banner, then unencrypted records until its NEWKEYS.
- * Of these only KEXINIT is parsed; the others are skipped. After NEWKEYS of both sides everything is encrypted, and
- * parsing ends.
+ * SSH. A connection is one transaction. Each side sends a banner, then unencrypted records (RFC 4253: binary packets)
+ * up to its NEWKEYS. Only KEXINIT is parsed; other records are skipped. After NEWKEYS of both sides all data is
+ * encrypted, and parsing ends.
  *
- * A banner without a line end within SSH_BANNER_MAX bytes is cut there, and the rest of its line is skipped.
+ * A banner longer than SSH_BANNER_MAX bytes is truncated, and the rest of its line is skipped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ enum {
 struct ssh_state {
     struct ssh_tx *tx; /* NULL before the first bytes and after completion */
     bool finished;
-    uint32_t skip[FLOW_DIRECTIONS]; /* bytes of a record that are not parsed; UINT32_MAX: encrypted from here on */
+    uint32_t skip[FLOW_DIRECTIONS]; /* bytes of a record that are not parsed; UINT32_MAX: all later bytes (encrypted) */
 };
 
 static const struct app_event events[SSH_EVENTS] = {
@@ -220,8 +220,8 @@ static struct app_result feed_records(struct app_context *context, struct ssh_st
     return (struct app_result){ .status = APP_OK, .consumed = state->finished ? length : consumed };
 }
 
-/* Drops the reference to a transaction that was released early because both directions were completed: at the stream
- * depth, or after an error in one direction. */
+/* Drops the reference to the transaction if it has been freed. This happens early if both directions were completed at
+ * the stream depth, or after an error in one direction. */
 static void drop_released(const struct app_context *context, struct ssh_state *state)
 {
     if (!state->tx || app_tx_first(context) == &state->tx->tx)

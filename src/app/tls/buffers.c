@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Buffers of TLS: their content, the keywords that select them, and the progress from which on they are complete.
+ * Buffers of TLS: their contents, their keywords, and the progress at which they are complete.
  */
 #include "tls_priv.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fingerprints of hellos: JA3 and JA3S (github.com/salesforce/ja3), JA4 (github.com/FoxIO-LLC/ja4,
- * technical_details/JA4.md). They are computed on first use by a rule or event, from the hello stored in the
- * transaction. Transactions are constant for rules and events; the result is stored behind a pointer.
+ * technical_details/JA4.md). They are computed from the stored hello on first use by a rule or event. Rules and events
+ * must not modify the transaction, so it only has a pointer to the results.
  *
- * Memory for the JA3 text is allocated when the hello is parsed: a failure there is an error of the flow, whereas a
- * rule could only miss the fingerprint.
+ * Memory for the JA3 text is allocated when the hello is parsed, because only the parser can report an error for the
+ * flow. A rule that runs out of memory would not match.
  */
 #include <errno.h>
 #include <nettle/md5.h>
@@ -66,7 +66,7 @@ static bool next_extension(struct cursor *list, uint16_t *type)
     return false;
 }
 
-enum { NUMBERS_MAX = 1 << 15 }; /* of a list: 16-bit length in bytes, two bytes per number */
+enum { NUMBERS_MAX = 1 << 15 }; /* a list has a 16-bit length in bytes, and two bytes per number */
 
 typedef bool next_function(struct cursor *list, uint16_t *out);
 
@@ -249,7 +249,7 @@ static size_t remove_sni_and_alpn(uint16_t *types, size_t count, bool *has_name)
     return kept;
 }
 
-/* Computes a JA4 such as t13d1516h2_8daaf6152771_02713d6af862. `numbers` and `other` hold NUMBERS_MAX entries. */
+/* Computes a JA4 such as t13d1516h2_8daaf6152771_02713d6af862. `numbers` and `scratch` have NUMBERS_MAX entries. */
 static void compute_ja4(const struct tls_side *side, uint16_t *numbers, uint16_t *scratch, char out[36])
 {
     const struct tls_hello *hello = &side->hello;

@@ -58,8 +58,8 @@ static int handle_certificate(const struct tls_parser *parser, struct cursor bod
     return 0;
 }
 
-/* Starts a new transaction for a second ClientHello: after a HelloRetryRequest (RFC 8446 §4.1.4), or from a client that
- * does not wait for the answer. The parser does not know which of the two the server uses, so rules inspect both. Only
+/* Starts a new transaction for a second ClientHello, which follows a HelloRetryRequest (RFC 8446 §4.1.4) or comes from
+ * a client that does not wait for the ServerHello. The server may use either of the two, so rules inspect both. Only
  * the last transaction is logged. */
 static int start_transaction(struct tls_parser *parser)
 {
@@ -100,7 +100,8 @@ static int handle_hello(struct tls_parser *parser, uint8_t type, struct cursor b
     return 0;
 }
 
-/* Sets a flag and marks the transaction as changed, because ssl_state depends on it and no progress does. */
+/* Sets a flag that the keyword ssl_state uses. The progress of the transaction does not change with it, so the
+ * transaction is marked for inspection. */
 static void set_flag(struct tls_tx *tx, unsigned flag)
 {
     tx->flags |= flag;
@@ -154,7 +155,8 @@ static void reset_message(const struct tls_parser *parser)
     reader->message_skips = false;
 }
 
-/* Evaluates a complete message header and decides whether the message is skipped. 0 or -EMSGSIZE. */
+/* Parses a complete message header, and decides whether the message is reassembled or skipped. Returns 0 or
+ * -EMSGSIZE. */
 static int start_message(const struct tls_parser *parser)
 {
     struct tls_reader *reader = tls_reader_of(parser);

@@ -138,7 +138,7 @@ static bool parse_server_names(struct hello_parser *r, struct cursor body)
     return true;
 }
 
-/* Uses the first known version, as in Suricata: it may be preceded by GREASE. */
+/* As in Suricata, the first known version is used. GREASE may precede it. */
 static bool parse_client_versions(struct hello_parser *r, struct cursor body)
 {
     struct cursor versions;
@@ -271,7 +271,7 @@ static void parse_extensions(struct hello_parser *r, struct cursor *cur)
 
 /* --- Hello message -------------------------------------------------------------------------------- */
 
-/* False for a ServerHello of TLS 1.3 drafts before 22: it has neither session ID nor compression method. */
+/* Whether the hello has a session ID and compression methods. A ServerHello of TLS 1.3 drafts before 22 has neither. */
 static bool has_session(const struct hello_parser *r)
 {
     return r->parser->direction == FLOW_TO_SERVER || !(r->parser->tx->flags & TLS_NO_CERTIFICATE);
@@ -290,7 +290,7 @@ static bool parse_fixed_part(struct hello_parser *r, struct cursor *cur)
     if (!cursor_be16(cur, &hello->version))
         return report_invalid_length(r);
     hello->offered = hello->version;
-    /* Drafts before 22 have their own version or that of TLS 1.3 here. */
+    /* TLS 1.3 drafts before 22 have the number of the draft, or the version of TLS 1.3, in this field. */
     tls_side_of(r->parser)->version = hello->version;
     if (!from_client && (hello->version == TLS_13 || hello->version >> 8 == 0x7f))
         tx->flags |= TLS_NO_CERTIFICATE;
@@ -430,7 +430,8 @@ bool tls_server_name_at(const struct tls_hello *hello, unsigned index, struct cu
     return false;
 }
 
-/* Callers read the names in order: the position of the next one is cached, so that a long list is traversed once. */
+/* Callers get the names in ascending order, so the position of the next name is cached: a long list is traversed once.
+ */
 bool tls_alpn_at(const struct tls_side *side, unsigned index, struct cursor *name)
 {
     struct cursor list = tls_piece_cursor(&side->hello.body, side->hello.alpn);

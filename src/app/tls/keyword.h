@@ -42,10 +42,11 @@ enum {
     TLS_FIELD_SERVER_HANDSHAKE = 1 << 21,
 };
 
+/* Values of the setting encryption-handling. */
 enum tls_encrypted {
-    TLS_ENCRYPTED_TRACK,  /* encrypted data is not inspected */
-    TLS_ENCRYPTED_BYPASS, /* ... and the flow is bypassed */
-    TLS_ENCRYPTED_FULL,   /* encrypted data is inspected */
+    TLS_ENCRYPTED_TRACK,  /* do not inspect encrypted data */
+    TLS_ENCRYPTED_BYPASS, /* bypass the flow when encrypted data starts */
+    TLS_ENCRYPTED_FULL,   /* inspect encrypted data */
 };
 /* In the order of setting_auto_choices. */
 enum tls_fingerprint_mode { TLS_FINGERPRINT_AUTO, TLS_FINGERPRINT_ALWAYS, TLS_FINGERPRINT_NEVER };
@@ -53,9 +54,10 @@ enum tls_fingerprint_mode { TLS_FINGERPRINT_AUTO, TLS_FINGERPRINT_ALWAYS, TLS_FI
 struct tls_settings {
     enum tls_encrypted encrypted;
     enum tls_fingerprint_mode ja3, ja4;
-    unsigned fields, computed; /* computed: fingerprint fields computed for the event even if no rule needs them */
+    unsigned fields;   /* TLS_FIELD_* bits of the fields to log */
+    unsigned computed; /* those of the fingerprints that are computed for events even if no rule needs them */
     bool log_resumed, log_ja4, extended;
-    const char *const *custom; /* names of fields, from which `fields` is made */
+    const char *const *custom; /* names of the fields to log, from which `fields` is set */
 };
 
 extern const struct setting tls_settings_table[];

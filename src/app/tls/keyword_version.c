@@ -103,8 +103,7 @@ static unsigned version_index(uint16_t version)
     return version >= TLS_SSL3 && version <= TLS_13 ? 1 + (version - TLS_SSL3) : VERSION_COUNT;
 }
 
-/* As in Suricata, ! before the first version negates the whole list; repeating it before the others has no further
- * effect. */
+/* As in Suricata, ! before the first version negates the whole list. It may be repeated before the other versions. */
 static int add_version(struct rule_parser *parser, struct span part, struct version_set *set)
 {
     static const struct name_value names[] = {

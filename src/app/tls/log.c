@@ -212,7 +212,7 @@ static void log_session(struct fields *out, const struct tls_tx *tx, unsigned fi
         log_chain(out, certificates);
 }
 
-/* Whether a fingerprint is logged: if the settings request it, or a rule has computed it anyway. */
+/* Whether a selected fingerprint is logged: the settings request its computation, or a rule has computed it. */
 static bool is_fingerprint_logged(const struct tls_settings *settings, unsigned field, bool is_computed)
 {
     return (settings->fields & field) && ((settings->computed & field) || is_computed);
@@ -262,8 +262,8 @@ void tls_log(const struct app_tx *base, const void *data, struct fields *out)
         fields_string(out, "from_proto", app_name_by_id(tx->from_proto));
 }
 
-/* Whether the session is logged: sessions without a certificate are not, unless they need none (TLS 1.3, resumption).
- */
+/* Whether the session is logged. Sessions without a certificate are logged only if their certificate is encrypted (TLS
+ * 1.3) or if they resume another session. */
 bool tls_is_logged(const struct app_tx *base, const void *data)
 {
     const struct tls_tx *tx = tls_tx_of(base);

@@ -13,8 +13,8 @@
 /* --- record.c ------------------------------------------------------------------------------------- */
 
 struct app_result tls_feed(struct app_context *context, void *state, const struct app_input *in);
-/* Returns the current transaction, creating the first one; NULL when it has been freed, or (with *err set) without
- * memory. */
+/* Returns the current transaction, and creates the first one. NULL if the transaction has been freed, or if out of
+ * memory; the latter sets *err. */
 struct tls_tx *tls_transaction(struct app_context *context, struct tls_state *state, int *err);
 /* Creates a transaction, which becomes the current one; NULL without memory. */
 struct tls_tx *tls_new_transaction(struct app_context *context);
@@ -25,23 +25,23 @@ void tls_transfer(struct app_context *context, void *data, struct transfer *t);
 
 /* --- handshake.c ---------------------------------------------------------------------------------- */
 
-/* Parses the bytes of a handshake record. 0, or -errno when parsing of the flow must end. */
+/* Parses the content of a handshake record. Returns 0, or -errno if parsing of the flow must end. */
 int tls_handshake_bytes(struct tls_parser *parser, struct cursor bytes);
 
 /* --- hello.c, certificate.c ----------------------------------------------------------------------- */
 
-/* Whether another ClientHello is equal to the first in everything visible to rules: server names, protocols,
- * fingerprints. */
+/* Whether the body of another ClientHello equals the first one in all parts that rules can inspect: version, cipher
+ * suites, and extensions except padding, pre_shared_key and key_share. */
 bool tls_hello_is_equal(const struct tls_hello *before, struct cursor body);
-/* Parse the body of a message. 0, -ENOMEM, or (hello) -EMSGSIZE when it exceeds a limit. */
+/* Parse the body of a message. Return 0, -ENOMEM, or -EMSGSIZE if a hello exceeds a limit. */
 int tls_parse_hello(const struct tls_parser *parser, struct cursor body);
 int tls_parse_certificates(const struct tls_parser *parser, struct cursor body);
 void tls_free_hello(struct heap *heap, struct tls_hello *hello);
 void tls_free_certificates(struct heap *heap, struct tls_certificates *certificates);
 
-/* Returns the ALPN protocol name number `index`; false when there is none. */
+/* Get the ALPN protocol name or server name with this index, from 0. False if there is none. A ClientHello may have
+ * several server names, and servers differ in which one they use. */
 bool tls_alpn_at(const struct tls_side *side, unsigned index, struct cursor *name);
-/* Returns server name number `index`. There may be several, and servers differ in which one they use. */
 bool tls_server_name_at(const struct tls_hello *hello, unsigned index, struct cursor *name);
 
 static inline bool tls_is_grease(uint16_t value) /* RFC 8701 */
@@ -51,10 +51,10 @@ static inline bool tls_is_grease(uint16_t value) /* RFC 8701 */
 
 /* --- fingerprint.c -------------------------------------------------------------------------------- */
 
-/* Allocates the JA3 text after the hello was parsed. 0 or -ENOMEM. */
+/* Allocates memory for the JA3 text of a parsed hello. Returns 0 or -ENOMEM. */
 int tls_reserve_ja3(struct tls_tx *tx, enum flow_direction direction);
-/* Compute on first use and return JA3 (client) or JA3S (server), and JA4. NULL without a valid hello, or if disabled.
- */
+/* Compute the fingerprints on first use, and return them: JA3 of the client or JA3S of the server; JA4. NULL without a
+ * valid hello, or if disabled. */
 const struct tls_fingerprints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction);
 const struct tls_fingerprints *tls_ja4(const struct tls_tx *tx);
 void tls_free_fingerprints(struct heap *heap, struct tls_fingerprints *fingerprints);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Record layer. A record is handled when it is complete, except for application data, which is skipped as it arrives.
- * So the result does not depend on segment boundaries, and no part of a handshake record is needed before the record
- * ends.
+ * Record layer. A record is parsed when it is complete, except for application data, which is skipped as it arrives.
+ * The result therefore does not depend on segment boundaries.
  *
  * A record whose first byte has one of the two high bits set is SSLv2: TLS has no such record types. Clients of the
  * SSLv3 era start with such a ClientHello and continue with SSLv3.
  *
- * Application data ends the handshake. The setting encryption-handling selects what follows: parsing stops (and the
- * flow may be bypassed), or it continues with heartbeats and alerts.
+ * Application data ends the handshake. Depending on the setting encryption-handling, parsing then stops, the flow is
+ * bypassed, or heartbeats and alerts are still parsed.
  */
 #include <errno.h>
 
@@ -78,8 +77,8 @@ static int handle_alert(const struct tls_parser *parser, struct cursor body)
     return 0;
 }
 
-/* A heartbeat is a request unless one is pending; the next heartbeat must then be the response of the other direction.
- */
+/* Handles a heartbeat (RFC 6520). After the handshake its type is encrypted, so the order decides: a heartbeat is the
+ * response if a request is pending, otherwise a request. */
 static int handle_heartbeat(const struct tls_parser *parser, struct cursor body)
 {
     enum { REQUEST = 1, RESPONSE = 2 };
@@ -159,7 +158,7 @@ struct record {
     uint16_t version, length;
 };
 
-/* Validates a record header. Returns 0, 1 when the record is to be skipped, or -EINVAL. */
+/* Validates a record header. Returns 0, 1 if the record must be skipped, or -EINVAL. */
 static int check_header(const struct tls_parser *parser, const struct record *record)
 {
     struct tls_side *side = tls_side_of(parser);
@@ -177,7 +176,7 @@ static int check_header(const struct tls_parser *parser, const struct record *re
     }
     if (!(parser->tx->flags & hello) || before == TLS_VERSION_NONE)
         side->version = record->version;
-    /* Not an error: OpenSSL and GnuTLS check the major version only, NSS and Go nothing. */
+    /* Parsing continues: OpenSSL and GnuTLS check the major version only, NSS and Go do not check the version. */
     if (!tls_version_is_known(side->version))
         tls_event(parser, TLS_INVALID_RECORD_VERSION);
     return 0;
@@ -198,7 +197,7 @@ static int handle_record(struct tls_parser *parser, uint8_t type, struct cursor 
     }
 }
 
-/* Reads one record. Returns 0, -EAGAIN with *needed when it is incomplete, or another -errno. */
+/* Parses one record. Returns 0, -EAGAIN with *needed if it is incomplete, or another -errno. */
 static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
     struct cursor at = *cur;
@@ -259,7 +258,7 @@ static int handle_ssl2_message(const struct tls_parser *parser, struct cursor bo
         tls_event(parser, TLS_ERROR_MESSAGE_ENCOUNTERED);
     if (type == SSL2_CLIENT_MASTER_KEY && parser->direction == FLOW_TO_SERVER) {
         parser->tx->flags |= TLS_SAW_CLIENT_KEY;
-        if (parser->tx->flags & TLS_SAW_SERVER_HELLO) { /* from here on even message types are encrypted */
+        if (parser->tx->flags & TLS_SAW_SERVER_HELLO) { /* all later records are encrypted, with their message types */
             tls_handshake_done(parser);
             parser->state->finished = true;
             if (encryption_handling(parser) != TLS_ENCRYPTED_FULL)
@@ -273,7 +272,7 @@ static int handle_ssl2_message(const struct tls_parser *parser, struct cursor bo
     return 0;
 }
 
-/* Reads one SSLv2 record. Its header has two bytes, or three with the padding length in the last one. */
+/* Parses one SSLv2 record. Its header has two bytes, or three if the last one contains the padding length. */
 static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
     struct cursor at = *cur;
@@ -308,7 +307,7 @@ static void skip_record_bytes(struct tls_reader *reader, struct cursor *cur)
     reader->skip -= count;
 }
 
-/* Reads all complete records. Returns 0, -EAGAIN when one is incomplete, or another -errno. */
+/* Parses all complete records. Returns 0, -EAGAIN if the last one is incomplete, or another -errno. */
 static int read_records(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
     struct tls_reader *reader = tls_reader_of(parser);

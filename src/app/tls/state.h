@@ -98,7 +98,7 @@ enum {
     TLS_SAW_SERVER_KEY = 1 << 3,
     TLS_CLIENT_NAMES_VERSIONS = 1 << 4, /* extension supported_versions is present */
     TLS_NO_CERTIFICATE = 1 << 5,        /* TLS 1.3: certificates are encrypted */
-    TLS_RESUMES = 1 << 6,               /* session resumption attempted; a certificate shows that it failed */
+    TLS_RESUMES = 1 << 6,               /* ticket sent or session ID echoed; a certificate shows a full handshake */
     TLS_EARLY_DATA = 1 << 7,
     TLS_WANTS_CLIENT_CERTIFICATE = 1 << 8,
     TLS_SAW_CLIENT_CERTIFICATE = 1 << 9, /* the Certificate message, even with an empty list */
@@ -117,9 +117,9 @@ static inline struct cursor tls_piece_cursor(const struct buffer *of, struct tls
 /* A hello as received, with the location of its parts. */
 struct tls_hello {
     struct buffer body;
-    bool whole;       /* valid up to its extensions: fingerprints can be computed */
-    uint16_t version; /* version of the fixed part */
-    uint16_t offered; /* for JA4: the first known one of supported_versions, or `version` */
+    bool whole;       /* the part before the extensions is valid, so fingerprints can be computed */
+    uint16_t version; /* legacy_version, before the extensions */
+    uint16_t offered; /* first known version in supported_versions; `version` without that extension */
     struct tls_piece random, session, ciphers, extensions;
     struct tls_piece sni, curves, formats, algorithms, alpn; /* length 0: absent; sni: the first name */
     uint32_t name_count;                                     /* number of server names */
@@ -127,7 +127,7 @@ struct tls_hello {
 
 struct tls_certificates {
     struct buffer chain;     /* certificates, each preceded by its length in 3 bytes */
-    struct tls_piece *certs; /* in chain */
+    struct tls_piece *certs; /* locations of the certificates in chain */
     uint32_t count;
     bool decoded; /* the fields below are set, from the first valid certificate */
     char fingerprint[59];
@@ -164,22 +164,22 @@ struct tls_tx {
 
 /* State of the record and message reassembly of one direction. */
 struct tls_reader {
-    uint32_t skip;            /* bytes of the current record still to be skipped */
+    uint32_t skip;            /* bytes of the current record that remain to be skipped */
     bool encrypted;           /* ChangeCipherSpec was seen */
     uint8_t header[4];        /* header of the current handshake message */
-    uint8_t header_length;    /* bytes of it received */
-    uint32_t message_length;  /* length of the message being reassembled or skipped */
+    uint8_t header_length;    /* received bytes of header */
+    uint32_t message_length;  /* length in the header of the current message */
+    bool message_skips;       /* the message is skipped rather than reassembled */
     uint32_t message_skipped; /* bytes of it skipped so far */
-    bool message_skips;
-    struct buffer message;
+    struct buffer message;    /* bytes of it reassembled so far */
 };
 
 struct tls_state {
     struct tls_reader reader[FLOW_DIRECTIONS];
-    bool finished;        /* finished: no more data is parsed */
-    bool has_transaction; /* a transaction was created */
-    bool heartbeat;       /* a request awaits its response */
-    uint8_t heartbeat_from;
+    bool finished;             /* no more data is parsed */
+    bool has_transaction;      /* a transaction was created */
+    bool heartbeat;            /* a heartbeat request has no response yet */
+    uint8_t heartbeat_from;    /* its direction */
     uint32_t heartbeat_length; /* length of its record if encrypted, otherwise 0 */
 };
 
@@ -220,7 +220,7 @@ static inline void tls_advance(const struct tls_parser *parser, enum flow_direct
 
 /* Completes both directions and ends parsing. */
 void tls_finish(const struct tls_parser *parser);
-/* Marks the handshake as done in both directions: the following data is encrypted. */
+/* Marks the handshake as done in both directions: the data after it is encrypted. */
 void tls_handshake_done(const struct tls_parser *parser);
 
 #endif

@@ -57,7 +57,7 @@ enum {
     HELLO_BEGIN = 6, /* bytes of type, length and version */
 };
 
-/* First handshake bytes, reassembled from records. */
+/* First bytes of the handshake, reassembled from records. */
 struct handshake_start {
     uint8_t bytes[HELLO_BEGIN];
     unsigned count;
@@ -117,7 +117,8 @@ static enum app_probe_result probe_records(struct cursor cur)
     return APP_NO;
 }
 
-/* APP_NO would also exclude the patterns, so it is not returned before their three bytes are available. */
+/* APP_NO would also exclude detection by pattern, so it is not returned before the three bytes of a pattern have been
+ * received. */
 static enum app_probe_result probe(const struct app_probe *in)
 {
     struct cursor cur = cursor_of(in->bytes, in->length);

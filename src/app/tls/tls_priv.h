@@ -13,8 +13,8 @@
  *   settings.c     settings
  *   keyword_*.c    conditions on versions and certificates
  *   contents.c     checks of content patterns on fingerprints and serial numbers
- *   der.c x509.c   certificate decoding
- *   transfer.c     state transfer to another process
+ *   x509.c         certificate decoding
+ *   transfer.c     state transfer to the next engine
  *
  * A flow has one transaction; a second ClientHello that differs from the first starts another one. A transaction stores
  * the two hellos and the certificates as received; derived data (fingerprints, lists) is computed on first use.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * State transfer of TLS flows: the position of each direction in its record and message, and the handshake so far.
- * Hellos and certificate chains are transferred as received and parsed again by the reader. Encrypted sessions have at
- * most a record position.
+ * Transfer of TLS flows to the next engine: the position of each direction in its record and message, and the handshake
+ * so far. Hellos and certificate chains are transferred as received, and the next engine parses them again. For an
+ * encrypted session only the positions in the records are transferred.
  */
 #include "sluice/transfer.h"
 
@@ -78,7 +78,8 @@ static void read_side(struct transfer *t, struct transferred_side *out)
         out->chain = transfer_lend(t, out->chain_length);
 }
 
-/* Parses hello and chain again. Errors are ignored: the writer had the same, and its events are transferred. */
+/* Parses hello and chain again. Errors are ignored, because the previous engine had the same ones and transfers their
+ * events. */
 static void parse_again(struct tls_parser *parser, enum flow_direction direction, const struct transferred_side *from)
 {
     struct tls_side *side = &parser->tx->side[direction];

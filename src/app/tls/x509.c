@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Certificate decoder; see x509.h. A certificate is read from start to end, each part by a separate function, so that
- * the first invalid part can be named. The parts after the extensions (signature) are only checked for their structure.
+ * Certificate decoder; see x509.h. A certificate is parsed from start to end, each field by a separate function, so
+ * that the result names the first invalid field. Of the signature only the structure is checked.
  */
 #include "x509.h"
 #include "sluice/hex.h"
@@ -292,7 +292,7 @@ void x509_serial_text(struct cursor serial, struct x509_text *out)
 
 /* --- Alternative names ---------------------------------------------------------------------------- */
 
-/* Finds the longest run of at least two zero groups, which is written as "::" (RFC 5952). */
+/* Finds the longest run of at least two 16-bit groups that are zero, which is written as "::" (RFC 5952). */
 static void find_zero_run(const uint8_t *bytes, unsigned *start, unsigned *count)
 {
     *start = *count = 0;

@@ -3,19 +3,19 @@
  * Decoder for the fields of X.509 certificates (RFC 5280) that rules and events use: subject, issuer, validity, serial
  * number, alternative names. Signatures are not verified.
  *
- * x509_read() locates the parts; they point into the certificate. x509_name_text() and x509_alternative_text() format
- * names as Suricata does: "C=US, O=Example, CN=www.example.com".
+ * x509_read() locates the fields; the results point into the certificate. x509_name_text() and x509_alternative_text()
+ * format names as Suricata does: "C=US, O=Example, CN=www.example.com".
  */
 #ifndef APP_TLS_X509_H
 #define APP_TLS_X509_H
 
 #include "sluice/der.h"
 
-/* The first invalid part, in the order of reading. */
+/* The first invalid field, in the order of parsing. */
 enum x509_result {
     X509_OK,
-    X509_LENGTH, /* truncated in the header of one of the two outer values */
-    X509_BROKEN, /* one of the two outer values is truncated or not a SEQUENCE */
+    X509_LENGTH, /* the DER header of Certificate or tbsCertificate is truncated */
+    X509_BROKEN, /* Certificate or tbsCertificate is truncated or not a SEQUENCE */
     X509_VERSION,
     X509_SERIAL,
     X509_ALGORITHM,
@@ -36,17 +36,17 @@ struct x509 {
 
 enum x509_result x509_read(const uint8_t *bytes, size_t length, struct x509 *out);
 
-/* Output text. With `bytes` NULL only the length is counted; parts that do not fit are omitted. */
+/* Output text. If `bytes` is NULL, only the length is counted. What exceeds the capacity is omitted. */
 struct x509_text {
     char *bytes;
     size_t length, capacity;
 };
 
-/* Appends a Name; false when it is invalid. */
+/* Appends a Name. False if it is invalid. */
 bool x509_name_text(struct cursor name, struct x509_text *out);
 /* Appends a serial number as "01:AB:...". */
 void x509_serial_text(struct cursor serial, struct x509_text *out);
-/* Consumes the next alternative name and appends its text, which is empty for forms without one. False at the end. */
+/* Consumes the next GeneralName and appends its text; choices without a text form append nothing. False at the end. */
 bool x509_alternative_text(struct cursor *alternatives, struct x509_text *out);
 
 #endif
