@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Dataset files, one value per line. Loaded at start, saved at a clean stop; sorted, so that two runs with the same
- * values write equal files. The old file is replaced by rename, never written in place.
+ * Dataset files: one value per line. Saved files are sorted, so that two runs with the same values write equal files. A
+ * new file replaces the old one by rename().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +65,7 @@ static int load_lines(struct load *load, FILE *file)
     return ferror(file) ? -EIO : load->full ? -ENOSPC : load->errors ? -EINVAL : 0;
 }
 
-/* Opens regular files only: reading a device or FIFO may block or never end. */
+/* Opens regular files only, because reading a device or FIFO may block or never end. */
 static int open_file(const char *path, FILE **out)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;

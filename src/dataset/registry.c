@@ -167,7 +167,7 @@ static int resolve_paths(const struct datasets *datasets, const struct dataset_s
         err = resolve_save_path(datasets, spec, spec->save, save, error);
     if (!err && spec->has_state)
         err = (*load = strdup(*save)) ? 0 : -ENOMEM;
-    else if (!err && spec->load.at && spec->save.at) /* `load` with `save`: both relative to data-dir */
+    else if (!err && spec->load.at && spec->save.at) /* with `save`, `load` is relative to data-dir, too */
         err = resolve_save_path(datasets, spec, spec->load, load, error);
     else if (!err && spec->load.at)
         err = resolve_load_path(datasets, spec, load);
@@ -189,7 +189,7 @@ static bool same_path(const char *one, const char *other)
     return one && other ? strcmp(one, other) == 0 : !one && !other;
 }
 
-/* Checks that a definition does not contradict the existing set. Without files it matches any. */
+/* Checks that a definition does not contradict the existing set. A definition without files contradicts no files. */
 static int check_definition(const struct set_entry *entry, const struct dataset_spec *spec, const char *load,
                             const char *save, char error[DATASET_ERROR_SIZE])
 {

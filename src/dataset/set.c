@@ -2,9 +2,9 @@
 /*
  * One set: several hash tables (shards), each with its own lock and memory.
  *
- * Values vary in length, and memory is reserved once, so it is divided into blocks of 64 bytes. A value occupies a
- * first block and a chain of further ones as needed. Thus there is no fragmentation, a freed block fits any value, and
- * the capacity is known. (base/shared_table.c only supports entries of one size.)
+ * Values have different lengths, so the memory of a shard, which is reserved once, is divided into blocks of 64 bytes.
+ * A value occupies a first block and, if it is longer, a chain of other blocks. Any value can use a freed block, so
+ * memory is not fragmented. (base/shared_table.c only supports entries of one size.)
  *
  * Block index 0 means none.
  */
@@ -22,7 +22,7 @@ enum { SHARDS = 16, MIN_BLOCKS = 64, BLOCK_SIZE = 64, ENTRY_BYTES = 46, CONTINUA
 
 /* First block of a value. */
 struct entry {
-    uint32_t next_block; /* next block of the value; in a free block, the next free one */
+    uint32_t next_block; /* next block of the value; in a free block, the next free block */
     uint32_t next;       /* next value of the bucket */
     uint32_t hash;
     uint32_t length;
@@ -30,7 +30,7 @@ struct entry {
     uint8_t bytes[ENTRY_BYTES];
 };
 
-/* Further block of a value. */
+/* Another block of a value. */
 struct continuation {
     uint32_t next_block;
     uint8_t bytes[CONTINUATION_BYTES];
@@ -61,7 +61,7 @@ struct dataset {
     struct shard shard[SHARDS];
 };
 
-/* A value in the form in which it is stored. */
+/* A value as it is stored: an IPv4 address in a set of type `ip` is mapped to IPv6. */
 struct key {
     const uint8_t *bytes;
     uint32_t length;
@@ -394,7 +394,7 @@ void dataset_clear(struct dataset *set)
     }
 }
 
-enum { VALUE_SIZE = 6 }; /* size of a value's header: length and reputation */
+enum { VALUE_SIZE = 6 }; /* bytes before each transferred value: length and reputation */
 
 static void write_values(struct transfer *t, struct dataset *set)
 {

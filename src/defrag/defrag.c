@@ -3,30 +3,33 @@
  * Processing of a fragment: parse it, compare it with the stored part of its datagram, store it, and build the datagram
  * when it is complete.
  *
- * In passive mode Suricata's semantics apply: overlaps are resolved as the receiver's system does, and a complete
- * datagram is removed. Inline this does not suffice, since fragments pass before their datagram is complete, and a
- * receiver may have other fragments than those seen here: some are lost behind this host (a small TTL, a smaller MTU),
- * some the receiver discards. Every datagram that it completes must have been inspected, so:
+ * Passive mode follows Suricata: overlaps are resolved as the receiver's system does, and a complete datagram is
+ * removed. Inline this does not suffice. Fragments pass before their datagram is complete, and a receiver may get other
+ * fragments than those seen here: some are lost behind this host (small TTL, smaller MTU), some are discarded by the
+ * receiver. Every datagram that a receiver can reassemble must have been inspected. Therefore:
  *
- * - Every byte of a datagram has one value. A fragment with a different value, or with a different end or a different
- * chain of headers, is dropped, and so are all fragments that follow (RFC 5722, applied to IPv4, too). Copies pass.
- * - A dropped datagram stays dropped: the receiver may have all fragments except the one that was dropped.
- * - An accepted datagram is remembered, too. The receiver may have a part of it: a new fragment with the same
- * identification would complete a mixture that was not inspected, while here it begins a new datagram. So only copies
- * of its fragments pass, recognized by keyed digests of range and bytes (of the first DIGESTS_MAX).
+ * - Every byte of a datagram has one value. A fragment with different bytes, a different end of the datagram, or a
+ * different chain of headers is dropped, and so are all later fragments of the datagram (RFC 5722, applied to IPv4,
+ * too). Copies of fragments pass.
+ * - A dropped datagram stays dropped, because the receiver may have all of its fragments except the dropped one.
+ * - An accepted datagram is remembered, too. If the receiver has only a part of it, a new fragment with the same
+ * identification could complete that part to a datagram that was not inspected, although here the fragment starts a new
+ * datagram. So only copies of its fragments pass, recognized by keyed digests of their range and bytes. Digests of the
+ * first DIGESTS_MAX fragments are stored.
  *
- * Each is remembered for `timeout` past its last fragment that passed, which is as long as receivers keep parts (30 or
- * 60 s). A sender must not use an identification again in that time (RFC 6864, RFC 8200), but fast senders do over
- * IPv4: so at most REMEMBERED_MAX accepted datagrams are remembered, the oldest is evicted first, and identifications
- * from a counter repeat later than that. A sender who wants a mixture has to complete as many datagrams before the
- * receiver's timeout; a stricter rule would affect all fast senders.
+ * Dropped and accepted datagrams are remembered for `timeout` after the last fragment that passed, as long as receivers
+ * keep incomplete datagrams (30 or 60 s). A sender must not reuse an identification in that time (RFC 6864, RFC 8200),
+ * but fast senders do over IPv4, where it has 16 bits. So at most REMEMBERED_MAX accepted datagrams are remembered, and
+ * the oldest is evicted first: a sender that counts identifications reuses one only later. An attacker must complete
+ * REMEMBERED_MAX datagrams before the receiver's timeout to mix new bytes into an accepted one. A stricter rule would
+ * drop fragments of every fast sender.
  *
- * A fragment that receivers discard in any case (no bytes, too large, IPv6 with an invalid length) is not used, but
- * passes: it can complete nothing.
+ * A fragment that every receiver discards (no bytes, too large, IPv6 with an invalid length) is not used but passes,
+ * because it cannot complete a datagram.
  *
  * Threads:   a defragmenter belongs to one worker.
- * Ownership: datagrams and pages belong to the table; scratch buffers belong to the defragmenter, each lent until
- * another datagram of the same nesting is complete.
+ * Ownership: datagrams and pages belong to the table. Scratch buffers belong to the defragmenter; a reassembled
+ * datagram is valid until another one of the same nesting level is complete.
  */
 #include "sluice/defrag.h"
 
@@ -118,7 +121,7 @@ struct fragment_context {
     struct decoder *decoder;
     struct packet *pkt;
     struct fragment fragment;
-    unsigned level; /* nesting level, selects the scratch buffer */
+    unsigned level; /* nesting level of the packet, and index of the scratch buffer */
 };
 
 static void note(const struct fragment_context *fragment_context, enum decode_event ipv4, enum decode_event ipv6)
@@ -148,7 +151,7 @@ static enum defrag_result drop(const struct fragment_context *fragment_context)
     return DEFRAG_DROPPED;
 }
 
-/* Refuses a fragment that a receiver may use but that is not supported here: inline it must not pass. */
+/* Refuses a fragment that is not supported here. A receiver may use it, so it must not pass inline. */
 static enum defrag_result refuse(const struct fragment_context *fragment_context)
 {
     report_ignored(fragment_context);
@@ -165,7 +168,8 @@ static void read_ipv6(struct fragment *fragment, const struct packet *pkt)
     fragment->bytes = header + FRAGMENT_HEADER;
 }
 
-/* Parses the fragment; false when receivers discard it. Decode has checked that headers and bytes are present. */
+/* Parses the fragment. False if every receiver discards it. The decoder has checked that the packet contains its
+ * headers and bytes. */
 static bool read_fragment(struct fragment_context *fragment_context)
 {
     const struct packet *pkt = fragment_context->pkt;
@@ -188,7 +192,7 @@ static bool read_fragment(struct fragment_context *fragment_context)
         return false;
     }
     if (fragment->more && length % UNIT != 0) {
-        /* IPv6: decode has recorded an event. Linux shortens IPv4 fragments, other systems discard them. */
+        /* For IPv6 the decoder has recorded an event. Linux truncates IPv4 fragments, other systems discard them. */
         if (pkt->ip_version == 6)
             return false;
         length -= length % UNIT;
@@ -215,7 +219,7 @@ static uint64_t chain_digest(const struct defrag *defrag, const uint8_t *header,
                                 defrag->seed + ((uint32_t)next_header << 8 | header[6]));
 }
 
-/* Replaces the stored bytes by digests. `bytes` are those of the whole datagram. */
+/* Replaces the stored bytes of an accepted datagram by digests of its fragments. bytes: the reassembled payload. */
 static void store_digests(struct defrag *defrag, struct datagram *datagram, const uint8_t *bytes, uint64_t now_ns)
 {
     uint32_t starts[DIGESTS_MAX + 1];
@@ -262,7 +266,9 @@ static void drop_datagram(struct defrag *defrag, struct datagram *datagram, uint
 
 /* --- Open datagrams ------------------------------------------------------------------------------- */
 
-/* Whether the fragment's end contradicts the datagram's: a fragment with more-fragments, and the last one. */
+/* Whether the end of the fragment contradicts the end of the datagram. A fragment with the more-fragments flag must end
+ * before the last one. The last fragment must end where an earlier last fragment did, or, if it is the first such,
+ * behind all other fragments. */
 static bool ends_contradict(const struct datagram *datagram, const struct fragment *fragment)
 {
     if (fragment->more)

@@ -4,10 +4,10 @@
  *
  *   defrag.c   processing of a fragment: parse, compare, store, complete
  *   table.c    datagrams: lookup by key, memory reserved at the start, expiry
- *   evicted.c  evicted datagrams, none of whose fragments passes any more
+ *   evicted.c  evicted datagrams, whose later fragments are dropped
  *   pages.c    the bytes of one datagram: overlaps, overlap policy, completeness
- *   whole.c    the datagram as a packet: its header
- *   transfer.c transfer of datagrams to another process
+ *   whole.c    the packet of a complete datagram, and its header
+ *   transfer.c transfer of datagrams to the next engine
  */
 #ifndef SLUICE_DEFRAG_PRIV_H
 #define SLUICE_DEFRAG_PRIV_H
@@ -17,7 +17,7 @@
 #include "sluice/pool.h"
 
 enum {
-    UNIT = 8, /* offsets, and the lengths of all fragments but the last, are multiples of it */
+    UNIT = 8, /* offsets, and lengths of all fragments except the last, are multiples of 8 bytes */
     WORD_UNITS = 64,
     PAGE_WORDS = 2,
     PAGE_UNITS = PAGE_WORDS * WORD_UNITS,
@@ -30,14 +30,14 @@ enum {
     SHORT_HEADER = 64, /* headers up to this length are stored in the datagram itself: any IPv4 header */
     LINK_ROOM = 256,
     SCRATCH_SIZE = LINK_ROOM + IPV6_HEADER + DATAGRAM_MAX + 1,
-    DEFRAG_NESTED = 4,      /* levels of datagrams inside fragments of reassembled datagrams */
-    DIGESTS_MAX = 63,       /* fragments of a complete datagram that are recognized as copies */
-    REMEMBERED_MAX = 32768, /* complete datagrams: half the range of IPv4's identification */
+    DEFRAG_NESTED = 4,      /* nesting levels: a reassembled datagram may contain a tunnel with fragments */
+    DIGESTS_MAX = 63,       /* fragments of an accepted datagram whose copies are recognized */
+    REMEMBERED_MAX = 32768, /* accepted datagrams: half the range of IPv4's identification */
 };
 
 _Static_assert(DATAGRAM_PAGES *PAGE_BYTES > DATAGRAM_MAX, "pages for every offset");
 
-/* The fragment that a unit's bytes came from; fields in units. */
+/* The fragment that the bytes of a unit belong to: its range in units. */
 struct owner {
     uint16_t start, end;
 };
@@ -45,9 +45,9 @@ struct owner {
 /* PAGE_BYTES of a datagram. */
 struct page {
     uint64_t held[PAGE_WORDS];   /* a bit per unit: its bytes are stored */
-    uint64_t starts[PAGE_WORDS]; /* a fragment began here */
+    uint64_t starts[PAGE_WORDS]; /* a bit per unit: a fragment starts with it */
     uint8_t bytes[PAGE_BYTES];
-    struct owner owners[]; /* PAGE_UNITS of them; none inline, where bytes never differ */
+    struct owner owners[]; /* one per unit; none inline, where the bytes of fragments never differ */
 };
 
 struct datagram_key {
@@ -58,32 +58,32 @@ struct datagram_key {
     uint8_t protocol; /* IPv4 only (RFC 791, RFC 8200 §4.5) */
 };
 
-_Static_assert(sizeof(struct datagram_key) == 44, "no padding, for it is hashed");
+_Static_assert(sizeof(struct datagram_key) == 44, "no padding, because the bytes of the key are hashed");
 
 enum datagram_state {
     DATAGRAM_OPEN,
     DATAGRAM_DONE,    /* inline: complete and accepted */
-    DATAGRAM_DROPPED, /* inline: none of its fragments passes any more */
+    DATAGRAM_DROPPED, /* inline: all later fragments are dropped */
     DATAGRAM_STATES,
 };
 
 struct datagram {
     struct datagram *next;          /* next in the bucket */
     struct datagram *older, *newer; /* neighbours in the list of its state */
-    uint64_t seen_ns;               /* time of the last fragment that passed, or that set the state */
+    uint64_t seen_ns;               /* time of the last fragment that passed or changed the state */
     struct datagram_key key;
     uint32_t hash;
     uint32_t end;   /* end of the last fragment; UINT32_MAX: not seen */
-    uint32_t reach; /* end of the farthest fragment */
+    uint32_t reach; /* highest end of a fragment */
     uint8_t state;  /* enum datagram_state */
     uint8_t host_os;
     bool has_header;
     uint8_t next_header; /* IPv6: next header of the first fragment */
     uint16_t header_length;
     uint8_t header[SHORT_HEADER]; /* header of the first fragment, without fragment header */
-    struct page *long_header;     /* used instead when the header is longer */
+    struct page *long_header;     /* used instead for a header longer than SHORT_HEADER */
     union {
-        struct page *page[DATAGRAM_PAGES]; /* DATAGRAM_OPEN; NULL where no bytes are stored */
+        struct page *page[DATAGRAM_PAGES]; /* DATAGRAM_OPEN; NULL: no bytes of this range are stored */
         struct {                           /* DATAGRAM_DONE */
             uint64_t count;
             uint64_t digest[DIGESTS_MAX];
@@ -108,8 +108,8 @@ enum defrag_counter {
     COUNTER_CONTRADICTIONS,
     COUNTER_REPEATED,
     COUNTER_DROPPED_FRAGMENTS,
-    COUNTER_EVICTED,           /* datagrams evicted before they were complete, or while they were dropped */
-    COUNTER_EVICTED_FRAGMENTS, /* fragments of those, dropped */
+    COUNTER_EVICTED,           /* evicted datagrams that were incomplete or dropped */
+    COUNTER_EVICTED_FRAGMENTS, /* dropped fragments of such datagrams */
     COUNTER_MEMUSE,            /* computed when read */
     COUNTER_COUNT,
 };
@@ -136,7 +136,7 @@ struct defrag {
     struct evicted evicted;
     uint64_t counters[COUNTER_COUNT];
     uint8_t *scratch;                          /* DEFRAG_NESTED times SCRATCH_SIZE */
-    struct datagram *completed[DEFRAG_NESTED]; /* datagram in that scratch buffer; NULL when freed */
+    struct datagram *completed[DEFRAG_NESTED]; /* datagram in each scratch buffer; NULL if freed */
 };
 
 /* A fragment, parsed from its packet. */
@@ -157,12 +157,12 @@ void table_free(struct defrag *defrag);
 struct datagram *table_find(struct defrag *defrag, const struct packet *pkt);
 /* NULL when there is no memory. */
 struct datagram *table_add(struct defrag *defrag, const struct packet *pkt);
-/* Adds a datagram of another process, whose bytes follow. NULL when there is no memory. */
+/* Adds a datagram of the previous engine, without its bytes. NULL when there is no memory. */
 struct datagram *table_add_transferred(struct defrag *defrag, const struct datagram *read);
 void table_remove(struct defrag *defrag, struct datagram *datagram);
-/* Allocates an empty page for a datagram, which is not evicted for it; NULL when there is no memory. */
+/* Allocates an empty page for a datagram; may evict other datagrams. NULL when there is no memory. */
 struct page *table_page(struct defrag *defrag, const struct datagram *datagram, uint64_t now_ns);
-/* Whether a datagram that is not in the table was evicted; none of its fragments may pass. */
+/* Whether the packet's datagram, which is not in the table, was evicted. If so, its fragments must not pass. */
 bool table_was_evicted(struct defrag *defrag, const struct packet *pkt);
 /* Moves the datagram to the end of the list of `state`, and restarts its timeout. */
 void table_move(struct defrag *defrag, struct datagram *datagram, enum datagram_state state, uint64_t now_ns);
@@ -177,30 +177,30 @@ bool evicted_contains(struct evicted *evicted, uint64_t hash, uint64_t now_ns, u
 
 /* --- pages.c -------------------------------------------------------------------------------------- */
 
-/* Allocates the pages of a fragment; false when memory is used up, then pages allocated before stay with the datagram.
+/* Allocates the pages of a fragment. False when there is no memory; pages allocated until then stay with the datagram.
  */
 bool pages_reserve(struct defrag *defrag, struct datagram *datagram, const struct fragment *fragment);
 bool pages_overlap(const struct datagram *datagram, const struct fragment *fragment);
-/* Whether a stored byte differs in the fragment. */
+/* Whether the fragment and the stored bytes differ where they overlap. */
 bool pages_differ(const struct datagram *datagram, const struct fragment *fragment);
-/* Stores the fragment's bytes by the overlap policy; true when its first ones are now the datagram's. */
+/* Stores the fragment's bytes by the overlap policy. True if the first unit is now that of this fragment. */
 bool pages_insert(const struct defrag *defrag, struct datagram *datagram, const struct fragment *fragment);
 /* Whether all bytes up to the end of the last fragment are stored. */
 bool pages_complete(const struct datagram *datagram);
 void pages_copy(const struct datagram *datagram, uint8_t *out);
-/* Frees all pages; the datagram is empty then. */
+/* Frees all pages. */
 void pages_clear(struct defrag *defrag, struct datagram *datagram);
-/* Gets the starts of the fragments in bytes, ascending, at most `max`; returns how many. */
+/* Gets the offsets at which fragments start, in ascending order; at most `max`. Returns their number. */
 size_t pages_starts(const struct datagram *datagram, uint32_t *out, size_t max);
 
 /* --- whole.c -------------------------------------------------------------------------------------- */
 
-/* Stores the header of the first fragment; memory for a long one is reserved before. */
+/* Stores the header of the first fragment. pages_reserve() has allocated memory for a long one. */
 void header_store(struct datagram *datagram, const struct fragment *fragment);
-/* Whether another first fragment has the same header, as far as receivers may choose between them (IPv6: the chain of
- * headers). */
+/* Whether another first fragment leads to the same datagram whichever of the two a receiver uses. IPv6: it has the same
+ * chain of headers. IPv4: always. */
 bool header_is_same(const struct datagram *datagram, const struct fragment *fragment);
-/* Copies header and bytes to the scratch buffer of `level`; false when both together are too long. */
+/* Builds the datagram in the scratch buffer of `level`. False if it would be too long with its header. */
 bool whole_build(struct defrag *defrag, const struct datagram *datagram, const struct fragment *last, unsigned level,
                  struct packet *whole);
 const uint8_t *header_bytes(const struct datagram *datagram);

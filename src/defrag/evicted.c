@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datagrams that were evicted while receivers may still have a part of them: none of their fragments may pass,
- * otherwise a flood of fragments would let a datagram pass that was never inspected as a whole. Each is remembered for
- * at least one timeout and at most two, by a few bits of one of two Bloom filters, so the memory is fixed. When very
- * many were evicted, other datagrams match a filter by chance, and their fragments are dropped: a flood costs
- * fragments, not inspection.
+ * Evicted datagrams. Receivers may still have a part of such a datagram, so its later fragments are dropped: otherwise
+ * an attacker could flood the table with fragments to get a datagram through that was never inspected as a whole.
+ * Evicted datagrams are stored in two Bloom filters of fixed size, each for at least one timeout and at most two. If
+ * very many were evicted, fragments of other datagrams match by chance and are dropped, too. A flood can thus cause the
+ * loss of fragments, but no evasion.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,11 @@
 #include "defrag_priv.h"
 #include "sluice/transfer.h"
 
-enum { FILTER_SHARE = 16, HASHES = 3, WORD_BITS = 64 };
+enum {
+    FILTER_SHARE = 16, /* a filter uses at most 1/16 of the memcap */
+    HASHES = 3,
+    WORD_BITS = 64,
+};
 
 int evicted_new(struct evicted *evicted, size_t memcap)
 {
@@ -43,7 +47,7 @@ static void clear(const struct evicted *evicted, struct evicted_filter *filter)
     filter->count = 0;
 }
 
-/* Clears the older filter and makes it the current one. */
+/* Once per timeout, clears the older filter and makes it the current one. */
 static void rotate(struct evicted *evicted, uint64_t now_ns, uint64_t timeout_ns)
 {
     if (now_ns < evicted->rotated_ns + timeout_ns)
@@ -94,7 +98,7 @@ bool evicted_contains(struct evicted *evicted, uint64_t hash, uint64_t now_ns, u
            (evicted->filter[1].count > 0 && contains(evicted, &evicted->filter[1], hash));
 }
 
-/* --- Transfer to another process ------------------------------------------------------------------ */
+/* --- Transfer to the next engine ------------------------------------------------------------------ */
 
 static void write_filter(struct transfer *t, const struct evicted *evicted, struct evicted_filter *filter)
 {
@@ -109,8 +113,8 @@ static void write_filter(struct transfer *t, const struct evicted *evicted, stru
     transfer_u32(t, &words); /* end of the filter */
 }
 
-/* Adds a word of a filter of another size: a larger filter is folded, a smaller one repeated. Both only add false
- * positives. */
+/* Adds a word of a filter that may have another size: a larger filter is folded, a smaller one repeated. Both add false
+ * positives only. */
 static void add_word(struct evicted *evicted, struct evicted_filter *filter, uint32_t words_there, uint32_t at,
                      uint64_t word)
 {
@@ -156,7 +160,7 @@ void evicted_transfer(struct transfer *t, struct evicted *evicted)
         evicted->rotated_ns = rotated_ns;
     }
     for (unsigned i = 0; i < EVICTED_FILTERS && !t->error; i++) {
-        /* The newest filter of each writer is added to the newest one here. */
+        /* The current filter of the writer is added to the current one of the reader. */
         struct evicted_filter *filter = &evicted->filter[i ^ current ^ evicted->current];
 
         if (!t->reading) {

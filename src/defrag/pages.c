@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a datagram, in pages with a bit for every unit of eight bytes: the cost of a fragment depends on its
- * length only, not on how many came before, so that the smallest fragments in the worst order are no more work than
- * others.
+ * The bytes of a datagram, in pages with a bit for each unit of eight bytes. The cost of a fragment depends on its
+ * length only, not on the number of stored fragments, so small fragments in an adverse order cost no more than others.
  *
- * Overlaps are resolved as Suricata does for the host (from Novak, "Target-Based Fragmentation Reassembly"), expressed
- * for one stored fragment and a new one. A new fragment that lost its front to a stored one starts behind that from
- * then on. Inline there is nothing to resolve, since fragments with different bytes are refused before.
+ * Overlaps are resolved by the policy of the receiving host, as in Suricata (after Novak, "Target-Based Fragmentation
+ * Reassembly"). A policy compares a stored fragment with the new one. If the stored fragment wins at the front of the
+ * new one, the new one is treated as starting behind it. Inline no policy is needed, because fragments with different
+ * bytes are dropped.
  */
 #include <string.h>
 
 #include "defrag_priv.h"
 
-/* The units that a fragment touches: [first, last). */
+/* Range of units with bytes of a fragment: [first, last). */
 struct units {
     uint32_t first, last;
 };
@@ -22,7 +22,7 @@ static struct units units_of(const struct fragment *fragment)
     return (struct units){ fragment->start / UNIT, (fragment->end + UNIT - 1) / UNIT };
 }
 
-/* Returns the bits of the units that are in word `word`. */
+/* Returns the bits of a word of the bitmap that belong to the units. */
 static uint64_t word_mask(struct units units, uint32_t word)
 {
     uint32_t base = word * WORD_UNITS;
@@ -44,7 +44,7 @@ static uint8_t *unit_bytes(struct page *page, uint32_t unit)
     return page->bytes + unit % PAGE_UNITS * UNIT;
 }
 
-/* Length within the fragment: the last unit of the last fragment may be short. */
+/* Returns the number of the fragment's bytes in a unit: the last unit of the last fragment may be incomplete. */
 static size_t unit_length(const struct fragment *fragment, uint32_t unit)
 {
     uint32_t left = fragment->end - unit * UNIT;
@@ -106,7 +106,7 @@ bool pages_differ(const struct datagram *datagram, const struct fragment *fragme
 
 /* --- Overlap policies ----------------------------------------------------------------------------- */
 
-/* Whether the later fragment's bytes count where it overlaps a stored one. */
+/* Whether the bytes of the later fragment replace those of a stored one where they overlap. */
 typedef bool later_wins(const struct owner *held, const struct owner *later);
 
 static bool wins_never(const struct owner *held, const struct owner *later)
@@ -151,7 +151,7 @@ static later_wins *const by_host[HOST_OS_COUNT] = {
 
 /* --- Insertion ------------------------------------------------------------------------------------ */
 
-/* Inline: stores the units that are missing; the others are equal. */
+/* Inline: stores the units that are missing. The other ones equal the stored bytes. */
 static void insert_equal(struct datagram *datagram, const struct fragment *fragment, struct units units)
 {
     for (uint32_t word = units.first / WORD_UNITS; word * WORD_UNITS < units.last; word++) {
@@ -254,7 +254,7 @@ size_t pages_starts(const struct datagram *datagram, uint32_t *out, size_t max)
 void pages_clear(struct defrag *defrag, struct datagram *datagram)
 {
     if (datagram->state != DATAGRAM_OPEN)
-        return; /* they were freed when the state changed */
+        return; /* the pages were freed when the state changed */
     for (unsigned i = 0; i < DATAGRAM_PAGES; i++)
         pool_release(defrag->pages, datagram->page[i]);
     pool_release(defrag->pages, datagram->long_header);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datagrams by key. Half of the memcap is for them, half for pages of bytes.
+ * Hash table of datagrams. Half of the memcap is for datagrams, half for pages with their bytes.
  *
- * All datagrams have the same timeout, so a list for each state, in the order of the last change, is the order in which
- * they expire. A lookup checks the timeout, too, so that its result does not depend on when defrag_expire() runs.
+ * Each state has a list, and a datagram moves to the end of a list when a fragment of it passes or its state changes.
+ * All datagrams have the same timeout, so the lists are in the order of expiry. A lookup checks the timeout, too: its
+ * result does not depend on when defrag_expire() runs.
  *
- * Eviction when memory is used up: first expired datagrams, then complete datagrams that are only remembered, then the
- * one that has been dropped for the longest time, then the open one that got no fragment for the longest time. Inline
- * the last two are remembered in evicted.c, so that a flood cannot make a dropped datagram pass.
+ * When memory is used up, datagrams are evicted in this order: expired ones, the oldest accepted one, the oldest
+ * dropped one, the oldest open one. Inline, dropped and open ones are stored in the filters of evicted.c, so that a
+ * flood cannot make a dropped datagram pass.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -78,7 +79,8 @@ void table_move(struct defrag *defrag, struct datagram *datagram, enum datagram_
 
 /* --- Keys ----------------------------------------------------------------------------------------- */
 
-/* The tunnel level is not part of the key: a sender with access to a tunnel could hide half a datagram there. */
+/* The tunnel level is not part of the key. Otherwise a sender could send a part of the fragments through a tunnel, and
+ * the datagram would never be complete here. */
 static void key_of(const struct defrag *defrag, const struct packet *pkt, struct datagram_key *key)
 {
     memset(key, 0, sizeof(*key));
@@ -181,7 +183,7 @@ bool table_was_evicted(struct defrag *defrag, const struct packet *pkt)
     return evicted_contains(&defrag->evicted, long_hash_of(defrag, &key), pkt->time_ns, defrag->timeout_ns);
 }
 
-/* Only open datagrams have pages. */
+/* Evicts the oldest dropped datagram, or the oldest open one. For pages only the latter helps: others have none. */
 static bool evict_oldest(struct defrag *defrag, const struct pool *pool, const struct datagram *except, uint64_t now_ns)
 {
     struct datagram *oldest = pool == defrag->datagrams ? defrag->lists[DATAGRAM_DROPPED].oldest : NULL;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transfers datagrams of which fragments have passed: their bytes, so that the completing fragment is inspected with
- * all of them; and, inline, completed and dropped datagrams, so that nothing is mixed into an accepted one and no
- * fragment follows a dropped one.
+ * Transfer of datagrams to the next engine: open ones with their bytes, so that the datagram can be completed and
+ * inspected there; inline also accepted and dropped ones, so that their later fragments are treated as before.
  *
- * Digests of accepted fragments, and the filters of evicted datagrams, are keyed with the table's secret, which is
+ * Digests of accepted fragments and the filters of evicted datagrams depend on the seed of the table, which is
  * transferred with them.
  */
 #include "sluice/transfer.h"
@@ -156,8 +155,8 @@ static void write_datagrams(struct transfer *t, struct defrag *defrag)
         write_evicted(t, defrag);
 }
 
-/* An open datagram is incomplete, ends with its last fragment, and has the header of the first one if it has its bytes.
- */
+/* Whether an open datagram is consistent: it is incomplete, no fragment ends behind its end, and it has a header if the
+ * bytes of the first fragment are stored. */
 static bool is_valid(const struct datagram *datagram)
 {
     const struct page *first = datagram->page[0];
@@ -169,8 +168,7 @@ static bool is_valid(const struct datagram *datagram)
     return datagram->has_header || !first || !(first->held[0] & 1);
 }
 
-/* Where memory does not suffice for a datagram, its later fragments are treated as if its beginning had not been seen.
- */
+/* A datagram for which there is no memory is omitted: its later fragments start a new datagram. */
 static void read_datagram(struct transfer *t, struct defrag *defrag, bool knows_digests)
 {
     struct datagram read, *datagram;
@@ -191,7 +189,7 @@ static void read_datagram(struct transfer *t, struct defrag *defrag, bool knows_
         table_remove(defrag, datagram);
 }
 
-/* False when the table has a different seed already: then the writer's digests are not valid here. */
+/* False if the table already uses another seed; then digests and filters of the writer are not valid here. */
 static bool read_seed(struct transfer *t, struct defrag *defrag)
 {
     uint64_t seed = 0;

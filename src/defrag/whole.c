@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A datagram as a packet: the header of the first fragment, as the sender would have written it without fragmentation,
- * and the bytes. It is in a scratch buffer of the defragmenter, with the link header of the last fragment before it for
- * output of the packet as captured (defrag_prepend_link_header()).
+ * Builds the packet of a complete datagram in a scratch buffer of the defragmenter: the header of the first fragment,
+ * modified as if the datagram had not been fragmented, and the bytes. The link header of the last fragment precedes it,
+ * for output of the packet as captured (defrag_prepend_link_header()).
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -51,8 +51,8 @@ static void finish_ipv4(uint8_t *ip, uint32_t header_length, uint32_t total_leng
     store_be16(ip + IPV4_CHECKSUM, ~(sum + (sum >> 16)) & 0xffff);
 }
 
-/* Returns the position of the next-header field that announces the fragment header. Decode has walked the chain, so it
- * ends within the length. */
+/* Returns the position of the next-header field that contained the type of the fragment header. The decoder has checked
+ * that the chain of headers ends within the length. */
 static uint32_t last_next_header(const uint8_t *ip, uint32_t header_length)
 {
     uint32_t field = IPV6_NEXT_HEADER, at = IPV6_HEADER;

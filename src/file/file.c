@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * File engine. Received bytes of a file go to up to three places: the digests, the inspection window for rules, and the
- * file store if the file is stored.
+ * File engine. Received bytes of a file are added to its digests and to its inspection window for rules, and are
+ * written to the file store if the file is stored.
  *
- * The window starts at the beginning of the file and keeps its first `inspect_limit` bytes. When another
- * `inspect_window` bytes are full, it moves in one step to the last `inspect_window` inspected bytes, so that a large
- * file is copied once and not with every segment. Bytes received since file_engine_tick() have not been inspected and
- * are kept, unless one call appends more than a heap object can hold. Without memory the window restarts after the
- * bytes that could not be kept.
+ * The window starts at the beginning of the file. When it is full, with `inspect_limit` plus `inspect_window` bytes,
+ * all inspected bytes except the last `inspect_window` ones are removed at once, so that a large file is not moved in
+ * memory with each segment. Bytes received since file_engine_tick() have not been inspected and are kept, unless one
+ * call appends more than a heap object can hold. If the heap is exhausted, the window is cleared and restarts at the
+ * next byte.
  */
 #include "file_priv.h"
 
@@ -33,13 +33,13 @@ void file_options_default(struct file_options *options)
 
 /* --- Engine --------------------------------------------------------------------------------------- */
 
-/* Updates which digests are computed and whether libmagic is used, from the options and the rules' needs. */
+/* Determines from the options and the loaded rules which digests are computed, and whether libmagic is used. */
 static void update_needs(struct file_engine *engine)
 {
     engine->digests = engine->options.digests | engine->rule_digests;
     engine->magic = engine->options.magic || engine->rule_magic;
     if (engine->options.spool && (engine->options.store_all || engine->may_store))
-        engine->digests |= 1 << FILE_SHA256; /* names the file in the store */
+        engine->digests |= 1 << FILE_SHA256; /* name of the file in the file store */
     if (engine->magic && !engine->libmagic)
         engine->libmagic = file_magic_new();
 }
@@ -166,7 +166,7 @@ void file_add_names(struct file_engine *engine, struct file *file, const void *n
         engine->counts.no_memory++;
 }
 
-/* Drops inspected bytes from the window, except for the last `inspect_window` ones. */
+/* Removes inspected bytes from the window, except the last `inspect_window` ones. */
 static void slide_window(struct file_engine *engine, struct file *file)
 {
     uint64_t seen = file->tick == engine->tick ? file->fresh_offset : file_received(file);
@@ -250,8 +250,8 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
 }
 
 /*
- * Bytes that are acknowledged together with a following gap have not been inspected yet, so the window is kept. As in
- * Suricata, rules see the bytes after the gap directly after those before it.
+ * The window is kept, because bytes that were acknowledged together with the gap have not been inspected yet. As in
+ * Suricata, rules see the bytes after the gap directly behind those before it.
  */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
 {

@@ -8,10 +8,10 @@
 struct file_engine {
     struct heap *heap;
     struct file_options options;
-    unsigned digests, rule_digests; /* kinds needed by configuration and rules; by rules only */
+    unsigned digests, rule_digests; /* kinds that configuration and rules need, and that rules need */
     bool magic, rule_magic, may_store;
     uint64_t tick;
-    struct file_magic *libmagic; /* NULL until needed, or when it cannot be loaded */
+    struct file_magic *libmagic; /* NULL until needed, or if it cannot be loaded */
     struct file_counts counts;
 };
 
@@ -25,9 +25,12 @@ void hash_digest(struct file_hash *hash, enum file_digest kind, uint8_t *out); /
 const char *magic_identify(struct file_magic *magic, const void *bytes, size_t length);
 
 /* Forwarding of a file's bytes to the file store (see spooling.c). */
+/* Writes received bytes if the file is being stored. */
 void spool_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length);
+/* Starts storing if rules may store the file. Must be called before the start of the file leaves the window. */
 void spool_before_sliding(struct file_engine *engine, struct file *file);
 void spool_close(struct file_engine *engine, struct file *file);
+/* Discards a file that is being stored. */
 void spool_clear(struct file_engine *engine, struct file *file);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Forwards files to the file store. A rule may request storage when part of the file has already been received, or only
- * when its digest is known. Nothing is written while the window holds the whole file. When the start of the file is
- * about to leave the window and rules may store files, writing starts in advance; if no rule requests the file by the
- * end of its transaction, it is discarded.
+ * Forwards files to the file store. A rule may request storage when a part of the file has already been received, or
+ * when the file is complete and its digest known. As long as the window contains the whole file, nothing is written
+ * before the request. If rules may store files, writing starts before the start of the file leaves the window. If no
+ * rule has requested storage at the end of the transaction, the file is discarded.
  */
 #include "file_priv.h"
 #include "sluice/file_store.h"

@@ -35,7 +35,7 @@ enum {
     RESERVE = 64 << 10, /* bytes of the ring kept free for finish and discard records */
     CHUNK = 32 << 10,
     FILES_MAX = 1024, /* files being written at the same time */
-    OPEN_MAX = 128,   /* ... of them with an open descriptor */
+    OPEN_MAX = 128,   /* open file descriptors */
     IDLE_WAIT_MS = 20,
     LOSSLESS_WAIT_NS = 100 * 1000,
     NAME_SIZE = 48,
@@ -232,7 +232,7 @@ static void handle_finish(struct file_store *store, struct stored_file *file, co
     close_file(store, file);
     temporary_name(file, name);
     final_path(record->bytes, path);
-    /* Content that is already stored only gets a new time. */
+    /* If the content is already stored, only the modification time is updated. */
     if (utimensat(store->dir_fd, path, NULL, AT_SYMLINK_NOFOLLOW) == 0) {
         remove_temporary(store, file);
     } else {
@@ -276,8 +276,8 @@ static void handle_record(struct file_store *store, unsigned worker, const struc
         remove_temporary(store, file);
 }
 
-/* Handles the records that are in the ring at the start of the call: later ones wait until the other rings had their
- * turn. */
+/* Handles the records that are in the ring at the start of the call. Later ones are handled after those of the other
+ * rings. */
 static bool drain(struct file_store *store, unsigned worker)
 {
     struct ring *ring = store->spools[worker].ring;
