@@ -7,12 +7,13 @@
 
 #include <string.h>
 
-static bool is_same_id(const struct smb_id *a, const struct smb_id *b)
+static bool is_same_id(const struct smb_file_id *a, const struct smb_file_id *b)
 {
     return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
 }
 
-struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction)
+struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_file_id *id,
+                             enum flow_direction direction)
 {
     for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
         if (tx->kind == SMB_FILE && tx->file.direction == direction && is_same_id(&tx->id, id))
@@ -20,7 +21,9 @@ struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_i
     return NULL;
 }
 
-static struct smb_tx *find_open(const struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction)
+/* Like smb_file_find(), but only files to which data can still be appended. */
+static struct smb_tx *find_open_file(const struct smb_parser *parser, const struct smb_file_id *id,
+                                     enum flow_direction direction)
 {
     for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
         if (tx->kind == SMB_FILE && tx->file.file && tx->file.direction == direction && is_same_id(&tx->id, id))
@@ -28,9 +31,10 @@ static struct smb_tx *find_open(const struct smb_parser *parser, const struct sm
     return NULL;
 }
 
-static struct smb_tx *new_file(struct smb_parser *parser, const struct smb_message *message,
+static struct smb_tx *add_file(struct smb_parser *parser, const struct smb_message *message,
                                const struct smb_transfer *transfer)
 {
+    /* WRITE_ANDX and SMB 2 WRITE; READ_ANDX and SMB 2 READ */
     static const uint16_t commands[FLOW_DIRECTIONS][2] = {
         [FLOW_TO_SERVER] = { 0x2f, 9 }, [FLOW_TO_CLIENT] = { 0x2e, 8 }
     };
@@ -48,7 +52,7 @@ static struct smb_tx *new_file(struct smb_parser *parser, const struct smb_messa
     app_tx_advance(&tx->head.tx, FLOW_TO_SERVER, 0);
     tx->id = *transfer->id;
     tx->file.direction = parser->direction;
-    smb_name_copy(parser, transfer->id, transfer->unknown, &tx->text[SMB_TEXT_NAME]);
+    smb_name_copy(parser, transfer->id, transfer->fallback_name, &tx->text[SMB_TEXT_NAME]);
     if (tree)
         smb_store_bytes(parser, &tx->text[SMB_TEXT_SHARE], tree->bytes.bytes, tree->bytes.length);
     tx->file.file =
@@ -95,16 +99,6 @@ static struct smb_chunk *get_chunk(struct smb_parser *parser, struct smb_tx *tx,
     return chunk;
 }
 
-/* Without memory for the chunk, its bytes are missing in the file; that is not an error. */
-static void store_chunk(struct smb_parser *parser, struct smb_tx *tx, uint64_t offset, const uint8_t *bytes,
-                        uint32_t length)
-{
-    struct smb_chunk *chunk = get_chunk(parser, tx, offset);
-
-    if (chunk)
-        tx->file.queued += buffer_append(parser->heap, &chunk->bytes, bytes, length, HEAP_OBJECT_MAX);
-}
-
 static void append_data(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *bytes, uint64_t length)
 {
     if (bytes)
@@ -119,10 +113,10 @@ static void append_queued(struct smb_parser *parser, struct smb_tx *tx)
 {
     while (tx->file.chunks && tx->file.chunks->offset <= tx->file.tracked) {
         const struct smb_chunk *chunk = tx->file.chunks;
-        uint64_t known = tx->file.tracked - chunk->offset;
+        uint64_t repeated = tx->file.tracked - chunk->offset;
 
-        if (known < chunk->bytes.length)
-            append_data(parser, tx, chunk->bytes.bytes + known, chunk->bytes.length - known);
+        if (repeated < chunk->bytes.length)
+            append_data(parser, tx, chunk->bytes.bytes + repeated, chunk->bytes.length - repeated);
         free_chunk(parser->heap, tx);
     }
 }
@@ -132,29 +126,31 @@ static void append_queued(struct smb_parser *parser, struct smb_tx *tx)
 uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t length)
 {
     struct smb_side *side = &parser->state->side[parser->direction];
-    uint32_t taken = length < side->chunk_left ? (uint32_t)length : side->chunk_left;
-    struct smb_tx *tx = taken > 0 ? find_open(parser, &side->file, parser->direction) : NULL;
-    uint64_t at = side->chunk_at, left = taken;
+    uint32_t consumed = length < side->chunk_left ? (uint32_t)length : side->chunk_left;
+    struct smb_tx *tx = consumed > 0 ? find_open_file(parser, &side->file, parser->direction) : NULL;
+    uint64_t at = side->chunk_at, left = consumed;
 
-    side->chunk_left -= taken;
-    side->chunk_at += taken;
+    side->chunk_left -= consumed;
+    side->chunk_at += consumed;
     if (!tx)
-        return taken;
+        return consumed;
     if (at < tx->file.tracked) {
-        uint64_t known = tx->file.tracked - at < left ? tx->file.tracked - at : left;
+        uint64_t repeated = tx->file.tracked - at < left ? tx->file.tracked - at : left;
 
-        bytes = bytes ? bytes + known : NULL;
-        at += known;
-        left -= known;
+        bytes = bytes ? bytes + repeated : NULL;
+        at += repeated;
+        left -= repeated;
     }
     if (left > 0 && at > tx->file.tracked) {
-        if (bytes)
-            store_chunk(parser, tx, at, bytes, (uint32_t)left);
+        struct smb_chunk *chunk = bytes ? get_chunk(parser, tx, at) : NULL;
+
+        if (chunk) /* otherwise the bytes are missing in the file, which is not an error */
+            tx->file.queued += buffer_append(parser->heap, &chunk->bytes, bytes, (uint32_t)left, HEAP_OBJECT_MAX);
     } else if (left > 0) {
         append_data(parser, tx, bytes, left);
         append_queued(parser, tx);
     }
-    return taken;
+    return consumed;
 }
 
 static bool fits_in_queue(struct smb_parser *parser, struct smb_tx *tx, uint32_t length)
@@ -177,10 +173,10 @@ void smb_file_transfer(struct smb_parser *parser, const struct smb_message *mess
                        const struct smb_transfer *transfer)
 {
     struct smb_side *side = &parser->state->side[parser->direction];
-    struct smb_tx *tx = find_open(parser, transfer->id, parser->direction);
+    struct smb_tx *tx = find_open_file(parser, transfer->id, parser->direction);
 
     if (!tx)
-        tx = new_file(parser, message, transfer);
+        tx = add_file(parser, message, transfer);
     if (!tx)
         return;
     if (transfer->offset < tx->file.tracked)
@@ -190,7 +186,7 @@ void smb_file_transfer(struct smb_parser *parser, const struct smb_message *mess
     side->file = *transfer->id;
     side->chunk_at = transfer->offset;
     side->chunk_left = transfer->length;
-    smb_file_data(parser, transfer->bytes, transfer->here);
+    smb_file_data(parser, transfer->bytes, transfer->received);
 }
 
 void smb_file_close(struct smb_parser *parser, struct smb_tx *tx)

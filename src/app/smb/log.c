@@ -44,25 +44,9 @@ static void log_id(const struct smb_tx *tx, struct fields *out)
 
 /* --- Common fields ----------------------------------------------------------------------------------- */
 
-static void log_status(const struct smb_tx *tx, struct fields *out)
-{
-    char number[SMB_NAME_TEXT], code[16];
-
-    if (!tx->has_status)
-        return;
-    if (tx->is_dos_status) {
-        fields_string(out, "status", smb_dos_status_name(tx->error_class, (uint16_t)tx->status, number));
-        snprintf(code, sizeof(code), "0x%04" PRIx32, tx->status);
-    } else {
-        fields_string(out, "status", smb_status_name(tx->status, number));
-        snprintf(code, sizeof(code), "0x%" PRIx32, tx->status);
-    }
-    fields_string(out, "status_code", code);
-}
-
 static void log_common(const struct smb_tx *tx, struct fields *out)
 {
-    char number[SMB_NAME_TEXT];
+    char number[SMB_NAME_TEXT], code[16];
 
     fields_uint(out, "id", tx->head.tx.id + 1);
     if (tx->dialect)
@@ -77,7 +61,15 @@ static void log_common(const struct smb_tx *tx, struct fields *out)
         fields_string(out, "command", smb1_command_name(tx->command, number));
     else if (tx->version == 2)
         fields_string(out, "command", smb2_command_name(tx->command, number));
-    log_status(tx, out);
+    if (tx->has_status && tx->is_dos_status) {
+        fields_string(out, "status", smb_dos_status_name(tx->error_class, (uint16_t)tx->status, number));
+        snprintf(code, sizeof(code), "0x%04" PRIx32, tx->status);
+    } else if (tx->has_status) {
+        fields_string(out, "status", smb_status_name(tx->status, number));
+        snprintf(code, sizeof(code), "0x%" PRIx32, tx->status);
+    }
+    if (tx->has_status)
+        fields_string(out, "status_code", code);
     fields_uint(out, "session_id", tx->key.session);
     fields_uint(out, "tree_id", tx->key.tree);
 }

@@ -56,7 +56,7 @@ static struct smb_table_key read_key(const struct smb_message *message)
     return key;
 }
 
-void smb_read_add(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+void smb_read_add(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
                   uint64_t offset)
 {
     const struct smb_table_key key = read_key(message);
@@ -70,7 +70,8 @@ void smb_read_add(struct smb_parser *parser, const struct smb_message *message, 
     entry->offset = offset;
 }
 
-bool smb_read_remove(struct smb_parser *parser, const struct smb_message *message, struct smb_id *id, uint64_t *offset)
+bool smb_read_remove(struct smb_parser *parser, const struct smb_message *message, struct smb_file_id *id,
+                     uint64_t *offset)
 {
     const struct smb_table_key key = read_key(message);
     struct smb_entry *entry = smb_table_find(&parser->state->reads, &key);
@@ -113,7 +114,7 @@ struct smb_entry *smb_pending_find(const struct smb_parser *parser, enum smb_pen
 
 /* --- Names of open files ----------------------------------------------------------------------------- */
 
-static struct smb_table_key name_key(const struct smb_id *id)
+static struct smb_table_key name_key(const struct smb_file_id *id)
 {
     struct smb_table_key key = { .length = 0 };
 
@@ -121,7 +122,7 @@ static struct smb_table_key name_key(const struct smb_id *id)
     return key;
 }
 
-void smb_name_add(struct smb_parser *parser, const struct smb_id *id, const uint8_t *name, size_t length)
+void smb_name_add(struct smb_parser *parser, const struct smb_file_id *id, const uint8_t *name, size_t length)
 {
     const struct smb_table_key key = name_key(id);
     struct smb_entry *entry = smb_table_add(parser->heap, &parser->state->names, parser->settings->max_names, &key);
@@ -132,7 +133,7 @@ void smb_name_add(struct smb_parser *parser, const struct smb_id *id, const uint
         parser->failed = true;
 }
 
-const struct buffer *smb_name_find(const struct smb_parser *parser, const struct smb_id *id)
+const struct buffer *smb_name_find(const struct smb_parser *parser, const struct smb_file_id *id)
 {
     const struct smb_table_key key = name_key(id);
     const struct smb_entry *entry = smb_table_find(&parser->state->names, &key);
@@ -140,7 +141,7 @@ const struct buffer *smb_name_find(const struct smb_parser *parser, const struct
     return entry ? &entry->bytes : NULL;
 }
 
-void smb_name_copy(struct smb_parser *parser, const struct smb_id *id, const char *fallback, struct buffer *out)
+void smb_name_copy(struct smb_parser *parser, const struct smb_file_id *id, const char *fallback, struct buffer *out)
 {
     const struct buffer *name = smb_name_find(parser, id);
 

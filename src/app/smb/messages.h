@@ -16,15 +16,16 @@
 /* --- file.c ------------------------------------------------------------------------------------------ */
 
 /* Returns the open transaction of a file, or NULL. */
-struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction);
-/* Data of one read or write: `length` bytes, of which `here` bytes have been received. smb_file_data() appends the
+struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_file_id *id,
+                             enum flow_direction direction);
+/* Data of one read or write: `length` bytes, of which `received` bytes have arrived. smb_file_data() appends the
  * rest. */
 struct smb_transfer {
-    const struct smb_id *id;
+    const struct smb_file_id *id;
     uint64_t offset;
-    uint32_t length, here;
+    uint32_t length, received;
     const uint8_t *bytes;
-    const char *unknown; /* name to use if the file's name is unknown */
+    const char *fallback_name; /* name of the file if it is unknown */
 };
 void smb_file_transfer(struct smb_parser *parser, const struct smb_message *message,
                        const struct smb_transfer *transfer);
@@ -38,13 +39,13 @@ void smb_file_clear(struct heap *heap, struct smb_tx *tx);
 
 /* --- pipe.c ------------------------------------------------------------------------------------------ */
 
-bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_id *id);
+bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_file_id *id);
 bool smb_looks_like_dcerpc(const uint8_t *bytes, size_t length);
 /* Marks the tree and the file as DCE/RPC. Their requests were sent before inspection started. */
-void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id);
+void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id);
 void smb_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
                       size_t length);
-void smb_pipe_response(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+void smb_pipe_response(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
                        const uint8_t *bytes, size_t length);
 
 /* --- ntlmssp.c --------------------------------------------------------------------------------------- */
@@ -56,15 +57,16 @@ void smb_read_security_blob(struct smb_parser *parser, struct smb_tx *tx, const 
 
 bool smb1_header_read(const uint8_t *bytes, uint32_t length, struct smb_message *out);
 void smb1_message(struct smb_parser *parser, const struct smb_message *message);
-struct smb_id smb1_id(const uint8_t *fid, const struct smb_message *message);
+struct smb_file_id smb1_file_id(const uint8_t *fid, const struct smb_message *message);
 /* Add a transaction for a command that has no parser of its own, and complete it with its response. */
 void smb1_generic_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
                           bool is_malformed);
 void smb1_generic_response(struct smb_parser *parser, const struct smb_message *message, bool is_malformed);
 /* Parses a zero-terminated SMB 1 string at cur, which must point into the message: aligned UTF-16, or bytes. False if
  * there is none. */
-bool smb1_text(struct smb_parser *parser, const struct smb_message *message, struct cursor *cur, struct buffer *out);
-bool smb1_bytes(struct smb_parser *parser, struct cursor *cur, struct buffer *out); /* up to a zero byte */
+bool smb1_read_string(struct smb_parser *parser, const struct smb_message *message, struct cursor *cur,
+                      struct buffer *out);
+bool smb1_read_oem_string(struct smb_parser *parser, struct cursor *cur, struct buffer *out); /* up to a zero byte */
 /* Each parses the command at offset `at`, or after the header; false if it is malformed. */
 bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
 bool smb1_session_setup_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
@@ -79,7 +81,7 @@ void smb1_read_response(struct smb_parser *parser, const struct smb_message *mes
 
 bool smb2_header_read(const uint8_t *bytes, uint32_t length, struct smb_message *out, uint32_t *next);
 void smb2_message(struct smb_parser *parser, const struct smb_message *message);
-struct smb_id smb2_id(const uint8_t *guid);
+struct smb_file_id smb2_file_id(const uint8_t *guid);
 bool smb2_session_setup_request(struct smb_parser *parser, const struct smb_message *message);
 void smb2_session_setup_response(struct smb_parser *parser, const struct smb_message *message);
 bool smb2_negotiate_request(struct smb_parser *parser, const struct smb_message *message);

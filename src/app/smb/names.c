@@ -315,7 +315,7 @@ static const struct name_entry functions[] = {
     { 0x1480f2, "FSCTL_SRV_COPYCHUNK_WRITE" },
 };
 
-static int compare(const void *key, const void *row)
+static int compare_value(const void *key, const void *row)
 {
     uint32_t value = *(const uint32_t *)key, other = ((const struct name_entry *)row)->value;
 
@@ -324,7 +324,7 @@ static int compare(const void *key, const void *row)
 
 static const char *find_name(const struct name_entry *table, size_t count, uint32_t value, char number[SMB_NAME_TEXT])
 {
-    const struct name_entry *row = bsearch(&value, table, count, sizeof(*table), compare);
+    const struct name_entry *row = bsearch(&value, table, count, sizeof(*table), compare_value);
 
     if (row)
         return row->name;

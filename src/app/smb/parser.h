@@ -19,7 +19,7 @@ struct smb_side {
     uint32_t chunk_left; /* bytes of the current read or write that have not been received */
     uint32_t skip;       /* bytes of the record after them, which are not parsed */
     uint64_t chunk_at;   /* offset of the next of these bytes in the file */
-    struct smb_id file;
+    struct smb_file_id file;
     bool lost;  /* after a gap: searching for the start of the next record */
     bool ended; /* the files of this direction were closed */
 };
@@ -92,16 +92,17 @@ struct smb_entry *smb_tree_find(const struct smb_parser *parser, const struct sm
 void smb_tree_add(struct smb_parser *parser, const struct smb_message *message, const uint8_t *name, size_t length,
                   bool is_pipe);
 void smb_tree_remove(struct smb_parser *parser, const struct smb_message *message);
-void smb_read_add(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+void smb_read_add(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
                   uint64_t offset);
 /* Gets and removes a pending read; false if there is none. */
-bool smb_read_remove(struct smb_parser *parser, const struct smb_message *message, struct smb_id *id, uint64_t *offset);
+bool smb_read_remove(struct smb_parser *parser, const struct smb_message *message, struct smb_file_id *id,
+                     uint64_t *offset);
 enum smb_pending { SMB_PENDING_NAME, SMB_PENDING_ID };
 struct smb_entry *smb_pending_add(struct smb_parser *parser, enum smb_pending type, const struct smb_message *message);
 struct smb_entry *smb_pending_find(const struct smb_parser *parser, enum smb_pending type, uint64_t session,
                                    uint64_t message);
-void smb_name_add(struct smb_parser *parser, const struct smb_id *id, const uint8_t *name, size_t length);
-const struct buffer *smb_name_find(const struct smb_parser *parser, const struct smb_id *id); /* NULL if unknown */
-void smb_name_copy(struct smb_parser *parser, const struct smb_id *id, const char *fallback, struct buffer *out);
+void smb_name_add(struct smb_parser *parser, const struct smb_file_id *id, const uint8_t *name, size_t length);
+const struct buffer *smb_name_find(const struct smb_parser *parser, const struct smb_file_id *id); /* NULL if unknown */
+void smb_name_copy(struct smb_parser *parser, const struct smb_file_id *id, const char *fallback, struct buffer *out);
 
 #endif

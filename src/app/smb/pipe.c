@@ -8,12 +8,12 @@
 
 #include "smb_priv.h"
 
-enum { FRAGMENT_MAX = UINT16_MAX };
+enum { FRAGMENT_MAX = UINT16_MAX, SMB1_TRANSACTION = 0x25, SMB2_READ = 8, SMB2_WRITE = 9 };
 
 static const char assumed[] =
     "suricata::dcerpc"; /* Suricata's name for pipes that were opened before inspection started */
 
-bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_id *id)
+bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_file_id *id)
 {
     static const char *const services[] = {
         "svcctl", "srvsvc", "atsvc", "lsarpc", "samr", "spoolss", "winreg", assumed
@@ -38,7 +38,7 @@ bool smb_looks_like_dcerpc(const uint8_t *bytes, size_t length)
            header.type < DCE_TYPES;
 }
 
-void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id)
+void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id)
 {
     smb_tree_add(parser, message, (const uint8_t *)assumed, sizeof(assumed) - 1, true);
     if (!smb_is_dcerpc_pipe(parser, id))
@@ -49,8 +49,9 @@ void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message 
  * its response in a write and a read do not. */
 static bool is_same_message(const struct smb_tx *tx, const struct smb_message *message)
 {
-    return tx->key.session == message->session && (message->version == 1 || message->command == 8 ||
-                                                   message->command == 9 || tx->key.message == message->message);
+    return tx->key.session == message->session &&
+           (message->version == 1 || message->command == SMB2_READ || message->command == SMB2_WRITE ||
+            tx->key.message == message->message);
 }
 
 static struct smb_tx *find_call(const struct smb_parser *parser, const struct smb_message *message, uint32_t call_id)
@@ -107,17 +108,6 @@ static void add_request(struct smb_parser *parser, struct smb_tx *tx, const stru
         smb_tx_complete(parser, tx, FLOW_TO_SERVER);
 }
 
-static void handle_bind(struct smb_parser *parser, struct smb_tx *tx, const struct dce_header *header,
-                        const uint8_t *body, size_t length)
-{
-    int err = dce_bind_parse(parser->heap, &parser->state->bindings, header, body, length, false);
-
-    parser->failed |= err == -ENOMEM;
-    if (err == -EINVAL)
-        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
-    update_bindings(parser, tx);
-}
-
 void smb_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes, size_t length)
 {
     struct dce_header header;
@@ -128,10 +118,10 @@ void smb_pipe_request(struct smb_parser *parser, const struct smb_message *messa
         return;
     }
     const uint8_t *body = bytes + DCE_HEADER;
-    bool follows = header.type == DCE_REQUEST && !(header.flags & DCE_FIRST_FRAGMENT);
+    bool continues_call = header.type == DCE_REQUEST && !(header.flags & DCE_FIRST_FRAGMENT);
 
     length -= DCE_HEADER;
-    tx = follows ? find_call(parser, message, header.call_id) : new_call(parser, message, &header);
+    tx = continues_call ? find_call(parser, message, header.call_id) : new_call(parser, message, &header);
     if (!tx)
         return;
     tx->call.request = header.type;
@@ -140,7 +130,12 @@ void smb_pipe_request(struct smb_parser *parser, const struct smb_message *messa
         app_tx_advance(&tx->head.tx, FLOW_TO_SERVER, 0);
         add_request(parser, tx, &header, body, length);
     } else if (header.type == DCE_BIND) {
-        handle_bind(parser, tx, &header, body, length);
+        int err = dce_bind_parse(parser->heap, &parser->state->bindings, &header, body, length, false);
+
+        parser->failed |= err == -ENOMEM;
+        if (err == -EINVAL)
+            smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+        update_bindings(parser, tx);
     } else if (header.type >= DCE_TYPES) {
         smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
     }
@@ -148,7 +143,7 @@ void smb_pipe_request(struct smb_parser *parser, const struct smb_message *messa
 
 /* --- Responses --------------------------------------------------------------------------------------- */
 
-static struct smb_table_key fragment_key(const struct smb_message *message, const struct smb_id *id)
+static struct smb_table_key fragment_key(const struct smb_message *message, const struct smb_file_id *id)
 {
     struct smb_table_key key = { .length = (uint8_t)(12 + id->length) };
 
@@ -158,21 +153,9 @@ static struct smb_table_key fragment_key(const struct smb_message *message, cons
     return key;
 }
 
-static void handle_bind_ack(struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message,
-                            const struct dce_header *header, const uint8_t *body, size_t length)
-{
-    int err = dce_bind_ack_parse(parser->heap, &parser->state->bindings, header, body, length, true);
-
-    parser->failed |= err == -ENOMEM;
-    if (err == -EINVAL)
-        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
-    update_bindings(parser, tx);
-    smb_tx_set_status(tx, message->status, false);
-    smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
-}
-
-static void handle_response(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
-                            size_t length)
+/* Parses a complete DCE/RPC fragment. */
+static void parse_response_fragment(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
+                                    size_t length)
 {
     struct dce_header header;
     struct dce_body response;
@@ -192,17 +175,21 @@ static void handle_response(struct smb_parser *parser, const struct smb_message 
         return;
     tx->call.response = header.type;
     tx->call.has_response = true;
-    if (header.type == DCE_BIND_ACK) {
-        handle_bind_ack(parser, tx, message, &header, bytes, length);
-        return;
-    }
     smb_tx_set_status(tx, message->status, false);
-    if (header.type == DCE_RESPONSE && dce_response_read(&header, bytes, length, &response))
+    if (header.type == DCE_BIND_ACK) {
+        int err = dce_bind_ack_parse(parser->heap, &parser->state->bindings, &header, bytes, length, true);
+
+        parser->failed |= err == -ENOMEM;
+        if (err == -EINVAL)
+            smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+        update_bindings(parser, tx);
+    } else if (header.type == DCE_RESPONSE && dce_response_read(&header, bytes, length, &response)) {
         more = dce_stub_append(parser->heap, &tx->call, FLOW_TO_CLIENT, response.stub, response.stub_length,
                                DCE_STUB_MAX) &&
                !(header.flags & DCE_LAST_FRAGMENT);
-    else if (header.type == DCE_RESPONSE || header.type >= DCE_TYPES)
+    } else if (header.type == DCE_RESPONSE || header.type >= DCE_TYPES) {
         smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+    }
     if (!more)
         smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
 }
@@ -216,14 +203,14 @@ static void append_fragment(struct smb_parser *parser, const struct smb_message 
     parser->failed |= buffer_append(parser->heap, &entry->bytes, bytes, (uint32_t)length, FRAGMENT_MAX) < length &&
                       entry->bytes.length < FRAGMENT_MAX;
     if (message->status == (uint32_t)SMB_STATUS_BUFFER_OVERFLOW &&
-        (message->command == 0x25 || !dce_header_read(entry->bytes.bytes, entry->bytes.length, &header) ||
+        (message->command == SMB1_TRANSACTION || !dce_header_read(entry->bytes.bytes, entry->bytes.length, &header) ||
          entry->bytes.length < header.length))
         return;
-    handle_response(parser, message, entry->bytes.bytes, entry->bytes.length);
+    parse_response_fragment(parser, message, entry->bytes.bytes, entry->bytes.length);
     smb_table_remove(parser->heap, &parser->state->fragments, entry);
 }
 
-void smb_pipe_response(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+void smb_pipe_response(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
                        const uint8_t *bytes, size_t length)
 {
     struct smb_table *fragments = &parser->state->fragments;
@@ -249,5 +236,5 @@ void smb_pipe_response(struct smb_parser *parser, const struct smb_message *mess
     else if (overflow)
         parser->failed = true;
     else if (length > 0)
-        handle_response(parser, message, bytes, length);
+        parse_response_fragment(parser, message, bytes, length);
 }

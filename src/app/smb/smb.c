@@ -46,17 +46,17 @@ const struct app_event smb_events[SMB_EVENTS] = {
 };
 
 enum nbss_type { NBSS_MESSAGE = 0, NBSS_REQUEST = 0x81, NBSS_KEEP_ALIVE = 0x85 };
-enum { MARK = 4, FIRST_RECORD_MAX = 256 };
+enum { PROTOCOL_ID_SIZE = 4, FIRST_RECORD_MAX = 256 };
 
-static bool is_mark(const uint8_t *bytes)
+/* ProtocolId of [MS-CIFS] and [MS-SMB2]: SMB 1 (ff), SMB 2 (fe), encrypted (fd) or compressed (fc). */
+static bool is_protocol_id(const uint8_t *bytes)
 {
     return bytes[0] >= 0xfc && memcmp(bytes + 1, "SMB", 3) == 0;
 }
 
-/* Encrypted or compressed: the message cannot be parsed. */
-static bool is_unreadable(const uint8_t *mark)
+static bool is_encrypted_or_compressed(const uint8_t *protocol_id)
 {
-    return mark[0] == 0xfc || mark[0] == 0xfd;
+    return protocol_id[0] == 0xfc || protocol_id[0] == 0xfd;
 }
 
 static bool is_nbss_type(uint8_t type)
@@ -72,7 +72,7 @@ static uint32_t record_length(const uint8_t *header)
 /* --- Records ----------------------------------------------------------------------------------------- */
 
 /* Parses the messages of an SMB 2 record, which may be compounded. False if the record is malformed. */
-static bool handle_compound(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
+static bool handle_smb2_messages(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
 {
     struct smb_message message;
     uint32_t next;
@@ -100,13 +100,13 @@ static bool handle_record(struct smb_parser *parser, const uint8_t *bytes, uint3
 {
     struct smb_message message;
 
-    if (length < MARK)
+    if (length < PROTOCOL_ID_SIZE)
         return true;
-    if (!is_mark(bytes))
+    if (!is_protocol_id(bytes))
         return false;
     if (bytes[0] == 0xfe)
-        return handle_compound(parser, bytes, length, missing);
-    if (is_unreadable(bytes))
+        return handle_smb2_messages(parser, bytes, length, missing);
+    if (is_encrypted_or_compressed(bytes))
         return true;
     if (!smb1_header_read(bytes, length, &message))
         return false;
@@ -117,62 +117,63 @@ static bool handle_record(struct smb_parser *parser, const uint8_t *bytes, uint3
 
 /* Whether enough bytes of the record have been received to parse it: all of it, the start of a record of file data, or
  * SMB_RECORD_MAX bytes. Otherwise sets *needed to the number of bytes required. */
-static bool is_ready(struct smb_parser *parser, const uint8_t *bytes, uint32_t have, uint32_t length, uint32_t *needed)
+static bool can_parse_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t received, uint32_t length,
+                             uint32_t *needed)
 {
-    enum smb_stream streams = SMB_STREAM_NO;
+    enum smb_stream kind = SMB_STREAM_NO;
 
-    if (have >= length)
+    if (received >= length)
         return true;
-    *needed = MARK;
-    if (have < MARK)
+    *needed = PROTOCOL_ID_SIZE;
+    if (received < PROTOCOL_ID_SIZE)
         return false;
     if (bytes[0] == 0xfe)
-        streams = smb2_stream_kind(parser, bytes, have, needed);
+        kind = smb2_stream_kind(parser, bytes, received, needed);
     else if (bytes[0] == 0xff)
-        streams = smb1_stream_kind(parser, bytes, have, needed);
-    if (streams == SMB_STREAM_YES)
+        kind = smb1_stream_kind(parser, bytes, received, needed);
+    if (kind == SMB_STREAM_YES)
         return true;
-    if (streams == SMB_STREAM_NO || *needed > length)
+    if (kind == SMB_STREAM_NO || *needed > length)
         *needed = length < SMB_RECORD_MAX ? length : SMB_RECORD_MAX;
-    return streams == SMB_STREAM_NO && have >= *needed;
+    return kind == SMB_STREAM_NO && received >= *needed;
 }
 
-struct record {
-    uint32_t consumed, needed;
+struct record_result {
+    uint32_t consumed, needed; /* consumed is 0 if more bytes are required */
     bool broken;
 };
 
 /* Parses the record at the start of the bytes, or the part of it that can be parsed. */
-static struct record handle_next_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
+static struct record_result parse_next_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
 {
     struct smb_side *side = &parser->state->side[parser->direction];
-    uint32_t length, have, needed = 0;
+    uint32_t length, received, needed = 0;
 
     if (left < SMB_NBSS_HEADER)
-        return (struct record){ .needed = SMB_NBSS_HEADER };
+        return (struct record_result){ .needed = SMB_NBSS_HEADER };
     length = record_length(bytes);
-    have = left - SMB_NBSS_HEADER < length ? left - SMB_NBSS_HEADER : length;
+    received = left - SMB_NBSS_HEADER < length ? left - SMB_NBSS_HEADER : length;
     if (!is_nbss_type(bytes[0]))
-        return (struct record){ .broken = true };
+        return (struct record_result){ .broken = true };
     if (bytes[0] != NBSS_MESSAGE) {
-        side->skip = length - have;
-        return (struct record){ .consumed = SMB_NBSS_HEADER + have };
+        side->skip = length - received;
+        return (struct record_result){ .consumed = SMB_NBSS_HEADER + received };
     }
-    if (have >= MARK && !is_mark(bytes + SMB_NBSS_HEADER))
-        return (struct record){ .broken = true };
-    if (have >= MARK && is_unreadable(bytes + SMB_NBSS_HEADER)) {
-        side->skip = length - have;
-        return (struct record){ .consumed = SMB_NBSS_HEADER + have };
+    if (received >= PROTOCOL_ID_SIZE && !is_protocol_id(bytes + SMB_NBSS_HEADER))
+        return (struct record_result){ .broken = true };
+    if (received >= PROTOCOL_ID_SIZE && is_encrypted_or_compressed(bytes + SMB_NBSS_HEADER)) {
+        side->skip = length - received;
+        return (struct record_result){ .consumed = SMB_NBSS_HEADER + received };
     }
-    if (!is_ready(parser, bytes + SMB_NBSS_HEADER, have, length, &needed))
-        return (struct record){ .needed = SMB_NBSS_HEADER + needed };
+    if (!can_parse_record(parser, bytes + SMB_NBSS_HEADER, received, length, &needed))
+        return (struct record_result){ .needed = SMB_NBSS_HEADER + needed };
     side->chunk_left = 0;
-    if (!handle_record(parser, bytes + SMB_NBSS_HEADER, have, length - have))
-        return (struct record){ .broken = true };
-    if (side->chunk_left > length - have)
-        side->chunk_left = length - have;
-    side->skip = length - have - side->chunk_left;
-    return (struct record){ .consumed = SMB_NBSS_HEADER + have };
+    if (!handle_record(parser, bytes + SMB_NBSS_HEADER, received, length - received))
+        return (struct record_result){ .broken = true };
+    if (side->chunk_left > length - received)
+        side->chunk_left = length - received;
+    side->skip = length - received - side->chunk_left;
+    return (struct record_result){ .consumed = SMB_NBSS_HEADER + received };
 }
 
 /* Consumes the rest of the preceding record and returns its length. */
@@ -189,19 +190,6 @@ static uint32_t consume_rest(struct smb_parser *parser, const uint8_t *bytes, ui
 
 /* --- Gaps -------------------------------------------------------------------------------------------- */
 
-/* Completes all open transactions except files: the gap may have contained their responses. */
-static void close_open_transactions(struct smb_parser *parser)
-{
-    for (struct smb_tx *tx = smb_tx_first_open(parser), *next; tx; tx = next) {
-        next = smb_tx_next_open(tx);
-        if (tx->kind == SMB_FILE)
-            continue;
-        smb_tx_complete(parser, tx, FLOW_TO_SERVER);
-        if (parser->direction == FLOW_TO_CLIENT)
-            smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
-    }
-}
-
 static void handle_gap(struct smb_parser *parser, uint64_t length)
 {
     struct smb_side *side = &parser->state->side[parser->direction];
@@ -213,7 +201,15 @@ static void handle_gap(struct smb_parser *parser, uint64_t length)
     }
     side->skip = 0;
     side->lost = true;
-    close_open_transactions(parser);
+    /* The gap may have contained the responses of all open transactions, but a file remains open. */
+    for (struct smb_tx *tx = smb_tx_first_open(parser), *next; tx; tx = next) {
+        next = smb_tx_next_open(tx);
+        if (tx->kind == SMB_FILE)
+            continue;
+        smb_tx_complete(parser, tx, FLOW_TO_SERVER);
+        if (parser->direction == FLOW_TO_CLIENT)
+            smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
+    }
 }
 
 /* Returns the number of bytes before the next record; if no record starts in the bytes, the number that can be skipped.
@@ -222,8 +218,8 @@ static uint32_t find_record(struct smb_side *side, const uint8_t *bytes, uint32_
 {
     uint32_t at = 0;
 
-    for (; length >= SMB_NBSS_HEADER + MARK && at <= length - SMB_NBSS_HEADER - MARK; at++) {
-        if (bytes[at] == NBSS_MESSAGE && is_mark(bytes + at + SMB_NBSS_HEADER)) {
+    for (; length >= SMB_NBSS_HEADER + PROTOCOL_ID_SIZE && at <= length - SMB_NBSS_HEADER - PROTOCOL_ID_SIZE; at++) {
+        if (bytes[at] == NBSS_MESSAGE && is_protocol_id(bytes + at + SMB_NBSS_HEADER)) {
             side->lost = false;
             break;
         }
@@ -233,13 +229,13 @@ static uint32_t find_record(struct smb_side *side, const uint8_t *bytes, uint32_
 
 /* --- Input ------------------------------------------------------------------------------------------- */
 
-static struct app_result feed_records(struct smb_parser *parser, const struct app_input *in)
+static struct app_result parse_records(struct smb_parser *parser, const struct app_input *in)
 {
     struct app_result result = { .status = APP_OK };
     struct smb_side *side = &parser->state->side[parser->direction];
 
     while (result.consumed < in->length) {
-        struct record record = { .consumed = 0 };
+        struct record_result record = { .consumed = 0 };
         const uint8_t *bytes;
 
         result.consumed += consume_rest(parser, in->bytes + result.consumed, in->length - result.consumed);
@@ -247,10 +243,10 @@ static struct app_result feed_records(struct smb_parser *parser, const struct ap
             result.consumed += find_record(side, in->bytes + result.consumed, in->length - result.consumed);
         bytes = in->bytes + result.consumed;
         if (side->lost)
-            result.needed = SMB_NBSS_HEADER + MARK;
+            result.needed = SMB_NBSS_HEADER + PROTOCOL_ID_SIZE;
         if (side->lost || result.consumed == in->length)
             return result;
-        record = handle_next_record(parser, bytes, in->length - result.consumed);
+        record = parse_next_record(parser, bytes, in->length - result.consumed);
         if (record.broken)
             smb_event(parser, 0, SMB_MALFORMED_DATA);
         if (record.broken || parser->failed) {
@@ -278,7 +274,7 @@ static struct app_result smb_feed(struct app_context *context, void *state, cons
 
     if (in->gap > 0)
         handle_gap(&parser, in->gap);
-    result = feed_records(&parser, in);
+    result = parse_records(&parser, in);
     if ((in->end && !parser.state->side[in->direction].ended) || result.status == APP_ERROR)
         smb_file_close_all(&parser);
     parser.state->side[in->direction].ended |= in->end;
@@ -305,7 +301,7 @@ enum { SMB1_FLAGS_AT = 9, SMB2_FLAGS_AT = 16, FLAGS_END = SMB2_FLAGS_AT + 1, SMB
 
 /* Determines from the response flag whether client and server are swapped. Encrypted messages have no such flag, so the
  * port decides. */
-static enum app_probe_result get_direction(const struct app_probe *in, const uint8_t *message)
+static enum app_probe_result probe_direction(const struct app_probe *in, const uint8_t *message)
 {
     bool from_server = in->direction == FLOW_TO_CLIENT;
 
@@ -335,9 +331,9 @@ static enum app_probe_result smb_probe(const struct app_probe *in)
     } else if (length < SMB1_HEADER) {
         return APP_NO;
     }
-    if (in->length >= at + MARK && !is_mark(in->bytes + at))
+    if (in->length >= at + PROTOCOL_ID_SIZE && !is_protocol_id(in->bytes + at))
         return APP_NO;
-    return in->length < at + FLAGS_END ? APP_UNSURE : get_direction(in, in->bytes + at);
+    return in->length < at + FLAGS_END ? APP_UNSURE : probe_direction(in, in->bytes + at);
 }
 
 const struct app_proto app_smb = {

@@ -56,16 +56,16 @@ bool smb1_header_read(const uint8_t *bytes, uint32_t length, struct smb_message 
 }
 
 /* SMB 1 file ids are unique within a session. */
-struct smb_id smb1_id(const uint8_t *fid, const struct smb_message *message)
+struct smb_file_id smb1_file_id(const uint8_t *fid, const struct smb_message *message)
 {
-    return (struct smb_id){
+    return (struct smb_file_id){
         .length = 6,
         .bytes = { fid[0], fid[1], (uint8_t)(message->session >> 24), (uint8_t)(message->session >> 16),
                    (uint8_t)(message->session >> 8), (uint8_t)message->session },
     };
 }
 
-bool smb1_bytes(struct smb_parser *parser, struct cursor *cur, struct buffer *out)
+bool smb1_read_oem_string(struct smb_parser *parser, struct cursor *cur, struct buffer *out)
 {
     const uint8_t *end = cursor_remaining(cur) > 0 ? memchr(cur->at, 0, cursor_remaining(cur)) : NULL;
 
@@ -76,12 +76,13 @@ bool smb1_bytes(struct smb_parser *parser, struct cursor *cur, struct buffer *ou
     return true;
 }
 
-bool smb1_text(struct smb_parser *parser, const struct smb_message *message, struct cursor *cur, struct buffer *out)
+bool smb1_read_string(struct smb_parser *parser, const struct smb_message *message, struct cursor *cur,
+                      struct buffer *out)
 {
     struct cursor text;
 
     if (!message->is_unicode)
-        return smb1_bytes(parser, cur, out);
+        return smb1_read_oem_string(parser, cur, out);
     if ((cur->at - message->bytes) % 2 != 0 && !cursor_skip(cur, 1))
         return false;
     text = *cur;
@@ -111,8 +112,8 @@ static bool tree_connect_request(struct smb_parser *parser, const struct smb_mes
     const uint8_t *fixed = cursor_read(&cur, 11);
     struct buffer path = { .length = 0 }, service = { .length = 0 };
     struct smb_tx *tx = NULL;
-    bool ok = fixed && cursor_skip(&cur, load_le16(fixed + 7)) && smb1_text(parser, message, &cur, &path) &&
-              smb1_bytes(parser, &cur, &service);
+    bool ok = fixed && cursor_skip(&cur, load_le16(fixed + 7)) && smb1_read_string(parser, message, &cur, &path) &&
+              smb1_read_oem_string(parser, &cur, &service);
 
     if (ok)
         tx = smb_tx_new(parser, SMB_TREE_CONNECT, 1, TREE_CONNECT, &key);
@@ -145,7 +146,7 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
     if (!fixed || !cursor_skip(&cur, (fixed[0] >= 3 ? 2u : 0u) + (fixed[0] == 7 ? 8u : 0u) + 2))
         return false;
     service = &tx->text[SMB_TEXT_RESPONSE_SERVICE];
-    if (!smb1_bytes(parser, &cur, service))
+    if (!smb1_read_oem_string(parser, &cur, service))
         return false;
     tx->tree.has_response_service = tx->tree.is_answered = true;
     tx->tree.is_pipe = service->length == 3 && memcmp(service->bytes, "IPC", 3) == 0;
@@ -180,8 +181,8 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
     smb_store_text(parser, &pending->bytes, cur.at, cursor_remaining(&cur));
     smb_store_bytes(parser, &tx->text[SMB_TEXT_NAME], pending->bytes.bytes, pending->bytes.length);
     tx->create.disposition = load_le32(fixed + 36);
-    tx->create.delete_on_close = options & 0x1000;
-    tx->create.is_directory = options & 1;
+    tx->create.delete_on_close = options & SMB_DELETE_ON_CLOSE;
+    tx->create.is_directory = options & SMB_DIRECTORY_FILE;
     return true;
 }
 
@@ -195,7 +196,7 @@ static bool create_response(struct smb_parser *parser, const struct smb_message 
 
     if (!fixed)
         return false;
-    struct smb_id id = smb1_id(fixed + 6, message);
+    struct smb_file_id id = smb1_file_id(fixed + 6, message);
 
     pending = smb_pending_find(parser, SMB_PENDING_NAME, message->session, message->message);
     if (pending) {
@@ -217,7 +218,7 @@ static bool create_response(struct smb_parser *parser, const struct smb_message 
     return true;
 }
 
-static void close_file(struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction)
+static void close_file(struct smb_parser *parser, const struct smb_file_id *id, enum flow_direction direction)
 {
     struct smb_tx *tx = smb_file_find(parser, id, direction);
 
@@ -237,7 +238,7 @@ static bool close_request(struct smb_parser *parser, const struct smb_message *m
 
     if (!pending)
         return fixed != NULL;
-    pending->id = smb1_id(fixed + 1, message);
+    pending->id = smb1_file_id(fixed + 1, message);
     close_file(parser, &pending->id, FLOW_TO_SERVER);
     return true;
 }
@@ -267,7 +268,7 @@ static bool read_request(struct smb_parser *parser, const struct smb_message *me
             return false;
         offset |= (uint64_t)load_le32(high) << 32;
     }
-    struct smb_id id = smb1_id(fixed + 5, message);
+    struct smb_file_id id = smb1_file_id(fixed + 5, message);
 
     smb_read_add(parser, message, &id, offset);
     return true;
@@ -275,12 +276,14 @@ static bool read_request(struct smb_parser *parser, const struct smb_message *me
 
 /* --- Messages ---------------------------------------------------------------------------------------- */
 
-static bool makes_transaction(uint16_t command)
+/* Reads and writes have no transaction of their own; TRANSACTION and TRANSACTION2 only for what they contain. */
+static bool has_own_transaction(uint16_t command)
 {
     return command != READ_ANDX && command != WRITE_ANDX && command != TRANSACTION && command != TRANSACTION2;
 }
 
-static bool is_chained(uint16_t command)
+/* Whether the command has an AndX header, which chains another command. */
+static bool has_andx_header(uint16_t command)
 {
     return command == LOCKING || command == OPEN || command == READ_ANDX || command == WRITE_ANDX ||
            command == SESSION_SETUP || command == LOGOFF || command == TREE_CONNECT || command == CREATE;
@@ -292,9 +295,9 @@ void smb1_generic_request(struct smb_parser *parser, const struct smb_message *m
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct smb_tx *tx;
 
-    if (!makes_transaction(command) && is_malformed)
+    if (!has_own_transaction(command) && is_malformed)
         smb_event(parser, 1, SMB_MALFORMED_DATA);
-    if (!makes_transaction(command))
+    if (!has_own_transaction(command))
         return;
     tx = smb_tx_new(parser, SMB_GENERIC, 1, command, &key);
     if (tx && is_malformed)
@@ -321,23 +324,23 @@ void smb1_generic_response(struct smb_parser *parser, const struct smb_message *
 
 static void handle_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command, uint32_t at)
 {
-    bool ok = true, done = false, malformed = false;
+    bool ok = true, has_tx = false, malformed = false;
 
     switch (command) {
     case NEGOTIATE:
-        ok = done = smb1_negotiate_request(parser, message);
+        ok = has_tx = smb1_negotiate_request(parser, message);
         break;
     case SESSION_SETUP:
-        ok = done = smb1_session_setup_request(parser, message, at);
+        ok = has_tx = smb1_session_setup_request(parser, message, at);
         break;
     case TREE_CONNECT:
-        ok = done = tree_connect_request(parser, message, at);
+        ok = has_tx = tree_connect_request(parser, message, at);
         break;
     case TREE_DISCONNECT:
         smb_tree_remove(parser, message);
         break;
     case CREATE:
-        ok = done = create_request(parser, message, at);
+        ok = has_tx = create_request(parser, message, at);
         break;
     case CLOSE:
         ok = close_request(parser, message, at);
@@ -350,7 +353,7 @@ static void handle_request(struct smb_parser *parser, const struct smb_message *
     case WRITE_AND_CLOSE:
         smb1_write_request(parser, message, command, at);
         if (command == WRITE_AND_CLOSE && message->length >= at + 3) {
-            struct smb_id id = smb1_id(message->bytes + at + 1, message);
+            struct smb_file_id id = smb1_file_id(message->bytes + at + 1, message);
 
             close_file(parser, &id, FLOW_TO_SERVER);
         }
@@ -359,30 +362,23 @@ static void handle_request(struct smb_parser *parser, const struct smb_message *
         smb1_transaction_request(parser, message);
         return;
     case TRANSACTION2:
-        done = smb1_transaction2_request(parser, message, &malformed);
+        has_tx = smb1_transaction2_request(parser, message, &malformed);
         ok = !malformed;
         break;
     case RENAME:
-        ok = done = smb1_rename_request(parser, message);
+        ok = has_tx = smb1_rename_request(parser, message);
         break;
     default:
         break;
     }
-    if (!done && !parser->failed)
+    if (!has_tx && !parser->failed)
         smb1_generic_request(parser, message, command, !ok);
-}
-
-static void set_last_response(struct smb_parser *parser, const struct smb_message *message)
-{
-    struct smb_tx *tx = smb_tx_find_last(parser, 1, message->command);
-
-    if (tx)
-        smb_tx_set_response(parser, tx, message);
 }
 
 static void handle_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     bool ok = true, found = false;
+    struct smb_tx *tx;
 
     switch (message->command) {
     case NEGOTIATE:
@@ -412,8 +408,10 @@ static void handle_response(struct smb_parser *parser, const struct smb_message 
     case TRANSACTION:
         smb1_transaction_response(parser, message);
         return;
-    case LOGOFF: /* ends the session; the response does not contain the session id */
-        set_last_response(parser, message);
+    case LOGOFF: /* the response does not contain the session id, so it is assigned to the last transaction */
+        tx = smb_tx_find_last(parser, 1, message->command);
+        if (tx)
+            smb_tx_set_response(parser, tx, message);
         return;
     case WRITE_ANDX:
         return;
@@ -436,16 +434,16 @@ void smb1_message(struct smb_parser *parser, const struct smb_message *first)
     }
     for (unsigned steps = 0; steps < CHAIN_MAX && !parser->failed; steps++) {
         struct cursor cur = body_at(&message, at);
-        const uint8_t *chain = cursor_read(&cur, 5);
+        const uint8_t *andx = cursor_read(&cur, 5); /* word count, AndXCommand, reserved, AndXOffset */
 
         if (to_server)
             handle_request(parser, &message, message.command, at);
         else
             handle_response(parser, &message, at);
-        if (!is_chained(message.command) || !chain || chain[1] == NO_COMMAND || load_le16(chain + 3) <= at ||
-            load_le16(chain + 3) >= message.length)
+        if (!has_andx_header(message.command) || !andx || andx[1] == NO_COMMAND || load_le16(andx + 3) <= at ||
+            load_le16(andx + 3) >= message.length)
             return;
-        message.command = chain[1];
-        at = load_le16(chain + 3);
+        message.command = andx[1];
+        at = load_le16(andx + 3);
     }
 }

@@ -7,7 +7,7 @@ enum { WRITE_ANDX_FIXED = 27, READ_ANDX_FIXED = 27 };
 
 struct transfer {
     const uint8_t *fid;
-    uint32_t at, length, here; /* at: offset of the data in the message; here: bytes of it received so far */
+    uint32_t at, length, received; /* at: offset of the data in the message; received: bytes of it received so far */
     uint64_t offset;
 };
 
@@ -17,20 +17,20 @@ static uint32_t data_offset(uint32_t given, uint32_t minimum)
     return given >= minimum ? given : minimum;
 }
 
-/* Sets transfer->here. False if the data exceeds the record. */
-static bool find_data(const struct smb_message *message, struct transfer *transfer)
+/* Sets transfer->received. False if the data exceeds the record. */
+static bool locate_data(const struct smb_message *message, struct transfer *transfer)
 {
     uint64_t whole = (uint64_t)message->length + message->missing;
 
     if ((uint64_t)transfer->at + transfer->length > whole)
         return false;
-    transfer->here = message->length > transfer->at ? message->length - transfer->at : 0;
-    if (transfer->here > transfer->length)
-        transfer->here = transfer->length;
+    transfer->received = message->length > transfer->at ? message->length - transfer->at : 0;
+    if (transfer->received > transfer->length)
+        transfer->received = transfer->length;
     return true;
 }
 
-static bool read_write_andx(const struct smb_message *message, uint32_t at, struct transfer *out)
+static bool parse_write_andx(const struct smb_message *message, uint32_t at, struct transfer *out)
 {
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
     const uint8_t *fixed = cursor_read(&cur, WRITE_ANDX_FIXED);
@@ -49,7 +49,7 @@ static bool read_write_andx(const struct smb_message *message, uint32_t at, stru
     return true;
 }
 
-static bool read_write(const struct smb_message *message, uint32_t at, bool closes, struct transfer *out)
+static bool parse_write(const struct smb_message *message, uint32_t at, bool closes, struct transfer *out)
 {
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
     const uint8_t *fixed = cursor_read(&cur, closes ? 15 : 16);
@@ -60,7 +60,7 @@ static bool read_write(const struct smb_message *message, uint32_t at, bool clos
     out->offset = load_le32(fixed + 5);
     out->length = load_le16(fixed + (closes ? 3 : 14));
     out->at = at + (closes ? 15 : 16);
-    if (closes && load_le16(fixed + 13) > out->length)
+    if (closes && load_le16(fixed + 13) > out->length) /* padding before the data */
         out->at += load_le16(fixed + 13) - out->length;
     return true;
 }
@@ -72,16 +72,16 @@ static bool is_pipe(const struct smb_parser *parser, const struct smb_message *m
     return tree && tree->is_pipe;
 }
 
-static void forward_to_file(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
-                            const struct transfer *transfer, const char *unknown)
+static void forward_to_file(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
+                            const struct transfer *transfer, const char *fallback_name)
 {
     const struct smb_transfer file = {
         .id = id,
         .offset = transfer->offset,
         .length = transfer->length,
-        .here = transfer->here,
-        .bytes = transfer->here > 0 ? message->bytes + transfer->at : message->bytes,
-        .unknown = unknown,
+        .received = transfer->received,
+        .bytes = transfer->received > 0 ? message->bytes + transfer->at : message->bytes,
+        .fallback_name = fallback_name,
     };
 
     smb_file_transfer(parser, message, &file);
@@ -90,23 +90,23 @@ static void forward_to_file(struct smb_parser *parser, const struct smb_message 
 void smb1_write_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command, uint32_t at)
 {
     struct transfer transfer;
-    bool ok = command == WRITE_ANDX ? read_write_andx(message, at, &transfer)
-                                    : read_write(message, at, command == WRITE_AND_CLOSE, &transfer);
+    bool ok = command == WRITE_ANDX ? parse_write_andx(message, at, &transfer)
+                                    : parse_write(message, at, command == WRITE_AND_CLOSE, &transfer);
 
     if (!ok) {
         smb_event(parser, 1, SMB_MALFORMED_DATA);
         return;
     }
-    if (!find_data(message, &transfer)) {
+    if (!locate_data(message, &transfer)) {
         smb_event(parser, 1, SMB_WRITE_REQUEST_TOO_LARGE);
         return;
     }
-    struct smb_id id = smb1_id(transfer.fid, message);
+    struct smb_file_id id = smb1_file_id(transfer.fid, message);
 
     if (!is_pipe(parser, message))
         forward_to_file(parser, message, &id, &transfer, "<unknown>");
-    else if (transfer.here > 0)
-        smb_pipe_request(parser, message, message->bytes + transfer.at, transfer.here);
+    else if (transfer.received > 0)
+        smb_pipe_request(parser, message, message->bytes + transfer.at, transfer.received);
 }
 
 void smb1_read_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
@@ -114,7 +114,7 @@ void smb1_read_response(struct smb_parser *parser, const struct smb_message *mes
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
     const uint8_t *fixed = cursor_read(&cur, READ_ANDX_FIXED);
     struct transfer transfer = { .length = 0 };
-    struct smb_id id;
+    struct smb_file_id id;
 
     if (message->status != SMB_STATUS_SUCCESS)
         return;
@@ -124,7 +124,7 @@ void smb1_read_response(struct smb_parser *parser, const struct smb_message *mes
     }
     transfer.length = load_le16(fixed + 11) | (uint32_t)load_le16(fixed + 15) << 16;
     transfer.at = data_offset(load_le16(fixed + 13), at + READ_ANDX_FIXED);
-    if (!find_data(message, &transfer)) {
+    if (!locate_data(message, &transfer)) {
         smb_event(parser, 1, SMB_READ_RESPONSE_TOO_LARGE);
         return;
     }
@@ -135,8 +135,8 @@ void smb1_read_response(struct smb_parser *parser, const struct smb_message *mes
         return;
     }
     id.length = 2; /* as in smb1_transaction.c: without the session, which is part of the key of fragments anyway */
-    if (transfer.here > 0)
-        smb_pipe_response(parser, message, &id, message->bytes + transfer.at, transfer.here);
+    if (transfer.received > 0)
+        smb_pipe_response(parser, message, &id, message->bytes + transfer.at, transfer.received);
 }
 
 enum smb_stream smb1_stream_kind(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)

@@ -96,29 +96,29 @@ bool smb1_negotiate_response(struct smb_parser *parser, const struct smb_message
 static void store_host_names(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
                              struct cursor *cur, enum smb_text os, enum smb_text lm)
 {
-    if (smb1_text(parser, message, cur, &tx->text[os]))
-        smb1_text(parser, message, cur, &tx->text[lm]);
+    if (smb1_read_string(parser, message, cur, &tx->text[os]))
+        smb1_read_string(parser, message, cur, &tx->text[lm]);
 }
 
-enum { WORDS_WITH_BLOB = 12, WORDS_WITH_PASSWORDS = 13 };
+enum { WORDS_WITH_PASSWORDS = 13 };
 
 /* Parses a request without extended security: passwords, account and domain precede the host names. */
-static bool read_passwords(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
-                           struct cursor *cur)
+static bool read_setup_with_passwords(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
+                                      struct cursor *cur)
 {
     const uint8_t *fixed = cursor_read(cur, 14);
     struct buffer unused = { .length = 0 };
     bool ok = fixed && cursor_skip(cur, (size_t)load_le16(fixed) + load_le16(fixed + 2));
 
-    if (ok && smb1_text(parser, message, cur, &unused) && smb1_text(parser, message, cur, &unused))
+    if (ok && smb1_read_string(parser, message, cur, &unused) && smb1_read_string(parser, message, cur, &unused))
         store_host_names(parser, message, tx, cur, SMB_TEXT_REQUEST_OS, SMB_TEXT_REQUEST_LM);
     buffer_clear(parser->heap, &unused);
     return ok;
 }
 
 /* Parses a request with extended security: a security blob precedes the host names. */
-static bool read_blob(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
-                      struct cursor *cur)
+static bool read_setup_with_blob(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
+                                 struct cursor *cur)
 {
     const uint8_t *fixed = cursor_read(cur, 12);
     uint16_t length = fixed ? load_le16(fixed) : 0;
@@ -144,8 +144,8 @@ bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_mess
     tx = smb_tx_new(parser, SMB_SESSION_SETUP, 1, SESSION_SETUP, &key);
     if (!tx)
         return true;
-    tx->setup.has_request = fixed[0] == WORDS_WITH_PASSWORDS ? read_passwords(parser, message, tx, &cur)
-                                                             : read_blob(parser, message, tx, &cur);
+    tx->setup.has_request = fixed[0] == WORDS_WITH_PASSWORDS ? read_setup_with_passwords(parser, message, tx, &cur)
+                                                             : read_setup_with_blob(parser, message, tx, &cur);
     if (!tx->setup.has_request)
         smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
     return true;

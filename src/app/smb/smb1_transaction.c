@@ -33,7 +33,7 @@ static bool pipe_request(struct smb_parser *parser, const struct smb_message *me
     pending = smb_pending_add(parser, SMB_PENDING_ID, message);
     if (!pending)
         return true;
-    pending->id = smb1_id(setup + 2, message);
+    pending->id = smb1_file_id(setup + 2, message);
     if (smb_is_dcerpc_pipe(parser, &pending->id))
         smb_pipe_request(parser, message, bytes, length);
     return true;
@@ -50,7 +50,7 @@ static bool pipe_response(struct smb_parser *parser, const struct smb_message *m
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     const uint8_t *words = cursor_peek(&cur, 1), *fixed, *bytes;
     struct smb_entry *pending = smb_pending_find(parser, SMB_PENDING_ID, message->session, message->message);
-    struct smb_id id = pending ? pending->id : (struct smb_id){ .length = 0 };
+    struct smb_file_id id = pending ? pending->id : (struct smb_file_id){ .length = 0 };
 
     smb_table_remove(parser->heap, &parser->state->pending, pending);
     if (!words)
@@ -67,7 +67,7 @@ static bool pipe_response(struct smb_parser *parser, const struct smb_message *m
 
     if (!smb_is_dcerpc_pipe(parser, &id) && !(overflow && pending))
         return true;
-    id.length = id.length > 2 ? 2 : id.length;
+    id.length = id.length > 2 ? 2 : id.length; /* without the session, which is part of the key of fragments anyway */
     smb_pipe_response(parser, message, &id, bytes, load_le16(fixed + 13));
     return true;
 }
@@ -87,8 +87,8 @@ bool smb1_rename_request(struct smb_parser *parser, const struct smb_message *me
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     struct buffer names[2] = { { .length = 0 }, { .length = 0 } };
     struct smb_tx *tx = NULL;
-    bool ok = cursor_skip(&cur, 6) && smb1_text(parser, message, &cur, &names[0]) && cursor_skip(&cur, 1) &&
-              smb1_text(parser, message, &cur, &names[1]);
+    bool ok = cursor_skip(&cur, 6) && smb1_read_string(parser, message, &cur, &names[0]) && cursor_skip(&cur, 1) &&
+              smb1_read_string(parser, message, &cur, &names[1]);
 
     if (ok)
         tx = smb_tx_new(parser, SMB_RENAME, 1, RENAME, &key);
@@ -102,15 +102,16 @@ bool smb1_rename_request(struct smb_parser *parser, const struct smb_message *me
 }
 
 /* The file that SET_PATH_INFO names, or that SET_FILE_INFO identifies by its FID. */
-struct change {
+struct info_target {
     uint16_t subcommand, level;
     bool has_id;
-    struct smb_id id;
+    struct smb_file_id id;
     struct cursor name; /* used if there is no id */
 };
 
-static struct smb_tx *new_change(struct smb_parser *parser, const struct smb_message *message, enum smb_kind kind,
-                                 const struct change *target)
+/* Allocates a transaction for a rename or deletion of the target. */
+static struct smb_tx *new_info_tx(struct smb_parser *parser, const struct smb_message *message, enum smb_kind kind,
+                                  const struct info_target *target)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct smb_tx *tx = smb_tx_new(parser, kind, 1, TRANSACTION2, &key);
@@ -119,7 +120,7 @@ static struct smb_tx *new_change(struct smb_parser *parser, const struct smb_mes
     if (!tx)
         return NULL;
     if (!target->has_id) {
-        smb1_text(parser, message, &name, &tx->text[SMB_TEXT_NAME]);
+        smb1_read_string(parser, message, &name, &tx->text[SMB_TEXT_NAME]);
         return tx;
     }
     smb_name_copy(parser, &target->id, "<unknown>", &tx->text[SMB_TEXT_NAME]);
@@ -128,8 +129,8 @@ static struct smb_tx *new_change(struct smb_parser *parser, const struct smb_mes
     return tx;
 }
 
-static bool handle_change(struct smb_parser *parser, const struct smb_message *message, const struct change *target,
-                          struct cursor data)
+static bool handle_set_info(struct smb_parser *parser, const struct smb_message *message,
+                            const struct info_target *target, struct cursor data)
 {
     const uint8_t *fixed = cursor_read(&data, target->level == LEVEL_RENAME ? 12 : 1), *name;
     uint32_t length;
@@ -138,7 +139,7 @@ static bool handle_change(struct smb_parser *parser, const struct smb_message *m
     if (!fixed)
         return false;
     if (target->level == LEVEL_DISPOSITION) {
-        tx = new_change(parser, message, SMB_SET_INFO, target);
+        tx = new_info_tx(parser, message, SMB_SET_INFO, target);
         if (tx) {
             tx->set_info.subcommand = target->subcommand;
             tx->set_info.level = target->level;
@@ -150,14 +151,14 @@ static bool handle_change(struct smb_parser *parser, const struct smb_message *m
     name = cursor_read(&data, length);
     if (!name)
         return false;
-    tx = new_change(parser, message, SMB_RENAME, target);
+    tx = new_info_tx(parser, message, SMB_RENAME, target);
     if (tx)
         smb_store_text(parser, &tx->text[SMB_TEXT_NEW_NAME], name, length);
     return true;
 }
 
 static bool read_target(const struct smb_message *message, const uint8_t *parameters, uint16_t length,
-                        struct change *out)
+                        struct info_target *out)
 {
     struct cursor cur = cursor_of(parameters, length);
     const uint8_t *fixed;
@@ -168,7 +169,7 @@ static bool read_target(const struct smb_message *message, const uint8_t *parame
         return false;
     out->level = load_le16(fixed + (out->has_id ? 2 : 0));
     if (out->has_id)
-        out->id = smb1_id(fixed, message);
+        out->id = smb1_file_id(fixed, message);
     else
         out->name = cur;
     return true;
@@ -178,7 +179,7 @@ bool smb1_transaction2_request(struct smb_parser *parser, const struct smb_messa
 {
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     const uint8_t *fixed = cursor_read(&cur, 31), *parameters, *data;
-    struct change target = { .subcommand = fixed ? load_le16(fixed + 29) : 0 };
+    struct info_target target = { .subcommand = fixed ? load_le16(fixed + 29) : 0 };
 
     *is_malformed = !fixed;
     if (!fixed || (target.subcommand != SET_PATH_INFO && target.subcommand != SET_FILE_INFO))
@@ -188,6 +189,6 @@ bool smb1_transaction2_request(struct smb_parser *parser, const struct smb_messa
     *is_malformed = !parameters || !data || !read_target(message, parameters, load_le16(fixed + 19), &target);
     if (*is_malformed || (target.level != LEVEL_RENAME && target.level != LEVEL_DISPOSITION))
         return false;
-    *is_malformed = !handle_change(parser, message, &target, cursor_of(data, load_le16(fixed + 23)));
+    *is_malformed = !handle_set_info(parser, message, &target, cursor_of(data, load_le16(fixed + 23)));
     return !*is_malformed;
 }

@@ -42,9 +42,9 @@ bool smb2_header_read(const uint8_t *bytes, uint32_t length, struct smb_message 
     return true;
 }
 
-struct smb_id smb2_id(const uint8_t *guid)
+struct smb_file_id smb2_file_id(const uint8_t *guid)
 {
-    struct smb_id id = { .length = SMB_GUID };
+    struct smb_file_id id = { .length = SMB_GUID };
 
     memcpy(id.bytes, guid, SMB_GUID);
     return id;
@@ -53,11 +53,6 @@ struct smb_id smb2_id(const uint8_t *guid)
 static struct cursor body_of(const struct smb_message *message)
 {
     return cursor_of(message->bytes + SMB2_HEADER, message->length - SMB2_HEADER);
-}
-
-static bool makes_transaction(uint16_t command)
-{
-    return command != READ && command != WRITE && command != GET_INFO && command != SET_INFO;
 }
 
 /* --- Trees ------------------------------------------------------------------------------------------- */
@@ -132,8 +127,8 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
     smb_store_text(parser, &pending->bytes, name, length);
     smb_store_bytes(parser, &tx->text[SMB_TEXT_NAME], pending->bytes.bytes, pending->bytes.length);
     tx->create.disposition = load_le32(fixed + 36);
-    tx->create.delete_on_close = options & 0x1000;
-    tx->create.is_directory = options & 1;
+    tx->create.delete_on_close = options & SMB_DELETE_ON_CLOSE;
+    tx->create.is_directory = options & SMB_DIRECTORY_FILE;
     return true;
 }
 
@@ -147,7 +142,7 @@ static bool create_response(struct smb_parser *parser, const struct smb_message 
 
     if (!fixed)
         return false;
-    struct smb_id id = smb2_id(fixed + 64);
+    struct smb_file_id id = smb2_file_id(fixed + 64);
 
     pending = smb_pending_find(parser, SMB_PENDING_NAME, message->session, message->message);
     if (pending) {
@@ -174,7 +169,7 @@ static bool close_request(struct smb_parser *parser, const struct smb_message *m
 
     if (!fixed)
         return false;
-    struct smb_id id = smb2_id(fixed + 8);
+    struct smb_file_id id = smb2_file_id(fixed + 8);
 
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         struct smb_tx *tx = smb_file_find(parser, &id, direction);
@@ -202,7 +197,7 @@ static bool read_request(struct smb_parser *parser, const struct smb_message *me
         *event = SMB_READ_REQUEST_TOO_LARGE;
         return false;
     }
-    struct smb_id id = smb2_id(fixed + 16);
+    struct smb_file_id id = smb2_file_id(fixed + 16);
 
     smb_read_add(parser, message, &id, load_le64(fixed + 8));
     return true;
@@ -221,7 +216,7 @@ static bool ioctl_request(struct smb_parser *parser, const struct smb_message *m
 
     if (!bytes)
         return false;
-    struct smb_id id = smb2_id(fixed + 8);
+    struct smb_file_id id = smb2_file_id(fixed + 8);
 
     if (load_le32(fixed + 4) == PIPE_TRANSCEIVE && smb_is_dcerpc_pipe(parser, &id)) {
         smb_pipe_request(parser, message, bytes, length);
@@ -242,10 +237,10 @@ static void ioctl_response(struct smb_parser *parser, const struct smb_message *
     const uint8_t *bytes = fixed && cursor_skip(&cur, load_le32(fixed + 28)) ? cursor_read(&cur, length) : NULL;
 
     if (bytes) {
-        struct smb_id id = smb2_id(fixed + 8);
+        struct smb_file_id id = smb2_file_id(fixed + 8);
 
         if (load_le32(fixed + 4) == PIPE_TRANSCEIVE && smb_is_dcerpc_pipe(parser, &id)) {
-            smb_pipe_response(parser, message, &(struct smb_id){ .length = 0 }, bytes, length);
+            smb_pipe_response(parser, message, &(struct smb_file_id){ .length = 0 }, bytes, length);
             return;
         }
     }
@@ -264,23 +259,23 @@ static void handle_request(struct smb_parser *parser, const struct smb_message *
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     enum smb_event event = SMB_MALFORMED_DATA;
-    bool ok = true, done = false, malformed = false;
+    bool ok = true, has_tx = false, malformed = false;
 
     switch (message->command) {
     case NEGOTIATE:
-        ok = done = smb2_negotiate_request(parser, message);
+        ok = has_tx = smb2_negotiate_request(parser, message);
         break;
     case SESSION_SETUP:
-        ok = done = smb2_session_setup_request(parser, message);
+        ok = has_tx = smb2_session_setup_request(parser, message);
         break;
     case TREE_CONNECT:
-        ok = done = tree_connect_request(parser, message);
+        ok = has_tx = tree_connect_request(parser, message);
         break;
     case TREE_DISCONNECT:
         smb_tree_remove(parser, message);
         break;
     case CREATE:
-        ok = done = create_request(parser, message);
+        ok = has_tx = create_request(parser, message);
         break;
     case CLOSE:
         ok = close_request(parser, message);
@@ -292,19 +287,21 @@ static void handle_request(struct smb_parser *parser, const struct smb_message *
         smb2_write_request(parser, message);
         return;
     case IOCTL:
-        ok = done = ioctl_request(parser, message);
+        ok = has_tx = ioctl_request(parser, message);
         break;
     case SET_INFO:
-        done = smb2_set_info_request(parser, message, &malformed);
+        has_tx = smb2_set_info_request(parser, message, &malformed);
         ok = !malformed;
         break;
     default:
         break;
     }
-    if (done || parser->failed)
+    if (has_tx || parser->failed)
         return;
-    struct smb_tx *tx =
-        makes_transaction(message->command) ? smb_tx_new(parser, SMB_GENERIC, 2, message->command, &key) : NULL;
+    struct smb_tx *tx = NULL;
+
+    if (message->command != READ && message->command != GET_INFO && message->command != SET_INFO)
+        tx = smb_tx_new(parser, SMB_GENERIC, 2, message->command, &key);
 
     if (!ok && tx)
         smb_tx_event(parser, tx, event);
@@ -315,7 +312,7 @@ static void handle_request(struct smb_parser *parser, const struct smb_message *
 /* Handles a read beyond the end of the file: the client has read the whole file, although it has not closed it. */
 static void handle_end_of_file(struct smb_parser *parser, const struct smb_message *message)
 {
-    struct smb_id id;
+    struct smb_file_id id;
     uint64_t offset;
     struct smb_tx *tx =
         smb_read_remove(parser, message, &id, &offset) ? smb_file_find(parser, &id, FLOW_TO_CLIENT) : NULL;

@@ -4,10 +4,10 @@
 
 enum { READ = 8, WRITE = 9, WRITE_FIXED = 48, READ_FIXED = 16 };
 
-/* Data of a read or write. at: its offset in the message; here: bytes of it received so far. */
+/* Data of a read or write. at: its offset in the message; received: bytes of it received so far. */
 struct transfer {
-    uint32_t at, length, here;
-    struct smb_id id;
+    uint32_t at, length, received;
+    struct smb_file_id id;
     uint64_t offset;
 };
 
@@ -17,63 +17,50 @@ static uint32_t data_offset(uint32_t given, uint32_t minimum)
     return given >= minimum ? given : minimum;
 }
 
-/* Sets the position of the data and transfer->here. False if the data exceeds the record. */
-static bool find_data(const struct smb_message *message, uint32_t given, uint32_t fixed, struct transfer *transfer)
+/* Sets the position of the data and transfer->received. False if the data exceeds the record. */
+static bool locate_data(const struct smb_message *message, uint32_t given, uint32_t fixed, struct transfer *transfer)
 {
     uint64_t whole = (uint64_t)message->length + message->missing;
 
     transfer->at = data_offset(given, SMB2_HEADER + fixed);
     if ((uint64_t)transfer->at + transfer->length > whole)
         return false;
-    transfer->here = message->length > transfer->at ? message->length - transfer->at : 0;
-    if (transfer->here > transfer->length)
-        transfer->here = transfer->length;
+    transfer->received = message->length > transfer->at ? message->length - transfer->at : 0;
+    if (transfer->received > transfer->length)
+        transfer->received = transfer->length;
     return true;
 }
 
-/* --- Destination of the data ------------------------------------------------------------------------- */
-
-enum data_target { TARGET_FILE, TARGET_DCERPC, TARGET_OTHER_PIPE };
-
-static enum data_target get_target(struct smb_parser *parser, const struct smb_message *message,
-                                   const struct smb_id *id, const uint8_t *bytes, uint32_t length)
-{
-    const struct smb_entry *tree = smb_tree_find(parser, message);
-
-    if (!tree && smb_looks_like_dcerpc(bytes, length))
-        return TARGET_DCERPC;
-    if (!tree || !tree->is_pipe)
-        return TARGET_FILE;
-    return smb_is_dcerpc_pipe(parser, id) ? TARGET_DCERPC : TARGET_OTHER_PIPE;
-}
-
+/* Passes data to the file engine or to the DCE/RPC parser. Data of other pipes is ignored. */
 static void forward_data(struct smb_parser *parser, const struct smb_message *message, const struct transfer *transfer,
-                         const char *unknown)
+                         const char *fallback_name)
 {
-    const uint8_t *bytes = transfer->here > 0 ? message->bytes + transfer->at : message->bytes;
-    enum data_target target = get_target(parser, message, &transfer->id, bytes, transfer->here);
+    const uint8_t *bytes = transfer->received > 0 ? message->bytes + transfer->at : message->bytes;
+    const struct smb_entry *tree = smb_tree_find(parser, message);
+    bool is_dcerpc = tree ? tree->is_pipe && smb_is_dcerpc_pipe(parser, &transfer->id)
+                          : smb_looks_like_dcerpc(bytes, transfer->received);
 
-    if (target == TARGET_FILE) {
+    if (!is_dcerpc && (!tree || !tree->is_pipe)) {
         const struct smb_transfer file_data = {
             .id = &transfer->id,
             .offset = transfer->offset,
             .length = transfer->length,
-            .here = transfer->here,
+            .received = transfer->received,
             .bytes = bytes,
-            .unknown = unknown,
+            .fallback_name = fallback_name,
         };
 
         smb_file_transfer(parser, message, &file_data);
         return;
     }
-    if (target == TARGET_OTHER_PIPE)
+    if (!is_dcerpc)
         return;
-    if (!smb_tree_find(parser, message))
+    if (!tree)
         smb_pipe_assume_dcerpc(parser, message, &transfer->id);
     if (parser->direction == FLOW_TO_SERVER)
-        smb_pipe_request(parser, message, bytes, transfer->here);
+        smb_pipe_request(parser, message, bytes, transfer->received);
     else
-        smb_pipe_response(parser, message, &transfer->id, bytes, transfer->here);
+        smb_pipe_response(parser, message, &transfer->id, bytes, transfer->received);
 }
 
 void smb2_write_request(struct smb_parser *parser, const struct smb_message *message)
@@ -89,11 +76,11 @@ void smb2_write_request(struct smb_parser *parser, const struct smb_message *mes
     transfer = (struct transfer){
         .length = load_le32(fixed + 4),
         .offset = load_le64(fixed + 8),
-        .id = smb2_id(fixed + 16),
+        .id = smb2_file_id(fixed + 16),
     };
     if ((parser->state->max_write && transfer.length > parser->state->max_write) ||
         (settings->max_write_size && transfer.length > settings->max_write_size) ||
-        !find_data(message, load_le16(fixed + 2), WRITE_FIXED, &transfer)) {
+        !locate_data(message, load_le16(fixed + 2), WRITE_FIXED, &transfer)) {
         smb_event(parser, 2, SMB_WRITE_REQUEST_TOO_LARGE);
         return;
     }
@@ -113,7 +100,7 @@ void smb2_read_response(struct smb_parser *parser, const struct smb_message *mes
     transfer.length = load_le32(fixed + 4);
     if ((parser->state->max_read && transfer.length > parser->state->max_read) ||
         (settings->max_read_size && transfer.length > settings->max_read_size) ||
-        !find_data(message, fixed[2], READ_FIXED, &transfer)) {
+        !locate_data(message, fixed[2], READ_FIXED, &transfer)) {
         smb_event(parser, 2, SMB_READ_RESPONSE_TOO_LARGE);
         return;
     }

@@ -33,13 +33,28 @@ bool smb2_negotiate_request(struct smb_parser *parser, const struct smb_message 
     return true;
 }
 
-static void answer_negotiate(struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message,
-                             const uint8_t *fixed)
+/* Also handles the SMB 2 response to an SMB 1 negotiation. */
+bool smb2_negotiate_response(struct smb_parser *parser, const struct smb_message *message, bool *found)
 {
     const struct smb_settings *settings = parser->settings;
     struct smb_state *state = parser->state;
+    struct cursor cur = body_of(message);
+    bool success = message->status == SMB_STATUS_SUCCESS;
+    const uint8_t *fixed = cursor_read(&cur, success ? 40 : 4);
+    struct smb_tx *tx = smb_tx_find_negotiate(parser, 2);
 
-    if (fixed) {
+    *found = false;
+    if (!fixed)
+        return false;
+    state->dialect = success ? load_le16(fixed + 4) : 0;
+    state->max_read = success ? load_le32(fixed + 32) : 0;
+    state->max_write = success ? load_le32(fixed + 36) : 0;
+    if (!tx)
+        tx = smb_tx_find_negotiate(parser, 1);
+    *found = tx != NULL;
+    if (!tx)
+        return true;
+    if (success) {
         tx->negotiate.has_server_guid = true;
         memcpy(tx->negotiate.server_guid, fixed + 8, SMB_GUID);
     }
@@ -50,27 +65,6 @@ static void answer_negotiate(struct smb_parser *parser, struct smb_tx *tx, const
     if (settings->max_write_size && state->max_write > settings->max_write_size)
         smb_tx_event(parser, tx, SMB_NEGOTIATE_MAX_WRITE_SIZE_TOO_LARGE);
     smb_tx_set_response(parser, tx, message);
-}
-
-/* Also handles the SMB 2 response to an SMB 1 negotiation. */
-bool smb2_negotiate_response(struct smb_parser *parser, const struct smb_message *message, bool *found)
-{
-    struct cursor cur = body_of(message);
-    bool success = message->status == SMB_STATUS_SUCCESS;
-    const uint8_t *fixed = cursor_read(&cur, success ? 40 : 4);
-    struct smb_tx *tx = smb_tx_find_negotiate(parser, 2);
-
-    *found = false;
-    if (!fixed)
-        return false;
-    parser->state->dialect = success ? load_le16(fixed + 4) : 0;
-    parser->state->max_read = success ? load_le32(fixed + 32) : 0;
-    parser->state->max_write = success ? load_le32(fixed + 36) : 0;
-    if (!tx)
-        tx = smb_tx_find_negotiate(parser, 1);
-    *found = tx != NULL;
-    if (tx)
-        answer_negotiate(parser, tx, message, success ? fixed : NULL);
     return true;
 }
 
@@ -107,7 +101,7 @@ void smb2_session_setup_response(struct smb_parser *parser, const struct smb_mes
 
 /* --- Set info ---------------------------------------------------------------------------------------- */
 
-static void rename_file(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+static void rename_file(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
                         const uint8_t *name, uint32_t length)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
@@ -122,7 +116,7 @@ static void rename_file(struct smb_parser *parser, const struct smb_message *mes
 
 /* A compounded request may set the disposition of the file that the CREATE before it opens; the response with the file
  * id has not been received then. */
-static void set_disposition(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+static void set_disposition(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
                             bool delete)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
@@ -154,7 +148,7 @@ bool smb2_set_info_request(struct smb_parser *parser, const struct smb_message *
     if (*is_malformed)
         return false;
     cursor_limit(&cur, length);
-    struct smb_id id = smb2_id(fixed + 16);
+    struct smb_file_id id = smb2_file_id(fixed + 16);
     const uint8_t *info = level == RENAME_INFO ? cursor_read(&cur, 20) : cursor_read(&cur, 1);
 
     *is_malformed = !info && (level == RENAME_INFO || level == DISPOSITION_INFO);

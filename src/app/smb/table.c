@@ -14,16 +14,11 @@ static struct smb_entry **bucket_of(struct smb_table *table, const struct smb_ta
     return &table->bucket[(hash ^ hash >> 16) % SMB_BUCKETS];
 }
 
-static bool has_key(const struct smb_entry *entry, const struct smb_table_key *key)
-{
-    return entry->key_length == key->length && memcmp(entry->key, key->bytes, key->length) == 0;
-}
-
 struct smb_entry *smb_table_find(struct smb_table *table, const struct smb_table_key *key)
 {
     struct smb_entry *entry = *bucket_of(table, key);
 
-    while (entry && !has_key(entry, key))
+    while (entry && (entry->key_length != key->length || memcmp(entry->key, key->bytes, key->length) != 0))
         entry = entry->next;
     return entry;
 }

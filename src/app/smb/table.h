@@ -23,6 +23,8 @@ enum {
     SMB_COMPLETE = 1, /* transaction progress */
 };
 
+enum { SMB_DIRECTORY_FILE = 1, SMB_DELETE_ON_CLOSE = 0x1000 }; /* CreateOptions */
+
 enum smb_event {
     SMB_INTERNAL_ERROR,
     SMB_MALFORMED_DATA,
@@ -57,7 +59,7 @@ enum smb_status {
 
 /* File id. SMB 2: the FileId of 16 bytes; SMB 1: the FID of two bytes, followed by the low 32 bits of the session id.
  */
-struct smb_id {
+struct smb_file_id {
     uint8_t length;
     uint8_t bytes[SMB_GUID];
 };
@@ -68,10 +70,10 @@ struct smb_entry {
     struct smb_entry *next, *newer, *older;
     uint8_t key_length;
     uint8_t key[SMB_KEY];
-    bool is_pipe;        /* of a tree */
-    uint64_t offset;     /* of a read */
-    struct smb_id id;    /* file of a read, close or SMB 1 transaction */
-    struct buffer bytes; /* name of a tree or file, or bytes of a DCE/RPC fragment */
+    bool is_pipe;          /* of a tree */
+    uint64_t offset;       /* of a read */
+    struct smb_file_id id; /* file of a read, close or SMB 1 transaction */
+    struct buffer bytes;   /* name of a tree or file, or bytes of a DCE/RPC fragment */
 };
 
 struct smb_table {

@@ -14,7 +14,7 @@
 
 enum { ENTRY_SIZE = 12 };
 
-static void transfer_id(struct transfer *t, struct smb_id *id)
+static void transfer_id(struct transfer *t, struct smb_file_id *id)
 {
     transfer_u8(t, &id->length);
     transfer_bytes(t, id->bytes, sizeof(id->bytes));
@@ -27,16 +27,6 @@ static void transfer_content(struct app_context *context, struct transfer *t, st
     transfer_u64(t, &entry->offset);
     transfer_id(t, &entry->id);
     app_transfer_buffer(context, t, &entry->bytes);
-}
-
-static void write_table(struct app_context *context, struct transfer *t, struct smb_table *table)
-{
-    transfer_u32(t, &table->count);
-    for (struct smb_entry *entry = table->oldest; entry; entry = entry->newer) {
-        transfer_u8(t, &entry->key_length);
-        transfer_bytes(t, entry->key, entry->key_length);
-        transfer_content(context, t, entry);
-    }
 }
 
 /* Reads a table; if it exceeds the limit of this engine, the newest entries are kept. */
@@ -66,10 +56,16 @@ static void read_table(struct app_context *context, struct transfer *t, struct s
 
 static void transfer_table(struct app_context *context, struct transfer *t, struct smb_table *table, uint32_t limit)
 {
-    if (t->reading)
+    if (t->reading) {
         read_table(context, t, table, limit > 0 ? limit : 1);
-    else
-        write_table(context, t, table);
+        return;
+    }
+    transfer_u32(t, &table->count);
+    for (struct smb_entry *entry = table->oldest; entry; entry = entry->newer) {
+        transfer_u8(t, &entry->key_length);
+        transfer_bytes(t, entry->key, entry->key_length);
+        transfer_content(context, t, entry);
+    }
 }
 
 static void transfer_side(struct transfer *t, struct smb_side *side)
@@ -82,16 +78,6 @@ static void transfer_side(struct transfer *t, struct smb_side *side)
     transfer_bool(t, &side->ended);
 }
 
-static void transfer_dialect(struct transfer *t, struct smb_state *state)
-{
-    transfer_u16(t, &state->dialect);
-    transfer_u8(t, &state->dialect_length);
-    transfer_bytes(t, state->dialect_name, sizeof(state->dialect_name));
-    transfer_u32(t, &state->max_read);
-    transfer_u32(t, &state->max_write);
-    transfer_require(t, state->dialect_length <= sizeof(state->dialect_name));
-}
-
 void smb_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     const struct smb_settings *settings = smb_get_settings(context);
@@ -99,7 +85,12 @@ void smb_transfer(struct app_context *context, void *data, struct transfer *t)
 
     transfer_side(t, &state->side[FLOW_TO_SERVER]);
     transfer_side(t, &state->side[FLOW_TO_CLIENT]);
-    transfer_dialect(t, state);
+    transfer_u16(t, &state->dialect);
+    transfer_u8(t, &state->dialect_length);
+    transfer_bytes(t, state->dialect_name, sizeof(state->dialect_name));
+    transfer_u32(t, &state->max_read);
+    transfer_u32(t, &state->max_write);
+    transfer_require(t, state->dialect_length <= sizeof(state->dialect_name));
     if (!t->error)
         dce_bindings_transfer(t, app_heap(context), &state->bindings);
     transfer_table(context, t, &state->reads, settings->max_reads);

@@ -14,11 +14,6 @@ struct smb_key smb_message_key(const struct smb_message *message, enum smb_key_t
     };
 }
 
-static bool is_same_key(const struct smb_key *a, const struct smb_key *b)
-{
-    return a->type == b->type && a->session == b->session && a->message == b->message;
-}
-
 /* Completed transactions are excluded, even if they have not been freed. */
 struct smb_tx *smb_tx_first_open(const struct smb_parser *parser)
 {
@@ -78,7 +73,7 @@ struct smb_tx *smb_tx_find(const struct smb_parser *parser, enum smb_kind kind, 
 {
     for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
         if ((kind == SMB_KINDS || tx->kind == kind) && tx->version == version && tx->command == command &&
-            is_same_key(&tx->key, key))
+            tx->key.type == key->type && tx->key.session == key->session && tx->key.message == key->message)
             return tx;
     return NULL;
 }

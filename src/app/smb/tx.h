@@ -76,7 +76,7 @@ struct smb_tx {
     uint8_t dialect_length;
     char dialect_name[SMB_DIALECT_NAME];
     struct buffer text[SMB_TEXTS];
-    struct smb_id id;
+    struct smb_file_id id;
     union {
         struct {
             bool has_client_guid, has_server_guid, has_response;
