@@ -58,17 +58,6 @@ static enum tls_event event_for_result(enum x509_result result)
     return events[result];
 }
 
-static void compute_fingerprint(struct tls_certificates *out, const struct cursor *certificate)
-{
-    struct sha1_ctx sha1;
-    uint8_t digest[SHA1_DIGEST_SIZE];
-
-    sha1_init(&sha1);
-    sha1_update(&sha1, cursor_remaining(certificate), certificate->at);
-    sha1_digest(&sha1, sizeof(digest), digest);
-    hex_write_colons(out->fingerprint, digest, sizeof(digest));
-}
-
 static struct tls_piece write_name(struct cursor name, struct x509_text *text)
 {
     uint32_t at = (uint32_t)text->length;
@@ -153,13 +142,18 @@ static int decode_chain(const struct tls_parser *parser, struct tls_certificates
     chain = cursor_of(out->chain.bytes, out->chain.length);
     for (uint32_t i = 0; err == 0 && !out->decoded && i < out->count && next_certificate(&chain, &certificate); i++) {
         struct x509 x509;
+        struct sha1_ctx sha1;
+        uint8_t digest[SHA1_DIGEST_SIZE];
         enum x509_result result = x509_read(certificate.at, cursor_remaining(&certificate), &x509);
 
         if (result != X509_OK) {
             tls_event(parser, event_for_result(result));
             continue;
         }
-        compute_fingerprint(out, &certificate);
+        sha1_init(&sha1);
+        sha1_update(&sha1, cursor_remaining(&certificate), certificate.at);
+        sha1_digest(&sha1, sizeof(digest), digest);
+        hex_write_colons(out->fingerprint, digest, sizeof(digest));
         err = store_fields(parser, &x509, out);
     }
     return err;

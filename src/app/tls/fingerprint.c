@@ -123,22 +123,9 @@ int tls_reserve_ja3(struct tls_tx *tx, enum flow_direction direction)
     return side->fingerprints->ja3.bytes ? 0 : -ENOMEM;
 }
 
-static void compute_ja3(const struct tls_hello *hello, bool of_client, struct tls_fingerprints *out)
-{
-    struct md5_ctx md5;
-    uint8_t digest[MD5_DIGEST_SIZE];
-
-    write_ja3(hello, of_client, &out->ja3);
-    md5_init(&md5);
-    md5_update(&md5, out->ja3.length, out->ja3.bytes);
-    md5_digest(&md5, sizeof(digest), digest);
-    hex_write(out->ja3_hash, digest, sizeof(digest));
-    out->ja3_computed = true;
-}
-
 /* --- JA4 ------------------------------------------------------------------------------------------ */
 
-static const char *version_code(uint16_t version)
+static const char *ja4_version(uint16_t version)
 {
     switch (version) {
     case TLS_13:
@@ -161,7 +148,8 @@ static bool is_alphanumeric(uint8_t byte)
     return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
 }
 
-static void alpn_code(const struct tls_side *side, char out[2])
+/* First and last character of the first ALPN name; hexadecimal digits if they are not alphanumeric. */
+static void write_ja4_alpn(const struct tls_side *side, char out[2])
 {
     struct cursor name;
 
@@ -258,9 +246,9 @@ static void compute_ja4(const struct tls_side *side, uint16_t *numbers, uint16_t
     bool has_name;
 
     out[0] = 't';
-    memcpy(out + 1, version_code(hello->offered), 2);
+    memcpy(out + 1, ja4_version(hello->offered), 2);
     write_count(out + 4, (unsigned)count);
-    alpn_code(side, out + 8);
+    write_ja4_alpn(side, out + 8);
     out[10] = out[23] = '_';
     sort_numbers(numbers, scratch, count);
     sha256_init(&sha256);
@@ -288,8 +276,17 @@ const struct tls_fingerprints *tls_ja3(const struct tls_tx *tx, enum flow_direct
 
     if (tx->ja3_off || !fingerprints || !fingerprints->ja3.bytes)
         return NULL;
-    if (!fingerprints->ja3_computed)
-        compute_ja3(&side->hello, direction == FLOW_TO_SERVER, fingerprints);
+    if (!fingerprints->ja3_computed) {
+        struct md5_ctx md5;
+        uint8_t digest[MD5_DIGEST_SIZE];
+
+        write_ja3(&side->hello, direction == FLOW_TO_SERVER, &fingerprints->ja3);
+        md5_init(&md5);
+        md5_update(&md5, fingerprints->ja3.length, fingerprints->ja3.bytes);
+        md5_digest(&md5, sizeof(digest), digest);
+        hex_write(fingerprints->ja3_hash, digest, sizeof(digest));
+        fingerprints->ja3_computed = true;
+    }
     return fingerprints;
 }
 

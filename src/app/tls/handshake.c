@@ -26,7 +26,7 @@ enum message_type {
     CERTIFICATE_STATUS = 22,
 };
 
-static bool is_known(uint8_t type)
+static bool is_known_type(uint8_t type)
 {
     const uint32_t known = 1u << HELLO_REQUEST | 1u << CLIENT_HELLO | 1u << SERVER_HELLO | 1u << NEW_SESSION_TICKET |
                            1u << CERTIFICATE | 1u << SERVER_KEY_EXCHANGE | 1u << CERTIFICATE_REQUEST |
@@ -36,7 +36,7 @@ static bool is_known(uint8_t type)
     return type < 32 && (known >> type & 1);
 }
 
-static bool is_parsed(uint8_t type)
+static bool is_parsed_type(uint8_t type)
 {
     return type == CLIENT_HELLO || type == SERVER_HELLO || type == CERTIFICATE;
 }
@@ -70,7 +70,7 @@ static int start_transaction(struct tls_parser *parser)
     before->tx.log_never = true;
     tls_advance(parser, FLOW_TO_SERVER, TLS_CLIENT_FINISHED);
     tls_advance(parser, FLOW_TO_CLIENT, TLS_SERVER_FINISHED);
-    tx->flags = before->flags & (TLS_SAW_CLIENT_HELLO | TLS_CLIENT_NAMES_VERSIONS);
+    tx->flags = before->flags & (TLS_SAW_CLIENT_HELLO | TLS_HAS_SUPPORTED_VERSIONS);
     parser->tx = tx;
     return 0;
 }
@@ -79,6 +79,7 @@ static int start_transaction(struct tls_parser *parser)
 static int handle_hello(struct tls_parser *parser, uint8_t type, struct cursor body)
 {
     bool from_client = type == CLIENT_HELLO;
+    int err;
 
     if (from_client != (parser->direction == FLOW_TO_SERVER)) {
         tls_event(parser, TLS_INVALID_HANDSHAKE_MESSAGE);
@@ -86,13 +87,11 @@ static int handle_hello(struct tls_parser *parser, uint8_t type, struct cursor b
     }
     if (from_client && (parser->tx->flags & TLS_SAW_CLIENT_HELLO) &&
         !tls_hello_is_equal(&tls_side_of(parser)->hello, body)) {
-        int no_tx = start_transaction(parser);
-
-        if (no_tx)
-            return no_tx;
+        err = start_transaction(parser);
+        if (err)
+            return err;
     }
-    int err = tls_parse_hello(parser, body);
-
+    err = tls_parse_hello(parser, body);
     if (err)
         return err;
     parser->tx->flags |= from_client ? TLS_SAW_CLIENT_HELLO : TLS_SAW_SERVER_HELLO;
@@ -163,8 +162,8 @@ static int start_message(const struct tls_parser *parser)
     uint8_t type = reader->header[0];
 
     reader->message_length = load_be32(reader->header) & 0xffffff;
-    reader->message_skips = !is_parsed(type);
-    if (!is_known(type))
+    reader->message_skips = !is_parsed_type(type);
+    if (!is_known_type(type))
         tls_event(parser, TLS_INVALID_HANDSHAKE_MESSAGE);
     if (!reader->message_skips && reader->message_length > TLS_MESSAGE_MAX) {
         tls_event(parser, TLS_HANDSHAKE_INVALID_LENGTH);
@@ -186,7 +185,7 @@ static int skip_message(struct tls_parser *parser, struct cursor *bytes)
     if (count < left)
         return 0;
     uint8_t type = reader->header[0];
-    bool is_too_long = is_parsed(type);
+    bool is_too_long = is_parsed_type(type);
 
     reset_message(parser);
     return is_too_long ? 0 : handle_message(parser, type, cursor_of("", 0));

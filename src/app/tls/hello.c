@@ -54,14 +54,14 @@ struct hello_parser {
     bool too_many; /* more server or protocol names than the limit */
 };
 
-static struct tls_piece piece_of(const struct hello_parser *r, const struct cursor *bytes)
+static struct tls_piece piece_of(const struct hello_parser *hp, const struct cursor *bytes)
 {
-    return (struct tls_piece){ (uint32_t)(bytes->at - r->start), (uint32_t)cursor_remaining(bytes) };
+    return (struct tls_piece){ (uint32_t)(bytes->at - hp->start), (uint32_t)cursor_remaining(bytes) };
 }
 
-static bool report_invalid_length(const struct hello_parser *r)
+static bool report_invalid_length(const struct hello_parser *hp)
 {
-    tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
+    tls_event(hp->parser, TLS_HANDSHAKE_INVALID_LENGTH);
     return false;
 }
 
@@ -106,134 +106,129 @@ static bool next_server_name(struct cursor *list, uint8_t *type, struct cursor *
 
 /* Parses all entries and ignores the length of the list: it should contain one entry (RFC 6066 §3), and servers differ
  * in which of several they use. */
-static bool parse_server_names(struct hello_parser *r, struct cursor body)
+static bool parse_server_names(struct hello_parser *hp, struct cursor body)
 {
     struct cursor name;
     uint16_t list_length;
     uint8_t type;
 
     if (!cursor_be16(&body, &list_length) || cursor_remaining(&body) < 3)
-        return report_invalid_length(r);
-    if (r->hello->name_count > 0)
-        tls_event(r->parser, TLS_MULTIPLE_SNI_EXTENSIONS);
+        return report_invalid_length(hp);
+    if (hp->hello->name_count > 0)
+        tls_event(hp->parser, TLS_MULTIPLE_SNI_EXTENSIONS);
     while (cursor_remaining(&body) > 0) {
         if (!next_server_name(&body, &type, &name)) {
-            tls_event(r->parser, TLS_INVALID_SNI_LENGTH);
+            tls_event(hp->parser, TLS_INVALID_SNI_LENGTH);
             return false;
         }
         if (type != 0) {
-            tls_event(r->parser, TLS_INVALID_SNI_TYPE);
+            tls_event(hp->parser, TLS_INVALID_SNI_TYPE);
             continue;
         }
         const size_t length = cursor_remaining(&name);
 
         if (length == 0 || length > SERVER_NAME_MAX)
-            tls_event(r->parser, TLS_INVALID_SNI_LENGTH);
+            tls_event(hp->parser, TLS_INVALID_SNI_LENGTH);
         if (length == 0)
             continue;
-        if (r->hello->name_count++ == 0)
-            r->hello->sni = piece_of(r, &name);
-        r->too_many |= r->hello->name_count > TLS_SERVER_NAMES_MAX;
+        if (hp->hello->name_count++ == 0)
+            hp->hello->sni = piece_of(hp, &name);
+        hp->too_many |= hp->hello->name_count > TLS_SERVER_NAMES_MAX;
     }
     return true;
 }
 
-/* As in Suricata, the first known version is used. GREASE may precede it. */
-static bool parse_client_versions(struct hello_parser *r, struct cursor body)
+/* The client sends a list, the server the selected version. As in Suricata, the first known version of the list is
+ * used; GREASE may precede it. */
+static bool parse_supported_versions(struct hello_parser *hp, struct cursor body)
 {
     struct cursor versions;
     uint16_t version;
 
-    if (!read_vector8(&body, &versions) || cursor_remaining(&versions) < 2)
-        return report_invalid_length(r);
-    r->parser->tx->flags |= TLS_CLIENT_NAMES_VERSIONS;
-    while (cursor_be16(&versions, &version)) {
-        if (tls_version_is_known(version)) {
-            tls_side_of(r->parser)->version = version;
-            r->hello->offered = version;
-            break;
+    if (hp->parser->direction == FLOW_TO_SERVER) {
+        if (!read_vector8(&body, &versions) || cursor_remaining(&versions) < 2)
+            return report_invalid_length(hp);
+        hp->parser->tx->flags |= TLS_HAS_SUPPORTED_VERSIONS;
+        while (cursor_be16(&versions, &version)) {
+            if (tls_version_is_known(version)) {
+                tls_side_of(hp->parser)->version = version;
+                hp->hello->offered = version;
+                break;
+            }
         }
+        return true;
     }
-    return true;
-}
-
-static bool parse_supported_versions(struct hello_parser *r, struct cursor body)
-{
-    uint16_t version;
-
-    if (r->parser->direction == FLOW_TO_SERVER)
-        return parse_client_versions(r, body);
     if (!cursor_be16(&body, &version))
-        return report_invalid_length(r);
-    if ((r->parser->tx->flags & TLS_CLIENT_NAMES_VERSIONS) && version > TLS_12)
-        r->parser->tx->flags |= TLS_NO_CERTIFICATE;
-    tls_side_of(r->parser)->version = version;
+        return report_invalid_length(hp);
+    if ((hp->parser->tx->flags & TLS_HAS_SUPPORTED_VERSIONS) && version > TLS_12)
+        hp->parser->tx->flags |= TLS_NO_CERTIFICATE;
+    tls_side_of(hp->parser)->version = version;
     return true;
 }
 
 /* Locates a list of two-byte numbers. */
-static bool parse_number_list(struct hello_parser *r, struct cursor body, struct tls_piece *out)
+static bool parse_number_list(struct hello_parser *hp, struct cursor body, struct tls_piece *out)
 {
     struct cursor list;
 
     if (!read_vector16(&body, &list) || cursor_remaining(&list) % 2 != 0)
-        return report_invalid_length(r);
-    *out = piece_of(r, &list);
+        return report_invalid_length(hp);
+    *out = piece_of(hp, &list);
     return true;
 }
 
 /* Parses all entries; a wrong list length only sets an event, because GnuTLS ignores it. */
-static bool parse_alpn(struct hello_parser *r, struct cursor body)
+static bool parse_alpn(struct hello_parser *hp, struct cursor body)
 {
     struct cursor name;
     uint16_t list_length;
 
     if (!cursor_be16(&body, &list_length))
-        return report_invalid_length(r);
+        return report_invalid_length(hp);
     if (list_length != cursor_remaining(&body))
-        tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
-    if (r->hello->alpn.length == 0)
-        r->hello->alpn = piece_of(r, &body);
+        tls_event(hp->parser, TLS_HANDSHAKE_INVALID_LENGTH);
+    if (hp->hello->alpn.length == 0)
+        hp->hello->alpn = piece_of(hp, &body);
     for (unsigned i = 0; cursor_remaining(&body) > 0; i++) {
-        r->too_many |= i >= TLS_ALPN_MAX;
+        hp->too_many |= i >= TLS_ALPN_MAX;
         if (!read_vector8(&body, &name))
-            return report_invalid_length(r);
+            return report_invalid_length(hp);
     }
     return true;
 }
 
-static void parse_extension(struct hello_parser *r, uint16_t type, struct cursor body)
+static void parse_extension(struct hello_parser *hp, uint16_t type, struct cursor body)
 {
-    unsigned from_client = r->parser->direction == FLOW_TO_SERVER ? ~0u : 0;
+    bool from_client = hp->parser->direction == FLOW_TO_SERVER;
     struct cursor list;
 
-    if (type == EXTENSION_SESSION_TICKET)
-        r->parser->tx->flags |= TLS_RESUMES & from_client;
-    if (type == EXTENSION_EARLY_DATA)
-        r->parser->tx->flags |= TLS_EARLY_DATA & from_client;
+    if (type == EXTENSION_SESSION_TICKET && from_client)
+        hp->parser->tx->flags |= TLS_RESUMES;
+    if (type == EXTENSION_EARLY_DATA && from_client)
+        hp->parser->tx->flags |= TLS_EARLY_DATA;
     if (cursor_remaining(&body) == 0)
         return;
     switch (type) {
     case EXTENSION_SERVER_NAME:
-        parse_server_names(r, body);
+        parse_server_names(hp, body);
         break;
     case EXTENSION_GROUPS:
-        parse_number_list(r, body, &r->hello->curves);
+        parse_number_list(hp, body, &hp->hello->curves);
         break;
     case EXTENSION_POINT_FORMATS:
         if (read_vector8(&body, &list))
-            r->hello->formats = piece_of(r, &list);
+            hp->hello->formats = piece_of(hp, &list);
         else
-            report_invalid_length(r);
+            report_invalid_length(hp);
         break;
     case EXTENSION_SIGNATURE_ALGORITHMS:
-        parse_number_list(r, body, &r->hello->algorithms);
+        parse_number_list(hp, body, &hp->hello->algorithms);
         break;
     case EXTENSION_ALPN:
-        parse_alpn(r, body);
+        parse_alpn(hp, body);
         break;
     case EXTENSION_SUPPORTED_VERSIONS:
-        parse_supported_versions(r, body);
+        parse_supported_versions(hp, body);
         break;
     default:
         break;
@@ -241,7 +236,7 @@ static void parse_extension(struct hello_parser *r, uint16_t type, struct cursor
 }
 
 /* Parses the extensions; hello->extensions covers those that are complete. */
-static void parse_extensions(struct hello_parser *r, struct cursor *cur)
+static void parse_extensions(struct hello_parser *hp, struct cursor *cur)
 {
     struct cursor list, body;
     uint16_t type;
@@ -249,11 +244,11 @@ static void parse_extensions(struct hello_parser *r, struct cursor *cur)
     if (cursor_remaining(cur) < 2)
         return; /* extensions are optional */
     if (!read_vector16(cur, &list)) {
-        tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
+        tls_event(hp->parser, TLS_HANDSHAKE_INVALID_LENGTH);
         cursor_skip(cur, 2);
         list = *cur;
     }
-    r->hello->extensions = piece_of(r, &list);
+    hp->hello->extensions = piece_of(hp, &list);
 
     const uint8_t *start = list.at;
 
@@ -261,78 +256,78 @@ static void parse_extensions(struct hello_parser *r, struct cursor *cur)
         const uint8_t *before = list.at;
 
         if (!cursor_be16(&list, &type) || !read_vector16(&list, &body)) {
-            tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
-            r->hello->extensions.length = (uint32_t)(before - start);
+            tls_event(hp->parser, TLS_HANDSHAKE_INVALID_LENGTH);
+            hp->hello->extensions.length = (uint32_t)(before - start);
             return;
         }
-        parse_extension(r, type, body);
+        parse_extension(hp, type, body);
     }
 }
 
 /* --- Hello message -------------------------------------------------------------------------------- */
 
 /* Whether the hello has a session ID and compression methods. A ServerHello of TLS 1.3 drafts before 22 has neither. */
-static bool has_session(const struct hello_parser *r)
+static bool has_session(const struct hello_parser *hp)
 {
-    return r->parser->direction == FLOW_TO_SERVER || !(r->parser->tx->flags & TLS_NO_CERTIFICATE);
+    return hp->parser->direction == FLOW_TO_SERVER || !(hp->parser->tx->flags & TLS_NO_CERTIFICATE);
 }
 
-static bool parse_fixed_part(struct hello_parser *r, struct cursor *cur)
+static bool parse_fixed_part(struct hello_parser *hp, struct cursor *cur)
 {
-    struct tls_tx *tx = r->parser->tx;
-    const bool from_client = r->parser->direction == FLOW_TO_SERVER;
+    struct tls_tx *tx = hp->parser->tx;
+    const bool from_client = hp->parser->direction == FLOW_TO_SERVER;
     const struct tls_hello *client = &tx->side[FLOW_TO_SERVER].hello;
-    struct tls_hello *hello = r->hello;
+    struct tls_hello *hello = hp->hello;
     const uint8_t *random;
     struct cursor session;
     uint32_t length;
 
     if (!cursor_be16(cur, &hello->version))
-        return report_invalid_length(r);
+        return report_invalid_length(hp);
     hello->offered = hello->version;
     /* TLS 1.3 drafts before 22 have the number of the draft, or the version of TLS 1.3, in this field. */
-    tls_side_of(r->parser)->version = hello->version;
+    tls_side_of(hp->parser)->version = hello->version;
     if (!from_client && (hello->version == TLS_13 || hello->version >> 8 == 0x7f))
         tx->flags |= TLS_NO_CERTIFICATE;
     if (hello->version == TLS_13 || (hello->version >= 0x7f01 && hello->version < 0x7f10))
-        tls_side_of(r->parser)->version = TLS_13_EARLY_DRAFT;
+        tls_side_of(hp->parser)->version = TLS_13_EARLY_DRAFT;
     random = cursor_read(cur, TLS_RANDOM_LENGTH);
     if (!random)
-        return report_invalid_length(r);
-    hello->random = (struct tls_piece){ (uint32_t)(random - r->start), TLS_RANDOM_LENGTH };
-    if (!has_session(r))
+        return report_invalid_length(hp);
+    hello->random = (struct tls_piece){ (uint32_t)(random - hp->start), TLS_RANDOM_LENGTH };
+    if (!has_session(hp))
         return true;
     if (!read_vector8(cur, &session))
-        return report_invalid_length(r);
-    hello->session = piece_of(r, &session);
+        return report_invalid_length(hp);
+    hello->session = piece_of(hp, &session);
     length = hello->session.length;
     if (!from_client && length > 0 && client->session.length == length &&
-        memcmp(client->body.bytes + client->session.at, r->start + hello->session.at, length) == 0)
+        memcmp(client->body.bytes + client->session.at, hp->start + hello->session.at, length) == 0)
         tx->flags |= TLS_RESUMES;
     return true;
 }
 
-static bool parse_cipher_suites(struct hello_parser *r, struct cursor *cur)
+static bool parse_cipher_suites(struct hello_parser *hp, struct cursor *cur)
 {
-    bool from_client = r->parser->direction == FLOW_TO_SERVER;
-    bool has_compression = has_session(r);
+    bool from_client = hp->parser->direction == FLOW_TO_SERVER;
+    bool has_compression = has_session(hp);
     struct cursor list, compression;
 
     if (from_client) {
         if (!read_vector16(cur, &list) || !read_vector8(cur, &compression))
-            return report_invalid_length(r);
+            return report_invalid_length(hp);
         if (cursor_remaining(&list) % 2 != 0) { /* tolerated by NSS */
-            tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
+            tls_event(hp->parser, TLS_HANDSHAKE_INVALID_LENGTH);
             list.end--;
         }
     } else {
         const uint8_t *suite = cursor_read(cur, 2);
 
         if (!suite || (has_compression && !cursor_skip(cur, 1)))
-            return report_invalid_length(r);
+            return report_invalid_length(hp);
         list = cursor_of(suite, 2);
     }
-    r->hello->ciphers = piece_of(r, &list);
+    hp->hello->ciphers = piece_of(hp, &list);
     return true;
 }
 
@@ -392,13 +387,13 @@ int tls_parse_hello(const struct tls_parser *parser, struct cursor body)
     if (!tls_side_of(parser)->fingerprints)
         return -ENOMEM;
 
-    struct hello_parser r = { .parser = parser, .start = hello->body.bytes, .hello = hello };
+    struct hello_parser hp = { .parser = parser, .start = hello->body.bytes, .hello = hello };
     struct cursor cur = cursor_of(hello->body.bytes, length);
 
-    hello->whole = parse_fixed_part(&r, &cur) && parse_cipher_suites(&r, &cur);
+    hello->whole = parse_fixed_part(&hp, &cur) && parse_cipher_suites(&hp, &cur);
     if (hello->whole)
-        parse_extensions(&r, &cur);
-    if (r.too_many) {
+        parse_extensions(&hp, &cur);
+    if (hp.too_many) {
         tls_event(parser, TLS_HANDSHAKE_INVALID_LENGTH);
         return -EMSGSIZE; /* parser error (app-layer.error-policy): rules could not inspect all names */
     }

@@ -12,7 +12,7 @@ static uint16_t version_of(const struct app_tx *tx, enum flow_direction directio
 }
 
 /* Maps drafts of TLS 1.3 to TLS 1.3. */
-static uint16_t without_draft(uint16_t version)
+static uint16_t map_draft(uint16_t version)
 {
     return version >> 8 == 0x7f ? TLS_13 : version;
 }
@@ -69,7 +69,7 @@ static bool tls_version_match(const struct match_input *in, const struct app_tx 
     uint16_t version = version_of(tx, direction);
 
     (void)in;
-    return (condition->is_raw ? version : without_draft(version)) == condition->version;
+    return (condition->is_raw ? version : map_draft(version)) == condition->version;
 }
 
 const struct keyword keyword_tls_version = {
@@ -97,7 +97,7 @@ struct version_set {
 /* Returns the bit number of a version; VERSION_COUNT for versions without a name. */
 static unsigned version_index(uint16_t version)
 {
-    version = without_draft(version);
+    version = map_draft(version);
     if (version == TLS_SSL2)
         return 0;
     return version >= TLS_SSL3 && version <= TLS_13 ? 1 + (version - TLS_SSL3) : VERSION_COUNT;

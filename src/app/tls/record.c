@@ -162,19 +162,20 @@ struct record {
 static int check_header(const struct tls_parser *parser, const struct record *record)
 {
     struct tls_side *side = tls_side_of(parser);
-    uint16_t before = side->version;
+    uint16_t previous_version = side->version;
     unsigned hello = parser->direction == FLOW_TO_SERVER ? TLS_SAW_CLIENT_HELLO : TLS_SAW_SERVER_HELLO;
 
     if (record->type < RECORD_CHANGE_CIPHER_SPEC || record->type > RECORD_HEARTBEAT) {
         tls_event(parser, TLS_INVALID_RECORD_TYPE);
-        return before == TLS_10 || before == TLS_11 ? 1 : -EINVAL; /* as in Wireshark and Suricata */
+        return previous_version == TLS_10 || previous_version == TLS_11 ? 1
+                                                                        : -EINVAL; /* as in Wireshark and Suricata */
     }
     if (record->length == 0 || record->length > RECORD_MAX) {
         tls_event(parser, TLS_INVALID_RECORD_LENGTH);
         if (record->length > 0)
             return -EINVAL;
     }
-    if (!(parser->tx->flags & hello) || before == TLS_VERSION_NONE)
+    if (!(parser->tx->flags & hello) || previous_version == TLS_VERSION_NONE)
         side->version = record->version;
     /* Parsing continues: OpenSSL and GnuTLS check the major version only, NSS and Go do not check the version. */
     if (!tls_version_is_known(side->version))
@@ -206,18 +207,20 @@ static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *
     *needed = RECORD_HEADER;
     if (!cursor_u8(&at, &record.type) || !cursor_be16(&at, &record.version) || !cursor_be16(&at, &record.length))
         return -EAGAIN;
-    int skips = check_header(parser, &record);
+    int result = check_header(parser, &record);
 
-    if (skips < 0)
-        return skips;
+    if (result < 0)
+        return result;
+    bool is_skipped = result > 0;
+
     if (record.length == 0) { /* ignored by servers */
         *cur = at;
         return 0;
     }
-    if (skips > 0 || record.type == RECORD_APPLICATION) {
+    if (is_skipped || record.type == RECORD_APPLICATION) {
         tls_reader_of(parser)->skip = record.length;
         *cur = at;
-        if (!skips)
+        if (!is_skipped)
             handle_application_data(parser);
         return 0;
     }

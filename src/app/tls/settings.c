@@ -103,15 +103,6 @@ const struct setting tls_settings_table[] = {
     { 0 },
 };
 
-static unsigned field_bit(const char *name)
-{
-    for (unsigned i = 0; field_choices[i]; i++) {
-        if (!strcmp(field_choices[i], name))
-            return 1u << i;
-    }
-    return 0;
-}
-
 int tls_configure(const struct config *config, void *data)
 {
     struct tls_settings *settings = data;
@@ -119,7 +110,9 @@ int tls_configure(const struct config *config, void *data)
     (void)config;
     if (*settings->custom) {
         for (const char *const *name = settings->custom; *name; name++)
-            settings->fields |= field_bit(*name);
+            for (unsigned i = 0; field_choices[i]; i++)
+                if (strcmp(field_choices[i], *name) == 0)
+                    settings->fields |= 1u << i;
         if (settings->fields & (TLS_FIELD_CLIENT_CERTIFICATE | TLS_FIELD_CLIENT_CHAIN))
             settings->fields |= TLS_FIELD_CLIENT;
         settings->computed = settings->fields & FINGERPRINT_FIELDS;

@@ -96,9 +96,9 @@ enum {
     TLS_SAW_SERVER_HELLO = 1 << 1,
     TLS_SAW_CLIENT_KEY = 1 << 2,
     TLS_SAW_SERVER_KEY = 1 << 3,
-    TLS_CLIENT_NAMES_VERSIONS = 1 << 4, /* extension supported_versions is present */
-    TLS_NO_CERTIFICATE = 1 << 5,        /* TLS 1.3: certificates are encrypted */
-    TLS_RESUMES = 1 << 6,               /* ticket sent or session ID echoed; a certificate shows a full handshake */
+    TLS_HAS_SUPPORTED_VERSIONS = 1 << 4, /* the ClientHello has this extension */
+    TLS_NO_CERTIFICATE = 1 << 5,         /* TLS 1.3: certificates are encrypted */
+    TLS_RESUMES = 1 << 6,                /* ticket sent or session ID echoed; a certificate shows a full handshake */
     TLS_EARLY_DATA = 1 << 7,
     TLS_WANTS_CLIENT_CERTIFICATE = 1 << 8,
     TLS_SAW_CLIENT_CERTIFICATE = 1 << 9, /* the Certificate message, even with an empty list */

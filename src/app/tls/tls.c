@@ -65,7 +65,7 @@ struct handshake_start {
 };
 
 /* Whether the bytes start a ClientHello. With an odd record version, length and version are checked as well. */
-static enum app_probe_result is_hello(const struct handshake_start *start)
+static enum app_probe_result probe_hello(const struct handshake_start *start)
 {
     if (start->count == 0)
         return APP_UNSURE;
@@ -108,7 +108,7 @@ static enum app_probe_result probe_records(struct cursor cur)
                 break;
             else
                 start.count++;
-        guess = is_hello(&start);
+        guess = probe_hello(&start);
         if (guess != APP_UNSURE)
             return guess;
         if (!cursor_skip(&cur, length))

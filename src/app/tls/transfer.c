@@ -52,8 +52,8 @@ static void write_side(struct transfer *t, struct tls_tx *tx, enum flow_directio
     struct tls_side *side = &tx->side[direction];
     struct buffer *hello = &side->hello.body, *chain = &side->certificates.chain;
     uint32_t chain_length = chain->length > 0 ? chain->length + CHAIN_LENGTH : 0;
-    uint8_t before[CHAIN_LENGTH] = { (uint8_t)(chain->length >> 16), (uint8_t)(chain->length >> 8),
-                                     (uint8_t)chain->length };
+    uint8_t length_bytes[CHAIN_LENGTH] = { (uint8_t)(chain->length >> 16), (uint8_t)(chain->length >> 8),
+                                           (uint8_t)chain->length };
 
     transfer_u16(t, &side->version);
     transfer_u8(t, &tx->tx.progress[direction]);
@@ -62,7 +62,7 @@ static void write_side(struct transfer *t, struct tls_tx *tx, enum flow_directio
     transfer_u32(t, &chain_length);
     if (chain_length == 0)
         return;
-    transfer_bytes(t, before, sizeof(before));
+    transfer_bytes(t, length_bytes, sizeof(length_bytes));
     transfer_bytes(t, chain->bytes, chain->length);
 }
 
