@@ -11,7 +11,7 @@
 enum { DATAGRAM_HEADER = 80, LAST_FRAGMENT = 2, FRAGMENT = 4 };
 
 struct datagram {
-    uint8_t version, type, flags, more_flags;
+    uint8_t version, type, flags1, flags2;
     bool little;
     uint8_t interface[DCE_UUID], activity[DCE_UUID];
     uint32_t interface_version, sequence;
@@ -24,8 +24,8 @@ static bool read_datagram(const uint8_t *bytes, size_t length, struct datagram *
         return false;
     out->version = bytes[0];
     out->type = bytes[1];
-    out->flags = bytes[2];
-    out->more_flags = bytes[3];
+    out->flags1 = bytes[2];
+    out->flags2 = bytes[3];
     out->little = bytes[4] & 0x10;
     dce_uuid_read(bytes + 24, out->little, out->interface);
     dce_uuid_read(bytes + 40, out->little, out->activity);
@@ -44,7 +44,7 @@ enum app_probe_result dcerpc_probe_datagram(const struct app_probe *in)
         return APP_NO;
     /* flags2 has six reserved bits; the data representation has two formats of integers and characters, four of floats
      */
-    if (header.more_flags & 0xfc || in->bytes[4] & 0xee || in->bytes[5] > 3)
+    if (header.flags2 & 0xfc || in->bytes[4] & 0xee || in->bytes[5] > 3)
         return APP_NO;
     return in->direction == FLOW_TO_SERVER ? APP_YES : APP_REVERSED;
 }
@@ -79,11 +79,11 @@ static struct dcerpc_tx *new_call(struct app_context *context, const struct data
     tx->call.in_datagram = true;
     tx->call.little = header->little;
     tx->call.sequence = header->sequence;
-    return dce_bindings_add(app_heap(context), &tx->call.bindings, &interface) ? NULL : tx;
+    return dce_bindings_set(app_heap(context), &tx->call.bindings, &interface) ? NULL : tx;
 }
 
-static void append_stub(struct app_context *context, struct dcerpc_tx *tx, enum flow_direction direction,
-                        const struct datagram *header, const uint8_t *stub)
+static void append_stub_data(struct app_context *context, struct dcerpc_tx *tx, enum flow_direction direction,
+                             const struct datagram *header, const uint8_t *stub)
 {
     struct dce_call *call = &tx->call;
 
@@ -97,7 +97,7 @@ static void append_stub(struct app_context *context, struct dcerpc_tx *tx, enum 
     }
     bool more = dce_stub_append(app_heap(context), call, direction, stub, header->length, dcerpc_stub_max(context));
 
-    if (!more || !(header->flags & FRAGMENT) || header->flags & LAST_FRAGMENT)
+    if (!more || !(header->flags1 & FRAGMENT) || header->flags1 & LAST_FRAGMENT)
         app_tx_advance(&tx->head.tx, direction, DCE_COMPLETE);
     app_tx_mark_changed(&tx->head.tx, direction);
 }
@@ -123,7 +123,7 @@ struct app_result dcerpc_feed_datagram(struct app_context *context, const struct
     if (!tx)
         tx = new_call(context, &header);
     if (tx)
-        append_stub(context, tx, direction, &header, in->bytes + DATAGRAM_HEADER);
+        append_stub_data(context, tx, direction, &header, in->bytes + DATAGRAM_HEADER);
     else
         result.status = APP_ERROR;
     return result;

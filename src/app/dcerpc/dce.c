@@ -170,7 +170,7 @@ int dce_bind_parse(struct heap *heap, struct dce_bindings **bindings, const stru
     return 0;
 }
 
-int dce_bindings_add(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface)
+int dce_bindings_set(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface)
 {
     struct dce_bindings *list = copy_bindings(heap, NULL, 0, 1);
 
@@ -197,6 +197,7 @@ static int unshare_bindings(struct heap *heap, struct dce_bindings **bindings)
     return 0;
 }
 
+/* Stores the result of the interface at `position` of the bind request. */
 static void set_result(struct dce_bindings *list, const struct dce_header *header, unsigned position, bool any_call,
                        const uint8_t *result)
 {
@@ -218,6 +219,7 @@ int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const 
     uint16_t address = fixed ? load_u16(fixed + 8, header->little) : 0;
     const uint8_t *count;
 
+    /* The secondary address is padded to a multiple of four bytes. */
     if (!fixed || !cursor_skip(&cur, (size_t)address + (4 - (address + 2) % 4) % 4))
         return -EINVAL;
     count = cursor_read(&cur, 4);
@@ -279,19 +281,6 @@ void dce_call_clear(struct heap *heap, struct dce_call *call)
 
 /* --- Transfer to the next engine --------------------------------------------------------------------- */
 
-static void transfer_interface(struct transfer *t, struct dce_interface *interface)
-{
-    transfer_bytes(t, interface->uuid, sizeof(interface->uuid));
-    transfer_u32(t, &interface->call_id);
-    transfer_u16(t, &interface->version);
-    transfer_u16(t, &interface->minor);
-    transfer_u16(t, &interface->context);
-    transfer_u16(t, &interface->position);
-    transfer_u16(t, &interface->result);
-    transfer_bool(t, &interface->acked);
-    transfer_bool(t, &interface->first_fragment);
-}
-
 void dce_bindings_transfer(struct transfer *t, struct heap *heap, struct dce_bindings **bindings)
 {
     uint32_t count = *bindings ? (*bindings)->count : 0;
@@ -309,7 +298,15 @@ void dce_bindings_transfer(struct transfer *t, struct heap *heap, struct dce_bin
 
         if (!t->reading)
             interface = (*bindings)->at[i];
-        transfer_interface(t, &interface);
+        transfer_bytes(t, interface.uuid, sizeof(interface.uuid));
+        transfer_u32(t, &interface.call_id);
+        transfer_u16(t, &interface.version);
+        transfer_u16(t, &interface.minor);
+        transfer_u16(t, &interface.context);
+        transfer_u16(t, &interface.position);
+        transfer_u16(t, &interface.result);
+        transfer_bool(t, &interface.acked);
+        transfer_bool(t, &interface.first_fragment);
         (*bindings)->at[i] = interface;
     }
     (*bindings)->count = count;

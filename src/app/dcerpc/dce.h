@@ -105,7 +105,7 @@ int dce_bind_parse(struct heap *heap, struct dce_bindings **bindings, const stru
 int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
                        const uint8_t *body, size_t length, bool any_call);
 /* Replaces the list by one with this interface only, for datagrams, which have no bind. Returns 0 or -ENOMEM. */
-int dce_bindings_add(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface);
+int dce_bindings_set(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface);
 
 /* Parses the context, opnum and stub data of a request fragment, or the stub data of a response fragment. `body` starts
  * after the header. False if the fragment is malformed. */
@@ -135,9 +135,9 @@ const char *dce_procedure_name(const uint8_t uuid[DCE_UUID], uint16_t opnum, siz
 
 /* --- log.c ------------------------------------------------------------------------------------------- */
 
-/* Logs the array of interfaces: for a request the interface of its context, otherwise those of the bind. `reasons`:
- * also log ack_result in a pipe, and ack_reason. */
-void dce_log_interfaces(const struct dce_call *call, bool reasons, struct fields *out);
+/* Logs the array of interfaces: for a request the interface of its context, otherwise those of the bind. `is_bind`:
+ * also log ack_reason, and in a pipe ack_result. */
+void dce_log_interfaces(const struct dce_call *call, bool is_bind, struct fields *out);
 void dce_log_type(const char *key, uint8_t type, struct fields *out);
 void dce_log(const struct app_tx *tx, const void *settings, struct fields *out);
 

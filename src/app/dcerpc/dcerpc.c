@@ -92,8 +92,8 @@ static struct dcerpc_tx *find_call(const struct app_context *context, enum flow_
     return NULL;
 }
 
-static struct dcerpc_tx *get_call(struct app_context *context, struct dcerpc_state *state,
-                                  enum flow_direction direction, const struct dce_header *header)
+static struct dcerpc_tx *find_or_add_call(struct app_context *context, struct dcerpc_state *state,
+                                          enum flow_direction direction, const struct dce_header *header)
 {
     struct dcerpc_tx *tx = find_call(context, direction, header);
 
@@ -103,16 +103,6 @@ static struct dcerpc_tx *get_call(struct app_context *context, struct dcerpc_sta
     if (tx && direction == FLOW_TO_CLIENT && state->has_gap[FLOW_TO_SERVER])
         complete_direction(&tx->head.tx, FLOW_TO_SERVER);
     return tx;
-}
-
-static void handle_gap(struct app_context *context, struct dcerpc_state *state, enum flow_direction direction)
-{
-    state->lost[direction] = state->has_gap[direction] = true;
-    for (struct dcerpc_tx *tx = get_first_open(context), *next; tx; tx = next) {
-        next = get_next_open(tx);
-        if (tx->head.tx.progress[direction] < DCE_COMPLETE)
-            complete_direction(&tx->head.tx, direction);
-    }
 }
 
 /* --- Fragments --------------------------------------------------------------------------------------- */
@@ -145,7 +135,7 @@ static int handle_bind_ack(struct app_context *context, struct dcerpc_state *sta
         err = dce_bind_ack_parse(app_heap(context), &state->bindings, header, body, length, false);
     if (err)
         return err;
-    tx = get_call(context, state, FLOW_TO_CLIENT, header);
+    tx = find_or_add_call(context, state, FLOW_TO_CLIENT, header);
     if (!tx)
         return -ENOMEM;
     dce_bindings_unref(app_heap(context), tx->call.bindings);
@@ -165,7 +155,7 @@ static int handle_request(struct app_context *context, struct dcerpc_state *stat
 
     if (!dce_request_read(header, body, length, &request))
         return -EINVAL;
-    tx = get_call(context, state, FLOW_TO_SERVER, header);
+    tx = find_or_add_call(context, state, FLOW_TO_SERVER, header);
     if (!tx)
         return -ENOMEM;
     tx->call.request = header->type;
@@ -190,7 +180,7 @@ static int handle_response(struct app_context *context, struct dcerpc_state *sta
     /* Suricata includes the eight bytes before the stub data over TCP, but not in SMB pipes. */
     response.stub = body;
     response.stub_length = length;
-    tx = get_call(context, state, FLOW_TO_CLIENT, header);
+    tx = find_or_add_call(context, state, FLOW_TO_CLIENT, header);
     if (!tx)
         return -ENOMEM;
     tx->call.response = header->type;
@@ -229,16 +219,13 @@ static int handle_fragment(struct app_context *context, struct dcerpc_state *sta
 }
 
 /* Returns the number of bytes before the next plausible header; without one, the number that can be skipped. */
-static uint32_t find_header(const uint8_t *bytes, uint32_t length, bool *found)
+static uint32_t find_header(const uint8_t *bytes, uint32_t length)
 {
     struct dce_header header;
     uint32_t at = 0;
 
-    for (; dce_header_read(bytes + at, length - at, &header); at++) {
-        *found = dce_header_is_plausible(&header);
-        if (*found)
-            return at;
-    }
+    while (dce_header_read(bytes + at, length - at, &header) && !dce_header_is_plausible(&header))
+        at++;
     return at;
 }
 
@@ -249,15 +236,20 @@ static struct app_result feed_stream(struct app_context *context, struct dcerpc_
     bool *lost = &state->lost[in->direction];
     struct dce_header header;
 
-    if (in->gap > 0)
-        handle_gap(context, state, in->direction);
+    if (in->gap > 0) {
+        *lost = state->has_gap[in->direction] = true;
+        for (struct dcerpc_tx *tx = get_first_open(context), *next; tx; tx = next) {
+            next = get_next_open(tx);
+            if (tx->head.tx.progress[in->direction] < DCE_COMPLETE)
+                complete_direction(&tx->head.tx, in->direction);
+        }
+    }
     for (;;) {
         const uint8_t *at = in->bytes + result.consumed;
         uint32_t left = in->length - result.consumed;
-        bool found = true;
 
         if (*lost) {
-            uint32_t skipped = find_header(at, left, (found = false, &found));
+            uint32_t skipped = find_header(at, left);
 
             result.consumed += skipped;
             at += skipped;
@@ -341,7 +333,7 @@ static void dcerpc_tx_free(struct app_context *context, struct app_tx *tx)
 
 /* --- Detection --------------------------------------------------------------------------------------- */
 
-static bool comes_from_server(uint8_t type)
+static bool is_server_type(uint8_t type)
 {
     return type == DCE_RESPONSE || type == DCE_FAULT || type == DCE_BIND_ACK || type == DCE_BIND_NAK ||
            type == DCE_ALTER_CONTEXT_RESPONSE;
@@ -361,7 +353,7 @@ static enum app_probe_result dcerpc_probe(const struct app_probe *in)
         return APP_UNSURE;
     if (!dce_header_is_plausible(&header) || in->bytes[4] & 0xee || in->bytes[5] > 3)
         return APP_NO;
-    return comes_from_server(header.type) == (in->direction == FLOW_TO_CLIENT) ? APP_YES : APP_REVERSED;
+    return is_server_type(header.type) == (in->direction == FLOW_TO_CLIENT) ? APP_YES : APP_REVERSED;
 }
 
 /* --- Settings ---------------------------------------------------------------------------------------- */

@@ -50,7 +50,7 @@ static bool dcerpc_iface_match(const struct match_input *in, const struct app_tx
 }
 
 /* Parses 32 hexadecimal digits, with or without the four hyphens. */
-static bool read_uuid(struct span text, uint8_t uuid[DCE_UUID])
+static bool parse_uuid(struct span text, uint8_t uuid[DCE_UUID])
 {
     unsigned digits = 0;
 
@@ -89,7 +89,7 @@ static int dcerpc_iface_parse(struct rule_parser *parser, struct span value, boo
     if (!condition)
         return -ENOMEM;
     *condition = (struct interface_condition){ .has_version = false };
-    if (!read_uuid(part, condition->uuid))
+    if (!parse_uuid(part, condition->uuid))
         return rule_parser_error(parser, part.length ? part : value, "expected a UUID");
     while (rest.length > 0) {
         part = next_part(&rest);
@@ -151,7 +151,7 @@ static bool dcerpc_opnum_match(const struct match_input *in, const struct app_tx
     return false;
 }
 
-static bool read_opnum(struct span text, uint32_t *out)
+static bool parse_opnum(struct span text, uint32_t *out)
 {
     uint64_t number;
 
@@ -162,7 +162,7 @@ static bool read_opnum(struct span text, uint32_t *out)
 }
 
 /* Parses "12", "5-9" or "12,15-18"; ranges include both ends. False for any other form. */
-static bool read_ranges(struct span value, struct opnum_condition *out)
+static bool parse_opnum_list(struct span value, struct opnum_condition *out)
 {
     while (value.length > 0) {
         struct span part = next_part(&value), high = part;
@@ -174,7 +174,7 @@ static bool read_ranges(struct span value, struct opnum_condition *out)
             high = (struct span){ .at = hyphen + 1, .length = part.length - (size_t)(hyphen + 1 - part.at) };
             part.length = (size_t)(hyphen - part.at);
         }
-        if (!read_opnum(part, &out->ranges[out->count].low) || !read_opnum(high, &out->ranges[out->count].high) ||
+        if (!parse_opnum(part, &out->ranges[out->count].low) || !parse_opnum(high, &out->ranges[out->count].high) ||
             out->ranges[out->count].high < out->ranges[out->count].low)
             return false;
         out->count++;
@@ -189,7 +189,7 @@ static int dcerpc_opnum_parse(struct rule_parser *parser, struct span value, boo
     (void)negated;
     if (!copy)
         return -ENOMEM;
-    if (!read_ranges(value, &condition)) {
+    if (!parse_opnum_list(value, &condition)) {
         condition.count = 0;
         if (number_range_parse(parser, value, UINT16_MAX, NULL, &condition.range))
             return -EINVAL;

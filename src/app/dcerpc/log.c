@@ -13,7 +13,7 @@ void dce_log_type(const char *key, uint8_t type, struct fields *out)
     fields_string(out, key, name ? name : number);
 }
 
-static void log_interface(const struct dce_call *call, const struct dce_interface *interface, bool reasons,
+static void log_interface(const struct dce_call *call, const struct dce_interface *interface, bool is_bind,
                           struct fields *out)
 {
     char text[DCE_UUID_TEXT];
@@ -25,9 +25,9 @@ static void log_interface(const struct dce_call *call, const struct dce_interfac
     fields_string(out, "uuid", text);
     snprintf(text, sizeof(text), "%u.%u", interface->version, interface->minor);
     fields_string(out, "version", text);
-    if (interface->acked && (!call->in_pipe || reasons))
+    if (interface->acked && (!call->in_pipe || is_bind))
         fields_uint(out, "ack_result", interface->result);
-    if (interface->acked && reasons)
+    if (interface->acked && is_bind)
         fields_uint(out, "ack_reason", 0); /* as in Suricata, which does not parse the reason */
     fields_string(out, "service", dce_service_name(interface->uuid));
     procedure = call->request == DCE_REQUEST ? dce_procedure_name(interface->uuid, call->opnum, &length) : NULL;
@@ -35,7 +35,7 @@ static void log_interface(const struct dce_call *call, const struct dce_interfac
     fields_object_close(out);
 }
 
-void dce_log_interfaces(const struct dce_call *call, bool reasons, struct fields *out)
+void dce_log_interfaces(const struct dce_call *call, bool is_bind, struct fields *out)
 {
     const struct dce_bindings *list = call->bindings;
     bool any = false;
@@ -49,7 +49,7 @@ void dce_log_interfaces(const struct dce_call *call, bool reasons, struct fields
         if (!any)
             fields_array_open(out, "interfaces");
         any = true;
-        log_interface(call, interface, reasons, out);
+        log_interface(call, interface, is_bind, out);
     }
     if (any)
         fields_array_close(out);

@@ -17,21 +17,21 @@ static const struct app_event events[DHCP_EVENTS] = {
 static struct app_result dhcp_feed(struct app_context *context, void *state, const struct app_input *in)
 {
     struct app_result result = { .status = APP_OK, .consumed = in->length };
-    unsigned found = 0;
+    unsigned event_bits = 0;
 
     (void)state;
     if (in->length < DHCP_HEADER)
         return result;
     struct dhcp_tx *tx = (struct dhcp_tx *)app_tx_new(context);
 
-    if (!tx || dhcp_parse(app_heap(context), tx, in->bytes, in->length, &found)) {
+    if (!tx || dhcp_parse(app_heap(context), tx, in->bytes, in->length, &event_bits)) {
         result.status = APP_ERROR;
         return result;
     }
     tx->tx.directions = (uint8_t)(1u << in->direction);
     app_tx_advance(&tx->tx, in->direction, DHCP_COMPLETE);
     for (unsigned event = 0; event < DHCP_EVENTS; event++)
-        if (found >> event & 1)
+        if (event_bits >> event & 1)
             app_event(context, &tx->tx, event);
     return result;
 }

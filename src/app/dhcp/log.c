@@ -8,13 +8,13 @@
 enum { ADDRESS_TEXT = 16 };
 /* Offsets of header fields. */
 enum {
-    AT_HARDWARE_LENGTH = 2,
-    AT_ID = 4,
-    AT_CLIENT = 12,
-    AT_ASSIGNED = 16,
-    AT_NEXT_SERVER = 20,
-    AT_RELAY = 24,
-    AT_HARDWARE = 28
+    HARDWARE_LENGTH_OFFSET = 2,
+    ID_OFFSET = 4,
+    CLIENT_OFFSET = 12,
+    ASSIGNED_OFFSET = 16,
+    NEXT_SERVER_OFFSET = 20,
+    RELAY_OFFSET = 24,
+    HARDWARE_OFFSET = 28
 };
 
 static void log_address(struct fields *out, const char *key, const uint8_t *bytes)
@@ -28,20 +28,20 @@ static void log_address(struct fields *out, const char *key, const uint8_t *byte
 static void log_header(const struct dhcp_tx *tx, bool extended, struct fields *out)
 {
     const uint8_t *header = tx->message.bytes;
-    uint8_t hardware = header[AT_HARDWARE_LENGTH];
+    uint8_t hardware = header[HARDWARE_LENGTH_OFFSET];
 
     fields_string(out, "type", header[0] == DHCP_REQUEST ? "request" : header[0] == DHCP_REPLY ? "reply" : "<unknown>");
-    fields_uint(out, "id", load_be32(header + AT_ID));
-    fields_colon_hex(out, "client_mac", header + AT_HARDWARE,
+    fields_uint(out, "id", load_be32(header + ID_OFFSET));
+    fields_colon_hex(out, "client_mac", header + HARDWARE_OFFSET,
                      hardware < DHCP_HARDWARE_MAX ? hardware : DHCP_HARDWARE_MAX);
-    log_address(out, "assigned_ip", header + AT_ASSIGNED);
+    log_address(out, "assigned_ip", header + ASSIGNED_OFFSET);
     if (!extended)
         return;
-    log_address(out, "client_ip", header + AT_CLIENT);
+    log_address(out, "client_ip", header + CLIENT_OFFSET);
     if (header[0] != DHCP_REPLY)
         return;
-    log_address(out, "relay_ip", header + AT_RELAY);
-    log_address(out, "next_server_ip", header + AT_NEXT_SERVER);
+    log_address(out, "relay_ip", header + RELAY_OFFSET);
+    log_address(out, "next_server_ip", header + NEXT_SERVER_OFFSET);
 }
 
 static void log_type(const struct dhcp_tx *tx, struct fields *out)

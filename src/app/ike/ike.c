@@ -143,10 +143,10 @@ static bool strip_marker(struct ike_state *state, struct cursor *cur)
     const uint8_t *marker = cursor_peek(cur, 4 + IKE_HEADER);
 
     if (marker && load_be32(marker) == 0) {
-        state->marked = true;
+        state->has_marker = true;
         return cursor_skip(cur, 4);
     }
-    return !state->marked;
+    return !state->has_marker;
 }
 
 /* Whether the message contradicts the direction of the flow. In the first message of an exchange the responder's SPI is
@@ -259,7 +259,7 @@ static void ike_transfer(struct app_context *context, void *data, struct transfe
     struct ike_state *state = data;
 
     (void)context;
-    transfer_bool(t, &state->marked);
+    transfer_bool(t, &state->has_marker);
     transfer_bool(t, &state->has_doi);
     transfer_u32(t, &state->doi);
     transfer_u32(t, &state->server_transforms);

@@ -63,11 +63,11 @@ struct ike_party {
 };
 
 struct ike_state {
-    bool marked; /* messages have the non-ESP marker (RFC 3948) */
+    bool has_marker; /* messages have the non-ESP marker (RFC 3948) */
     struct ike_party party[FLOW_DIRECTIONS];
     bool has_doi;
     uint32_t doi;
-    uint32_t server_transforms;
+    uint32_t server_transforms;                /* transforms sent by the server in this exchange: 0, 1, or 2 for more */
     struct ike_attributes chosen;              /* version 1: attributes of the server's first transform */
     struct ike_choice choice[IKE2_TRANSFORMS]; /* version 2: chosen transforms by type */
 };

@@ -16,7 +16,7 @@ enum {
     DOI_IPSEC = 1,
 };
 
-static void record_type(struct ike_parse *parse, uint8_t type)
+static void record_payload_type(struct ike_parse *parse, uint8_t type)
 {
     if (type < 32)
         parse->tx->payload_types |= UINT32_C(1) << type;
@@ -86,7 +86,7 @@ static bool read_proposal(struct ike_parse *parse, struct cursor body)
     while (cursor_remaining(&body) && type == PAYLOAD_TRANSFORM) {
         if (!ike_payload_read(&body, &type, &payload) || !read_transform(parse, payload.body))
             return false;
-        record_type(parse, PAYLOAD_TRANSFORM);
+        record_payload_type(parse, PAYLOAD_TRANSFORM);
     }
     return true;
 }
@@ -107,7 +107,7 @@ static bool read_sa(struct ike_parse *parse, struct cursor body)
     while (cursor_remaining(&body) && type == PAYLOAD_PROPOSAL) {
         if (!ike_payload_read(&body, &type, &payload) || !read_proposal(parse, payload.body))
             return false;
-        record_type(parse, PAYLOAD_PROPOSAL);
+        record_payload_type(parse, PAYLOAD_PROPOSAL);
     }
     return true;
 }
@@ -136,7 +136,7 @@ static bool read_payload(struct ike_parse *parse, const struct ike_payload *payl
 {
     struct ike_tx *tx = parse->tx;
 
-    record_type(parse, payload->type);
+    record_payload_type(parse, payload->type);
     switch (payload->type) {
     case PAYLOAD_SA:
         return read_sa(parse, payload->body);
@@ -154,7 +154,8 @@ static bool read_payload(struct ike_parse *parse, const struct ike_payload *payl
     }
 }
 
-static void store_for_events(struct ike_parse *parse, struct buffer *kept, const struct buffer *bytes)
+/* Long payloads are not stored, so that the events of later messages stay small. */
+static void store_for_later_events(struct ike_parse *parse, struct buffer *kept, const struct buffer *bytes)
 {
     ike_store(parse, kept, bytes->bytes, bytes->length <= IKE_SECRET_MAX ? bytes->length : 0);
 }
@@ -166,8 +167,8 @@ static void update_state(struct ike_parse *parse)
     struct ike_tx *tx = parse->tx;
     bool from_server = parse->direction == FLOW_TO_CLIENT;
 
-    store_for_events(parse, &state->party[parse->direction].key_exchange, &tx->in_message.key_exchange);
-    store_for_events(parse, &state->party[parse->direction].nonce, &tx->in_message.nonce);
+    store_for_later_events(parse, &state->party[parse->direction].key_exchange, &tx->in_message.key_exchange);
+    store_for_later_events(parse, &state->party[parse->direction].nonce, &tx->in_message.nonce);
     if (!from_server)
         return;
     if (tx->payload_types >> PAYLOAD_SA & 1) {
@@ -179,9 +180,10 @@ static void update_state(struct ike_parse *parse)
     if (state->server_transforms == 0 && tx->transforms > 0)
         ike_store(parse, &state->chosen.list, tx->attributes.list.bytes,
                   tx->first_count * sizeof(struct ike_attribute));
-    state->server_transforms = tx->transforms > 0 ? state->server_transforms + 1 : state->server_transforms;
-    if (tx->transforms > 1 && state->server_transforms < 2)
-        state->server_transforms = 2;
+    if ((uint64_t)state->server_transforms + tx->transforms > 1)
+        state->server_transforms = 2; /* more than one: the exact number is not needed */
+    else
+        state->server_transforms += tx->transforms;
 }
 
 void ike_read_v1(struct ike_parse *parse, struct cursor cur, uint8_t first)
@@ -190,7 +192,7 @@ void ike_read_v1(struct ike_parse *parse, struct cursor cur, uint8_t first)
     struct ike_payload payload;
     bool ok = true;
 
-    record_type(parse, first);
+    record_payload_type(parse, first);
     parse->tx->encrypted = parse->tx->flags & 1;
     if (parse->tx->encrypted)
         return;

@@ -10,6 +10,8 @@ enum {
     PAYLOAD_FRAGMENT = 53,
     PROTOCOL_AH = 2,
     NOTIFY_STATUS = 16384, /* types below this value are errors */
+    MORE_PROPOSALS = 2,    /* first byte of a substructure that is not the last one */
+    MORE_TRANSFORMS = 3,
 };
 
 /* Transforms of a proposal. */
@@ -24,38 +26,29 @@ static bool is_aead(uint16_t id)
     return (id >= 14 && id <= 16) || (id >= 18 && id <= 20) || (id >= 25 && id <= 28);
 }
 
-static void check_encryption(struct ike_parse *parse, uint16_t id)
-{
-    if ((id >= 1 && id <= 9) || id == 11)
-        ike_set_event(parse, IKE_WEAK_CRYPTO_ENC);
-}
-
-static void check_dh(struct ike_parse *parse, uint16_t id)
-{
-    if (id == 0)
-        ike_set_event(parse, IKE_INVALID_PROPOSAL);
-    else if (id == 1 || id == 2 || id == 5 || id == 22)
-        ike_set_event(parse, IKE_WEAK_CRYPTO_DH);
-}
-
+/* The numbers of algorithms are those of IANA, "IKEv2 Parameters"; names.c lists them. */
 static void check_transform(struct ike_parse *parse, struct proposal *proposal, uint8_t type, uint16_t id)
 {
     switch (type) {
     case IKE2_ENC:
-        check_encryption(parse, id);
+        if ((id >= 1 && id <= 9) || id == 11) /* DES, 3DES, RC5, IDEA, CAST, Blowfish, 3IDEA, NULL */
+            ike_set_event(parse, IKE_WEAK_CRYPTO_ENC);
         proposal->has_aead |= is_aead(id);
         break;
     case IKE2_PRF:
-        if (id <= 2)
+        if (id <= 2) /* none, HMAC-MD5, HMAC-SHA1 */
             ike_set_event(parse, id == 0 ? IKE_INVALID_PROPOSAL : IKE_WEAK_CRYPTO_PRF);
         break;
     case IKE2_AUTH:
-        if (id >= 1 && id <= 7)
+        if (id >= 1 && id <= 7) /* based on MD5, SHA-1, DES or AES-XCBC */
             ike_set_event(parse, IKE_WEAK_CRYPTO_AUTH);
         proposal->has_auth |= id != 0;
         break;
     case IKE2_DH:
-        check_dh(parse, id);
+        if (id == 0)
+            ike_set_event(parse, IKE_INVALID_PROPOSAL);
+        else if (id == 1 || id == 2 || id == 5 || id == 22) /* MODP groups of at most 1536 bits */
+            ike_set_event(parse, IKE_WEAK_CRYPTO_DH);
         proposal->has_dh = true;
         break;
     case IKE2_ESN:
@@ -85,7 +78,7 @@ static bool read_structure(struct cursor *cur, uint8_t *more, struct cursor *bod
 
 static bool read_transforms(struct ike_parse *parse, struct cursor *cur, struct proposal *proposal)
 {
-    uint8_t more = 3, type, reserved;
+    uint8_t more = MORE_TRANSFORMS, type, reserved;
     struct cursor body;
     uint16_t id;
 
@@ -120,7 +113,7 @@ static bool read_proposal(struct ike_parse *parse, struct cursor body)
 static bool read_sa(struct ike_parse *parse, struct cursor cur)
 {
     struct cursor body;
-    uint8_t more = 2;
+    uint8_t more = MORE_PROPOSALS;
 
     while (cursor_remaining(&cur) && more)
         if (!read_structure(&cur, &more, &body) || !read_proposal(parse, body))

@@ -86,7 +86,7 @@ static bool handle_message(struct app_context *context, struct krb5_state *state
 
     if (der_read_header(&cur, DER_DEFINITE, &header) != DER_OK)
         return add_malformed_tx(context, direction);
-    if ((header.identifier & 0xc0) != 0x40)
+    if ((header.identifier & 0xc0) != 0x40) /* not of class APPLICATION: no Kerberos message */
         return true;
     return handle_content(context, state, direction, (uint8_t)header.number, &cur);
 }
@@ -181,9 +181,9 @@ static enum app_probe_result expect_header(struct cursor *cur, uint8_t *tag)
     }
 }
 
-/* Tests the start of a message: the application tag, which is the message type, and a SEQUENCE whose first two fields
+/* Checks the start of a message: the application tag, which is the message type, and a SEQUENCE whose first two fields
  * are the version (pvno) and again the message type (msg-type). */
-static enum app_probe_result test_start(struct cursor cur, uint8_t *type)
+static enum app_probe_result probe_message_start(struct cursor cur, uint8_t *type)
 {
     static const uint8_t version[] = { 3, 2, 1, 5 };
     uint8_t tag = 0, field;
@@ -221,7 +221,7 @@ static enum app_probe_result krb5_probe(const struct app_probe *in)
         return APP_UNSURE;
     if (in->transport == APP_TCP && record > KRB5_RECORD_FIRST)
         return APP_NO;
-    enum app_probe_result guess = test_start(cur, &type);
+    enum app_probe_result guess = probe_message_start(cur, &type);
 
     if (guess != APP_YES)
         return in->transport == APP_TCP ? guess : APP_NO;

@@ -71,13 +71,6 @@ static bool read_rename_call(struct nfs_parse *parse, struct cursor *cur)
     return parse->tx->has_target;
 }
 
-static bool read_directory_call(struct nfs_parse *parse, struct cursor *cur)
-{
-    struct cursor handle;
-
-    return store_handle(parse, cur, &handle);
-}
-
 static bool read_call_2(struct nfs_parse *parse, struct cursor *cur)
 {
     switch (parse->tx->procedure) {
@@ -101,6 +94,8 @@ static bool read_call_2(struct nfs_parse *parse, struct cursor *cur)
 
 static bool read_call_3(struct nfs_parse *parse, struct cursor *cur)
 {
+    struct cursor handle;
+
     switch (parse->tx->procedure) {
     case NFS3_GETATTR:
     case NFS3_ACCESS:
@@ -118,7 +113,7 @@ static bool read_call_3(struct nfs_parse *parse, struct cursor *cur)
     case NFS3_RENAME:
         return read_rename_call(parse, cur);
     case NFS3_READDIRPLUS:
-        return read_directory_call(parse, cur);
+        return store_handle(parse, cur, &handle);
     default:
         return true;
     }
@@ -150,12 +145,12 @@ static bool read_flag(struct cursor *cur, bool *out)
 }
 
 /* Parses a directory entry: its name, optionally with attributes and a handle. */
-static bool read_entry(struct nfs_parse *parse, struct cursor *cur)
+static bool read_directory_entry(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor name, handle;
     bool has_attributes, has_handle;
 
-    if (!cursor_skip(cur, 8) || !nfs_read_opaque(cur, UINT16_MAX, &name) || !cursor_skip(cur, 8))
+    if (!cursor_skip(cur, 8) || !nfs_read_opaque(cur, UINT16_MAX, &name) || !cursor_skip(cur, 8)) /* fileid, cookie */
         return false;
     if (!read_flag(cur, &has_attributes) || (has_attributes && !cursor_skip(cur, ATTRIBUTES_3)))
         return false;
@@ -166,14 +161,14 @@ static bool read_entry(struct nfs_parse *parse, struct cursor *cur)
     return true;
 }
 
-static void read_directory(struct nfs_parse *parse, struct cursor *cur)
+static void read_readdirplus_reply(struct nfs_parse *parse, struct cursor *cur)
 {
     bool more;
 
     if (!read_flag(cur, &more) || (more && !cursor_skip(cur, ATTRIBUTES_3)) || !cursor_skip(cur, 8))
         return;
     for (unsigned i = 0; i < NFS_ENTRIES_MAX && read_flag(cur, &more) && more; i++)
-        if (!read_entry(parse, cur))
+        if (!read_directory_entry(parse, cur))
             return;
 }
 
@@ -201,5 +196,5 @@ void nfs_read_reply(struct nfs_parse *parse, struct cursor cur)
     if (tx->procedure == NFS3_CREATE && read_flag(&cur, &has_handle) && has_handle && read_handle(parse, &cur, &handle))
         nfs_name_add(parse, handle, get_name(tx));
     if (tx->procedure == NFS3_READDIRPLUS)
-        read_directory(parse, &cur);
+        read_readdirplus_reply(parse, &cur);
 }

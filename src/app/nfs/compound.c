@@ -25,7 +25,7 @@ enum {
     BITMAP_MAX = 8, /* 32-bit words */
 };
 
-enum parse_operation { OPERATION_CONTINUE, OPERATION_LAST, OPERATION_MALFORMED };
+enum operation_result { OPERATION_CONTINUE, OPERATION_LAST, OPERATION_MALFORMED };
 
 static bool read_name(struct nfs_parse *parse, struct cursor *cur, struct nfs_text *out)
 {
@@ -50,13 +50,13 @@ static bool store_handle(struct nfs_parse *parse, struct cursor *cur)
 
 static bool skip_bitmap(struct cursor *cur)
 {
-    uint32_t applications;
+    uint32_t words;
 
-    return cursor_be32(cur, &applications) && applications <= BITMAP_MAX && cursor_skip(cur, 4 * (size_t)applications);
+    return cursor_be32(cur, &words) && words <= BITMAP_MAX && cursor_skip(cur, 4 * (size_t)words);
 }
 
 /* Parses an operation that prepares the main one; OPERATION_LAST if it is another operation. */
-static enum parse_operation parse_preparation(struct nfs_parse *parse, struct cursor *cur, uint32_t operation)
+static enum operation_result parse_preparation(struct nfs_parse *parse, struct cursor *cur, uint32_t operation)
 {
     bool ok;
 
@@ -83,10 +83,10 @@ static enum parse_operation parse_preparation(struct nfs_parse *parse, struct cu
     return ok ? OPERATION_CONTINUE : OPERATION_MALFORMED;
 }
 
-static enum parse_operation parse_operation(struct nfs_parse *parse, struct cursor *cur, uint32_t operation)
+static enum operation_result parse_operation(struct nfs_parse *parse, struct cursor *cur, uint32_t operation)
 {
     struct nfs_tx *tx = parse->tx;
-    enum parse_operation result = parse_preparation(parse, cur, operation);
+    enum operation_result result = parse_preparation(parse, cur, operation);
 
     if (result != OPERATION_LAST)
         return result;
@@ -111,7 +111,7 @@ static enum parse_operation parse_operation(struct nfs_parse *parse, struct curs
 bool nfs_read_compound(struct nfs_parse *parse, struct cursor cur)
 {
     uint32_t minor, count, operation;
-    enum parse_operation result = OPERATION_CONTINUE;
+    enum operation_result result = OPERATION_CONTINUE;
 
     if (parse->tx->procedure != COMPOUND)
         return true;

@@ -116,15 +116,15 @@ static struct nfs_tx *find_call(struct app_context *context, uint32_t xid)
 static bool read_reply(struct nfs_parse *parse, struct cursor *cur)
 {
     struct nfs_tx *tx = parse->tx;
-    uint32_t accepted;
+    uint32_t accept_status;
 
     if (!cursor_be32(cur, &tx->rpc_status) || tx->rpc_status > RPC_DENIED)
         return false;
     if (tx->rpc_status == RPC_DENIED)
         return true;
-    if (!cursor_skip(cur, 4) || !nfs_skip_opaque(cur) || !cursor_be32(cur, &accepted)) /* verifier, accept_stat */
+    if (!cursor_skip(cur, 4) || !nfs_skip_opaque(cur) || !cursor_be32(cur, &accept_status)) /* the verifier first */
         return false;
-    if (accepted != 0 || tx->procedure == 0 || tx->auth_type == RPC_AUTH_GSS || !tx->parsed)
+    if (accept_status != 0 || tx->procedure == 0 || tx->auth_type == RPC_AUTH_GSS || !tx->parsed)
         return true;
     if (!cursor_be32(cur, &tx->status))
         return false;
@@ -169,22 +169,6 @@ static bool handle_message(struct app_context *context, struct nfs_state *state,
 
 /* --- Records ----------------------------------------------------------------------------------------- */
 
-static void handle_gap(struct nfs_state *state, enum flow_direction direction, uint64_t gap)
-{
-    if (gap > state->skip[direction])
-        state->lost[direction] = true;
-    else
-        state->skip[direction] -= gap;
-}
-
-static uint32_t skip_bytes(struct nfs_state *state, enum flow_direction direction, uint32_t left)
-{
-    uint32_t bytes = state->skip[direction] < left ? (uint32_t)state->skip[direction] : left;
-
-    state->skip[direction] -= bytes;
-    return bytes;
-}
-
 /* Parses one record, or its first NFS_READ_MAX bytes; result.consumed is 0 if more bytes are required. */
 static struct app_result handle_record(struct app_context *context, struct nfs_state *state,
                                        enum flow_direction direction, const uint8_t *bytes, uint32_t left)
@@ -192,15 +176,15 @@ static struct app_result handle_record(struct app_context *context, struct nfs_s
     struct app_result result = { .status = APP_OK };
     uint32_t mark = load_be32(bytes), length = mark & 0x7fffffff;
     uint32_t parsed_length = length < NFS_READ_MAX ? length : NFS_READ_MAX;
-    bool last = mark >> 31;
+    bool is_last = mark >> 31;
 
     if (length > NFS_RECORD_MAX) {
         add_event_tx(context, direction, NFS_MALFORMED_DATA);
         result.status = APP_ERROR;
         return result;
     }
-    if (!last || state->in_fragments[direction] || length == 0) {
-        state->in_fragments[direction] = !last;
+    if (!is_last || state->in_fragments[direction] || length == 0) {
+        state->in_fragments[direction] = !is_last;
         state->skip[direction] = length;
         result.consumed = 4;
         return result;
@@ -221,10 +205,16 @@ static struct app_result feed_stream(struct app_context *context, struct nfs_sta
     enum flow_direction direction = in->direction;
     uint32_t consumed = 0;
 
-    if (in->gap)
-        handle_gap(state, direction, in->gap);
+    if (in->gap > state->skip[direction])
+        state->lost[direction] = true;
+    else
+        state->skip[direction] -= in->gap;
     while (!state->lost[direction]) {
-        consumed += skip_bytes(state, direction, in->length - consumed);
+        uint32_t left = in->length - consumed;
+        uint32_t skipped = state->skip[direction] < left ? (uint32_t)state->skip[direction] : left;
+
+        state->skip[direction] -= skipped;
+        consumed += skipped;
         if (in->length - consumed < 4)
             return (struct app_result){ .consumed = consumed, .needed = in->length > consumed ? 4 : 0 };
         struct app_result result =

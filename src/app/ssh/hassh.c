@@ -30,17 +30,6 @@ static bool read_lists(struct cursor *cur, struct cursor lists[LISTS])
     return cursor_skip(cur, 5); /* first_kex_packet_follows, and a reserved 32-bit word */
 }
 
-static void set_hash(struct ssh_side *side)
-{
-    uint8_t digest[MD5_DIGEST_SIZE];
-    struct md5_ctx md5;
-
-    md5_init(&md5);
-    md5_update(&md5, side->hassh_string.length, side->hassh_string.bytes);
-    md5_digest(&md5, MD5_DIGEST_SIZE, digest);
-    hex_write(side->hassh, digest, sizeof(digest));
-}
-
 int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction direction, const uint8_t *bytes,
               uint32_t length)
 {
@@ -48,6 +37,8 @@ int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction dire
         [FLOW_TO_SERVER] = { 0, 2, 4, 6 }, [FLOW_TO_CLIENT] = { 0, 3, 5, 7 }
     };
     struct cursor cur = cursor_of(bytes, length), lists[LISTS];
+    uint8_t digest[MD5_DIGEST_SIZE];
+    struct md5_ctx md5;
 
     if (side->hassh_string.length || !read_lists(&cur, lists))
         return 0;
@@ -61,6 +52,9 @@ int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction dire
             return -ENOMEM;
         }
     }
-    set_hash(side);
+    md5_init(&md5);
+    md5_update(&md5, side->hassh_string.length, side->hassh_string.bytes);
+    md5_digest(&md5, MD5_DIGEST_SIZE, digest);
+    hex_write(side->hassh, digest, sizeof(digest));
     return 0;
 }

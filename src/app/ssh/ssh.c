@@ -42,10 +42,10 @@ static const char *const response_steps[] = { "response_in_progress", "response_
 
 /* --- Banner ------------------------------------------------------------------------------------------ */
 
-enum line { LINE_OPEN, LINE_WHOLE, LINE_LONG };
+enum line { LINE_INCOMPLETE, LINE_COMPLETE, LINE_TOO_LONG };
 
 /* Finds the end of the line: LF, CR LF, or CR followed by any other byte. */
-static enum line find_line(const uint8_t *bytes, uint32_t length, uint32_t *line_length, uint32_t *consumed)
+static enum line find_line_end(const uint8_t *bytes, uint32_t length, uint32_t *line_length, uint32_t *consumed)
 {
     uint32_t limit = length < SSH_BANNER_MAX + 1 ? length : SSH_BANNER_MAX + 1;
 
@@ -53,15 +53,15 @@ static enum line find_line(const uint8_t *bytes, uint32_t length, uint32_t *line
         if (bytes[i] != '\n' && bytes[i] != '\r')
             continue;
         if (bytes[i] == '\r' && i + 1 == length)
-            return LINE_OPEN;
+            return LINE_INCOMPLETE;
         *line_length = i;
         *consumed = i + 1 + (bytes[i] == '\r' && bytes[i + 1] == '\n');
-        return LINE_WHOLE;
+        return LINE_COMPLETE;
     }
     if (length <= SSH_BANNER_MAX)
-        return LINE_OPEN;
+        return LINE_INCOMPLETE;
     *line_length = *consumed = SSH_BANNER_MAX;
-    return LINE_LONG;
+    return LINE_TOO_LONG;
 }
 
 /* Parses "SSH-2.0-OpenSSH_9.6 comment" without the comment. */
@@ -98,9 +98,9 @@ static struct app_result feed_banner(struct app_context *context, struct ssh_sta
 {
     struct ssh_side *side = &state->tx->side[in->direction];
     uint32_t line_length, consumed;
-    enum line line = find_line(in->bytes, in->length, &line_length, &consumed);
+    enum line line = find_line_end(in->bytes, in->length, &line_length, &consumed);
 
-    if (line == LINE_OPEN)
+    if (line == LINE_INCOMPLETE)
         return (struct app_result){ .status = APP_OK };
     int err = read_banner(app_heap(context), side, in->bytes, line_length);
 
@@ -110,12 +110,12 @@ static struct app_result feed_banner(struct app_context *context, struct ssh_sta
         return (struct app_result){ .status = APP_ERROR };
     if (line_length >= SSH_BANNER_MAX)
         app_event(context, &state->tx->tx, SSH_LONG_BANNER);
-    app_tx_advance(&state->tx->tx, in->direction, line == LINE_LONG ? SSH_BANNER_WAIT_EOL : SSH_BANNER_DONE);
+    app_tx_advance(&state->tx->tx, in->direction, line == LINE_TOO_LONG ? SSH_BANNER_WAIT_EOL : SSH_BANNER_DONE);
     return (struct app_result){ .status = APP_OK, .consumed = consumed };
 }
 
 /* Skips the rest of a line that was too long. */
-static struct app_result skip_line(struct ssh_state *state, const struct app_input *in)
+static struct app_result skip_rest_of_line(struct ssh_state *state, const struct app_input *in)
 {
     for (uint32_t i = 0; i < in->length; i++) {
         if (in->bytes[i] != '\n' && in->bytes[i] != '\r')
@@ -169,7 +169,7 @@ static struct app_result feed_record(struct app_context *context, struct ssh_sta
 
     if (content < 2)
         return fail_with_event(context, state, SSH_INVALID_RECORD);
-    content -= 2;
+    content -= 2; /* without padding length and message code */
     state->skip[direction] = content < UINT32_MAX ? content : UINT32_MAX - 1;
     if (bytes[5] == MESSAGE_NEWKEYS) {
         handle_newkeys(context, state, direction);
@@ -187,24 +187,17 @@ static struct app_result feed_record(struct app_context *context, struct ssh_sta
     return result;
 }
 
-static uint32_t skip_bytes(uint32_t *skip, uint32_t length)
-{
-    uint32_t some = *skip < length ? *skip : length;
-
-    if (*skip == UINT32_MAX) /* encrypted */
-        return length;
-    *skip -= some;
-    return some;
-}
-
 static struct app_result feed_records(struct app_context *context, struct ssh_state *state,
                                       enum flow_direction direction, const uint8_t *bytes, uint32_t length)
 {
     uint32_t consumed = 0;
 
     while (consumed < length && !state->finished) {
-        uint32_t skipped = skip_bytes(&state->skip[direction], length - consumed);
+        uint32_t *skip = &state->skip[direction], left = length - consumed;
+        uint32_t skipped = *skip < left ? *skip : left;
 
+        if (*skip != UINT32_MAX) /* otherwise all later bytes are encrypted */
+            *skip -= skipped;
         consumed += skipped;
         if (consumed == length || skipped > 0)
             continue;
@@ -222,7 +215,7 @@ static struct app_result feed_records(struct app_context *context, struct ssh_st
 
 /* Drops the reference to the transaction if it has been freed. This happens early if both directions were completed at
  * the stream depth, or after an error in one direction. */
-static void drop_released(const struct app_context *context, struct ssh_state *state)
+static void drop_freed_tx(const struct app_context *context, struct ssh_state *state)
 {
     if (!state->tx || app_tx_first(context) == &state->tx->tx)
         return;
@@ -235,7 +228,7 @@ static struct app_result ssh_feed(struct app_context *context, void *data, const
     struct ssh_state *state = data;
     struct app_result result = { .status = APP_OK, .consumed = in->length };
 
-    drop_released(context, state);
+    drop_freed_tx(context, state);
     if (state->finished || in->length == 0)
         return result;
     if (!state->tx) {
@@ -253,7 +246,7 @@ static struct app_result ssh_feed(struct app_context *context, void *data, const
     rest.bytes += result.consumed;
     rest.length -= result.consumed;
     if (result.status == APP_OK && *progress == SSH_BANNER_WAIT_EOL) {
-        struct app_result skipped = skip_line(state, &rest);
+        struct app_result skipped = skip_rest_of_line(state, &rest);
 
         result.consumed += skipped.consumed;
         rest.bytes += skipped.consumed;
@@ -304,7 +297,7 @@ static void ssh_transfer(struct app_context *context, void *data, struct transfe
 {
     struct ssh_state *state = data;
 
-    drop_released(context, state);
+    drop_freed_tx(context, state);
     bool has_tx = state->tx != NULL;
 
     transfer_bool(t, &state->finished);
