@@ -240,9 +240,9 @@ static bool is_static(const struct set_entry *entry)
     return entry->load && !entry->save;
 }
 
-int datasets_inherit(struct datasets *datasets, const struct datasets *before)
+int datasets_inherit(struct datasets *datasets, const struct datasets *previous)
 {
-    for (const struct set_entry *old = before->first; old; old = old->next) {
+    for (const struct set_entry *old = previous->first; old; old = old->next) {
         struct set_entry *entry;
         bool failed = false;
 
@@ -333,7 +333,7 @@ int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, str
 
 int datasets_save(struct datasets *datasets, struct diag *diag)
 {
-    int first = 0;
+    int first_error = 0;
 
     for (struct set_entry *entry = datasets->first; entry; entry = entry->next) {
         int err = entry->set && entry->save ? dataset_save(entry->set, entry->save) : 0;
@@ -341,10 +341,10 @@ int datasets_save(struct datasets *datasets, struct diag *diag)
         if (err)
             diag_error(diag, (struct position){ .file = entry->save }, "the dataset '%s' could not be saved: %s",
                        entry->name, strerror(-err));
-        if (!first)
-            first = err;
+        if (!first_error)
+            first_error = err;
     }
-    return first;
+    return first_error;
 }
 
 /* --- State transfer ------------------------------------------------------------------------------- */

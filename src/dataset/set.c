@@ -227,7 +227,7 @@ static uint32_t store_value(struct shard *shard, const struct key *key)
     return first;
 }
 
-static bool equals(const struct shard *shard, const struct entry *entry, const struct key *key)
+static bool entry_matches(const struct shard *shard, const struct entry *entry, const struct key *key)
 {
     uint32_t at = key->length < ENTRY_BYTES ? key->length : ENTRY_BYTES;
 
@@ -248,7 +248,7 @@ static uint32_t *find_link(struct shard *shard, const struct key *key)
 {
     uint32_t *link = &shard->buckets[key->hash & shard->bucket_mask];
 
-    while (*link && !equals(shard, &shard->blocks[*link].entry, key))
+    while (*link && !entry_matches(shard, &shard->blocks[*link].entry, key))
         link = &shard->blocks[*link].entry.next;
     return link;
 }

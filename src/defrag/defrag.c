@@ -124,56 +124,45 @@ struct fragment_context {
     unsigned level; /* nesting level of the packet, and index of the scratch buffer */
 };
 
-static void note(const struct fragment_context *fragment_context, enum decode_event ipv4, enum decode_event ipv6)
+static void count_event(const struct fragment_context *context, enum decode_event ipv4, enum decode_event ipv6)
 {
-    decode_count_event(fragment_context->decoder, fragment_context->pkt,
-                       fragment_context->pkt->ip_version == 4 ? ipv4 : ipv6);
+    decode_count_event(context->decoder, context->pkt, context->pkt->ip_version == 4 ? ipv4 : ipv6);
 }
 
-static void report_ignored(const struct fragment_context *fragment_context)
+static void report_ignored(const struct fragment_context *context)
 {
-    note(fragment_context, DECODE_EVENT_IPV4_FRAG_IGNORED, DECODE_EVENT_IPV6_FRAG_IGNORED);
+    count_event(context, DECODE_EVENT_IPV4_FRAG_IGNORED, DECODE_EVENT_IPV6_FRAG_IGNORED);
 }
 
-static void report_overlap(const struct fragment_context *fragment_context)
+static void report_overlap(const struct fragment_context *context)
 {
-    note(fragment_context, DECODE_EVENT_IPV4_FRAG_OVERLAP, DECODE_EVENT_IPV6_FRAG_OVERLAP);
+    count_event(context, DECODE_EVENT_IPV4_FRAG_OVERLAP, DECODE_EVENT_IPV6_FRAG_OVERLAP);
 }
 
-static void report_too_large(const struct fragment_context *fragment_context)
+static void report_too_large(const struct fragment_context *context)
 {
-    note(fragment_context, DECODE_EVENT_IPV4_FRAG_PKT_TOO_LARGE, DECODE_EVENT_IPV6_FRAG_PKT_TOO_LARGE);
+    count_event(context, DECODE_EVENT_IPV4_FRAG_PKT_TOO_LARGE, DECODE_EVENT_IPV6_FRAG_PKT_TOO_LARGE);
 }
 
-static enum defrag_result drop(const struct fragment_context *fragment_context)
+static enum defrag_result drop_fragment(const struct fragment_context *context)
 {
-    fragment_context->defrag->counters[COUNTER_DROPPED_FRAGMENTS]++;
+    context->defrag->counters[COUNTER_DROPPED_FRAGMENTS]++;
     return DEFRAG_DROPPED;
 }
 
 /* Refuses a fragment that is not supported here. A receiver may use it, so it must not pass inline. */
-static enum defrag_result refuse(const struct fragment_context *fragment_context)
+static enum defrag_result refuse_fragment(const struct fragment_context *context)
 {
-    report_ignored(fragment_context);
-    return fragment_context->defrag->options.inline_mode ? drop(fragment_context) : DEFRAG_IGNORED;
-}
-
-static void read_ipv6(struct fragment *fragment, const struct packet *pkt)
-{
-    const uint8_t *header;
-
-    fragment->header_length += pkt->ip_extension_length;
-    header = pkt->ip + fragment->header_length;
-    fragment->next_header = header[0];
-    fragment->bytes = header + FRAGMENT_HEADER;
+    report_ignored(context);
+    return context->defrag->options.inline_mode ? drop_fragment(context) : DEFRAG_IGNORED;
 }
 
 /* Parses the fragment. False if every receiver discards it. The decoder has checked that the packet contains its
  * headers and bytes. */
-static bool read_fragment(struct fragment_context *fragment_context)
+static bool read_fragment(struct fragment_context *context)
 {
-    const struct packet *pkt = fragment_context->pkt;
-    struct fragment *fragment = &fragment_context->fragment;
+    const struct packet *pkt = context->pkt;
+    struct fragment *fragment = &context->fragment;
     uint32_t length, room = pkt->ip_version == 4 ? DATAGRAM_MAX - IPV4_HEADER_MIN : DATAGRAM_MAX;
 
     *fragment = (struct fragment){
@@ -184,11 +173,14 @@ static bool read_fragment(struct fragment_context *fragment_context)
         .start = pkt->fragment_offset,
         .more = pkt->more_fragments,
     };
-    if (pkt->ip_version == 6)
-        read_ipv6(fragment, pkt);
+    if (pkt->ip_version == 6) {
+        fragment->header_length += pkt->ip_extension_length; /* up to the fragment header */
+        fragment->next_header = pkt->ip[fragment->header_length];
+        fragment->bytes = pkt->ip + fragment->header_length + FRAGMENT_HEADER;
+    }
     length = pkt->ip_total_length - (uint32_t)(fragment->bytes - pkt->ip);
     if (fragment->start + length > room) {
-        report_too_large(fragment_context);
+        report_too_large(context);
         return false;
     }
     if (fragment->more && length % UNIT != 0) {
@@ -205,9 +197,9 @@ static bool read_fragment(struct fragment_context *fragment_context)
 
 static uint64_t digest(const struct defrag *defrag, uint32_t start, uint32_t end, bool more, const uint8_t *bytes)
 {
-    uint64_t place = (uint64_t)start << 32 | end << 1 | more;
+    uint64_t range = (uint64_t)start << 32 | end << 1 | more;
 
-    return XXH3_64bits_withSeed(bytes, end - start, defrag->seed ^ place * UINT64_C(0x9e3779b97f4a7c15));
+    return XXH3_64bits_withSeed(bytes, end - start, defrag->seed ^ range * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 /* Returns a digest of the headers that header_is_same() compares. */
@@ -238,24 +230,24 @@ static void store_digests(struct defrag *defrag, struct datagram *datagram, cons
     table_move(defrag, datagram, DATAGRAM_DONE, now_ns);
 }
 
-static enum defrag_result handle_accepted(const struct fragment_context *fragment_context, struct datagram *datagram)
+static enum defrag_result handle_accepted(const struct fragment_context *context, struct datagram *datagram)
 {
-    const struct fragment *fragment = &fragment_context->fragment;
-    struct defrag *defrag = fragment_context->defrag;
-    uint64_t wanted = digest(defrag, fragment->start, fragment->end, fragment->more, fragment->bytes);
+    const struct fragment *fragment = &context->fragment;
+    struct defrag *defrag = context->defrag;
+    uint64_t expected = digest(defrag, fragment->start, fragment->end, fragment->more, fragment->bytes);
 
     if (fragment->start == 0)
-        wanted ^= chain_digest(defrag, fragment->header, fragment->header_length, fragment->next_header);
-    report_overlap(fragment_context);
+        expected ^= chain_digest(defrag, fragment->header, fragment->header_length, fragment->next_header);
+    report_overlap(context);
     for (size_t i = 0; i < datagram->count; i++) {
-        if (datagram->digest[i] == wanted) {
+        if (datagram->digest[i] == expected) {
             defrag->counters[COUNTER_REPEATED]++;
-            table_move(defrag, datagram, DATAGRAM_DONE, fragment_context->pkt->time_ns);
+            table_move(defrag, datagram, DATAGRAM_DONE, context->pkt->time_ns);
             return DEFRAG_STORED;
         }
     }
     defrag->counters[COUNTER_CONTRADICTIONS]++;
-    return drop(fragment_context);
+    return drop_fragment(context);
 }
 
 static void drop_datagram(struct defrag *defrag, struct datagram *datagram, uint64_t now_ns)
@@ -285,58 +277,58 @@ static bool contradicts(const struct datagram *datagram, const struct fragment *
     return overlaps && pages_differ(datagram, fragment);
 }
 
-static enum defrag_result no_memory(const struct fragment_context *fragment_context, enum defrag_counter counter,
-                                    enum exception_cause *exception)
+static enum defrag_result ignore_without_memory(const struct fragment_context *context, enum defrag_counter counter,
+                                                enum exception_cause *exception)
 {
-    fragment_context->defrag->counters[counter]++;
+    context->defrag->counters[counter]++;
     *exception = EXCEPTION_DEFRAG_MEMCAP;
-    report_ignored(fragment_context);
+    report_ignored(context);
     return DEFRAG_IGNORED;
 }
 
-static enum defrag_result complete(const struct fragment_context *fragment_context, struct datagram *datagram,
-                                   struct packet *whole)
+static enum defrag_result complete_datagram(const struct fragment_context *context, struct datagram *datagram,
+                                            struct packet *whole)
 {
-    struct defrag *defrag = fragment_context->defrag;
+    struct defrag *defrag = context->defrag;
 
-    if (!whole_build(defrag, datagram, &fragment_context->fragment, fragment_context->level, whole)) {
-        report_too_large(fragment_context);
+    if (!whole_build(defrag, datagram, &context->fragment, context->level, whole)) {
+        report_too_large(context);
         if (defrag->options.inline_mode) {
-            drop_datagram(defrag, datagram, fragment_context->pkt->time_ns);
-            return drop(fragment_context);
+            drop_datagram(defrag, datagram, context->pkt->time_ns);
+            return drop_fragment(context);
         }
         table_remove(defrag, datagram);
         return DEFRAG_IGNORED;
     }
-    defrag->counters[fragment_context->pkt->ip_version == 4 ? COUNTER_IPV4_REASSEMBLED : COUNTER_IPV6_REASSEMBLED]++;
-    defrag->completed[fragment_context->level] = NULL;
+    defrag->counters[context->pkt->ip_version == 4 ? COUNTER_IPV4_REASSEMBLED : COUNTER_IPV6_REASSEMBLED]++;
+    defrag->completed[context->level] = NULL;
     if (defrag->options.inline_mode) {
-        store_digests(defrag, datagram, whole->data + datagram->header_length, fragment_context->pkt->time_ns);
-        defrag->completed[fragment_context->level] = datagram;
+        store_digests(defrag, datagram, whole->data + datagram->header_length, context->pkt->time_ns);
+        defrag->completed[context->level] = datagram;
     } else {
         table_remove(defrag, datagram);
     }
     return DEFRAG_COMPLETE;
 }
 
-static enum defrag_result store_fragment(const struct fragment_context *fragment_context, struct datagram *datagram,
+static enum defrag_result store_fragment(const struct fragment_context *context, struct datagram *datagram,
                                          struct packet *whole, enum exception_cause *exception)
 {
-    const struct fragment *fragment = &fragment_context->fragment;
-    struct defrag *defrag = fragment_context->defrag;
+    const struct fragment *fragment = &context->fragment;
+    struct defrag *defrag = context->defrag;
     bool overlaps = pages_overlap(datagram, fragment);
 
     if (overlaps)
-        report_overlap(fragment_context);
+        report_overlap(context);
     if (defrag->options.inline_mode && contradicts(datagram, fragment, overlaps)) {
         defrag->counters[COUNTER_CONTRADICTIONS]++;
-        drop_datagram(defrag, datagram, fragment_context->pkt->time_ns);
-        return drop(fragment_context);
+        drop_datagram(defrag, datagram, context->pkt->time_ns);
+        return drop_fragment(context);
     }
     if (!pages_reserve(defrag, datagram, fragment)) {
         if (datagram->reach == 0)
             table_remove(defrag, datagram);
-        return no_memory(fragment_context, COUNTER_MAX_FRAGS, exception);
+        return ignore_without_memory(context, COUNTER_MAX_FRAGS, exception);
     }
     if (pages_insert(defrag, datagram, fragment) && fragment->start == 0)
         header_store(datagram, fragment);
@@ -344,14 +336,14 @@ static enum defrag_result store_fragment(const struct fragment_context *fragment
         datagram->reach = fragment->end;
     if (!fragment->more && fragment->end < datagram->end)
         datagram->end = fragment->end;
-    table_move(defrag, datagram, DATAGRAM_OPEN, fragment_context->pkt->time_ns);
-    return pages_complete(datagram) ? complete(fragment_context, datagram, whole) : DEFRAG_STORED;
+    table_move(defrag, datagram, DATAGRAM_OPEN, context->pkt->time_ns);
+    return pages_complete(datagram) ? complete_datagram(context, datagram, whole) : DEFRAG_STORED;
 }
 
 /* --- Entry points --------------------------------------------------------------------------------- */
 
 /* Returns the index of the scratch buffer that contains the bytes, or DEFRAG_NESTED. */
-static unsigned scratch_of(const struct defrag *defrag, const uint8_t *bytes)
+static unsigned scratch_index(const struct defrag *defrag, const uint8_t *bytes)
 {
     uintptr_t start = (uintptr_t)defrag->scratch, at = (uintptr_t)bytes;
 
@@ -363,33 +355,33 @@ static unsigned scratch_of(const struct defrag *defrag, const uint8_t *bytes)
 enum defrag_result defrag_packet(struct defrag *defrag, struct decoder *decoder, struct packet *pkt,
                                  struct packet *whole, enum exception_cause *exception)
 {
-    struct fragment_context fragment_context = { .defrag = defrag, .decoder = decoder, .pkt = pkt };
-    unsigned inside = scratch_of(defrag, pkt->ip);
+    struct fragment_context context = { .defrag = defrag, .decoder = decoder, .pkt = pkt };
+    unsigned inside = scratch_index(defrag, pkt->ip);
     struct datagram *datagram;
 
     *exception = EXCEPTION_NONE;
     defrag->counters[pkt->ip_version == 4 ? COUNTER_IPV4_FRAGMENTS : COUNTER_IPV6_FRAGMENTS]++;
-    fragment_context.level = inside == DEFRAG_NESTED ? 0 : inside + 1;
-    if (fragment_context.level == DEFRAG_NESTED)
-        return refuse(&fragment_context);
-    if (!read_fragment(&fragment_context))
+    context.level = inside == DEFRAG_NESTED ? 0 : inside + 1;
+    if (context.level == DEFRAG_NESTED)
+        return refuse_fragment(&context);
+    if (!read_fragment(&context))
         return DEFRAG_IGNORED;
-    if (fragment_context.fragment.start == 0 && fragment_context.fragment.header_length > PAGE_BYTES)
-        return refuse(&fragment_context);
+    if (context.fragment.start == 0 && context.fragment.header_length > PAGE_BYTES)
+        return refuse_fragment(&context);
     datagram = table_find(defrag, pkt);
     if (datagram && datagram->state == DATAGRAM_DROPPED)
-        return drop(&fragment_context);
+        return drop_fragment(&context);
     if (datagram && datagram->state == DATAGRAM_DONE)
-        return handle_accepted(&fragment_context, datagram);
+        return handle_accepted(&context, datagram);
     if (!datagram && table_was_evicted(defrag, pkt)) {
         defrag->counters[COUNTER_EVICTED_FRAGMENTS]++;
-        return drop(&fragment_context);
+        return drop_fragment(&context);
     }
     if (!datagram)
         datagram = table_add(defrag, pkt);
     if (!datagram)
-        return no_memory(&fragment_context, COUNTER_MAX_TRACKERS, exception);
-    return store_fragment(&fragment_context, datagram, whole, exception);
+        return ignore_without_memory(&context, COUNTER_MAX_TRACKERS, exception);
+    return store_fragment(&context, datagram, whole, exception);
 }
 
 uint64_t defrag_evicted(const struct defrag *defrag)
@@ -399,7 +391,7 @@ uint64_t defrag_evicted(const struct defrag *defrag)
 
 void defrag_drop(struct defrag *defrag, const struct packet *whole)
 {
-    unsigned level = scratch_of(defrag, whole->data);
+    unsigned level = scratch_index(defrag, whole->data);
     struct datagram *datagram = level < DEFRAG_NESTED ? defrag->completed[level] : NULL;
 
     if (!datagram)

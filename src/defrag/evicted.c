@@ -40,7 +40,7 @@ void evicted_free(struct evicted *evicted)
         free(evicted->filter[i].words);
 }
 
-static void clear(const struct evicted *evicted, struct evicted_filter *filter)
+static void clear_filter(const struct evicted *evicted, struct evicted_filter *filter)
 {
     if (filter->count > 0)
         memset(filter->words, 0, ((size_t)evicted->bit_mask + 1) / 8);
@@ -48,14 +48,14 @@ static void clear(const struct evicted *evicted, struct evicted_filter *filter)
 }
 
 /* Once per timeout, clears the older filter and makes it the current one. */
-static void rotate(struct evicted *evicted, uint64_t now_ns, uint64_t timeout_ns)
+static void rotate_filters(struct evicted *evicted, uint64_t now_ns, uint64_t timeout_ns)
 {
     if (now_ns < evicted->rotated_ns + timeout_ns)
         return;
     if (now_ns >= evicted->rotated_ns + 2 * timeout_ns)
-        clear(evicted, &evicted->filter[evicted->current]);
+        clear_filter(evicted, &evicted->filter[evicted->current]);
     evicted->current = !evicted->current;
-    clear(evicted, &evicted->filter[evicted->current]);
+    clear_filter(evicted, &evicted->filter[evicted->current]);
     evicted->rotated_ns = now_ns;
 }
 
@@ -68,7 +68,7 @@ void evicted_add(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64
 {
     struct evicted_filter *filter;
 
-    rotate(evicted, now_ns, timeout_ns);
+    rotate_filters(evicted, now_ns, timeout_ns);
     filter = &evicted->filter[evicted->current];
     filter->count++;
     for (unsigned i = 0; i < HASHES; i++) {
@@ -78,7 +78,7 @@ void evicted_add(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64
     }
 }
 
-static bool contains(const struct evicted *evicted, const struct evicted_filter *filter, uint64_t hash)
+static bool filter_contains(const struct evicted *evicted, const struct evicted_filter *filter, uint64_t hash)
 {
     for (unsigned i = 0; i < HASHES; i++) {
         uint32_t bit = bit_of(evicted, hash, i);
@@ -93,9 +93,9 @@ bool evicted_contains(struct evicted *evicted, uint64_t hash, uint64_t now_ns, u
 {
     if (evicted->filter[0].count + evicted->filter[1].count == 0)
         return false;
-    rotate(evicted, now_ns, timeout_ns);
-    return (evicted->filter[0].count > 0 && contains(evicted, &evicted->filter[0], hash)) ||
-           (evicted->filter[1].count > 0 && contains(evicted, &evicted->filter[1], hash));
+    rotate_filters(evicted, now_ns, timeout_ns);
+    return (evicted->filter[0].count > 0 && filter_contains(evicted, &evicted->filter[0], hash)) ||
+           (evicted->filter[1].count > 0 && filter_contains(evicted, &evicted->filter[1], hash));
 }
 
 /* --- Transfer to the next engine ------------------------------------------------------------------ */
@@ -115,29 +115,29 @@ static void write_filter(struct transfer *t, const struct evicted *evicted, stru
 
 /* Adds a word of a filter that may have another size: a larger filter is folded, a smaller one repeated. Both add false
  * positives only. */
-static void add_word(struct evicted *evicted, struct evicted_filter *filter, uint32_t words_there, uint32_t at,
+static void add_word(struct evicted *evicted, struct evicted_filter *filter, uint32_t source_words, uint32_t at,
                      uint64_t word)
 {
     uint32_t words = (evicted->bit_mask + 1) / WORD_BITS;
 
-    for (uint32_t here = at % words; here < words; here += words_there < words ? words_there : words)
-        filter->words[here] |= word;
+    for (uint32_t i = at % words; i < words; i += source_words < words ? source_words : words)
+        filter->words[i] |= word;
 }
 
 static void read_filter(struct transfer *t, struct evicted *evicted, struct evicted_filter *filter,
-                        uint32_t words_there)
+                        uint32_t source_words)
 {
     while (!t->error) {
         uint32_t at = 0;
         uint64_t word = 0;
 
         transfer_u32(t, &at);
-        transfer_require(t, at <= words_there);
-        if (t->error || at == words_there)
+        transfer_require(t, at <= source_words);
+        if (t->error || at == source_words)
             return;
         transfer_u64(t, &word);
         if (!t->error)
-            add_word(evicted, filter, words_there, at, word);
+            add_word(evicted, filter, source_words, at, word);
     }
 }
 

@@ -85,9 +85,9 @@ static bool word_differs(const struct datagram *datagram, const struct fragment 
 {
     for (; bits; bits &= bits - 1) {
         uint32_t unit = word * WORD_UNITS + (uint32_t)__builtin_ctzll(bits);
-        const uint8_t *theirs = fragment->bytes + (unit * UNIT - fragment->start);
+        const uint8_t *received = fragment->bytes + (unit * UNIT - fragment->start);
 
-        if (memcmp(unit_bytes(datagram->page[unit / PAGE_UNITS], unit), theirs, unit_length(fragment, unit)) != 0)
+        if (memcmp(unit_bytes(datagram->page[unit / PAGE_UNITS], unit), received, unit_length(fragment, unit)) != 0)
             return true;
     }
     return false;

@@ -93,17 +93,17 @@ static void key_of(const struct defrag *defrag, const struct packet *pkt, struct
         memcpy(key->vlan_id, pkt->vlan_id, sizeof(key->vlan_id));
 }
 
-static uint64_t long_hash_of(const struct defrag *defrag, const struct datagram_key *key)
+static uint64_t hash64_of(const struct defrag *defrag, const struct datagram_key *key)
 {
     return XXH3_64bits_withSeed(key, sizeof(*key), defrag->seed);
 }
 
 static uint32_t hash_of(const struct defrag *defrag, const struct datagram_key *key)
 {
-    return (uint32_t)long_hash_of(defrag, key);
+    return (uint32_t)hash64_of(defrag, key);
 }
 
-static bool expired(const struct defrag *defrag, const struct datagram *datagram, uint64_t now_ns)
+static bool is_expired(const struct defrag *defrag, const struct datagram *datagram, uint64_t now_ns)
 {
     return now_ns > datagram->seen_ns && now_ns - datagram->seen_ns >= defrag->timeout_ns;
 }
@@ -118,7 +118,7 @@ struct datagram *table_find(struct defrag *defrag, const struct packet *pkt)
     for (struct datagram *d = defrag->buckets[hash & defrag->bucket_mask]; d; d = d->next) {
         if (d->hash != hash || memcmp(&d->key, &key, sizeof(key)) != 0)
             continue;
-        if (!expired(defrag, d, pkt->time_ns))
+        if (!is_expired(defrag, d, pkt->time_ns))
             return d;
         defrag->counters[COUNTER_TIMEOUT_LOOKUP]++;
         table_remove(defrag, d);
@@ -158,7 +158,7 @@ static size_t expire_list(struct defrag *defrag, struct datagram_list *list, uin
 {
     size_t count = 0;
 
-    for (; count < budget && list->oldest && expired(defrag, list->oldest, now_ns); count++)
+    for (; count < budget && list->oldest && is_expired(defrag, list->oldest, now_ns); count++)
         table_remove(defrag, list->oldest);
     return count;
 }
@@ -180,7 +180,7 @@ bool table_was_evicted(struct defrag *defrag, const struct packet *pkt)
     if (!defrag->options.inline_mode)
         return false;
     key_of(defrag, pkt, &key);
-    return evicted_contains(&defrag->evicted, long_hash_of(defrag, &key), pkt->time_ns, defrag->timeout_ns);
+    return evicted_contains(&defrag->evicted, hash64_of(defrag, &key), pkt->time_ns, defrag->timeout_ns);
 }
 
 /* Evicts the oldest dropped datagram, or the oldest open one. For pages only the latter helps: others have none. */
@@ -195,7 +195,7 @@ static bool evict_oldest(struct defrag *defrag, const struct pool *pool, const s
     if (!oldest)
         return false;
     if (defrag->options.inline_mode)
-        evicted_add(&defrag->evicted, long_hash_of(defrag, &oldest->key), now_ns, defrag->timeout_ns);
+        evicted_add(&defrag->evicted, hash64_of(defrag, &oldest->key), now_ns, defrag->timeout_ns);
     defrag->counters[COUNTER_EVICTED]++;
     table_remove(defrag, oldest);
     return true;

@@ -14,8 +14,10 @@
 
 enum { PART_SEED, PART_DATAGRAM, PART_EVICTED };
 
-static void transfer_key(struct transfer *t, struct datagram_key *key)
+static void transfer_fields(struct transfer *t, struct datagram *datagram)
 {
+    struct datagram_key *key = &datagram->key;
+
     transfer_bytes(t, &key->source, sizeof(key->source));
     transfer_bytes(t, &key->destination, sizeof(key->destination));
     transfer_u32(t, &key->id);
@@ -24,11 +26,6 @@ static void transfer_key(struct transfer *t, struct datagram_key *key)
     transfer_u8(t, &key->ip_version);
     transfer_u8(t, &key->protocol);
     transfer_require(t, key->ip_version == 4 || key->ip_version == 6);
-}
-
-static void transfer_numbers(struct transfer *t, struct datagram *datagram)
-{
-    transfer_key(t, &datagram->key);
     transfer_u64(t, &datagram->seen_ns);
     transfer_u32(t, &datagram->end);
     transfer_u32(t, &datagram->reach);
@@ -40,7 +37,7 @@ static void transfer_numbers(struct transfer *t, struct datagram *datagram)
     transfer_require(t, datagram->end == UINT32_MAX || (datagram->end > 0 && datagram->end <= DATAGRAM_MAX));
     transfer_require(t, datagram->header_length <= PAGE_BYTES);
     transfer_require(t, !datagram->has_header ||
-                            datagram->header_length >= (datagram->key.ip_version == 4 ? IPV4_HEADER_MIN : IPV6_HEADER));
+                            datagram->header_length >= (key->ip_version == 4 ? IPV4_HEADER_MIN : IPV6_HEADER));
 }
 
 /* --- Open datagrams ------------------------------------------------------------------------------- */
@@ -60,11 +57,11 @@ static void transfer_page(struct transfer *t, const struct defrag *defrag, struc
 
 static void write_pages(struct transfer *t, const struct defrag *defrag, const struct datagram *datagram)
 {
-    uint64_t there = 0;
+    uint64_t present = 0;
 
     for (unsigned i = 0; i < DATAGRAM_PAGES; i++)
-        there |= (uint64_t)(datagram->page[i] != NULL) << i;
-    transfer_u64(t, &there);
+        present |= (uint64_t)(datagram->page[i] != NULL) << i;
+    transfer_u64(t, &present);
     for (unsigned i = 0; i < DATAGRAM_PAGES; i++) {
         if (datagram->page[i])
             transfer_page(t, defrag, datagram->page[i]);
@@ -74,11 +71,11 @@ static void write_pages(struct transfer *t, const struct defrag *defrag, const s
 /* Reads the pages; false when there is no memory. */
 static bool read_pages(struct transfer *t, struct defrag *defrag, struct datagram *datagram)
 {
-    uint64_t there = 0;
+    uint64_t present = 0;
 
-    transfer_u64(t, &there);
+    transfer_u64(t, &present);
     for (unsigned i = 0; i < DATAGRAM_PAGES && !t->error; i++) {
-        if (!(there >> i & 1))
+        if (!(present >> i & 1))
             continue;
         datagram->page[i] = table_page(defrag, datagram, 0);
         if (!datagram->page[i])
@@ -125,19 +122,11 @@ static void write_datagram(struct transfer *t, struct defrag *defrag, struct dat
 {
     size_t start = transfer_part_start(t, PART_DATAGRAM);
 
-    transfer_numbers(t, datagram);
+    transfer_fields(t, datagram);
     if (datagram->state == DATAGRAM_OPEN)
         transfer_open(t, defrag, datagram);
     else if (datagram->state == DATAGRAM_DONE)
         transfer_digests(t, datagram);
-    transfer_part_end(t, start);
-}
-
-static void write_evicted(struct transfer *t, struct defrag *defrag)
-{
-    size_t start = transfer_part_start(t, PART_EVICTED);
-
-    evicted_transfer(t, &defrag->evicted);
     transfer_part_end(t, start);
 }
 
@@ -151,8 +140,11 @@ static void write_datagrams(struct transfer *t, struct defrag *defrag)
         for (struct datagram *datagram = defrag->lists[i].oldest; datagram; datagram = datagram->newer)
             write_datagram(t, defrag, datagram);
     }
-    if (defrag->evicted.bit_mask > 0) /* inline */
-        write_evicted(t, defrag);
+    if (defrag->evicted.bit_mask > 0) { /* inline */
+        start = transfer_part_start(t, PART_EVICTED);
+        evicted_transfer(t, &defrag->evicted);
+        transfer_part_end(t, start);
+    }
 }
 
 /* Whether an open datagram is consistent: it is incomplete, no fragment ends behind its end, and it has a header if the
@@ -169,13 +161,13 @@ static bool is_valid(const struct datagram *datagram)
 }
 
 /* A datagram for which there is no memory is omitted: its later fragments start a new datagram. */
-static void read_datagram(struct transfer *t, struct defrag *defrag, bool knows_digests)
+static void read_datagram(struct transfer *t, struct defrag *defrag, bool has_same_seed)
 {
     struct datagram read, *datagram;
 
     memset(&read, 0, sizeof(read));
-    transfer_numbers(t, &read);
-    if (t->error || (read.state == DATAGRAM_DONE && !knows_digests) ||
+    transfer_fields(t, &read);
+    if (t->error || (read.state == DATAGRAM_DONE && !has_same_seed) ||
         !(datagram = table_add_transferred(defrag, &read)))
         return;
     if (datagram->state == DATAGRAM_DONE)
@@ -203,7 +195,7 @@ static bool read_seed(struct transfer *t, struct defrag *defrag)
 void defrag_transfer(struct transfer *t, struct defrag *defrag)
 {
     struct transfer part;
-    bool knows_digests = false;
+    bool has_same_seed = false;
     uint16_t kind;
 
     if (!t->reading) {
@@ -212,10 +204,10 @@ void defrag_transfer(struct transfer *t, struct defrag *defrag)
     }
     while (!t->error && transfer_next_part(t, &kind, &part)) {
         if (kind == PART_SEED)
-            knows_digests = read_seed(&part, defrag);
+            has_same_seed = read_seed(&part, defrag);
         else if (kind == PART_DATAGRAM)
-            read_datagram(&part, defrag, knows_digests);
-        else if (kind == PART_EVICTED && knows_digests && defrag->evicted.bit_mask > 0)
+            read_datagram(&part, defrag, has_same_seed);
+        else if (kind == PART_EVICTED && has_same_seed && defrag->evicted.bit_mask > 0)
             evicted_transfer(&part, &defrag->evicted);
         t->error = part.error;
     }

@@ -38,7 +38,8 @@ bool header_is_same(const struct datagram *datagram, const struct fragment *frag
            memcmp(held + IPV6_HEADER, fragment->header + IPV6_HEADER, datagram->header_length - IPV6_HEADER) == 0;
 }
 
-static void finish_ipv4(uint8_t *ip, uint32_t header_length, uint32_t total_length)
+/* Sets the total length, clears the fragment fields, and updates the checksum. */
+static void update_ipv4_header(uint8_t *ip, uint32_t header_length, uint32_t total_length)
 {
     uint32_t sum = 0;
 
@@ -53,7 +54,7 @@ static void finish_ipv4(uint8_t *ip, uint32_t header_length, uint32_t total_leng
 
 /* Returns the position of the next-header field that contained the type of the fragment header. The decoder has checked
  * that the chain of headers ends within the length. */
-static uint32_t last_next_header(const uint8_t *ip, uint32_t header_length)
+static uint32_t find_last_next_header(const uint8_t *ip, uint32_t header_length)
 {
     uint32_t field = IPV6_NEXT_HEADER, at = IPV6_HEADER;
 
@@ -80,10 +81,10 @@ bool whole_build(struct defrag *defrag, const struct datagram *datagram, const s
     memcpy(ip, header_bytes(datagram), header_length);
     pages_copy(datagram, ip + header_length);
     if (datagram->key.ip_version == 4) {
-        finish_ipv4(ip, header_length, length);
+        update_ipv4_header(ip, header_length, length);
     } else {
         store_be16(ip + 4, length - IPV6_HEADER);
-        ip[last_next_header(ip, header_length)] = datagram->next_header;
+        ip[find_last_next_header(ip, header_length)] = datagram->next_header;
     }
     whole->data = ip;
     whole->length = whole->wire_length = length;

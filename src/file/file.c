@@ -139,8 +139,8 @@ void file_list_remove(struct file_list *list, struct file *file)
 {
     struct file *previous = NULL;
 
-    for (struct file *one = list->first; one != file; one = one->next)
-        previous = one;
+    for (struct file *other = list->first; other != file; other = other->next)
+        previous = other;
     *(previous ? &previous->next : &list->first) = file->next;
     if (list->last == file)
         list->last = previous;
@@ -204,7 +204,7 @@ static void append_part(struct file_engine *engine, struct file *file, const voi
     }
 }
 
-static void find_magic(struct file_engine *engine, struct file *file)
+static void identify_type(struct file_engine *engine, struct file *file)
 {
     uint32_t length = file->data.length < FILE_MAGIC_BYTES ? file->data.length : FILE_MAGIC_BYTES;
     const char *text;
@@ -246,7 +246,7 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
         length -= part;
     }
     if (engine->magic && !file->magic_done && file->data.length >= FILE_MAGIC_BYTES)
-        find_magic(engine, file);
+        identify_type(engine, file);
 }
 
 /*
@@ -258,7 +258,7 @@ void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
     if (file->state != FILE_OPEN)
         return;
     if (engine->magic && !file->magic_done)
-        find_magic(engine, file);
+        identify_type(engine, file);
     file->has_gaps = true;
     if (file->data_offset == 0)
         spool_before_sliding(engine, file);
@@ -279,7 +279,7 @@ void file_close(struct file_engine *engine, struct file *file, enum file_state s
     const bool whole = file->state == FILE_CLOSED;
 
     if (engine->magic && !file->magic_done)
-        find_magic(engine, file);
+        identify_type(engine, file);
     for (unsigned kind = 0; kind < FILE_DIGESTS; kind++) {
         if (!(hash_kinds(file->hash) >> kind & 1))
             continue;
@@ -300,7 +300,7 @@ void file_list_shed(struct file_engine *engine, struct file_list *list)
         if (file->data.capacity == 0)
             continue;
         if (engine->magic && !file->magic_done)
-            find_magic(engine, file);
+            identify_type(engine, file);
         if (file->data_offset == 0)
             spool_before_sliding(engine, file);
         buffer_clear(engine->heap, &file->data);

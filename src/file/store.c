@@ -52,7 +52,7 @@ struct record {
 
 struct file_spool {
     struct ring *ring;
-    uint64_t numbers;
+    uint64_t last_number;
     bool lossless;
 };
 
@@ -82,11 +82,11 @@ static bool write_record(struct file_spool *spool, enum record_kind kind, uint64
 {
     const struct timespec pause = { .tv_nsec = LOSSLESS_WAIT_NS };
     const size_t size = sizeof(struct record) + length;
-    const size_t rest = kind == RECORD_FINISH || kind == RECORD_DISCARD ? 0 : RESERVE;
+    const size_t reserve = kind == RECORD_FINISH || kind == RECORD_DISCARD ? 0 : RESERVE;
     struct record *record = NULL;
 
     for (;;) {
-        if (ring_capacity(spool->ring) - ring_used(spool->ring) >= size + rest)
+        if (ring_capacity(spool->ring) - ring_used(spool->ring) >= size + reserve)
             record = ring_reserve(spool->ring, size);
         if (record)
             break;
@@ -103,7 +103,7 @@ static bool write_record(struct file_spool *spool, enum record_kind kind, uint64
 
 uint64_t file_spool_open(struct file_spool *spool)
 {
-    return write_record(spool, RECORD_OPEN, spool->numbers + 1, NULL, 0) ? ++spool->numbers : 0;
+    return write_record(spool, RECORD_OPEN, spool->last_number + 1, NULL, 0) ? ++spool->last_number : 0;
 }
 
 bool file_spool_write(struct file_spool *spool, uint64_t number, const void *bytes, size_t length)
@@ -278,7 +278,7 @@ static void handle_record(struct file_store *store, unsigned worker, const struc
 
 /* Handles the records that are in the ring at the start of the call. Later ones are handled after those of the other
  * rings. */
-static bool drain(struct file_store *store, unsigned worker)
+static bool drain_ring(struct file_store *store, unsigned worker)
 {
     struct ring *ring = store->spools[worker].ring;
     uint64_t end = ring_published(ring);
@@ -307,7 +307,7 @@ static void *writer_main(void *user)
         struct pollfd wake = { .fd = store->wake_fd, .events = POLLIN };
 
         for (unsigned i = 0; i < store->options.workers; i++)
-            any |= drain(store, i);
+            any |= drain_ring(store, i);
         if (any)
             continue;
         if (stopping)
