@@ -17,7 +17,7 @@ enum { RPC_CALL = 0, RPC_REPLY = 1, RPC_VERSION = 2, RPC_ACCEPTED = 0, RPC_DENIE
 static const struct app_event events[NFS_EVENTS] = {
     [NFS_MALFORMED_DATA] = { "malformed_data", "a call or a reply is truncated or malformed" },
     [NFS_NON_EXISTING_VERSION] = { "non_existing_version", "a call has a version below 2 or above 4" },
-    [NFS_UNSUPPORTED_VERSION] = { "unsupported_version", "never set; exists for rules that use it" },
+    [NFS_UNSUPPORTED_VERSION] = { "unsupported_version", "never set; accepted for compatibility with existing rules" },
     [NFS_TOO_MANY_TRANSACTIONS] = { "too_many_transactions", "more than 1,000 calls are without a reply" },
 };
 

@@ -9,11 +9,13 @@
 #include "smb_priv.h"
 
 const struct app_event smb_events[SMB_EVENTS] = {
-    [SMB_INTERNAL_ERROR] = { "internal_error", "never set; exists for rules that use it" },
+    [SMB_INTERNAL_ERROR] = { "internal_error", "never set; accepted for compatibility with existing rules" },
     [SMB_MALFORMED_DATA] = { "malformed_data", "a message is truncated or malformed" },
-    [SMB_RECORD_OVERFLOW] = { "record_overflow", "never set; exists for rules that use it" },
-    [SMB_MALFORMED_NTLMSSP_REQUEST] = { "malformed_ntlmssp_request", "never set; exists for rules that use it" },
-    [SMB_MALFORMED_NTLMSSP_RESPONSE] = { "malformed_ntlmssp_response", "never set; exists for rules that use it" },
+    [SMB_RECORD_OVERFLOW] = { "record_overflow", "never set; accepted for compatibility with existing rules" },
+    [SMB_MALFORMED_NTLMSSP_REQUEST] = { "malformed_ntlmssp_request",
+                                        "never set; accepted for compatibility with existing rules" },
+    [SMB_MALFORMED_NTLMSSP_RESPONSE] = { "malformed_ntlmssp_response",
+                                         "never set; accepted for compatibility with existing rules" },
     [SMB_DUPLICATE_NEGOTIATE] = { "duplicate_negotiate",
                                   "a second negotiation was sent before the response to the first" },
     [SMB_NEGOTIATE_MALFORMED_DIALECTS] = { "negotiate_malformed_dialects",

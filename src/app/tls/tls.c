@@ -176,7 +176,7 @@ static const struct app_event events[] = {
     { "invalid_record_type", "unknown record type" },
     { "invalid_record_length", "record of length 0 or longer than 17,408 bytes" },
     { "invalid_handshake_message", "handshake message of unknown type, invalid, or in the wrong direction" },
-    { "heartbeat_message", "never set; accepted for compatibility with existing rules (heartbeat)" },
+    { "heartbeat_message", "never set; accepted for compatibility with existing rules" },
     { "invalid_heartbeat_message",
       "heartbeat of unknown type, with too little padding, or before the response to the previous one" },
     { "overflow_heartbeat_message", "heartbeat request longer than its record (CVE-2014-0160)" },
@@ -185,8 +185,7 @@ static const struct app_event events[] = {
     { "multiple_sni_extensions", "ClientHello with more than one server name extension" },
     { "invalid_sni_type", "server name of a type other than host name" },
     { "invalid_sni_length", "server name empty or longer than 255 bytes" },
-    { "too_many_records_in_packet",
-      "never set, because records are not counted per packet; accepted for compatibility" },
+    { "too_many_records_in_packet", "never set; accepted for compatibility with existing rules" },
     { "invalid_alert_message", "truncated alert" },
     { "invalid_certificate", "truncated certificate or chain" },
     { "certificate_invalid_length", "certificate truncated within its first headers" },
@@ -204,9 +203,9 @@ static const struct app_event events[] = {
     { "too_many_subject_alternative_names",
       "certificate with 4,096 or more subject alternative names; the rest is not inspected" },
     { "invalid_ssl_record", "truncated SSLv2 ClientHello" },
-    { "certificate_missing_element", "never set; accepted for compatibility with old rules" },
-    { "certificate_unknown_element", "never set; accepted for compatibility with old rules" },
-    { "certificate_invalid_string", "never set; accepted for compatibility with old rules" },
+    { "certificate_missing_element", "never set; accepted for compatibility with existing rules" },
+    { "certificate_unknown_element", "never set; accepted for compatibility with existing rules" },
+    { "certificate_invalid_string", "never set; accepted for compatibility with existing rules" },
 };
 _Static_assert(sizeof(events) / sizeof(events[0]) == TLS_EVENT_COUNT, "an event for each of enum tls_event");
 
