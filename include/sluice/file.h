@@ -42,9 +42,9 @@ struct file {
     uint32_t id; /* unique in the flow, starting at 0 */
     enum file_state state;
     bool has_gaps;
-    bool store_wanted;  /* a rule or the configuration requests storage */
-    bool stored;        /* completely written to the file store's ring */
-    bool store_refused; /* cannot be stored: bytes are missing, or a limit was reached */
+    bool store_requested; /* a rule or the configuration requests storage */
+    bool stored;          /* completely written to the file store's ring */
+    bool store_refused;   /* cannot be stored: bytes are missing, or a limit was reached */
     bool magic_done;
     bool logged; /* the fileinfo event was written */
     uint8_t sid_count;
@@ -78,8 +78,8 @@ static inline uint64_t file_received(const struct file *file)
 struct file_list {
     struct file *first, *last;
     uint32_t count;
-    bool keep; /* set by file_list_keep() */
-    uint32_t keep_sid;
+    bool store_requested; /* all files of the list, also later ones, are stored for rule store_sid */
+    uint32_t store_sid;
 };
 
 struct file_engine;
@@ -98,17 +98,18 @@ void file_options_default(struct file_options *options);
 /* `heap` outlives the engine. 0 or -ENOMEM. */
 int file_engine_new(struct file_engine **out, const struct file_options *options, struct heap *heap);
 void file_engine_free(struct file_engine *engine);
-/* Sets what the loaded rules need in addition to the options. Called between packets. */
-void file_engine_want(struct file_engine *engine, unsigned digests, bool magic);
-/* Loading libmagic's database is slow, so another thread may create the handle in advance. file_engine_give_magic()
- * moves it to an engine that has none, and sets *magic to NULL in that case. */
+/* Sets what the loaded rules need in addition to the options: kinds of digests, and file types. Called between packets.
+ */
+void file_engine_set_needs(struct file_engine *engine, unsigned digests, bool magic);
+/* Loading libmagic's database is slow, so another thread may create the handle in advance. file_engine_set_magic()
+ * moves it to the engine and sets *magic to NULL, unless the engine already has one. */
 struct file_magic;
 struct file_magic *file_magic_new(void);        /* NULL without memory or database */
 void file_magic_free(struct file_magic *magic); /* NULL is allowed */
-void file_engine_give_magic(struct file_engine *engine, struct file_magic **magic);
+void file_engine_set_magic(struct file_engine *engine, struct file_magic **magic);
 /* Sets whether loaded rules may store files (filestore). If so, file contents are kept storable until the file is
  * complete. */
-void file_engine_want_store(struct file_engine *engine, bool may_store);
+void file_engine_set_may_store(struct file_engine *engine, bool may_store);
 /* Marks all bytes received so far as inspected: the window may now drop them. Called before more bytes are fed. */
 void file_engine_tick(struct file_engine *engine);
 
@@ -129,23 +130,23 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
 /* Records lost bytes; `length` 0 means an unknown number. */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length);
 void file_close(struct file_engine *engine, struct file *file, enum file_state state);
-/* Writes the members of EVE's fileinfo. Alerts pass the engine as `now`: a file stored in the current tick is still
- * reported as "storing", as in Suricata; other events pass NULL. */
+/* Writes the members of EVE's fileinfo. Alerts pass the engine: a file stored since the last file_engine_tick() is then
+ * still reported as "storing", as in Suricata. Other events pass NULL. */
 struct fields;
-void file_describe(const struct file *file, uint64_t tx_id, const struct file_engine *now, struct fields *out);
+void file_describe(const struct file *file, uint64_t tx_id, const struct file_engine *engine, struct fields *out);
 /* Frees the inspection windows of all files of the list; each window restarts at the next byte. Digests and the file
  * store stay complete. */
 void file_list_shed(struct file_engine *engine, struct file_list *list);
 void file_list_clear(struct file_engine *engine, struct file_list *list);
-/* Remove a file from a list; append it to a list. If file_list_keep() was called for the new list, the file is also
- * stored. */
+/* Remove a file from a list; append it to a list. If file_list_request_store() was called for the new list, the file is
+ * also stored. */
 void file_list_remove(struct file_list *list, struct file *file);
 void file_list_add(struct file_engine *engine, struct file_list *list, struct file *file);
 /* Returns the heap memory of the file in bytes. */
 size_t file_heap_size(const struct file_engine *engine, const struct file *file);
-/* Requests storage of a file, now or on completion; `sid` is the requesting rule, or 0. */
-void file_keep(struct file_engine *engine, struct file *file, uint32_t sid);
-/* Requests storage of all present and future files of the list. */
-void file_list_keep(struct file_engine *engine, struct file_list *list, uint32_t sid);
+/* Requests that a file is stored, at once or when it is complete. sid: the requesting rule, or 0. */
+void file_request_store(struct file_engine *engine, struct file *file, uint32_t sid);
+/* Requests that all present and later files of the list are stored. */
+void file_list_request_store(struct file_engine *engine, struct file_list *list, uint32_t sid);
 
 #endif

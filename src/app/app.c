@@ -104,8 +104,8 @@ struct file_engine *app_file_engine(const struct app *app)
 void app_set_needs(struct app *app, unsigned needs)
 {
     app->wanted = needs;
-    file_engine_want(app->files, needs & RULE_FILE_DIGESTS, needs & RULE_FILE_MAGIC);
-    file_engine_want_store(app->files, needs & RULE_FILE_STORE);
+    file_engine_set_needs(app->files, needs & RULE_FILE_DIGESTS, needs & RULE_FILE_MAGIC);
+    file_engine_set_may_store(app->files, needs & RULE_FILE_STORE);
 }
 
 const void *app_proto_settings(const struct app *app, const struct app_proto *proto)

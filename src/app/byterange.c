@@ -113,7 +113,7 @@ static void abandon(struct app *app, struct byterange_file *entry)
         struct file_list list = { 0 };
         size_t before = start_table_accounting(app);
 
-        entry->file->store_wanted = false; /* do not store an incomplete file: no event would refer to it */
+        entry->file->store_requested = false; /* do not store an incomplete file: no event would refer to it */
         file_list_add(app->files, &list, entry->file);
         file_list_clear(app->files, &list);
         stop_table_accounting(app, before);

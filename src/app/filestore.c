@@ -47,7 +47,7 @@ static void keep_file(const struct match_input *in, const struct filestore *stor
         return;
     for (struct file *file = in->transaction->files[direction].first; file; file = file->next)
         if (conditions_hold(in, store->rule, file, direction))
-            file_keep(in->files, file, store->rule->sid);
+            file_request_store(in->files, file, store->rule->sid);
 }
 
 static void filestore_act(const struct match_input *in, const void *data)
@@ -66,7 +66,7 @@ static void filestore_act(const struct match_input *in, const void *data)
         if (store->scope == SCOPE_FLOW)
             app_store_files(in->packet->flow, in->files, direction, store->rule->sid);
         else
-            file_list_keep(in->files, &in->transaction->files[direction], store->rule->sid);
+            file_list_request_store(in->files, &in->transaction->files[direction], store->rule->sid);
     }
 }
 

@@ -213,8 +213,8 @@ static struct app_tx *add_transaction(struct app_context *context, bool beside, 
     tx->directions = APP_BOTH;
     tx->begin_ns = context->now_ns;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        tx->files[direction].keep = main->keep_files[direction];
-        tx->files[direction].keep_sid = main->store_sid[direction];
+        tx->files[direction].store_requested = main->keep_files[direction];
+        tx->files[direction].store_sid = main->store_sid[direction];
     }
     tx->previous = main->last;
     *(main->last ? &main->last->next : &main->first) = tx;
@@ -406,7 +406,7 @@ void app_store_files(struct flow *flow, struct file_engine *files, enum flow_dir
     af->keep_files[direction] = true;
     af->store_sid[direction] = sid;
     for (struct app_tx *tx = af->first; tx; tx = tx->next)
-        file_list_keep(files, &tx->files[direction], sid);
+        file_list_request_store(files, &tx->files[direction], sid);
 }
 
 static void unlink_transaction(struct app_flow *af, struct app_tx *tx)

@@ -11,9 +11,9 @@ static void log_digest(const struct file *file, enum file_digest kind, const cha
         fields_hex(out, key, file->digest[kind], length);
 }
 
-void file_describe(const struct file *file, uint64_t tx_id, const struct file_engine *now, struct fields *out)
+void file_describe(const struct file *file, uint64_t tx_id, const struct file_engine *engine, struct fields *out)
 {
-    bool stored = file->stored && (!now || file->stored_tick < now->tick);
+    bool stored = file->stored && (!engine || file->stored_tick < engine->tick);
 
     if (file->name.length > 0)
         fields_bytes(out, "filename", file->name.bytes, file->name.length);
@@ -32,7 +32,7 @@ void file_describe(const struct file *file, uint64_t tx_id, const struct file_en
     fields_bool(out, "stored", stored);
     if (stored)
         fields_uint(out, "file_id", file->id + 1u); /* Suricata counts from 1, over all files; here per flow */
-    else if (file->store_wanted && !file->store_refused)
+    else if (file->store_requested && !file->store_refused)
         fields_bool(out, "storing", true);
     fields_uint(out, "size", file->size);
     fields_uint(out, "tx_id", tx_id);

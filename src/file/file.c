@@ -66,14 +66,14 @@ void file_engine_free(struct file_engine *engine)
     free(engine);
 }
 
-void file_engine_want(struct file_engine *engine, unsigned digests, bool magic)
+void file_engine_set_needs(struct file_engine *engine, unsigned digests, bool magic)
 {
     engine->rule_digests = digests;
     engine->rule_magic = magic;
     update_needs(engine);
 }
 
-void file_engine_give_magic(struct file_engine *engine, struct file_magic **magic)
+void file_engine_set_magic(struct file_engine *engine, struct file_magic **magic)
 {
     if (engine->libmagic || !*magic)
         return;
@@ -81,7 +81,7 @@ void file_engine_give_magic(struct file_engine *engine, struct file_magic **magi
     *magic = NULL;
 }
 
-void file_engine_want_store(struct file_engine *engine, bool may_store)
+void file_engine_set_may_store(struct file_engine *engine, bool may_store)
 {
     engine->may_store = may_store;
     update_needs(engine);
@@ -117,7 +117,7 @@ struct file *file_open(struct file_engine *engine, struct file_list *list, uint3
         engine->counts.no_memory++;
     engine->counts.opened++;
     if (engine->options.store_all)
-        file_keep(engine, file, 0);
+        file_request_store(engine, file, 0);
     file_list_add(engine, list, file);
     return file;
 }
@@ -131,8 +131,8 @@ void file_list_add(struct file_engine *engine, struct file_list *list, struct fi
         list->first = file;
     list->last = file;
     list->count++;
-    if (list->keep)
-        file_keep(engine, file, list->keep_sid);
+    if (list->store_requested)
+        file_request_store(engine, file, list->store_sid);
 }
 
 void file_list_remove(struct file_list *list, struct file *file)

@@ -14,7 +14,7 @@ static void refuse_storage(struct file_engine *engine, struct file *file)
         file_spool_discard(engine->options.spool, file->spooled);
     file->spooled = 0;
     file->store_refused = true;
-    if (file->store_wanted)
+    if (file->store_requested)
         engine->counts.store_refused++;
 }
 
@@ -70,13 +70,13 @@ static void add_sid(struct file *file, uint32_t sid)
     file->sids[at] = sid;
 }
 
-void file_keep(struct file_engine *engine, struct file *file, uint32_t sid)
+void file_request_store(struct file_engine *engine, struct file *file, uint32_t sid)
 {
-    bool is_new = !file->store_wanted;
+    bool is_new = !file->store_requested;
 
     if (sid)
         add_sid(file, sid);
-    file->store_wanted = true;
+    file->store_requested = true;
     if (!engine->options.spool || !is_new)
         return;
     if (file->store_refused)
@@ -87,12 +87,12 @@ void file_keep(struct file_engine *engine, struct file *file, uint32_t sid)
         finish_storing(engine, file);
 }
 
-void file_list_keep(struct file_engine *engine, struct file_list *list, uint32_t sid)
+void file_list_request_store(struct file_engine *engine, struct file_list *list, uint32_t sid)
 {
-    list->keep = true;
-    list->keep_sid = sid;
+    list->store_requested = true;
+    list->store_sid = sid;
     for (struct file *file = list->first; file; file = file->next)
-        file_keep(engine, file, sid);
+        file_request_store(engine, file, sid);
 }
 
 void spool_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length)
@@ -113,7 +113,7 @@ void spool_before_sliding(struct file_engine *engine, struct file *file)
 
 void spool_close(struct file_engine *engine, struct file *file)
 {
-    if (file->spooled && file->store_wanted)
+    if (file->spooled && file->store_requested)
         finish_storing(engine, file);
 }
 

@@ -30,7 +30,7 @@ static bool carries_large_file(const struct flow *flow, uint64_t bytes)
 
                 if (!files->last || files->last->state != FILE_OPEN)
                     continue;
-                if (files->keep || files->last->store_wanted)
+                if (files->store_requested || files->last->store_requested)
                     return false;
                 found |= files->last->size > bytes;
             }

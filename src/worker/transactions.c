@@ -18,7 +18,7 @@ static void log_files(struct pipeline *pipeline, const struct packet *pkt, const
         if (file->logged || file->byterange_file ||
             (!flow_ends && (file->state == FILE_OPEN || app_tx_needs_inspection(tx, direction))))
             continue;
-        if (tx->beside && !file->store_wanted) /* a second parse of the message, whose file already has an event */
+        if (tx->beside && !file->store_requested) /* a second parse of the message, whose file already has an event */
             continue;
         output_file(pipeline->output, pkt, flow, pipeline->app, tx, file, direction,
                     pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);

@@ -242,7 +242,7 @@ static const struct ruleset *current_ruleset(struct worker *worker)
     if (!update)
         return atomic_load_explicit(&worker->ruleset, memory_order_relaxed);
     detector_switch(pipeline->detector, update->room);
-    file_engine_give_magic(app_file_engine(pipeline->app), &update->magic);
+    file_engine_set_magic(app_file_engine(pipeline->app), &update->magic);
     pipeline_set_ruleset(pipeline, update->ruleset);
     if (update->has_settings) {
         flow_table_set_timeouts(pipeline->flows, &update->flow);

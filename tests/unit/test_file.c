@@ -222,7 +222,7 @@ START_TEST(digests_are_there_at_the_end)
 
     rig.options.digests = 1 << FILE_MD5;
     rig_start(&rig, MIB);
-    file_engine_want(rig.engine, 1 << FILE_SHA1 | 1 << FILE_SHA256, false);
+    file_engine_set_needs(rig.engine, 1 << FILE_SHA1 | 1 << FILE_SHA256, false);
     struct file *file = rig_open(&rig, "x");
 
     file_append(rig.engine, file, "ab", 2);
@@ -252,7 +252,7 @@ START_TEST(only_digests_that_are_wanted)
     rig_start(&rig, MIB);
     struct file *none = rig_open(&rig, "x");
 
-    file_engine_want(rig.engine, 1 << FILE_SHA1, false);
+    file_engine_set_needs(rig.engine, 1 << FILE_SHA1, false);
     struct file *one = rig_open(&rig, "y");
 
     file_close(rig.engine, none, FILE_CLOSED);
@@ -340,7 +340,7 @@ START_TEST(magic_is_not_asked_unless_wanted)
     file_append(rig.engine, file, png, sizeof(png));
     file_close(rig.engine, file, FILE_CLOSED);
     ck_assert_ptr_null(file->magic);
-    file_engine_want(rig.engine, 0, true);
+    file_engine_set_needs(rig.engine, 0, true);
     file = rig_open(&rig, "y");
     file_append(rig.engine, file, png, sizeof(png));
     file_close(rig.engine, file, FILE_CLOSED);
@@ -406,19 +406,19 @@ static void run_keep(struct rig *rig, struct file *file, int row)
     uint64_t first = 4000, last = keeps[row].size - 500;
 
     if (keeps[row].when == FROM_THE_START)
-        file_keep(rig->engine, file, 5);
+        file_request_store(rig->engine, file, 5);
     feed(rig, file, 0, first, 700);
     if (keeps[row].when == AFTER_THE_FIRST_BYTES)
-        file_keep(rig->engine, file, 5);
+        file_request_store(rig->engine, file, 5);
     if (keeps[row].gap_at)
         file_gap(rig->engine, file, 100);
     feed(rig, file, first, last - first, 3000);
     if (keeps[row].when == BEFORE_THE_END)
-        file_keep(rig->engine, file, 5);
+        file_request_store(rig->engine, file, 5);
     feed(rig, file, last, keeps[row].size - last, 100);
     file_close(rig->engine, file, keeps[row].end);
     if (keeps[row].when == BEHIND_THE_END)
-        file_keep(rig->engine, file, 5);
+        file_request_store(rig->engine, file, 5);
 }
 
 START_TEST(what_is_wanted_is_stored)
@@ -430,9 +430,9 @@ START_TEST(what_is_wanted_is_stored)
     rig_store(&rig);
     rig_start(&rig, 16 * MIB);
     if (keeps[_i].may_store)
-        file_engine_want_store(rig.engine, true);
+        file_engine_set_may_store(rig.engine, true);
     else
-        file_engine_want(rig.engine, 1 << FILE_SHA256, false);
+        file_engine_set_needs(rig.engine, 1 << FILE_SHA256, false);
     struct file *file = rig_open(&rig, "x");
 
     run_keep(&rig, file, _i);
@@ -485,13 +485,13 @@ START_TEST(without_a_store_nothing_is)
     struct file *file = rig_open(&rig, "x");
 
     for (uint32_t sid = 1; sid < 20; sid++)
-        file_keep(rig.engine, file, sid / 2 + 1);
+        file_request_store(rig.engine, file, sid / 2 + 1);
     ck_assert_uint_eq(file->sid_count, FILE_MAX_SIDS);
     ck_assert_uint_eq(file->sids[0], 1);
     ck_assert_uint_eq(file->sids[1], 2);
     feed(&rig, file, 0, 3000, 1460);
     file_close(rig.engine, file, FILE_CLOSED);
-    ck_assert(file->store_wanted && !file->stored && !file->store_refused);
+    ck_assert(file->store_requested && !file->stored && !file->store_refused);
     rig_end(&rig);
 }
 END_TEST

@@ -300,7 +300,7 @@ static void list_kept(const struct app_tx *tx, bool is_new, char *out)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
         for (const struct file *file = tx->files[direction].first; file; file = file->next)
-            if (file->store_wanted && (file->name.bytes[0] >= 'e') == is_new)
+            if (file->store_requested && (file->name.bytes[0] >= 'e') == is_new)
                 *out++ = (char)file->name.bytes[0];
     *out = '\0';
 }

@@ -156,7 +156,7 @@ static uint32_t length_within_limit(const struct http_feed *f, const struct http
 {
     uint32_t limit = f->settings->body_limit[f->direction];
 
-    if (limit == 0 || (message->file && message->file->store_wanted))
+    if (limit == 0 || (message->file && message->file->store_requested))
         return length;
     if (message->body_length >= limit)
         return 0;
