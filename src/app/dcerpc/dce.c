@@ -197,20 +197,6 @@ static int unshare_bindings(struct heap *heap, struct dce_bindings **bindings)
     return 0;
 }
 
-/* Stores the result of the interface at `position` of the bind request. */
-static void set_result(struct dce_bindings *list, const struct dce_header *header, unsigned position, bool any_call,
-                       const uint8_t *result)
-{
-    for (uint32_t i = 0; i < list->count; i++) {
-        struct dce_interface *interface = &list->at[i];
-
-        if (interface->position != position || (!any_call && interface->call_id != header->call_id))
-            continue;
-        interface->acked = true;
-        interface->result = load_u16(result, header->little);
-    }
-}
-
 int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
                        const uint8_t *body, size_t length, bool any_call)
 {
@@ -229,12 +215,19 @@ int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const 
         return 0;
     if (unshare_bindings(heap, bindings))
         return -ENOMEM;
-    for (unsigned i = 0; i < count[0]; i++) {
+    for (unsigned position = 0; position < count[0]; position++) {
         const uint8_t *result = cursor_read(&cur, ACK_RESULT);
 
         if (!result)
             return -EINVAL;
-        set_result(*bindings, header, i, any_call, result);
+        for (uint32_t i = 0; i < (*bindings)->count; i++) {
+            struct dce_interface *interface = &(*bindings)->at[i];
+
+            if (interface->position != position || (!any_call && interface->call_id != header->call_id))
+                continue;
+            interface->acked = true;
+            interface->result = load_u16(result, header->little);
+        }
     }
     return 0;
 }

@@ -55,47 +55,35 @@ void dce_log_interfaces(const struct dce_call *call, bool is_bind, struct fields
         fields_array_close(out);
 }
 
-static void log_request(const struct dce_call *call, struct fields *out)
-{
-    if (!call->has_request) {
-        fields_string(out, "request", "REQUEST_LOST");
-        return;
-    }
-    dce_log_type("request", call->request, out);
-    if (call->request == DCE_REQUEST) {
-        fields_object_open(out, "req");
-        fields_uint(out, "opnum", call->opnum);
-        fields_uint(out, "frag_cnt", call->fragments[FLOW_TO_SERVER]);
-        fields_uint(out, "stub_data_size", call->stub[FLOW_TO_SERVER].length);
-        fields_object_close(out);
-    }
-    if (!call->in_datagram && (call->request == DCE_REQUEST || call->request == DCE_BIND))
-        dce_log_interfaces(call, false, out);
-}
-
-static void log_response(const struct dce_call *call, struct fields *out)
-{
-    if (!call->has_response) {
-        fields_string(out, "response", "UNREPLIED");
-        return;
-    }
-    dce_log_type("response", call->response, out);
-    if (call->response != DCE_RESPONSE)
-        return;
-    fields_object_open(out, "res");
-    fields_uint(out, "frag_cnt", call->fragments[FLOW_TO_CLIENT]);
-    fields_uint(out, "stub_data_size", call->stub[FLOW_TO_CLIENT].length);
-    fields_object_close(out);
-}
-
 void dce_log(const struct app_tx *tx, const void *settings, struct fields *out)
 {
     const struct dce_call *call = ((const struct dce_tx *)tx)->call;
     char text[DCE_UUID_TEXT];
 
     (void)settings;
-    log_request(call, out);
-    log_response(call, out);
+    if (call->has_request)
+        dce_log_type("request", call->request, out);
+    else
+        fields_string(out, "request", "REQUEST_LOST");
+    if (call->has_request && call->request == DCE_REQUEST) {
+        fields_object_open(out, "req");
+        fields_uint(out, "opnum", call->opnum);
+        fields_uint(out, "frag_cnt", call->fragments[FLOW_TO_SERVER]);
+        fields_uint(out, "stub_data_size", call->stub[FLOW_TO_SERVER].length);
+        fields_object_close(out);
+    }
+    if (call->has_request && !call->in_datagram && (call->request == DCE_REQUEST || call->request == DCE_BIND))
+        dce_log_interfaces(call, false, out);
+    if (call->has_response)
+        dce_log_type("response", call->response, out);
+    else
+        fields_string(out, "response", "UNREPLIED");
+    if (call->has_response && call->response == DCE_RESPONSE) {
+        fields_object_open(out, "res");
+        fields_uint(out, "frag_cnt", call->fragments[FLOW_TO_CLIENT]);
+        fields_uint(out, "stub_data_size", call->stub[FLOW_TO_CLIENT].length);
+        fields_object_close(out);
+    }
     if (call->in_datagram) {
         dce_uuid_text(call->activity, text);
         fields_string(out, "activityuuid", text);

@@ -22,21 +22,12 @@ static void record_payload_type(struct ike_parse *parse, uint8_t type)
         parse->tx->payload_types |= UINT32_C(1) << type;
 }
 
-static void store_attribute(struct ike_parse *parse, const struct ike_attribute *attribute)
-{
-    struct buffer *list = &parse->tx->attributes.list;
-    uint32_t limit = IKE_ATTRIBUTES_MAX * sizeof(*attribute);
-
-    if (list->length == limit)
-        return;
-    if (buffer_append(parse->heap, list, attribute, sizeof(*attribute), limit) != sizeof(*attribute))
-        parse->no_memory = true;
-}
-
 /* The highest bit of the type is the attribute format bit (RFC 2408 §3.3): 1: a value of two bytes follows, 0: a length
  * and the value follow. */
 static bool read_attribute(struct ike_parse *parse, struct cursor *cur)
 {
+    struct buffer *list = &parse->tx->attributes.list;
+    const uint32_t limit = IKE_ATTRIBUTES_MAX * sizeof(struct ike_attribute);
     struct ike_attribute attribute = { 0 };
     uint16_t type, value;
 
@@ -58,7 +49,9 @@ static bool read_attribute(struct ike_parse *parse, struct cursor *cur)
             memcpy(attribute.raw, bytes, value);
         attribute.raw_length = value != 4 && value <= IKE_RAW_MAX ? (uint8_t)value : 0;
     }
-    store_attribute(parse, &attribute);
+    if (list->length < limit &&
+        buffer_append(parse->heap, list, &attribute, sizeof(attribute), limit) != sizeof(attribute))
+        parse->no_memory = true;
     return true;
 }
 

@@ -230,11 +230,6 @@ static bool chosen_match(const struct match_input *in, const struct app_tx *tx, 
     return false;
 }
 
-static bool is_name_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || c == '_';
-}
-
 static int chosen_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     struct attribute_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
@@ -244,7 +239,8 @@ static int chosen_parse(struct rule_parser *parser, struct span value, bool nega
     (void)negated;
     if (!condition)
         return -ENOMEM;
-    while (name.length < text.length && is_name_character(text.at[name.length]))
+    while (name.length < text.length &&
+           ((text.at[name.length] >= 'a' && text.at[name.length] <= 'z') || text.at[name.length] == '_'))
         name.length++;
     for (size_t i = 0; i < sizeof(chosen_names) / sizeof(chosen_names[0]); i++) {
         if (!span_equal(name, chosen_names[i].name))

@@ -5,19 +5,6 @@
 
 enum { FLAG_INITIATOR = 0x08 };
 
-static void log_attribute(const struct ike_attribute *attribute, struct fields *out)
-{
-    fields_object_open(out, NULL);
-    fields_string(out, "key", ike_attribute_key(attribute->type));
-    fields_string(out, "value",
-                  attribute->has_number ? ike_attribute_value(attribute->type, attribute->number) : "Unknown");
-    if (attribute->has_number)
-        fields_uint(out, "raw", attribute->number);
-    else if (attribute->raw_length)
-        fields_hex(out, "raw", attribute->raw, attribute->raw_length);
-    fields_object_close(out);
-}
-
 static void log_attributes(const struct ike_attributes *attributes, const char *key, struct fields *out)
 {
     bool any = false;
@@ -30,7 +17,15 @@ static void log_attributes(const struct ike_attributes *attributes, const char *
         if (!any)
             fields_array_open(out, key);
         any = true;
-        log_attribute(attribute, out);
+        fields_object_open(out, NULL);
+        fields_string(out, "key", ike_attribute_key(attribute->type));
+        fields_string(out, "value",
+                      attribute->has_number ? ike_attribute_value(attribute->type, attribute->number) : "Unknown");
+        if (attribute->has_number)
+            fields_uint(out, "raw", attribute->number);
+        else if (attribute->raw_length)
+            fields_hex(out, "raw", attribute->raw, attribute->raw_length);
+        fields_object_close(out);
     }
     if (any)
         fields_array_close(out);

@@ -37,17 +37,6 @@ static bool read_name(struct nfs_parse *parse, struct cursor *cur, struct nfs_te
     return true;
 }
 
-static bool store_handle(struct nfs_parse *parse, struct cursor *cur)
-{
-    struct cursor handle;
-
-    if (!nfs_read_opaque(cur, NFS_HANDLE_MAX, &handle))
-        return false;
-    parse->tx->has_handle = cursor_remaining(&handle) > 0;
-    parse->tx->handle_crc = nfs_crc32(handle);
-    return true;
-}
-
 static bool skip_bitmap(struct cursor *cur)
 {
     uint32_t words;
@@ -58,6 +47,7 @@ static bool skip_bitmap(struct cursor *cur)
 /* Parses an operation that prepares the main one; OPERATION_LAST if it is another operation. */
 static enum operation_result parse_preparation(struct nfs_parse *parse, struct cursor *cur, uint32_t operation)
 {
+    struct cursor handle;
     bool ok;
 
     switch (operation) {
@@ -65,7 +55,11 @@ static enum operation_result parse_preparation(struct nfs_parse *parse, struct c
         ok = skip_bitmap(cur);
         break;
     case OP_PUTFH:
-        ok = store_handle(parse, cur);
+        ok = nfs_read_opaque(cur, NFS_HANDLE_MAX, &handle);
+        if (ok) {
+            parse->tx->has_handle = cursor_remaining(&handle) > 0;
+            parse->tx->handle_crc = nfs_crc32(handle);
+        }
         break;
     case OP_SEQUENCE:
         ok = cursor_skip(cur, SEQUENCE_BYTES);

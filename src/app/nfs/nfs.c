@@ -48,27 +48,19 @@ static void limit_calls(struct app_context *context)
     app_event(context, oldest, NFS_TOO_MANY_TRANSACTIONS);
 }
 
-/* Parses AUTH_UNIX: stamp, machine name, uid, gid. */
-static bool read_auth_unix(struct nfs_parse *parse, struct cursor body)
-{
-    struct nfs_tx *tx = parse->tx;
-    struct cursor machine;
-
-    if (!cursor_skip(&body, 4) || !nfs_read_opaque(&body, NFS_NAME_MAX, &machine) || !cursor_be32(&body, &tx->uid) ||
-        !cursor_be32(&body, &tx->gid))
-        return false;
-    nfs_store(parse, machine, &tx->machine);
-    return true;
-}
-
 static bool read_credentials(struct nfs_parse *parse, struct cursor *cur)
 {
-    struct cursor body;
+    struct nfs_tx *tx = parse->tx;
+    struct cursor body, machine;
 
-    if (!cursor_be32(cur, &parse->tx->auth_type) || !nfs_read_opaque(cur, UINT16_MAX, &body))
+    if (!cursor_be32(cur, &tx->auth_type) || !nfs_read_opaque(cur, UINT16_MAX, &body))
         return false;
-    if (parse->tx->auth_type == RPC_AUTH_UNIX && !read_auth_unix(parse, body))
-        return false;
+    if (tx->auth_type == RPC_AUTH_UNIX) { /* stamp, machine name, uid, gid */
+        if (!cursor_skip(&body, 4) || !nfs_read_opaque(&body, NFS_NAME_MAX, &machine) ||
+            !cursor_be32(&body, &tx->uid) || !cursor_be32(&body, &tx->gid))
+            return false;
+        nfs_store(parse, machine, &tx->machine);
+    }
     return cursor_skip(cur, 4) && nfs_skip_opaque(cur); /* the verifier */
 }
 

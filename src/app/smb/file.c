@@ -109,18 +109,6 @@ static void append_data(struct smb_parser *parser, struct smb_tx *tx, const uint
     app_tx_mark_changed(&tx->head.tx, tx->file.direction);
 }
 
-static void append_queued(struct smb_parser *parser, struct smb_tx *tx)
-{
-    while (tx->file.chunks && tx->file.chunks->offset <= tx->file.tracked) {
-        const struct smb_chunk *chunk = tx->file.chunks;
-        uint64_t repeated = tx->file.tracked - chunk->offset;
-
-        if (repeated < chunk->bytes.length)
-            append_data(parser, tx, chunk->bytes.bytes + repeated, chunk->bytes.length - repeated);
-        free_chunk(parser->heap, tx);
-    }
-}
-
 /* --- Data -------------------------------------------------------------------------------------------- */
 
 uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t length)
@@ -148,7 +136,15 @@ uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t
             tx->file.queued += buffer_append(parser->heap, &chunk->bytes, bytes, (uint32_t)left, HEAP_OBJECT_MAX);
     } else if (left > 0) {
         append_data(parser, tx, bytes, left);
-        append_queued(parser, tx);
+        /* These bytes may have filled the gap before queued chunks. */
+        while (tx->file.chunks && tx->file.chunks->offset <= tx->file.tracked) {
+            const struct smb_chunk *chunk = tx->file.chunks;
+            uint64_t repeated = tx->file.tracked - chunk->offset;
+
+            if (repeated < chunk->bytes.length)
+                append_data(parser, tx, chunk->bytes.bytes + repeated, chunk->bytes.length - repeated);
+            free_chunk(parser->heap, tx);
+        }
     }
     return consumed;
 }

@@ -88,29 +88,10 @@ static void update_bindings(struct smb_parser *parser, struct smb_tx *tx)
 
 /* --- Requests ---------------------------------------------------------------------------------------- */
 
-static void add_request(struct smb_parser *parser, struct smb_tx *tx, const struct dce_header *header,
-                        const uint8_t *body, size_t length)
-{
-    struct dce_body request;
-
-    if (!dce_request_read(header, body, length, &request)) {
-        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
-        smb_tx_complete(parser, tx, FLOW_TO_SERVER);
-        return;
-    }
-    if (!tx->call.has_opnum) {
-        tx->call.has_opnum = true;
-        tx->call.opnum = request.opnum;
-        tx->call.context = request.context;
-    }
-    if (!dce_stub_append(parser->heap, &tx->call, FLOW_TO_SERVER, request.stub, request.stub_length, DCE_STUB_MAX) ||
-        header->flags & DCE_LAST_FRAGMENT)
-        smb_tx_complete(parser, tx, FLOW_TO_SERVER);
-}
-
 void smb_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes, size_t length)
 {
     struct dce_header header;
+    struct dce_body request;
     struct smb_tx *tx;
 
     if (!dce_header_read(bytes, length, &header)) {
@@ -128,7 +109,20 @@ void smb_pipe_request(struct smb_parser *parser, const struct smb_message *messa
     tx->call.has_request = true;
     if (header.type == DCE_REQUEST) {
         app_tx_advance(&tx->head.tx, FLOW_TO_SERVER, 0);
-        add_request(parser, tx, &header, body, length);
+        if (!dce_request_read(&header, body, length, &request)) {
+            smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+            smb_tx_complete(parser, tx, FLOW_TO_SERVER);
+            return;
+        }
+        if (!tx->call.has_opnum) {
+            tx->call.has_opnum = true;
+            tx->call.opnum = request.opnum;
+            tx->call.context = request.context;
+        }
+        if (!dce_stub_append(parser->heap, &tx->call, FLOW_TO_SERVER, request.stub, request.stub_length,
+                             DCE_STUB_MAX) ||
+            header.flags & DCE_LAST_FRAGMENT)
+            smb_tx_complete(parser, tx, FLOW_TO_SERVER);
     } else if (header.type == DCE_BIND) {
         int err = dce_bind_parse(parser->heap, &parser->state->bindings, &header, body, length, false);
 
@@ -142,16 +136,6 @@ void smb_pipe_request(struct smb_parser *parser, const struct smb_message *messa
 }
 
 /* --- Responses --------------------------------------------------------------------------------------- */
-
-static struct smb_table_key fragment_key(const struct smb_message *message, const struct smb_file_id *id)
-{
-    struct smb_table_key key = { .length = (uint8_t)(12 + id->length) };
-
-    memcpy(key.bytes, &message->session, 8);
-    memcpy(key.bytes + 8, &message->tree, 4);
-    memcpy(key.bytes + 12, id->bytes, id->length);
-    return key;
-}
 
 /* Parses a complete DCE/RPC fragment. */
 static void parse_response_fragment(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
@@ -214,7 +198,7 @@ void smb_pipe_response(struct smb_parser *parser, const struct smb_message *mess
                        const uint8_t *bytes, size_t length)
 {
     struct smb_table *fragments = &parser->state->fragments;
-    const struct smb_table_key key = fragment_key(message, id);
+    struct smb_table_key key = { .length = (uint8_t)(12 + id->length) };
     bool overflow = message->status == (uint32_t)SMB_STATUS_BUFFER_OVERFLOW;
 
     if (message->status != SMB_STATUS_SUCCESS && !overflow) {
@@ -225,6 +209,9 @@ void smb_pipe_response(struct smb_parser *parser, const struct smb_message *mess
             smb_tx_set_response(parser, tx, message);
         return;
     }
+    memcpy(key.bytes, &message->session, 8);
+    memcpy(key.bytes + 8, &message->tree, 4);
+    memcpy(key.bytes + 12, id->bytes, id->length);
     if (length > FRAGMENT_MAX)
         length = FRAGMENT_MAX;
     struct smb_entry *entry = smb_table_find(fragments, &key);

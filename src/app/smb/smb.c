@@ -97,26 +97,6 @@ static bool handle_smb2_messages(struct smb_parser *parser, const uint8_t *bytes
     return true;
 }
 
-/* Parses a record of which `missing` bytes have not been received. False if it is malformed. */
-static bool handle_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
-{
-    struct smb_message message;
-
-    if (length < PROTOCOL_ID_SIZE)
-        return true;
-    if (!is_protocol_id(bytes))
-        return false;
-    if (bytes[0] == 0xfe)
-        return handle_smb2_messages(parser, bytes, length, missing);
-    if (is_encrypted_or_compressed(bytes))
-        return true;
-    if (!smb1_header_read(bytes, length, &message))
-        return false;
-    message.missing = missing;
-    smb1_message(parser, &message);
-    return true;
-}
-
 /* Whether enough bytes of the record have been received to parse it: all of it, the start of a record of file data, or
  * SMB_RECORD_MAX bytes. Otherwise sets *needed to the number of bytes required. */
 static bool can_parse_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t received, uint32_t length,
@@ -149,10 +129,14 @@ struct record_result {
 static struct record_result parse_next_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
 {
     struct smb_side *side = &parser->state->side[parser->direction];
+    const uint8_t *content;
     uint32_t length, received, needed = 0;
+    struct smb_message message;
+    bool ok = true;
 
     if (left < SMB_NBSS_HEADER)
         return (struct record_result){ .needed = SMB_NBSS_HEADER };
+    content = bytes + SMB_NBSS_HEADER;
     length = record_length(bytes);
     received = left - SMB_NBSS_HEADER < length ? left - SMB_NBSS_HEADER : length;
     if (!is_nbss_type(bytes[0]))
@@ -161,33 +145,30 @@ static struct record_result parse_next_record(struct smb_parser *parser, const u
         side->skip = length - received;
         return (struct record_result){ .consumed = SMB_NBSS_HEADER + received };
     }
-    if (received >= PROTOCOL_ID_SIZE && !is_protocol_id(bytes + SMB_NBSS_HEADER))
+    if (received >= PROTOCOL_ID_SIZE && !is_protocol_id(content))
         return (struct record_result){ .broken = true };
-    if (received >= PROTOCOL_ID_SIZE && is_encrypted_or_compressed(bytes + SMB_NBSS_HEADER)) {
+    if (received >= PROTOCOL_ID_SIZE && is_encrypted_or_compressed(content)) {
         side->skip = length - received;
         return (struct record_result){ .consumed = SMB_NBSS_HEADER + received };
     }
-    if (!can_parse_record(parser, bytes + SMB_NBSS_HEADER, received, length, &needed))
+    if (!can_parse_record(parser, content, received, length, &needed))
         return (struct record_result){ .needed = SMB_NBSS_HEADER + needed };
     side->chunk_left = 0;
-    if (!handle_record(parser, bytes + SMB_NBSS_HEADER, received, length - received))
+    if (received >= PROTOCOL_ID_SIZE && content[0] == 0xfe) {
+        ok = handle_smb2_messages(parser, content, received, length - received);
+    } else if (received >= PROTOCOL_ID_SIZE) {
+        ok = smb1_header_read(content, received, &message);
+        if (ok) {
+            message.missing = length - received;
+            smb1_message(parser, &message);
+        }
+    }
+    if (!ok)
         return (struct record_result){ .broken = true };
     if (side->chunk_left > length - received)
         side->chunk_left = length - received;
     side->skip = length - received - side->chunk_left;
     return (struct record_result){ .consumed = SMB_NBSS_HEADER + received };
-}
-
-/* Consumes the rest of the preceding record and returns its length. */
-static uint32_t consume_rest(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
-{
-    struct smb_side *side = &parser->state->side[parser->direction];
-    uint32_t consumed = smb_file_data(parser, bytes, left), skipped = left - consumed;
-
-    if (skipped > side->skip)
-        skipped = side->skip;
-    side->skip -= skipped;
-    return consumed + skipped;
 }
 
 /* --- Gaps -------------------------------------------------------------------------------------------- */
@@ -239,8 +220,13 @@ static struct app_result parse_records(struct smb_parser *parser, const struct a
     while (result.consumed < in->length) {
         struct record_result record = { .consumed = 0 };
         const uint8_t *bytes;
+        uint32_t skipped;
 
-        result.consumed += consume_rest(parser, in->bytes + result.consumed, in->length - result.consumed);
+        /* The rest of the previous record: file data, then bytes that are not parsed. */
+        result.consumed += smb_file_data(parser, in->bytes + result.consumed, in->length - result.consumed);
+        skipped = in->length - result.consumed < side->skip ? in->length - result.consumed : side->skip;
+        side->skip -= skipped;
+        result.consumed += skipped;
         if (side->lost)
             result.consumed += find_record(side, in->bytes + result.consumed, in->length - result.consumed);
         bytes = in->bytes + result.consumed;

@@ -7,7 +7,8 @@ enum { WRITE_ANDX_FIXED = 27, READ_ANDX_FIXED = 27 };
 
 struct transfer {
     const uint8_t *fid;
-    uint32_t at, length, received; /* at: offset of the data in the message; received: bytes of it received so far */
+    uint32_t at, length,
+        received; /* at: offset of the data in the message; received: number of its bytes received so far */
     uint64_t offset;
 };
 

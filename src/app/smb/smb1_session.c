@@ -8,29 +8,11 @@ enum { NEGOTIATE = 0x72, SESSION_SETUP = 0x73 };
 
 /* --- Negotiation ------------------------------------------------------------------------------------- */
 
-/* Stores the dialect names, each of which is preceded by a byte 2 and ends with a zero byte. */
-static void store_dialects(struct smb_parser *parser, struct smb_tx *tx, struct cursor cur)
-{
-    bool malformed = false;
-
-    for (unsigned i = 0; i < SMB_DIALECTS_MAX && cursor_remaining(&cur) > 0; i++) {
-        const uint8_t *end = memchr(cur.at, 0, cursor_remaining(&cur));
-
-        if (!end)
-            break;
-        malformed |= end - cur.at < 2;
-        if (end > cur.at)
-            smb_store_bytes(parser, &tx->text[SMB_TEXT_DIALECTS], cur.at + 1, (size_t)(end - cur.at));
-        cur.at = end + 1;
-    }
-    if (malformed)
-        smb_tx_event(parser, tx, SMB_NEGOTIATE_MALFORMED_DIALECTS);
-}
-
 bool smb1_negotiate_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     struct smb_tx *tx = smb_tx_find_negotiate(parser, 1);
+    bool is_malformed = false;
 
     if (!cursor_skip(&cur, 3) || cursor_remaining(&cur) == 0 || !memchr(cur.at, 0, cursor_remaining(&cur)))
         return false;
@@ -39,8 +21,21 @@ bool smb1_negotiate_request(struct smb_parser *parser, const struct smb_message 
         return true;
     }
     tx = smb_tx_new(parser, SMB_NEGOTIATE, 1, NEGOTIATE, NULL);
-    if (tx)
-        store_dialects(parser, tx, cur);
+    if (!tx)
+        return true;
+    /* Each dialect name is preceded by a byte with the value 2 and ends with a zero byte. */
+    for (unsigned i = 0; i < SMB_DIALECTS_MAX && cursor_remaining(&cur) > 0; i++) {
+        const uint8_t *end = memchr(cur.at, 0, cursor_remaining(&cur));
+
+        if (!end)
+            break;
+        is_malformed |= end - cur.at < 2;
+        if (end > cur.at)
+            smb_store_bytes(parser, &tx->text[SMB_TEXT_DIALECTS], cur.at + 1, (size_t)(end - cur.at));
+        cur.at = end + 1;
+    }
+    if (is_malformed)
+        smb_tx_event(parser, tx, SMB_NEGOTIATE_MALFORMED_DIALECTS);
     return true;
 }
 

@@ -4,7 +4,7 @@
 
 enum { READ = 8, WRITE = 9, WRITE_FIXED = 48, READ_FIXED = 16 };
 
-/* Data of a read or write. at: its offset in the message; received: bytes of it received so far. */
+/* Data of a read or write. at: its offset in the message; received: number of its bytes received so far. */
 struct transfer {
     uint32_t at, length, received;
     struct smb_file_id id;
