@@ -6,9 +6,10 @@
  * All memory of a set, as much as its memcap, is reserved on creation (the kernel provides pages on first use); adding
  * a value never allocates, and fails when the set is full, which is counted.
  *
- * Threads:   the registry belongs to the thread that loads rules. Any thread may use a set: it is sharded, and a lock
- * is held for one lookup. Callers wait for the replay ordering first (turn.h). Ownership: the registry owns the sets
- * and outlives the rules that use them. Several registries may share a set, so that it survives a reload.
+ * Threads:   the registry belongs to the thread that loads rules. Any thread may use a set, which is sharded; a shard
+ * is locked for one operation. In a replay, callers wait for the replay ordering first (turn.h).
+ * Ownership: the registry owns the sets and outlives the rules that use them. Several registries may share a set, so
+ * that it survives a reload.
  */
 #ifndef SLUICE_DATASET_H
 #define SLUICE_DATASET_H
@@ -75,9 +76,9 @@ int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, str
  * failure; each failure is reported to `diag`. No worker may run. */
 int datasets_save(struct datasets *datasets, struct diag *diag);
 
-/* Transfers the values of all sets that datasets_inherit() would share to another process (sluice/transfer.h). On the
- * reading side, the values of a set with the same name and type are replaced, as far as they fit; other sets are
- * skipped. No worker may run. */
+/* Transfers the values of all sets that datasets_inherit() would share to the next engine (sluice/transfer.h). When
+ * reading, they replace the values of the set with the same name and type, as far as they fit; other sets are skipped.
+ * No worker may run. */
 struct transfer;
 void datasets_transfer(struct transfer *t, struct datasets *datasets);
 

@@ -2,15 +2,15 @@
 /*
  * Defrag: datagrams from IPv4 and IPv6 fragments (RFC 791 §3.2, RFC 8200 §4.5, RFC 5722).
  *
- * Inline, every fragment except the one that completes a datagram passes: a receiver cannot use them alone. The
- * completing fragment carries the verdict for the whole; if that is drop, the datagram is remembered until its timeout,
- * and no copy of any of its fragments passes any more. An accepted datagram is remembered, too, and only copies pass.
- * Which bytes of overlapping fragments count depends on the receiver's system, selected by its address.
+ * Inline, fragments pass until their datagram is complete, because a receiver cannot use an incomplete datagram. The
+ * verdict on the datagram is applied to the fragment that completes it. If the datagram is dropped, all its later
+ * fragments are dropped until its timeout; if it is accepted, only copies of its fragments pass until then. In passive
+ * mode, overlaps are resolved as the receiver's operating system does, which its address selects.
  *
  * All memory is reserved at the start. If the kernel reassembles before the queue, no fragments arrive here.
  *
  * Threads:   a defragmenter belongs to one worker.
- * Ownership: a reassembled datagram is lent until the next defrag_packet() of a fragment that is not inside of it.
+ * Ownership: a reassembled datagram is valid until the next defrag_packet() with a fragment that is not inside of it.
  */
 #ifndef SLUICE_DEFRAG_H
 #define SLUICE_DEFRAG_H
@@ -45,7 +45,7 @@ void defrag_free(struct defrag *defrag);                                   /* NU
 
 enum defrag_result {
     DEFRAG_STORED,   /* a fragment of an incomplete datagram; its bytes are stored */
-    DEFRAG_COMPLETE, /* `*whole` is the datagram: pass it to decode_reassembled() */
+    DEFRAG_COMPLETE, /* `*whole` is the datagram, which decode_reassembled() must decode */
     DEFRAG_DROPPED,  /* inline only: belongs to a dropped datagram, contradicts earlier fragments, or is not supported
                         (fragments in fragments, endless headers): drop it */
     DEFRAG_IGNORED,  /* unusable: malformed, too large, or no memory (then *exception is set) */
@@ -53,15 +53,15 @@ enum defrag_result {
 
 /*
  * Processes a packet with PACKET_FRAGMENT. Events (ipv4.frag_overlap etc.) are added to it through
- * decode_count_event(). On DEFRAG_COMPLETE, whole->data, length and wire_length are set: the IP header of the first
- * fragment, with the length of the whole and without its fragment fields (IPv6: without fragment header), and the
- * payload.
+ * decode_count_event(). On DEFRAG_COMPLETE, whole->data, length and wire_length are set to the reassembled datagram:
+ * the IP header of the first fragment with the new length and without fragment fields (IPv6: without fragment header),
+ * and the payload.
  */
 enum defrag_result defrag_packet(struct defrag *defrag, struct decoder *decoder, struct packet *pkt,
                                  struct packet *whole, enum exception_cause *exception);
 
-/* Drops a complete datagram, and from now on each of its fragments. `whole` is as defrag_packet() set it, and the
- * packet that completed it is still the current one. Does nothing unless inline. */
+/* Drops a complete datagram and all its later fragments. Must be called for the `whole` of the last defrag_packet(),
+ * before the next packet. Does nothing in passive mode. */
 void defrag_drop(struct defrag *defrag, const struct packet *whole);
 
 /* After decode_reassembled(): puts the link header of the fragment that completed it before the bytes of `whole`, for
@@ -71,9 +71,9 @@ void defrag_prepend_link_header(struct packet *whole, const struct packet *fragm
 /* Frees at most `budget` expired datagrams; returns how many. */
 size_t defrag_expire(struct defrag *defrag, uint64_t now_ns, size_t budget);
 
-uint64_t defrag_evicted(const struct defrag *defrag); /* number of datagrams evicted for others */
+uint64_t defrag_evicted(const struct defrag *defrag); /* number of datagrams evicted to free memory */
 
-/* Transfers all datagrams to another process (sluice/transfer.h). Those for which there is no memory are omitted. */
+/* Transfers all datagrams to the next engine (sluice/transfer.h). Those for which it has no memory are omitted. */
 void defrag_transfer(struct transfer *t, struct defrag *defrag);
 
 /* Counters, named as in EVE below stats: "defrag.ipv4.fragments", "defrag.ipv4.reassembled", "defrag.ipv6...",
