@@ -157,9 +157,9 @@ static bool fits_in_queue(struct smb_parser *parser, struct smb_tx *tx, uint32_t
     uint32_t count = writes ? settings->max_write_queue_count : settings->max_read_queue_count;
 
     if (size > 0 && tx->file.queued + length > size)
-        smb_tx_event(parser, tx, writes ? SMB_WRITE_QUEUE_SIZE_EXCEEDED : SMB_READ_QUEUE_SIZE_EXCEEDED);
+        smb_tx_set_event(parser, tx, writes ? SMB_WRITE_QUEUE_SIZE_EXCEEDED : SMB_READ_QUEUE_SIZE_EXCEEDED);
     else if (count > 0 && tx->file.chunk_count >= count)
-        smb_tx_event(parser, tx, writes ? SMB_WRITE_QUEUE_CNT_EXCEEDED : SMB_READ_QUEUE_CNT_EXCEEDED);
+        smb_tx_set_event(parser, tx, writes ? SMB_WRITE_QUEUE_CNT_EXCEEDED : SMB_READ_QUEUE_CNT_EXCEEDED);
     else
         return true;
     return false;
@@ -176,7 +176,7 @@ void smb_file_transfer(struct smb_parser *parser, const struct smb_message *mess
     if (!tx)
         return;
     if (transfer->offset < tx->file.tracked)
-        smb_tx_event(parser, tx, SMB_FILE_OVERLAP);
+        smb_tx_set_event(parser, tx, SMB_FILE_OVERLAP);
     if (!fits_in_queue(parser, tx, transfer->length) || transfer->offset > UINT64_MAX - transfer->length)
         return;
     side->file = *transfer->id;

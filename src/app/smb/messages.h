@@ -43,10 +43,10 @@ bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_file_i
 bool smb_looks_like_dcerpc(const uint8_t *bytes, size_t length);
 /* Marks the tree and the file as DCE/RPC. Their requests were sent before inspection started. */
 void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id);
-void smb_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
-                      size_t length);
-void smb_pipe_response(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
-                       const uint8_t *bytes, size_t length);
+void smb_handle_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
+                             size_t length);
+void smb_handle_pipe_response(struct smb_parser *parser, const struct smb_message *message,
+                              const struct smb_file_id *id, const uint8_t *bytes, size_t length);
 
 /* --- ntlmssp.c --------------------------------------------------------------------------------------- */
 
@@ -56,39 +56,40 @@ void smb_read_security_blob(struct smb_parser *parser, struct smb_tx *tx, const 
 /* --- smb1.c, smb1_session.c, smb1_file.c, smb1_transaction.c, smb2.c, smb2_file.c, smb2_session.c ---- */
 
 bool smb1_header_read(const uint8_t *bytes, uint32_t length, struct smb_message *out);
-void smb1_message(struct smb_parser *parser, const struct smb_message *message);
+void smb1_handle_message(struct smb_parser *parser, const struct smb_message *message);
 struct smb_file_id smb1_file_id(const uint8_t *fid, const struct smb_message *message);
 /* Add a transaction for a command that has no parser of its own, and complete it with its response. */
-void smb1_generic_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
-                          bool is_malformed);
-void smb1_generic_response(struct smb_parser *parser, const struct smb_message *message, bool is_malformed);
+void smb1_handle_generic_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
+                                 bool is_malformed);
+void smb1_handle_generic_response(struct smb_parser *parser, const struct smb_message *message, bool is_malformed);
 /* Parses a zero-terminated SMB 1 string at cur, which must point into the message: aligned UTF-16, or bytes. False if
  * there is none. */
 bool smb1_read_string(struct smb_parser *parser, const struct smb_message *message, struct cursor *cur,
                       struct buffer *out);
 bool smb1_read_oem_string(struct smb_parser *parser, struct cursor *cur, struct buffer *out); /* up to a zero byte */
 /* Each parses the command at offset `at`, or after the header; false if it is malformed. */
-bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
-bool smb1_session_setup_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
-bool smb1_negotiate_request(struct smb_parser *parser, const struct smb_message *message);
-bool smb1_negotiate_response(struct smb_parser *parser, const struct smb_message *message);
-void smb1_transaction_request(struct smb_parser *parser, const struct smb_message *message);
-void smb1_transaction_response(struct smb_parser *parser, const struct smb_message *message);
-bool smb1_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
-bool smb1_rename_request(struct smb_parser *parser, const struct smb_message *message);
-void smb1_write_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command, uint32_t at);
-void smb1_read_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
+bool smb1_handle_session_setup_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
+bool smb1_handle_session_setup_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
+bool smb1_handle_negotiate_request(struct smb_parser *parser, const struct smb_message *message);
+bool smb1_handle_negotiate_response(struct smb_parser *parser, const struct smb_message *message);
+void smb1_handle_transaction_request(struct smb_parser *parser, const struct smb_message *message);
+void smb1_handle_transaction_response(struct smb_parser *parser, const struct smb_message *message);
+bool smb1_handle_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
+bool smb1_handle_rename_request(struct smb_parser *parser, const struct smb_message *message);
+void smb1_handle_write_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
+                               uint32_t at);
+void smb1_handle_read_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
 
 bool smb2_header_read(const uint8_t *bytes, uint32_t length, struct smb_message *out, uint32_t *next);
-void smb2_message(struct smb_parser *parser, const struct smb_message *message);
+void smb2_handle_message(struct smb_parser *parser, const struct smb_message *message);
 struct smb_file_id smb2_file_id(const uint8_t *guid);
-bool smb2_session_setup_request(struct smb_parser *parser, const struct smb_message *message);
-void smb2_session_setup_response(struct smb_parser *parser, const struct smb_message *message);
-bool smb2_negotiate_request(struct smb_parser *parser, const struct smb_message *message);
-bool smb2_negotiate_response(struct smb_parser *parser, const struct smb_message *message, bool *found);
-bool smb2_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
-void smb2_write_request(struct smb_parser *parser, const struct smb_message *message);
-void smb2_read_response(struct smb_parser *parser, const struct smb_message *message);
+bool smb2_handle_session_setup_request(struct smb_parser *parser, const struct smb_message *message);
+void smb2_handle_session_setup_response(struct smb_parser *parser, const struct smb_message *message);
+bool smb2_handle_negotiate_request(struct smb_parser *parser, const struct smb_message *message);
+bool smb2_handle_negotiate_response(struct smb_parser *parser, const struct smb_message *message, bool *found);
+bool smb2_handle_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
+void smb2_handle_write_request(struct smb_parser *parser, const struct smb_message *message);
+void smb2_handle_read_response(struct smb_parser *parser, const struct smb_message *message);
 
 /* Whether the record is a read or write of a file, whose data is passed to the file engine without buffering;
  * SMB_STREAM_UNSURE if *needed bytes are required to decide. */

@@ -67,7 +67,7 @@ static void read_authenticate(struct smb_parser *parser, struct smb_tx *tx, cons
     smb_store_text(parser, &tx->text[SMB_TEXT_HOST], record + host->at, host->length);
     tx->setup.has_warning = user->at < domain->at + domain->length || host->at < user->at + user->length;
     if (tx->setup.has_warning)
-        smb_tx_event(parser, tx, SMB_UNUSUAL_NTLMSSP_ORDER);
+        smb_tx_set_event(parser, tx, SMB_UNUSUAL_NTLMSSP_ORDER);
 }
 
 /* --- Kerberos ---------------------------------------------------------------------------------------- */

@@ -78,9 +78,9 @@ void smb_tx_complete(const struct smb_parser *parser, struct smb_tx *tx, enum fl
 void smb_tx_complete_both(const struct smb_parser *parser, struct smb_tx *tx);
 void smb_tx_set_status(struct smb_tx *tx, uint32_t status, bool is_dos_status);
 void smb_tx_set_response(const struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message);
-void smb_tx_event(struct smb_parser *parser, struct smb_tx *tx, enum smb_event event); /* tx may be NULL */
+void smb_tx_set_event(struct smb_parser *parser, struct smb_tx *tx, enum smb_event event); /* tx may be NULL */
 /* Reports an event that belongs to no transaction. */
-void smb_event(struct smb_parser *parser, uint8_t version, enum smb_event event);
+void smb_report_event(struct smb_parser *parser, uint8_t version, enum smb_event event);
 void smb_tx_free(struct app_context *context, struct app_tx *tx);
 /* Stores text without its zero bytes, which is how Suricata decodes UTF-16. */
 void smb_store_text(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length);

@@ -88,14 +88,15 @@ static void update_bindings(struct smb_parser *parser, struct smb_tx *tx)
 
 /* --- Requests ---------------------------------------------------------------------------------------- */
 
-void smb_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes, size_t length)
+void smb_handle_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
+                             size_t length)
 {
     struct dce_header header;
     struct dce_body request;
     struct smb_tx *tx;
 
     if (!dce_header_read(bytes, length, &header)) {
-        smb_event(parser, message->version, SMB_MALFORMED_DATA);
+        smb_report_event(parser, message->version, SMB_MALFORMED_DATA);
         return;
     }
     const uint8_t *body = bytes + DCE_HEADER;
@@ -110,7 +111,7 @@ void smb_pipe_request(struct smb_parser *parser, const struct smb_message *messa
     if (header.type == DCE_REQUEST) {
         app_tx_advance(&tx->head.tx, FLOW_TO_SERVER, 0);
         if (!dce_request_read(&header, body, length, &request)) {
-            smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+            smb_tx_set_event(parser, tx, SMB_MALFORMED_DATA);
             smb_tx_complete(parser, tx, FLOW_TO_SERVER);
             return;
         }
@@ -128,10 +129,10 @@ void smb_pipe_request(struct smb_parser *parser, const struct smb_message *messa
 
         parser->failed |= err == -ENOMEM;
         if (err == -EINVAL)
-            smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+            smb_tx_set_event(parser, tx, SMB_MALFORMED_DATA);
         update_bindings(parser, tx);
     } else if (header.type >= DCE_TYPES) {
-        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+        smb_tx_set_event(parser, tx, SMB_MALFORMED_DATA);
     }
 }
 
@@ -147,7 +148,7 @@ static void parse_response_fragment(struct smb_parser *parser, const struct smb_
     bool more = false;
 
     if (!dce_header_read(bytes, length, &header)) {
-        smb_event(parser, message->version, SMB_MALFORMED_DATA);
+        smb_report_event(parser, message->version, SMB_MALFORMED_DATA);
         return;
     }
     bytes += DCE_HEADER;
@@ -165,14 +166,14 @@ static void parse_response_fragment(struct smb_parser *parser, const struct smb_
 
         parser->failed |= err == -ENOMEM;
         if (err == -EINVAL)
-            smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+            smb_tx_set_event(parser, tx, SMB_MALFORMED_DATA);
         update_bindings(parser, tx);
     } else if (header.type == DCE_RESPONSE && dce_response_read(&header, bytes, length, &response)) {
         more = dce_stub_append(parser->heap, &tx->call, FLOW_TO_CLIENT, response.stub, response.stub_length,
                                DCE_STUB_MAX) &&
                !(header.flags & DCE_LAST_FRAGMENT);
     } else if (header.type == DCE_RESPONSE || header.type >= DCE_TYPES) {
-        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+        smb_tx_set_event(parser, tx, SMB_MALFORMED_DATA);
     }
     if (!more)
         smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
@@ -194,8 +195,8 @@ static void append_fragment(struct smb_parser *parser, const struct smb_message 
     smb_table_remove(parser->heap, &parser->state->fragments, entry);
 }
 
-void smb_pipe_response(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
-                       const uint8_t *bytes, size_t length)
+void smb_handle_pipe_response(struct smb_parser *parser, const struct smb_message *message,
+                              const struct smb_file_id *id, const uint8_t *bytes, size_t length)
 {
     struct smb_table *fragments = &parser->state->fragments;
     struct smb_table_key key = { .length = (uint8_t)(12 + id->length) };

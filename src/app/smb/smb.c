@@ -88,7 +88,7 @@ static bool handle_smb2_messages(struct smb_parser *parser, const uint8_t *bytes
             message.length = next;
         else
             message.missing = missing;
-        smb2_message(parser, &message);
+        smb2_handle_message(parser, &message);
         if (next == 0 || next >= length)
             break;
         bytes += next;
@@ -160,7 +160,7 @@ static struct record_result parse_next_record(struct smb_parser *parser, const u
         ok = smb1_header_read(content, received, &message);
         if (ok) {
             message.missing = length - received;
-            smb1_message(parser, &message);
+            smb1_handle_message(parser, &message);
         }
     }
     if (!ok)
@@ -236,7 +236,7 @@ static struct app_result parse_records(struct smb_parser *parser, const struct a
             return result;
         record = parse_next_record(parser, bytes, in->length - result.consumed);
         if (record.broken)
-            smb_event(parser, 0, SMB_MALFORMED_DATA);
+            smb_report_event(parser, 0, SMB_MALFORMED_DATA);
         if (record.broken || parser->failed) {
             result.status = APP_ERROR;
             return result;

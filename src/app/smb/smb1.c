@@ -105,7 +105,7 @@ static struct cursor body_at(const struct smb_message *message, uint32_t at)
 
 /* --- Trees ------------------------------------------------------------------------------------------- */
 
-static bool tree_connect_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+static bool handle_tree_connect_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     struct cursor cur = body_at(message, at);
@@ -129,8 +129,8 @@ static bool tree_connect_request(struct smb_parser *parser, const struct smb_mes
     return ok;
 }
 
-static bool tree_connect_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at,
-                                  bool *found)
+static bool handle_tree_connect_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at,
+                                         bool *found)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     struct smb_tx *tx = smb_tx_find(parser, SMB_TREE_CONNECT, 1, TREE_CONNECT, &key);
@@ -158,7 +158,7 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
 
 /* --- Files ------------------------------------------------------------------------------------------- */
 
-static bool create_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+static bool handle_create_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct cursor cur = body_at(message, at);
@@ -186,7 +186,7 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
     return true;
 }
 
-static bool create_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+static bool handle_create_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct cursor cur = body_at(message, at);
@@ -230,7 +230,7 @@ static void close_file(struct smb_parser *parser, const struct smb_file_id *id, 
 
 /* Closes a written file at the close request, because the client has sent all data before it. A file that is read is
  * closed at the close response. */
-static bool close_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+static bool handle_close_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = body_at(message, at);
     const uint8_t *fixed = cursor_read(&cur, 3);
@@ -243,7 +243,7 @@ static bool close_request(struct smb_parser *parser, const struct smb_message *m
     return true;
 }
 
-static void close_response(struct smb_parser *parser, const struct smb_message *message)
+static void handle_close_response(struct smb_parser *parser, const struct smb_message *message)
 {
     struct smb_entry *pending = smb_pending_find(parser, SMB_PENDING_ID, message->session, message->message);
 
@@ -253,7 +253,7 @@ static void close_response(struct smb_parser *parser, const struct smb_message *
     smb_table_remove(parser->heap, &parser->state->pending, pending);
 }
 
-static bool read_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+static bool handle_read_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = body_at(message, at);
     const uint8_t *fixed = cursor_read(&cur, 21);
@@ -289,35 +289,35 @@ static bool has_andx_header(uint16_t command)
            command == SESSION_SETUP || command == LOGOFF || command == TREE_CONNECT || command == CREATE;
 }
 
-void smb1_generic_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
-                          bool is_malformed)
+void smb1_handle_generic_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
+                                 bool is_malformed)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct smb_tx *tx;
 
     if (!has_own_transaction(command) && is_malformed)
-        smb_event(parser, 1, SMB_MALFORMED_DATA);
+        smb_report_event(parser, 1, SMB_MALFORMED_DATA);
     if (!has_own_transaction(command))
         return;
     tx = smb_tx_new(parser, SMB_GENERIC, 1, command, &key);
     if (tx && is_malformed)
-        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+        smb_tx_set_event(parser, tx, SMB_MALFORMED_DATA);
     if (tx && (command == CANCEL || command == TRANSACTION2_SECONDARY || command == LOCKING))
         smb_tx_complete(parser, tx, FLOW_TO_CLIENT); /* these commands have no response */
 }
 
-void smb1_generic_response(struct smb_parser *parser, const struct smb_message *message, bool is_malformed)
+void smb1_handle_generic_response(struct smb_parser *parser, const struct smb_message *message, bool is_malformed)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct smb_tx *tx = smb_tx_find(parser, SMB_KINDS, 1, message->command, &key);
 
     if (!tx) {
         if (is_malformed)
-            smb_event(parser, 1, SMB_MALFORMED_DATA);
+            smb_report_event(parser, 1, SMB_MALFORMED_DATA);
         return;
     }
     if (is_malformed)
-        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+        smb_tx_set_event(parser, tx, SMB_MALFORMED_DATA);
     smb_tx_set_response(parser, tx, message);
     smb_tx_complete_both(parser, tx);
 }
@@ -328,30 +328,30 @@ static void handle_request(struct smb_parser *parser, const struct smb_message *
 
     switch (command) {
     case NEGOTIATE:
-        ok = has_tx = smb1_negotiate_request(parser, message);
+        ok = has_tx = smb1_handle_negotiate_request(parser, message);
         break;
     case SESSION_SETUP:
-        ok = has_tx = smb1_session_setup_request(parser, message, at);
+        ok = has_tx = smb1_handle_session_setup_request(parser, message, at);
         break;
     case TREE_CONNECT:
-        ok = has_tx = tree_connect_request(parser, message, at);
+        ok = has_tx = handle_tree_connect_request(parser, message, at);
         break;
     case TREE_DISCONNECT:
         smb_tree_remove(parser, message);
         break;
     case CREATE:
-        ok = has_tx = create_request(parser, message, at);
+        ok = has_tx = handle_create_request(parser, message, at);
         break;
     case CLOSE:
-        ok = close_request(parser, message, at);
+        ok = handle_close_request(parser, message, at);
         break;
     case READ_ANDX:
-        ok = read_request(parser, message, at);
+        ok = handle_read_request(parser, message, at);
         break;
     case WRITE_ANDX:
     case WRITE:
     case WRITE_AND_CLOSE:
-        smb1_write_request(parser, message, command, at);
+        smb1_handle_write_request(parser, message, command, at);
         if (command == WRITE_AND_CLOSE && message->length >= at + 3) {
             struct smb_file_id id = smb1_file_id(message->bytes + at + 1, message);
 
@@ -359,20 +359,20 @@ static void handle_request(struct smb_parser *parser, const struct smb_message *
         }
         break;
     case TRANSACTION:
-        smb1_transaction_request(parser, message);
+        smb1_handle_transaction_request(parser, message);
         return;
     case TRANSACTION2:
-        has_tx = smb1_transaction2_request(parser, message, &malformed);
+        has_tx = smb1_handle_transaction2_request(parser, message, &malformed);
         ok = !malformed;
         break;
     case RENAME:
-        ok = has_tx = smb1_rename_request(parser, message);
+        ok = has_tx = smb1_handle_rename_request(parser, message);
         break;
     default:
         break;
     }
     if (!has_tx && !parser->failed)
-        smb1_generic_request(parser, message, command, !ok);
+        smb1_handle_generic_request(parser, message, command, !ok);
 }
 
 static void handle_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
@@ -382,31 +382,31 @@ static void handle_response(struct smb_parser *parser, const struct smb_message 
 
     switch (message->command) {
     case NEGOTIATE:
-        ok = smb1_negotiate_response(parser, message);
+        ok = smb1_handle_negotiate_response(parser, message);
         found = ok;
         break;
     case SESSION_SETUP:
-        smb1_session_setup_response(parser, message, at);
+        smb1_handle_session_setup_response(parser, message, at);
         return;
     case TREE_CONNECT:
-        ok = tree_connect_response(parser, message, at, &found);
+        ok = handle_tree_connect_response(parser, message, at, &found);
         found = found && ok;
         break;
     case TREE_DISCONNECT:
         smb_tree_remove(parser, message);
         break;
     case CREATE:
-        ok = message->status != SMB_STATUS_SUCCESS || create_response(parser, message, at);
+        ok = message->status != SMB_STATUS_SUCCESS || handle_create_response(parser, message, at);
         found = ok && message->status == SMB_STATUS_SUCCESS;
         break;
     case CLOSE:
-        close_response(parser, message);
+        handle_close_response(parser, message);
         break;
     case READ_ANDX:
-        smb1_read_response(parser, message, at);
+        smb1_handle_read_response(parser, message, at);
         return;
     case TRANSACTION:
-        smb1_transaction_response(parser, message);
+        smb1_handle_transaction_response(parser, message);
         return;
     case LOGOFF: /* the response does not contain the session id, so it is assigned to the last transaction */
         tx = smb_tx_find_last(parser, 1, message->command);
@@ -419,17 +419,17 @@ static void handle_response(struct smb_parser *parser, const struct smb_message 
         break;
     }
     if (!found)
-        smb1_generic_response(parser, message, !ok);
+        smb1_handle_generic_response(parser, message, !ok);
 }
 
-void smb1_message(struct smb_parser *parser, const struct smb_message *first)
+void smb1_handle_message(struct smb_parser *parser, const struct smb_message *first)
 {
     struct smb_message message = *first;
     bool to_server = parser->direction == FLOW_TO_SERVER;
     uint32_t at = SMB1_HEADER;
 
     if (message.is_response == to_server) {
-        smb_event(parser, 1, to_server ? SMB_RESPONSE_TO_SERVER : SMB_REQUEST_TO_CLIENT);
+        smb_report_event(parser, 1, to_server ? SMB_RESPONSE_TO_SERVER : SMB_REQUEST_TO_CLIENT);
         return;
     }
     for (unsigned steps = 0; steps < CHAIN_MAX && !parser->failed; steps++) {

@@ -88,18 +88,19 @@ static void forward_to_file(struct smb_parser *parser, const struct smb_message 
     smb_file_transfer(parser, message, &file);
 }
 
-void smb1_write_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command, uint32_t at)
+void smb1_handle_write_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
+                               uint32_t at)
 {
     struct transfer transfer;
     bool ok = command == WRITE_ANDX ? parse_write_andx(message, at, &transfer)
                                     : parse_write(message, at, command == WRITE_AND_CLOSE, &transfer);
 
     if (!ok) {
-        smb_event(parser, 1, SMB_MALFORMED_DATA);
+        smb_report_event(parser, 1, SMB_MALFORMED_DATA);
         return;
     }
     if (!locate_data(message, &transfer)) {
-        smb_event(parser, 1, SMB_WRITE_REQUEST_TOO_LARGE);
+        smb_report_event(parser, 1, SMB_WRITE_REQUEST_TOO_LARGE);
         return;
     }
     struct smb_file_id id = smb1_file_id(transfer.fid, message);
@@ -107,10 +108,10 @@ void smb1_write_request(struct smb_parser *parser, const struct smb_message *mes
     if (!is_pipe(parser, message))
         forward_to_file(parser, message, &id, &transfer, "<unknown>");
     else if (transfer.received > 0)
-        smb_pipe_request(parser, message, message->bytes + transfer.at, transfer.received);
+        smb_handle_pipe_request(parser, message, message->bytes + transfer.at, transfer.received);
 }
 
-void smb1_read_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+void smb1_handle_read_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
     const uint8_t *fixed = cursor_read(&cur, READ_ANDX_FIXED);
@@ -120,13 +121,13 @@ void smb1_read_response(struct smb_parser *parser, const struct smb_message *mes
     if (message->status != SMB_STATUS_SUCCESS)
         return;
     if (!fixed) {
-        smb_event(parser, 1, SMB_MALFORMED_DATA);
+        smb_report_event(parser, 1, SMB_MALFORMED_DATA);
         return;
     }
     transfer.length = load_le16(fixed + 11) | (uint32_t)load_le16(fixed + 15) << 16;
     transfer.at = data_offset(load_le16(fixed + 13), at + READ_ANDX_FIXED);
     if (!locate_data(message, &transfer)) {
-        smb_event(parser, 1, SMB_READ_RESPONSE_TOO_LARGE);
+        smb_report_event(parser, 1, SMB_READ_RESPONSE_TOO_LARGE);
         return;
     }
     if (!smb_read_remove(parser, message, &id, &transfer.offset))
@@ -137,7 +138,7 @@ void smb1_read_response(struct smb_parser *parser, const struct smb_message *mes
     }
     id.length = 2; /* as in smb1_transaction.c: without the session, which is part of the key of fragments anyway */
     if (transfer.received > 0)
-        smb_pipe_response(parser, message, &id, message->bytes + transfer.at, transfer.received);
+        smb_handle_pipe_response(parser, message, &id, message->bytes + transfer.at, transfer.received);
 }
 
 enum smb_stream smb1_stream_kind(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)

@@ -8,7 +8,7 @@ enum { NEGOTIATE = 0x72, SESSION_SETUP = 0x73 };
 
 /* --- Negotiation ------------------------------------------------------------------------------------- */
 
-bool smb1_negotiate_request(struct smb_parser *parser, const struct smb_message *message)
+bool smb1_handle_negotiate_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     struct smb_tx *tx = smb_tx_find_negotiate(parser, 1);
@@ -17,7 +17,7 @@ bool smb1_negotiate_request(struct smb_parser *parser, const struct smb_message 
     if (!cursor_skip(&cur, 3) || cursor_remaining(&cur) == 0 || !memchr(cur.at, 0, cursor_remaining(&cur)))
         return false;
     if (tx) {
-        smb_tx_event(parser, tx, SMB_DUPLICATE_NEGOTIATE);
+        smb_tx_set_event(parser, tx, SMB_DUPLICATE_NEGOTIATE);
         return true;
     }
     tx = smb_tx_new(parser, SMB_NEGOTIATE, 1, NEGOTIATE, NULL);
@@ -35,7 +35,7 @@ bool smb1_negotiate_request(struct smb_parser *parser, const struct smb_message 
         cur.at = end + 1;
     }
     if (is_malformed)
-        smb_tx_event(parser, tx, SMB_NEGOTIATE_MALFORMED_DIALECTS);
+        smb_tx_set_event(parser, tx, SMB_NEGOTIATE_MALFORMED_DIALECTS);
     return true;
 }
 
@@ -60,7 +60,7 @@ static bool set_dialect(struct smb_parser *parser, const struct smb_tx *tx, uint
     return false;
 }
 
-bool smb1_negotiate_response(struct smb_parser *parser, const struct smb_message *message)
+bool smb1_handle_negotiate_response(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     struct smb_tx *tx = smb_tx_find_negotiate(parser, 1);
@@ -80,7 +80,7 @@ bool smb1_negotiate_response(struct smb_parser *parser, const struct smb_message
         memcpy(tx->negotiate.server_guid, guid, SMB_GUID);
     }
     if (!set_dialect(parser, tx, fixed ? load_le16(fixed) : 0))
-        smb_tx_event(parser, tx, SMB_NEGOTIATE_MALFORMED_DIALECTS);
+        smb_tx_set_event(parser, tx, SMB_NEGOTIATE_MALFORMED_DIALECTS);
     smb_tx_set_response(parser, tx, message);
     return true;
 }
@@ -126,7 +126,7 @@ static bool read_setup_with_blob(struct smb_parser *parser, const struct smb_mes
     return true;
 }
 
-bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+bool smb1_handle_session_setup_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
     const uint8_t *fixed = cursor_read(&cur, 15);
@@ -142,7 +142,7 @@ bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_mess
     tx->setup.has_request = fixed[0] == WORDS_WITH_PASSWORDS ? read_setup_with_passwords(parser, message, tx, &cur)
                                                              : read_setup_with_blob(parser, message, tx, &cur);
     if (!tx->setup.has_request)
-        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+        smb_tx_set_event(parser, tx, SMB_MALFORMED_DATA);
     return true;
 }
 
@@ -169,7 +169,7 @@ static bool read_setup_response(struct smb_parser *parser, const struct smb_mess
     return true;
 }
 
-bool smb1_session_setup_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+bool smb1_handle_session_setup_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
     struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
@@ -183,7 +183,7 @@ bool smb1_session_setup_response(struct smb_parser *parser, const struct smb_mes
         return false;
     tx->setup.has_response = read_setup_response(parser, message, tx, &cur);
     if (!tx->setup.has_response)
-        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+        smb_tx_set_event(parser, tx, SMB_MALFORMED_DATA);
     tx->key = smb_message_key(message, SMB_KEY_HEADER);
     smb_tx_set_response(parser, tx, message);
     return true;

@@ -15,7 +15,7 @@ static const uint8_t *get_part(const struct smb_message *message, uint32_t at, u
 
 /* --- Pipes ------------------------------------------------------------------------------------------- */
 
-static bool pipe_request(struct smb_parser *parser, const struct smb_message *message)
+static bool handle_pipe_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     const uint8_t *fixed = cursor_read(&cur, 29), *setup, *bytes;
@@ -35,17 +35,17 @@ static bool pipe_request(struct smb_parser *parser, const struct smb_message *me
         return true;
     pending->id = smb1_file_id(setup + 2, message);
     if (smb_is_dcerpc_pipe(parser, &pending->id))
-        smb_pipe_request(parser, message, bytes, length);
+        smb_handle_pipe_request(parser, message, bytes, length);
     return true;
 }
 
-void smb1_transaction_request(struct smb_parser *parser, const struct smb_message *message)
+void smb1_handle_transaction_request(struct smb_parser *parser, const struct smb_message *message)
 {
-    if (!pipe_request(parser, message))
-        smb1_generic_request(parser, message, TRANSACTION, true);
+    if (!handle_pipe_request(parser, message))
+        smb1_handle_generic_request(parser, message, TRANSACTION, true);
 }
 
-static bool pipe_response(struct smb_parser *parser, const struct smb_message *message)
+static bool handle_pipe_response(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     const uint8_t *words = cursor_peek(&cur, 1), *fixed, *bytes;
@@ -68,20 +68,20 @@ static bool pipe_response(struct smb_parser *parser, const struct smb_message *m
     if (!smb_is_dcerpc_pipe(parser, &id) && !(overflow && pending))
         return true;
     id.length = id.length > 2 ? 2 : id.length; /* without the session, which is part of the key of fragments anyway */
-    smb_pipe_response(parser, message, &id, bytes, load_le16(fixed + 13));
+    smb_handle_pipe_response(parser, message, &id, bytes, load_le16(fixed + 13));
     return true;
 }
 
-void smb1_transaction_response(struct smb_parser *parser, const struct smb_message *message)
+void smb1_handle_transaction_response(struct smb_parser *parser, const struct smb_message *message)
 {
-    bool ok = pipe_response(parser, message);
+    bool ok = handle_pipe_response(parser, message);
 
-    smb1_generic_response(parser, message, !ok);
+    smb1_handle_generic_response(parser, message, !ok);
 }
 
 /* --- Renames and deletions --------------------------------------------------------------------------- */
 
-bool smb1_rename_request(struct smb_parser *parser, const struct smb_message *message)
+bool smb1_handle_rename_request(struct smb_parser *parser, const struct smb_message *message)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
@@ -175,7 +175,7 @@ static bool read_target(const struct smb_message *message, const uint8_t *parame
     return true;
 }
 
-bool smb1_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed)
+bool smb1_handle_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed)
 {
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     const uint8_t *fixed = cursor_read(&cur, 31), *parameters, *data;

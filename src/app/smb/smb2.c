@@ -57,7 +57,7 @@ static struct cursor body_of(const struct smb_message *message)
 
 /* --- Trees ------------------------------------------------------------------------------------------- */
 
-static bool tree_connect_request(struct smb_parser *parser, const struct smb_message *message)
+static bool handle_tree_connect_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_read(&cur, 8);
@@ -78,7 +78,7 @@ static bool tree_connect_request(struct smb_parser *parser, const struct smb_mes
 }
 
 /* False if the message is malformed. Sets *found if its request is known. */
-static bool tree_connect_response(struct smb_parser *parser, const struct smb_message *message, bool *found)
+static bool handle_tree_connect_response(struct smb_parser *parser, const struct smb_message *message, bool *found)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     struct smb_tx *tx = smb_tx_find(parser, SMB_TREE_CONNECT, 2, TREE_CONNECT, &key);
@@ -103,7 +103,7 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
 
 /* --- Files ------------------------------------------------------------------------------------------- */
 
-static bool create_request(struct smb_parser *parser, const struct smb_message *message)
+static bool handle_create_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_read(&cur, 56);
@@ -132,7 +132,7 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
     return true;
 }
 
-static bool create_response(struct smb_parser *parser, const struct smb_message *message)
+static bool handle_create_response(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_read(&cur, 80);
@@ -162,7 +162,7 @@ static bool create_response(struct smb_parser *parser, const struct smb_message 
     return true;
 }
 
-static bool close_request(struct smb_parser *parser, const struct smb_message *message)
+static bool handle_close_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_read(&cur, 24);
@@ -183,7 +183,7 @@ static bool close_request(struct smb_parser *parser, const struct smb_message *m
     return true;
 }
 
-static bool read_request(struct smb_parser *parser, const struct smb_message *message, enum smb_event *event)
+static bool handle_read_request(struct smb_parser *parser, const struct smb_message *message, enum smb_event *event)
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_read(&cur, 48);
@@ -205,7 +205,7 @@ static bool read_request(struct smb_parser *parser, const struct smb_message *me
 
 /* --- Ioctl ------------------------------------------------------------------------------------------- */
 
-static bool ioctl_request(struct smb_parser *parser, const struct smb_message *message)
+static bool handle_ioctl_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_read(&cur, 56);
@@ -219,7 +219,7 @@ static bool ioctl_request(struct smb_parser *parser, const struct smb_message *m
     struct smb_file_id id = smb2_file_id(fixed + 8);
 
     if (load_le32(fixed + 4) == PIPE_TRANSCEIVE && smb_is_dcerpc_pipe(parser, &id)) {
-        smb_pipe_request(parser, message, bytes, length);
+        smb_handle_pipe_request(parser, message, bytes, length);
         return true;
     }
     tx = smb_tx_new(parser, SMB_IOCTL, 2, IOCTL, &key);
@@ -228,7 +228,7 @@ static bool ioctl_request(struct smb_parser *parser, const struct smb_message *m
     return true;
 }
 
-static void ioctl_response(struct smb_parser *parser, const struct smb_message *message)
+static void handle_ioctl_response(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_read(&cur, 48);
@@ -240,7 +240,7 @@ static void ioctl_response(struct smb_parser *parser, const struct smb_message *
         struct smb_file_id id = smb2_file_id(fixed + 8);
 
         if (load_le32(fixed + 4) == PIPE_TRANSCEIVE && smb_is_dcerpc_pipe(parser, &id)) {
-            smb_pipe_response(parser, message, &(struct smb_file_id){ .length = 0 }, bytes, length);
+            smb_handle_pipe_response(parser, message, &(struct smb_file_id){ .length = 0 }, bytes, length);
             return;
         }
     }
@@ -249,7 +249,7 @@ static void ioctl_response(struct smb_parser *parser, const struct smb_message *
     if (!tx)
         return;
     if (!bytes && message->status == SMB_STATUS_SUCCESS)
-        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+        smb_tx_set_event(parser, tx, SMB_MALFORMED_DATA);
     smb_tx_set_response(parser, tx, message);
 }
 
@@ -263,34 +263,34 @@ static void handle_request(struct smb_parser *parser, const struct smb_message *
 
     switch (message->command) {
     case NEGOTIATE:
-        ok = has_tx = smb2_negotiate_request(parser, message);
+        ok = has_tx = smb2_handle_negotiate_request(parser, message);
         break;
     case SESSION_SETUP:
-        ok = has_tx = smb2_session_setup_request(parser, message);
+        ok = has_tx = smb2_handle_session_setup_request(parser, message);
         break;
     case TREE_CONNECT:
-        ok = has_tx = tree_connect_request(parser, message);
+        ok = has_tx = handle_tree_connect_request(parser, message);
         break;
     case TREE_DISCONNECT:
         smb_tree_remove(parser, message);
         break;
     case CREATE:
-        ok = has_tx = create_request(parser, message);
+        ok = has_tx = handle_create_request(parser, message);
         break;
     case CLOSE:
-        ok = close_request(parser, message);
+        ok = handle_close_request(parser, message);
         break;
     case READ:
-        ok = read_request(parser, message, &event);
+        ok = handle_read_request(parser, message, &event);
         break;
     case WRITE:
-        smb2_write_request(parser, message);
+        smb2_handle_write_request(parser, message);
         return;
     case IOCTL:
-        ok = has_tx = ioctl_request(parser, message);
+        ok = has_tx = handle_ioctl_request(parser, message);
         break;
     case SET_INFO:
-        has_tx = smb2_set_info_request(parser, message, &malformed);
+        has_tx = smb2_handle_set_info_request(parser, message, &malformed);
         ok = !malformed;
         break;
     default:
@@ -304,9 +304,9 @@ static void handle_request(struct smb_parser *parser, const struct smb_message *
         tx = smb_tx_new(parser, SMB_GENERIC, 2, message->command, &key);
 
     if (!ok && tx)
-        smb_tx_event(parser, tx, event);
+        smb_tx_set_event(parser, tx, event);
     else if (!ok)
-        smb_event(parser, 2, event);
+        smb_report_event(parser, 2, event);
 }
 
 /* Handles a read beyond the end of the file: the client has read the whole file, although it has not closed it. */
@@ -331,29 +331,29 @@ static void handle_response(struct smb_parser *parser, const struct smb_message 
 
     switch (message->command) {
     case NEGOTIATE:
-        ok = smb2_negotiate_response(parser, message, &found);
+        ok = smb2_handle_negotiate_response(parser, message, &found);
         break;
     case SESSION_SETUP:
-        smb2_session_setup_response(parser, message);
+        smb2_handle_session_setup_response(parser, message);
         return;
     case TREE_CONNECT:
-        ok = tree_connect_response(parser, message, &found);
+        ok = handle_tree_connect_response(parser, message, &found);
         break;
     case TREE_DISCONNECT:
         smb_tree_remove(parser, message);
         break;
     case CREATE:
         found = success;
-        ok = !success || create_response(parser, message);
+        ok = !success || handle_create_response(parser, message);
         break;
     case READ:
         if (success || message->status == (uint32_t)SMB_STATUS_BUFFER_OVERFLOW)
-            smb2_read_response(parser, message);
+            smb2_handle_read_response(parser, message);
         else if (message->status == (uint32_t)SMB_STATUS_END_OF_FILE)
             handle_end_of_file(parser, message);
         return;
     case IOCTL:
-        ioctl_response(parser, message);
+        handle_ioctl_response(parser, message);
         return;
     default:
         break;
@@ -365,16 +365,16 @@ static void handle_response(struct smb_parser *parser, const struct smb_message 
     if (!tx)
         return;
     if (!ok)
-        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+        smb_tx_set_event(parser, tx, SMB_MALFORMED_DATA);
     smb_tx_set_response(parser, tx, message);
 }
 
-void smb2_message(struct smb_parser *parser, const struct smb_message *message)
+void smb2_handle_message(struct smb_parser *parser, const struct smb_message *message)
 {
     bool to_server = parser->direction == FLOW_TO_SERVER;
 
     if (message->is_response == to_server)
-        smb_event(parser, 2, to_server ? SMB_RESPONSE_TO_SERVER : SMB_REQUEST_TO_CLIENT);
+        smb_report_event(parser, 2, to_server ? SMB_RESPONSE_TO_SERVER : SMB_REQUEST_TO_CLIENT);
     else if (to_server)
         handle_request(parser, message);
     else

@@ -58,19 +58,19 @@ static void forward_data(struct smb_parser *parser, const struct smb_message *me
     if (!tree)
         smb_pipe_assume_dcerpc(parser, message, &transfer->id);
     if (parser->direction == FLOW_TO_SERVER)
-        smb_pipe_request(parser, message, bytes, transfer->received);
+        smb_handle_pipe_request(parser, message, bytes, transfer->received);
     else
-        smb_pipe_response(parser, message, &transfer->id, bytes, transfer->received);
+        smb_handle_pipe_response(parser, message, &transfer->id, bytes, transfer->received);
 }
 
-void smb2_write_request(struct smb_parser *parser, const struct smb_message *message)
+void smb2_handle_write_request(struct smb_parser *parser, const struct smb_message *message)
 {
     const uint8_t *fixed = message->bytes + SMB2_HEADER;
     const struct smb_settings *settings = parser->settings;
     struct transfer transfer;
 
     if (message->length < SMB2_HEADER + WRITE_FIXED) {
-        smb_event(parser, 2, SMB_MALFORMED_DATA);
+        smb_report_event(parser, 2, SMB_MALFORMED_DATA);
         return;
     }
     transfer = (struct transfer){
@@ -81,27 +81,27 @@ void smb2_write_request(struct smb_parser *parser, const struct smb_message *mes
     if ((parser->state->max_write && transfer.length > parser->state->max_write) ||
         (settings->max_write_size && transfer.length > settings->max_write_size) ||
         !locate_data(message, load_le16(fixed + 2), WRITE_FIXED, &transfer)) {
-        smb_event(parser, 2, SMB_WRITE_REQUEST_TOO_LARGE);
+        smb_report_event(parser, 2, SMB_WRITE_REQUEST_TOO_LARGE);
         return;
     }
     forward_data(parser, message, &transfer, "");
 }
 
-void smb2_read_response(struct smb_parser *parser, const struct smb_message *message)
+void smb2_handle_read_response(struct smb_parser *parser, const struct smb_message *message)
 {
     const uint8_t *fixed = message->bytes + SMB2_HEADER;
     const struct smb_settings *settings = parser->settings;
     struct transfer transfer = { .length = 0 };
 
     if (message->length < SMB2_HEADER + READ_FIXED) {
-        smb_event(parser, 2, SMB_MALFORMED_DATA);
+        smb_report_event(parser, 2, SMB_MALFORMED_DATA);
         return;
     }
     transfer.length = load_le32(fixed + 4);
     if ((parser->state->max_read && transfer.length > parser->state->max_read) ||
         (settings->max_read_size && transfer.length > settings->max_read_size) ||
         !locate_data(message, fixed[2], READ_FIXED, &transfer)) {
-        smb_event(parser, 2, SMB_READ_RESPONSE_TOO_LARGE);
+        smb_report_event(parser, 2, SMB_READ_RESPONSE_TOO_LARGE);
         return;
     }
     if (smb_read_remove(parser, message, &transfer.id, &transfer.offset))

@@ -11,7 +11,7 @@ static struct cursor body_of(const struct smb_message *message)
     return cursor_of(message->bytes + SMB2_HEADER, message->length - SMB2_HEADER);
 }
 
-bool smb2_negotiate_request(struct smb_parser *parser, const struct smb_message *message)
+bool smb2_handle_negotiate_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_read(&cur, 36);
@@ -34,7 +34,7 @@ bool smb2_negotiate_request(struct smb_parser *parser, const struct smb_message 
 }
 
 /* Also handles the SMB 2 response to an SMB 1 negotiation. */
-bool smb2_negotiate_response(struct smb_parser *parser, const struct smb_message *message, bool *found)
+bool smb2_handle_negotiate_response(struct smb_parser *parser, const struct smb_message *message, bool *found)
 {
     const struct smb_settings *settings = parser->settings;
     struct smb_state *state = parser->state;
@@ -61,14 +61,14 @@ bool smb2_negotiate_response(struct smb_parser *parser, const struct smb_message
     tx->negotiate.max_read = state->max_read;
     tx->negotiate.max_write = state->max_write;
     if (settings->max_read_size && state->max_read > settings->max_read_size)
-        smb_tx_event(parser, tx, SMB_NEGOTIATE_MAX_READ_SIZE_TOO_LARGE);
+        smb_tx_set_event(parser, tx, SMB_NEGOTIATE_MAX_READ_SIZE_TOO_LARGE);
     if (settings->max_write_size && state->max_write > settings->max_write_size)
-        smb_tx_event(parser, tx, SMB_NEGOTIATE_MAX_WRITE_SIZE_TOO_LARGE);
+        smb_tx_set_event(parser, tx, SMB_NEGOTIATE_MAX_WRITE_SIZE_TOO_LARGE);
     smb_tx_set_response(parser, tx, message);
     return true;
 }
 
-bool smb2_session_setup_request(struct smb_parser *parser, const struct smb_message *message)
+bool smb2_handle_session_setup_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
     const struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
@@ -83,7 +83,7 @@ bool smb2_session_setup_request(struct smb_parser *parser, const struct smb_mess
 }
 
 /* The first response assigns the session id, which was 0 in the request. */
-void smb2_session_setup_response(struct smb_parser *parser, const struct smb_message *message)
+void smb2_handle_session_setup_response(struct smb_parser *parser, const struct smb_message *message)
 {
     struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     struct smb_tx *tx = smb_tx_find(parser, SMB_SESSION_SETUP, 2, SESSION_SETUP, &key);
@@ -137,7 +137,7 @@ static void set_disposition(struct smb_parser *parser, const struct smb_message 
         smb_name_copy(parser, id, "<unknown>", &tx->text[SMB_TEXT_NAME]);
 }
 
-bool smb2_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed)
+bool smb2_handle_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed)
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_read(&cur, 32), *name;

@@ -124,13 +124,13 @@ void smb_tx_set_response(const struct smb_parser *parser, struct smb_tx *tx, con
         smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
 }
 
-void smb_tx_event(struct smb_parser *parser, struct smb_tx *tx, enum smb_event event)
+void smb_tx_set_event(struct smb_parser *parser, struct smb_tx *tx, enum smb_event event)
 {
     if (tx)
         app_event(parser->context, &tx->head.tx, event);
 }
 
-void smb_event(struct smb_parser *parser, uint8_t version, enum smb_event event)
+void smb_report_event(struct smb_parser *parser, uint8_t version, enum smb_event event)
 {
     struct smb_tx *tx = alloc_tx(parser, SMB_GENERIC, version, 0, NULL);
 
