@@ -106,7 +106,8 @@ bool pages_differ(const struct datagram *datagram, const struct fragment *fragme
 
 /* --- Overlap policies ----------------------------------------------------------------------------- */
 
-/* Whether the bytes of the later fragment replace those of a stored one where they overlap. */
+/* Overlap policy: whether the bytes of the later fragment replace those of a stored one. The names of the policies say
+ * where the later fragment must start, and end, relative to the stored one. */
 typedef bool later_wins(const struct owner *held, const struct owner *later);
 
 static bool wins_never(const struct owner *held, const struct owner *later)
@@ -116,37 +117,39 @@ static bool wins_never(const struct owner *held, const struct owner *later)
     return false;
 }
 
-static bool wins_before(const struct owner *held, const struct owner *later)
+static bool wins_if_before(const struct owner *held, const struct owner *later)
 {
     return later->start < held->start;
 }
 
-static bool wins_not_after(const struct owner *held, const struct owner *later)
+static bool wins_if_not_after(const struct owner *held, const struct owner *later)
 {
     return later->start <= held->start;
 }
 
-static bool wins_not_before(const struct owner *held, const struct owner *later)
+static bool wins_if_not_before(const struct owner *held, const struct owner *later)
 {
     return later->start >= held->start;
 }
 
-static bool wins_around(const struct owner *held, const struct owner *later)
+static bool wins_if_enclosing(const struct owner *held, const struct owner *later)
 {
     return later->start < held->start && later->end > held->end;
 }
 
-static bool wins_over(const struct owner *held, const struct owner *later)
+static bool wins_if_covering_end(const struct owner *held, const struct owner *later)
 {
     return later->start < held->start && later->end >= held->end;
 }
 
-static later_wins *const by_host[HOST_OS_COUNT] = {
-    [HOST_OS_BSD] = wins_before,        [HOST_OS_BSD_RIGHT] = wins_not_before, [HOST_OS_OLD_LINUX] = wins_not_after,
-    [HOST_OS_LINUX] = wins_not_after,   [HOST_OS_OLD_SOLARIS] = wins_never,    [HOST_OS_SOLARIS] = wins_over,
-    [HOST_OS_HPUX10] = wins_before,     [HOST_OS_HPUX11] = wins_never,         [HOST_OS_IRIX] = wins_before,
-    [HOST_OS_MACOS] = wins_never,       [HOST_OS_WINDOWS] = wins_around,       [HOST_OS_VISTA] = wins_around,
-    [HOST_OS_WINDOWS2K3] = wins_around,
+static later_wins *const policies[HOST_OS_COUNT] = {
+    [HOST_OS_BSD] = wins_if_before,           [HOST_OS_BSD_RIGHT] = wins_if_not_before,
+    [HOST_OS_OLD_LINUX] = wins_if_not_after,  [HOST_OS_LINUX] = wins_if_not_after,
+    [HOST_OS_OLD_SOLARIS] = wins_never,       [HOST_OS_SOLARIS] = wins_if_covering_end,
+    [HOST_OS_HPUX10] = wins_if_before,        [HOST_OS_HPUX11] = wins_never,
+    [HOST_OS_IRIX] = wins_if_before,          [HOST_OS_MACOS] = wins_never,
+    [HOST_OS_WINDOWS] = wins_if_enclosing,    [HOST_OS_VISTA] = wins_if_enclosing,
+    [HOST_OS_WINDOWS2K3] = wins_if_enclosing,
 };
 
 /* --- Insertion ------------------------------------------------------------------------------------ */
@@ -174,7 +177,7 @@ static void insert_equal(struct datagram *datagram, const struct fragment *fragm
 
 static void insert_by_policy(struct datagram *datagram, const struct fragment *fragment, struct units units)
 {
-    later_wins *wins = by_host[datagram->host_os];
+    later_wins *wins = policies[datagram->host_os];
     const struct owner whole = { (uint16_t)units.first, (uint16_t)units.last };
     struct owner owner = whole;
 
@@ -207,8 +210,8 @@ bool pages_insert(const struct defrag *defrag, struct datagram *datagram, const 
         insert_equal(datagram, fragment, units);
         return !was_held;
     }
-    bool won = !was_held || by_host[datagram->host_os](&first->owners[units.first % PAGE_UNITS],
-                                                       &(struct owner){ (uint16_t)units.first, (uint16_t)units.last });
+    bool won = !was_held || policies[datagram->host_os](&first->owners[units.first % PAGE_UNITS],
+                                                        &(struct owner){ (uint16_t)units.first, (uint16_t)units.last });
 
     insert_by_policy(datagram, fragment, units);
     return won;
