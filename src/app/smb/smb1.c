@@ -109,7 +109,7 @@ static bool handle_tree_connect_request(struct smb_parser *parser, const struct 
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     struct cursor cur = body_at(message, at);
-    const uint8_t *fixed = cursor_read(&cur, 11);
+    const uint8_t *fixed = cursor_read(&cur, 11); /* WordCount, AndX header, Flags, PasswordLength, ByteCount */
     struct buffer path = { .length = 0 }, service = { .length = 0 };
     struct smb_tx *tx = NULL;
     bool ok = fixed && cursor_skip(&cur, load_le16(fixed + 7)) && smb1_read_string(parser, message, &cur, &path) &&
@@ -135,7 +135,7 @@ static bool handle_tree_connect_response(struct smb_parser *parser, const struct
     const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     struct smb_tx *tx = smb_tx_find(parser, SMB_TREE_CONNECT, 1, TREE_CONNECT, &key);
     struct cursor cur = body_at(message, at);
-    const uint8_t *fixed = cursor_read(&cur, 5);
+    const uint8_t *fixed = cursor_read(&cur, 5); /* WordCount, AndX header */
     struct buffer *service;
 
     *found = tx || message->status != SMB_STATUS_SUCCESS;
@@ -143,6 +143,7 @@ static bool handle_tree_connect_response(struct smb_parser *parser, const struct
         smb_tx_set_response(parser, tx, message);
     if (!tx || message->status != SMB_STATUS_SUCCESS)
         return true;
+    /* WordCount 3 and 7: OptionalSupport; 7: two sets of access rights; then ByteCount */
     if (!fixed || !cursor_skip(&cur, (fixed[0] >= 3 ? 2u : 0u) + (fixed[0] == 7 ? 8u : 0u) + 2))
         return false;
     service = &tx->text[SMB_TEXT_RESPONSE_SERVICE];
@@ -162,7 +163,7 @@ static bool handle_create_request(struct smb_parser *parser, const struct smb_me
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct cursor cur = body_at(message, at);
-    const uint8_t *fixed = cursor_read(&cur, 51);
+    const uint8_t *fixed = cursor_read(&cur, 51); /* from WordCount to ByteCount */
     struct smb_entry *pending;
     struct smb_tx *tx;
 
@@ -172,8 +173,8 @@ static bool handle_create_request(struct smb_parser *parser, const struct smb_me
     tx = pending ? smb_tx_new(parser, SMB_CREATE, 1, CREATE, &key) : NULL;
     if (!tx)
         return true;
-    uint32_t options = load_le32(fixed + 40);
-    uint16_t length = load_le16(fixed + 6);
+    uint32_t options = load_le32(fixed + 40); /* CreateOptions */
+    uint16_t length = load_le16(fixed + 6);   /* NameLength */
 
     if (message->is_unicode && (cur.at - message->bytes) % 2 != 0)
         cursor_skip(&cur, 1);
@@ -190,7 +191,7 @@ static bool handle_create_response(struct smb_parser *parser, const struct smb_m
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct cursor cur = body_at(message, at);
-    const uint8_t *fixed = cursor_read(&cur, 69);
+    const uint8_t *fixed = cursor_read(&cur, 69); /* from WordCount to Directory; FID at 6 */
     struct smb_entry *pending;
     struct smb_tx *tx;
 
@@ -212,7 +213,7 @@ static bool handle_create_response(struct smb_parser *parser, const struct smb_m
     tx->create.accessed = load_le64(fixed + 20);
     tx->create.modified = load_le64(fixed + 28);
     tx->create.changed = load_le64(fixed + 36);
-    tx->create.size = load_le64(fixed + 48);
+    tx->create.size = load_le64(fixed + 48); /* AllocationSize; EndOfFile is at 56 */
     smb_tx_set_status(tx, message->status, false);
     smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
     return true;
@@ -233,7 +234,7 @@ static void close_file(struct smb_parser *parser, const struct smb_file_id *id, 
 static bool handle_close_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = body_at(message, at);
-    const uint8_t *fixed = cursor_read(&cur, 3);
+    const uint8_t *fixed = cursor_read(&cur, 3); /* WordCount, FID */
     struct smb_entry *pending = fixed ? smb_pending_add(parser, SMB_PENDING_ID, message) : NULL;
 
     if (!pending)
@@ -256,13 +257,13 @@ static void handle_close_response(struct smb_parser *parser, const struct smb_me
 static bool handle_read_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = body_at(message, at);
-    const uint8_t *fixed = cursor_read(&cur, 21);
+    const uint8_t *fixed = cursor_read(&cur, 21); /* from WordCount to Remaining; FID at 5, Offset at 7 */
     uint64_t offset = fixed ? load_le32(fixed + 7) : 0;
 
     if (!fixed)
         return false;
     if (fixed[0] == 12) {
-        const uint8_t *high = cursor_read(&cur, 4);
+        const uint8_t *high = cursor_read(&cur, 4); /* OffsetHigh */
 
         if (!high)
             return false;
@@ -434,7 +435,7 @@ void smb1_handle_message(struct smb_parser *parser, const struct smb_message *fi
     }
     for (unsigned steps = 0; steps < CHAIN_MAX && !parser->failed; steps++) {
         struct cursor cur = body_at(&message, at);
-        const uint8_t *andx = cursor_read(&cur, 5); /* word count, AndXCommand, reserved, AndXOffset */
+        const uint8_t *andx = cursor_read(&cur, 5); /* WordCount, AndXCommand, reserved, AndXOffset */
 
         if (to_server)
             handle_request(parser, &message, message.command, at);

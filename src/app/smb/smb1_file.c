@@ -40,7 +40,7 @@ static bool parse_write_andx(const struct smb_message *message, uint32_t at, str
         return false;
     out->fid = fixed + 5;
     out->offset = load_le32(fixed + 7);
-    out->length = (uint32_t)load_le16(fixed + 19) << 16 | load_le16(fixed + 21);
+    out->length = (uint32_t)load_le16(fixed + 19) << 16 | load_le16(fixed + 21); /* DataLengthHigh, DataLength */
     if (fixed[0] == 14) { /* the words include OffsetHigh, which follows the data offset */
         if (message->length - at < WRITE_ANDX_FIXED + 4)
             return false;
@@ -59,7 +59,7 @@ static bool parse_write(const struct smb_message *message, uint32_t at, bool clo
         return false;
     out->fid = fixed + 1;
     out->offset = load_le32(fixed + 5);
-    out->length = load_le16(fixed + (closes ? 3 : 14));
+    out->length = load_le16(fixed + (closes ? 3 : 14)); /* CountOfBytesToWrite, or DataLength */
     out->at = at + (closes ? 15 : 16);
     if (closes && load_le16(fixed + 13) > out->length) /* padding before the data */
         out->at += load_le16(fixed + 13) - out->length;
@@ -124,7 +124,7 @@ void smb1_handle_read_response(struct smb_parser *parser, const struct smb_messa
         smb_report_event(parser, 1, SMB_MALFORMED_DATA);
         return;
     }
-    transfer.length = load_le16(fixed + 11) | (uint32_t)load_le16(fixed + 15) << 16;
+    transfer.length = load_le16(fixed + 11) | (uint32_t)load_le16(fixed + 15) << 16; /* DataLength, DataLengthHigh */
     transfer.at = data_offset(load_le16(fixed + 13), at + READ_ANDX_FIXED);
     if (!locate_data(message, &transfer)) {
         smb_report_event(parser, 1, SMB_READ_RESPONSE_TOO_LARGE);

@@ -14,6 +14,7 @@ bool smb1_handle_negotiate_request(struct smb_parser *parser, const struct smb_m
     struct smb_tx *tx = smb_tx_find_negotiate(parser, 1);
     bool is_malformed = false;
 
+    /* WordCount and ByteCount, then at least one dialect name */
     if (!cursor_skip(&cur, 3) || cursor_remaining(&cur) == 0 || !memchr(cur.at, 0, cursor_remaining(&cur)))
         return false;
     if (tx) {
@@ -68,7 +69,7 @@ bool smb1_handle_negotiate_response(struct smb_parser *parser, const struct smb_
 
     if (!words)
         return false;
-    fixed = words[0] == 0 ? NULL : cursor_read(&cur, 36);
+    fixed = words[0] == 0 ? NULL : cursor_read(&cur, 36); /* from DialectIndex to ByteCount */
     if (words[0] != 0 && !fixed)
         return false;
     if (fixed && load_le16(fixed + 34) >= SMB_GUID)
@@ -101,7 +102,7 @@ enum { WORDS_WITH_PASSWORDS = 13 };
 static bool read_setup_with_passwords(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
                                       struct cursor *cur)
 {
-    const uint8_t *fixed = cursor_read(cur, 14);
+    const uint8_t *fixed = cursor_read(cur, 14); /* lengths of the two passwords, reserved, Capabilities, ByteCount */
     struct buffer unused = { .length = 0 };
     bool ok = fixed && cursor_skip(cur, (size_t)load_le16(fixed) + load_le16(fixed + 2));
 
@@ -115,7 +116,7 @@ static bool read_setup_with_passwords(struct smb_parser *parser, const struct sm
 static bool read_setup_with_blob(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
                                  struct cursor *cur)
 {
-    const uint8_t *fixed = cursor_read(cur, 12);
+    const uint8_t *fixed = cursor_read(cur, 12); /* SecurityBlobLength, reserved, Capabilities, ByteCount */
     uint16_t length = fixed ? load_le16(fixed) : 0;
     const uint8_t *blob = fixed ? cursor_read(cur, length) : NULL;
 
@@ -129,7 +130,7 @@ static bool read_setup_with_blob(struct smb_parser *parser, const struct smb_mes
 bool smb1_handle_session_setup_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
-    const uint8_t *fixed = cursor_read(&cur, 15);
+    const uint8_t *fixed = cursor_read(&cur, 15); /* from WordCount to SessionKey */
     struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     struct smb_tx *tx;
 
@@ -157,6 +158,7 @@ static bool read_setup_response(struct smb_parser *parser, const struct smb_mess
         return false;
     if (words[0] == 0)
         return cursor_skip(cur, 3);
+    /* WordCount, AndX header, Action, SecurityBlobLength unless WordCount is 3, ByteCount */
     const uint8_t *fixed = cursor_read(cur, words[0] == 3 ? 9 : 11);
 
     if (!fixed)

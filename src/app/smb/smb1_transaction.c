@@ -18,15 +18,15 @@ static const uint8_t *get_part(const struct smb_message *message, uint32_t at, u
 static bool handle_pipe_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
-    const uint8_t *fixed = cursor_read(&cur, 29), *setup, *bytes;
+    const uint8_t *fixed = cursor_read(&cur, 29), *setup, *bytes; /* from WordCount to SetupCount */
     struct smb_entry *pending;
-    uint16_t length = fixed ? load_le16(fixed + 23) : 0;
+    uint16_t length = fixed ? load_le16(fixed + 23) : 0; /* DataCount; DataOffset at 25 */
 
     if (!fixed)
         return false;
     if (fixed[0] != 16 || fixed[27] != 2 || length == 0)
         return true;
-    setup = cursor_read(&cur, 4);
+    setup = cursor_read(&cur, 4); /* function, FID */
     bytes = get_part(message, load_le16(fixed + 25), length);
     if (!setup || !bytes)
         return false;
@@ -57,7 +57,7 @@ static bool handle_pipe_response(struct smb_parser *parser, const struct smb_mes
         return false;
     if (words[0] == 0)
         return true;
-    fixed = cursor_read(&cur, 21);
+    fixed = cursor_read(&cur, 21); /* from WordCount to SetupCount; DataCount at 13, DataOffset at 15 */
     if (!fixed)
         return false;
     bytes = get_part(message, load_le16(fixed + 15), load_le16(fixed + 13));
@@ -87,6 +87,7 @@ bool smb1_handle_rename_request(struct smb_parser *parser, const struct smb_mess
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     struct buffer names[2] = { { .length = 0 }, { .length = 0 } };
     struct smb_tx *tx = NULL;
+    /* WordCount, SearchAttributes, ByteCount; each name follows a BufferFormat byte */
     bool ok = cursor_skip(&cur, 6) && smb1_read_string(parser, message, &cur, &names[0]) && cursor_skip(&cur, 1) &&
               smb1_read_string(parser, message, &cur, &names[1]);
 
@@ -164,7 +165,7 @@ static bool read_target(const struct smb_message *message, const uint8_t *parame
     const uint8_t *fixed;
 
     out->has_id = out->subcommand == SET_FILE_INFO;
-    fixed = cursor_read(&cur, out->has_id ? 4 : 6);
+    fixed = cursor_read(&cur, out->has_id ? 4 : 6); /* FID and InformationLevel, or InformationLevel and reserved */
     if (!fixed)
         return false;
     out->level = load_le16(fixed + (out->has_id ? 2 : 0));
@@ -178,12 +179,13 @@ static bool read_target(const struct smb_message *message, const uint8_t *parame
 bool smb1_handle_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed)
 {
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
-    const uint8_t *fixed = cursor_read(&cur, 31), *parameters, *data;
+    const uint8_t *fixed = cursor_read(&cur, 31), *parameters, *data; /* from WordCount to the first setup word */
     struct info_target target = { .subcommand = fixed ? load_le16(fixed + 29) : 0 };
 
     *is_malformed = !fixed;
     if (!fixed || (target.subcommand != SET_PATH_INFO && target.subcommand != SET_FILE_INFO))
         return false;
+    /* ParameterCount at 19, ParameterOffset at 21, DataCount at 23, DataOffset at 25 */
     parameters = get_part(message, load_le16(fixed + 21), load_le16(fixed + 19));
     data = get_part(message, load_le16(fixed + 25), load_le16(fixed + 23));
     *is_malformed = !parameters || !data || !read_target(message, parameters, load_le16(fixed + 19), &target);

@@ -67,8 +67,8 @@ static bool handle_tree_connect_request(struct smb_parser *parser, const struct 
 
     if (!fixed)
         return false;
-    at = load_le16(fixed + 4);
-    length = load_le16(fixed + 6);
+    at = load_le16(fixed + 4);     /* PathOffset */
+    length = load_le16(fixed + 6); /* PathLength */
     if (at < SMB2_HEADER + 8 || at > message->length || length > message->length - at)
         return false;
     tx = smb_tx_new(parser, SMB_TREE_CONNECT, 2, TREE_CONNECT, &key);
@@ -83,7 +83,7 @@ static bool handle_tree_connect_response(struct smb_parser *parser, const struct
     const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     struct smb_tx *tx = smb_tx_find(parser, SMB_TREE_CONNECT, 2, TREE_CONNECT, &key);
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_read(&cur, 16);
+    const uint8_t *fixed = cursor_read(&cur, 16); /* ShareType at 2 */
 
     *found = tx != NULL;
     if (tx && message->status != SMB_STATUS_SUCCESS) {
@@ -114,8 +114,8 @@ static bool handle_create_request(struct smb_parser *parser, const struct smb_me
 
     if (!fixed)
         return false;
-    options = load_le32(fixed + 40);
-    length = load_le16(fixed + 46);
+    options = load_le32(fixed + 40); /* CreateOptions */
+    length = load_le16(fixed + 46);  /* NameLength; the name follows the fixed part */
     const uint8_t *name = cursor_read(&cur, length);
 
     if (!name)
@@ -157,7 +157,7 @@ static bool handle_create_response(struct smb_parser *parser, const struct smb_m
     tx->create.accessed = load_le64(fixed + 16);
     tx->create.modified = load_le64(fixed + 24);
     tx->create.changed = load_le64(fixed + 32);
-    tx->create.size = load_le64(fixed + 48);
+    tx->create.size = load_le64(fixed + 48); /* EndofFile */
     smb_tx_set_response(parser, tx, message);
     return true;
 }
@@ -165,7 +165,7 @@ static bool handle_create_response(struct smb_parser *parser, const struct smb_m
 static bool handle_close_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_read(&cur, 24);
+    const uint8_t *fixed = cursor_read(&cur, 24); /* FileId at 8 */
 
     if (!fixed)
         return false;
@@ -186,7 +186,7 @@ static bool handle_close_request(struct smb_parser *parser, const struct smb_mes
 static bool handle_read_request(struct smb_parser *parser, const struct smb_message *message, enum smb_event *event)
 {
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_read(&cur, 48);
+    const uint8_t *fixed = cursor_read(&cur, 48); /* Length at 4, Offset at 8, FileId at 16 */
     const struct smb_settings *settings = parser->settings;
     uint32_t length = fixed ? load_le32(fixed + 4) : 0;
 
@@ -210,7 +210,7 @@ static bool handle_ioctl_request(struct smb_parser *parser, const struct smb_mes
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_read(&cur, 56);
     const struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
-    uint32_t length = fixed ? load_le32(fixed + 28) : 0;
+    uint32_t length = fixed ? load_le32(fixed + 28) : 0; /* InputCount; CtlCode at 4, FileId at 8 */
     const uint8_t *bytes = fixed ? cursor_read(&cur, length) : NULL;
     struct smb_tx *tx;
 
@@ -233,7 +233,7 @@ static void handle_ioctl_response(struct smb_parser *parser, const struct smb_me
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_read(&cur, 48);
     const struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
-    uint32_t length = fixed ? load_le32(fixed + 36) : 0;
+    uint32_t length = fixed ? load_le32(fixed + 36) : 0; /* OutputCount; the input, if any, precedes the output */
     const uint8_t *bytes = fixed && cursor_skip(&cur, load_le32(fixed + 28)) ? cursor_read(&cur, length) : NULL;
 
     if (bytes) {

@@ -74,6 +74,7 @@ void smb2_handle_write_request(struct smb_parser *parser, const struct smb_messa
         return;
     }
     transfer = (struct transfer){
+        /* DataOffset at 2 */
         .length = load_le32(fixed + 4),
         .offset = load_le64(fixed + 8),
         .id = smb2_file_id(fixed + 16),
@@ -97,7 +98,7 @@ void smb2_handle_read_response(struct smb_parser *parser, const struct smb_messa
         smb_report_event(parser, 2, SMB_MALFORMED_DATA);
         return;
     }
-    transfer.length = load_le32(fixed + 4);
+    transfer.length = load_le32(fixed + 4); /* DataLength; DataOffset at 2 */
     if ((parser->state->max_read && transfer.length > parser->state->max_read) ||
         (settings->max_read_size && transfer.length > settings->max_read_size) ||
         !locate_data(message, fixed[2], READ_FIXED, &transfer)) {

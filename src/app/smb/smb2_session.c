@@ -15,7 +15,7 @@ bool smb2_handle_negotiate_request(struct smb_parser *parser, const struct smb_m
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_read(&cur, 36);
-    uint32_t count = fixed ? load_le16(fixed + 2) : 0;
+    uint32_t count = fixed ? load_le16(fixed + 2) : 0; /* DialectCount; ClientGuid at 12 */
     const uint8_t *dialects = fixed ? cursor_read(&cur, 2 * (size_t)count) : NULL;
     struct smb_tx *tx;
 
@@ -46,7 +46,7 @@ bool smb2_handle_negotiate_response(struct smb_parser *parser, const struct smb_
     *found = false;
     if (!fixed)
         return false;
-    state->dialect = success ? load_le16(fixed + 4) : 0;
+    state->dialect = success ? load_le16(fixed + 4) : 0; /* DialectRevision; ServerGuid at 8 */
     state->max_read = success ? load_le32(fixed + 32) : 0;
     state->max_write = success ? load_le32(fixed + 36) : 0;
     if (!tx)
@@ -140,7 +140,7 @@ static void set_disposition(struct smb_parser *parser, const struct smb_message 
 bool smb2_handle_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed)
 {
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_read(&cur, 32), *name;
+    const uint8_t *fixed = cursor_read(&cur, 32), *name; /* InfoType at 2, BufferLength at 4, FileId at 16 */
     uint8_t level = fixed && fixed[2] == 1 ? fixed[3] : 0;
     uint32_t length = fixed ? load_le32(fixed + 4) : 0;
 
@@ -149,6 +149,7 @@ bool smb2_handle_set_info_request(struct smb_parser *parser, const struct smb_me
         return false;
     cursor_limit(&cur, length);
     struct smb_file_id id = smb2_file_id(fixed + 16);
+    /* ReplaceIfExists, reserved, RootDirectory, FileNameLength; or DeletePending */
     const uint8_t *info = level == RENAME_INFO ? cursor_read(&cur, 20) : cursor_read(&cur, 1);
 
     *is_malformed = !info && (level == RENAME_INFO || level == DISPOSITION_INFO);
