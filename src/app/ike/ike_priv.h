@@ -39,7 +39,8 @@ enum ike_event {
     IKE_EVENTS,
 };
 
-/* An SA attribute of version 1. Values of two or four bytes are numbers, others are stored as bytes. */
+/* An SA attribute of version 1. A value in the type-value format or of four bytes is a number; others are stored as
+ * bytes. */
 struct ike_attribute {
     uint16_t type;
     bool has_number;

@@ -155,8 +155,8 @@ static bool handle_message(struct app_context *context, struct nfs_state *state,
         return handle_call(context, state, xid, cur, is_partial);
     if (type == RPC_REPLY && direction == FLOW_TO_CLIENT)
         return handle_reply(context, state, xid, cur);
-    return type <= RPC_REPLY ||
-           add_event_tx(context, direction, NFS_MALFORMED_DATA); /* calls of the server are callbacks */
+    /* Messages of the other direction belong to callbacks and are ignored. */
+    return type <= RPC_REPLY || add_event_tx(context, direction, NFS_MALFORMED_DATA);
 }
 
 /* --- Records ----------------------------------------------------------------------------------------- */

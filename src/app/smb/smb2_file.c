@@ -109,7 +109,7 @@ void smb2_handle_read_response(struct smb_parser *parser, const struct smb_messa
         forward_data(parser, message, &transfer, "<unknown>");
 }
 
-/* File data is passed on as it is received; at least its first byte must have been received. Pipe data is parsed when
+/* File data is passed on as it is received, as soon as the message is complete up to its data. Pipe data is parsed when
  * it is complete. If the tree is unknown, the first bytes of the data decide whether it is DCE/RPC. */
 enum smb_stream smb2_stream_kind(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)
 {
