@@ -11,8 +11,7 @@ pass udp any any -> any 7000 (msg:"known good"; content:"GOOD-EVIL"; sid:3;)
 RULES
 start_sluice ips --queue 0 --rules "$WORK/t.rules"
 ips=$LAST_PID
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 
 for to in 10.66.2.2 fd66:2::2; do
 	udp_send cli "$to" 7000 "first" "some EVIL text" "an ODD text" "GOOD-EVIL text" "last"

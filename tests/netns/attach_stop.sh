@@ -8,8 +8,15 @@ gateway iptables -P FORWARD DROP
 gateway iptables -A FORWARD -p udp --dport 7000 -j ACCEPT
 gateway iptables -A FORWARD -p icmp -j ACCEPT
 echo 'alert udp any any -> any 7000 (msg:"first"; content:"number 0"; dsize:8; sid:1;)' >"$WORK/t.rules"
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
+
+# passes: a hundred datagrams more arrive.
+passes() {
+	local from
+	from=$(grep -c number "$WORK/got") || true
+	more() { [ "$(grep -c number "$WORK/got")" -ge $((from + 100)) ]; }
+	wait_for more || fail "no datagrams arrive"
+}
 
 # wave: the traffic, in the background, until all_there().
 wave() {
@@ -28,8 +35,7 @@ all_there() {
 	wait "$sender" || fail "$1: sender: $(cat "$WORK/sent")"
 	wait "$pinger" || fail "$1: ping: $(cat "$WORK/ping")"
 	sent=$(cat "$WORK/sent")
-	for _ in $(seq 100); do [ "$(grep -c number "$WORK/got")" -ge "$sent" ] && break; sleep 0.05; done
-	equal "$1: datagrams" "$(grep -o 'number.*' "$WORK/got" | sort -u | wc -l)" "$sent"
+	wait_equal "$1: datagrams" "$sent" bash -c "grep -o 'number.*' '$WORK/got' | sort -u | wc -l"
 	equal "$1: arrivals" "$(grep -c number "$WORK/got")" "$sent"
 	grep " 0% packet loss" "$WORK/ping" >/dev/null || fail "$1: $(cat "$WORK/ping")"
 	grep duplicates "$WORK/ping" >/dev/null && fail "$1: $(cat "$WORK/ping")"
@@ -41,9 +47,10 @@ for mode in ${MODES:-after before repeat}; do
 	[ $mode != repeat ] || arguments+=(--verdict repeat --mark 0x1/0x1)
 	wave
 	for round in $(seq "${ROUNDS:-3}"); do
-		sleep 0.3
+		passes
 		start_sluice $mode$round --queue 0-1 --rules "$WORK/t.rules" --set queue.length=20000 "${arguments[@]}"
-		for _ in $(seq 200); do [ $(($(kernel_queue 0 sequence) + $(kernel_queue 1 sequence))) -gt 110 ] && break; sleep 0.05; done
+		judges() { [ $(($(kernel_queue 0 sequence) + $(kernel_queue 1 sequence))) -gt 110 ]; }
+		wait_for judges || fail "$mode: no packets come to the queues"
 		stop_process "$LAST_PID" || fail "$mode: exit code $?"
 		gateway nft list tables 2>/dev/null | grep sluice >/dev/null && fail "$mode: the table is still there"
 		judged=$(($(last_stats $mode$round queue.0.accepted) + $(last_stats $mode$round queue.0.repeated) +
@@ -57,13 +64,16 @@ done
 start_sluice next --queue 20 --rules "$WORK/t.rules" --set queue.length=20000
 next=$LAST_PID
 wave
-sleep 0.3
+passes
 start_sluice route --queue 0-1 --rules "$WORK/t.rules" --set queue.length=20000 --attach route --verdict route --route-to 20 --route-bypass
-sleep 0.3
+passes
 freeze "$next"
-sleep 0.3
-[ "$(kernel_queue 20 waiting)" -gt 100 ] || fail "route: nothing waits for the next consumer"
-(sleep 0.4; thaw "$next") &
+waits() { [ "$(kernel_queue 20 waiting)" -gt 100 ]; }
+wait_for waits || fail "route: nothing waits for the next consumer"
+# The daemon first removes the rules of its chains, then waits for the next consumer.
+queues() { gateway nft list table inet sluice 2>/dev/null | grep queue >/dev/null; }
+stops() { ! queues; }
+(wait_for stops; thaw "$next") &
 stop_process "$LAST_PID" || fail "route: exit code $?"
 gateway nft list tables 2>/dev/null | grep sluice >/dev/null && fail "route: the table is still there"
 [ "$(($(last_stats route queue.0.routed) + $(last_stats route queue.1.routed)))" -gt 100 ] || fail "route: nothing was routed"

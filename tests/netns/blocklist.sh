@@ -27,13 +27,11 @@ for text in texts:
 PY
 }
 arrived() { grep -c "$1" "$WORK/got" || true; }
-arrives() { # arrives TEXT COUNT: within 5 s
-	for _ in $(seq 100); do [ "$(arrived "$1")" -ge "$2" ] && break; sleep 0.05; done
-	equal "datagrams '$1'" "$(arrived "$1")" "$2"
+arrives() { # arrives TEXT COUNT
+	wait_equal "datagrams '$1'" "$2" arrived "$1"
 }
 waits() { # waits LIST: until these are blocked
-	for _ in $(seq 100); do [ "$(listed)" = "$1" ] && return; sleep 0.05; done
-	fail "blocked are '$(listed)', wanted '$1'"
+	wait_equal "blocked hosts" "$1" listed
 }
 
 gateway iptables -A FORWARD -s 10.99.0.0/16 -j DROP
@@ -55,8 +53,7 @@ drop udp any any -> any 7000 (msg:"of HOME_NET"; content:"EVIL-E"; fwsam:dst, 1 
 alert udp any any -> any 7000 (msg:"only tells"; content:"EVIL-F"; priority:1; sid:6;)
 drop udp any any -> any 7000 (msg:"for a moment"; content:"EVIL-G"; fwsam:src, 6 seconds; sid:7;)
 RULES
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 start_sluice ips --queue 0 --rules "$WORK/t.rules" --attach after --set nft.blocklist.enabled=yes --set nft.blocklist.size=4 \
 	--set nft.blocklist.priority=1 --set nft.blocklist.classtypes=noise --set nft.blocklist.timeout=100 \
 	--set classification-file="$WORK/class.config" --set 'vars.address-groups.HOME_NET=[10.66.2.0/24,fd66:2::/64]'
@@ -101,11 +98,7 @@ gateway "$SLUICE" nft status --config /dev/null --json | grep '"blocklist":{"ipv
 server ping -c1 -W1 -q 10.66.1.3 >/dev/null && fail "a blocked host is reached"
 say 10.66.1.5 10.66.2.2 still-good
 arrives still-good 1
-kill -USR1 "$ips"
-sleep 1.3
-kill -USR1 "$ips"
-for _ in $(seq 50); do [ "$(last_stats ips firewall.blocklist.dropped_packets)" = 40001 ] && break; sleep 0.1; kill -USR1 "$ips"; done
-equal "dropped, in the statistics" "$(last_stats ips firewall.blocklist.dropped_packets)" 40001
+wait_stats ips "$ips" firewall.blocklist.dropped_packets 40001
 equal "hosts, in the statistics" "$(last_stats ips firewall.blocklist.hosts)" 4
 equal "refused, in the statistics" "$(last_stats ips firewall.blocklist.refused)" 1
 
@@ -120,8 +113,7 @@ grep "full" "$WORK/error" >/dev/null || fail "$(cat "$WORK/error")"
 equal "a transaction that fails adds nobody" "$(listed)" "10.66.1.3 fd66:1::4 "
 blocklist add 192.0.2.1 192.0.2.2 192.0.2.3 --permanent
 say 10.66.1.4 10.66.2.2 EVIL-A
-for _ in $(seq 50); do kill -USR1 "$ips"; sleep 0.1; [ "$(last_stats ips firewall.blocklist.full)" = 1 ] && break; done
-equal "no room, in the statistics" "$(last_stats ips firewall.blocklist.full)" 1
+wait_stats ips "$ips" firewall.blocklist.full 1
 blocklist flush
 equal "flushed" "$(listed)" ""
 equal "an empty list" "$(blocklist list)" "no hosts are blocked"
@@ -130,20 +122,20 @@ equal "an empty list" "$(blocklist list)" "no hosts are blocked"
 say 10.66.1.4 10.66.2.2 EVIL-G
 waits "10.66.1.4 "
 say 10.66.1.4 10.66.2.2 not-now
-for _ in $(seq 100); do [ -z "$(listed)" ] && break; sleep 0.1; done
-equal "after its time" "$(listed)" ""
+waits "" # its time is over
 say 10.66.1.4 10.66.2.2 now-again
 arrives now-again 1
 equal "while it was blocked" "$(arrived not-now)" 0
 
 # The table goes, the hosts come back with it; whoever added them.
 blocklist add 10.66.1.4 --timeout 500 --force # of the default HOME_NET
-sleep 1.3
+wait_stats ips "$ips" firewall.blocklist.hosts 1 # remembered
 gateway nft delete table inet sluice
 wait_events ips 1 event_type=firewall firewall.action=reasserted
 equal "blocked again" "$(listed)" "10.66.1.4 "
 say 10.66.1.4 10.66.2.2 not-now
-sleep 0.3
+say 10.66.1.5 10.66.2.2 after-it
+arrives after-it 1
 equal "while it was blocked again" "$(arrived not-now)" 0
 
 stop_process "$ips" || fail "exit code $?"

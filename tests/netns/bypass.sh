@@ -16,7 +16,7 @@ equal "packets of the event" "$(sum first firewall packets)" 5
 flood 3
 total=$((total + 3))
 wait_arrived "$total"
-sleep 0.6 # a reading with these
+wait_readings 2 # the second one began after these had passed
 kill_process "$DAEMON"
 flood 7
 total=$((total + 7))

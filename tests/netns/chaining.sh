@@ -13,8 +13,7 @@ if [ "$CONSUMER" = suricata ]; then
 	echo 'drop udp any any -> any any (msg:"theirs"; content:"THEIRS"; sid:9;)' >"$CHROOT$FOLDER/theirs.rules"
 fi
 topology
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 echo 'drop udp any any -> any any (msg:"ours"; content:"OURS"; sid:1;)' >"$WORK/t.rules"
 
 # them VERDICT [MARK/MASK]: starts the other one on queue 20; sets THEM.
@@ -32,7 +31,7 @@ them() {
 	fi
 	THEM=$!
 	for _ in $(seq 600); do
-		[ -n "$(kernel_queue 20 waiting)" ] && sleep 0.1 && return
+		[ "$(kernel_queue 20 copy_mode)" != 2 ] || return 0
 		kill -0 $THEM 2>/dev/null || fail "the other consumer did not start"
 		sleep 0.05
 	done
@@ -47,13 +46,12 @@ arrived() { grep -c "$1\$" "$WORK/got" || true; }
 # both NAME: ours and theirs are dropped, the rest arrives once.
 both() {
 	udp_send cli 10.66.2.2 7000 "$1" "$1 OURS" "$1 THEIRS" "$1 end"
-	for _ in $(seq 100); do [ "$(arrived "$1 end")" = 1 ] && break; sleep 0.05; done
+	wait_equal "$1: the last datagram" 1 arrived "$1 end"
 	equal "$1" "$(arrived "$1") $(arrived "$1 OURS") $(arrived "$1 THEIRS") $(arrived "$1 end")" "1 0 0 1"
 }
 only() { # only NAME WANTED WORD: what arrives of NAME and "NAME WORD" with one side dead
-	udp_send cli 10.66.2.2 7000 "$1" "$1 $3"
-	for _ in $(seq 20); do [ "$(arrived "$1")" = 1 ] && break; sleep 0.05; done
-	sleep 0.1
+	udp_send cli 10.66.2.2 7000 "$1" "$1 $3" "$1 end"
+	wait_equal "$1: the last datagram" 1 arrived "$1 end"
 	equal "$1" "$(arrived "$1") $(arrived "$1 $3")" "$2"
 }
 load() { # load: paced datagrams until `unload`
@@ -61,18 +59,18 @@ load() { # load: paced datagrams until `unload`
 	LOAD=$!
 	flows || fail "the load does not arrive"
 }
-flows() { # whether it arrives
-	local from
-	from=$(grep -c number "$WORK/got" || true)
-	for _ in $(seq 100); do [ "$(grep -c number "$WORK/got")" -gt $((from + 20)) ] && return; sleep 0.05; done
+passed() { grep -c number "$WORK/got" || true; }
+sent() { client cat /sys/class/net/c0/statistics/tx_packets; }
+more() { [ "$("$1")" -gt "$2" ]; }
+flows() { wait_for more passed $(($(passed) + 20)); } # whether it arrives
+stands() { # whether nothing arrives of what is sent; packets with a verdict may still be on their way at first
+	local before
+	for _ in $(seq 20); do
+		before=$(passed)
+		wait_for more sent $(($(sent) + 100)) || fail "the load is not sent"
+		[ "$(passed)" != "$before" ] || return 0
+	done
 	return 1
-}
-stands() { # whether nothing of it arrives
-	local from
-	sleep 0.2
-	from=$(grep -c number "$WORK/got")
-	sleep 0.3
-	[ "$(grep -c number "$WORK/got")" = "$from" ]
 }
 unload() { kill $LOAD && wait $LOAD || fail "the load"; }
 end_them() { kill -9 $THEM; wait $THEM 2>/dev/null || true; }

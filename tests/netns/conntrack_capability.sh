@@ -6,8 +6,7 @@
 topology
 queue_rule --queue-num 0
 echo 'alert udp any any -> any 7000 (msg:"any"; sid:1;)' >"$WORK/t.rules"
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 start_sluice ips --queue 0 --rules "$WORK/t.rules" --no-console --set queue.conntrack=always \
 	--set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes
 ips=$LAST_PID

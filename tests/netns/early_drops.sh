@@ -6,8 +6,7 @@
 topology
 queue_rule --queue-num 0 --queue-bypass
 echo 'alert udp any any -> any 9 (msg:"never"; sid:1;)' >"$WORK/t.rules"
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 
 # The engine is stopped as soon as the queue is bound, long before its first look at the kernel's counters.
 mkdir -p "$WORK/ips"
@@ -20,20 +19,19 @@ client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7000 300
 dropped=$(kernel_queue 0 queue_dropped)
 [ "$dropped" -ge 200 ] || fail "dropped by the kernel: $dropped"
 kill -CONT "$(engine_of "$ips")"
-for _ in $(seq 200); do grep -q "^sluice: ready" "$WORK/ips.log" && break; sleep 0.05; done
-grep -q "^sluice: ready" "$WORK/ips.log" || fail "not ready"
+wait_for grep -q "^sluice: ready" "$WORK/ips.log" || fail "not ready"
 wait_events ips 1 event_type=overload overload.action=lost overload.queue_dropped="$dropped"
 grep -q "the kernel dropped $dropped packets" "$WORK/ips.log" || fail "the log does not report the drops"
 
 # Packets that wait for two seconds are two seconds old. Sluice knows it to 200 ms, the time that a receive waits for packets: it cannot tell
 # when in that time they came.
 engine=$(engine_of "$ips")
-waits() { for _ in $(seq 100); do [ "$(kernel_queue 0 waiting)" = "$1" ] && return; sleep 0.05; done; fail "waiting: $(kernel_queue 0 waiting) of $1"; }
+waits() { wait_equal "packets that wait" "$1" kernel_queue 0 waiting; }
 waits 0
 kill -STOP "$engine"
 udp_send cli 10.66.2.2 7000 one two three
 waits 3
-sleep 2
+sleep 2 # the age that is to be measured
 kill -CONT "$engine"
 waits 0
 stop_process "$ips" || fail "exit code $?"

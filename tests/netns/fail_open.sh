@@ -17,17 +17,18 @@ kill -9 "$(engine_of "$DAEMON")"
 wait_engines own 3
 traffic
 gateway nft flush ruleset
-for _ in $(seq 100); do [ "$(events own event_type=firewall firewall.action=reasserted)" = 1 ] && break; sleep 0.05; done
+wait_events own 1 event_type=firewall firewall.action=reasserted
 traffic
-sleep 0.8 # three readings
+wait_readings 3
 for kind in fail_open bypass; do equal "passes ($kind) before the flood" "$(uninspected $kind)" 0; done
 equal "unqueued packets" "$(ask status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["unqueued"])')" 0
 equal "events of passes" "$(events own event_type=overload overload.action=lost) $(events own event_type=firewall firewall.action=no_listener)" "0 0"
 
 # A full queue: packets beyond its length pass.
+passed_or_waiting() { echo $(($(arrived) - total + $(kernel_queue 0 waiting) + $(kernel_queue 1 waiting))); }
 freeze "$DAEMON"
 flood 100
-for _ in $(seq 100); do [ $(($(arrived) - total)) -ge 68 ] && break; sleep 0.05; done
+wait_equal "datagrams that passed or wait" 100 passed_or_waiting
 waiting=$(($(kernel_queue 0 waiting) + $(kernel_queue 1 waiting)))
 passed=$((100 - waiting))
 [ "$waiting" -ge 16 ] || fail "waiting: $waiting"
@@ -63,7 +64,7 @@ if command -v iptables-legacy >/dev/null; then
 	start legacy --queue 0 --fail-open
 	traffic
 	ask status | grep -q "packets that pass while a queue is full cannot be counted" || fail "status: $(ask status)"
-	for _ in $(seq 100); do grep -q "queue.fail-open) cannot be counted: no nftables rule feeds the queues" "$WORK/legacy.log" && break; sleep 0.1; done
-	grep -q "queue.fail-open) cannot be counted: no nftables rule feeds the queues" "$WORK/legacy.log" || fail "the log does not say that passes cannot be counted"
+	wait_for grep -q "queue.fail-open) cannot be counted: no nftables rule feeds the queues" "$WORK/legacy.log" ||
+		fail "the log does not say that passes cannot be counted"
 	stop_process "$DAEMON" || fail "exit code $?"
 fi

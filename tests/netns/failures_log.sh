@@ -7,8 +7,7 @@ topology
 mkdir "$WORK/conf"
 echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)' >"$WORK/conf/t.rules"
 : >"$WORK/got"
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 tells() { # tells NAME PATTERN [COUNT]
 	for _ in $(seq 120); do [ "$(grep -c "$2" "$WORK/$1.log")" -ge "${3:-1}" ] && return; sleep 0.05; done
 	fail "$1: does not say '$2'"

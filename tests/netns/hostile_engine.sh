@@ -15,8 +15,7 @@ hostile_start() {
 	unset LD_PRELOAD
 	supervisor=$LAST_PID
 }
-background srv python3 "$HERE/traffic.py" udp-sink 7003 "$WORK/got"
-for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7003 "$WORK/got"
 descriptors() { find "/proc/$supervisor/fd" -mindepth 1 | wc -l; }
 
 # hostile NAME PATTERN: the supervisor says that, another engine comes, and inspects.

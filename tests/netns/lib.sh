@@ -170,10 +170,36 @@ kill_process() {
 	fail "the engine $engine lives on without its supervisor"
 }
 
+# wait_for COMMAND...: until the command succeeds, at most 30 s; it fails when the command never did.
+wait_for() {
+	for _ in $(seq 600); do
+		"$@" && return
+		sleep 0.05
+	done
+	return 1
+}
+
+# wait_equal WHAT WANTED COMMAND...: until the command prints WANTED, at most 30 s.
+wait_equal() {
+	local got
+	for _ in $(seq 600); do
+		got=$("${@:3}") || true
+		[ "$got" = "$2" ] && return
+		sleep 0.05
+	done
+	fail "$1: got '$got', wanted '$2'"
+}
+
 # background cli|gw|srv COMMAND...: on that host, in the background until the test ends.
 background() {
 	ip netns exec "$P-$1" "${@:2}" >>"$WORK/background.log" 2>&1 &
 	LAST_PID=$!
+}
+
+# udp_sink PORT FILE: on the server; writes a line for each datagram. Returns when it listens.
+udp_sink() {
+	background srv python3 "$HERE/traffic.py" udp-sink "$1" "$2"
+	wait_for test -s "$2" || fail "nothing listens on port $1"
 }
 
 # udp_send cli|gw|srv ADDRESS PORT TEXT...: from that host, all of one socket, a datagram a text. Not by Python, which takes long to start under
@@ -199,6 +225,18 @@ last_stats() {
 	eve stats "$WORK/$name/eve.json" "$@"
 }
 
+# wait_stats NAME PID PATH WANTED: until a statistics event has this number; asks the daemon PID for such events, at most 30 s.
+wait_stats() {
+	local got
+	for _ in $(seq 200); do
+		kill -USR1 "$2"
+		sleep 0.1
+		got=$(last_stats "$1" "$3") || true
+		[ "$got" = "$4" ] && return
+	done
+	fail "$3: got '$got', wanted '$4'"
+}
+
 # wait_events NAME WANTED KEY=VALUE...: until there are that many, at most 5 s.
 wait_events() {
 	local name=$1 wanted=$2 got
@@ -207,10 +245,11 @@ wait_events() {
 	[ "$got" = "$wanted" ] || fail "$name: expected $wanted events with $*, got $got"
 }
 
-# kernel_queue N FIELD: from the gateway's /proc/net/netfilter/nfnetlink_queue; waiting, queue_dropped, user_dropped, sequence.
+# kernel_queue N FIELD: from the gateway's /proc/net/netfilter/nfnetlink_queue; waiting, copy_mode (2: whole packets), queue_dropped,
+# user_dropped, sequence. Prints nothing for a queue without a listener.
 kernel_queue() {
 	local field
-	case $2 in waiting) field=3 ;; queue_dropped) field=6 ;; user_dropped) field=7 ;; sequence) field=8 ;; esac
+	case $2 in waiting) field=3 ;; copy_mode) field=4 ;; queue_dropped) field=6 ;; user_dropped) field=7 ;; sequence) field=8 ;; esac
 	gateway awk -v q="$1" -v f="$field" '$1 == q { print $f }' /proc/net/netfilter/nfnetlink_queue
 }
 

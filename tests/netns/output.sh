@@ -7,8 +7,7 @@ queue_rule --queue-num 0
 echo 'alert udp any any -> any 7000 (msg:"any"; content:"number"; sid:1;)
 drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:2;)' >"$WORK/t.rules"
 : >"$WORK/got"
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 
 # flood NAME ARRIVED: 1000 datagrams, of which 111 are dropped; that many lines are in the sink afterwards.
 flood() {

@@ -11,8 +11,7 @@ export LD_PRELOAD=$SLUICE_POISON ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_lin
 start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set engine.hang-timeout=3 # less, and a machine that is busy looks like it
 supervisor=$LAST_PID
 unset LD_PRELOAD
-background srv python3 "$HERE/traffic.py" udp-sink 7003 "$WORK/got"
-for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7003 "$WORK/got"
 traffic_start
 
 DIE='POISON-DIE, and some more letters'

@@ -5,8 +5,7 @@
 topology
 queue_rule --queue-num 0
 echo 'alert udp any any -> any 9 (msg:"never"; sid:1;)' >"$WORK/t.rules"
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 
 start_sluice closed --queue 0 --rules "$WORK/t.rules" --set queue.length=16
 freeze "$LAST_PID"

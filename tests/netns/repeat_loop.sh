@@ -4,8 +4,7 @@
 # other are none.
 . "$(dirname "$0")/lib.sh"
 topology
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 echo 'drop udp any any -> any any (msg:"bad word"; content:"EVIL"; sid:1;)' >"$WORK/t.rules"
 arrived() { grep -c "$1" "$WORK/got" || true; }
 arrives() { # arrives TEXT COUNT

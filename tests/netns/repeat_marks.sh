@@ -4,8 +4,7 @@
 # ours are gone when the packet leaves. A rule's nfq_set_mark goes along.
 . "$(dirname "$0")/lib.sh"
 topology
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 cat >"$WORK/t.rules" <<'RULES'
 drop udp any any -> any any (msg:"bad word"; content:"EVIL"; sid:1;)
 alert udp any any -> any 7000 (msg:"a mark for the neighbours"; content:"tagged"; nfq_set_mark:0x800/0xc00; sid:2;)

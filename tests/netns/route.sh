@@ -6,8 +6,7 @@ topology
 queue_rule --queue-num 0
 echo 'drop udp any any -> any any (msg:"first"; content:"ONE"; sid:1;)' >"$WORK/first.rules"
 echo 'drop udp any any -> any any (msg:"second"; content:"TWO"; sid:2;)' >"$WORK/second.rules"
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 
 start_sluice second --queue 20 --rules "$WORK/second.rules"
 second=$LAST_PID

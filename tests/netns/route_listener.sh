@@ -6,8 +6,7 @@
 topology
 queue_rule --queue-num 0
 echo 'alert udp any any -> any 9 (msg:"never"; sid:1;)' >"$WORK/t.rules"
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 hold() { # another process listens on queue 20
 	background gw python3 "$HERE/hold_queue.py" 20
 	HOLDER=$LAST_PID

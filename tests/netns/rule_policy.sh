@@ -46,8 +46,7 @@ forwarded() {
 }
 
 : >"$WORK/got"
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 start_sluice ips --config "$WORK/sluice.yaml" --queue 0 --rules "$WORK/rules/t.rules" --no-console
 SLUICE_PID=$LAST_PID
 grep -q "policy:5:1: error: a line must begin with" "$WORK/ips.log" || fail "the mistake is not reported"

@@ -5,8 +5,7 @@
 topology
 queue_rule --queue-num 0
 echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)' >"$WORK/t.rules"
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+udp_sink 7000 "$WORK/got"
 start_sluice ips --queue 0 --rules "$WORK/t.rules"
 freeze "$LAST_PID"
 client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7000 1000
