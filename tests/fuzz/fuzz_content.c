@@ -9,6 +9,7 @@
  * and flags (1 nocase, 2 negated, 4 offset, 8 depth), then the pattern; the answer must be that of a search by hand.
  */
 #include <ctype.h>
+#include <stdlib.h>
 
 #include "../lib/rule_text.h"
 #include "detect/inspect.h"

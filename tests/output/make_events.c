@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes every kind of event with every set of options to the file named, for schema.py. */
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 

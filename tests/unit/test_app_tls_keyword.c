@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The keywords of TLS: what they refuse, what becomes of contents, and which transactions hold. */
 #include <check.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../lib/rule_text.h"

@@ -3,10 +3,14 @@
  * Blocked hosts without the kernel: which rules ask for it, and for whom; who is never blocked; what workers hand over;
  * the chains with their sets; the events. With the kernel: tests/netns/blocklist.sh and monitor.sh.
  */
-#include "output_fixture.h"
+#include "output_rig.h"
 
+#include <check.h>
 #include <errno.h>
 #include <linux/netfilter.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "sluice/block_exemptions.h"
 #include "sluice/config.h"
@@ -379,16 +383,16 @@ START_TEST(events_tell_it)
 
     strcpy(event.table, "sluice");
     event.time_ns = 1700000000000000000;
-    f->options.console = open_memstream(&line, &size);
-    open_output(1);
-    output_firewall(f->output, &event);
-    finish(f->path);
-    fclose(f->options.console);
-    ck_assert_uint_eq(f->count, 1);
-    expect(f->events[0], true, "\"event_type\":\"firewall\",\"firewall\":{");
-    expect(f->events[0], true, told[_i].json);
-    expect(line, true, told[_i].line);
-    ck_assert_uint_eq(counters().written[OUTPUT_FIREWALL], 1);
+    output_rig->options.console = open_memstream(&line, &size);
+    output_rig_open(1);
+    output_firewall(output_rig->output, &event);
+    output_rig_finish(output_rig->path);
+    fclose(output_rig->options.console);
+    ck_assert_uint_eq(output_rig->count, 1);
+    output_rig_expect(output_rig->events[0], true, "\"event_type\":\"firewall\",\"firewall\":{");
+    output_rig_expect(output_rig->events[0], true, told[_i].json);
+    output_rig_expect(line, true, told[_i].line);
+    ck_assert_uint_eq(output_rig_counters().written[OUTPUT_FIREWALL], 1);
     free(line);
 }
 END_TEST
@@ -397,11 +401,11 @@ START_TEST(events_can_be_left_out)
 {
     struct output_firewall event = told[0].event;
 
-    f->options.eve.enabled[OUTPUT_FIREWALL] = false;
-    open_output(1);
-    output_firewall(f->output, &event);
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 0);
+    output_rig->options.eve.enabled[OUTPUT_FIREWALL] = false;
+    output_rig_open(1);
+    output_firewall(output_rig->output, &event);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 0);
 }
 END_TEST
 
@@ -412,7 +416,7 @@ int main(void)
     SRunner *runner;
     int failed;
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, output_rig_setup, output_rig_teardown);
     tcase_add_loop_test(tcase, rules_ask_for_blocks, 0, ROWS(asks));
     tcase_add_loop_test(tcase, mistakes_are_told, 0, ROWS(mistakes));
     tcase_add_loop_test(tcase, settings_ask_for_blocks, 0, ROWS(settings));

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Order, headers, keys, time, memory, and whose bytes count where nothing is dropped. What is dropped:
  * test_defrag_inline.c. */
-#include "defrag_check.h"
+#include <check.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "defrag_rig.h"
 
 /* --- Order ---------------------------------------------------------------------------------------- */
 
@@ -15,20 +19,21 @@ START_TEST(completes_in_any_order)
     for (unsigned mode = 0; mode < 4; mode++) {
         int version = versions[mode / 2];
 
-        open_with(mode % 2, NULL, NULL);
+        defrag_rig_open_with(mode % 2, NULL, NULL);
         for (unsigned i = 0; i < 3; i++) {
             unsigned part = orders[_i][i];
 
-            ck_assert_int_eq(send_text(version, 7, offsets[part], part < 2, parts[part]),
+            ck_assert_int_eq(defrag_rig_send_text(version, 7, offsets[part], part < 2, parts[part]),
                              i == 2 ? DEFRAG_COMPLETE : DEFRAG_STORED);
-            ck_assert_int_eq(d.exception, EXCEPTION_NONE);
-            ck_assert_uint_eq(d.packet.event_count, 0);
+            ck_assert_int_eq(defrag_rig.exception, EXCEPTION_NONE);
+            ck_assert_uint_eq(defrag_rig.packet.event_count, 0);
         }
-        check_whole(version, "AAAAAAAABBBBBBBBCCCCCCCCDDD");
-        ck_assert_uint_eq(defragging_counter(&d, version == 4 ? "defrag.ipv4.fragments" : "defrag.ipv6.fragments"), 3);
-        ck_assert_uint_eq(defragging_counter(&d, version == 4 ? "defrag.ipv4.reassembled" : "defrag.ipv6.reassembled"),
-                          1);
-        close_it();
+        defrag_rig_check_whole(version, "AAAAAAAABBBBBBBBCCCCCCCCDDD");
+        ck_assert_uint_eq(
+            defragging_counter(&defrag_rig, version == 4 ? "defrag.ipv4.fragments" : "defrag.ipv6.fragments"), 3);
+        ck_assert_uint_eq(
+            defragging_counter(&defrag_rig, version == 4 ? "defrag.ipv4.reassembled" : "defrag.ipv6.reassembled"), 1);
+        defrag_rig_close();
     }
 }
 END_TEST
@@ -40,7 +45,7 @@ START_TEST(completes_from_the_smallest)
     char text[9] = "";
 
     for (unsigned mode = 0; mode < 2; mode++) {
-        open_with(mode, NULL, NULL);
+        defrag_rig_open_with(mode, NULL, NULL);
         for (uint32_t i = 0; i < UNITS; i++) {
             uint32_t unit = (uint32_t)((uint64_t)i * 4099 % UNITS);
 
@@ -48,15 +53,15 @@ START_TEST(completes_from_the_smallest)
                    (char[8]){ (char)((unit & 63) | 64), (char)((unit >> 6 & 63) | 64), (char)(unit >> 12 | 64), 'x',
                               'x', 'x', 'x', 'x' },
                    8);
-            ck_assert_int_eq(send_text(versions[_i], 7, unit * 8, unit + 1 < UNITS, text),
+            ck_assert_int_eq(defrag_rig_send_text(versions[_i], 7, unit * 8, unit + 1 < UNITS, text),
                              i + 1 < UNITS ? DEFRAG_STORED : DEFRAG_COMPLETE);
         }
-        const uint8_t *bytes = d.whole.data + (versions[_i] == 4 ? 20 : 40);
+        const uint8_t *bytes = defrag_rig.whole.data + (versions[_i] == 4 ? 20 : 40);
 
         for (uint32_t unit = 0; unit < UNITS; unit++)
             ck_assert_int_eq(
                 (bytes[unit * 8] & 63) | (bytes[unit * 8 + 1] & 63) << 6 | (bytes[unit * 8 + 2] & 63) << 12, unit);
-        close_it();
+        defrag_rig_close();
     }
 }
 END_TEST
@@ -65,14 +70,14 @@ START_TEST(forgets_what_is_complete_when_passive)
 {
     int version = versions[_i];
 
-    open_passive();
+    defrag_rig_open_passive();
     for (unsigned i = 0; i < 3; i++) {
-        ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
-        ck_assert_int_eq(send_text(version, 7, 8, false, "B"), DEFRAG_COMPLETE);
-        check_whole(version, "AAAAAAAAB");
+        ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
+        ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, false, "B"), DEFRAG_COMPLETE);
+        defrag_rig_check_whole(version, "AAAAAAAAB");
     }
-    ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
-    close_it();
+    ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.memuse"), 0);
+    defrag_rig_close();
 }
 END_TEST
 
@@ -95,22 +100,23 @@ START_TEST(makes_a_packet_that_decodes)
     };
     struct piece last = { .version = version, .id = 7, .offset = 8, .bytes = udp + 8, .length = 8 };
 
-    open_inline();
-    ck_assert_int_eq(defragging_send(&d, &last), DEFRAG_STORED);
-    d.vlan = 5;
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_STORED); /* another VLAN */
-    d.vlan = 0;
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_COMPLETE);
-    ck_assert_uint_eq(decode_reassembled(d.decoder, &d.whole, &d.packet, d.found), 1);
-    decode_check_checksums(&d.whole);
-    ck_assert_uint_eq(d.whole.flags & (PACKET_BAD_L3_CHECKSUM | PACKET_FRAGMENT | PACKET_MALFORMED), 0);
-    ck_assert_uint_eq(d.whole.protocol, IPPROTO_UDP);
-    ck_assert_uint_eq(d.whole.ip_extension_length, version == 6 ? sizeof(chain) : 0);
-    ck_assert_uint_eq(d.whole.ip_header_length, version == 6 ? 40 : 24);
-    ck_assert_uint_eq(d.whole.destination_port, 53);
-    ck_assert_uint_eq(d.whole.payload_length, 8);
-    ck_assert_mem_eq(d.whole.payload, "goodness", 8);
-    close_it();
+    defrag_rig_open_inline();
+    ck_assert_int_eq(defragging_send(&defrag_rig, &last), DEFRAG_STORED);
+    defrag_rig.vlan = 5;
+    ck_assert_int_eq(defragging_send(&defrag_rig, &first), DEFRAG_STORED); /* another VLAN */
+    defrag_rig.vlan = 0;
+    ck_assert_int_eq(defragging_send(&defrag_rig, &first), DEFRAG_COMPLETE);
+    ck_assert_uint_eq(decode_reassembled(defrag_rig.decoder, &defrag_rig.whole, &defrag_rig.packet, defrag_rig.found),
+                      1);
+    decode_check_checksums(&defrag_rig.whole);
+    ck_assert_uint_eq(defrag_rig.whole.flags & (PACKET_BAD_L3_CHECKSUM | PACKET_FRAGMENT | PACKET_MALFORMED), 0);
+    ck_assert_uint_eq(defrag_rig.whole.protocol, IPPROTO_UDP);
+    ck_assert_uint_eq(defrag_rig.whole.ip_extension_length, version == 6 ? sizeof(chain) : 0);
+    ck_assert_uint_eq(defrag_rig.whole.ip_header_length, version == 6 ? 40 : 24);
+    ck_assert_uint_eq(defrag_rig.whole.destination_port, 53);
+    ck_assert_uint_eq(defrag_rig.whole.payload_length, 8);
+    ck_assert_mem_eq(defrag_rig.whole.payload, "goodness", 8);
+    defrag_rig_close();
 }
 END_TEST
 
@@ -127,42 +133,42 @@ START_TEST(keeps_long_chains)
                            .chain_length = 960 };
 
     for (unsigned mode = 0; mode < 2; mode++) {
-        open_with(mode, NULL, NULL);
+        defrag_rig_open_with(mode, NULL, NULL);
         chain[1] = 960 / 8 - 1;
         piece.chain_length = 960;
-        ck_assert_int_eq(defragging_send(&d, &piece), DEFRAG_STORED);
-        ck_assert_int_eq(send_text(6, 7, 8, false, "BBBBBBBB"), DEFRAG_COMPLETE);
-        ck_assert_uint_eq(d.whole.length, 40 + 960 + 16);
-        ck_assert_uint_eq(d.whole.data[6], 0);
-        ck_assert_uint_eq(d.whole.data[40], IPPROTO_UDP);
-        ck_assert_mem_eq(d.whole.data + 40 + 960, "AAAAAAAABBBBBBBB", 16);
+        ck_assert_int_eq(defragging_send(&defrag_rig, &piece), DEFRAG_STORED);
+        ck_assert_int_eq(defrag_rig_send_text(6, 7, 8, false, "BBBBBBBB"), DEFRAG_COMPLETE);
+        ck_assert_uint_eq(defrag_rig.whole.length, 40 + 960 + 16);
+        ck_assert_uint_eq(defrag_rig.whole.data[6], 0);
+        ck_assert_uint_eq(defrag_rig.whole.data[40], IPPROTO_UDP);
+        ck_assert_mem_eq(defrag_rig.whole.data + 40 + 960, "AAAAAAAABBBBBBBB", 16);
         /* Without end: nobody sends that, and inline it must not pass unseen. */
         chain[1] = 1000 / 8 - 1;
         piece.chain_length = 1000;
         piece.id = 8;
-        ck_assert_int_eq(defragging_send(&d, &piece), mode ? DEFRAG_DROPPED : DEFRAG_IGNORED);
-        ck_assert(packet_has_event(&d.packet, DECODE_EVENT_IPV6_FRAG_IGNORED));
+        ck_assert_int_eq(defragging_send(&defrag_rig, &piece), mode ? DEFRAG_DROPPED : DEFRAG_IGNORED);
+        ck_assert(packet_has_event(&defrag_rig.packet, DECODE_EVENT_IPV6_FRAG_IGNORED));
         piece.id = 7;
-        close_it();
+        defrag_rig_close();
     }
 }
 END_TEST
 
 START_TEST(shows_the_link_header)
 {
-    open_inline();
-    d.vlan = 9;
-    send_text(4, 7, 0, true, "AAAAAAAA");
-    ck_assert_int_eq(send_text(4, 7, 8, false, "B"), DEFRAG_COMPLETE);
-    decode_reassembled(d.decoder, &d.whole, &d.packet, d.found);
-    defrag_prepend_link_header(&d.whole, &d.packet);
-    ck_assert_int_eq(d.whole.link, LINK_ETHERNET);
-    ck_assert_uint_eq(d.whole.length, 18 + 20 + 9);
-    ck_assert_mem_eq(d.whole.data, d.bytes, 18);
-    ck_assert_ptr_eq(d.whole.ip, d.whole.data + 18);
-    defrag_drop(d.defrag, &d.whole);
-    ck_assert_int_eq(send_text(4, 7, 8, false, "B"), DEFRAG_DROPPED);
-    close_it();
+    defrag_rig_open_inline();
+    defrag_rig.vlan = 9;
+    defrag_rig_send_text(4, 7, 0, true, "AAAAAAAA");
+    ck_assert_int_eq(defrag_rig_send_text(4, 7, 8, false, "B"), DEFRAG_COMPLETE);
+    decode_reassembled(defrag_rig.decoder, &defrag_rig.whole, &defrag_rig.packet, defrag_rig.found);
+    defrag_prepend_link_header(&defrag_rig.whole, &defrag_rig.packet);
+    ck_assert_int_eq(defrag_rig.whole.link, LINK_ETHERNET);
+    ck_assert_uint_eq(defrag_rig.whole.length, 18 + 20 + 9);
+    ck_assert_mem_eq(defrag_rig.whole.data, defrag_rig.bytes, 18);
+    ck_assert_ptr_eq(defrag_rig.whole.ip, defrag_rig.whole.data + 18);
+    defrag_drop(defrag_rig.defrag, &defrag_rig.whole);
+    ck_assert_int_eq(defrag_rig_send_text(4, 7, 8, false, "B"), DEFRAG_DROPPED);
+    defrag_rig_close();
 }
 END_TEST
 
@@ -187,16 +193,16 @@ START_TEST(tells_datagrams_apart)
     for (unsigned i = 0; i < 2; i++) {
         struct piece other = keys[_i].other;
 
-        open_inline();
-        ck_assert_int_eq(send_text(versions[i], 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
+        defrag_rig_open_inline();
+        ck_assert_int_eq(defrag_rig_send_text(versions[i], 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
         other.version = versions[i];
         other.offset = 8;
         other.bytes = (const uint8_t *)"BBBB";
         other.length = 4;
-        d.vlan = keys[_i].vlan;
-        ck_assert_msg(defragging_send(&d, &other) == (keys[_i].joins[i] ? DEFRAG_COMPLETE : DEFRAG_STORED), "%s, IPv%d",
-                      keys[_i].what, versions[i]);
-        close_it();
+        defrag_rig.vlan = keys[_i].vlan;
+        ck_assert_msg(defragging_send(&defrag_rig, &other) == (keys[_i].joins[i] ? DEFRAG_COMPLETE : DEFRAG_STORED),
+                      "%s, IPv%d", keys[_i].what, versions[i]);
+        defrag_rig_close();
     }
 }
 END_TEST
@@ -207,12 +213,12 @@ START_TEST(vlans_may_be_ignored)
 
     defrag_options_default(&options);
     options.vlan_tracking = false;
-    defragging_open(&d, &options);
-    d.vlan = 4;
-    send_text(4, 7, 0, true, "AAAAAAAA");
-    d.vlan = 5;
-    ck_assert_int_eq(send_text(4, 7, 8, false, "B"), DEFRAG_COMPLETE);
-    close_it();
+    defragging_open(&defrag_rig, &options);
+    defrag_rig.vlan = 4;
+    defrag_rig_send_text(4, 7, 0, true, "AAAAAAAA");
+    defrag_rig.vlan = 5;
+    ck_assert_int_eq(defrag_rig_send_text(4, 7, 8, false, "B"), DEFRAG_COMPLETE);
+    defrag_rig_close();
 }
 END_TEST
 
@@ -258,15 +264,15 @@ START_TEST(settles_overlaps_as_the_host_does)
     for (unsigned i = 0; i < NOVAK_UNITS; i++)
         memset(expected + i * 8, winners[_i].units[i], 8);
     for (unsigned v = 0; v < 2; v++) {
-        open_with(false, fixed_os, &winners[_i].os);
+        defrag_rig_open_with(false, fixed_os, &winners[_i].os);
         for (unsigned i = 0; i < NOVAK; i++) {
-            ck_assert_int_eq(
-                send_letter(versions[v], 7, novak[i].letter, novak[i].offset * 8u, novak[i].length * 8u, i + 1 < NOVAK),
-                i + 1 < NOVAK ? DEFRAG_STORED : DEFRAG_COMPLETE);
-            ck_assert_int_eq(overlapped(versions[v]), i >= NOVAK_FIRST);
+            ck_assert_int_eq(defrag_rig_send_letter(versions[v], 7, novak[i].letter, novak[i].offset * 8u,
+                                                    novak[i].length * 8u, i + 1 < NOVAK),
+                             i + 1 < NOVAK ? DEFRAG_STORED : DEFRAG_COMPLETE);
+            ck_assert_int_eq(defrag_rig_overlapped(versions[v]), i >= NOVAK_FIRST);
         }
-        check_whole(versions[v], expected);
-        close_it();
+        defrag_rig_check_whole(versions[v], expected);
+        defrag_rig_close();
     }
 }
 END_TEST
@@ -276,13 +282,13 @@ START_TEST(a_trimmed_fragment_begins_later)
 {
     static const enum host_os os = HOST_OS_BSD;
 
-    open_with(false, fixed_os, &os);
-    send_letter(4, 7, 'A', 0, 16, true);
-    send_letter(4, 7, 'B', 8, 16, true); /* begins at 16 now */
-    send_letter(4, 7, 'C', 8, 16, true); /* is before it */
-    ck_assert_int_eq(send_letter(4, 7, 'D', 24, 1, false), DEFRAG_COMPLETE);
-    check_whole(4, "AAAAAAAAAAAAAAAACCCCCCCCD");
-    close_it();
+    defrag_rig_open_with(false, fixed_os, &os);
+    defrag_rig_send_letter(4, 7, 'A', 0, 16, true);
+    defrag_rig_send_letter(4, 7, 'B', 8, 16, true); /* begins at 16 now */
+    defrag_rig_send_letter(4, 7, 'C', 8, 16, true); /* is before it */
+    ck_assert_int_eq(defrag_rig_send_letter(4, 7, 'D', 24, 1, false), DEFRAG_COMPLETE);
+    defrag_rig_check_whole(4, "AAAAAAAAAAAAAAAACCCCCCCCD");
+    defrag_rig_close();
 }
 END_TEST
 
@@ -300,13 +306,13 @@ START_TEST(takes_the_header_of_the_winner)
                            .chain_length = sizeof(options) };
 
     for (unsigned i = 0; i < 2; i++) {
-        open_with(false, fixed_os, i ? &second : &first);
-        send_text(4, 7, 0, true, "AAAAAAAA");
-        defragging_send(&d, &again);
-        ck_assert_int_eq(send_text(4, 7, 8, false, "C"), DEFRAG_COMPLETE);
-        ck_assert_uint_eq(d.whole.length, (i ? 24 : 20) + 9);
-        ck_assert_mem_eq(d.whole.data + (i ? 24 : 20), i ? "BBBBBBBBC" : "AAAAAAAAC", 9);
-        close_it();
+        defrag_rig_open_with(false, fixed_os, i ? &second : &first);
+        defrag_rig_send_text(4, 7, 0, true, "AAAAAAAA");
+        defragging_send(&defrag_rig, &again);
+        ck_assert_int_eq(defrag_rig_send_text(4, 7, 8, false, "C"), DEFRAG_COMPLETE);
+        ck_assert_uint_eq(defrag_rig.whole.length, (i ? 24 : 20) + 9);
+        ck_assert_mem_eq(defrag_rig.whole.data + (i ? 24 : 20), i ? "BBBBBBBBC" : "AAAAAAAAC", 9);
+        defrag_rig_close();
     }
 }
 END_TEST
@@ -316,13 +322,13 @@ START_TEST(passive_takes_the_nearest_end)
 {
     int version = versions[_i];
 
-    open_passive();
-    ck_assert_int_eq(send_letter(version, 7, 'C', 24, 8, false), DEFRAG_STORED);
-    ck_assert_int_eq(send_letter(version, 7, 'D', 32, 8, true), DEFRAG_STORED);
-    ck_assert_int_eq(send_letter(version, 7, 'B', 8, 4, false), DEFRAG_STORED);
-    ck_assert_int_eq(send_letter(version, 7, 'A', 0, 8, true), DEFRAG_COMPLETE);
-    check_whole(version, "AAAAAAAABBBB");
-    close_it();
+    defrag_rig_open_passive();
+    ck_assert_int_eq(defrag_rig_send_letter(version, 7, 'C', 24, 8, false), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_letter(version, 7, 'D', 32, 8, true), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_letter(version, 7, 'B', 8, 4, false), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_letter(version, 7, 'A', 0, 8, true), DEFRAG_COMPLETE);
+    defrag_rig_check_whole(version, "AAAAAAAABBBB");
+    defrag_rig_close();
 }
 END_TEST
 
@@ -332,44 +338,44 @@ START_TEST(forgets_in_time)
 {
     int version = versions[_i];
 
-    open_inline();
-    send_text(version, 7, 0, true, "AAAAAAAA");
-    d.now_ns += 60 * NS_PER_SECOND - 1;
-    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED); /* its time begins again */
-    d.now_ns += 60 * NS_PER_SECOND - 1;
-    ck_assert_int_eq(send_text(version, 7, 24, false, "D"), DEFRAG_STORED);
-    d.now_ns += 60 * NS_PER_SECOND;
-    ck_assert_int_eq(send_text(version, 7, 8, true, "BBBBBBBB"), DEFRAG_STORED); /* alone now */
-    ck_assert_uint_eq(defragging_counter(&d, "defrag.wrk.tracker_timeout"), 1);
-    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_STORED);
-    ck_assert_int_eq(send_text(version, 7, 16, false, "Z"), DEFRAG_COMPLETE);
-    check_whole(version, "XXXXXXXXBBBBBBBBZ");
-    close_it();
+    defrag_rig_open_inline();
+    defrag_rig_send_text(version, 7, 0, true, "AAAAAAAA");
+    defrag_rig.now_ns += 60 * NS_PER_SECOND - 1;
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED); /* its time begins again */
+    defrag_rig.now_ns += 60 * NS_PER_SECOND - 1;
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 24, false, "D"), DEFRAG_STORED);
+    defrag_rig.now_ns += 60 * NS_PER_SECOND;
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, true, "BBBBBBBB"), DEFRAG_STORED); /* alone now */
+    ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.wrk.tracker_timeout"), 1);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, false, "Z"), DEFRAG_COMPLETE);
+    defrag_rig_check_whole(version, "XXXXXXXXBBBBBBBBZ");
+    defrag_rig_close();
 }
 END_TEST
 
 START_TEST(expires_by_budget)
 {
-    open_inline();
+    defrag_rig_open_inline();
     for (uint32_t id = 0; id < 10; id++) {
-        send_text(4, id, 0, true, "AAAAAAAA");
-        d.now_ns += NS_PER_SECOND;
+        defrag_rig_send_text(4, id, 0, true, "AAAAAAAA");
+        defrag_rig.now_ns += NS_PER_SECOND;
     }
-    ck_assert_uint_eq(defrag_expire(d.defrag, d.now_ns + 49 * NS_PER_SECOND, 100), 0);
-    ck_assert_uint_eq(defrag_expire(d.defrag, d.now_ns + 55 * NS_PER_SECOND, 2), 2);
-    ck_assert_uint_eq(defrag_expire(d.defrag, d.now_ns + 55 * NS_PER_SECOND, 100), 4);
-    ck_assert_uint_eq(defrag_expire(d.defrag, d.now_ns + 55 * NS_PER_SECOND, 100), 0);
-    ck_assert_uint_eq(defrag_expire(d.defrag, d.now_ns + 60 * NS_PER_SECOND, 100), 4);
-    ck_assert_uint_eq(defragging_counter(&d, "defrag.mgr.tracker_timeout"), 10);
-    ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
+    ck_assert_uint_eq(defrag_expire(defrag_rig.defrag, defrag_rig.now_ns + 49 * NS_PER_SECOND, 100), 0);
+    ck_assert_uint_eq(defrag_expire(defrag_rig.defrag, defrag_rig.now_ns + 55 * NS_PER_SECOND, 2), 2);
+    ck_assert_uint_eq(defrag_expire(defrag_rig.defrag, defrag_rig.now_ns + 55 * NS_PER_SECOND, 100), 4);
+    ck_assert_uint_eq(defrag_expire(defrag_rig.defrag, defrag_rig.now_ns + 55 * NS_PER_SECOND, 100), 0);
+    ck_assert_uint_eq(defrag_expire(defrag_rig.defrag, defrag_rig.now_ns + 60 * NS_PER_SECOND, 100), 4);
+    ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.mgr.tracker_timeout"), 10);
+    ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.memuse"), 0);
     /* Accepted and dropped ones too. */
-    send_text(4, 1, 0, true, "AAAAAAAA");
-    send_text(4, 1, 8, false, "B");
-    send_text(4, 2, 0, true, "AAAAAAAA");
-    send_text(4, 2, 0, true, "BBBBBBBB");
-    ck_assert_uint_eq(defrag_expire(d.defrag, d.now_ns + 60 * NS_PER_SECOND, 100), 2);
-    ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
-    close_it();
+    defrag_rig_send_text(4, 1, 0, true, "AAAAAAAA");
+    defrag_rig_send_text(4, 1, 8, false, "B");
+    defrag_rig_send_text(4, 2, 0, true, "AAAAAAAA");
+    defrag_rig_send_text(4, 2, 0, true, "BBBBBBBB");
+    ck_assert_uint_eq(defrag_expire(defrag_rig.defrag, defrag_rig.now_ns + 60 * NS_PER_SECOND, 100), 2);
+    ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.memuse"), 0);
+    defrag_rig_close();
 }
 END_TEST
 
@@ -382,7 +388,7 @@ static void open_small(bool inline_mode, size_t memcap)
     defrag_options_default(&options);
     options.memcap = memcap;
     options.inline_mode = inline_mode;
-    defragging_open(&d, &options);
+    defragging_open(&defrag_rig, &options);
 }
 
 /* A flood of datagrams that are never complete costs no other datagram its place, and makes room for no half of one
@@ -394,23 +400,24 @@ START_TEST(stays_within_its_memory)
     uint32_t length = _i < 2 ? 8 : 8000, dropped = 0;
 
     open_small(true, MEMCAP);
-    send_letter(version, 60000, 'A', 0, length, true);
-    send_letter(version, 60000, 'B', 0, length, true); /* dropped for good */
+    defrag_rig_send_letter(version, 60000, 'A', 0, length, true);
+    defrag_rig_send_letter(version, 60000, 'B', 0, length, true); /* dropped for good */
     for (uint32_t id = 0; id < FLOOD; id++)
-        dropped += send_letter(version, id, 'A', 0, length, true) != DEFRAG_STORED;
+        dropped += defrag_rig_send_letter(version, id, 'A', 0, length, true) != DEFRAG_STORED;
     ck_assert_uint_le(dropped, FLOOD / 100); /* that look like one that gave way */
-    ck_assert_uint_le(defragging_counter(&d, "defrag.memuse"), MEMCAP);
-    ck_assert_uint_gt(defragging_counter(&d, "defrag.evicted"), FLOOD / 2);
-    ck_assert_uint_eq(
-        defragging_counter(&d, "defrag.max_trackers_reached") + defragging_counter(&d, "defrag.max_frags_reached"), 0);
-    ck_assert_int_eq(send_letter(version, FLOOD - 1, 'B', length - 8, 8, true), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_letter(version, 0, 'A', length, 8, false), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_letter(version, 60000, 'A', 0, length, true), DEFRAG_DROPPED);
-    ck_assert_uint_ge(defragging_counter(&d, "defrag.evicted_fragments"), 1);
+    ck_assert_uint_le(defragging_counter(&defrag_rig, "defrag.memuse"), MEMCAP);
+    ck_assert_uint_gt(defragging_counter(&defrag_rig, "defrag.evicted"), FLOOD / 2);
+    ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.max_trackers_reached") +
+                          defragging_counter(&defrag_rig, "defrag.max_frags_reached"),
+                      0);
+    ck_assert_int_eq(defrag_rig_send_letter(version, FLOOD - 1, 'B', length - 8, 8, true), DEFRAG_DROPPED);
+    ck_assert_int_eq(defrag_rig_send_letter(version, 0, 'A', length, 8, false), DEFRAG_DROPPED);
+    ck_assert_int_eq(defrag_rig_send_letter(version, 60000, 'A', 0, length, true), DEFRAG_DROPPED);
+    ck_assert_uint_ge(defragging_counter(&defrag_rig, "defrag.evicted_fragments"), 1);
     /* Receivers have forgotten them after that time. */
-    d.now_ns += 121 * NS_PER_SECOND;
-    ck_assert_int_eq(send_letter(version, 0, 'A', 0, length, true), DEFRAG_STORED);
-    close_it();
+    defrag_rig.now_ns += 121 * NS_PER_SECOND;
+    ck_assert_int_eq(defrag_rig_send_letter(version, 0, 'A', 0, length, true), DEFRAG_STORED);
+    defrag_rig_close();
 }
 END_TEST
 
@@ -418,18 +425,18 @@ END_TEST
 START_TEST(gives_up_what_was_accepted)
 {
     open_small(true, 64 << 10);
-    send_text(4, 60000, 0, true, "AAAAAAAA");
-    send_text(4, 60000, 0, true, "BBBBBBBB");
-    send_text(4, 60001, 0, true, "AAAAAAAA");
+    defrag_rig_send_text(4, 60000, 0, true, "AAAAAAAA");
+    defrag_rig_send_text(4, 60000, 0, true, "BBBBBBBB");
+    defrag_rig_send_text(4, 60001, 0, true, "AAAAAAAA");
     for (uint32_t id = 0; id < 5000; id++) {
-        ck_assert_int_eq(send_text(4, id, 0, true, "AAAAAAAA"), DEFRAG_STORED);
-        ck_assert_int_eq(send_text(4, id, 8, false, "B"), DEFRAG_COMPLETE);
+        ck_assert_int_eq(defrag_rig_send_text(4, id, 0, true, "AAAAAAAA"), DEFRAG_STORED);
+        ck_assert_int_eq(defrag_rig_send_text(4, id, 8, false, "B"), DEFRAG_COMPLETE);
     }
-    ck_assert_int_eq(send_text(4, 4999, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_text(4, 0, 0, true, "XXXXXXXX"), DEFRAG_STORED);
-    ck_assert_int_eq(send_text(4, 60000, 0, true, "AAAAAAAA"), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_text(4, 60001, 8, false, "B"), DEFRAG_COMPLETE);
-    close_it();
+    ck_assert_int_eq(defrag_rig_send_text(4, 4999, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
+    ck_assert_int_eq(defrag_rig_send_text(4, 0, 0, true, "XXXXXXXX"), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_text(4, 60000, 0, true, "AAAAAAAA"), DEFRAG_DROPPED);
+    ck_assert_int_eq(defrag_rig_send_text(4, 60001, 8, false, "B"), DEFRAG_COMPLETE);
+    defrag_rig_close();
 }
 END_TEST
 
@@ -437,13 +444,13 @@ END_TEST
 START_TEST(half_a_fragment_is_none)
 {
     open_small(true, 24 << 10);
-    ck_assert_int_eq(send_letter(4, 1, 'A', 0, 8, true), DEFRAG_STORED);
-    ck_assert_int_eq(send_letter(4, 1, 'A', 8, 20000, true), DEFRAG_IGNORED);
-    ck_assert_int_eq(d.exception, EXCEPTION_DEFRAG_MEMCAP);
-    ck_assert_int_eq(send_letter(4, 1, 'B', 8, 8, true), DEFRAG_STORED);
-    ck_assert_int_eq(send_letter(4, 1, 'C', 16, 1, false), DEFRAG_COMPLETE);
-    check_whole(4, "AAAAAAAABBBBBBBBC");
-    close_it();
+    ck_assert_int_eq(defrag_rig_send_letter(4, 1, 'A', 0, 8, true), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_letter(4, 1, 'A', 8, 20000, true), DEFRAG_IGNORED);
+    ck_assert_int_eq(defrag_rig.exception, EXCEPTION_DEFRAG_MEMCAP);
+    ck_assert_int_eq(defrag_rig_send_letter(4, 1, 'B', 8, 8, true), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_letter(4, 1, 'C', 16, 1, false), DEFRAG_COMPLETE);
+    defrag_rig_check_whole(4, "AAAAAAAABBBBBBBBC");
+    defrag_rig_close();
 }
 END_TEST
 
@@ -455,17 +462,18 @@ START_TEST(ignores_what_is_too_large)
     uint32_t room = version == 4 ? 65515 : 65535, offset = 65512 - 8;
 
     for (unsigned mode = 0; mode < 2; mode++) {
-        open_with(mode, NULL, NULL);
-        ck_assert_int_eq(send_letter(version, 7, 'A', offset, room - offset + 1, false), DEFRAG_IGNORED);
-        ck_assert(has_event(version, DECODE_EVENT_IPV4_FRAG_PKT_TOO_LARGE, DECODE_EVENT_IPV6_FRAG_PKT_TOO_LARGE));
-        ck_assert_int_eq(d.exception, EXCEPTION_NONE);
-        ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
-        ck_assert_int_eq(send_letter(version, 7, 'A', offset, room - offset, false), DEFRAG_STORED);
-        ck_assert_uint_eq(d.packet.event_count, 0);
-        ck_assert_int_eq(send_letter(version, 7, 'B', 0, offset / 2, true), DEFRAG_STORED);
-        ck_assert_int_eq(send_letter(version, 7, 'B', offset / 2, offset / 2, true), DEFRAG_COMPLETE);
-        ck_assert_uint_eq(d.whole.length, room + (version == 4 ? 20 : 40));
-        close_it();
+        defrag_rig_open_with(mode, NULL, NULL);
+        ck_assert_int_eq(defrag_rig_send_letter(version, 7, 'A', offset, room - offset + 1, false), DEFRAG_IGNORED);
+        ck_assert(
+            defrag_rig_has_event(version, DECODE_EVENT_IPV4_FRAG_PKT_TOO_LARGE, DECODE_EVENT_IPV6_FRAG_PKT_TOO_LARGE));
+        ck_assert_int_eq(defrag_rig.exception, EXCEPTION_NONE);
+        ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.memuse"), 0);
+        ck_assert_int_eq(defrag_rig_send_letter(version, 7, 'A', offset, room - offset, false), DEFRAG_STORED);
+        ck_assert_uint_eq(defrag_rig.packet.event_count, 0);
+        ck_assert_int_eq(defrag_rig_send_letter(version, 7, 'B', 0, offset / 2, true), DEFRAG_STORED);
+        ck_assert_int_eq(defrag_rig_send_letter(version, 7, 'B', offset / 2, offset / 2, true), DEFRAG_COMPLETE);
+        ck_assert_uint_eq(defrag_rig.whole.length, room + (version == 4 ? 20 : 40));
+        defrag_rig_close();
     }
 }
 END_TEST
@@ -487,17 +495,19 @@ START_TEST(ignores_what_is_too_large_with_its_header)
 
     memset(bytes, 'A', sizeof(bytes));
     for (unsigned mode = 0; mode < 2; mode++) {
-        open_with(mode, NULL, NULL);
-        ck_assert_int_eq(send_letter(version, 7, 'A', half, room - half - 8 + (mode ? 1 : 0), false), DEFRAG_STORED);
-        ck_assert_int_eq(defragging_send(&d, &first), mode ? DEFRAG_DROPPED : DEFRAG_COMPLETE);
-        close_it();
+        defrag_rig_open_with(mode, NULL, NULL);
+        ck_assert_int_eq(defrag_rig_send_letter(version, 7, 'A', half, room - half - 8 + (mode ? 1 : 0), false),
+                         DEFRAG_STORED);
+        ck_assert_int_eq(defragging_send(&defrag_rig, &first), mode ? DEFRAG_DROPPED : DEFRAG_COMPLETE);
+        defrag_rig_close();
     }
-    open_passive();
-    send_letter(version, 7, 'A', half, room - half - 7, false);
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_IGNORED);
-    ck_assert(has_event(version, DECODE_EVENT_IPV4_FRAG_PKT_TOO_LARGE, DECODE_EVENT_IPV6_FRAG_PKT_TOO_LARGE));
-    ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
-    close_it();
+    defrag_rig_open_passive();
+    defrag_rig_send_letter(version, 7, 'A', half, room - half - 7, false);
+    ck_assert_int_eq(defragging_send(&defrag_rig, &first), DEFRAG_IGNORED);
+    ck_assert(
+        defrag_rig_has_event(version, DECODE_EVENT_IPV4_FRAG_PKT_TOO_LARGE, DECODE_EVENT_IPV6_FRAG_PKT_TOO_LARGE));
+    ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.memuse"), 0);
+    defrag_rig_close();
 }
 END_TEST
 
@@ -505,47 +515,47 @@ START_TEST(ignores_what_has_no_bytes)
 {
     int version = versions[_i];
 
-    open_inline();
-    ck_assert_int_eq(send_text(version, 7, 8, true, ""), DEFRAG_IGNORED);
-    ck_assert_int_eq(send_text(version, 7, 8, false, ""), DEFRAG_IGNORED);
-    ck_assert_int_eq(send_text(version, 7, 0, true, ""), DEFRAG_IGNORED);
-    ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
-    close_it();
+    defrag_rig_open_inline();
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, true, ""), DEFRAG_IGNORED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, false, ""), DEFRAG_IGNORED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, ""), DEFRAG_IGNORED);
+    ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.memuse"), 0);
+    defrag_rig_close();
 }
 END_TEST
 
 /* Linux cuts an IPv4 fragment down to whole units; an IPv6 one is discarded by all. */
 START_TEST(broken_lengths)
 {
-    open_inline();
-    ck_assert_int_eq(send_text(4, 7, 0, true, "AAAAAAAABBB"), DEFRAG_STORED);
-    ck_assert_int_eq(send_text(4, 7, 16, true, "ABC"), DEFRAG_IGNORED);
-    ck_assert_int_eq(send_text(4, 7, 8, false, "CCC"), DEFRAG_COMPLETE);
-    check_whole(4, "AAAAAAAACCC");
-    ck_assert_int_eq(send_text(6, 7, 0, true, "AAAAAAAABBB"), DEFRAG_IGNORED);
-    ck_assert(packet_has_event(&d.packet, DECODE_EVENT_IPV6_FRAG_INVALID_LENGTH));
-    ck_assert_int_eq(send_text(6, 7, 8, false, "CCC"), DEFRAG_STORED);
-    close_it();
+    defrag_rig_open_inline();
+    ck_assert_int_eq(defrag_rig_send_text(4, 7, 0, true, "AAAAAAAABBB"), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_text(4, 7, 16, true, "ABC"), DEFRAG_IGNORED);
+    ck_assert_int_eq(defrag_rig_send_text(4, 7, 8, false, "CCC"), DEFRAG_COMPLETE);
+    defrag_rig_check_whole(4, "AAAAAAAACCC");
+    ck_assert_int_eq(defrag_rig_send_text(6, 7, 0, true, "AAAAAAAABBB"), DEFRAG_IGNORED);
+    ck_assert(packet_has_event(&defrag_rig.packet, DECODE_EVENT_IPV6_FRAG_INVALID_LENGTH));
+    ck_assert_int_eq(defrag_rig_send_text(6, 7, 8, false, "CCC"), DEFRAG_STORED);
+    defrag_rig_close();
 }
 END_TEST
 
 /* RFC 6946: whole by itself, whatever else has its identification. */
 START_TEST(atomic_fragments_are_none)
 {
-    open_inline();
-    ck_assert_int_eq(send_text(6, 7, 8, false, "BB"), DEFRAG_STORED);
-    defragging_decode(&d, &(struct piece){
-                              .version = 6,
-                              .id = 7,
-                              .bytes = (const uint8_t *)"\x10\x00\x00\x35\x00\x08\x00\x00",
-                              .length = 8,
-                          });
-    ck_assert(!(d.packet.flags & PACKET_FRAGMENT));
-    ck_assert_uint_eq(d.packet.destination_port, 53);
-    ck_assert(packet_has_event(&d.packet, DECODE_EVENT_IPV6_EXTHDR_USELESS_FH));
-    ck_assert_int_eq(send_text(6, 7, 0, true, "AAAAAAAA"), DEFRAG_COMPLETE);
-    check_whole(6, "AAAAAAAABB");
-    close_it();
+    defrag_rig_open_inline();
+    ck_assert_int_eq(defrag_rig_send_text(6, 7, 8, false, "BB"), DEFRAG_STORED);
+    defragging_decode(&defrag_rig, &(struct piece){
+                                       .version = 6,
+                                       .id = 7,
+                                       .bytes = (const uint8_t *)"\x10\x00\x00\x35\x00\x08\x00\x00",
+                                       .length = 8,
+                                   });
+    ck_assert(!(defrag_rig.packet.flags & PACKET_FRAGMENT));
+    ck_assert_uint_eq(defrag_rig.packet.destination_port, 53);
+    ck_assert(packet_has_event(&defrag_rig.packet, DECODE_EVENT_IPV6_EXTHDR_USELESS_FH));
+    ck_assert_int_eq(defrag_rig_send_text(6, 7, 0, true, "AAAAAAAA"), DEFRAG_COMPLETE);
+    defrag_rig_check_whole(6, "AAAAAAAABB");
+    defrag_rig_close();
 }
 END_TEST
 
@@ -561,34 +571,35 @@ START_TEST(nests_to_a_bound)
 {
     enum { CHAIN = 8 };
     struct packet wholes[CHAIN];
-    const struct packet *fragment = &d.packet;
+    const struct packet *fragment = &defrag_rig.packet;
     uint8_t bytes[8];
     unsigned depth = 0;
     enum defrag_result result;
 
-    open_with(_i, NULL, NULL);
+    defrag_rig_open_with(_i, NULL, NULL);
     for (uint8_t id = 2; id < CHAIN; id++) {
         inner_header(bytes, id + 1);
         struct piece piece = { .version = 6, .id = id, .more = true, .bytes = bytes, .length = 8, .protocol = 44 };
 
-        ck_assert_int_eq(defragging_send(&d, &piece), DEFRAG_STORED);
+        ck_assert_int_eq(defragging_send(&defrag_rig, &piece), DEFRAG_STORED);
     }
     inner_header(bytes, 2);
     ck_assert_int_eq(
         defragging_send(
-            &d, &(struct piece){ .version = 6, .id = 1, .more = true, .bytes = bytes, .length = 8, .protocol = 44 }),
+            &defrag_rig,
+            &(struct piece){ .version = 6, .id = 1, .more = true, .bytes = bytes, .length = 8, .protocol = 44 }),
         DEFRAG_STORED);
     result = defragging_send(
-        &d,
+        &defrag_rig,
         &(struct piece){
             .version = 6, .id = 1, .offset = 8, .bytes = (const uint8_t *)"ENDENDEN", .length = 8, .protocol = 44 });
-    wholes[0] = d.whole;
+    wholes[0] = defrag_rig.whole;
     while (result == DEFRAG_COMPLETE) {
         struct packet *whole = &wholes[depth++];
 
-        ck_assert_uint_eq(decode_reassembled(d.decoder, whole, fragment, d.found), 1);
+        ck_assert_uint_eq(decode_reassembled(defrag_rig.decoder, whole, fragment, defrag_rig.found), 1);
         ck_assert(whole->flags & PACKET_FRAGMENT);
-        result = defrag_packet(d.defrag, d.decoder, whole, &wholes[depth], &d.exception);
+        result = defrag_packet(defrag_rig.defrag, defrag_rig.decoder, whole, &wholes[depth], &defrag_rig.exception);
         fragment = whole;
     }
     ck_assert_uint_eq(depth, DEFRAG_NESTED);
@@ -598,13 +609,13 @@ START_TEST(nests_to_a_bound)
     for (unsigned i = 0; i < depth; i++)
         ck_assert_mem_eq(wholes[i].data + 48, "ENDENDEN", 8);
     if (_i) {
-        defrag_drop(d.defrag, &wholes[2]);
-        ck_assert_int_eq(send_text(6, 3, 0, true, "AAAAAAAA"), DEFRAG_DROPPED);
-        ck_assert_uint_eq(d.packet.event_count, 0); /* not because it contradicts */
-        send_text(6, 2, 0, true, "AAAAAAAA");
-        ck_assert(overlapped(6));
+        defrag_drop(defrag_rig.defrag, &wholes[2]);
+        ck_assert_int_eq(defrag_rig_send_text(6, 3, 0, true, "AAAAAAAA"), DEFRAG_DROPPED);
+        ck_assert_uint_eq(defrag_rig.packet.event_count, 0); /* not because it contradicts */
+        defrag_rig_send_text(6, 2, 0, true, "AAAAAAAA");
+        ck_assert(defrag_rig_overlapped(6));
     }
-    close_it();
+    defrag_rig_close();
 }
 END_TEST
 
@@ -616,17 +627,18 @@ START_TEST(agrees_with_a_model_when_passive)
     static const enum host_os policies[] = { HOST_OS_MACOS, HOST_OS_BSD_RIGHT };
     unsigned complete = 0;
 
-    random_state = 88172645463325252u + (unsigned)_i;
-    open_with(false, fixed_os, &policies[_i % 2]);
+    defrag_rig_random_state = 88172645463325252u + (unsigned)_i;
+    defrag_rig_open_with(false, fixed_os, &policies[_i % 2]);
     for (unsigned round = 0; round < 400; round++) {
-        unsigned units = 2 + random_below(MODEL_UNITS - 2);
-        struct model model = { 0 };
+        unsigned units = 2 + defrag_rig_random(MODEL_UNITS - 2);
+        struct defrag_model model = { 0 };
         bool ended = false;
 
         for (unsigned sent = 0; sent < 200; sent++) {
-            unsigned start = random_below(units), length = 1 + random_below(units - start > 6 ? 6 : units - start);
+            unsigned start = defrag_rig_random(units),
+                     length = 1 + defrag_rig_random(units - start > 6 ? 6 : units - start);
             bool last = start + length == units && start > 0;
-            int letter = 'A' + (int)random_below(26);
+            int letter = 'A' + (int)defrag_rig_random(26);
 
             if (!last && start + length == units)
                 length--;
@@ -639,19 +651,19 @@ START_TEST(agrees_with_a_model_when_passive)
                 model.start[i] = start;
             }
             ended |= last;
-            bool is_complete = ended && model_complete(&model, units);
+            bool is_complete = ended && defrag_model_complete(&model, units);
 
-            ck_assert_int_eq(send_letter(4, round, (char)letter, start * 8, length * 8, !last),
+            ck_assert_int_eq(defrag_rig_send_letter(4, round, (char)letter, start * 8, length * 8, !last),
                              is_complete ? DEFRAG_COMPLETE : DEFRAG_STORED);
             if (is_complete) {
-                check_model(&model, 4, units);
+                defrag_model_check(&model, 4, units);
                 complete++;
                 break;
             }
         }
     }
     ck_assert_uint_gt(complete, 350);
-    close_it();
+    defrag_rig_close();
 }
 END_TEST
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What passes of a datagram agrees, whatever a receiver has of it. */
-#include "defrag_check.h"
+#include <check.h>
+#include <string.h>
+
+#include "defrag_rig.h"
 
 /* --- Overlaps, inline ----------------------------------------------------------------------------- */
 
@@ -32,23 +35,23 @@ START_TEST(inline_drops_what_contradicts)
     for (unsigned i = 0; i < 2; i++) {
         int version = versions[i];
 
-        open_inline();
-        ck_assert_int_eq(send_text(version, 7, 8, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
+        defrag_rig_open_inline();
+        ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
         if (contradictions[_i].ended)
-            ck_assert_int_eq(send_text(version, 7, 24, false, "EEEEEEEE"), DEFRAG_STORED);
-        ck_assert_msg(send_text(version, 7, contradictions[_i].offset, contradictions[_i].more,
-                                contradictions[_i].text) == DEFRAG_DROPPED,
+            ck_assert_int_eq(defrag_rig_send_text(version, 7, 24, false, "EEEEEEEE"), DEFRAG_STORED);
+        ck_assert_msg(defrag_rig_send_text(version, 7, contradictions[_i].offset, contradictions[_i].more,
+                                           contradictions[_i].text) == DEFRAG_DROPPED,
                       "%s", contradictions[_i].what);
-        ck_assert_int_eq(overlapped(version), contradictions[_i].overlaps);
+        ck_assert_int_eq(defrag_rig_overlapped(version), contradictions[_i].overlaps);
         /* Nothing of it passes now, good or bad. */
         for (unsigned k = 0; k < 3; k++)
-            ck_assert_int_eq(send_text(version, 7, k * 8, true, probes[k]), DEFRAG_DROPPED);
-        ck_assert_int_eq(send_text(version, 8, 0, true, "AAAAAAAA"), DEFRAG_STORED);
-        ck_assert_uint_eq(defragging_counter(&d, "defrag.contradictions"), 1);
-        ck_assert_uint_eq(defragging_counter(&d, "defrag.dropped_fragments"), 4);
-        d.now_ns += 60 * NS_PER_SECOND;
-        ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
-        close_it();
+            ck_assert_int_eq(defrag_rig_send_text(version, 7, k * 8, true, probes[k]), DEFRAG_DROPPED);
+        ck_assert_int_eq(defrag_rig_send_text(version, 8, 0, true, "AAAAAAAA"), DEFRAG_STORED);
+        ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.contradictions"), 1);
+        ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.dropped_fragments"), 4);
+        defrag_rig.now_ns += 60 * NS_PER_SECOND;
+        ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
+        defrag_rig_close();
     }
 }
 END_TEST
@@ -57,18 +60,18 @@ START_TEST(inline_passes_copies)
 {
     int version = versions[_i];
 
-    open_inline();
+    defrag_rig_open_inline();
     for (unsigned i = 0; i < 3; i++) {
-        ck_assert_int_eq(send_text(version, 7, 8, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
-        ck_assert_int_eq(overlapped(version), i > 0);
+        ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
+        ck_assert_int_eq(defrag_rig_overlapped(version), i > 0);
     }
-    ck_assert_int_eq(send_text(version, 7, 16, true, "BBBBBBBBCCCCCCCC"), DEFRAG_STORED);
-    ck_assert(overlapped(version));
-    ck_assert_int_eq(send_text(version, 7, 32, false, "DD"), DEFRAG_STORED);
-    ck_assert_int_eq(send_text(version, 7, 32, false, "DD"), DEFRAG_STORED);
-    ck_assert_int_eq(send_text(version, 7, 0, true, "ZZZZZZZZAAAAAAAABBBBBBBB"), DEFRAG_COMPLETE);
-    check_whole(version, "ZZZZZZZZAAAAAAAABBBBBBBBCCCCCCCCDD");
-    close_it();
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, true, "BBBBBBBBCCCCCCCC"), DEFRAG_STORED);
+    ck_assert(defrag_rig_overlapped(version));
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 32, false, "DD"), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 32, false, "DD"), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "ZZZZZZZZAAAAAAAABBBBBBBB"), DEFRAG_COMPLETE);
+    defrag_rig_check_whole(version, "ZZZZZZZZAAAAAAAABBBBBBBBCCCCCCCCDD");
+    defrag_rig_close();
 }
 END_TEST
 
@@ -81,26 +84,26 @@ START_TEST(inline_wants_one_chain_of_headers)
     };
     struct piece other = first;
 
-    open_inline();
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_STORED);
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_STORED);
+    defrag_rig_open_inline();
+    ck_assert_int_eq(defragging_send(&defrag_rig, &first), DEFRAG_STORED);
+    ck_assert_int_eq(defragging_send(&defrag_rig, &first), DEFRAG_STORED);
     other.protocol = 6;
-    ck_assert_int_eq(defragging_send(&d, &other), DEFRAG_DROPPED);
-    close_it();
-    open_inline();
+    ck_assert_int_eq(defragging_send(&defrag_rig, &other), DEFRAG_DROPPED);
+    defrag_rig_close();
+    defrag_rig_open_inline();
     other = first;
     other.chain = chain;
     other.chain_length = sizeof(chain);
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_STORED);
-    ck_assert_int_eq(defragging_send(&d, &other), DEFRAG_DROPPED);
-    close_it();
+    ck_assert_int_eq(defragging_send(&defrag_rig, &first), DEFRAG_STORED);
+    ck_assert_int_eq(defragging_send(&defrag_rig, &other), DEFRAG_DROPPED);
+    defrag_rig_close();
     /* And when it was complete. */
-    open_inline();
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_STORED);
-    ck_assert_int_eq(send_text(6, 7, 8, false, "B"), DEFRAG_COMPLETE);
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_STORED);
-    ck_assert_int_eq(defragging_send(&d, &other), DEFRAG_DROPPED);
-    close_it();
+    defrag_rig_open_inline();
+    ck_assert_int_eq(defragging_send(&defrag_rig, &first), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_text(6, 7, 8, false, "B"), DEFRAG_COMPLETE);
+    ck_assert_int_eq(defragging_send(&defrag_rig, &first), DEFRAG_STORED);
+    ck_assert_int_eq(defragging_send(&defrag_rig, &other), DEFRAG_DROPPED);
+    defrag_rig_close();
 }
 END_TEST
 
@@ -110,30 +113,30 @@ START_TEST(remembers_what_was_accepted)
 {
     int version = versions[_i];
 
-    open_inline();
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
-    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED);
-    ck_assert_int_eq(send_text(version, 7, 24, false, "DD"), DEFRAG_COMPLETE);
+    defrag_rig_open_inline();
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 24, false, "DD"), DEFRAG_COMPLETE);
     /* Copies pass, and complete nothing. */
-    ck_assert_int_eq(send_text(version, 7, 24, false, "DD"), DEFRAG_STORED);
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
-    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED);
-    ck_assert_uint_eq(defragging_counter(&d, "defrag.repeated_fragments"), 3);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 24, false, "DD"), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED);
+    ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.repeated_fragments"), 3);
     /* What a receiver that lacks some of it could complete does not. */
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAABBBBBBBX"), DEFRAG_DROPPED);
-    ck_assert(overlapped(version));
-    ck_assert_int_eq(send_text(version, 7, 16, false, "CCCCCCCC"), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_text(version, 7, 8, true, "BBBBBBBB"), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_text(version, 7, 24, false, "D"), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_text(version, 7, 32, true, "XXXXXXXX"), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED);
-    d.now_ns += 59 * NS_PER_SECOND;
-    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
-    d.now_ns += 1 * NS_PER_SECOND;
-    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_STORED);
-    ck_assert_int_eq(send_text(version, 7, 8, false, "YY"), DEFRAG_COMPLETE);
-    check_whole(version, "XXXXXXXXYY");
-    close_it();
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "AAAAAAAABBBBBBBX"), DEFRAG_DROPPED);
+    ck_assert(defrag_rig_overlapped(version));
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, false, "CCCCCCCC"), DEFRAG_DROPPED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, true, "BBBBBBBB"), DEFRAG_DROPPED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 24, false, "D"), DEFRAG_DROPPED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 32, true, "XXXXXXXX"), DEFRAG_DROPPED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED);
+    defrag_rig.now_ns += 59 * NS_PER_SECOND;
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
+    defrag_rig.now_ns += 1 * NS_PER_SECOND;
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, false, "YY"), DEFRAG_COMPLETE);
+    defrag_rig_check_whole(version, "XXXXXXXXYY");
+    defrag_rig_close();
 }
 END_TEST
 
@@ -142,16 +145,16 @@ START_TEST(copies_keep_the_memory)
 {
     int version = versions[_i];
 
-    open_inline();
-    send_text(version, 7, 0, true, "AAAAAAAA");
-    ck_assert_int_eq(send_text(version, 7, 8, false, "BB"), DEFRAG_COMPLETE);
-    d.now_ns += 50 * NS_PER_SECOND;
-    ck_assert_int_eq(send_text(version, 7, 8, false, "BB"), DEFRAG_STORED);
-    d.now_ns += 50 * NS_PER_SECOND;
-    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
-    d.now_ns += 10 * NS_PER_SECOND;
-    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_STORED);
-    close_it();
+    defrag_rig_open_inline();
+    defrag_rig_send_text(version, 7, 0, true, "AAAAAAAA");
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, false, "BB"), DEFRAG_COMPLETE);
+    defrag_rig.now_ns += 50 * NS_PER_SECOND;
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, false, "BB"), DEFRAG_STORED);
+    defrag_rig.now_ns += 50 * NS_PER_SECOND;
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
+    defrag_rig.now_ns += 10 * NS_PER_SECOND;
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_STORED);
+    defrag_rig_close();
 }
 END_TEST
 
@@ -159,43 +162,43 @@ START_TEST(remembers_what_was_dropped)
 {
     int version = versions[_i];
 
-    open_inline();
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
-    ck_assert_int_eq(send_text(version, 7, 8, false, "BB"), DEFRAG_COMPLETE);
-    defrag_drop(d.defrag, &d.whole);
+    defrag_rig_open_inline();
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, false, "BB"), DEFRAG_COMPLETE);
+    defrag_drop(defrag_rig.defrag, &defrag_rig.whole);
     for (unsigned i = 0; i < 2; i++) {
-        ck_assert_int_eq(send_text(version, 7, 8, false, "BB"), DEFRAG_DROPPED);
-        ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_DROPPED);
-        ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
-        d.now_ns += 59 * NS_PER_SECOND;
+        ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, false, "BB"), DEFRAG_DROPPED);
+        ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_DROPPED);
+        ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
+        defrag_rig.now_ns += 59 * NS_PER_SECOND;
     }
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
-    close_it();
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
+    defrag_rig_close();
 }
 END_TEST
 
 START_TEST(passive_drops_nothing)
 {
-    open_passive();
-    send_text(4, 7, 0, true, "AAAAAAAA");
-    ck_assert_int_eq(send_text(4, 7, 8, false, "BB"), DEFRAG_COMPLETE);
-    defrag_drop(d.defrag, &d.whole);
-    ck_assert_int_eq(send_text(4, 7, 8, false, "BB"), DEFRAG_STORED);
-    close_it();
+    defrag_rig_open_passive();
+    defrag_rig_send_text(4, 7, 0, true, "AAAAAAAA");
+    ck_assert_int_eq(defrag_rig_send_text(4, 7, 8, false, "BB"), DEFRAG_COMPLETE);
+    defrag_drop(defrag_rig.defrag, &defrag_rig.whole);
+    ck_assert_int_eq(defrag_rig_send_text(4, 7, 8, false, "BB"), DEFRAG_STORED);
+    defrag_rig_close();
 }
 END_TEST
 
 /* Digests are kept of so many fragments; copies of others are not known. */
 START_TEST(knows_many_fragments_again)
 {
-    open_inline();
+    defrag_rig_open_inline();
     for (unsigned i = 0; i < 70; i++)
-        ck_assert_int_eq(send_letter(4, 7, (char)('0' + i), i * 8, 8, i < 69),
+        ck_assert_int_eq(defrag_rig_send_letter(4, 7, (char)('0' + i), i * 8, 8, i < 69),
                          i < 69 ? DEFRAG_STORED : DEFRAG_COMPLETE);
     for (unsigned i = 0; i < 70; i++)
-        ck_assert_int_eq(send_letter(4, 7, (char)('0' + i), i * 8, 8, i < 69),
+        ck_assert_int_eq(defrag_rig_send_letter(4, 7, (char)('0' + i), i * 8, 8, i < 69),
                          i < DIGESTS_MAX ? DEFRAG_STORED : DEFRAG_DROPPED);
-    close_it();
+    defrag_rig_close();
 }
 END_TEST
 
@@ -206,49 +209,50 @@ START_TEST(agrees_with_a_model_inline)
 {
     unsigned complete = 0, dropped = 0;
 
-    random_state = 88172645463325252u + (unsigned)_i;
-    open_inline();
+    defrag_rig_random_state = 88172645463325252u + (unsigned)_i;
+    defrag_rig_open_inline();
     for (unsigned round = 0; round < 600; round++) {
-        unsigned units = 2 + random_below(MODEL_UNITS - 2);
+        unsigned units = 2 + defrag_rig_random(MODEL_UNITS - 2);
         char text[MODEL_UNITS * 8 + 1] = "", part[MODEL_UNITS * 8 + 1];
-        struct model model = { 0 };
+        struct defrag_model model = { 0 };
         bool ended = false;
 
         for (unsigned i = 0; i < units * 8; i++)
-            text[i] = (char)('a' + random_below(26));
+            text[i] = (char)('a' + defrag_rig_random(26));
         for (unsigned sent = 0; sent < 200; sent++) {
-            unsigned start = random_below(units), length = 1 + random_below(units - start > 6 ? 6 : units - start);
-            bool last = start + length == units && start > 0, wrong = random_below(60) == 0, contradicts = false;
+            unsigned start = defrag_rig_random(units),
+                     length = 1 + defrag_rig_random(units - start > 6 ? 6 : units - start);
+            bool last = start + length == units && start > 0, wrong = defrag_rig_random(60) == 0, contradicts = false;
 
             if (!last && start + length == units && --length == 0)
                 continue;
             memcpy(part, text + start * 8, length * 8);
             part[length * 8] = '\0';
-            unsigned at = random_below(length);
+            unsigned at = defrag_rig_random(length);
 
             if (wrong && model.letter[start + at]) {
-                part[at * 8 + random_below(8)] ^= 1;
+                part[at * 8 + defrag_rig_random(8)] ^= 1;
                 contradicts = true;
             }
             for (unsigned i = start; i < start + length; i++)
                 model.letter[i] = 1;
             ended |= last;
-            bool is_complete = ended && model_complete(&model, units);
+            bool is_complete = ended && defrag_model_complete(&model, units);
             enum defrag_result expected = contradicts ? DEFRAG_DROPPED : is_complete ? DEFRAG_COMPLETE : DEFRAG_STORED;
 
-            ck_assert_int_eq(send_text(6, round, start * 8, !last, part), expected);
+            ck_assert_int_eq(defrag_rig_send_text(6, round, start * 8, !last, part), expected);
             if (expected != DEFRAG_STORED) {
                 complete += !contradicts;
                 dropped += contradicts;
                 if (is_complete && !contradicts)
-                    check_whole(6, text);
+                    defrag_rig_check_whole(6, text);
                 break;
             }
         }
     }
     ck_assert_uint_gt(complete, 100);
     ck_assert_uint_gt(dropped, 50);
-    close_it();
+    defrag_rig_close();
 }
 END_TEST
 

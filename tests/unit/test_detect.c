@@ -32,8 +32,8 @@ static const char *sids(struct packet *pkt)
     const struct hit *hits;
     size_t count, used = 0;
 
-    detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, NULL);
-    count = detect_finish(detector, &hits);
+    detect_packet(detect_rig_detector, detect_rig_ruleset, &(struct detect_input){ .packet = pkt }, NULL);
+    count = detect_finish(detect_rig_detector, &hits);
     text[0] = '\0';
     for (size_t i = 0; i < count; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? " " : "", (unsigned)hits[i].rule->sid);
@@ -155,9 +155,9 @@ START_TEST(rules_match)
 {
     struct packet pkt = packet_of(cases[_i].protocol, cases[_i].sport, cases[_i].dport, cases[_i].payload);
 
-    load(cases[_i].rules);
+    detect_rig_load(cases[_i].rules);
     ck_assert_msg(strcmp(sids(&pkt), cases[_i].expected) == 0, "%s: got '%s'", cases[_i].name, sids(&pkt));
-    unload();
+    detect_rig_unload();
 }
 END_TEST
 
@@ -165,12 +165,13 @@ START_TEST(fragments_have_no_ports)
 {
     struct packet pkt = packet_of(IPPROTO_TCP, 0, 0, "abc");
 
-    load("alert tcp any any -> any 80 (content:\"abc\"; sid:1;)\nalert tcp any any -> any !80 (content:\"abc\"; "
-         "sid:2;)\n"
-         "alert tcp any any -> any any (content:\"abc\"; sid:3;)");
+    detect_rig_load(
+        "alert tcp any any -> any 80 (content:\"abc\"; sid:1;)\nalert tcp any any -> any !80 (content:\"abc\"; "
+        "sid:2;)\n"
+        "alert tcp any any -> any any (content:\"abc\"; sid:3;)");
     pkt.flags |= PACKET_FRAGMENT;
     ck_assert_str_eq(sids(&pkt), "3");
-    unload();
+    detect_rig_unload();
 }
 END_TEST
 
@@ -178,16 +179,16 @@ START_TEST(event_rules_are_found_by_their_event)
 {
     struct packet pkt = packet_of(IPPROTO_UDP, 1, 2, "abc");
 
-    load("alert pkthdr any any -> any any (decode-event:udp.len_invalid; sid:1;)\n"
-         "alert pkthdr any any -> any any (decode-event:ipv4.trunc_pkt; sid:2;)");
+    detect_rig_load("alert pkthdr any any -> any any (decode-event:udp.len_invalid; sid:1;)\n"
+                    "alert pkthdr any any -> any any (decode-event:ipv4.trunc_pkt; sid:2;)");
     ck_assert_str_eq(sids(&pkt), "");
-    ck_assert_uint_eq(detector_counters(detector)->candidates, 0);
+    ck_assert_uint_eq(detector_counters(detect_rig_detector)->candidates, 0);
     pkt.events[DECODE_EVENT_UDP_LEN_INVALID / 64] |= UINT64_C(1) << (DECODE_EVENT_UDP_LEN_INVALID % 64);
     pkt.event_count = 1;
     ck_assert_str_eq(sids(&pkt), "1");
     pkt.ip_version = 0;
     ck_assert_str_eq(sids(&pkt), "1");
-    unload();
+    detect_rig_unload();
 }
 END_TEST
 
@@ -200,9 +201,9 @@ START_TEST(rules_match_where_a_plain_search_finds_their_word)
     uint32_t random = 2463534242U;
     char payload[24];
 
-    load("alert udp any any -> any any (content:\"ab\"; sid:1;)\n"
-         "alert udp any any -> any any (content:\"bbba\"; sid:2;)\n"
-         "alert udp any any -> any any (content:\"aaaaaa\"; sid:3;)");
+    detect_rig_load("alert udp any any -> any any (content:\"ab\"; sid:1;)\n"
+                    "alert udp any any -> any any (content:\"bbba\"; sid:2;)\n"
+                    "alert udp any any -> any any (content:\"aaaaaa\"; sid:3;)");
     for (unsigned round = 0; round < 20000; round++) {
         size_t length = 1 + round % 12;
         char expected[16] = "";
@@ -222,7 +223,7 @@ START_TEST(rules_match_where_a_plain_search_finds_their_word)
 
         ck_assert_str_eq(sids(&pkt), expected);
     }
-    unload();
+    detect_rig_unload();
 }
 END_TEST
 
@@ -237,14 +238,14 @@ static const char *address_sids(const char *source, const char *destination)
 
 START_TEST(rules_on_addresses_are_found_by_them)
 {
-    load("alert ip [10.0.0.1,10.0.0.3-10.0.0.5,192.168.0.0/16] any -> any any (sid:1;)\n"
-         "alert ip any any -> [10.0.0.5,10.0.0.6,2001:db8::/32] any (sid:2;)\n"
-         "alert ip 10.0.0.4/31 any -> 10.0.0.0/8 any (sid:3;)\n"
-         "alert ip any any -> any any (sid:4;)\n"
-         "alert ip 10.0.0.6 any <> 10.0.0.7 any (sid:5;)\n"
-         "alert ip [2001:db8::1,ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff] any -> any any (sid:6;)\n"
-         "alert ip [0.0.0.0,255.255.255.255] any -> any any (sid:7;)\n"
-         "alert ip [0.0.0.0/1,8000::/1] any -> [128.0.0.0/1,0::/1] any (sid:8;)");
+    detect_rig_load("alert ip [10.0.0.1,10.0.0.3-10.0.0.5,192.168.0.0/16] any -> any any (sid:1;)\n"
+                    "alert ip any any -> [10.0.0.5,10.0.0.6,2001:db8::/32] any (sid:2;)\n"
+                    "alert ip 10.0.0.4/31 any -> 10.0.0.0/8 any (sid:3;)\n"
+                    "alert ip any any -> any any (sid:4;)\n"
+                    "alert ip 10.0.0.6 any <> 10.0.0.7 any (sid:5;)\n"
+                    "alert ip [2001:db8::1,ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff] any -> any any (sid:6;)\n"
+                    "alert ip [0.0.0.0,255.255.255.255] any -> any any (sid:7;)\n"
+                    "alert ip [0.0.0.0/1,8000::/1] any -> [128.0.0.0/1,0::/1] any (sid:8;)");
     ck_assert_str_eq(address_sids("10.0.0.1", "10.0.0.5"), "1 2 4");
     ck_assert_str_eq(address_sids("10.0.0.2", "10.0.0.6"), "2 4");
     ck_assert_str_eq(address_sids("10.0.0.3", "10.0.0.7"), "1 4");
@@ -263,7 +264,7 @@ START_TEST(rules_on_addresses_are_found_by_them)
     ck_assert_str_eq(address_sids("2001:db8::2", "2001:db9::"), "4");
     ck_assert_str_eq(address_sids("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "a00::5"), "4 6 8");
     ck_assert_str_eq(address_sids("a00:1::", "8000::"), "4");
-    unload();
+    detect_rig_unload();
 }
 END_TEST
 
@@ -275,10 +276,10 @@ START_TEST(of_many_lists_of_addresses_one_is_evaluated)
     for (int i = 0; i < 250; i++)
         used += (size_t)snprintf(rules + used, sizeof(rules) - used,
                                  "alert ip [1.2.%d.1,1.3.%d.0/24] any -> any any (sid:%d;)\n", i, i, i + 1);
-    load(rules);
+    detect_rig_load(rules);
     ck_assert_str_eq(address_sids("1.3.99.255", "1.2.3.1"), "100");
-    ck_assert_uint_eq(detector_counters(detector)->candidates, 1);
-    unload();
+    ck_assert_uint_eq(detector_counters(detect_rig_detector)->candidates, 1);
+    detect_rig_unload();
 }
 END_TEST
 
@@ -292,11 +293,11 @@ START_TEST(only_candidates_are_evaluated)
     for (int i = 0; i < 500; i++)
         used += (size_t)snprintf(rules + used, sizeof(rules) - used,
                                  "alert tcp any any -> any any (content:\"word%d \"; sid:%d;)\n", i, i + 1);
-    load(rules);
+    detect_rig_load(rules);
     ck_assert_str_eq(sids(&pkt), "18");
-    ck_assert_uint_eq(detector_counters(detector)->candidates, 1);
-    ck_assert_uint_eq(detector_counters(detector)->evaluations, 1);
-    unload();
+    ck_assert_uint_eq(detector_counters(detect_rig_detector)->candidates, 1);
+    ck_assert_uint_eq(detector_counters(detect_rig_detector)->evaluations, 1);
+    detect_rig_unload();
 }
 END_TEST
 
@@ -304,11 +305,11 @@ START_TEST(marks_of_candidates_survive_the_wrap)
 {
     struct packet pkt = packet_of(IPPROTO_TCP, 1, 2, "abc abc");
 
-    load("alert tcp any any -> any any (content:\"abc\"; sid:1;)");
-    detector->serial = UINT32_MAX - 2;
+    detect_rig_load("alert tcp any any -> any any (content:\"abc\"; sid:1;)");
+    detect_rig_detector->serial = UINT32_MAX - 2;
     for (int i = 0; i < 6; i++)
         ck_assert_str_eq(sids(&pkt), "1");
-    unload();
+    detect_rig_unload();
 }
 END_TEST
 

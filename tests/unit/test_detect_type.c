@@ -250,11 +250,11 @@ START_TEST(a_rule_has_the_type_that_suricata_derives)
     char text[512];
 
     snprintf(text, sizeof(text), "alert %s any any -> any any (%s sid:1;)", rows[_i].protocol, rows[_i].options);
-    load(text);
-    ck_assert_uint_eq(ruleset->signature_count, 1);
-    ck_assert_msg(ruleset->signatures[0].type == rows[_i].type, "%s: type %u, expected %u", text,
-                  ruleset->signatures[0].type, rows[_i].type);
-    unload();
+    detect_rig_load(text);
+    ck_assert_uint_eq(detect_rig_ruleset->signature_count, 1);
+    ck_assert_msg(detect_rig_ruleset->signatures[0].type == rows[_i].type, "%s: type %u, expected %u", text,
+                  detect_rig_ruleset->signatures[0].type, rows[_i].type);
+    detect_rig_unload();
 }
 END_TEST
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whose packet is whose: keys, directions, ICMP, states, variables. */
+#include <check.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "conntrack_bytes.h"
-#include "flow_fixture.h"
+#include "flow_rig.h"
 #include "packet_text.h"
 
 /* --- Keys ----------------------------------------------------------------------------------------- */
@@ -12,46 +15,46 @@ static const uint8_t protocols[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP };
 
 START_TEST(both_directions_are_one_flow)
 {
-    struct packet there = request(protocols[_i]), back = answer(protocols[_i]);
-    struct flow *flow = see(&there);
+    struct packet there = flow_rig_request(protocols[_i]), back = flow_rig_answer(protocols[_i]);
+    struct flow *flow = flow_rig_see(&there);
 
-    ck_assert(!to_client(&there));
-    ck_assert_ptr_eq(see(&back), flow);
-    ck_assert(to_client(&back));
+    ck_assert(!flow_rig_to_client(&there));
+    ck_assert_ptr_eq(flow_rig_see(&back), flow);
+    ck_assert(flow_rig_to_client(&back));
     ck_assert_uint_eq(flow->side[FLOW_TO_SERVER].packets, 1);
     ck_assert_uint_eq(flow->side[FLOW_TO_CLIENT].packets, 1);
     ck_assert_uint_eq(flow->side[FLOW_TO_CLIENT].bytes, 100);
     ck_assert_mem_eq(&flow->client, &there.source_address, sizeof(flow->client));
     ck_assert_uint_eq(flow->server_port, 80);
-    ck_assert_uint_eq(counter("flow.total"), 1);
-    ck_assert_uint_eq(spread(&there), spread(&back));
+    ck_assert_uint_eq(flow_rig_counter("flow.total"), 1);
+    ck_assert_uint_eq(flow_rig_spread(&there), flow_rig_spread(&back));
 }
 END_TEST
 
 /* A security association has one direction: its opposite has another SPI, and a flow of its own. */
 START_TEST(esp_flows_have_one_spi)
 {
-    struct packet there = request(IPPROTO_ESP), back = answer(IPPROTO_ESP);
+    struct packet there = flow_rig_request(IPPROTO_ESP), back = flow_rig_answer(IPPROTO_ESP);
 
     there.esp.spi = 0x12345678;
     back.esp.spi = 0x87654321;
 
-    struct flow *flow = see(&there), *opposite = see(&back);
+    struct flow *flow = flow_rig_see(&there), *opposite = flow_rig_see(&back);
 
     ck_assert_ptr_ne(flow, opposite);
-    ck_assert(!to_client(&back));
-    ck_assert_ptr_eq(see(&there), flow);
+    ck_assert(!flow_rig_to_client(&back));
+    ck_assert_ptr_eq(flow_rig_see(&there), flow);
     ck_assert_uint_eq(flow->client_port, 0x1234);
     ck_assert_uint_eq(flow->server_port, 0x5678);
     /* Both are inspected by one worker. */
-    ck_assert_uint_eq(spread(&there), spread(&back));
+    ck_assert_uint_eq(flow_rig_spread(&there), flow_rig_spread(&back));
     there.esp.spi++;
-    ck_assert_ptr_ne(see(&there), flow);
-    ck_assert_uint_eq(counter("flow.total"), 3);
+    ck_assert_ptr_ne(flow_rig_see(&there), flow);
+    ck_assert_uint_eq(flow_rig_counter("flow.total"), 3);
 }
 END_TEST
 
-/* Each differs from request(IPPROTO_TCP) in one part of the key. */
+/* Each differs from flow_rig_request(IPPROTO_TCP) in one part of the key. */
 static void differ(struct packet *pkt, int part)
 {
     switch (part) {
@@ -93,33 +96,34 @@ enum { PARTS = 10, FIRST_VLAN_PART = 6, FIRST_TUNNEL_PART = 8 };
 
 START_TEST(every_part_of_the_key_counts)
 {
-    struct packet one = request(IPPROTO_TCP), other = request(IPPROTO_TCP), again = request(IPPROTO_TCP);
-    struct flow *flow = see(&one);
+    struct packet one = flow_rig_request(IPPROTO_TCP), other = flow_rig_request(IPPROTO_TCP),
+                  again = flow_rig_request(IPPROTO_TCP);
+    struct flow *flow = flow_rig_see(&one);
 
     differ(&other, _i);
-    ck_assert_ptr_ne(see(&other), flow);
-    ck_assert(!to_client(&other));
-    ck_assert_ptr_eq(see(&again), flow);
-    ck_assert_uint_eq(counter("flow.active"), 2);
+    ck_assert_ptr_ne(flow_rig_see(&other), flow);
+    ck_assert(!flow_rig_to_client(&other));
+    ck_assert_ptr_eq(flow_rig_see(&again), flow);
+    ck_assert_uint_eq(flow_rig_counter("flow.active"), 2);
 }
 END_TEST
 
 START_TEST(vlans_and_tunnels_only_when_tracked)
 {
-    struct packet one = request(IPPROTO_TCP);
+    struct packet one = flow_rig_request(IPPROTO_TCP);
 
-    fixture.options.vlan_tracking = fixture.options.tunnel_level_tracking = false;
-    reopen();
+    flow_rig.options.vlan_tracking = flow_rig.options.tunnel_level_tracking = false;
+    flow_rig_reopen();
     one.vlan_count = 2;
     one.vlan_id[1] = 7;
-    struct flow *flow = see(&one);
+    struct flow *flow = flow_rig_see(&one);
 
     for (int part = FIRST_VLAN_PART; part <= FIRST_TUNNEL_PART; part++) {
-        struct packet other = request(IPPROTO_TCP);
+        struct packet other = flow_rig_request(IPPROTO_TCP);
 
         differ(&other, part);
-        ck_assert_ptr_eq(see(&other), flow);
-        ck_assert_uint_eq(spread(&other), spread(&one));
+        ck_assert_ptr_eq(flow_rig_see(&other), flow);
+        ck_assert_uint_eq(flow_rig_spread(&other), flow_rig_spread(&one));
     }
     ck_assert_uint_eq(flow->vlan_id[1], 7);
     ck_assert_uint_eq(flow->vlan_count, 2);
@@ -128,17 +132,17 @@ END_TEST
 
 START_TEST(a_flow_with_itself)
 {
-    struct packet one = packet_of(IPPROTO_UDP, CLIENT, 1000, CLIENT, 2000);
-    struct packet back = packet_of(IPPROTO_UDP, CLIENT, 2000, CLIENT, 1000);
-    struct packet same = packet_of(IPPROTO_UDP, CLIENT, 53, CLIENT, 53);
-    struct flow *flow = see(&one);
+    struct packet one = flow_rig_packet(IPPROTO_UDP, CLIENT, 1000, CLIENT, 2000);
+    struct packet back = flow_rig_packet(IPPROTO_UDP, CLIENT, 2000, CLIENT, 1000);
+    struct packet same = flow_rig_packet(IPPROTO_UDP, CLIENT, 53, CLIENT, 53);
+    struct flow *flow = flow_rig_see(&one);
 
-    ck_assert_ptr_eq(see(&back), flow);
-    ck_assert(to_client(&back));
-    see(&same);
-    ck_assert_ptr_ne(see(&same), flow);
-    ck_assert(!to_client(&same));
-    ck_assert_uint_eq(counter("flow.active"), 2);
+    ck_assert_ptr_eq(flow_rig_see(&back), flow);
+    ck_assert(flow_rig_to_client(&back));
+    flow_rig_see(&same);
+    ck_assert_ptr_ne(flow_rig_see(&same), flow);
+    ck_assert(!flow_rig_to_client(&same));
+    ck_assert_uint_eq(flow_rig_counter("flow.active"), 2);
 }
 END_TEST
 
@@ -158,48 +162,50 @@ static void make_flowless(struct packet *pkt, int way)
 
 START_TEST(some_have_none)
 {
-    struct packet pkt = request(IPPROTO_TCP);
+    struct packet pkt = flow_rig_request(IPPROTO_TCP);
 
     make_flowless(&pkt, _i);
-    ck_assert_ptr_null(get(&pkt));
-    ck_assert_uint_eq(counter("flow.total"), 0);
+    ck_assert_ptr_null(flow_rig_get(&pkt));
+    ck_assert_uint_eq(flow_rig_counter("flow.total"), 0);
 }
 END_TEST
 
 START_TEST(flow_id_is_of_key_and_start)
 {
-    struct packet one = request(IPPROTO_TCP), later = request(IPPROTO_TCP), other = answer(IPPROTO_UDP);
-    uint64_t id = see(&one)->id;
+    struct packet one = flow_rig_request(IPPROTO_TCP), later = flow_rig_request(IPPROTO_TCP),
+                  other = flow_rig_answer(IPPROTO_UDP);
+    uint64_t id = flow_rig_see(&one)->id;
 
     ck_assert_uint_gt(id, 0);
     ck_assert_uint_lt(id, UINT64_C(1) << 53);
-    ck_assert_uint_ne(see(&other)->id, id);
-    fixture.options.seed = 43;
-    reopen();
-    ck_assert_uint_eq(see(&one)->id, id);
-    reopen();
+    ck_assert_uint_ne(flow_rig_see(&other)->id, id);
+    flow_rig.options.seed = 43;
+    flow_rig_reopen();
+    ck_assert_uint_eq(flow_rig_see(&one)->id, id);
+    flow_rig_reopen();
     later.time_ns++;
-    ck_assert_uint_ne(see(&later)->id, id);
-    reopen();
-    later = request(IPPROTO_TCP);
+    ck_assert_uint_ne(flow_rig_see(&later)->id, id);
+    flow_rig_reopen();
+    later = flow_rig_request(IPPROTO_TCP);
     later.number++; /* ports used again within the clock's grain */
-    ck_assert_uint_ne(see(&later)->id, id);
+    ck_assert_uint_ne(flow_rig_see(&later)->id, id);
 }
 END_TEST
 
 START_TEST(fragments_spread_by_addresses)
 {
-    struct packet whole = request(IPPROTO_UDP), fragment = answer(IPPROTO_FRAGMENT), other = request(IPPROTO_UDP);
+    struct packet whole = flow_rig_request(IPPROTO_UDP), fragment = flow_rig_answer(IPPROTO_FRAGMENT),
+                  other = flow_rig_request(IPPROTO_UDP);
 
     fragment.flags |= PACKET_FRAGMENT;
     fragment.transport = NULL;
     other.source_port++;
-    ck_assert_uint_eq(flow_packet_hash(&whole, 7, true), spread(&fragment));
+    ck_assert_uint_eq(flow_packet_hash(&whole, 7, true), flow_rig_spread(&fragment));
     ck_assert_uint_eq(flow_packet_hash(&whole, 7, true), flow_packet_hash(&other, 7, true));
-    ck_assert_uint_ne(spread(&whole), spread(&other));
+    ck_assert_uint_ne(flow_rig_spread(&whole), flow_rig_spread(&other));
     ck_assert_uint_ne(flow_packet_hash(&whole, 7, true), flow_packet_hash(&whole, 8, true));
     whole.ip_version = 0;
-    ck_assert_uint_eq(spread(&whole), 0);
+    ck_assert_uint_eq(flow_rig_spread(&whole), 0);
 }
 END_TEST
 
@@ -216,29 +222,31 @@ static const struct {
 
 START_TEST(icmp_answers_belong_to_their_request)
 {
-    struct packet there = icmp(pairs[_i].type, 9, CLIENT, SERVER), back = icmp(pairs[_i].answer, 0, SERVER, CLIENT);
-    struct packet reverse = icmp(pairs[_i].type, 0, SERVER, CLIENT);
+    struct packet there = flow_rig_icmp(pairs[_i].type, 9, CLIENT, SERVER),
+                  back = flow_rig_icmp(pairs[_i].answer, 0, SERVER, CLIENT);
+    struct packet reverse = flow_rig_icmp(pairs[_i].type, 0, SERVER, CLIENT);
 
     there.protocol = back.protocol = reverse.protocol = pairs[_i].protocol;
-    struct flow *flow = see(&there);
+    struct flow *flow = flow_rig_see(&there);
 
     ck_assert_uint_eq(flow->client_port, pairs[_i].type);
     ck_assert_uint_eq(flow->server_port, 9);
-    ck_assert_ptr_eq(see(&back), flow);
-    ck_assert(to_client(&back) && (back.flags & PACKET_ESTABLISHED));
-    ck_assert_uint_eq(spread(&there), spread(&back));
-    ck_assert_ptr_ne(see(&reverse), flow);
-    ck_assert_uint_eq(counter(pairs[_i].protocol == IPPROTO_ICMP ? "flow.icmpv4" : "flow.icmpv6"), 2);
+    ck_assert_ptr_eq(flow_rig_see(&back), flow);
+    ck_assert(flow_rig_to_client(&back) && (back.flags & PACKET_ESTABLISHED));
+    ck_assert_uint_eq(flow_rig_spread(&there), flow_rig_spread(&back));
+    ck_assert_ptr_ne(flow_rig_see(&reverse), flow);
+    ck_assert_uint_eq(flow_rig_counter(pairs[_i].protocol == IPPROTO_ICMP ? "flow.icmpv4" : "flow.icmpv6"), 2);
 }
 END_TEST
 
 START_TEST(icmp_without_answer_is_one_way)
 {
-    struct packet one = icmp(200, 1, CLIENT, SERVER), back = icmp(200, 1, SERVER, CLIENT), again = one;
-    struct flow *flow = see(&one);
+    struct packet one = flow_rig_icmp(200, 1, CLIENT, SERVER), back = flow_rig_icmp(200, 1, SERVER, CLIENT),
+                  again = one;
+    struct flow *flow = flow_rig_see(&one);
 
-    ck_assert_ptr_ne(see(&back), flow);
-    ck_assert_ptr_eq(see(&again), flow);
+    ck_assert_ptr_ne(flow_rig_see(&back), flow);
+    ck_assert_ptr_eq(flow_rig_see(&again), flow);
     ck_assert_int_eq(flow->state, FLOW_NEW);
 }
 END_TEST
@@ -300,22 +308,22 @@ START_TEST(icmp_errors_belong_to_what_they_quote)
     struct packet *pkt = &first.packet, *error = &second.packet;
 
     ck_assert_ptr_nonnull(pkt->transport);
-    struct flow *flow = see(pkt), *found;
+    struct flow *flow = flow_rig_see(pkt), *found;
 
-    found = get(error);
+    found = flow_rig_get(error);
     if (errors[_i].found) {
         ck_assert_ptr_eq(found, flow);
-        ck_assert_int_eq(to_client(error), !errors[_i].server_sent);
-        flow_update(fixture.table, flow, error);
+        ck_assert_int_eq(flow_rig_to_client(error), !errors[_i].server_sent);
+        flow_update(flow_rig.table, flow, error);
         ck_assert(flow->flags & FLOW_ICMP_ERROR_SEEN);
         ck_assert_int_eq(flow->state, FLOW_NEW);
         ck_assert_uint_eq(flow->side[!errors[_i].server_sent].packets, errors[_i].server_sent ? 2 : 1);
-        ck_assert_uint_eq(spread(error), spread(pkt));
+        ck_assert_uint_eq(flow_rig_spread(error), flow_rig_spread(pkt));
         ck_assert_uint_eq(flow_packet_hash(error, 7, true), flow_packet_hash(pkt, 7, true));
     } else {
         ck_assert_ptr_null(found);
     }
-    ck_assert_uint_eq(counter("flow.total"), 1);
+    ck_assert_uint_eq(flow_rig_counter("flow.total"), 1);
     decoding_close(&first);
     decoding_close(&second);
 }
@@ -328,7 +336,7 @@ START_TEST(a_strange_icmpv6_error_has_its_own_flow)
 
     decoding_open(&error, NULL);
     decoding_text(&error, LINK_RAW, IP6_BACK "0104 0000 00000000" QUOTED6("11") "3039 0050 0010 0000");
-    struct flow *flow = see(&error.packet);
+    struct flow *flow = flow_rig_see(&error.packet);
 
     ck_assert_int_eq(flow->protocol, IPPROTO_ICMPV6);
     ck_assert_uint_eq(flow->client_port, 1);
@@ -342,34 +350,36 @@ END_TEST
 
 START_TEST(both_directions_establish_udp)
 {
-    struct packet there = request(IPPROTO_UDP), back = answer(IPPROTO_UDP), again = request(IPPROTO_UDP);
-    struct flow *flow = see(&there);
+    struct packet there = flow_rig_request(IPPROTO_UDP), back = flow_rig_answer(IPPROTO_UDP),
+                  again = flow_rig_request(IPPROTO_UDP);
+    struct flow *flow = flow_rig_see(&there);
 
     ck_assert_int_eq(flow->state, FLOW_NEW);
     ck_assert(!(there.flags & PACKET_ESTABLISHED));
-    see(&back);
+    flow_rig_see(&back);
     ck_assert_int_eq(flow->state, FLOW_ESTABLISHED);
     ck_assert(back.flags & PACKET_ESTABLISHED);
-    see(&again);
+    flow_rig_see(&again);
     ck_assert(again.flags & PACKET_ESTABLISHED);
 }
 END_TEST
 
 START_TEST(stream_establishes_tcp)
 {
-    struct packet there = request(IPPROTO_TCP), back = answer(IPPROTO_TCP), third = request(IPPROTO_TCP);
-    struct packet fourth = answer(IPPROTO_TCP), fifth = answer(IPPROTO_TCP);
-    struct flow *flow = see(&there);
+    struct packet there = flow_rig_request(IPPROTO_TCP), back = flow_rig_answer(IPPROTO_TCP),
+                  third = flow_rig_request(IPPROTO_TCP);
+    struct packet fourth = flow_rig_answer(IPPROTO_TCP), fifth = flow_rig_answer(IPPROTO_TCP);
+    struct flow *flow = flow_rig_see(&there);
 
-    see(&back);
-    see(&third);
+    flow_rig_see(&back);
+    flow_rig_see(&third);
     ck_assert_int_eq(flow->state, FLOW_NEW);
     ck_assert(!(third.flags & PACKET_ESTABLISHED));
-    flow_set_state(fixture.table, flow, FLOW_ESTABLISHED);
-    see(&fourth);
+    flow_set_state(flow_rig.table, flow, FLOW_ESTABLISHED);
+    flow_rig_see(&fourth);
     ck_assert(fourth.flags & PACKET_ESTABLISHED);
-    flow_set_state(fixture.table, flow, FLOW_CLOSED);
-    see(&fifth);
+    flow_set_state(flow_rig.table, flow, FLOW_CLOSED);
+    flow_rig_see(&fifth);
     ck_assert(fifth.flags & PACKET_ESTABLISHED);
     ck_assert_int_eq(flow->state, FLOW_CLOSED);
 }
@@ -377,11 +387,11 @@ END_TEST
 
 START_TEST(a_bypassed_flow_stays_so)
 {
-    struct packet there = request(IPPROTO_UDP), back = answer(IPPROTO_UDP);
-    struct flow *flow = see(&there);
+    struct packet there = flow_rig_request(IPPROTO_UDP), back = flow_rig_answer(IPPROTO_UDP);
+    struct flow *flow = flow_rig_see(&there);
 
-    flow_set_state(fixture.table, flow, FLOW_BYPASSED);
-    see(&back);
+    flow_set_state(flow_rig.table, flow, FLOW_BYPASSED);
+    flow_rig_see(&back);
     ck_assert_int_eq(flow->state, FLOW_BYPASSED);
 }
 END_TEST
@@ -393,19 +403,19 @@ START_TEST(sides_are_counted)
     struct flow *flow = NULL;
 
     for (int i = 0; i < 4; i++) {
-        struct packet pkt = request(IPPROTO_TCP);
+        struct packet pkt = flow_rig_request(IPPROTO_TCP);
 
         pkt.ttl = ttls[i];
         pkt.length = 100 + (uint32_t)i;
         pkt.ethernet = ethernet;
         pkt.meta.in_ifindex = 3 + (uint32_t)i;
-        flow = see(&pkt);
+        flow = flow_rig_see(&pkt);
     }
-    struct packet back = answer(IPPROTO_TCP);
+    struct packet back = flow_rig_answer(IPPROTO_TCP);
 
     back.meta.hardware_address_length = 6;
     memset(back.meta.hardware_address, 9, 6);
-    see(&back);
+    flow_rig_see(&back);
     ck_assert_uint_eq(flow->side[FLOW_TO_SERVER].packets, 4);
     ck_assert_uint_eq(flow->side[FLOW_TO_SERVER].bytes, 406);
     ck_assert_uint_eq(flow->side[FLOW_TO_SERVER].ttl_low, 60);
@@ -429,15 +439,15 @@ START_TEST(mac_addresses_are_recorded_once)
 {
     uint8_t frame[14];
 
-    fixture.options.mac_addresses = true;
-    reopen();
+    flow_rig.options.mac_addresses = true;
+    flow_rig_reopen();
 
-    struct packet pkt = framed(request(IPPROTO_UDP), frame, 1, 2);
-    struct flow *flow = see(&pkt);
+    struct packet pkt = framed(flow_rig_request(IPPROTO_UDP), frame, 1, 2);
+    struct flow *flow = flow_rig_see(&pkt);
 
-    see(&pkt);
-    pkt = framed(answer(IPPROTO_UDP), frame, 3, 1);
-    see(&pkt);
+    flow_rig_see(&pkt);
+    pkt = framed(flow_rig_answer(IPPROTO_UDP), frame, 3, 1);
+    flow_rig_see(&pkt);
     ck_assert_uint_eq(flow->macs->count[FLOW_TO_SERVER], 1);
     ck_assert_uint_eq(flow->macs->address[FLOW_TO_SERVER][0][5], 1);
     ck_assert_uint_eq(flow->macs->count[FLOW_TO_CLIENT], 2);
@@ -445,10 +455,10 @@ START_TEST(mac_addresses_are_recorded_once)
     ck_assert_uint_eq(flow->macs->address[FLOW_TO_CLIENT][1][5], 3);
 
     /* From a queue only the sender's address is known. */
-    pkt = answer(IPPROTO_UDP);
+    pkt = flow_rig_answer(IPPROTO_UDP);
     pkt.meta.hardware_address_length = MAC_SIZE;
     pkt.meta.hardware_address[5] = 4;
-    see(&pkt);
+    flow_rig_see(&pkt);
     ck_assert_uint_eq(flow->macs->count[FLOW_TO_SERVER], 1);
     ck_assert_uint_eq(flow->macs->address[FLOW_TO_CLIENT][2][5], 4);
 
@@ -456,8 +466,8 @@ START_TEST(mac_addresses_are_recorded_once)
     ck_assert_uint_eq(flow->macs->count[FLOW_TO_SERVER], 3);
     ck_assert_uint_eq(flow->macs->address[FLOW_TO_CLIENT][0][5], 1);
     for (uint8_t i = 0; i < 2 * FLOW_MACS_MAX; i++) {
-        pkt = framed(request(IPPROTO_UDP), frame, (uint8_t)(10 + i), 2);
-        see(&pkt);
+        pkt = framed(flow_rig_request(IPPROTO_UDP), frame, (uint8_t)(10 + i), 2);
+        flow_rig_see(&pkt);
     }
     ck_assert_uint_le(flow->macs->count[FLOW_TO_SERVER], FLOW_MACS_MAX);
     ck_assert_uint_eq(flow->macs->count[FLOW_TO_CLIENT], FLOW_MACS_MAX);
@@ -468,7 +478,8 @@ END_TEST
 START_TEST(origin_is_of_the_first_packet)
 {
     static const struct conntrack_text text = { .client = "10.0.0.1", .server = "10.0.0.2", .protocol = IPPROTO_TCP };
-    struct packet carrier = request(IPPROTO_UDP), pkt = request(IPPROTO_TCP), later = request(IPPROTO_TCP);
+    struct packet carrier = flow_rig_request(IPPROTO_UDP), pkt = flow_rig_request(IPPROTO_TCP),
+                  later = flow_rig_request(IPPROTO_TCP);
     struct conntrack_bytes ct;
 
     ct_build(&ct, &text);
@@ -480,9 +491,9 @@ START_TEST(origin_is_of_the_first_packet)
     carrier.conntrack = (struct packet_conntrack){ ct.bytes, (uint32_t)ct.length, IP_CT_NEW };
     carrier.root = pkt.root = &carrier;
     later.meta.mark = 10;
-    see(&pkt);
+    flow_rig_see(&pkt);
 
-    const struct flow_origin *origin = &see(&later)->origin;
+    const struct flow_origin *origin = &flow_rig_see(&later)->origin;
 
     ck_assert_uint_eq(origin->queue, 5);
     ck_assert_uint_eq(origin->hook, 2);
@@ -498,12 +509,13 @@ END_TEST
 
 START_TEST(swap_exchanges_the_ends)
 {
-    struct packet first = answer(IPPROTO_TCP), there = request(IPPROTO_TCP), back = answer(IPPROTO_TCP);
-    struct flow *flow = see(&first);
+    struct packet first = flow_rig_answer(IPPROTO_TCP), there = flow_rig_request(IPPROTO_TCP),
+                  back = flow_rig_answer(IPPROTO_TCP);
+    struct flow *flow = flow_rig_see(&first);
 
-    flow->detection[0] = (struct flow_detection *)&fixture;
+    flow->detection[0] = (struct flow_detection *)&flow_rig;
     flow_swap(flow, &first);
-    ck_assert(to_client(&first));
+    ck_assert(flow_rig_to_client(&first));
     ck_assert(flow->flags & FLOW_SWAPPED);
     ck_assert_uint_eq(flow->server_port, 80);
     ck_assert_uint_eq(flow->client_port, 12345);
@@ -513,11 +525,11 @@ START_TEST(swap_exchanges_the_ends)
     ck_assert(flow->flags & FLOW_SERVER_SEEN);
     ck_assert(!(flow->flags & FLOW_CLIENT_SEEN));
     ck_assert_ptr_null(flow->detection[0]);
-    ck_assert_ptr_eq(flow->detection[1], (struct flow_detection *)&fixture);
-    ck_assert_ptr_eq(see(&there), flow);
-    ck_assert(!to_client(&there));
-    ck_assert_ptr_eq(see(&back), flow);
-    ck_assert(to_client(&back));
+    ck_assert_ptr_eq(flow->detection[1], (struct flow_detection *)&flow_rig);
+    ck_assert_ptr_eq(flow_rig_see(&there), flow);
+    ck_assert(!flow_rig_to_client(&there));
+    ck_assert_ptr_eq(flow_rig_see(&back), flow);
+    ck_assert(flow_rig_to_client(&back));
     flow_swap(flow, NULL);
     ck_assert(!(flow->flags & FLOW_SWAPPED));
 }
@@ -539,18 +551,18 @@ static void list_variable(uint32_t number, bool is_bit, uint32_t value, void *us
 
 START_TEST(variables_by_number)
 {
-    struct packet pkt = request(IPPROTO_TCP), other = request(IPPROTO_UDP);
-    struct flow *flow = see(&pkt), *stranger = see(&other);
+    struct packet pkt = flow_rig_request(IPPROTO_TCP), other = flow_rig_request(IPPROTO_UDP);
+    struct flow *flow = flow_rig_see(&pkt), *stranger = flow_rig_see(&other);
     struct listing listing = { "" };
     uint32_t value = 99;
 
-    ck_assert(flow_bit_set(fixture.table, flow, 5));
-    ck_assert(flow_bit_set(fixture.table, flow, 5));
-    ck_assert(flow_integer_set(fixture.table, flow, 5, 0));
-    ck_assert(flow_bit_set(fixture.table, flow, 2));
-    ck_assert(flow_integer_set(fixture.table, flow, 9, UINT32_MAX));
-    ck_assert(flow_integer_set(fixture.table, flow, 1, 7));
-    ck_assert(flow_integer_set(fixture.table, flow, 1, 8));
+    ck_assert(flow_bit_set(flow_rig.table, flow, 5));
+    ck_assert(flow_bit_set(flow_rig.table, flow, 5));
+    ck_assert(flow_integer_set(flow_rig.table, flow, 5, 0));
+    ck_assert(flow_bit_set(flow_rig.table, flow, 2));
+    ck_assert(flow_integer_set(flow_rig.table, flow, 9, UINT32_MAX));
+    ck_assert(flow_integer_set(flow_rig.table, flow, 1, 7));
+    ck_assert(flow_integer_set(flow_rig.table, flow, 1, 8));
     flow_each_variable(flow, list_variable, &listing);
     ck_assert_str_eq(listing.text, "i1=8 b2=1 b5=1 i5=0 i9=4294967295 ");
     ck_assert(flow_bit_is_set(flow, 5) && !flow_bit_is_set(flow, 1) && !flow_bit_is_set(stranger, 5));
@@ -558,9 +570,9 @@ START_TEST(variables_by_number)
     ck_assert_uint_eq(value, 99);
     ck_assert(flow_integer_get(flow, 5, &value));
     ck_assert_uint_eq(value, 0);
-    flow_bit_clear(fixture.table, flow, 5);
-    flow_bit_clear(fixture.table, flow, 5);
-    flow_bit_clear(fixture.table, stranger, 2);
+    flow_bit_clear(flow_rig.table, flow, 5);
+    flow_bit_clear(flow_rig.table, flow, 5);
+    flow_bit_clear(flow_rig.table, stranger, 2);
     ck_assert(!flow_bit_is_set(flow, 5) && flow_bit_is_set(flow, 2));
     ck_assert(flow_integer_get(flow, 5, &value));
 }
@@ -568,24 +580,24 @@ END_TEST
 
 START_TEST(variables_have_a_memcap_and_end_with_their_flow)
 {
-    struct packet pkt = request(IPPROTO_TCP);
+    struct packet pkt = flow_rig_request(IPPROTO_TCP);
 
-    open_small();
-    uint64_t before = counter("flow.memuse");
+    flow_rig_open_small();
+    uint64_t before = flow_rig_counter("flow.memuse");
 
     for (int round = 0; round < 3; round++) {
-        struct flow *flow = see(&pkt);
+        struct flow *flow = flow_rig_see(&pkt);
         uint32_t count = 0;
 
-        while (count < 100000 && flow_bit_set(fixture.table, flow, count))
+        while (count < 100000 && flow_bit_set(flow_rig.table, flow, count))
             count++;
         ck_assert_uint_gt(count, 100);
         ck_assert_uint_lt(count, 1000);
-        ck_assert_uint_eq(counter("flow.variable_memcap"), (uint64_t)round + 1);
-        ck_assert_uint_le(counter("flow.memuse"), fixture.options.memcap);
+        ck_assert_uint_eq(flow_rig_counter("flow.variable_memcap"), (uint64_t)round + 1);
+        ck_assert_uint_le(flow_rig_counter("flow.memuse"), flow_rig.options.memcap);
         ck_assert(flow_bit_is_set(flow, count - 1) && !flow_bit_is_set(flow, count));
-        flow_table_end(fixture.table, flow, FLOW_END_FORCED);
-        ck_assert_uint_eq(counter("flow.memuse"), before);
+        flow_table_end(flow_rig.table, flow, FLOW_END_FORCED);
+        ck_assert_uint_eq(flow_rig_counter("flow.memuse"), before);
     }
 }
 END_TEST
@@ -601,7 +613,7 @@ START_TEST(names)
     for (size_t i = 0; i < flow_counter_count(); i++)
         ck_assert_int_eq(strncmp(flow_counter_name(i), "flow", 4), 0);
     ck_assert_str_eq(flow_counter_name(flow_counter_count()), "");
-    ck_assert_uint_eq(flow_counter_value(fixture.table, flow_counter_count()), 0);
+    ck_assert_uint_eq(flow_counter_value(flow_rig.table, flow_counter_count()), 0);
 }
 END_TEST
 
@@ -615,20 +627,21 @@ static struct flow_ends ends_of(const struct packet *pkt)
 
 START_TEST(a_flow_is_found_by_its_ends)
 {
-    struct packet there = request(IPPROTO_TCP), back = answer(IPPROTO_TCP), other = request(IPPROTO_TCP);
-    struct flow *flow = see(&there);
+    struct packet there = flow_rig_request(IPPROTO_TCP), back = flow_rig_answer(IPPROTO_TCP),
+                  other = flow_rig_request(IPPROTO_TCP);
+    struct flow *flow = flow_rig_see(&there);
     struct flow_ends ends = ends_of(&there);
 
-    ck_assert_ptr_eq(flow_table_find(fixture.table, &ends), flow);
+    ck_assert_ptr_eq(flow_table_find(flow_rig.table, &ends), flow);
     ends = ends_of(&back);
-    ck_assert_ptr_eq(flow_table_find(fixture.table, &ends), flow);
+    ck_assert_ptr_eq(flow_table_find(flow_rig.table, &ends), flow);
     other.source_port++;
     ends = ends_of(&other);
-    ck_assert_ptr_null(flow_table_find(fixture.table, &ends));
+    ck_assert_ptr_null(flow_table_find(flow_rig.table, &ends));
     ends = ends_of(&there);
     ends.vlan_count = 1;
-    ck_assert_ptr_null(flow_table_find(fixture.table, &ends));
-    ck_assert_uint_eq(counter("flow.total"), 1); /* asking makes none */
+    ck_assert_ptr_null(flow_table_find(flow_rig.table, &ends));
+    ck_assert_uint_eq(flow_rig_counter("flow.total"), 1); /* asking makes none */
 }
 END_TEST
 
@@ -639,21 +652,21 @@ START_TEST(a_flow_is_found_by_its_id)
     size_t cursor, rounds;
 
     for (unsigned i = 0; i < FLOWS; i++) {
-        struct packet pkt = request(IPPROTO_UDP);
+        struct packet pkt = flow_rig_request(IPPROTO_UDP);
 
         pkt.source_port = (uint16_t)(1000 + i);
-        flows[i] = see(&pkt);
+        flows[i] = flow_rig_see(&pkt);
     }
     for (unsigned i = 0; i < FLOWS; i++) {
         cursor = rounds = 0;
         do {
-            found = flow_table_find_id(fixture.table, flows[i]->id, &cursor, 64);
+            found = flow_table_find_id(flow_rig.table, flows[i]->id, &cursor, 64);
             ck_assert_uint_lt(++rounds, 1 << 20);
         } while (cursor != 0);
         ck_assert_ptr_eq(found, flows[i]);
     }
     cursor = 0;
-    ck_assert_ptr_null(flow_table_find_id(fixture.table, flows[0]->id ^ 1, &cursor, SIZE_MAX));
+    ck_assert_ptr_null(flow_table_find_id(flow_rig.table, flows[0]->id ^ 1, &cursor, SIZE_MAX));
     ck_assert_uint_eq(cursor, 0);
 }
 END_TEST
@@ -669,13 +682,13 @@ START_TEST(pages_have_all_flows)
 
     memset(told, 0, sizeof(told));
     for (unsigned i = 0; i < FLOWS; i++) {
-        struct packet pkt = request(IPPROTO_UDP);
+        struct packet pkt = flow_rig_request(IPPROTO_UDP);
 
         pkt.source_port = (uint16_t)(1000 + i);
-        ck_assert_ptr_nonnull(see(&pkt));
+        ck_assert_ptr_nonnull(flow_rig_see(&pkt));
     }
     do {
-        size_t got = flow_table_list(fixture.table, &cursor, budgets[_i], page, PAGE);
+        size_t got = flow_table_list(flow_rig.table, &cursor, budgets[_i], page, PAGE);
 
         ck_assert_uint_le(got, PAGE);
         for (size_t i = 0; i < got; i++) {
@@ -714,12 +727,12 @@ int main(void)
     };
     Suite *suite = suite_create("flow");
 
-    add_loop(suite, both_directions_are_one_flow, COUNT(protocols));
-    add_loop(suite, every_part_of_the_key_counts, PARTS);
-    add_loop(suite, some_have_none, 4);
-    add_loop(suite, icmp_answers_belong_to_their_request, COUNT(pairs));
-    add_loop(suite, icmp_errors_belong_to_what_they_quote, COUNT(errors));
-    add_loop(suite, pages_have_all_flows, 3);
-    add(suite, "flow", plain, sizeof(plain) / sizeof(plain[0]));
-    return run(suite);
+    flow_rig_add_loop(suite, both_directions_are_one_flow, COUNT(protocols));
+    flow_rig_add_loop(suite, every_part_of_the_key_counts, PARTS);
+    flow_rig_add_loop(suite, some_have_none, 4);
+    flow_rig_add_loop(suite, icmp_answers_belong_to_their_request, COUNT(pairs));
+    flow_rig_add_loop(suite, icmp_errors_belong_to_what_they_quote, COUNT(errors));
+    flow_rig_add_loop(suite, pages_have_all_flows, 3);
+    flow_rig_add_tests(suite, "flow", plain, sizeof(plain) / sizeof(plain[0]));
+    return flow_rig_run(suite);
 }

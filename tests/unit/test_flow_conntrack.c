@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Flows whose first packet here is not their first: conntrack knows who the client is. */
-#include "flow_fixture.h"
+#include <check.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "flow_rig.h"
 
 #include "conntrack_bytes.h"
 
@@ -34,13 +38,14 @@ static const struct {
 START_TEST(an_answer_first)
 {
     uint8_t protocol = protocols[_i].protocol;
-    struct packet first = answer(protocol), second = request(protocol), third = answer(protocol);
+    struct packet first = flow_rig_answer(protocol), second = flow_rig_request(protocol),
+                  third = flow_rig_answer(protocol);
 
     says(&first, protocol, IP_CT_ESTABLISHED_REPLY);
 
-    struct flow *flow = see(&first);
+    struct flow *flow = flow_rig_see(&first);
 
-    ck_assert(to_client(&first));
+    ck_assert(flow_rig_to_client(&first));
     ck_assert_int_eq(flow->state, protocols[_i].first);
     ck_assert_int_eq((first.flags & PACKET_ESTABLISHED) != 0, protocol != IPPROTO_TCP);
     ck_assert_mem_eq(flow->client.bytes, "\12\0\0\1", 4);
@@ -50,20 +55,20 @@ START_TEST(an_answer_first)
     ck_assert_uint_eq(flow->side[FLOW_TO_CLIENT].packets, 1);
     ck_assert_uint_eq(flow->side[FLOW_TO_SERVER].packets, 0);
     ck_assert(!(flow->flags & FLOW_SWAPPED));
-    ck_assert_ptr_eq(see(&second), flow);
-    ck_assert(!to_client(&second));
-    ck_assert_ptr_eq(see(&third), flow);
-    ck_assert(to_client(&third));
+    ck_assert_ptr_eq(flow_rig_see(&second), flow);
+    ck_assert(!flow_rig_to_client(&second));
+    ck_assert_ptr_eq(flow_rig_see(&third), flow);
+    ck_assert(flow_rig_to_client(&third));
     ck_assert_int_eq(flow->state, protocols[_i].second);
-    ck_assert_uint_eq(counter("flow.conntrack_reply"), 1);
-    ck_assert_uint_eq(counter("flow.total"), 1);
+    ck_assert_uint_eq(flow_rig_counter("flow.conntrack_reply"), 1);
+    ck_assert_uint_eq(flow_rig_counter("flow.total"), 1);
 }
 END_TEST
 
 /* What conntrack says is not believed: of the first packet, of other addresses, unknown, damaged. */
 START_TEST(otherwise_the_first_is_the_client)
 {
-    struct packet first = answer(IPPROTO_UDP);
+    struct packet first = flow_rig_answer(IPPROTO_UDP);
 
     says(&first, IPPROTO_UDP, _i == 0 ? IP_CT_NEW : IP_CT_ESTABLISHED_REPLY);
     if (_i == 1)
@@ -75,50 +80,50 @@ START_TEST(otherwise_the_first_is_the_client)
     if (_i == 4)
         first.conntrack = (struct packet_conntrack){ .info = IP_CT_ESTABLISHED_REPLY };
 
-    struct flow *flow = see(&first);
+    struct flow *flow = flow_rig_see(&first);
 
-    ck_assert(!to_client(&first));
+    ck_assert(!flow_rig_to_client(&first));
     ck_assert_int_eq(flow->state, FLOW_NEW);
     ck_assert_uint_eq(flow->server_port, 12345);
-    ck_assert_uint_eq(counter("flow.conntrack_reply"), 0);
+    ck_assert_uint_eq(flow_rig_counter("flow.conntrack_reply"), 0);
 }
 END_TEST
 
 /* Of a flow that is there nothing changes. */
 START_TEST(a_flow_keeps_its_direction)
 {
-    struct packet first = answer(IPPROTO_UDP), second = answer(IPPROTO_UDP);
-    struct flow *flow = see(&first);
+    struct packet first = flow_rig_answer(IPPROTO_UDP), second = flow_rig_answer(IPPROTO_UDP);
+    struct flow *flow = flow_rig_see(&first);
 
     says(&second, IPPROTO_UDP, IP_CT_ESTABLISHED_REPLY);
-    ck_assert_ptr_eq(see(&second), flow);
-    ck_assert(!to_client(&second));
-    ck_assert_uint_eq(counter("flow.conntrack_reply"), 0);
+    ck_assert_ptr_eq(flow_rig_see(&second), flow);
+    ck_assert(!flow_rig_to_client(&second));
+    ck_assert_uint_eq(flow_rig_counter("flow.conntrack_reply"), 0);
 }
 END_TEST
 
 START_TEST(a_full_table_turns_nothing)
 {
     enum exception_cause exception;
-    struct packet pkt = answer(IPPROTO_UDP);
+    struct packet pkt = flow_rig_answer(IPPROTO_UDP);
 
-    fixture.options.memcap = 1;
-    reopen();
+    flow_rig.options.memcap = 1;
+    flow_rig_reopen();
     for (uint16_t port = 1; port < 2000; port++) { /* established ones do not give way */
-        struct packet there = packet_of(IPPROTO_UDP, CLIENT, port, SERVER, 80);
-        struct packet back = packet_of(IPPROTO_UDP, SERVER, 80, CLIENT, port);
-        struct flow *flow = flow_table_get(fixture.table, &there, &exception);
+        struct packet there = flow_rig_packet(IPPROTO_UDP, CLIENT, port, SERVER, 80);
+        struct packet back = flow_rig_packet(IPPROTO_UDP, SERVER, 80, CLIENT, port);
+        struct flow *flow = flow_table_get(flow_rig.table, &there, &exception);
 
         if (!flow)
             break;
-        flow_update(fixture.table, flow, &there);
-        see(&back);
+        flow_update(flow_rig.table, flow, &there);
+        flow_rig_see(&back);
     }
     says(&pkt, IPPROTO_UDP, IP_CT_ESTABLISHED_REPLY);
-    ck_assert_ptr_null(flow_table_get(fixture.table, &pkt, &exception));
+    ck_assert_ptr_null(flow_table_get(flow_rig.table, &pkt, &exception));
     ck_assert_int_eq(exception, EXCEPTION_FLOW_MEMCAP);
-    ck_assert(!to_client(&pkt));
-    ck_assert_uint_eq(counter("flow.conntrack_reply"), 0);
+    ck_assert(!flow_rig_to_client(&pkt));
+    ck_assert_uint_eq(flow_rig_counter("flow.conntrack_reply"), 0);
 }
 END_TEST
 
@@ -127,7 +132,7 @@ int main(void)
     Suite *suite = suite_create("flow_conntrack");
     TCase *tcase = tcase_create("direction");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, flow_rig_setup, flow_rig_teardown);
     tcase_add_loop_test(tcase, an_answer_first, 0, sizeof(protocols) / sizeof(protocols[0]));
     tcase_add_loop_test(tcase, otherwise_the_first_is_the_client, 0, 5);
     tcase_add_test(tcase, a_flow_keeps_its_direction);

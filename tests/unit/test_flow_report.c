@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the kernel says of flows that it handles alone. */
-#include "flow_fixture.h"
+#include <check.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "flow_rig.h"
 
 static struct flow_report report_of(uint64_t there, uint64_t back)
 {
-    struct packet pkt = request(IPPROTO_TCP);
+    struct packet pkt = flow_rig_request(IPPROTO_TCP);
 
     return (struct flow_report){
         .client = pkt.source_address,
@@ -23,13 +27,14 @@ static struct flow_report report_of(uint64_t there, uint64_t back)
 /* Two packets of the client's came to us, and one of the server's. */
 static struct flow *offloaded(enum packet_offload offload)
 {
-    struct packet first = request(IPPROTO_TCP), second = answer(IPPROTO_TCP), third = request(IPPROTO_TCP);
-    struct flow *flow = see(&first);
+    struct packet first = flow_rig_request(IPPROTO_TCP), second = flow_rig_answer(IPPROTO_TCP),
+                  third = flow_rig_request(IPPROTO_TCP);
+    struct flow *flow = flow_rig_see(&first);
 
-    ck_assert_ptr_eq(see(&second), flow);
-    ck_assert_ptr_eq(see(&third), flow);
+    ck_assert_ptr_eq(flow_rig_see(&second), flow);
+    ck_assert_ptr_eq(flow_rig_see(&third), flow);
     if (offload == OFFLOAD_ACCEPT)
-        flow_set_state(fixture.table, flow, FLOW_BYPASSED);
+        flow_set_state(flow_rig.table, flow, FLOW_BYPASSED);
     flow->offload = (uint8_t)offload;
     return flow;
 }
@@ -39,15 +44,15 @@ START_TEST(numbers_are_kept)
     struct flow *flow = offloaded(OFFLOAD_ACCEPT);
     struct flow_report report = report_of(10, 7);
 
-    ck_assert(flow_table_update_offloaded(fixture.table, &report, START + SECOND));
+    ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + SECOND));
     ck_assert_uint_eq(flow->kernel->packets[FLOW_TO_SERVER], 10);
     ck_assert_uint_eq(flow->kernel->bytes[FLOW_TO_CLIENT], 700);
     ck_assert_uint_eq(flow->side[FLOW_TO_SERVER].packets, 2); /* ours stay ours */
-    ck_assert_uint_eq(counter("flow_bypassed.pkts"), 8 + 6);
-    ck_assert_uint_eq(counter("flow_bypassed.bytes"), 800 + 600);
+    ck_assert_uint_eq(flow_rig_counter("flow_bypassed.pkts"), 8 + 6);
+    ck_assert_uint_eq(flow_rig_counter("flow_bypassed.bytes"), 800 + 600);
     report = report_of(12, 7);
-    ck_assert(flow_table_update_offloaded(fixture.table, &report, START + 2 * SECOND));
-    ck_assert_uint_eq(counter("flow_bypassed.pkts"), 16);
+    ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + 2 * SECOND));
+    ck_assert_uint_eq(flow_rig_counter("flow_bypassed.pkts"), 16);
     ck_assert_uint_eq(flow->last_ns, START + 2 * SECOND);
 }
 END_TEST
@@ -59,7 +64,7 @@ START_TEST(sides_are_the_flows)
     struct flow_report report = report_of(10, 7);
 
     flow_swap(flow, NULL);
-    ck_assert(flow_table_update_offloaded(fixture.table, &report, START + SECOND));
+    ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + SECOND));
     ck_assert_uint_eq(flow->kernel->packets[FLOW_TO_SERVER], 7);
     ck_assert_uint_eq(flow->kernel->packets[FLOW_TO_CLIENT], 10);
 }
@@ -75,19 +80,19 @@ START_TEST(what_moves_lives_on)
         struct flow_report report = report_of(10 + i, 7);
 
         report.has_counts = counts;
-        ck_assert(flow_table_update_offloaded(fixture.table, &report, START + i * 50 * SECOND));
-        ck_assert_uint_eq(flow_table_expire(fixture.table, START + i * 50 * SECOND, 100), 0);
+        ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + i * 50 * SECOND));
+        ck_assert_uint_eq(flow_table_expire(flow_rig.table, START + i * 50 * SECOND, 100), 0);
     }
     for (uint64_t i = 21; i <= 22; i++) { /* nothing more: the same counts, and the time runs out */
         struct flow_report report = report_of(30, 7);
 
         report.has_counts = counts;
         report.timeout_seconds = (uint32_t)(1000 - 50 * (i - 20));
-        ck_assert(flow_table_update_offloaded(fixture.table, &report, START + i * 50 * SECOND));
+        ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + i * 50 * SECOND));
     }
-    ck_assert_uint_eq(flow_table_expire(fixture.table, START + 1102 * SECOND, 100), 1);
-    ck_assert_uint_eq(counter("flow.end.state.capture_bypassed"), 1);
-    ck_assert_uint_eq(counter("flow.end.state.local_bypassed"), 0);
+    ck_assert_uint_eq(flow_table_expire(flow_rig.table, START + 1102 * SECOND, 100), 1);
+    ck_assert_uint_eq(flow_rig_counter("flow.end.state.capture_bypassed"), 1);
+    ck_assert_uint_eq(flow_rig_counter("flow.end.state.local_bypassed"), 0);
 }
 END_TEST
 
@@ -97,9 +102,9 @@ START_TEST(ends_with_its_connection)
 
     offloaded(_i == 0 ? OFFLOAD_ACCEPT : OFFLOAD_DROP);
     report.ended = true;
-    ck_assert(flow_table_update_offloaded(fixture.table, &report, START + SECOND));
-    ck_assert_uint_eq(fixture.ended, _i == 0); /* what is dropped is not let go by a reset that nobody else saw */
-    ck_assert_uint_eq(counter("flow_bypassed.closed"), _i == 0);
+    ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + SECOND));
+    ck_assert_uint_eq(flow_rig.ended, _i == 0); /* what is dropped is not let go by a reset that nobody else saw */
+    ck_assert_uint_eq(flow_rig_counter("flow_bypassed.closed"), _i == 0);
 }
 END_TEST
 
@@ -117,8 +122,8 @@ START_TEST(others_are_left_alone)
         report.protocol = IPPROTO_ICMP;
     if (_i == 4)
         report.ip_version = 6;
-    ck_assert(!flow_table_update_offloaded(fixture.table, &report, START + SECOND));
-    ck_assert_uint_eq(fixture.ended, 0);
+    ck_assert(!flow_table_update_offloaded(flow_rig.table, &report, START + SECOND));
+    ck_assert_uint_eq(flow_rig.ended, 0);
     ck_assert_ptr_null(flow->kernel);
 }
 END_TEST
@@ -128,23 +133,23 @@ START_TEST(no_room_for_numbers)
 {
     struct flow_report report;
 
-    fixture.options.memcap = 1;
-    reopen();
+    flow_rig.options.memcap = 1;
+    flow_rig_reopen();
     for (uint16_t port = 1; port <= 2; port++) {
-        struct packet pkt = packet_of(IPPROTO_UDP, CLIENT, port, SERVER, 80);
-        struct packet back = packet_of(IPPROTO_UDP, SERVER, 80, CLIENT, port);
+        struct packet pkt = flow_rig_packet(IPPROTO_UDP, CLIENT, port, SERVER, 80);
+        struct packet back = flow_rig_packet(IPPROTO_UDP, SERVER, 80, CLIENT, port);
         enum exception_cause exception;
-        struct flow *flow = flow_table_get(fixture.table, &pkt, &exception);
+        struct flow *flow = flow_table_get(flow_rig.table, &pkt, &exception);
 
         if (!flow)
             return; /* not even for the flow */
-        flow_update(fixture.table, flow, &pkt);
-        flow_update(fixture.table, flow, &back);
+        flow_update(flow_rig.table, flow, &pkt);
+        flow_update(flow_rig.table, flow, &back);
         flow->offload = OFFLOAD_ACCEPT;
         report = report_of(10, 7);
         report.protocol = IPPROTO_UDP;
         report.client_port = port;
-        ck_assert(flow_table_update_offloaded(fixture.table, &report, START + SECOND));
+        ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + SECOND));
         ck_assert_uint_eq(flow->last_ns, START + SECOND);
     }
 }
@@ -157,7 +162,7 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, flow_rig_setup, flow_rig_teardown);
     tcase_add_test(tcase, numbers_are_kept);
     tcase_add_test(tcase, sides_are_the_flows);
     tcase_add_loop_test(tcase, what_moves_lives_on, 0, 2);

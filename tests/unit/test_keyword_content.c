@@ -4,6 +4,7 @@
  * expected is what Suricata's detect-engine-content-inspection.c does.
  */
 #include <check.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../lib/rule_text.h"

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What output writes of packets and rules made by hand. */
+#include <check.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "conntrack_bytes.h"
-#include "output_fixture.h"
+#include "output_rig.h"
 
 /* The first event of a type. */
 static const char *event_of(const char *type)
@@ -9,9 +15,9 @@ static const char *event_of(const char *type)
     char piece[64];
 
     snprintf(piece, sizeof(piece), "\"event_type\":\"%s\"", type);
-    for (size_t i = 0; i < f->count; i++)
-        if (strstr(f->events[i], piece))
-            return f->events[i];
+    for (size_t i = 0; i < output_rig->count; i++)
+        if (strstr(output_rig->events[i], piece))
+            return output_rig->events[i];
     ck_abort_msg("no %s event", type);
 }
 
@@ -205,19 +211,19 @@ static void without_metadata(struct output_options *options)
 
 static uint32_t number_of(enum rule_name_kind kind, const char *name)
 {
-    return rule_names_number(f->names, kind, span_of(name));
+    return rule_names_number(output_rig->names, kind, span_of(name));
 }
 
 static void set_bit(struct sample *sample, const char *name)
 {
-    ck_assert(flow_bit_set(f->flows, &sample->flow, number_of(RULE_NAME_FLOWBIT, name)));
+    ck_assert(flow_bit_set(output_rig->flows, &sample->flow, number_of(RULE_NAME_FLOWBIT, name)));
 }
 
 static void set_variables(struct sample *sample)
 {
     set_bit(sample, "ET.Evil");
     set_bit(sample, "second \"bit\"");
-    ck_assert(flow_integer_set(f->flows, &sample->flow, number_of(RULE_NAME_FLOWINT, "count"), 4000000000u));
+    ck_assert(flow_integer_set(output_rig->flows, &sample->flow, number_of(RULE_NAME_FLOWINT, "count"), 4000000000u));
 }
 
 static void alert_with_variables(struct sample *sample)
@@ -411,13 +417,13 @@ START_TEST(writes_the_field)
     const struct field_case *c = &fields[_i];
 
     if (c->options)
-        c->options(&f->options);
-    open_output(1);
-    c->packet(&f->sample);
-    c->decision(&f->sample);
-    put(0);
-    finish(f->path);
-    expect(event_of(c->type), c->present, c->piece);
+        c->options(&output_rig->options);
+    output_rig_open(1);
+    c->packet(&output_rig->sample);
+    c->decision(&output_rig->sample);
+    output_rig_put(0);
+    output_rig_finish(output_rig->path);
+    output_rig_expect(event_of(c->type), c->present, c->piece);
 }
 END_TEST
 
@@ -483,17 +489,17 @@ static const struct {
 START_TEST(writes_what_is_enabled)
 {
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
-        f->options.eve.enabled[kind] = kinds[_i].enabled >> kind & 1;
-    f->options.eve.anomaly.decode = kinds[_i].decode;
-    f->options.eve.anomaly.stream = kinds[_i].stream;
-    f->options.eve.alert.tagged_packets = kinds[_i].tagged;
-    open_output(1);
-    kinds[_i].packet(&f->sample);
-    kinds[_i].decision(&f->sample);
-    put(0);
-    finish(f->path);
+        output_rig->options.eve.enabled[kind] = kinds[_i].enabled >> kind & 1;
+    output_rig->options.eve.anomaly.decode = kinds[_i].decode;
+    output_rig->options.eve.anomaly.stream = kinds[_i].stream;
+    output_rig->options.eve.alert.tagged_packets = kinds[_i].tagged;
+    output_rig_open(1);
+    kinds[_i].packet(&output_rig->sample);
+    kinds[_i].decision(&output_rig->sample);
+    output_rig_put(0);
+    output_rig_finish(output_rig->path);
 
-    struct output_counters got = counters();
+    struct output_counters got = output_rig_counters();
 
     ck_assert_uint_eq(got.written[OUTPUT_ALERT], kinds[_i].alerts);
     ck_assert_uint_eq(got.written[OUTPUT_DROP], kinds[_i].drops);
@@ -501,19 +507,19 @@ START_TEST(writes_what_is_enabled)
     ck_assert_uint_eq(got.written[OUTPUT_PACKET], kinds[_i].packets);
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         ck_assert_uint_eq(got.lost[kind], 0);
-    ck_assert_uint_eq(f->count, kinds[_i].alerts + kinds[_i].drops + kinds[_i].anomalies + kinds[_i].packets);
+    ck_assert_uint_eq(output_rig->count, kinds[_i].alerts + kinds[_i].drops + kinds[_i].anomalies + kinds[_i].packets);
 }
 END_TEST
 
 START_TEST(needs_no_decision)
 {
-    open_output(1);
-    sample_tcp(&f->sample);
-    cannot_be_decoded(&f->sample);
-    output_packet(output_port(f->output, 0), &f->sample.packet, NULL, 0);
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 1);
-    expect(f->events[0], true, "\"reason\":\"decode error\"");
+    output_rig_open(1);
+    sample_tcp(&output_rig->sample);
+    cannot_be_decoded(&output_rig->sample);
+    output_packet(output_port(output_rig->output, 0), &output_rig->sample.packet, NULL, 0);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 1);
+    output_rig_expect(output_rig->events[0], true, "\"reason\":\"decode error\"");
 }
 END_TEST
 
@@ -537,34 +543,34 @@ START_TEST(each_event_has_its_own_time)
 {
     char piece[64];
 
-    open_output(1);
+    output_rig_open(1);
     for (int i = 0; i < ROWS(moments); i++) {
-        sample_tcp(&f->sample);
-        cannot_be_decoded(&f->sample);
-        f->sample.packet.time_ns = moments[i].time_ns;
-        output_packet(output_port(f->output, 0), &f->sample.packet, NULL, 0);
+        sample_tcp(&output_rig->sample);
+        cannot_be_decoded(&output_rig->sample);
+        output_rig->sample.packet.time_ns = moments[i].time_ns;
+        output_packet(output_port(output_rig->output, 0), &output_rig->sample.packet, NULL, 0);
     }
-    finish(f->path);
-    ck_assert_uint_eq(f->count, ROWS(moments));
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, ROWS(moments));
     for (int i = 0; i < ROWS(moments); i++) {
         snprintf(piece, sizeof(piece), "{\"timestamp\":\"%s\",", moments[i].text);
-        expect(f->events[i], true, piece);
+        output_rig_expect(output_rig->events[i], true, piece);
     }
 }
 END_TEST
 
 START_TEST(writes_one_anomaly_per_event)
 {
-    open_output(1);
-    sample_arp(&f->sample);
-    packet_add_event(&f->sample.packet, DECODE_EVENT_AFPACKET_TRUNC_PKT);
-    packet_add_event(&f->sample.packet, DECODE_EVENT_ARP_PKT_TOO_SMALL);
-    put(0);
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 3); /* in the order they came, a repeated one again */
-    expect(f->events[0], true, "\"event\":\"decoder.arp.pkt_too_small\"");
-    expect(f->events[1], true, "\"event\":\"decoder.afpacket.trunc_pkt\"");
-    expect(f->events[2], true, "\"event\":\"decoder.arp.pkt_too_small\"");
+    output_rig_open(1);
+    sample_arp(&output_rig->sample);
+    packet_add_event(&output_rig->sample.packet, DECODE_EVENT_AFPACKET_TRUNC_PKT);
+    packet_add_event(&output_rig->sample.packet, DECODE_EVENT_ARP_PKT_TOO_SMALL);
+    output_rig_put(0);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 3); /* in the order they came, a repeated one again */
+    output_rig_expect(output_rig->events[0], true, "\"event\":\"decoder.arp.pkt_too_small\"");
+    output_rig_expect(output_rig->events[1], true, "\"event\":\"decoder.afpacket.trunc_pkt\"");
+    output_rig_expect(output_rig->events[2], true, "\"event\":\"decoder.arp.pkt_too_small\"");
 }
 END_TEST
 
@@ -640,7 +646,7 @@ static void put_stats(uint64_t packets)
         { "top", 9 },
     };
 
-    output_stats(f->output, stats, (size_t)ROWS(stats), 30, SAMPLE_TIME_NS);
+    output_stats(output_rig->output, stats, (size_t)ROWS(stats), 30, SAMPLE_TIME_NS);
 }
 
 static void all_stats(struct output_options *options)
@@ -681,31 +687,32 @@ static const struct {
 START_TEST(nests_statistics)
 {
     if (stats_cases[_i].options)
-        stats_cases[_i].options(&f->options);
-    open_output(1);
+        stats_cases[_i].options(&output_rig->options);
+    output_rig_open(1);
     put_stats(10);
     put_stats(25);
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 2);
-    expect(f->events[stats_cases[_i].event], true,
-           "{\"timestamp\":\"2020-01-01T00:00:01.000123+0000\",\"event_type\":\"stats\",\"stats\":{\"uptime\":30,");
-    expect(f->events[stats_cases[_i].event], true, stats_cases[_i].stats);
-    ck_assert_uint_eq(counters().written[OUTPUT_STATS], 2);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 2);
+    output_rig_expect(
+        output_rig->events[stats_cases[_i].event], true,
+        "{\"timestamp\":\"2020-01-01T00:00:01.000123+0000\",\"event_type\":\"stats\",\"stats\":{\"uptime\":30,");
+    output_rig_expect(output_rig->events[stats_cases[_i].event], true, stats_cases[_i].stats);
+    ck_assert_uint_eq(output_rig_counters().written[OUTPUT_STATS], 2);
 }
 END_TEST
 
 START_TEST(writes_statistics_after_what_was_before)
 {
-    open_output(2);
-    ck_assert_int_eq(output_start(f->output), 0);
-    sample_tcp(&f->sample);
-    sample_alert(&f->sample);
+    output_rig_open(2);
+    ck_assert_int_eq(output_start(output_rig->output), 0);
+    sample_tcp(&output_rig->sample);
+    sample_alert(&output_rig->sample);
     for (int i = 0; i < 1000; i++)
-        put(i % 2);
+        output_rig_put(i % 2);
     put_stats(1);
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 1001);
-    expect(f->events[1000], true, "\"event_type\":\"stats\"");
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 1001);
+    output_rig_expect(output_rig->events[1000], true, "\"event_type\":\"stats\"");
 }
 END_TEST
 
@@ -763,20 +770,20 @@ START_TEST(writes_lines_for_people)
     char *text = NULL;
     size_t size = 0;
 
-    f->options.console = open_memstream(&text, &size);
+    output_rig->options.console = open_memstream(&text, &size);
     if (_i >= ROWS(lines))
-        f->options.eve_path = NULL;
+        output_rig->options.eve_path = NULL;
     if (lines[row].options)
-        lines[row].options(&f->options);
-    open_output(1);
-    lines[row].packet(&f->sample);
-    lines[row].decision(&f->sample);
-    put(0);
-    output_stop(f->output);
-    fclose(f->options.console);
+        lines[row].options(&output_rig->options);
+    output_rig_open(1);
+    lines[row].packet(&output_rig->sample);
+    lines[row].decision(&output_rig->sample);
+    output_rig_put(0);
+    output_stop(output_rig->output);
+    fclose(output_rig->options.console);
     ck_assert_str_eq(text, lines[row].text);
 
-    struct output_counters got = counters();
+    struct output_counters got = output_rig_counters();
 
     ck_assert_uint_gt(got.written[OUTPUT_ALERT] + got.written[OUTPUT_DROP] + got.written[OUTPUT_ANOMALY], 0);
     free(text);
@@ -788,12 +795,12 @@ START_TEST(writes_statistics_for_people)
     char *text = NULL;
     size_t size = 0;
 
-    f->options.console = open_memstream(&text, &size);
-    f->options.console_stats = true;
-    open_output(1);
+    output_rig->options.console = open_memstream(&text, &size);
+    output_rig->options.console_stats = true;
+    output_rig_open(1);
     put_stats(1);
-    output_stop(f->output);
-    fclose(f->options.console);
+    output_stop(output_rig->output);
+    fclose(output_rig->options.console);
     ck_assert_str_eq(text, "00:00:01.000123 STATS up 30 s decoder.pkts=1 queue.0.waiting=5 queue.10.waiting=6 "
                            "decoder.bytes=2 threads.W-0.decoder.pkts=1 decoder-x.more=1 top=9\n");
     free(text);
@@ -805,7 +812,7 @@ int main(void)
     Suite *suite = suite_create("output");
     TCase *tcase = tcase_create("output");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, output_rig_setup, output_rig_teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, writes_the_field, 0, ROWS(fields));
     tcase_add_test(tcase, names_every_reason);

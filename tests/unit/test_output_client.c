@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Addresses of clients behind proxies: how they are read, and where events have them. */
-#include "output_fixture.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output_rig.h"
 
 #include "app_rig.h"
 
@@ -129,9 +134,9 @@ static const char *event_of(const char *type)
     char piece[64];
 
     snprintf(piece, sizeof(piece), "\"event_type\":\"%s\"", type);
-    for (size_t i = 0; i < f->count; i++) {
-        if (strstr(f->events[i], piece))
-            return f->events[i];
+    for (size_t i = 0; i < output_rig->count; i++) {
+        if (strstr(output_rig->events[i], piece))
+            return output_rig->events[i];
     }
     ck_abort_msg("no %s event", type);
 }
@@ -144,7 +149,7 @@ static void configure(const struct event_case *c)
         .first = c->first,
         .header = "X-Forwarded-For",
     };
-    struct eve_options *eve = &f->options.eve;
+    struct eve_options *eve = &output_rig->options.eve;
 
     eve->xff.alert = eve->xff.http = eve->xff.files = xff;
     eve->enabled[OUTPUT_APP] = eve->enabled[OUTPUT_FILE] = true;
@@ -156,7 +161,7 @@ static void configure(const struct event_case *c)
 /* The sample's packet as one of the rig's flow. */
 static void put_into_flow(struct app_rig *rig, bool to_client)
 {
-    struct packet *pkt = &f->sample.packet;
+    struct packet *pkt = &output_rig->sample.packet;
     const struct flow *flow = &rig->flow;
 
     pkt->flow = &rig->flow;
@@ -177,8 +182,8 @@ START_TEST(events_have_the_client)
     struct app_rig *rig = app_rig_new("http", NULL);
 
     configure(c);
-    open_output(1);
-    sample_tcp(&f->sample);
+    output_rig_open(1);
+    sample_tcp(&output_rig->sample);
     app_rig_text(rig, FLOW_TO_SERVER, c->request);
     app_rig_text(rig, FLOW_TO_CLIENT, ANSWER);
     put_into_flow(rig, !(c->how & TO_SERVER));
@@ -188,17 +193,17 @@ START_TEST(events_have_the_client)
                               { .rule = &rule, .tx = c->how & WITHOUT_TX ? NULL : tx } };
 
     ck_assert_ptr_nonnull(tx);
-    f->sample.decision = (struct decision){ .alerts = alerts, .alert_count = 2, .app = rig->app };
-    put(0);
-    output_transaction(output_port(f->output, 0), &f->sample.packet, &rig->flow, rig->app, tx, 7);
+    output_rig->sample.decision = (struct decision){ .alerts = alerts, .alert_count = 2, .app = rig->app };
+    output_rig_put(0);
+    output_transaction(output_port(output_rig->output, 0), &output_rig->sample.packet, &rig->flow, rig->app, tx, 7);
     ck_assert_ptr_nonnull(tx->files[FLOW_TO_CLIENT].first);
-    output_file(output_port(f->output, 0), &f->sample.packet, &rig->flow, rig->app, tx, tx->files[FLOW_TO_CLIENT].first,
-                FLOW_TO_CLIENT, 7);
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 4);
-    expect(event_of(c->type), c->present, c->piece);
+    output_file(output_port(output_rig->output, 0), &output_rig->sample.packet, &rig->flow, rig->app, tx,
+                tx->files[FLOW_TO_CLIENT].first, FLOW_TO_CLIENT, 7);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 4);
+    output_rig_expect(event_of(c->type), c->present, c->piece);
     if (strcmp(c->type, "alert") == 0)
-        expect(f->events[1], c->present, c->piece);
+        output_rig_expect(output_rig->events[1], c->present, c->piece);
     app_rig_free(rig);
 }
 END_TEST
@@ -210,7 +215,7 @@ int main(void)
     SRunner *runner;
     int failed;
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, output_rig_setup, output_rig_teardown);
     tcase_add_loop_test(tcase, reads_one_address, 0, ROWS(headers));
     tcase_add_test(tcase, entries_have_an_end);
     tcase_add_loop_test(tcase, events_have_the_client, 0, ROWS(events));

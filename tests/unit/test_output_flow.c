@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What output writes of flows and streams made by hand. */
-#include "output_fixture.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output_rig.h"
 
 #include "sluice/clock.h"
 #include "stream_double.h"
@@ -16,7 +21,7 @@ static struct sample_session *session_of(struct flow *flow)
 
 static void end_flow(enum flow_end reason)
 {
-    output_flow(output_port(f->output, 0), &f->sample.flow, reason, 7);
+    output_flow(output_port(output_rig->output, 0), &output_rig->sample.flow, reason, 7);
 }
 
 /* --- Events of flows ------------------------------------------------------------------------------ */
@@ -116,12 +121,12 @@ static void long_ago(struct flow *flow)
 
 static void with_variables(struct flow *flow)
 {
-    uint32_t bit = rule_names_number(f->names, RULE_NAME_FLOWBIT, span_of("ET.Evil"));
-    uint32_t label = rule_names_number(f->names, RULE_NAME_FLOWBIT, span_of("traffic/label/web"));
-    uint32_t integer = rule_names_number(f->names, RULE_NAME_FLOWINT, span_of("count"));
+    uint32_t bit = rule_names_number(output_rig->names, RULE_NAME_FLOWBIT, span_of("ET.Evil"));
+    uint32_t label = rule_names_number(output_rig->names, RULE_NAME_FLOWBIT, span_of("traffic/label/web"));
+    uint32_t integer = rule_names_number(output_rig->names, RULE_NAME_FLOWINT, span_of("count"));
 
-    ck_assert(flow_bit_set(f->flows, flow, bit) && flow_bit_set(f->flows, flow, label));
-    ck_assert(flow_integer_set(f->flows, flow, integer, 9));
+    ck_assert(flow_bit_set(output_rig->flows, flow, bit) && flow_bit_set(output_rig->flows, flow, label));
+    ck_assert(flow_integer_set(output_rig->flows, flow, integer, 9));
 }
 
 static void of_unnamed_protocol(struct flow *flow)
@@ -221,16 +226,16 @@ START_TEST(writes_the_field)
 {
     const struct field_case *c = &fields[_i];
 
-    c->options(&f->options);
-    open_output(1);
-    c->packet(&f->sample);
-    sample_flow(&f->sample);
-    c->change(&f->sample.flow);
+    c->options(&output_rig->options);
+    output_rig_open(1);
+    c->packet(&output_rig->sample);
+    sample_flow(&output_rig->sample);
+    c->change(&output_rig->sample.flow);
     end_flow(FLOW_END_TIMEOUT);
-    finish(f->path);
-    ck_assert_uint_gt(f->count, c->event);
-    expect(f->events[c->event], c->present, c->piece);
-    free(f->sample.flow.tcp);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_gt(output_rig->count, c->event);
+    output_rig_expect(output_rig->events[c->event], c->present, c->piece);
+    free(output_rig->sample.flow.tcp);
 }
 END_TEST
 
@@ -240,13 +245,13 @@ START_TEST(names_every_reason)
 {
     char piece[64];
 
-    open_output(1);
-    sample_tcp(&f->sample);
-    sample_flow(&f->sample);
+    output_rig_open(1);
+    sample_tcp(&output_rig->sample);
+    sample_flow(&output_rig->sample);
     end_flow((enum flow_end)_i);
-    finish(f->path);
+    output_rig_finish(output_rig->path);
     snprintf(piece, sizeof(piece), "\"reason\":\"%s\"", reasons[_i]);
-    expect(f->events[0], true, piece);
+    output_rig_expect(output_rig->events[0], true, piece);
 }
 END_TEST
 
@@ -263,21 +268,21 @@ START_TEST(writes_what_is_enabled)
     char *text = NULL;
     size_t size = 0;
 
-    f->options.eve.enabled[OUTPUT_FLOW] = kinds[_i].flow;
-    f->options.eve.enabled[OUTPUT_NETFLOW] = kinds[_i].netflow;
-    f->options.console = open_memstream(&text, &size);
+    output_rig->options.eve.enabled[OUTPUT_FLOW] = kinds[_i].flow;
+    output_rig->options.eve.enabled[OUTPUT_NETFLOW] = kinds[_i].netflow;
+    output_rig->options.console = open_memstream(&text, &size);
     if (!kinds[_i].has_file)
-        f->options.eve_path = NULL;
-    open_output(1);
-    sample_udp6(&f->sample);
-    sample_flow(&f->sample);
+        output_rig->options.eve_path = NULL;
+    output_rig_open(1);
+    sample_udp6(&output_rig->sample);
+    sample_flow(&output_rig->sample);
     if (!kinds[_i].has_answer)
-        one_way(&f->sample.flow);
+        one_way(&output_rig->sample.flow);
     end_flow(FLOW_END_SHUTDOWN);
-    output_stop(f->output);
-    fclose(f->options.console);
+    output_stop(output_rig->output);
+    fclose(output_rig->options.console);
 
-    struct output_counters got = counters();
+    struct output_counters got = output_rig_counters();
 
     ck_assert_uint_eq(got.written[OUTPUT_FLOW], kinds[_i].flows);
     ck_assert_uint_eq(got.written[OUTPUT_NETFLOW], kinds[_i].netflows);
@@ -290,24 +295,24 @@ START_TEST(counts_what_a_full_ring_loses)
 {
     uint64_t flows = 0;
 
-    f->options.ring_size = 1;
-    both(&f->options);
-    open_output(1);
-    sample_udp6(&f->sample);
-    sample_flow(&f->sample);
-    while (counters().lost[OUTPUT_FLOW] < 10) {
+    output_rig->options.ring_size = 1;
+    both(&output_rig->options);
+    output_rig_open(1);
+    sample_udp6(&output_rig->sample);
+    sample_flow(&output_rig->sample);
+    while (output_rig_counters().lost[OUTPUT_FLOW] < 10) {
         end_flow(FLOW_END_TIMEOUT);
         flows++;
         ck_assert_uint_lt(flows, RING_MIN_SIZE);
     }
-    finish(f->path);
+    output_rig_finish(output_rig->path);
 
-    struct output_counters got = counters();
+    struct output_counters got = output_rig_counters();
 
     ck_assert_uint_eq(got.written[OUTPUT_FLOW], flows - 10);
     ck_assert_uint_eq(got.written[OUTPUT_NETFLOW], 2 * (flows - 10));
     ck_assert_uint_eq(got.lost[OUTPUT_NETFLOW], 20);
-    ck_assert_uint_eq(f->count, 3 * (flows - 10));
+    ck_assert_uint_eq(output_rig->count, 3 * (flows - 10));
 }
 END_TEST
 
@@ -316,24 +321,24 @@ START_TEST(bounds_the_variables)
 {
     char name[32], last[40], beyond[40];
 
-    open_output(1);
-    sample_tcp(&f->sample);
-    sample_flow(&f->sample);
+    output_rig_open(1);
+    sample_tcp(&output_rig->sample);
+    sample_flow(&output_rig->sample);
     for (int i = 0; i < RECORD_MAX_VARIABLES + 10; i++) {
         snprintf(name, sizeof(name), "bit-%03d", i);
-        ck_assert(
-            flow_bit_set(f->flows, &f->sample.flow, rule_names_number(f->names, RULE_NAME_FLOWBIT, span_of(name))));
+        ck_assert(flow_bit_set(output_rig->flows, &output_rig->sample.flow,
+                               rule_names_number(output_rig->names, RULE_NAME_FLOWBIT, span_of(name))));
     }
     end_flow(FLOW_END_TIMEOUT);
-    sample_alert(&f->sample);
-    put(0);
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 2);
+    sample_alert(&output_rig->sample);
+    output_rig_put(0);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 2);
     snprintf(last, sizeof(last), "\"bit-%03d\"]}", RECORD_MAX_VARIABLES - 1);
     snprintf(beyond, sizeof(beyond), "\"bit-%03d\"", RECORD_MAX_VARIABLES);
-    for (size_t i = 0; i < f->count; i++) {
-        expect(f->events[i], true, last);
-        expect(f->events[i], false, beyond);
+    for (size_t i = 0; i < output_rig->count; i++) {
+        output_rig_expect(output_rig->events[i], true, last);
+        output_rig_expect(output_rig->events[i], false, beyond);
     }
 }
 END_TEST
@@ -360,25 +365,26 @@ START_TEST(tells_a_dropped_flow_once_per_direction)
     const int row = _i % ROWS(drops);
     bool all = _i >= ROWS(drops);
 
-    f->options.eve.drop.all_flows = all;
-    f->options.eve.enabled[OUTPUT_ALERT] = false;
-    open_output(1);
-    sample_tcp(&f->sample);
-    sample_flow(&f->sample);
+    output_rig->options.eve.drop.all_flows = all;
+    output_rig->options.eve.enabled[OUTPUT_ALERT] = false;
+    output_rig_open(1);
+    sample_tcp(&output_rig->sample);
+    sample_flow(&output_rig->sample);
     for (const int *packet = drops[row].packets; *packet != LAST; packet++) {
-        struct packet *pkt = &f->sample.packet;
+        struct packet *pkt = &output_rig->sample.packet;
 
-        f->sample.decision = (struct decision){ .drop_rule = *packet & BY_RULE ? &f->sample.rule : NULL };
+        output_rig->sample.decision =
+            (struct decision){ .drop_rule = *packet & BY_RULE ? &output_rig->sample.rule : NULL };
         pkt->flags = *packet & TO_CLIENT ? PACKET_TO_CLIENT : 0;
-        pkt->flow = *packet & NO_FLOW ? NULL : &f->sample.flow;
+        pkt->flow = *packet & NO_FLOW ? NULL : &output_rig->sample.flow;
         pkt->verdict = VERDICT_DROP;
         pkt->drop_reason = *packet & BY_RULE ? DROP_REASON_RULES : DROP_REASON_FLOW;
         if (!(*packet & OF_PACKET))
-            f->sample.flow.flags |= FLOW_DROPPED;
-        put(0);
+            output_rig->sample.flow.flags |= FLOW_DROPPED;
+        output_rig_put(0);
     }
-    finish(f->path);
-    ck_assert_uint_eq(counters().written[OUTPUT_DROP], all ? drops[row].all : drops[row].at_start);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig_counters().written[OUTPUT_DROP], all ? drops[row].all : drops[row].at_start);
 }
 END_TEST
 
@@ -386,34 +392,34 @@ END_TEST
  * events. */
 START_TEST(floods_have_few_events)
 {
-    f->options.eve.drop.rate_limit = f->options.eve.flow_rate_limit = 2;
-    f->options.eve.enabled[OUTPUT_ALERT] = f->options.eve.enabled[OUTPUT_NETFLOW] = false;
-    f->options.eve.enabled[OUTPUT_FLOW] = true;
-    open_output(1);
-    sample_tcp(&f->sample);
-    sample_flow(&f->sample);
-    f->sample.packet.verdict = VERDICT_DROP;
-    f->sample.packet.drop_reason = DROP_REASON_STREAM_ERROR;
-    f->sample.packet.flow = NULL;
+    output_rig->options.eve.drop.rate_limit = output_rig->options.eve.flow_rate_limit = 2;
+    output_rig->options.eve.enabled[OUTPUT_ALERT] = output_rig->options.eve.enabled[OUTPUT_NETFLOW] = false;
+    output_rig->options.eve.enabled[OUTPUT_FLOW] = true;
+    output_rig_open(1);
+    sample_tcp(&output_rig->sample);
+    sample_flow(&output_rig->sample);
+    output_rig->sample.packet.verdict = VERDICT_DROP;
+    output_rig->sample.packet.drop_reason = DROP_REASON_STREAM_ERROR;
+    output_rig->sample.packet.flow = NULL;
     for (int i = 0; i < 10; i++) {
-        f->sample.packet.time_ns = (100 + (uint64_t)i / 5) * NS_PER_SECOND;
-        f->sample.decision = (struct decision){ .drop_rule = NULL };
-        put(0);
-        f->sample.decision = (struct decision){ .drop_rule = &f->sample.rule };
-        put(0);
-        f->sample.flow.last_ns = f->sample.packet.time_ns;
-        f->sample.flow.state = FLOW_NEW;
-        f->sample.flow.flags = 0;
-        output_flow(output_port(f->output, 0), &f->sample.flow, FLOW_END_TIMEOUT, 1);
-        f->sample.flow.flags = FLOW_ALERTED;
-        output_flow(output_port(f->output, 0), &f->sample.flow, FLOW_END_TIMEOUT, 1);
+        output_rig->sample.packet.time_ns = (100 + (uint64_t)i / 5) * NS_PER_SECOND;
+        output_rig->sample.decision = (struct decision){ .drop_rule = NULL };
+        output_rig_put(0);
+        output_rig->sample.decision = (struct decision){ .drop_rule = &output_rig->sample.rule };
+        output_rig_put(0);
+        output_rig->sample.flow.last_ns = output_rig->sample.packet.time_ns;
+        output_rig->sample.flow.state = FLOW_NEW;
+        output_rig->sample.flow.flags = 0;
+        output_flow(output_port(output_rig->output, 0), &output_rig->sample.flow, FLOW_END_TIMEOUT, 1);
+        output_rig->sample.flow.flags = FLOW_ALERTED;
+        output_flow(output_port(output_rig->output, 0), &output_rig->sample.flow, FLOW_END_TIMEOUT, 1);
     }
-    finish(f->path);
-    ck_assert_uint_eq(counters().written[OUTPUT_DROP], 2 * 2 + 10);
-    ck_assert_uint_eq(counters().limited[OUTPUT_DROP], 6);
-    ck_assert_uint_eq(counters().written[OUTPUT_FLOW], 2 * 2 + 10);
-    ck_assert_uint_eq(counters().limited[OUTPUT_FLOW], 6);
-    ck_assert_uint_eq(counters().lost[OUTPUT_DROP] + counters().lost[OUTPUT_FLOW], 0);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig_counters().written[OUTPUT_DROP], 2 * 2 + 10);
+    ck_assert_uint_eq(output_rig_counters().limited[OUTPUT_DROP], 6);
+    ck_assert_uint_eq(output_rig_counters().written[OUTPUT_FLOW], 2 * 2 + 10);
+    ck_assert_uint_eq(output_rig_counters().limited[OUTPUT_FLOW], 6);
+    ck_assert_uint_eq(output_rig_counters().lost[OUTPUT_DROP] + output_rig_counters().lost[OUTPUT_FLOW], 0);
 }
 END_TEST
 
@@ -422,21 +428,21 @@ START_TEST(names_the_rule_that_dropped_the_flow)
     char *text = NULL;
     size_t size = 0;
 
-    f->options.console = open_memstream(&text, &size);
-    open_output(1);
-    sample_tcp(&f->sample);
-    sample_flow(&f->sample);
-    f->sample.packet.verdict = VERDICT_DROP;
-    f->sample.packet.drop_reason = DROP_REASON_FLOW;
-    f->sample.flow.flags = FLOW_DROPPED;
-    f->sample.flow.drop_gid = 1;
-    f->sample.flow.drop_sid = 9000001;
-    put(0);
-    f->sample.packet.flags = PACKET_TO_CLIENT;
-    f->sample.packet.drop_reason = DROP_REASON_STREAM_MIDSTREAM;
-    put(0);
-    output_stop(f->output);
-    fclose(f->options.console);
+    output_rig->options.console = open_memstream(&text, &size);
+    output_rig_open(1);
+    sample_tcp(&output_rig->sample);
+    sample_flow(&output_rig->sample);
+    output_rig->sample.packet.verdict = VERDICT_DROP;
+    output_rig->sample.packet.drop_reason = DROP_REASON_FLOW;
+    output_rig->sample.flow.flags = FLOW_DROPPED;
+    output_rig->sample.flow.drop_gid = 1;
+    output_rig->sample.flow.drop_sid = 9000001;
+    output_rig_put(0);
+    output_rig->sample.packet.flags = PACKET_TO_CLIENT;
+    output_rig->sample.packet.drop_reason = DROP_REASON_STREAM_MIDSTREAM;
+    output_rig_put(0);
+    output_stop(output_rig->output);
+    fclose(output_rig->options.console);
     ck_assert_str_eq(text,
                      "00:00:01.000123 DROP  {TCP} 10.1.0.2:41234 -> 10.2.0.2:80 (packet 13, flow drop, by 1:9000001)\n"
                      "00:00:01.000123 DROP  {TCP} 10.1.0.2:41234 -> 10.2.0.2:80 (packet 13, stream midstream)\n");
@@ -538,24 +544,24 @@ static void prepare_payload(const struct payload_case *c)
 {
     struct sample_session *session;
 
-    f->options.eve.alert.payload = f->options.eve.alert.payload_printable = true;
-    f->options.eve.alert.payload_length = true;
-    f->options.eve.alert.flow = false;
-    f->options.eve.alert.payload_buffer_size = c->buffer_size;
-    open_output(1);
-    sample_tcp(&f->sample);
-    sample_payload(&f->sample, "xxx");
-    sample_flow(&f->sample);
-    sample_alert(&f->sample);
-    f->sample.alerts[0].in_stream = c->in_stream;
-    f->sample.decision.stream = (const struct stream *)f; /* the double does not look into it */
+    output_rig->options.eve.alert.payload = output_rig->options.eve.alert.payload_printable = true;
+    output_rig->options.eve.alert.payload_length = true;
+    output_rig->options.eve.alert.flow = false;
+    output_rig->options.eve.alert.payload_buffer_size = c->buffer_size;
+    output_rig_open(1);
+    sample_tcp(&output_rig->sample);
+    sample_payload(&output_rig->sample, "xxx");
+    sample_flow(&output_rig->sample);
+    sample_alert(&output_rig->sample);
+    output_rig->sample.alerts[0].in_stream = c->in_stream;
+    output_rig->sample.decision.stream = (const struct stream *)output_rig; /* the double does not look into it */
     if (c->to_client)
-        f->sample.packet.flags |= PACKET_TO_CLIENT;
+        output_rig->sample.packet.flags |= PACKET_TO_CLIENT;
     if (!c->has_payload)
-        f->sample.packet.payload = NULL;
+        output_rig->sample.packet.payload = NULL;
     if (!c->bytes)
         return;
-    session = session_of(&f->sample.flow);
+    session = session_of(&output_rig->sample.flow);
     session->bytes[c->to_client] = c->bytes;
     session->gap_count = c->gap_count;
     for (unsigned i = 0; i < c->gap_count; i++) {
@@ -567,11 +573,11 @@ static void prepare_payload(const struct payload_case *c)
 START_TEST(shows_the_stream)
 {
     prepare_payload(&payloads[_i]);
-    put(0);
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 1);
-    expect(f->events[0], true, payloads[_i].expected);
-    free(f->sample.flow.tcp);
+    output_rig_put(0);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 1);
+    output_rig_expect(output_rig->events[0], true, payloads[_i].expected);
+    free(output_rig->sample.flow.tcp);
 }
 END_TEST
 
@@ -581,11 +587,11 @@ START_TEST(shows_nothing_of_an_empty_stream)
     static const struct payload_case empty = { .bytes = "", .in_stream = true, .buffer_size = 4096 };
 
     prepare_payload(&empty);
-    put(0);
-    finish(f->path);
-    expect(f->events[0], false, "\"payload");
-    expect(f->events[0], true, "\"stream\":1}");
-    free(f->sample.flow.tcp);
+    output_rig_put(0);
+    output_rig_finish(output_rig->path);
+    output_rig_expect(output_rig->events[0], false, "\"payload");
+    output_rig_expect(output_rig->events[0], true, "\"stream\":1}");
+    free(output_rig->sample.flow.tcp);
 }
 END_TEST
 
@@ -593,14 +599,14 @@ END_TEST
 START_TEST(shows_to_each_alert_its_own)
 {
     prepare_payload(&payloads[0]);
-    f->sample.alerts[1] = (struct alert){ .rule = &f->sample.second_rule };
-    f->sample.decision.alert_count = 2;
-    put(0);
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 2);
-    expect(f->events[0], true, "\"payload_printable\":\"GOOD\",\"stream\":1}");
-    expect(f->events[1], true, "\"payload_printable\":\"xxx\",\"stream\":0}");
-    free(f->sample.flow.tcp);
+    output_rig->sample.alerts[1] = (struct alert){ .rule = &output_rig->sample.second_rule };
+    output_rig->sample.decision.alert_count = 2;
+    output_rig_put(0);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 2);
+    output_rig_expect(output_rig->events[0], true, "\"payload_printable\":\"GOOD\",\"stream\":1}");
+    output_rig_expect(output_rig->events[1], true, "\"payload_printable\":\"xxx\",\"stream\":0}");
+    free(output_rig->sample.flow.tcp);
 }
 END_TEST
 
@@ -613,18 +619,18 @@ START_TEST(bounds_the_holes)
     _Static_assert((int)SAMPLE_MAX_GAPS > (int)RECORD_MAX_GAPS, "more holes than fit");
     memset(bytes, 'A', SAMPLE_MAX_GAPS);
     prepare_payload(&payloads[0]);
-    session = (struct sample_session *)f->sample.flow.tcp;
+    session = (struct sample_session *)output_rig->sample.flow.tcp;
     session->bytes[FLOW_TO_SERVER] = bytes;
     session->gap_count = SAMPLE_MAX_GAPS;
     for (unsigned i = 0; i < SAMPLE_MAX_GAPS; i++) {
         session->gaps[i].at = i;
         session->gaps[i].missing = 1;
     }
-    put(0);
-    finish(f->path);
-    ck_assert_uint_eq(number_at(f->events[0], "payload_length"),
+    output_rig_put(0);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig_number(output_rig->events[0], "payload_length"),
                       SAMPLE_MAX_GAPS + RECORD_MAX_GAPS * strlen("[1 bytes missing]"));
-    expect(f->events[0], true, "A[1 bytes missing]AA");
+    output_rig_expect(output_rig->events[0], true, "A[1 bytes missing]AA");
     free(session);
 }
 END_TEST
@@ -634,7 +640,7 @@ int main(void)
     Suite *suite = suite_create("output of flows");
     TCase *tcase = tcase_create("flow");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, output_rig_setup, output_rig_teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, writes_the_field, 0, ROWS(fields));
     tcase_add_loop_test(tcase, names_every_reason, 0, ROWS(reasons));

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Output's rings, its thread and its file. */
+#include <check.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "output_fixture.h"
+#include "output_rig.h"
 
 enum { PATIENCE_MS = 20000 };
 
@@ -20,18 +24,18 @@ START_TEST(counts_what_a_full_ring_loses)
 {
     uint64_t packets = 0;
 
-    f->options.ring_size = 1;
-    open_output(1);
-    sample_arp(&f->sample);
-    sample_second_drops(&f->sample);
-    while (counters().lost[OUTPUT_DROP] < 10) {
-        put(0);
+    output_rig->options.ring_size = 1;
+    output_rig_open(1);
+    sample_arp(&output_rig->sample);
+    sample_second_drops(&output_rig->sample);
+    while (output_rig_counters().lost[OUTPUT_DROP] < 10) {
+        output_rig_put(0);
         packets++;
         ck_assert_uint_lt(packets, RING_MIN_SIZE);
     }
-    finish(f->path);
+    output_rig_finish(output_rig->path);
 
-    struct output_counters got = counters();
+    struct output_counters got = output_rig_counters();
 
     ck_assert_uint_eq(got.lost[OUTPUT_ALERT], 20);
     ck_assert_uint_eq(got.lost[OUTPUT_DROP], 10);
@@ -39,7 +43,7 @@ START_TEST(counts_what_a_full_ring_loses)
     ck_assert_uint_eq(got.written[OUTPUT_ALERT], 2 * (packets - 10));
     ck_assert_uint_eq(got.written[OUTPUT_DROP], packets - 10);
     ck_assert_uint_eq(got.written[OUTPUT_ANOMALY], packets - 10);
-    ck_assert_uint_eq(f->count, 4 * (packets - 10));
+    ck_assert_uint_eq(output_rig->count, 4 * (packets - 10));
 }
 END_TEST
 
@@ -53,7 +57,7 @@ static void *work(void *argument)
 
     sample_tcp(sample);
     sample_alert(sample);
-    sample->alerts[0].rule = &f->sample.rule; /* outlives the worker */
+    sample->alerts[0].rule = &output_rig->sample.rule; /* outlives the worker */
     memset(sample->bytes + SAMPLE_HEADERS, 'x', SAMPLE_PAYLOAD);
     sample->packet.payload_length = SAMPLE_PAYLOAD;
     for (uint64_t i = 1; i <= LOSSLESS_PACKETS; i++) {
@@ -68,27 +72,27 @@ START_TEST(loses_nothing_when_lossless)
 {
     pthread_t workers[2];
 
-    f->options.ring_size = RING_MIN_SIZE;
-    f->options.lossless = true;
-    f->options.eve.alert.payload = true;
-    sample_rules(&f->sample);
-    sample_tcp(&f->sample);
-    open_output(2);
-    ck_assert_int_eq(output_start(f->output), 0);
+    output_rig->options.ring_size = RING_MIN_SIZE;
+    output_rig->options.lossless = true;
+    output_rig->options.eve.alert.payload = true;
+    sample_rules(&output_rig->sample);
+    sample_tcp(&output_rig->sample);
+    output_rig_open(2);
+    ck_assert_int_eq(output_start(output_rig->output), 0);
     for (unsigned i = 0; i < 2; i++)
-        ck_assert_int_eq(pthread_create(&workers[i], NULL, work, output_port(f->output, i)), 0);
+        ck_assert_int_eq(pthread_create(&workers[i], NULL, work, output_port(output_rig->output, i)), 0);
     for (unsigned i = 0; i < 2; i++)
         pthread_join(workers[i], NULL);
-    finish(f->path);
+    output_rig_finish(output_rig->path);
 
-    struct output_counters got = counters();
+    struct output_counters got = output_rig_counters();
     uint64_t sum = 0;
 
     ck_assert_uint_eq(got.lost[OUTPUT_ALERT], 0);
     ck_assert_uint_eq(got.written[OUTPUT_ALERT], 2 * LOSSLESS_PACKETS);
-    ck_assert_uint_eq(f->count, 2 * LOSSLESS_PACKETS);
-    for (size_t i = 0; i < f->count; i++)
-        sum += number_at(f->events[i], "pcap_cnt");
+    ck_assert_uint_eq(output_rig->count, 2 * LOSSLESS_PACKETS);
+    for (size_t i = 0; i < output_rig->count; i++)
+        sum += output_rig_number(output_rig->events[i], "pcap_cnt");
     ck_assert_uint_eq(sum, (uint64_t)LOSSLESS_PACKETS * (LOSSLESS_PACKETS + 1));
 }
 END_TEST
@@ -97,20 +101,20 @@ START_TEST(keeps_the_order_of_each_port)
 {
     uint64_t last[2] = { 0, 0 };
 
-    open_output(2);
-    ck_assert_ptr_null(output_port(f->output, 2));
-    sample_tcp(&f->sample);
-    sample_alert(&f->sample);
+    output_rig_open(2);
+    ck_assert_ptr_null(output_port(output_rig->output, 2));
+    sample_tcp(&output_rig->sample);
+    sample_alert(&output_rig->sample);
     for (uint64_t i = 1; i <= 200; i++) {
-        f->sample.packet.number = i;
-        f->sample.packet.source_port = (uint16_t)(i % 2);
-        put(i % 2);
+        output_rig->sample.packet.number = i;
+        output_rig->sample.packet.source_port = (uint16_t)(i % 2);
+        output_rig_put(i % 2);
     }
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 200);
-    for (size_t i = 0; i < f->count; i++) {
-        uint64_t number = number_at(f->events[i], "pcap_cnt");
-        uint64_t port = number_at(f->events[i], "src_port");
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 200);
+    for (size_t i = 0; i < output_rig->count; i++) {
+        uint64_t number = output_rig_number(output_rig->events[i], "pcap_cnt");
+        uint64_t port = output_rig_number(output_rig->events[i], "src_port");
 
         ck_assert_uint_gt(number, last[port]);
         last[port] = number;
@@ -144,7 +148,7 @@ static void *record_own_places(void *argument)
 
     sample_tcp(sample);
     sample_alert(sample);
-    sample->alerts[0].rule = &f->sample.rule;
+    sample->alerts[0].rule = &output_rig->sample.rule;
     for (uint64_t i = 1; i <= LOSSLESS_PACKETS; i++) {
         struct replay_position place = { .sequence = i };
 
@@ -165,24 +169,24 @@ START_TEST(merges_ports_by_their_places)
     struct merge_worker workers[3] = { { 0 } };
     pthread_t threads[3];
 
-    f->options.ring_size = RING_MIN_SIZE;
-    f->options.lossless = true;
-    sample_rules(&f->sample);
-    sample_tcp(&f->sample);
-    open_output(3);
-    output_set_progress(f->output, progress_of, workers);
-    ck_assert_int_eq(output_start(f->output), 0);
+    output_rig->options.ring_size = RING_MIN_SIZE;
+    output_rig->options.lossless = true;
+    sample_rules(&output_rig->sample);
+    sample_tcp(&output_rig->sample);
+    output_rig_open(3);
+    output_set_progress(output_rig->output, progress_of, workers);
+    ck_assert_int_eq(output_start(output_rig->output), 0);
     for (unsigned i = 0; i < 3; i++) {
-        workers[i].port = output_port(f->output, i);
+        workers[i].port = output_port(output_rig->output, i);
         workers[i].index = i;
         ck_assert_int_eq(pthread_create(&threads[i], NULL, record_own_places, &workers[i]), 0);
     }
     for (unsigned i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
-    finish(f->path);
-    ck_assert_uint_eq(f->count, LOSSLESS_PACKETS);
-    for (size_t i = 0; i < f->count; i++)
-        ck_assert_uint_eq(number_at(f->events[i], "pcap_cnt"), i + 1);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, LOSSLESS_PACKETS);
+    for (size_t i = 0; i < output_rig->count; i++)
+        ck_assert_uint_eq(output_rig_number(output_rig->events[i], "pcap_cnt"), i + 1);
 }
 END_TEST
 
@@ -199,19 +203,19 @@ START_TEST(merges_flows_of_a_moment)
     };
     struct merge_worker workers[2] = { { .next = UINT64_MAX }, { .next = UINT64_MAX } };
 
-    open_output(2);
-    output_set_progress(f->output, progress_of, workers);
-    sample_tcp(&f->sample);
-    sample_alert(&f->sample);
+    output_rig_open(2);
+    output_set_progress(output_rig->output, progress_of, workers);
+    sample_tcp(&output_rig->sample);
+    sample_alert(&output_rig->sample);
     for (int i = 0; i < ROWS(records); i++) {
-        output_port_place(output_port(f->output, records[i].port), &records[i].place);
-        f->sample.packet.number = records[i].rank;
-        put(records[i].port);
+        output_port_place(output_port(output_rig->output, records[i].port), &records[i].place);
+        output_rig->sample.packet.number = records[i].rank;
+        output_rig_put(records[i].port);
     }
-    finish(f->path);
-    ck_assert_uint_eq(f->count, ROWS(records));
-    for (size_t i = 0; i < f->count; i++)
-        ck_assert_uint_eq(number_at(f->events[i], "pcap_cnt"), i + 1);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, ROWS(records));
+    for (size_t i = 0; i < output_rig->count; i++)
+        ck_assert_uint_eq(output_rig_number(output_rig->events[i], "pcap_cnt"), i + 1);
 }
 END_TEST
 
@@ -228,34 +232,34 @@ static bool eventually(bool (*condition)(void *argument), void *argument)
 
 static bool is_drained(void *ticket)
 {
-    return output_drained(f->output, *(uint64_t *)ticket);
+    return output_drained(output_rig->output, *(uint64_t *)ticket);
 }
 
 START_TEST(tells_when_rules_are_unused)
 {
-    open_output(1);
-    sample_tcp(&f->sample);
-    sample_alert(&f->sample);
-    put(0);
+    output_rig_open(1);
+    sample_tcp(&output_rig->sample);
+    sample_alert(&output_rig->sample);
+    output_rig_put(0);
 
-    uint64_t ticket = output_ticket(f->output);
+    uint64_t ticket = output_ticket(output_rig->output);
 
-    ck_assert(!output_drained(f->output, ticket));
-    ck_assert_int_eq(output_start(f->output), 0);
+    ck_assert(!output_drained(output_rig->output, ticket));
+    ck_assert_int_eq(output_start(output_rig->output), 0);
     ck_assert(eventually(is_drained, &ticket));
-    memset(&f->sample.rule, 0xff, sizeof(f->sample.rule)); /* nobody looks at it any more */
+    memset(&output_rig->sample.rule, 0xff, sizeof(output_rig->sample.rule)); /* nobody looks at it any more */
 
     for (int i = 0; i < 100; i++) {
-        sample_rules(&f->sample);
-        put(0);
-        ticket = output_ticket(f->output);
+        sample_rules(&output_rig->sample);
+        output_rig_put(0);
+        ticket = output_ticket(output_rig->output);
         ck_assert(eventually(is_drained, &ticket));
-        memset(&f->sample.rule, 0xff, sizeof(f->sample.rule));
+        memset(&output_rig->sample.rule, 0xff, sizeof(output_rig->sample.rule));
     }
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 101);
-    for (size_t i = 0; i < f->count; i++)
-        expect(f->events[i], true, "\"signature_id\":9000001,");
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 101);
+    for (size_t i = 0; i < output_rig->count; i++)
+        output_rig_expect(output_rig->events[i], true, "\"signature_id\":9000001,");
 }
 END_TEST
 
@@ -270,51 +274,51 @@ static bool exists(void *path)
 
 START_TEST(reopens_after_rotation)
 {
-    open_output(1);
-    ck_assert_int_eq(output_start(f->output), 0);
-    sample_tcp(&f->sample);
-    sample_alert(&f->sample);
-    put(0);
+    output_rig_open(1);
+    ck_assert_int_eq(output_start(output_rig->output), 0);
+    sample_tcp(&output_rig->sample);
+    sample_alert(&output_rig->sample);
+    output_rig_put(0);
 
-    uint64_t ticket = output_ticket(f->output);
+    uint64_t ticket = output_ticket(output_rig->output);
 
     ck_assert(eventually(is_drained, &ticket));
-    ck_assert_int_eq(rename(f->path, f->old_path), 0);
-    output_reopen(f->output);
-    ck_assert(eventually(exists, f->path));
-    f->sample.packet.number = 14;
-    put(0);
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 1);
-    expect(f->events[0], true, "\"pcap_cnt\":14,");
-    finish(f->old_path);
-    ck_assert_uint_eq(f->count, 2);
-    expect(f->events[1], true, "\"pcap_cnt\":13,");
-    ck_assert_uint_eq(counters().written[OUTPUT_ALERT], 2);
+    ck_assert_int_eq(rename(output_rig->path, output_rig->old_path), 0);
+    output_reopen(output_rig->output);
+    ck_assert(eventually(exists, output_rig->path));
+    output_rig->sample.packet.number = 14;
+    output_rig_put(0);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 1);
+    output_rig_expect(output_rig->events[0], true, "\"pcap_cnt\":14,");
+    output_rig_finish(output_rig->old_path);
+    ck_assert_uint_eq(output_rig->count, 2);
+    output_rig_expect(output_rig->events[1], true, "\"pcap_cnt\":13,");
+    ck_assert_uint_eq(output_rig_counters().written[OUTPUT_ALERT], 2);
 }
 END_TEST
 
 START_TEST(appends_or_truncates)
 {
     for (int run = 0; run < 3; run++) {
-        f->options.eve_truncate = run == 2;
-        open_output(1);
-        sample_tcp(&f->sample);
-        sample_alert(&f->sample);
-        put(0);
+        output_rig->options.eve_truncate = run == 2;
+        output_rig_open(1);
+        sample_tcp(&output_rig->sample);
+        sample_alert(&output_rig->sample);
+        output_rig_put(0);
         if (run < 2) {
-            output_stop(f->output);
-            output_close(f->output);
+            output_stop(output_rig->output);
+            output_close(output_rig->output);
         }
         if (run == 1) {
             struct stat status;
 
-            ck_assert_int_eq(stat(f->path, &status), 0);
+            ck_assert_int_eq(stat(output_rig->path, &status), 0);
             ck_assert_int_gt(status.st_size, 600); /* two events */
         }
     }
-    finish(f->path);
-    ck_assert_uint_eq(f->count, 1);
+    output_rig_finish(output_rig->path);
+    ck_assert_uint_eq(output_rig->count, 1);
 }
 END_TEST
 
@@ -322,25 +326,25 @@ START_TEST(says_which_file_cannot_be_written)
 {
     char error[256] = "";
 
-    f->options.eve_path = "/nonexistent/folder/eve.json";
-    ck_assert_int_eq(output_open(&f->output, &f->options, 1, error), -ENOENT);
-    ck_assert_ptr_null(f->output);
+    output_rig->options.eve_path = "/nonexistent/folder/eve.json";
+    ck_assert_int_eq(output_open(&output_rig->output, &output_rig->options, 1, error), -ENOENT);
+    ck_assert_ptr_null(output_rig->output);
     ck_assert_str_eq(error, "cannot write events to /nonexistent/folder/eve.json: No such file or directory");
 }
 END_TEST
 
 START_TEST(counts_what_a_full_disk_loses)
 {
-    f->options.eve_path = "/dev/full";
-    open_output(1);
-    ck_assert_int_eq(output_start(f->output), 0);
-    sample_tcp(&f->sample);
-    sample_drop(&f->sample);
+    output_rig->options.eve_path = "/dev/full";
+    output_rig_open(1);
+    ck_assert_int_eq(output_start(output_rig->output), 0);
+    sample_tcp(&output_rig->sample);
+    sample_drop(&output_rig->sample);
     for (int i = 0; i < 100; i++)
-        put(0);
-    output_stop(f->output);
+        output_rig_put(0);
+    output_stop(output_rig->output);
 
-    struct output_counters got = counters();
+    struct output_counters got = output_rig_counters();
 
     ck_assert_uint_eq(got.written[OUTPUT_ALERT] + got.written[OUTPUT_DROP], 0);
     ck_assert_uint_eq(got.lost[OUTPUT_ALERT], 100);
@@ -370,7 +374,7 @@ START_TEST(finishes_a_line_that_was_cut)
     char content[64] = "";
 
     signal(SIGXFSZ, SIG_IGN);
-    ck_assert_int_eq(sink_open(&sink, f->path, OUTPUT_FILE_REGULAR, true, &counters), 0);
+    ck_assert_int_eq(sink_open(&sink, output_rig->path, OUTPUT_FILE_REGULAR, true, &counters), 0);
     limit_file_size(10);
     put_line(&sink, "12345");
     put_line(&sink, "abcdef");
@@ -389,7 +393,7 @@ START_TEST(finishes_a_line_that_was_cut)
     ck_assert_uint_eq(counters.written[OUTPUT_ALERT], 3);
     sink_close(&sink);
 
-    FILE *file = fopen(f->path, "r");
+    FILE *file = fopen(output_rig->path, "r");
 
     ck_assert_uint_eq(fread(content, 1, sizeof(content) - 1, file), 19);
     fclose(file);
@@ -464,16 +468,16 @@ START_TEST(deaths_of_engines_are_told)
     size_t size = 0;
 
     event.time_ns = 1700000000000000000;
-    f->options.console = open_memstream(&line, &size);
-    open_output(1);
-    output_engine(f->output, &event);
-    finish(f->path);
-    fclose(f->options.console);
-    ck_assert_uint_eq(f->count, 1);
-    expect(f->events[0], true, "\"event_type\":\"engine\",");
-    expect(f->events[0], true, deaths[_i].json);
-    expect(line, true, deaths[_i].line);
-    ck_assert_uint_eq(counters().written[OUTPUT_ENGINE], 1);
+    output_rig->options.console = open_memstream(&line, &size);
+    output_rig_open(1);
+    output_engine(output_rig->output, &event);
+    output_rig_finish(output_rig->path);
+    fclose(output_rig->options.console);
+    ck_assert_uint_eq(output_rig->count, 1);
+    output_rig_expect(output_rig->events[0], true, "\"event_type\":\"engine\",");
+    output_rig_expect(output_rig->events[0], true, deaths[_i].json);
+    output_rig_expect(line, true, deaths[_i].line);
+    ck_assert_uint_eq(output_rig_counters().written[OUTPUT_ENGINE], 1);
     free(line);
 }
 END_TEST
@@ -488,17 +492,17 @@ START_TEST(begins_a_line_behind_one_that_was_cut)
     struct event_counters counters = { 0 };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        FILE *file = fopen(f->path, "w");
+        FILE *file = fopen(output_rig->path, "w");
         char content[64] = "";
         struct sink sink;
 
         fputs(cases[i].before, file);
         fclose(file);
-        ck_assert_int_eq(sink_open(&sink, f->path, OUTPUT_FILE_REGULAR, false, &counters), 0);
+        ck_assert_int_eq(sink_open(&sink, output_rig->path, OUTPUT_FILE_REGULAR, false, &counters), 0);
         put_line(&sink, "new");
         sink_flush(&sink);
         sink_close(&sink);
-        file = fopen(f->path, "r");
+        file = fopen(output_rig->path, "r");
         ck_assert_uint_gt(fread(content, 1, sizeof(content) - 1, file), 0);
         fclose(file);
         ck_assert_str_eq(content, cases[i].after);
@@ -562,7 +566,7 @@ START_TEST(a_reader_may_come_and_go)
     char path[80], bytes[64] = "", *large = calloc(1, 3000001);
     int server, reader;
 
-    snprintf(path, sizeof(path), "%s.socket", f->path);
+    snprintf(path, sizeof(path), "%s.socket", output_rig->path);
     ck_assert_int_eq(sink_open(&sink, path, OUTPUT_FILE_UNIX_STREAM, false, &counters), 0);
     put_line(&sink, "nobody");
     sink_flush(&sink);
@@ -611,7 +615,7 @@ START_TEST(a_datagram_is_an_event)
     unsigned sent = 0;
     int reader;
 
-    snprintf(path, sizeof(path), "%s.socket", f->path);
+    snprintf(path, sizeof(path), "%s.socket", output_rig->path);
     reader = listen_at(path, SOCK_DGRAM);
     ck_assert_int_eq(sink_open(&sink, path, OUTPUT_FILE_UNIX_DATAGRAM, false, &counters), 0);
     put_line(&sink, "one");
@@ -643,16 +647,16 @@ END_TEST
 START_TEST(stands_a_size_limit)
 {
     signal(SIGXFSZ, SIG_IGN);
-    open_output(1);
+    output_rig_open(1);
     limit_file_size(1000);
-    sample_tcp(&f->sample);
-    sample_alert(&f->sample);
+    sample_tcp(&output_rig->sample);
+    sample_alert(&output_rig->sample);
     for (int i = 0; i < 100; i++)
-        put(0);
-    output_stop(f->output);
+        output_rig_put(0);
+    output_stop(output_rig->output);
     limit_file_size(RLIM_INFINITY);
 
-    struct output_counters got = counters();
+    struct output_counters got = output_rig_counters();
 
     ck_assert_uint_gt(got.written[OUTPUT_ALERT], 0);
     ck_assert_uint_eq(got.written[OUTPUT_ALERT] + got.lost[OUTPUT_ALERT], 100);
@@ -664,7 +668,7 @@ int main(void)
     Suite *suite = suite_create("output thread");
     TCase *tcase = tcase_create("output thread");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, output_rig_setup, output_rig_teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, counts_what_a_full_ring_loses);
     tcase_add_test(tcase, loses_nothing_when_lossless);

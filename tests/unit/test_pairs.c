@@ -50,7 +50,7 @@ static void load_rules(bool by_marker)
             (size_t)snprintf(text + length, sizeof(text) - length, "alert udp any any -> any any (%s%s sid:%u;)\n",
                              by_marker ? "content:\"marker\"; fast_pattern; " : "", rules[i], i + 1);
     ck_assert_uint_lt(length, sizeof(text));
-    load(text);
+    detect_rig_load(text);
 }
 
 static size_t detect(const uint8_t *payload, uint32_t length, const struct hit **hits)
@@ -67,8 +67,8 @@ static size_t detect(const uint8_t *payload, uint32_t length, const struct hit *
     };
     const struct detect_input input = { .packet = &pkt };
 
-    detect_packet(detector, ruleset, &input, NULL);
-    return detect_finish(detector, hits);
+    detect_packet(detect_rig_detector, detect_rig_ruleset, &input, NULL);
+    return detect_finish(detect_rig_detector, hits);
 }
 
 /* The rules that match, as bits. The memory is the same for each, as a queue's is. */
@@ -104,7 +104,7 @@ START_TEST(rules_match_alike_with_and_without_prechecks)
     load_rules(true);
     for (uint32_t i = 0; i < PACKETS; i++)
         by_marker[i] = matches_of(i);
-    unload();
+    detect_rig_unload();
     load_rules(false);
     for (uint32_t i = 0; i < PACKETS; i++) {
         unsigned matches = matches_of(i);
@@ -113,7 +113,7 @@ START_TEST(rules_match_alike_with_and_without_prechecks)
         for (unsigned k = 0; k < RULES; k++)
             matched[k] += matches >> k & 1;
     }
-    unload();
+    detect_rig_unload();
     for (unsigned k = 0; k < RULES; k++) {
         ck_assert_msg(matched[k] > 10, "rule %u matched %u packets", k + 1, matched[k]);
         ck_assert_msg(matched[k] < PACKETS, "rule %u matched all", k + 1);
@@ -128,14 +128,14 @@ static void check_follow(const char *options, const uint8_t *payload, uint32_t l
     const struct hit *hits;
 
     snprintf(text, sizeof(text), "alert udp any any -> any any (%s sid:1;)\n", options);
-    load(text);
+    detect_rig_load(text);
 
     size_t count = detect(payload, length, &hits);
 
-    ck_assert_msg(detector_counters(detector)->candidates == candidates, "%s: %u candidates", options,
-                  (unsigned)detector_counters(detector)->candidates);
+    ck_assert_msg(detector_counters(detect_rig_detector)->candidates == candidates, "%s: %u candidates", options,
+                  (unsigned)detector_counters(detect_rig_detector)->candidates);
     ck_assert_uint_eq(count, match);
-    unload();
+    detect_rig_unload();
 }
 
 /* The length of a packet before a pair: 51 at the first place says nothing, 100 at the second one does. */

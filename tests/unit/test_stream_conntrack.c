@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sessions that begin in the middle, where conntrack knows them or does not. */
-#include "stream_script.h"
+#include "stream_rig.h"
 
+#include <check.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "conntrack_bytes.h"
 #include "sluice/conntrack.h"
@@ -27,14 +30,14 @@ static struct conntrack_bytes ct;
 static void conntrack_says(const struct conntrack_text *text, uint32_t info)
 {
     ct_build(&ct, text);
-    rig.conntrack = (struct packet_conntrack){ ct.bytes, (uint32_t)ct.length, info };
+    stream_rig.conntrack = (struct packet_conntrack){ ct.bytes, (uint32_t)ct.length, info };
 }
 
 static uint64_t counter(const char *name)
 {
     for (size_t i = 0; i < stream_counter_count(); i++) {
         if (strcmp(stream_counter_name(i), name) == 0)
-            return stream_counter_value(rig.stream, i);
+            return stream_counter_value(stream_rig.stream, i);
     }
     ck_abort_msg("no counter %s", name);
 }
@@ -117,10 +120,10 @@ START_TEST(older_than_the_program)
 {
     char name[16];
 
-    rig.options.midstream_until_ns = rig.time_ns + 100 * SECOND;
-    open_rig();
+    stream_rig.options.midstream_until_ns = stream_rig.time_ns + 100 * SECOND;
+    stream_rig_open();
     snprintf(name, sizeof(name), "case %d", _i);
-    play(name, older[_i]);
+    stream_rig_play(name, older[_i]);
 }
 END_TEST
 
@@ -129,45 +132,46 @@ START_TEST(whether_it_is_picked_up)
     const char *const script[] = { cases[_i].line, NULL };
     char name[16];
 
-    rig.options.conntrack = cases[_i].option;
-    rig.options.midstream = cases[_i].midstream;
-    rig.options.midstream_until_ns = cases[_i].in_grace ? rig.time_ns + SECOND : 0;
-    open_rig();
+    stream_rig.options.conntrack = cases[_i].option;
+    stream_rig.options.midstream = cases[_i].midstream;
+    stream_rig.options.midstream_until_ns = cases[_i].in_grace ? stream_rig.time_ns + SECOND : 0;
+    stream_rig_open();
     say(cases[_i].says, cases[_i].line[0] == '<');
     snprintf(name, sizeof(name), "case %d", _i);
-    play(name, script);
+    stream_rig_play(name, script);
     ck_assert_uint_eq(counter("tcp.midstream_conntrack"), cases[_i].by_conntrack);
-    ck_assert_int_eq((rig.packet.flags & PACKET_ESTABLISHED) != 0, cases[_i].by_conntrack);
+    ck_assert_int_eq((stream_rig.packet.flags & PACKET_ESTABLISHED) != 0, cases[_i].by_conntrack);
 }
 END_TEST
 
 /* The one who sends first is not the client. */
 START_TEST(the_server_is_heard_first)
 {
-    rig.options.conntrack = STREAM_CONNTRACK_YES;
-    open_rig();
+    stream_rig.options.conntrack = STREAM_CONNTRACK_YES;
+    stream_rig_open();
     conntrack_says(&known, IP_CT_ESTABLISHED_REPLY);
-    play("server first", (const char *const[]){ "< PA 1,1 'abc' | established s:abc", NULL });
-    ck_assert(rig.packet.flags & PACKET_TO_CLIENT);
-    ck_assert_uint_eq(rig.flow->client_port, 1234);
-    ck_assert_uint_eq(rig.flow->server_port, 80);
-    ck_assert_int_eq(rig.flow->state, FLOW_ESTABLISHED);
-    rig.conntrack = (struct packet_conntrack){ 0 };
-    play("and goes on",
-         (const char *const[]){ "> PA 1,4 'xyz' | established c:xyz", "< PA 4,4 'def' | established s:def",
-                                "> FA 4,7 | close_wait", "< FA 7,5 | last_ack", "> A 5,8 | closed", NULL });
+    stream_rig_play("server first", (const char *const[]){ "< PA 1,1 'abc' | established s:abc", NULL });
+    ck_assert(stream_rig.packet.flags & PACKET_TO_CLIENT);
+    ck_assert_uint_eq(stream_rig.flow->client_port, 1234);
+    ck_assert_uint_eq(stream_rig.flow->server_port, 80);
+    ck_assert_int_eq(stream_rig.flow->state, FLOW_ESTABLISHED);
+    stream_rig.conntrack = (struct packet_conntrack){ 0 };
+    stream_rig_play("and goes on",
+                    (const char *const[]){ "> PA 1,4 'xyz' | established c:xyz", "< PA 4,4 'def' | established s:def",
+                                           "> FA 4,7 | close_wait", "< FA 7,5 | last_ack", "> A 5,8 | closed", NULL });
 }
 END_TEST
 
 /* Of the server alone many segments may be heard, further than its own window reaches. */
 START_TEST(the_other_side_is_heard_late)
 {
-    rig.options.conntrack = STREAM_CONNTRACK_YES;
-    open_rig();
+    stream_rig.options.conntrack = STREAM_CONNTRACK_YES;
+    stream_rig_open();
     conntrack_says(&known, IP_CT_ESTABLISHED_REPLY);
-    play("one side", (const char *const[]){ "< A 1,1 win=1 | established", "< A 60001,1 win=1 | established",
-                                            "< A 120001,1 win=1 | established", "> A 1,120001 win=40000 | established",
-                                            "< A 120001,1 win=1 | established", NULL });
+    stream_rig_play("one side",
+                    (const char *const[]){ "< A 1,1 win=1 | established", "< A 60001,1 win=1 | established",
+                                           "< A 120001,1 win=1 | established", "> A 1,120001 win=40000 | established",
+                                           "< A 120001,1 win=1 | established", NULL });
 }
 END_TEST
 
@@ -197,17 +201,17 @@ static void open_look_up(int result, uint8_t tcp_state, uint32_t info)
     text.tcp_state = tcp_state;
     ct_build(&ct, &text);
     look_up = (struct look_up){ result, info, 0 };
-    rig.options.conntrack = STREAM_CONNTRACK_YES;
-    open_rig();
-    stream_set_connections(rig.stream, find, &look_up);
+    stream_rig.options.conntrack = STREAM_CONNTRACK_YES;
+    stream_rig_open();
+    stream_set_connections(stream_rig.stream, find, &look_up);
 }
 
 START_TEST(connection_is_found)
 {
     open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED_REPLY);
-    play("found",
-         (const char *const[]){ "< PA 1,1 'abc' | established s:abc", "> PA 1,4 'xyz' | established c:xyz", NULL });
-    ck_assert_uint_eq(rig.flow->client_port, 1234);
+    stream_rig_play("found", (const char *const[]){ "< PA 1,1 'abc' | established s:abc",
+                                                    "> PA 1,4 'xyz' | established c:xyz", NULL });
+    ck_assert_uint_eq(stream_rig.flow->client_port, 1234);
     ck_assert_uint_eq(look_up.calls, 1);
     ck_assert_uint_eq(counter("tcp.conntrack_queries"), 1);
     ck_assert_uint_eq(counter("tcp.midstream_conntrack"), 1);
@@ -217,8 +221,8 @@ END_TEST
 START_TEST(connection_is_not_found)
 {
     open_look_up(-ENOENT, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
-    play("not found", (const char *const[]){ "> PA 1,1 'abc' | none =midstream", NULL });
-    ck_assert(!rig.verdict.undecided);
+    stream_rig_play("not found", (const char *const[]){ "> PA 1,1 'abc' | none =midstream", NULL });
+    ck_assert(!stream_rig.verdict.undecided);
 }
 END_TEST
 
@@ -226,12 +230,12 @@ END_TEST
 START_TEST(connection_cannot_be_looked_up)
 {
     open_look_up(-EAGAIN, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
-    play("limit", (const char *const[]){ "> PA 1,1 'abc' | none =midstream", NULL });
-    ck_assert(rig.verdict.undecided);
+    stream_rig_play("limit", (const char *const[]){ "> PA 1,1 'abc' | none =midstream", NULL });
+    ck_assert(stream_rig.verdict.undecided);
     ck_assert_uint_eq(counter("tcp.conntrack_undecided"), 1);
     look_up.result = 0;
-    play("later", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
-    ck_assert(!rig.verdict.undecided);
+    stream_rig_play("later", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
+    ck_assert(!stream_rig.verdict.undecided);
 }
 END_TEST
 
@@ -240,8 +244,8 @@ END_TEST
 START_TEST(packet_that_conntrack_refuses_is_not_looked_up)
 {
     open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
-    rig.conntrack = (struct packet_conntrack){ .info = PACKET_CONNTRACK_NONE };
-    play("invalid", (const char *const[]){ "> PA 1,1 'abc' | none =midstream", NULL });
+    stream_rig.conntrack = (struct packet_conntrack){ .info = PACKET_CONNTRACK_NONE };
+    stream_rig_play("invalid", (const char *const[]){ "> PA 1,1 'abc' | none =midstream", NULL });
     ck_assert_uint_eq(look_up.calls, 0);
 }
 END_TEST
@@ -250,12 +254,12 @@ END_TEST
 START_TEST(data_from_before_the_pick_up)
 {
     open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
-    play("before", (const char *const[]){ "> PA 11,1 'abc' | established c:abc", "< A 1,14", NULL });
-    play("across",
-         (const char *const[]){ "> PA 8,1 'xyzabcd' | established reassembly_segment_before_base_seq c:d", NULL });
-    ck_assert(!(rig.packet.flags & PACKET_STREAM_ADDED));
-    play("behind", (const char *const[]){ "> PA 15,1 'efg' | established c:efg", NULL });
-    ck_assert(rig.packet.flags & PACKET_STREAM_ADDED);
+    stream_rig_play("before", (const char *const[]){ "> PA 11,1 'abc' | established c:abc", "< A 1,14", NULL });
+    stream_rig_play("across", (const char *const[]){
+                                  "> PA 8,1 'xyzabcd' | established reassembly_segment_before_base_seq c:d", NULL });
+    ck_assert(!(stream_rig.packet.flags & PACKET_STREAM_ADDED));
+    stream_rig_play("behind", (const char *const[]){ "> PA 15,1 'efg' | established c:efg", NULL });
+    ck_assert(stream_rig.packet.flags & PACKET_STREAM_ADDED);
 }
 END_TEST
 
@@ -263,14 +267,16 @@ END_TEST
 START_TEST(picked_up_at_the_wrong_place)
 {
     open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
-    play("ahead", (const char *const[]){ "> PA 1001,1 'xyz' | established c:xyz",
-                                         "> PA 1,1 'ev' | established pkt_spurious_retransmission =invalid", NULL });
+    stream_rig_play("ahead",
+                    (const char *const[]){ "> PA 1001,1 'xyz' | established c:xyz",
+                                           "> PA 1,1 'ev' | established pkt_spurious_retransmission =invalid", NULL });
     look_up.info = IP_CT_ESTABLISHED_REPLY;
-    play("the receiver tells", (const char *const[]){ "< A 1,1 | established", NULL });
+    stream_rig_play("the receiver tells", (const char *const[]){ "< A 1,1 | established", NULL });
     ck_assert_uint_eq(look_up.calls, 2);
-    play("in order", (const char *const[]){ "> PA 1,1 'ev' | established c:ev", "> PA 3,1 'il' | established c:il",
-                                            "< A 1,5 | established", NULL });
-    ck_assert_uint_eq(rig.flow->client_port, 1234);
+    stream_rig_play("in order",
+                    (const char *const[]){ "> PA 1,1 'ev' | established c:ev", "> PA 3,1 'il' | established c:il",
+                                           "< A 1,5 | established", NULL });
+    ck_assert_uint_eq(stream_rig.flow->client_port, 1234);
 }
 END_TEST
 
@@ -278,9 +284,9 @@ END_TEST
 START_TEST(a_dropped_flow_does_not_begin_anew)
 {
     open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
-    play("ahead", (const char *const[]){ "> PA 1001,1 'xyz' | established c:xyz", NULL });
-    rig.flow->flags |= FLOW_DROPPED;
-    play("the receiver tells", (const char *const[]){ "< A 1,1", NULL });
+    stream_rig_play("ahead", (const char *const[]){ "> PA 1001,1 'xyz' | established c:xyz", NULL });
+    stream_rig.flow->flags |= FLOW_DROPPED;
+    stream_rig_play("the receiver tells", (const char *const[]){ "< A 1,1", NULL });
     ck_assert_uint_eq(look_up.calls, 1);
 }
 END_TEST
@@ -300,7 +306,7 @@ static const struct {
 START_TEST(end_of_an_idle_connection_passes)
 {
     open_look_up(0, ends[_i].state, IP_CT_ESTABLISHED);
-    play(ends[_i].line, (const char *const[]){ ends[_i].line, NULL });
+    stream_rig_play(ends[_i].line, (const char *const[]){ ends[_i].line, NULL });
 }
 END_TEST
 
@@ -308,13 +314,14 @@ END_TEST
  * client's. */
 START_TEST(window_scales_are_known)
 {
-    rig.options.conntrack = STREAM_CONNTRACK_YES;
-    open_rig();
+    stream_rig.options.conntrack = STREAM_CONNTRACK_YES;
+    stream_rig_open();
     conntrack_says(&known, IP_CT_ESTABLISHED);
-    play("scales", (const char *const[]){ "> A 1,1 win=100 | established", "< A 1,1 win=100 | established",
-                                          "> A 1,401 win=100 | established",
-                                          "> A 1,802 win=100 | established pkt_invalid_ack est_invalid_ack =invalid",
-                                          "< A 401,1 win=100 | established", NULL });
+    stream_rig_play("scales",
+                    (const char *const[]){ "> A 1,1 win=100 | established", "< A 1,1 win=100 | established",
+                                           "> A 1,401 win=100 | established",
+                                           "> A 1,802 win=100 | established pkt_invalid_ack est_invalid_ack =invalid",
+                                           "< A 401,1 win=100 | established", NULL });
 }
 END_TEST
 
@@ -323,11 +330,11 @@ START_TEST(unknown_scales_are_the_most_there_is)
     struct conntrack_text text = known;
 
     text.flags[1] = IP_CT_TCP_FLAG_BE_LIBERAL;
-    rig.options.conntrack = STREAM_CONNTRACK_YES;
-    open_rig();
+    stream_rig.options.conntrack = STREAM_CONNTRACK_YES;
+    stream_rig_open();
     conntrack_says(&text, IP_CT_ESTABLISHED);
-    play("scales", (const char *const[]){ "> A 1,1 win=100 | established", "< A 1,1 win=100 | established",
-                                          "> A 1,500000 win=100 | established", NULL });
+    stream_rig_play("scales", (const char *const[]){ "> A 1,1 win=100 | established", "< A 1,1 win=100 | established",
+                                                     "> A 1,500000 win=100 | established", NULL });
     ck_assert_uint_eq(counter("tcp.midstream_conntrack"), 1);
 }
 END_TEST
@@ -337,7 +344,7 @@ int main(void)
     Suite *suite = suite_create("stream_conntrack");
     TCase *pickup = tcase_create("pickup");
 
-    tcase_add_checked_fixture(pickup, setup, teardown);
+    tcase_add_checked_fixture(pickup, stream_rig_setup, stream_rig_teardown);
     tcase_add_loop_test(pickup, whether_it_is_picked_up, 0, sizeof(cases) / sizeof(cases[0]));
     tcase_add_loop_test(pickup, older_than_the_program, 0, sizeof(older) / sizeof(older[0]));
     tcase_add_test(pickup, the_server_is_heard_first);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Data in a SYN (TCP fast open, RFC 7413), by scripts of segments: see tests/lib/stream_script.h for how they are
+/* Data in a SYN (TCP fast open, RFC 7413), by scripts of segments: see tests/lib/stream_rig.h for how they are
  * written. */
-#include "stream_script.h"
+#include <check.h>
+
+#include "stream_rig.h"
 
 static const struct test_case {
     const char *name;
@@ -50,9 +52,9 @@ static const struct test_case {
 
 START_TEST(data_in_a_syn)
 {
-    rig.options.inline_mode = !cases[_i].passive;
-    open_rig();
-    play(cases[_i].name, cases[_i].script);
+    stream_rig.options.inline_mode = !cases[_i].passive;
+    stream_rig_open();
+    stream_rig_play(cases[_i].name, cases[_i].script);
 }
 END_TEST
 
@@ -61,7 +63,7 @@ int main(void)
     Suite *suite = suite_create("stream_fast_open");
     TCase *scripts = tcase_create("scripts");
 
-    tcase_add_checked_fixture(scripts, setup, teardown);
+    tcase_add_checked_fixture(scripts, stream_rig_setup, stream_rig_teardown);
     tcase_add_loop_test(scripts, data_in_a_syn, 0, sizeof(cases) / sizeof(cases[0]));
     suite_add_tcase(suite, scripts);
     SRunner *runner = srunner_create(suite);

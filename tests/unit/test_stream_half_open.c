@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Half-open TCP connections under a SYN flood, and ports that are used again: see tests/lib/stream_script.h for the
+/* Half-open TCP connections under a SYN flood, and ports that are used again: see tests/lib/stream_rig.h for the
  * scripts. */
-#include "stream_script.h"
+#include <check.h>
+#include <string.h>
+
+#include "stream_rig.h"
 
 #include "sluice/transfer.h"
 
@@ -11,7 +14,7 @@ static uint64_t counter(const char *name)
 {
     for (size_t i = 0; i < stream_counter_count(); i++) {
         if (strcmp(stream_counter_name(i), name) == 0)
-            return stream_counter_value(rig.stream, i);
+            return stream_counter_value(stream_rig.stream, i);
     }
     ck_abort_msg("no counter %s", name);
 }
@@ -19,32 +22,33 @@ static uint64_t counter(const char *name)
 /* A server answers all SYNs of a flood, with SYN cookies: its clients' sessions must not stay for good. */
 static void flood_answered(unsigned clients)
 {
-    for (rig.client = 1000; rig.client < 1000 + clients; rig.client++) {
-        send_line("> S 0,0");
-        ck_assert_int_eq(rig.verdict.exception, EXCEPTION_NONE);
-        send_line("< SA 0,1");
-        ck_assert_int_eq(rig.verdict.exception, EXCEPTION_NONE);
+    for (stream_rig.client = 1000; stream_rig.client < 1000 + clients; stream_rig.client++) {
+        stream_rig_send_line("> S 0,0");
+        ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_NONE);
+        stream_rig_send_line("< SA 0,1");
+        ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_NONE);
     }
 }
 
 static void complete_during_flood(void)
 {
-    rig.client = 1;
-    play("begun",
-         (const char *const[]){ "> S 0,0 ts=10/0 ws=3 sackok", "< SA 0,1 ts=90/10 ws=2 sackok win=100", NULL });
+    stream_rig.client = 1;
+    stream_rig_play(
+        "begun", (const char *const[]){ "> S 0,0 ts=10/0 ws=3 sackok", "< SA 0,1 ts=90/10 ws=2 sackok win=100", NULL });
     flood_answered(60);
-    rig.client = 1;
-    play("completed", (const char *const[]){
-                          "> PA 1,1 'abc' ts=11/90 | established c:abc", "< PA 1,4 'def' ts=91/11 | established s:def",
-                          "> PA 1,4 'old' ts=5/91 | established pkt_spurious_retransmission pkt_invalid_timestamp "
-                          "reassembly_overlap_different_data =drop",
-                          NULL });
+    stream_rig.client = 1;
+    stream_rig_play("completed",
+                    (const char *const[]){
+                        "> PA 1,1 'abc' ts=11/90 | established c:abc", "< PA 1,4 'def' ts=91/11 | established s:def",
+                        "> PA 1,4 'old' ts=5/91 | established pkt_spurious_retransmission pkt_invalid_timestamp "
+                        "reassembly_overlap_different_data =drop",
+                        NULL });
 }
 
 START_TEST(answered_half_open_sessions_give_way)
 {
-    rig.options.memcap = 16 << 10;
-    open_rig();
+    stream_rig.options.memcap = 16 << 10;
+    stream_rig_open();
     complete_during_flood();
     ck_assert_uint_gt(counter("tcp.ssn_memcap_drop"), 0);
     ck_assert_uint_eq(counter("tcp.ssn_restored"), 1);
@@ -53,8 +57,8 @@ END_TEST
 
 START_TEST(flows_of_half_open_connections_give_way)
 {
-    rig.flow_options.memcap = 16 << 10;
-    open_rig();
+    stream_rig.flow_options.memcap = 16 << 10;
+    stream_rig_open();
     complete_during_flood();
     ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 0);
     ck_assert_uint_ge(counter("tcp.ssn_restored"), 1);
@@ -63,33 +67,33 @@ END_TEST
 
 START_TEST(half_open_records_match_exactly)
 {
-    rig.options.memcap = 16 << 10;
-    open_rig();
-    rig.client = 1;
-    play("begun", (const char *const[]){ "> S 0,0", "< SA 0,1", NULL });
+    stream_rig.options.memcap = 16 << 10;
+    stream_rig_open();
+    stream_rig.client = 1;
+    stream_rig_play("begun", (const char *const[]){ "> S 0,0", "< SA 0,1", NULL });
     flood_answered(60);
-    rig.client = 1;
-    play("not the handshake's ACK",
-         (const char *const[]){ "> PA 1,2 'abc' | none =midstream", "> PA 2,1 'abc' | none =midstream",
-                                "< PA 1,1 'abc' | none =midstream", NULL });
-    play("refused by the client",
-         (const char *const[]){ "> R 1,0 | none", "> R 2,0 | none rst_but_no_session =invalid", NULL });
+    stream_rig.client = 1;
+    stream_rig_play("not the handshake's ACK",
+                    (const char *const[]){ "> PA 1,2 'abc' | none =midstream", "> PA 2,1 'abc' | none =midstream",
+                                           "< PA 1,1 'abc' | none =midstream", NULL });
+    stream_rig_play("refused by the client",
+                    (const char *const[]){ "> R 1,0 | none", "> R 2,0 | none rst_but_no_session =invalid", NULL });
 }
 END_TEST
 
 /* Neither side has closed the first connection; the server no longer knows it. */
 START_TEST(ports_of_an_unclosed_connection)
 {
-    open_rig();
-    play("first", (const char *const[]){ HANDSHAKE, "> PA 1,1 'abc' | established c:abc", "< A 1,4", NULL });
-    struct flow *first = rig.flow;
+    stream_rig_open();
+    stream_rig_play("first", (const char *const[]){ HANDSHAKE, "> PA 1,1 'abc' | established c:abc", "< A 1,4", NULL });
+    struct flow *first = stream_rig.flow;
     uint64_t id = first->id;
 
-    play("SYN and SYN/ACK", (const char *const[]){ "> S 5000,0 | established est_syn_resend_diff_seq",
-                                                   "< SA 7000,5001 | syn_recv", NULL });
-    ck_assert_uint_ne(rig.flow->id, id);
-    play("second", (const char *const[]){ "> PA 5001,7001 'new' | established c:new",
-                                          "< PA 7001,5004 'yes' | established s:yes", NULL });
+    stream_rig_play("SYN and SYN/ACK", (const char *const[]){ "> S 5000,0 | established est_syn_resend_diff_seq",
+                                                              "< SA 7000,5001 | syn_recv", NULL });
+    ck_assert_uint_ne(stream_rig.flow->id, id);
+    stream_rig_play("second", (const char *const[]){ "> PA 5001,7001 'new' | established c:new",
+                                                     "< PA 7001,5004 'yes' | established s:yes", NULL });
 }
 END_TEST
 
@@ -135,8 +139,8 @@ static const struct again {
 
 START_TEST(same_number_again)
 {
-    open_rig();
-    play(again[_i].name, again[_i].script);
+    stream_rig_open();
+    stream_rig_play(again[_i].name, again[_i].script);
 }
 END_TEST
 
@@ -172,18 +176,19 @@ static const struct again ignored_resets[] = {
 
 START_TEST(reset_that_the_server_ignores)
 {
-    rig.options.midstream_until_ns = _i % 2 ? UINT64_MAX : 0; /* also in the grace period after a start */
-    open_rig();
-    play(ignored_resets[_i / 2].name, ignored_resets[_i / 2].script);
+    stream_rig.options.midstream_until_ns = _i % 2 ? UINT64_MAX : 0; /* also in the grace period after a start */
+    stream_rig_open();
+    stream_rig_play(ignored_resets[_i / 2].name, ignored_resets[_i / 2].script);
 }
 END_TEST
 
 /* Asymmetric routing: no segment of the server is seen, so that the new SYN needs no SYN/ACK. */
 START_TEST(reset_with_one_side_seen)
 {
-    open_rig();
-    play("one side", (const char *const[]){ "> S 0,0", "> PA 1,1 'abc' | established c:abc", "> R 4,0 | closed",
-                                            "> S 5000,0 | syn_sent", "> PA 5001,1 'new' | established c:new", NULL });
+    stream_rig_open();
+    stream_rig_play("one side",
+                    (const char *const[]){ "> S 0,0", "> PA 1,1 'abc' | established c:abc", "> R 4,0 | closed",
+                                           "> S 5000,0 | syn_sent", "> PA 5001,1 'new' | established c:new", NULL });
 }
 END_TEST
 
@@ -193,18 +198,18 @@ static void hand_records_over(void)
     struct transfer written, read;
 
     transfer_write_start(&written);
-    ck_assert(flow_table_transfer_seed(&written, rig.flows));
-    stream_transfer_half_open(&written, rig.stream, true);
+    ck_assert(flow_table_transfer_seed(&written, stream_rig.flows));
+    stream_transfer_half_open(&written, stream_rig.stream, true);
     ck_assert_int_eq(written.error, 0);
-    rig.options.seed += 77;
-    rig.flow_options.seed += 99;
-    close_rig();
-    open_rig();
+    stream_rig.options.seed += 77;
+    stream_rig.flow_options.seed += 99;
+    stream_rig_close();
+    stream_rig_open();
     transfer_read_start(&read, written.bytes, written.at);
-    bool same = flow_table_transfer_seed(&read, rig.flows);
+    bool same = flow_table_transfer_seed(&read, stream_rig.flows);
 
     ck_assert(same);
-    stream_transfer_half_open(&read, rig.stream, same);
+    stream_transfer_half_open(&read, stream_rig.stream, same);
     ck_assert_int_eq(read.error, 0);
     ck_assert_uint_eq(read.at, written.at);
     transfer_clear(&written);
@@ -212,16 +217,16 @@ static void hand_records_over(void)
 
 START_TEST(records_go_to_the_next_engine)
 {
-    rig.options.memcap = 16 << 10;
-    open_rig();
-    rig.client = 1;
-    play("begun",
-         (const char *const[]){ "> S 0,0 ts=10/0 ws=3 sackok", "< SA 0,1 ts=90/10 ws=2 sackok win=100", NULL });
+    stream_rig.options.memcap = 16 << 10;
+    stream_rig_open();
+    stream_rig.client = 1;
+    stream_rig_play(
+        "begun", (const char *const[]){ "> S 0,0 ts=10/0 ws=3 sackok", "< SA 0,1 ts=90/10 ws=2 sackok win=100", NULL });
     flood_answered(60);
     hand_records_over();
-    rig.client = 1;
-    play("completed", (const char *const[]){ "> PA 1,1 'abc' ts=11/90 | established c:abc",
-                                             "< PA 1,4 'def' ts=91/11 | established s:def", NULL });
+    stream_rig.client = 1;
+    stream_rig_play("completed", (const char *const[]){ "> PA 1,1 'abc' ts=11/90 | established c:abc",
+                                                        "< PA 1,4 'def' ts=91/11 | established s:def", NULL });
     ck_assert_uint_eq(counter("tcp.ssn_restored"), 1);
 }
 END_TEST
@@ -231,7 +236,7 @@ int main(void)
     Suite *suite = suite_create("stream_half_open");
     TCase *half_open = tcase_create("half_open");
 
-    tcase_add_checked_fixture(half_open, setup, teardown);
+    tcase_add_checked_fixture(half_open, stream_rig_setup, stream_rig_teardown);
     tcase_add_test(half_open, answered_half_open_sessions_give_way);
     tcase_add_test(half_open, flows_of_half_open_connections_give_way);
     tcase_add_test(half_open, half_open_records_match_exactly);

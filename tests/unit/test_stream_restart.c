@@ -8,10 +8,14 @@
  * former; SEED one of them, of which every segment is told; TELL is how many drops are; CAPTURES names a capture or a
  * folder of which all are taken and not a few.
  */
-#include "stream_script.h"
+#include "stream_rig.h"
 
+#include <check.h>
 #include <ftw.h>
 #include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "conntrack_bytes.h"
 #include "tcp_talk.h"
@@ -60,30 +64,30 @@ static bool judge_segment(struct packet *pkt)
 {
     enum exception_cause exception;
 
-    rig.flow = flow_table_get(rig.flows, pkt, &exception);
-    ck_assert_ptr_nonnull(rig.flow);
-    if (stream_is_port_reuse(rig.stream, rig.flow, pkt)) {
-        flow_table_end(rig.flows, rig.flow, FLOW_END_REUSED);
-        rig.flow = flow_table_get(rig.flows, pkt, &exception);
+    stream_rig.flow = flow_table_get(stream_rig.flows, pkt, &exception);
+    ck_assert_ptr_nonnull(stream_rig.flow);
+    if (stream_is_port_reuse(stream_rig.stream, stream_rig.flow, pkt)) {
+        flow_table_end(stream_rig.flows, stream_rig.flow, FLOW_END_REUSED);
+        stream_rig.flow = flow_table_get(stream_rig.flows, pkt, &exception);
     }
-    flow_update(rig.flows, rig.flow, pkt);
-    stream_packet(rig.stream, rig.flows, rig.flow, pkt, &rig.verdict);
+    flow_update(stream_rig.flows, stream_rig.flow, pkt);
+    stream_packet(stream_rig.stream, stream_rig.flows, stream_rig.flow, pkt, &stream_rig.verdict);
     struct stream_chunk view;
 
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
-        while (stream_next_chunk(rig.stream, rig.flow, (enum flow_direction)i, pkt, false, &view))
+        while (stream_next_chunk(stream_rig.stream, stream_rig.flow, (enum flow_direction)i, pkt, false, &view))
             judged++;
     }
-    return rig.verdict.drop || rig.verdict.exception != EXCEPTION_NONE;
+    return stream_rig.verdict.drop || stream_rig.verdict.exception != EXCEPTION_NONE;
 }
 
 static const char *what_was_said(void)
 {
     static char text[512];
 
-    rig.yielded[0][0] = rig.yielded[1][0] = '\0';
-    rig.gap = false;
-    describe(text, sizeof(text));
+    stream_rig.yielded[0][0] = stream_rig.yielded[1][0] = '\0';
+    stream_rig.gap = false;
+    stream_rig_describe(text, sizeof(text));
     return text;
 }
 
@@ -93,19 +97,20 @@ static uint8_t judge(unsigned index, const struct restart *restart)
     struct packet *found[DECODE_MAX_PACKETS];
     uint8_t judgement = PASSED;
 
-    rig.packet = (struct packet){ .data = passage->bytes, .length = passage->length, .wire_length = passage->length };
-    rig.packet.link = play_list.link;
-    rig.packet.time_ns = passage->time_ns;
-    rig.packet.number = ++rig.number;
+    stream_rig.packet =
+        (struct packet){ .data = passage->bytes, .length = passage->length, .wire_length = passage->length };
+    stream_rig.packet.link = play_list.link;
+    stream_rig.packet.time_ns = passage->time_ns;
+    stream_rig.packet.number = ++stream_rig.number;
     judged++;
 
-    size_t count = decode_packet(rig.decoder, &rig.packet, found);
+    size_t count = decode_packet(stream_rig.decoder, &stream_rig.packet, found);
 
     for (size_t i = 0; i < count; i++) {
         if (found[i]->protocol != 6 || !found[i]->transport)
             continue;
         if (restart->has_conntrack)
-            rig.packet.conntrack =
+            stream_rig.packet.conntrack =
                 (struct packet_conntrack){ conntrack.bytes, (uint32_t)conntrack.length,
                                            found[i]->source_port == 80 ? IP_CT_ESTABLISHED_REPLY : IP_CT_ESTABLISHED };
         if (judge_segment(found[i]))
@@ -117,13 +122,13 @@ static uint8_t judge(unsigned index, const struct restart *restart)
 /* Conversations share addresses and initial sequence numbers: half-open records of one must not match the next. */
 static void forget(void)
 {
-    close_rig();
-    open_rig();
+    stream_rig_close();
+    stream_rig_open();
 }
 
 static void tell_packet(unsigned index)
 {
-    const struct packet *pkt = &rig.packet;
+    const struct packet *pkt = &stream_rig.packet;
     bool to_client = pkt->flags & PACKET_TO_CLIENT;
 
     printf("%4u %c flags %02x seq %u ack %u length %u window %u ts %u: %s\n", index, to_client ? '<' : '>',
@@ -149,18 +154,18 @@ static void tell(uint32_t seed, const struct restart *restart, unsigned index, c
     printf("%u: %s cut %u run %u after %u%s%s, %s packet %u: %s%02x %s\n", seed,
            restart->forgets ? "death" : "handover", restart->cut, restart->run, restart->after,
            restart->has_conntrack ? " conntrack" : "", restart->is_linux ? " linux" : "", when, index,
-           rig.packet.flags & PACKET_TO_CLIENT ? "<" : ">", rig.packet.tcp.flags, what_was_said());
+           stream_rig.packet.flags & PACKET_TO_CLIENT ? "<" : ">", stream_rig.packet.tcp.flags, what_was_said());
 }
 
 /* Its receiver has got it, or the connection is reset: nobody waits for it. */
 static bool is_needless(const struct restart *restart, unsigned index)
 {
-    bool comes_again = index < restart->cut, is_reset = rig.packet.tcp.flags & TCP_RST;
-    bool is_syn_ack = (rig.packet.tcp.flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK);
+    bool comes_again = index < restart->cut, is_reset = stream_rig.packet.tcp.flags & TCP_RST;
+    bool is_syn_ack = (stream_rig.packet.tcp.flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK);
 
     /* No SYN comes behind its answer; who contradicts himself, or does without ACK, is not right. */
-    if (restart->is_captured &&
-        ((comes_again && rig.packet.tcp.flags & TCP_SYN) || rig.verdict.drop || !(rig.packet.tcp.flags & TCP_ACK)))
+    if (restart->is_captured && ((comes_again && stream_rig.packet.tcp.flags & TCP_SYN) || stream_rig.verdict.drop ||
+                                 !(stream_rig.packet.tcp.flags & TCP_ACK)))
         return true;
     if (play_list.packets[index].follows_reset && !is_reset)
         return true;
@@ -213,11 +218,11 @@ static void set_checksum(struct talk_segment *segment)
 {
     struct packet *found[DECODE_MAX_PACKETS];
 
-    rig.packet = (struct packet){ .data = segment->bytes, .length = (uint32_t)segment->length };
-    rig.packet.wire_length = rig.packet.length;
-    rig.packet.link = LINK_RAW;
-    ck_assert_uint_eq(decode_packet(rig.decoder, &rig.packet, found), 1);
-    put_be16(segment->bytes + 20 + 16, decode_transport_checksum(&rig.packet));
+    stream_rig.packet = (struct packet){ .data = segment->bytes, .length = (uint32_t)segment->length };
+    stream_rig.packet.wire_length = stream_rig.packet.length;
+    stream_rig.packet.link = LINK_RAW;
+    ck_assert_uint_eq(decode_packet(stream_rig.decoder, &stream_rig.packet, found), 1);
+    stream_rig_put_be16(segment->bytes + 20 + 16, decode_transport_checksum(&stream_rig.packet));
 }
 
 static bool is_reset_soon(unsigned index)
@@ -391,11 +396,11 @@ static uint32_t number_of(const char *name, uint32_t otherwise)
 
 static void open_restarts(void)
 {
-    rig.options.conntrack = STREAM_CONNTRACK_YES;
-    rig.options.midstream_until_ns = UINT64_MAX;
-    rig.options.host_os.of = linux_or_not;
-    rig.options.host_os.user = &is_linux;
-    open_rig();
+    stream_rig.options.conntrack = STREAM_CONNTRACK_YES;
+    stream_rig.options.midstream_until_ns = UINT64_MAX;
+    stream_rig.options.host_os.of = linux_or_not;
+    stream_rig.options.host_os.user = &is_linux;
+    stream_rig_open();
 }
 
 /* What was found by the others: the session begins with the first line. */
@@ -434,7 +439,7 @@ static const struct found {
 START_TEST(finds)
 {
     open_restarts();
-    play(found[_i].name, found[_i].script);
+    stream_rig_play(found[_i].name, found[_i].script);
 }
 END_TEST
 
@@ -480,7 +485,7 @@ int main(void)
     Suite *suite = suite_create("stream_restart");
     TCase *tcase = tcase_create("restart");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, stream_rig_setup, stream_rig_teardown);
     tcase_set_timeout(tcase, 600);
     tcase_add_loop_test(tcase, finds, 0, sizeof(found) / sizeof(found[0]));
     tcase_add_test(tcase, talks);

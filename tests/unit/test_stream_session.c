@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* TCP sessions, by scripts of segments: see tests/lib/stream_script.h for how they are written. */
-#include "stream_script.h"
+/* TCP sessions, by scripts of segments: see tests/lib/stream_rig.h for how they are written. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "stream_rig.h"
 
 #define HANDSHAKE "> S 0,0", "< SA 0,1", "> A 1,1"
 
@@ -531,30 +535,30 @@ static enum host_os always_solaris(const void *user, int ip_version, const struc
 
 static void set_options(unsigned options)
 {
-    rig.options.inline_mode = !(options & PASSIVE);
-    rig.options.midstream = options & MIDSTREAM;
-    rig.options.async_oneside = options & ASYNC;
+    stream_rig.options.inline_mode = !(options & PASSIVE);
+    stream_rig.options.midstream = options & MIDSTREAM;
+    stream_rig.options.async_oneside = options & ASYNC;
     if (options & LINUX_HOST)
-        rig.options.host_os.of = always_linux;
+        stream_rig.options.host_os.of = always_linux;
     if (options & SOLARIS_HOST)
-        rig.options.host_os.of = always_solaris;
+        stream_rig.options.host_os.of = always_solaris;
     if (options & REWRITE)
-        rig.options.overlap = STREAM_OVERLAP_REWRITE;
+        stream_rig.options.overlap = STREAM_OVERLAP_REWRITE;
     if (options & SHALLOW)
-        rig.options.depth = 6;
+        stream_rig.options.depth = 6;
     if (options & WRAP)
-        rig.isn[FLOW_TO_SERVER] = rig.isn[FLOW_TO_CLIENT] = UINT32_MAX - 4;
+        stream_rig.isn[FLOW_TO_SERVER] = stream_rig.isn[FLOW_TO_CLIENT] = UINT32_MAX - 4;
     if (options & URGENT_INLINE)
-        rig.options.urgent = STREAM_URGENT_INLINE;
+        stream_rig.options.urgent = STREAM_URGENT_INLINE;
     if (options & URGENT_DROP)
-        rig.options.urgent = STREAM_URGENT_DROP;
+        stream_rig.options.urgent = STREAM_URGENT_DROP;
 }
 
 START_TEST(script)
 {
     set_options(cases[_i].options);
-    open_rig();
-    play(cases[_i].name, cases[_i].script);
+    stream_rig_open();
+    stream_rig_play(cases[_i].name, cases[_i].script);
 }
 END_TEST
 
@@ -564,7 +568,7 @@ static uint64_t counter(const char *name)
 {
     for (size_t i = 0; i < stream_counter_count(); i++) {
         if (strcmp(stream_counter_name(i), name) == 0)
-            return stream_counter_value(rig.stream, i);
+            return stream_counter_value(stream_rig.stream, i);
     }
     ck_abort_msg("no counter %s", name);
 }
@@ -573,9 +577,9 @@ START_TEST(counts)
 {
     const char *const lines[] = { HANDSHAKE, "> PA 1,1 'abc'", "> PA 1,1 'abX'", "> R 9,0", "> A 1,1 badsum" };
 
-    open_rig();
+    stream_rig_open();
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-        send_line(lines[i]);
+        stream_rig_send_line(lines[i]);
     ck_assert_uint_eq(counter("tcp.sessions"), 1);
     ck_assert_uint_eq(counter("tcp.active_sessions"), 1);
     ck_assert_uint_eq(counter("tcp.syn"), 1);
@@ -586,7 +590,7 @@ START_TEST(counts)
     ck_assert_uint_eq(counter("tcp.invalid_checksum"), 1);
     ck_assert_uint_eq(counter("stream.reassembly_overlap_different_data"), 1);
     ck_assert_uint_gt(counter("tcp.reassembly_memuse"), 0);
-    flow_table_end_all(rig.flows, FLOW_END_SHUTDOWN);
+    flow_table_end_all(stream_rig.flows, FLOW_END_SHUTDOWN);
     ck_assert_uint_eq(counter("tcp.active_sessions"), 0);
     ck_assert_uint_eq(counter("tcp.memuse"), 0);
     ck_assert_uint_eq(counter("tcp.reassembly_memuse"), 0);
@@ -599,27 +603,28 @@ static void fill_sessions(bool answered)
     static const char *const lines[] = { HANDSHAKE };
     unsigned count = answered ? 3 : 1;
 
-    rig.options.memcap = 16 << 10;
-    open_rig();
-    for (rig.client = 1; rig.verdict.exception == EXCEPTION_NONE && counter("tcp.ssn_memcap_drop") == 0; rig.client++)
-        for (unsigned i = 0; i < count && rig.verdict.exception == EXCEPTION_NONE; i++)
-            send_line(lines[i]);
+    stream_rig.options.memcap = 16 << 10;
+    stream_rig_open();
+    for (stream_rig.client = 1; stream_rig.verdict.exception == EXCEPTION_NONE && counter("tcp.ssn_memcap_drop") == 0;
+         stream_rig.client++)
+        for (unsigned i = 0; i < count && stream_rig.verdict.exception == EXCEPTION_NONE; i++)
+            stream_rig_send_line(lines[i]);
 }
 
 START_TEST(the_oldest_half_open_session_gives_way)
 {
     fill_sessions(false);
-    ck_assert_int_eq(rig.verdict.exception, EXCEPTION_NONE);
-    ck_assert_str_eq(state_name(), "syn_sent");
+    ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_NONE);
+    ck_assert_str_eq(stream_rig_state_name(), "syn_sent");
     ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 1);
-    rig.client = 1;
-    send_line("< SA 0,1");
-    ck_assert_int_eq(rig.verdict.exception, EXCEPTION_NONE);
+    stream_rig.client = 1;
+    stream_rig_send_line("< SA 0,1");
+    ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_NONE);
     ck_assert_uint_eq(counter("tcp.ssn_restored"), 1);
-    play("begun again", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
-    rig.client = 3;
-    play("others stay", (const char *const[]){ "< SA 0,1 | syn_recv", "> A 1,1 | established", NULL });
-    flow_table_end_all(rig.flows, FLOW_END_SHUTDOWN);
+    stream_rig_play("begun again", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
+    stream_rig.client = 3;
+    stream_rig_play("others stay", (const char *const[]){ "< SA 0,1 | syn_recv", "> A 1,1 | established", NULL });
+    flow_table_end_all(stream_rig.flows, FLOW_END_SHUTDOWN);
     ck_assert_uint_eq(counter("tcp.active_sessions"), 0);
 }
 END_TEST
@@ -627,10 +632,10 @@ END_TEST
 START_TEST(established_sessions_do_not)
 {
     fill_sessions(true);
-    ck_assert_int_eq(rig.verdict.exception, EXCEPTION_STREAM_MEMCAP);
-    ck_assert(rig.flow->flags & FLOW_NO_STREAM);
-    rig.client = 1;
-    play("others stay", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
+    ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_STREAM_MEMCAP);
+    ck_assert(stream_rig.flow->flags & FLOW_NO_STREAM);
+    stream_rig.client = 1;
+    stream_rig_play("others stay", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
 }
 END_TEST
 
@@ -640,23 +645,23 @@ START_TEST(sessions_that_are_over_give_way)
     static const char *const whole[] = { HANDSHAKE, "> FA 1,1", "< FA 1,2", "> A 2,2" };
     struct flow *second = NULL;
 
-    rig.options.memcap = 16 << 10;
-    open_rig();
-    for (rig.client = 1; counter("tcp.ssn_ended_early") < 3; rig.client++) {
+    stream_rig.options.memcap = 16 << 10;
+    stream_rig_open();
+    for (stream_rig.client = 1; counter("tcp.ssn_ended_early") < 3; stream_rig.client++) {
         for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
-            send_line(whole[i]);
-            ck_assert_int_eq(rig.verdict.exception, EXCEPTION_NONE);
+            stream_rig_send_line(whole[i]);
+            ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_NONE);
         }
-        ck_assert_str_eq(state_name(), "closed");
-        if (rig.client == 4)
-            second = rig.flow;
-        ck_assert_uint_lt(rig.client, 100);
+        ck_assert_str_eq(stream_rig_state_name(), "closed");
+        if (stream_rig.client == 4)
+            second = stream_rig.flow;
+        ck_assert_uint_lt(stream_rig.client, 100);
     }
     ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 0);
-    rig.client = 4; /* the first that stays */
-    play("others stay", (const char *const[]){ "> A 2,2 | closed", NULL });
-    ck_assert_ptr_eq(rig.flow, second);
-    flow_table_end_all(rig.flows, FLOW_END_SHUTDOWN);
+    stream_rig.client = 4; /* the first that stays */
+    stream_rig_play("others stay", (const char *const[]){ "> A 2,2 | closed", NULL });
+    ck_assert_ptr_eq(stream_rig.flow, second);
+    flow_table_end_all(stream_rig.flows, FLOW_END_SHUTDOWN);
     ck_assert_uint_eq(counter("tcp.active_sessions"), 0);
 }
 END_TEST
@@ -666,19 +671,19 @@ START_TEST(no_memory_for_data)
     char line[600] = "> PA 1,1 '";
     unsigned seq = 1;
 
-    rig.options.reassembly_memcap = 4096;
-    rig.options.window[0] = 1 << 20; /* so that nothing is given back */
-    open_rig();
-    send_line("> S 0,0 win=65535");
-    send_line("< SA 0,1 win=65535");
-    send_line("> A 1,1");
-    for (unsigned i = 0; i < 200 && rig.verdict.exception == EXCEPTION_NONE; i++, seq += 400) {
+    stream_rig.options.reassembly_memcap = 4096;
+    stream_rig.options.window[0] = 1 << 20; /* so that nothing is given back */
+    stream_rig_open();
+    stream_rig_send_line("> S 0,0 win=65535");
+    stream_rig_send_line("< SA 0,1 win=65535");
+    stream_rig_send_line("> A 1,1");
+    for (unsigned i = 0; i < 200 && stream_rig.verdict.exception == EXCEPTION_NONE; i++, seq += 400) {
         snprintf(line, sizeof(line), "> PA %u,1 '%0400u'", seq, i);
-        send_line(line);
+        stream_rig_send_line(line);
     }
-    ck_assert_int_eq(rig.verdict.exception, EXCEPTION_STREAM_REASSEMBLY);
-    ck_assert(!(rig.packet.flags & PACKET_STREAM_ADDED));
-    ck_assert(packet_has_event(&rig.packet, STREAM_EVENT_REASSEMBLY_INSERT_MEMCAP));
+    ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_STREAM_REASSEMBLY);
+    ck_assert(!(stream_rig.packet.flags & PACKET_STREAM_ADDED));
+    ck_assert(packet_has_event(&stream_rig.packet, STREAM_EVENT_REASSEMBLY_INSERT_MEMCAP));
     ck_assert_uint_ge(counter("tcp.segment_memcap_drop"), 1);
 }
 END_TEST
@@ -686,15 +691,15 @@ END_TEST
 /* What goes on instead of the packet, with a good checksum. */
 static struct packet what_goes_on(void)
 {
-    struct packet again = { .data = rig.packet.new_data,
-                            .length = rig.packet.new_length,
-                            .wire_length = rig.packet.new_length,
+    struct packet again = { .data = stream_rig.packet.new_data,
+                            .length = stream_rig.packet.new_length,
+                            .wire_length = stream_rig.packet.new_length,
                             .link = LINK_RAW };
     struct packet *found[DECODE_MAX_PACKETS];
 
-    ck_assert_ptr_nonnull(rig.packet.new_data);
-    ck_assert_uint_eq(rig.packet.new_length, rig.packet.length);
-    ck_assert_uint_eq(decode_packet(rig.decoder, &again, found), 1);
+    ck_assert_ptr_nonnull(stream_rig.packet.new_data);
+    ck_assert_uint_eq(stream_rig.packet.new_length, stream_rig.packet.length);
+    ck_assert_uint_eq(decode_packet(stream_rig.decoder, &again, found), 1);
     decode_check_checksums(&again);
     ck_assert(!(again.flags & PACKET_BAD_L4_CHECKSUM));
     return again;
@@ -703,12 +708,12 @@ static struct packet what_goes_on(void)
 START_TEST(rewrites_what_contradicts)
 {
     set_options(REWRITE);
-    open_rig();
-    play("rewrite", (const char *const[]){ HANDSHAKE, "> PA 1,1 'GOOD' | established c:GOOD", NULL });
-    send_line("> PA 3,1 'XXmore'");
-    ck_assert(!rig.verdict.drop);
-    ck_assert(packet_has_event(&rig.packet, STREAM_EVENT_REASSEMBLY_OVERLAP_DIFFERENT_DATA));
-    ck_assert_str_eq(rig.yielded[FLOW_TO_SERVER], "more");
+    stream_rig_open();
+    stream_rig_play("rewrite", (const char *const[]){ HANDSHAKE, "> PA 1,1 'GOOD' | established c:GOOD", NULL });
+    stream_rig_send_line("> PA 3,1 'XXmore'");
+    ck_assert(!stream_rig.verdict.drop);
+    ck_assert(packet_has_event(&stream_rig.packet, STREAM_EVENT_REASSEMBLY_OVERLAP_DIFFERENT_DATA));
+    ck_assert_str_eq(stream_rig.yielded[FLOW_TO_SERVER], "more");
     ck_assert_mem_eq(what_goes_on().payload, "ODmore", 6);
 }
 END_TEST
@@ -716,20 +721,20 @@ END_TEST
 START_TEST(urgent_data_goes_on_as_what_it_was_inspected_as)
 {
     set_options(REWRITE);
-    rig.options.urgent = STREAM_URGENT_CLEAR;
-    open_rig();
-    play("urgent", (const char *const[]){ HANDSHAKE, "> PA 1,1 'GOOD' | established c:GOOD", NULL });
-    send_line("> PAU 5,1 'malXicious' urg=4");
-    ck_assert_str_eq(rig.yielded[FLOW_TO_SERVER], "malXicious");
+    stream_rig.options.urgent = STREAM_URGENT_CLEAR;
+    stream_rig_open();
+    stream_rig_play("urgent", (const char *const[]){ HANDSHAKE, "> PA 1,1 'GOOD' | established c:GOOD", NULL });
+    stream_rig_send_line("> PAU 5,1 'malXicious' urg=4");
+    ck_assert_str_eq(stream_rig.yielded[FLOW_TO_SERVER], "malXicious");
     struct packet plain = what_goes_on();
 
     ck_assert(!(plain.tcp.flags & TCP_URG) && plain.tcp.urgent == 0);
     ck_assert_mem_eq(plain.payload, "malXicious", 10);
-    send_line("> PAU 3,1 'XXmal' urg=2"); /* contradicts as well */
+    stream_rig_send_line("> PAU 3,1 'XXmal' urg=2"); /* contradicts as well */
     plain = what_goes_on();
     ck_assert(!(plain.tcp.flags & TCP_URG) && plain.tcp.urgent == 0);
     ck_assert_mem_eq(plain.payload, "ODmal", 5);
-    send_line("> AU 15,1 urg=1"); /* of the next segment */
+    stream_rig_send_line("> AU 15,1 urg=1"); /* of the next segment */
     ck_assert(!(what_goes_on().tcp.flags & TCP_URG));
 }
 END_TEST
@@ -737,78 +742,80 @@ END_TEST
 START_TEST(all_is_yielded_at_the_end)
 {
     set_options(PASSIVE);
-    open_rig();
-    play("end",
-         (const char *const[]){ HANDSHAKE, "> PA 1,1 'abc' | established", "> PA 7,1 'ghi' | established", NULL });
-    take_views(FLOW_TO_SERVER, true);
-    ck_assert_str_eq(rig.yielded[FLOW_TO_SERVER], "abcghi");
-    ck_assert(rig.gap && rig.end);
+    stream_rig_open();
+    stream_rig_play("end", (const char *const[]){ HANDSHAKE, "> PA 1,1 'abc' | established",
+                                                  "> PA 7,1 'ghi' | established", NULL });
+    stream_rig_take_views(FLOW_TO_SERVER, true);
+    ck_assert_str_eq(stream_rig.yielded[FLOW_TO_SERVER], "abcghi");
+    ck_assert(stream_rig.gap && stream_rig.end);
     ck_assert_uint_eq(counter("tcp.reassembly_gap"), 0);
 }
 END_TEST
 
 START_TEST(passive_yields_chunks_on_packets_of_the_direction)
 {
-    rig.options.chunk[FLOW_TO_SERVER] = 6;
+    stream_rig.options.chunk[FLOW_TO_SERVER] = 6;
     set_options(PASSIVE);
-    open_rig();
-    play("chunks", (const char *const[]){ HANDSHAKE, "> PA 1,1 'abc' | established", "< A 1,4 | established",
-                                          "> PA 4,1 'def' | established", "< A 1,7 | established",
-                                          "> PA 7,1 'ghi' | established c:abcdef", NULL });
+    stream_rig_open();
+    stream_rig_play("chunks", (const char *const[]){ HANDSHAKE, "> PA 1,1 'abc' | established", "< A 1,4 | established",
+                                                     "> PA 4,1 'def' | established", "< A 1,7 | established",
+                                                     "> PA 7,1 'ghi' | established c:abcdef", NULL });
 }
 END_TEST
 
 START_TEST(stopped_streams_give_their_memory_back)
 {
-    open_rig();
-    play("stop", (const char *const[]){ HANDSHAKE, "> PA 1,1 'abc' | established c:abc", NULL });
-    stream_stop(rig.stream, rig.flow, FLOW_TO_SERVER);
+    stream_rig_open();
+    stream_rig_play("stop", (const char *const[]){ HANDSHAKE, "> PA 1,1 'abc' | established c:abc", NULL });
+    stream_stop(stream_rig.stream, stream_rig.flow, FLOW_TO_SERVER);
     ck_assert_uint_eq(counter("tcp.reassembly_memuse"), 0);
-    play("stopped", (const char *const[]){ "> PA 4,1 'def' | established", "< PA 1,7 'x' | established s:x", NULL });
-    ck_assert(rig.packet.flags & PACKET_STREAM_ADDED);
+    stream_rig_play("stopped",
+                    (const char *const[]){ "> PA 4,1 'def' | established", "< PA 1,7 'x' | established s:x", NULL });
+    ck_assert(stream_rig.packet.flags & PACKET_STREAM_ADDED);
 }
 END_TEST
 
 START_TEST(flows_follow_their_session)
 {
-    open_rig();
-    send_line("> S 0,0");
-    ck_assert_int_eq(rig.flow->state, FLOW_NEW);
-    send_line("< SA 0,1");
-    ck_assert_int_eq(rig.flow->state, FLOW_NEW);
-    send_line("> PA 1,1 'abc'");
-    ck_assert_int_eq(rig.flow->state, FLOW_ESTABLISHED);
-    ck_assert(rig.packet.flags & PACKET_ESTABLISHED);
-    send_line("> FA 4,1");
-    ck_assert_int_eq(rig.flow->state, FLOW_ESTABLISHED);
-    send_line("< FA 1,5");
-    ck_assert_int_eq(rig.flow->state, FLOW_CLOSED);
+    stream_rig_open();
+    stream_rig_send_line("> S 0,0");
+    ck_assert_int_eq(stream_rig.flow->state, FLOW_NEW);
+    stream_rig_send_line("< SA 0,1");
+    ck_assert_int_eq(stream_rig.flow->state, FLOW_NEW);
+    stream_rig_send_line("> PA 1,1 'abc'");
+    ck_assert_int_eq(stream_rig.flow->state, FLOW_ESTABLISHED);
+    ck_assert(stream_rig.packet.flags & PACKET_ESTABLISHED);
+    stream_rig_send_line("> FA 4,1");
+    ck_assert_int_eq(stream_rig.flow->state, FLOW_ESTABLISHED);
+    stream_rig_send_line("< FA 1,5");
+    ck_assert_int_eq(stream_rig.flow->state, FLOW_CLOSED);
 }
 END_TEST
 
 START_TEST(a_flow_turns_when_the_server_is_seen_first)
 {
     set_options(MIDSTREAM);
-    open_rig();
-    send_line("< SA 0,1");
-    ck_assert(rig.flow->flags & FLOW_SWAPPED);
-    ck_assert_uint_eq(rig.flow->server_port, 80);
-    ck_assert(rig.packet.flags & PACKET_TO_CLIENT);
-    send_line("> A 1,1");
-    ck_assert(!(rig.packet.flags & PACKET_TO_CLIENT));
+    stream_rig_open();
+    stream_rig_send_line("< SA 0,1");
+    ck_assert(stream_rig.flow->flags & FLOW_SWAPPED);
+    ck_assert_uint_eq(stream_rig.flow->server_port, 80);
+    ck_assert(stream_rig.packet.flags & PACKET_TO_CLIENT);
+    stream_rig_send_line("> A 1,1");
+    ck_assert(!(stream_rig.packet.flags & PACKET_TO_CLIENT));
 }
 END_TEST
 
 /* The caller may as well go on with the flow that has no session. */
 START_TEST(a_flow_without_session_turns_to_the_client)
 {
-    rig.keeps_flows = true;
-    open_rig();
-    send_line("< R 1,0");
-    send_line("> S 0,0");
-    ck_assert(!(rig.packet.flags & PACKET_TO_CLIENT));
-    ck_assert_uint_eq(rig.flow->server_port, 80);
-    play("turned", (const char *const[]){ "< SA 0,1 | syn_recv", "> PA 1,1 'abc' | established c:abc", NULL });
+    stream_rig.keeps_flows = true;
+    stream_rig_open();
+    stream_rig_send_line("< R 1,0");
+    stream_rig_send_line("> S 0,0");
+    ck_assert(!(stream_rig.packet.flags & PACKET_TO_CLIENT));
+    ck_assert_uint_eq(stream_rig.flow->server_port, 80);
+    stream_rig_play("turned",
+                    (const char *const[]){ "< SA 0,1 | syn_recv", "> PA 1,1 'abc' | established c:abc", NULL });
 }
 END_TEST
 
@@ -816,9 +823,9 @@ START_TEST(summary_tells_sizes)
 {
     struct tcp_summary summary;
 
-    open_rig();
-    play("summary", (const char *const[]){ HANDSHAKE, "> PA 1,1 'abc'", "< PA 1,4 'defgh'", NULL });
-    stream_summary(rig.flow, &summary);
+    stream_rig_open();
+    stream_rig_play("summary", (const char *const[]){ HANDSHAKE, "> PA 1,1 'abc'", "< PA 1,4 'defgh'", NULL });
+    stream_summary(stream_rig.flow, &summary);
     ck_assert_uint_eq(summary.size[FLOW_TO_SERVER], 4);
     ck_assert_uint_eq(summary.size[FLOW_TO_CLIENT], 6);
     ck_assert_uint_eq(summary.bytes[FLOW_TO_CLIENT], 5);
@@ -848,9 +855,9 @@ int main(void)
     Suite *suite = suite_create("stream_session");
     TCase *scripts = tcase_create("scripts"), *other = tcase_create("other");
 
-    tcase_add_checked_fixture(scripts, setup, teardown);
+    tcase_add_checked_fixture(scripts, stream_rig_setup, stream_rig_teardown);
     tcase_add_loop_test(scripts, script, 0, sizeof(cases) / sizeof(cases[0]));
-    tcase_add_checked_fixture(other, setup, teardown);
+    tcase_add_checked_fixture(other, stream_rig_setup, stream_rig_teardown);
     tcase_add_test(other, counts);
     tcase_add_test(other, the_oldest_half_open_session_gives_way);
     tcase_add_test(other, sessions_that_are_over_give_way);

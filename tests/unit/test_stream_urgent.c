@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Urgent data inline, inspected both as part of the stream and as not part of it. */
-#include "stream_script.h"
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "stream_rig.h"
 
 #define HANDSHAKE "> S 0,0", "< SA 0,1", "> A 1,1"
 
 static void begin(void)
 {
-    setup();
-    rig.options.urgent = STREAM_URGENT_BOTH;
-    open_rig();
-    play("handshake", (const char *const[]){ HANDSHAKE, "> PA 1,1 'GOOD' | established c:GOOD", NULL });
+    stream_rig_setup();
+    stream_rig.options.urgent = STREAM_URGENT_BOTH;
+    stream_rig_open();
+    stream_rig_play("handshake", (const char *const[]){ HANDSHAKE, "> PA 1,1 'GOOD' | established c:GOOD", NULL });
 }
 
 static uint64_t counter(const char *name)
 {
     for (size_t i = 0; i < stream_counter_count(); i++) {
         if (strcmp(stream_counter_name(i), name) == 0)
-            return stream_counter_value(rig.stream, i);
+            return stream_counter_value(stream_rig.stream, i);
     }
     ck_abort_msg("no counter %s", name);
 }
@@ -36,8 +40,8 @@ static const char *readings(const char *text, uint64_t offset)
     size_t length = 0;
 
     all[0] = '\0';
-    for (unsigned number = 1; stream_next_reading(rig.stream, rig.flow, FLOW_TO_SERVER, &view, number, &reading);
-         number++)
+    for (unsigned number = 1;
+         stream_next_reading(stream_rig.stream, stream_rig.flow, FLOW_TO_SERVER, &view, number, &reading); number++)
         length += (size_t)snprintf(all + length, sizeof(all) - length, "%.*s ", (int)reading.length,
                                    (const char *)reading.data);
     return all;
@@ -45,16 +49,16 @@ static const char *readings(const char *text, uint64_t offset)
 
 static bool goes_on_urgent(void)
 {
-    return !rig.packet.new_data && !rig.verdict.drop;
+    return !stream_rig.packet.new_data && !stream_rig.verdict.drop;
 }
 
 START_TEST(the_flag_stays_and_the_stream_has_two_readings)
 {
-    send_line("> PAU 5,1 'malXicious' urg=4");
-    ck_assert_str_eq(rig.yielded[FLOW_TO_SERVER], "malXicious");
+    stream_rig_send_line("> PAU 5,1 'malXicious' urg=4");
+    ck_assert_str_eq(stream_rig.yielded[FLOW_TO_SERVER], "malXicious");
     ck_assert(goes_on_urgent());
     ck_assert_str_eq(readings("malXicious", 4), "GOODmalicious ");
-    send_line("> PAU 5,1 'malXicious' urg=4"); /* sent again: the same place */
+    stream_rig_send_line("> PAU 5,1 'malXicious' urg=4"); /* sent again: the same place */
     ck_assert(goes_on_urgent());
     ck_assert_str_eq(readings("malXicious", 4), "GOODmalicious ");
     ck_assert_uint_eq(counter("tcp.urgent_cleared"), 0);
@@ -63,16 +67,16 @@ END_TEST
 
 START_TEST(a_byte_announced_before_it_comes)
 {
-    send_line("> AU 5,1 urg=4");
+    stream_rig_send_line("> AU 5,1 urg=4");
     ck_assert(goes_on_urgent());
-    send_line("> PA 5,1 'malXicious'");
+    stream_rig_send_line("> PA 5,1 'malXicious'");
     ck_assert_str_eq(readings("malXicious", 4), "GOODmalicious ");
 }
 END_TEST
 
 START_TEST(a_pointer_of_zero_is_the_first_byte_or_none)
 {
-    send_line("> PAU 5,1 'Xmalicious' urg=0");
+    stream_rig_send_line("> PAU 5,1 'Xmalicious' urg=0");
     ck_assert(goes_on_urgent());
     ck_assert_str_eq(readings("Xmalicious", 4), "GOODmalicious ");
 }
@@ -80,8 +84,8 @@ END_TEST
 
 START_TEST(bytes_of_which_each_may_be_read_or_not)
 {
-    send_line("> PAU 5,1 'XaY' urg=3");
-    send_line("> PAU 5,1 'XaY' urg=1");
+    stream_rig_send_line("> PAU 5,1 'XaY' urg=3");
+    stream_rig_send_line("> PAU 5,1 'XaY' urg=1");
     ck_assert(goes_on_urgent());
     ck_assert_str_eq(readings("XaY", 4), "GOODaY GOODXa GOODa ");
 }
@@ -93,12 +97,13 @@ START_TEST(one_too_many_is_no_longer_urgent)
                                          "> PAU 8,1 '4' urg=1" };
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        send_line(lines[i]);
+        stream_rig_send_line(lines[i]);
         ck_assert_msg(goes_on_urgent(), "%zu", i);
     }
-    send_line("> PAU 9,1 '5' urg=1");
-    ck_assert(rig.packet.new_data && !rig.verdict.drop);
-    ck_assert_uint_eq(rig.packet.new_data[rig.packet.transport - rig.packet.data + 13] & TCP_URG, 0);
+    stream_rig_send_line("> PAU 9,1 '5' urg=1");
+    ck_assert(stream_rig.packet.new_data && !stream_rig.verdict.drop);
+    ck_assert_uint_eq(stream_rig.packet.new_data[stream_rig.packet.transport - stream_rig.packet.data + 13] & TCP_URG,
+                      0);
     ck_assert_uint_eq(counter("tcp.urgent_cleared"), 1);
     /* Fifteen readings of four bytes, the last without any of them. */
     ck_assert_str_eq(strstr(readings("5", 8), "GOOD15 "), "GOOD15 GOOD5 ");
@@ -110,12 +115,13 @@ START_TEST(the_pipeline_may_make_it_an_ordinary_byte)
     struct stream_verdict verdict;
     uint64_t place = 0;
 
-    send_line("> PAU 5,1 'malXicious' urg=4");
-    ck_assert(stream_get_urgent_offset(rig.stream, rig.flow, FLOW_TO_SERVER, &rig.packet, &place));
+    stream_rig_send_line("> PAU 5,1 'malXicious' urg=4");
+    ck_assert(stream_get_urgent_offset(stream_rig.stream, stream_rig.flow, FLOW_TO_SERVER, &stream_rig.packet, &place));
     ck_assert_uint_eq(place, 7);
-    stream_clear_urgent(rig.stream, rig.flow, FLOW_TO_SERVER, &rig.packet, &verdict);
-    ck_assert(!verdict.drop && rig.packet.new_data);
-    ck_assert_uint_eq(rig.packet.new_data[rig.packet.transport - rig.packet.data + 13] & TCP_URG, 0);
+    stream_clear_urgent(stream_rig.stream, stream_rig.flow, FLOW_TO_SERVER, &stream_rig.packet, &verdict);
+    ck_assert(!verdict.drop && stream_rig.packet.new_data);
+    ck_assert_uint_eq(stream_rig.packet.new_data[stream_rig.packet.transport - stream_rig.packet.data + 13] & TCP_URG,
+                      0);
     ck_assert_str_eq(readings("malXicious", 4), "");
 }
 END_TEST
@@ -125,7 +131,7 @@ int main(void)
     Suite *suite = suite_create("stream_urgent");
     TCase *tcase = tcase_create("both");
 
-    tcase_add_checked_fixture(tcase, begin, teardown);
+    tcase_add_checked_fixture(tcase, begin, stream_rig_teardown);
     tcase_add_test(tcase, the_flag_stays_and_the_stream_has_two_readings);
     tcase_add_test(tcase, a_byte_announced_before_it_comes);
     tcase_add_test(tcase, a_pointer_of_zero_is_the_first_byte_or_none);

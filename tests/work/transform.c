@@ -6,6 +6,8 @@
 #include "work.h"
 
 #include <check.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "rule_text.h"
 #include "sluice/transform.h"
