@@ -44,7 +44,6 @@
 #include "sluice/setup.h"
 #include "sluice/engine_limits.h"
 #include "flow/flow_priv.h"
-#include "output/output_priv.h"
 #include "refuse.h"
 #include "sluice/config.h"
 #include "sluice/daemon.h"

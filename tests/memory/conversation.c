@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "app/app_priv.h"
+#include "sluice/app.h"
 #include "sluice/bytes.h"
 #include "sluice/capture.h"
 

@@ -3,7 +3,6 @@
 #include <check.h>
 
 #include "../lib/app_rig.h"
-#include "app/krb5/krb5_priv.h"
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define DATA(text) text, sizeof(text) - 1
