@@ -8,13 +8,81 @@
  * chain that this one jumps to. Packets of an offloaded flow traverse no hook, wherever the offloading rule is.
  *
  * Threads:   no global state.
- * Ownership: a report has its own arena; it points into the ruleset, which must live as long.
+ * Ownership: a report has its own arena; it points into the ruleset and the host state, which must live as long.
  */
 #ifndef SLUICE_DOCTOR_H
 #define SLUICE_DOCTOR_H
 
 #include "sluice/firewall.h"
 #include "sluice/netrules.h"
+
+/* --- State of the host ------------------------------------------------------------------------------ */
+
+/* A rule of policy routing that matches a mark: `ip rule`. */
+struct doctor_route {
+    struct doctor_route *next;
+    bool ipv6;
+    uint32_t priority, mark, mask, table;
+    const char *text;
+};
+
+/* A network interface that is up, except the loopback. */
+struct doctor_link {
+    struct doctor_link *next;
+    const char *name;
+    uint32_t receive_size,
+        send_size;   /* bytes of the largest super-packet: received (GRO), and sent by the host; 0: unknown */
+    bool merges_udp; /* GRO merges UDP datagrams of a forwarded flow into one super-packet */
+};
+
+/* Version of the kernel; all 0: not known. */
+struct doctor_kernel {
+    unsigned major, minor, patch;
+};
+
+/* A queue with a listener. */
+struct doctor_listener {
+    struct doctor_listener *next;
+    uint16_t queue;
+    uint32_t port;      /* port id of its netlink socket */
+    uint32_t process;   /* process id; 0: not found */
+    const char *name;   /* name of the process, or NULL */
+    uint32_t waiting;   /* packets */
+    uint32_t dropped;   /* because the queue was full, and because its socket was */
+    uint32_t delivered; /* total packets, modulo 2^32 */
+};
+
+/* All objects are in its arena. */
+struct doctor_host {
+    struct arena *arena;
+    struct doctor_route *routes;
+    struct doctor_listener *listeners;
+    struct doctor_link *links;
+    struct doctor_kernel kernel;
+    bool forwards_ipv4, forwards_ipv6, has_ipv6; /* sysctls, and an IPv6 address with global scope */
+};
+
+/* Returns an empty state, to be filled from messages; NULL when out of memory. */
+struct doctor_host *doctor_host_new(void);
+void doctor_host_free(struct doctor_host *host);
+
+/* Reads the state of this host. Returns 0, or -errno with *out unchanged: -EINTR when another process keeps changing
+ * the policy routing or the interfaces, -ENOMEM. */
+int doctor_host_read(struct doctor_host **out);
+
+/* Adds one message RTM_NEWRULE, if the rule matches a mark, or RTM_NEWLINK, if the interface is up and not the
+ * loopback; `bytes` is the message as the kernel sends it, aligned. Returns 0 or -ENOMEM; -EBADMSG for other messages.
+ */
+int doctor_host_add_message(struct doctor_host *host, const void *bytes, size_t length);
+/* Adds the listener in one line of /proc/net/netfilter/nfnetlink_queue; other lines are ignored. Returns 0 or -ENOMEM.
+ */
+int doctor_host_add_listener(struct doctor_host *host, const char *line);
+
+/* Counts the connections that have this mark under the mask now. Returns 0 or -errno; counts none where the kernel has
+ * no connection tracking. */
+int doctor_count_connections(uint32_t mark, uint32_t mask, uint64_t *out);
+
+/* --- Examination ------------------------------------------------------------------------------------ */
 
 enum doctor_severity {
     DOCTOR_NOTE,    /* information; no change needed */
@@ -63,7 +131,8 @@ struct doctor_report {
 };
 
 /* Returns 0 with *out, or -ENOMEM. */
-int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_input *input);
+int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_host *host,
+                   const struct doctor_input *input);
 void doctor_report_free(struct doctor_report *report);
 
 enum doctor_severity doctor_worst(const struct doctor_report *report);

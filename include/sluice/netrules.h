@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The live ruleset of all programs: nf_tables of all families, the legacy tables of iptables, the policy routing by
- * marks, and the listeners of the queues. It is read through netlink dumps and getsockopt, and never changed.
+ * The live ruleset of all programs: nf_tables of all families and the legacy tables of iptables. It is read through
+ * netlink dumps and getsockopt, and never changed.
  *
  * Properties that matter to a queue are decoded (queues, verdicts, marks, offload); each rule also keeps a readable
  * text. libnftnl parses the messages of nf_tables; an expression that it does not know makes the rule conditional.
@@ -135,52 +135,11 @@ struct netrules_table {
     const struct netrules_chain *recent; /* the chain found last: rules arrive chain by chain */
 };
 
-/* --- Other objects ---------------------------------------------------------------------------------- */
-
-/* A rule of policy routing that matches a mark: `ip rule`. */
-struct netrules_route {
-    struct netrules_route *next;
-    bool ipv6;
-    uint32_t priority, mark, mask, table;
-    const char *text;
-};
-
-/* A network interface that is up, except the loopback. */
-struct netrules_link {
-    struct netrules_link *next;
-    const char *name;
-    uint32_t receive_size,
-        send_size;   /* bytes of the largest super-packet: received (GRO), and sent by the host; 0: unknown */
-    bool merges_udp; /* GRO merges UDP datagrams of a forwarded flow into one super-packet */
-};
-
-/* Version of the kernel; all 0: not known. */
-struct netrules_kernel {
-    unsigned major, minor, patch;
-};
-
-/* A queue with a listener. */
-struct netrules_listener {
-    struct netrules_listener *next;
-    uint16_t queue;
-    uint32_t port;      /* port id of its netlink socket */
-    uint32_t process;   /* process id; 0: not found */
-    const char *name;   /* name of the process, or NULL */
-    uint32_t waiting;   /* packets */
-    uint32_t dropped;   /* because the queue was full, and because its socket was */
-    uint32_t delivered; /* total packets, modulo 2^32 */
-};
-
 struct netrules {
     struct arena *arena;
     uint32_t generation; /* of nf_tables */
     struct netrules_table *tables;
     unsigned chain_count; /* of all tables */
-    struct netrules_route *routes;
-    struct netrules_listener *holders;
-    struct netrules_link *links;
-    struct netrules_kernel kernel;
-    bool forwards_ipv4, forwards_ipv6, has_ipv6; /* of this host: sysctls, and an IPv6 address with global scope */
 };
 
 /* Reads the whole ruleset, in one generation of nf_tables. Returns 0, or -errno with *out unchanged: -EPERM, -EINTR
@@ -198,10 +157,6 @@ struct netrules_place {
 int netrules_read_rules(struct netrules **out, const struct netrules_place *place);
 /* Reads the generation of nf_tables, which counts its changes. Returns 0 or -errno. */
 int netrules_read_generation(uint32_t *out);
-
-/* Counts the connections that have this mark under the mask now. Returns 0 or -errno; counts none where the kernel has
- * no connection tracking. */
-int netrules_count_connections(uint32_t mark, uint32_t mask, uint64_t *out);
 
 /* Iterates over all rules: returns the rule after `rule`, the first one for NULL, and NULL after the last one. */
 const struct netrules_rule *netrules_next_rule(const struct netrules *ruleset, const struct netrules_rule *rule);
@@ -223,11 +178,5 @@ int netrules_add_message(struct netrules *ruleset, const void *bytes, size_t len
  * IPT_SO_GET_ENTRIES (only the entries). Returns 0 or -errno as above. */
 int netrules_add_legacy(struct netrules *ruleset, bool ipv6, const void *info, size_t info_length, const void *entries,
                         size_t length);
-
-/* Adds one message RTM_NEWRULE, aligned, if the rule matches a mark. */
-int netrules_add_route(struct netrules *ruleset, const void *bytes, size_t length);
-
-/* Adds one message RTM_NEWLINK, aligned, if the interface is up and not the loopback. */
-int netrules_add_link(struct netrules *ruleset, const void *bytes, size_t length);
 
 #endif

@@ -60,22 +60,25 @@ int nft_doctor(const struct config *config, const struct firewall_options *optio
         .repeats = strcmp(config_string(config, "queue.verdict"), "repeat") == 0,
     };
     struct doctor_report *report;
-    struct netrules *ruleset;
+    struct netrules *ruleset = NULL;
+    struct doctor_host *host = NULL;
     struct text out;
     int err, code = EXIT_UNREADABLE;
 
     /* Without permission to list connections the counts stay 0. */
     if (options->mark_mask)
-        netrules_count_connections(options->mark, options->mark_mask, &input.connections.judged);
+        doctor_count_connections(options->mark, options->mark_mask, &input.connections.judged);
     if (options->reject_mask)
-        netrules_count_connections(options->reject_mark, options->reject_mask, &input.connections.answers);
+        doctor_count_connections(options->reject_mark, options->reject_mask, &input.connections.answers);
     find_next_queues(config, options, &input);
     err = netrules_read(&ruleset);
+    if (!err)
+        err = doctor_host_read(&host);
     if (err) {
         cli_error(&command_nft, "cannot read the ruleset: %s", error_text(err));
-        return EXIT_UNREADABLE;
+        goto free_ruleset;
     }
-    err = doctor_examine(&report, ruleset, &input);
+    err = doctor_examine(&report, ruleset, host, &input);
     if (err) {
         cli_error(&command_nft, "cannot examine the ruleset: %s", error_text(err));
         goto free_ruleset;
@@ -90,6 +93,7 @@ int nft_doctor(const struct config *config, const struct firewall_options *optio
     doctor_report_free(report);
 
 free_ruleset:
+    doctor_host_free(host);
     netrules_free(ruleset);
     return code;
 }

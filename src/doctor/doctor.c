@@ -219,7 +219,8 @@ static void sort_findings(struct doctor_report *report)
     report->findings = sorted;
 }
 
-int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_input *input)
+int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_host *host,
+                   const struct doctor_input *input)
 {
     static void (*const checks[])(struct context * context) = {
         check_own_table, check_queues,        check_order,    check_priorities, check_offload, check_listeners,
@@ -229,6 +230,7 @@ int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, c
     struct doctor_report *report = arena ? arena_alloc(arena, sizeof(*report)) : NULL;
     struct context context = {
         .ruleset = ruleset,
+        .host = host,
         .input = input,
         .report = report,
         .arena = arena,

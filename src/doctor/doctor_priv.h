@@ -22,6 +22,7 @@ struct sluice_table {
 
 struct context {
     const struct netrules *ruleset;
+    const struct doctor_host *host;
     const struct doctor_input *input;
     struct doctor_report *report;
     struct arena *arena; /* the report's arena */

@@ -22,13 +22,13 @@ static void record_coverage(const struct netrules_chain *base, void *user)
 
 static void report(struct context *context, unsigned hook, unsigned missing, const struct netrules_rule *rule)
 {
-    const struct netrules *ruleset = context->ruleset;
+    const struct doctor_host *host = context->host;
     bool six = missing == NETRULES_IPV6, forward = hook == NF_INET_FORWARD, alive; /* handles such packets there */
 
     if (six)
-        alive = forward ? ruleset->forwards_ipv6 : ruleset->has_ipv6;
+        alive = forward ? host->forwards_ipv6 : host->has_ipv6;
     else
-        alive = !forward || ruleset->forwards_ipv4;
+        alive = !forward || host->forwards_ipv4;
 
     set_finding_rule(
         add_finding(

@@ -9,7 +9,7 @@ enum { COPIED = 65536 }; /* super-packets of up to 64 KiB are copied whole */
 
 void check_links(struct context *context)
 {
-    for (const struct netrules_link *link = context->ruleset->links; link; link = link->next) {
+    for (const struct doctor_link *link = context->host->links; link; link = link->next) {
         uint32_t size = link->receive_size > link->send_size ? link->receive_size : link->send_size;
 
         if (size > COPIED)
@@ -37,7 +37,7 @@ struct series {
     unsigned major, minor, patch, end;
 };
 
-static bool is_any(const struct netrules_kernel *kernel, const struct series *series, size_t count)
+static bool is_any(const struct doctor_kernel *kernel, const struct series *series, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (kernel->major == series[i].major && kernel->minor == series[i].minor && kernel->patch >= series[i].patch &&
@@ -59,8 +59,8 @@ static const struct series drops[] = { { 6, 11, 0, 0 }, { 6, 12, 0, 75 }, { 6, 1
 
 void check_kernel(struct context *context)
 {
-    const struct netrules_kernel *kernel = &context->ruleset->kernel;
-    const struct netrules_link *link = context->ruleset->links;
+    const struct doctor_kernel *kernel = &context->host->kernel;
+    const struct doctor_link *link = context->host->links;
 
     while (link && !link->merges_udp)
         link = link->next;

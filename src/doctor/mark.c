@@ -203,7 +203,7 @@ static void suggest_bits(struct context *context)
     for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));)
         for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
             used |= mark->mask != ALL ? mark->mask : mark->value;
-    for (const struct netrules_route *route = context->ruleset->routes; route; route = route->next)
+    for (const struct doctor_route *route = context->host->routes; route; route = route->next)
         used |= route->mask != ALL ? route->mask : route->mark;
     bits = ~used;
     for (const struct doctor_finding *finding = context->report->findings; finding; finding = finding->next) {
@@ -242,7 +242,7 @@ static void check_ours(struct context *context, const struct our_mark *ours)
     for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));)
         for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
             check_mark(context, rule, mark, ours);
-    for (const struct netrules_route *route = context->ruleset->routes; route; route = route->next) {
+    for (const struct doctor_route *route = context->host->routes; route; route = route->next) {
         const char *known = known_user(route->mark, route->mask);
         bool whole = route->mask == ALL;
         struct doctor_finding *finding;

@@ -124,11 +124,11 @@ static void check_spread(struct context *context, const struct feed *feed)
 
 /* --- Queues of other programs ----------------------------------------------------------------------- */
 
-static const struct netrules_listener *holder_of(const struct context *context, unsigned queue)
+static const struct doctor_listener *listener_of(const struct context *context, unsigned queue)
 {
-    for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next)
-        if (holder->queue == queue)
-            return holder;
+    for (const struct doctor_listener *listener = context->host->listeners; listener; listener = listener->next)
+        if (listener->queue == queue)
+            return listener;
     return NULL;
 }
 
@@ -181,7 +181,7 @@ void check_queues(struct context *context)
     }
     for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));) {
         const struct netrules_queue *queue = &rule->queue;
-        const struct netrules_listener *holder = holder_of(context, queue->first);
+        const struct doctor_listener *listener = listener_of(context, queue->first);
 
         if (rule->verdict != NETRULES_QUEUE || is_next_queue(context, rule) ||
             (queue->first <= context->last_queue && queue->last >= context->first))
@@ -193,9 +193,9 @@ void check_queues(struct context *context)
                 "if that is later; its verdict repeat traverses the chain again.",
                 "None, as long as the queue numbers differ. To pass packets through both programs, see mode route.",
                 "another program uses %s (%s)", queues_text(context, queue->first, queue->last),
-                !holder        ? "no listener"
-                : holder->name ? holder->name
-                               : "process of another namespace"),
+                !listener        ? "no listener"
+                : listener->name ? listener->name
+                                 : "process of another namespace"),
             rule);
     }
 }
@@ -211,7 +211,7 @@ static void check_queue_listeners(struct context *context, const struct feed *fe
     for (unsigned queue = feed->rule->queue.first; queue <= last && ranges < MAX_RANGES; queue++) {
         unsigned first = queue;
 
-        while (queue <= last && !holder_of(context, queue))
+        while (queue <= last && !listener_of(context, queue))
             queue++;
         if (queue == first)
             continue;
@@ -226,40 +226,40 @@ static void check_queue_listeners(struct context *context, const struct feed *fe
 }
 
 /* Checks the listener of a queue of Sluice. */
-static void check_holder(struct context *context, const struct netrules_listener *holder)
+static void check_listener(struct context *context, const struct doctor_listener *listener)
 {
     struct doctor_finding *finding;
 
-    if (holder->name && strncmp(holder->name, "sluice", strlen("sluice")) != 0) {
+    if (listener->name && strncmp(listener->name, "sluice", strlen("sluice")) != 0) {
         finding = add_finding(
             context, DOCTOR_BROKEN, "queue.foreign-listener",
             "A queue has only one listener. That program receives the packets, and Sluice cannot open the queue.",
             "Choose other queue numbers for Sluice (queue.numbers), or stop that program.",
-            "queue %u is in use by %s (%u)", (unsigned)holder->queue, holder->name, holder->process);
-        finding->other = arena_printf(context->arena, "process %u (%s)", holder->process, holder->name);
+            "queue %u is in use by %s (%u)", (unsigned)listener->queue, listener->name, listener->process);
+        finding->other = arena_printf(context->arena, "process %u (%s)", listener->process, listener->name);
         context->failed |= !finding->other;
     }
-    if (holder->dropped)
+    if (listener->dropped)
         add_finding(context, DOCTOR_NOTE, "queue.dropped",
                     "The queue or its socket buffer was full: the kernel has dropped these packets since the "
                     "queue was opened.",
                     "Configure more queues (queue.numbers), a longer queue (queue.length) or a larger buffer "
                     "(queue.receive-buffer).",
-                    "queue %u has dropped %u packets", (unsigned)holder->queue, holder->dropped);
+                    "queue %u has dropped %u packets", (unsigned)listener->queue, listener->dropped);
 }
 
 /* Reports one queue that receives nearly all packets of several. */
 static void check_load(struct context *context)
 {
-    const struct netrules_listener *most = NULL;
+    const struct doctor_listener *most = NULL;
     uint64_t sum = 0;
 
     for (unsigned queue = context->first; queue <= context->last_queue; queue++) {
-        const struct netrules_listener *holder = holder_of(context, queue);
+        const struct doctor_listener *listener = listener_of(context, queue);
 
-        sum += holder ? holder->delivered : 0;
-        if (holder && (!most || holder->delivered > most->delivered))
-            most = holder;
+        sum += listener ? listener->delivered : 0;
+        if (listener && (!most || listener->delivered > most->delivered))
+            most = listener;
     }
     if (context->first == context->last_queue || !most || sum < ENOUGH_PACKETS ||
         (uint64_t)most->delivered * 100 < sum * MOST_PERCENT)
@@ -279,7 +279,7 @@ void check_listeners(struct context *context)
     for (unsigned i = 0; i < context->input->next_count; i++) { /* queues of the next consumer, for accepted packets */
         const struct doctor_next_queue *next = &context->input->next[i];
 
-        if (holder_of(context, next->queue))
+        if (listener_of(context, next->queue))
             continue;
         add_finding(context, next->bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "route.no-listener",
                     next->bypass
@@ -292,8 +292,8 @@ void check_listeners(struct context *context)
     for (const struct feed *feed = context->feeds; feed; feed = feed->next)
         if (!feed->rule->queue.unknown && !is_repeated(context, feed))
             check_queue_listeners(context, feed);
-    for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next)
-        if (holder->queue >= context->first && holder->queue <= context->last_queue)
-            check_holder(context, holder);
+    for (const struct doctor_listener *listener = context->host->listeners; listener; listener = listener->next)
+        if (listener->queue >= context->first && listener->queue <= context->last_queue)
+            check_listener(context, listener);
     check_load(context);
 }

@@ -189,12 +189,13 @@ static void check_no_rule(struct context *context)
     const char *queues = queues_text(context, context->first, context->last_queue);
     bool received = false, routed = false; /* a rule feeds a queue of another program, which may route to Sluice */
 
-    for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next)
-        received |= holder->queue >= context->first && holder->queue <= context->last_queue && holder->delivered > 0;
+    for (const struct doctor_listener *listener = context->host->listeners; listener; listener = listener->next)
+        received |=
+            listener->queue >= context->first && listener->queue <= context->last_queue && listener->delivered > 0;
     for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));)
-        for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next)
-            routed |= rule->verdict == NETRULES_QUEUE && rule->queue.first <= holder->queue &&
-                      holder->queue <= rule->queue.last;
+        for (const struct doctor_listener *listener = context->host->listeners; listener; listener = listener->next)
+            routed |= rule->verdict == NETRULES_QUEUE && rule->queue.first <= listener->queue &&
+                      listener->queue <= rule->queue.last;
     if (routed)
         add_finding(context, received ? DOCTOR_NOTE : DOCTOR_WARNING, "queue.routed",
                     "Packets reach Sluice only by the verdict of another program that reads queues (mode route).",

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to the netrules module: lists in the arena, the rule builder, names of values, and the parts that are read
- * from /proc and by ioctl. */
+/* Private to the netrules module: lists in the arena, the rule builder, and names of values. */
 #ifndef SLUICE_NETRULES_PRIV_H
 #define SLUICE_NETRULES_PRIV_H
 
@@ -166,14 +165,5 @@ struct cursor expression_bytes(const struct nftnl_expr *expression, uint16_t att
  * that is short. */
 void rule_xt_match(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data);
 void rule_xt_target(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data);
-
-/* --- Host ------------------------------------------------------------------------------------------- */
-
-/* Reads the listeners of the queues; none where the kernel has no queues. Returns 0 or -ENOMEM. */
-int netrules_read_holders(struct netrules *ruleset);
-/* Reads one line of /proc/net/netfilter/nfnetlink_queue; other lines are ignored. Returns 0 or -ENOMEM. */
-int netrules_add_holder(struct netrules *ruleset, const char *line);
-/* Reads which links merge UDP datagrams, whether the host forwards packets and has IPv6, and the kernel version. */
-void netrules_read_host(struct netrules *ruleset);
 
 #endif

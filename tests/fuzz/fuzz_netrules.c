@@ -294,16 +294,7 @@ static size_t length_at(const uint8_t *data, size_t size)
     return header.nlmsg_len < sizeof(header) || header.nlmsg_len > size ? size : header.nlmsg_len;
 }
 
-static bool is_link(const uint8_t *data, size_t length)
-{
-    struct nlmsghdr header = { .nlmsg_type = 0 };
-
-    if (length >= sizeof(header))
-        memcpy(&header, data, sizeof(header));
-    return header.nlmsg_type == RTM_NEWLINK;
-}
-
-static void add_messages(struct netrules *ruleset, const uint8_t *data, size_t size)
+static void add_messages(struct doctor_host *host, const uint8_t *data, size_t size)
 {
     for (int i = 0; i < MESSAGES && size > 0; i++) {
         size_t length = length_at(data, size), next = NLMSG_ALIGN(length) < size ? NLMSG_ALIGN(length) : size;
@@ -312,9 +303,7 @@ static void add_messages(struct netrules *ruleset, const uint8_t *data, size_t s
 
         require(message != NULL);
         memcpy(message, data, length);
-        err = length == 0                ? -1
-              : is_link(message, length) ? netrules_add_link(ruleset, message, length)
-                                         : netrules_add_route(ruleset, message, length);
+        err = length == 0 ? -1 : doctor_host_add_message(host, message, length);
         free(message);
         require(err <= 0);
         if (length == 0)
@@ -358,7 +347,7 @@ static void check_model(const struct netrules *ruleset)
     require(chains == ruleset->chain_count);
 }
 
-static void check_report(const struct netrules *ruleset)
+static void check_report(const struct netrules *ruleset, const struct doctor_host *host)
 {
     struct doctor_input input = { .repeats = false };
     struct doctor_report *report;
@@ -366,7 +355,7 @@ static void check_report(const struct netrules *ruleset)
 
     firewall_options_default(&input.options);
     input.options.queue_last = 3;
-    require(doctor_examine(&report, ruleset, &input) == 0);
+    require(doctor_examine(&report, ruleset, host, &input) == 0);
     for (const struct doctor_finding *finding = report->findings; finding; finding = finding->next) {
         require(finding->id && finding->what && finding->why && finding->remedy);
         require(!finding->next || finding->next->severity <= finding->severity);
@@ -383,16 +372,18 @@ static void check_report(const struct netrules *ruleset)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct netrules *ruleset = netrules_new();
+    struct doctor_host *host = doctor_host_new();
 
-    require(ruleset != NULL);
+    require(ruleset && host);
     if (size > 0 && data[0] == 0)
         add_objects(ruleset, data + 1, size - 1);
     else if (size > 0 && data[0] == 1)
-        add_messages(ruleset, data + 1, size - 1);
+        add_messages(host, data + 1, size - 1);
     else if (size > 0)
         add_legacy(ruleset, data[0] & 1, data + 1, size - 1);
     check_model(ruleset);
-    check_report(ruleset);
+    check_report(ruleset, host);
+    doctor_host_free(host);
     netrules_free(ruleset);
     return 0;
 }

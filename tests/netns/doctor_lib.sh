@@ -71,6 +71,7 @@ release() {
 start() {
 	mkdir -p "$WORK/log"
 	echo 'alert icmp any any -> any any (msg:"ping"; sid:1;)' >"$WORK/t.rules"
+	: >"$WORK/run.log" # the previous daemon's has "ready"
 	"$SLUICE" run --config /dev/null --set run-as.user=root --set "unix-command.filename=$WORK/control" --log-dir "$WORK/log" --rules "$WORK/t.rules" "$@" >"$WORK/run.log" 2>&1 &
 	DAEMON=$!
 	for _ in $(seq 600); do grep -q ready "$WORK/run.log" && return; sleep 0.05; done

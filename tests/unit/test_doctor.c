@@ -5,6 +5,7 @@
  */
 #include <check.h>
 #include <linux/netfilter.h>
+#include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,14 @@
 #include "sluice/text.h"
 
 static struct netrules *ruleset;
+static struct doctor_host *host;
 static struct doctor_input input;
 static struct doctor_report *report;
 
 static void setup(void)
 {
     ruleset = netrules_new();
+    host = doctor_host_new();
     input = (struct doctor_input){ .repeats = false };
     firewall_options_default(&input.options);
     report = NULL;
@@ -28,13 +31,14 @@ static void setup(void)
 static void teardown(void)
 {
     doctor_report_free(report);
+    doctor_host_free(host);
     netrules_free(ruleset);
 }
 
 static void judge(void)
 {
     doctor_report_free(report);
-    ck_assert_int_eq(doctor_examine(&report, ruleset, &input), 0);
+    ck_assert_int_eq(doctor_examine(&report, ruleset, host, &input), 0);
 }
 
 static const struct doctor_finding *find(const char *id)
@@ -92,12 +96,12 @@ static const struct netrules_rule queue_rule = { .verdict = NETRULES_QUEUE,
 
 static void listen(uint16_t queue, uint32_t delivered)
 {
-    struct netrules_listener *holder = arena_alloc(ruleset->arena, sizeof(*holder));
+    struct doctor_listener *listener = arena_alloc(host->arena, sizeof(*listener));
 
-    *holder = (struct netrules_listener){
-        .next = ruleset->holders, .queue = queue, .process = 7, .name = "sluice", .delivered = delivered
+    *listener = (struct doctor_listener){
+        .next = host->listeners, .queue = queue, .process = 7, .name = "sluice", .delivered = delivered
     };
-    ruleset->holders = holder;
+    host->listeners = listener;
 }
 
 /* --- The way to the queue ------------------------------------------------------------------------- */
@@ -320,10 +324,10 @@ START_TEST(one_queue_has_it_all)
     judge();
     ck_assert_ptr_null(find("queue.one-loaded")); /* too few to say */
     listen(1, 0);
-    ruleset->holders->delivered = 100000; /* the one that was put in last is found first */
+    host->listeners->delivered = 100000; /* the one that was put in last is found first */
     judge();
     ck_assert_ptr_nonnull(find("queue.one-loaded"));
-    ruleset->holders->delivered = 1000;
+    host->listeners->delivered = 1000;
     judge();
     ck_assert_ptr_null(find("queue.one-loaded"));
 }
@@ -405,10 +409,73 @@ START_TEST(own_table_as_made_is_clean)
 }
 END_TEST
 
+/* --- State of the host ---------------------------------------------------------------------------- */
+
+/* A recorded dump: the fuzz target's corpus. */
+static void add_recorded(const char *name)
+{
+    char path[4096];
+    uint8_t bytes[8192];
+    _Alignas(struct nlmsghdr) uint8_t message[sizeof(bytes)];
+    FILE *file;
+    size_t size;
+
+    ck_assert_ptr_nonnull(getenv("SLUICE_SOURCE"));
+    snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/netrules/%s", getenv("SLUICE_SOURCE"), name);
+    file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    size = fread(bytes, 1, sizeof(bytes), file);
+    fclose(file);
+    for (size_t at = 1; at < size;) {
+        struct nlmsghdr header;
+
+        memcpy(&header, bytes + at, sizeof(header));
+        ck_assert_uint_le(at + header.nlmsg_len, size);
+        memcpy(message, bytes + at, header.nlmsg_len);
+        ck_assert_int_eq(doctor_host_add_message(host, message, header.nlmsg_len), 0);
+        at += NLMSG_ALIGN(header.nlmsg_len);
+    }
+}
+
+START_TEST(routes_are_read)
+{
+    add_recorded("route");
+    ck_assert(host->routes && host->routes->next && !host->routes->next->next);
+    ck_assert(!host->routes->ipv6 && host->routes->next->ipv6);
+    ck_assert_ptr_nonnull(strstr(host->routes->text, "not fwmark"));
+    ck_assert_uint_eq(host->routes->mark, 51820);
+    ck_assert_uint_eq(host->routes->mask, 0xffffffff);
+    ck_assert_str_eq(host->routes->next->text, "ip -6 rule 32765: fwmark 0xca6c/0xffffffff lookup 3");
+}
+END_TEST
+
+START_TEST(links_are_read)
+{
+    add_recorded("links");
+    ck_assert_ptr_nonnull(host->links);
+    for (const struct doctor_link *link = host->links; link; link = link->next)
+        ck_assert_str_ne(link->name, "lo");
+}
+END_TEST
+
+START_TEST(listeners_are_read)
+{
+    ck_assert_int_eq(doctor_host_add_listener(host, "    5  30228     2 2 65531     3     4       99  1\n"), 0);
+    ck_assert_int_eq(doctor_host_add_listener(host, "nonsense\n"), 0);
+    ck_assert_int_eq(doctor_host_add_listener(host, "70000 1 2 3 4 5 6 7 1\n"), 0);
+    ck_assert(host->listeners && !host->listeners->next);
+    ck_assert_uint_eq(host->listeners->queue, 5);
+    ck_assert_uint_eq(host->listeners->port, 30228);
+    ck_assert_uint_eq(host->listeners->waiting, 2);
+    ck_assert_uint_eq(host->listeners->dropped, 7);
+    ck_assert_uint_eq(host->listeners->delivered, 99);
+}
+END_TEST
+
 /* --- Kernels -------------------------------------------------------------------------------------- */
 
 static const struct {
-    struct netrules_kernel kernel;
+    struct doctor_kernel kernel;
     const char *finding; /* NULL: none */
 } kernels[] = {
     { { 0, 0, 0 }, NULL },
@@ -431,7 +498,7 @@ START_TEST(kernels_with_defects)
 {
     static const char *const ids[] = { "kernel.queue-crash", "kernel.queue-resize" };
 
-    ruleset->kernel = kernels[_i].kernel;
+    host->kernel = kernels[_i].kernel;
     judge();
     for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
         ck_assert_msg(!find(ids[i]) == !(kernels[_i].finding && strcmp(kernels[_i].finding, ids[i]) == 0),
@@ -444,19 +511,19 @@ END_TEST
 START_TEST(kernels_that_drop_udp)
 {
     static const struct {
-        struct netrules_kernel kernel;
+        struct doctor_kernel kernel;
         bool drops;
     } cases[] = { { { 6, 10, 14 }, false }, { { 6, 11, 0 }, true },  { { 6, 12, 74 }, true },  { { 6, 12, 75 }, false },
                   { { 6, 17, 9 }, true },   { { 6, 18, 13 }, true }, { { 6, 18, 14 }, false }, { { 6, 19, 3 }, true },
                   { { 6, 19, 4 }, false },  { { 7, 0, 0 }, false },  { { 0, 0, 0 }, false } };
-    struct netrules_link plain = { .name = "eth0" }, merging = { .next = &plain, .name = "eth1", .merges_udp = true };
+    struct doctor_link plain = { .name = "eth0" }, merging = { .next = &plain, .name = "eth1", .merges_udp = true };
 
-    ruleset->kernel = cases[_i].kernel;
-    ruleset->links = &plain;
+    host->kernel = cases[_i].kernel;
+    host->links = &plain;
     judge();
     ck_assert_ptr_null(find("kernel.udp-drops"));
     ck_assert_ptr_null(find("link.udp-gro"));
-    ruleset->links = &merging;
+    host->links = &merging;
     judge();
     ck_assert_ptr_nonnull(find("link.udp-gro"));
     ck_assert_msg(!find("kernel.udp-drops") == !cases[_i].drops, "%u.%u.%u", cases[_i].kernel.major,
@@ -510,6 +577,9 @@ int main(void)
     tcase_add_test(judging, one_queue_has_it_all);
     tcase_add_test(judging, offload_is_found_wherever_it_stands);
     tcase_add_loop_test(judging, own_table_as_made_is_clean, 0, 6 * MODES);
+    tcase_add_test(judging, routes_are_read);
+    tcase_add_test(judging, links_are_read);
+    tcase_add_test(judging, listeners_are_read);
     tcase_add_loop_test(judging, kernels_with_defects, 0, COUNT(kernels));
     tcase_add_loop_test(judging, kernels_that_drop_udp, 0, 11);
     tcase_add_test(judging, report_is_written);

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The live ruleset: rules that libnftnl builds, recorded dumps of nft and iptables (the fuzz target's corpus), policy
- * routes, and who holds queues. What only a live kernel can tell is in tests/netns/doctor*.sh.
+ * The live ruleset: rules that libnftnl builds, and recorded dumps of nft and iptables (the fuzz target's corpus).
+ * What only a live kernel can tell is in tests/netns/doctor*.sh.
  */
 #include <check.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <libnftnl/chain.h>
 #include <libnftnl/common.h>
-#include <linux/fib_rules.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter_ipv4/ip_tables.h>
-#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -497,15 +495,13 @@ static void add_recorded(const char *name)
     uint8_t *bytes;
     size_t size = read_file(name, &bytes), at = 1;
 
-    while (bytes[0] < 2 && at < size) {
+    while (bytes[0] == 0 && at < size) {
         struct nlmsghdr header, *message;
 
         memcpy(&header, bytes + at, sizeof(header));
         message = malloc(header.nlmsg_len); /* aligned */
         memcpy(message, bytes + at, header.nlmsg_len);
-        ck_assert_int_eq(bytes[0] ? netrules_add_route(ruleset, message, header.nlmsg_len)
-                                  : netrules_add_message(ruleset, message, header.nlmsg_len),
-                         0);
+        ck_assert_int_eq(netrules_add_message(ruleset, message, header.nlmsg_len), 0);
         free(message);
         at += NLMSG_ALIGN(header.nlmsg_len);
     }
@@ -602,18 +598,6 @@ START_TEST(recorded_tables_are_whole)
 }
 END_TEST
 
-START_TEST(routes_are_read)
-{
-    add_recorded("route");
-    ck_assert(ruleset->routes && ruleset->routes->next && !ruleset->routes->next->next);
-    ck_assert(!ruleset->routes->ipv6 && ruleset->routes->next->ipv6);
-    ck_assert_ptr_nonnull(strstr(ruleset->routes->text, "not fwmark"));
-    ck_assert_uint_eq(ruleset->routes->mark, 51820);
-    ck_assert_uint_eq(ruleset->routes->mask, 0xffffffff);
-    ck_assert_str_eq(ruleset->routes->next->text, "ip -6 rule 32765: fwmark 0xca6c/0xffffffff lookup 3");
-}
-END_TEST
-
 /* --- What is wrong or unknown --------------------------------------------------------------------- */
 
 START_TEST(what_is_no_message_is_refused)
@@ -643,20 +627,6 @@ START_TEST(unknown_expression_is_a_condition)
 }
 END_TEST
 
-START_TEST(holders_are_read)
-{
-    ck_assert_int_eq(netrules_add_holder(ruleset, "    5  30228     2 2 65531     3     4       99  1\n"), 0);
-    ck_assert_int_eq(netrules_add_holder(ruleset, "nonsense\n"), 0);
-    ck_assert_int_eq(netrules_add_holder(ruleset, "70000 1 2 3 4 5 6 7 1\n"), 0);
-    ck_assert(ruleset->holders && !ruleset->holders->next);
-    ck_assert_uint_eq(ruleset->holders->queue, 5);
-    ck_assert_uint_eq(ruleset->holders->port, 30228);
-    ck_assert_uint_eq(ruleset->holders->waiting, 2);
-    ck_assert_uint_eq(ruleset->holders->dropped, 7);
-    ck_assert_uint_eq(ruleset->holders->delivered, 99);
-}
-END_TEST
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 int main(void)
@@ -674,10 +644,8 @@ int main(void)
     tcase_add_loop_test(reading, counter_right_before_the_queue, 0, 4);
     tcase_add_loop_test(reading, recorded_rule_is_read, 0, COUNT(recorded));
     tcase_add_test(reading, recorded_tables_are_whole);
-    tcase_add_test(reading, routes_are_read);
     tcase_add_test(reading, what_is_no_message_is_refused);
     tcase_add_test(reading, unknown_expression_is_a_condition);
-    tcase_add_test(reading, holders_are_read);
     suite_add_tcase(suite, reading);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
