@@ -96,6 +96,7 @@ struct doctor_finding {
     const char *id; /* stable identifier: "order.accept" */
     const char *what, *why, *remedy;
     const struct netrules_rule *rule;   /* the rule of the finding, or NULL */
+    const char *text;                   /* of the rule, in the syntax of nft or iptables; or NULL */
     const struct netrules_chain *chain; /* the chain of the rule or of the finding; or NULL */
     const char *other;                  /* another object, such as a routing rule or a process; or NULL */
 };
@@ -134,6 +135,11 @@ struct doctor_report {
 int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_host *host,
                    const struct doctor_input *input);
 void doctor_report_free(struct doctor_report *report);
+
+/* Sets the texts of the findings' nft rules to what libnftables lists for their handles now. The text of a rule that
+ * it does not list stays in the notation of libnftnl. For commands only: libnftables ends the process when out of
+ * memory. */
+void doctor_read_rule_texts(struct doctor_report *report);
 
 enum doctor_severity doctor_worst(const struct doctor_report *report);
 const char *doctor_severity_name(enum doctor_severity severity);

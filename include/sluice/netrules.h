@@ -3,8 +3,9 @@
  * The live ruleset of all programs: nf_tables of all families and the legacy tables of iptables. It is read through
  * netlink dumps and getsockopt, and never changed.
  *
- * Properties that matter to a queue are decoded (queues, verdicts, marks, offload); each rule also keeps a readable
- * text. libnftnl parses the messages of nf_tables; an expression that it does not know makes the rule conditional.
+ * Properties that matter to a queue are decoded (queues, verdicts, marks, offload). Each rule also has a text, by which
+ * rules are compared. libnftnl parses the messages of nf_tables; an expression that it does not know makes the rule
+ * conditional.
  *
  * Threads:   one; needs CAP_NET_ADMIN.
  * Ownership: all data is in the ruleset's arena.
@@ -76,7 +77,8 @@ struct netrules_rule {
     struct netrules_rule *next;
     const struct netrules_chain *chain;
     uint64_t handle;  /* nft; in legacy tables the number of the rule in its chain, as iptables counts */
-    const char *text; /* in the syntax of nft or iptables; counters without their values */
+    const char *text; /* nft: the expressions in libnftnl's notation, without the values of counters; extensions of
+                         xtables, and rules of legacy tables, in the syntax of iptables */
     const char *comment;
     enum netrules_verdict verdict;
     const char *target; /* chain of a jump or goto */

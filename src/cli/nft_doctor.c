@@ -83,6 +83,7 @@ int nft_doctor(const struct config *config, const struct firewall_options *optio
         cli_error(&command_nft, "cannot examine the ruleset: %s", error_text(err));
         goto free_ruleset;
     }
+    doctor_read_rule_texts(report);
     text_init(&out);
     if (json)
         doctor_print_json(&out, report);

@@ -40,6 +40,7 @@ struct doctor_finding *add_finding(struct context *context, enum doctor_severity
 void set_finding_rule(struct doctor_finding *finding, const struct netrules_rule *rule)
 {
     finding->rule = rule;
+    finding->text = rule->text;
     finding->chain = rule->chain;
 }
 

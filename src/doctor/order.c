@@ -172,8 +172,9 @@ static void check_base(const struct netrules_chain *base, void *user)
                         "rule after it: nothing at this hook is inspected.",
                         "Put the queue rule before it. Better: give Sluice its own base chain, which no verdict "
                         "of another chain ends: `sluice nft install --mode after`.",
-                        "a rule ahead of the queue ends the chain for every packet (queue rule: chain %s, `%s`)",
-                        order->feed->rule->chain->name, order->feed->rule->text),
+                        "a rule ahead of the queue ends the chain for every packet (queue rule: chain %s, %s %llu)",
+                        order->feed->rule->chain->name, order->feed->rule->chain->table->legacy ? "number" : "handle",
+                        (unsigned long long)order->feed->rule->handle),
             path.blocker);
     report_ahead(order->context, &ahead);
 }

@@ -51,8 +51,8 @@ static void write_finding(struct text *out, const struct doctor_finding *finding
     }
     if (chain && rule) {
         text_printf(out, "    %s %llu: %s", chain->table->legacy ? "number" : "handle",
-                    (unsigned long long)rule->handle, rule->text);
-        if (rule->comment) {
+                    (unsigned long long)rule->handle, finding->text);
+        if (rule->comment && !strstr(finding->text, " comment \"")) {
             text_puts(out, " comment \"");
             text_printable(out, rule->comment, strlen(rule->comment));
             text_puts(out, "\"");
@@ -120,7 +120,7 @@ void doctor_print_json(struct text *out, const struct doctor_report *report)
             }
             if (finding->rule) {
                 json_uint(out, chain->table->legacy ? "number" : "handle", finding->rule->handle);
-                json_string(out, "text", finding->rule->text);
+                json_string(out, "text", finding->text);
                 json_string(out, "comment", finding->rule->comment);
             }
             json_object_close(out);

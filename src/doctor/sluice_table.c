@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compares the sluice table with what an installation would create. The firewall module supplies the expected table as
- * nf_tables messages, which are read like the live ruleset, so that rules are compared as text.
+ * nf_tables messages, which are read like the live ruleset. Rules are equal when they have the same expressions.
  */
 #include <errno.h>
 #include <linux/netfilter.h>
@@ -101,7 +101,10 @@ static void compare_rules(struct context *context, const struct netrules_chain *
             expected_rule = expected_rule->next;
         } else if (expected_rule && (!live_rule || !has_rule(live_rule, expected_rule))) {
             bool queues = expected_rule->verdict == NETRULES_QUEUE && !expected_rule->matches_connection_mark;
+            unsigned number = 1;
 
+            for (const struct netrules_rule *rule = expected_chain->rules; rule != expected_rule; rule = rule->next)
+                number++;
             if (queues && !feeds(live))
                 finding =
                     add_finding(context, DOCTOR_BROKEN, "own.not-feeding",
@@ -113,7 +116,9 @@ static void compare_rules(struct context *context, const struct netrules_chain *
                     context, DOCTOR_WARNING, "own.altered",
                     "Another program changed the sluice table, or it was installed with options other than "
                     "the configured ones.",
-                    REINSTALL, "chain %s of the sluice table lacks the rule `%s`", live->name, expected_rule->text);
+                    REINSTALL,
+                    "chain %s of the sluice table lacks rule %u of those that `sluice nft print` shows for it",
+                    live->name, number);
             finding->chain = live;
             expected_rule = expected_rule->next;
         } else {

@@ -1,19 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Expressions of nf_tables that compare, write or decide, as libnftnl parses them. */
+/*
+ * Expressions of nf_tables, as libnftnl parses them: which packets a rule matches, and what it does with them, as far
+ * as it matters to a queue. The text is in libnftnl's notation.
+ */
 #include "netrules_priv.h"
 
+#include <libnftnl/common.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
-#include <net/if.h>
 #include <string.h>
 
-enum { LOOPBACK_INDEX = 1, ESTABLISHED = 2 /* NF_CT_STATE_BIT(IP_CT_ESTABLISHED) */, SHOWN_ELEMENTS = 8 };
-
-static const char *const verdict_words[] = {
-    "continue", "accept", "drop", "jump", "goto", "return", "queue", "stolen"
+enum {
+    LOOPBACK_INDEX = 1,
+    ESTABLISHED = 2, /* NF_CT_STATE_BIT(IP_CT_ESTABLISHED) */
+    ETHERTYPE_OFFSET = 12,
+    TEXT_SIZE = 1024,
 };
 
-struct cursor expression_bytes(const struct nftnl_expr *expression, uint16_t attribute)
+/* --- Registers -------------------------------------------------------------------------------------- */
+
+static const struct operand unknown = { .mask = ALL_BITS };
+
+/* Returns a register: of 16 bytes, or of 4 bytes in the same place (enum nft_registers). NULL for the verdict register,
+ * or for none. */
+static struct operand *register_of(struct rule_reader *reader, const struct nftnl_expr *expression, uint16_t attribute)
+{
+    uint32_t number = nftnl_expr_get_u32(expression, attribute);
+
+    if (number >= NFT_REG_1 && number <= NFT_REG_4)
+        return &reader->registers[(number - NFT_REG_1) * 4];
+    if (number >= NFT_REG32_00 && number <= NFT_REG32_15)
+        return &reader->registers[number - NFT_REG32_00];
+    return NULL;
+}
+
+static void load(struct rule_reader *reader, const struct nftnl_expr *expression, uint16_t destination,
+                 struct operand operand)
+{
+    struct operand *to = register_of(reader, expression, destination);
+
+    if (to)
+        *to = operand;
+}
+
+static struct operand operand_of(struct rule_reader *reader, const struct nftnl_expr *expression, uint16_t source)
+{
+    const struct operand *from = register_of(reader, expression, source);
+
+    return from ? *from : unknown;
+}
+
+static struct cursor bytes_of(const struct nftnl_expr *expression, uint16_t attribute)
 {
     uint32_t length = 0;
     const void *bytes = nftnl_expr_get(expression, attribute, &length);
@@ -21,22 +58,15 @@ struct cursor expression_bytes(const struct nftnl_expr *expression, uint16_t att
     return bytes ? cursor_of(bytes, length) : (struct cursor){ .at = NULL };
 }
 
-/* Returns a string attribute in the arena; "" when the expression lacks it. */
-static const char *string_of(struct rule_builder *builder, const struct nftnl_expr *expression, uint16_t attribute)
+/* Returns a string attribute; "" when the expression lacks it. */
+static const char *string_of(const struct nftnl_expr *expression, uint16_t attribute)
 {
     const char *string = nftnl_expr_get_str(expression, attribute);
 
-    return string ? rule_text(builder, "%s", string) : "";
+    return string ? string : "";
 }
 
-static const struct operand *operand_of(const struct rule_builder *builder, const struct nftnl_expr *expression,
-                                        uint16_t attribute)
-{
-    return rule_operand(builder, nftnl_expr_get_u32(expression, attribute));
-}
-
-/* --- Comparisons ------------------------------------------------------------------------------------ */
-
+/* Returns up to four bytes, in host order. */
 static uint32_t host_word(struct cursor bytes)
 {
     uint32_t word = 0;
@@ -46,277 +76,240 @@ static uint32_t host_word(struct cursor bytes)
     return word;
 }
 
-static size_t field_of(const struct operand *operand)
+/* --- Loading and setting ---------------------------------------------------------------------------- */
+
+/* Loads the field into a register, or writes it from one when the expression has a source register. */
+static void load_or_set(struct rule_reader *reader, const struct nftnl_expr *expression, enum origin origin,
+                        uint16_t destination, uint16_t source)
 {
-    return operand->kind == VALUE_NAME ? IFNAMSIZ : operand->length;
+    bool of_packet = origin == ORIGIN_PACKET_MARK;
+    struct netrules_mark mark = { .kind = of_packet ? NETRULES_PACKET_MARK : NETRULES_CONNECTION_MARK,
+                                  .use = NETRULES_MARK_ANY,
+                                  .mask = ALL_BITS };
+    struct operand from;
+
+    if (!nftnl_expr_is_set(expression, source)) {
+        load(reader, expression, destination, (struct operand){ .origin = origin, .mask = ALL_BITS });
+        return;
+    }
+    if (!of_packet && origin != ORIGIN_CONNECTION_MARK)
+        return;
+    from = operand_of(reader, expression, source);
+    if (from.origin == origin) { /* (mark & mask) ^ toggle: writes the bits outside `mask` */
+        mark.use = NETRULES_MARK_SET;
+        mark.mask = ~from.mask | from.toggle;
+        mark.value = from.toggle;
+    } else if (from.origin == (of_packet ? ORIGIN_CONNECTION_MARK : ORIGIN_PACKET_MARK)) {
+        mark.use = NETRULES_MARK_COPY;
+        mark.source = from.mask;
+        mark.value = from.toggle;
+    } else if (from.origin == ORIGIN_IMMEDIATE) {
+        mark.use = NETRULES_MARK_SET;
+        mark.value = from.value;
+    }
+    rule_mark(&reader->builder, mark);
 }
 
-static void evaluate_mark(struct rule_builder *builder, const struct operand *operand, uint32_t value)
+static void read_meta(struct rule_reader *reader, const struct nftnl_expr *expression)
+{
+    static const enum origin origins[] = {
+        [NFT_META_PROTOCOL] = ORIGIN_ETHERTYPE,     [NFT_META_MARK] = ORIGIN_PACKET_MARK,
+        [NFT_META_IIF] = ORIGIN_INTERFACE,          [NFT_META_OIF] = ORIGIN_INTERFACE,
+        [NFT_META_IIFNAME] = ORIGIN_INTERFACE_NAME, [NFT_META_OIFNAME] = ORIGIN_INTERFACE_NAME,
+        [NFT_META_NFPROTO] = ORIGIN_NFPROTO,        [NFT_META_CPU] = ORIGIN_CPU,
+    };
+    uint32_t key = nftnl_expr_get_u32(expression, NFTNL_EXPR_META_KEY);
+
+    load_or_set(reader, expression, key < sizeof(origins) / sizeof(origins[0]) ? origins[key] : ORIGIN_OTHER,
+                NFTNL_EXPR_META_DREG, NFTNL_EXPR_META_SREG);
+}
+
+static void read_ct(struct rule_reader *reader, const struct nftnl_expr *expression)
+{
+    uint32_t key = nftnl_expr_get_u32(expression, NFTNL_EXPR_CT_KEY);
+    enum origin origin = nftnl_expr_is_set(expression, NFTNL_EXPR_CT_DIR) ? ORIGIN_ORIGINAL_TUPLE
+                         : key == NFT_CT_STATE                            ? ORIGIN_STATE
+                         : key == NFT_CT_MARK                             ? ORIGIN_CONNECTION_MARK
+                                                                          : ORIGIN_OTHER;
+
+    load_or_set(reader, expression, origin, NFTNL_EXPR_CT_DREG, NFTNL_EXPR_CT_SREG);
+}
+
+static void read_payload(struct rule_reader *reader, const struct nftnl_expr *expression)
+{
+    bool ethertype = nftnl_expr_get_u32(expression, NFTNL_EXPR_PAYLOAD_BASE) == NFT_PAYLOAD_LL_HEADER &&
+                     nftnl_expr_get_u32(expression, NFTNL_EXPR_PAYLOAD_OFFSET) == ETHERTYPE_OFFSET &&
+                     nftnl_expr_get_u32(expression, NFTNL_EXPR_PAYLOAD_LEN) == sizeof(uint16_t);
+
+    load_or_set(reader, expression, ethertype ? ORIGIN_ETHERTYPE : ORIGIN_OTHER, NFTNL_EXPR_PAYLOAD_DREG,
+                NFTNL_EXPR_PAYLOAD_SREG);
+}
+
+/* A hash of conntrack's original tuple is the same for both directions; one of the packet's fields is not. */
+static void read_hash(struct rule_reader *reader, const struct nftnl_expr *expression)
+{
+    bool symmetric = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_TYPE) == NFT_HASH_SYM ||
+                     operand_of(reader, expression, NFTNL_EXPR_HASH_SREG).origin == ORIGIN_ORIGINAL_TUPLE;
+
+    load(reader, expression, NFTNL_EXPR_HASH_DREG,
+         (struct operand){ .origin = symmetric ? ORIGIN_SYMMETRIC_HASH : ORIGIN_OTHER,
+                           .mask = ALL_BITS,
+                           .modulus = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_MODULUS),
+                           .offset = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_OFFSET) });
+}
+
+static void read_numgen(struct rule_reader *reader, const struct nftnl_expr *expression)
+{
+    load(reader, expression, NFTNL_EXPR_NG_DREG,
+         (struct operand){ .mask = ALL_BITS,
+                           .modulus = nftnl_expr_get_u32(expression, NFTNL_EXPR_NG_MODULUS),
+                           .offset = nftnl_expr_get_u32(expression, NFTNL_EXPR_NG_OFFSET) });
+}
+
+static void read_bitwise(struct rule_reader *reader, const struct nftnl_expr *expression)
+{
+    struct operand operand = operand_of(reader, expression, NFTNL_EXPR_BITWISE_SREG);
+    struct cursor masked = bytes_of(expression, NFTNL_EXPR_BITWISE_MASK);
+    struct cursor toggled = bytes_of(expression, NFTNL_EXPR_BITWISE_XOR);
+    uint32_t mask = host_word(masked), toggle = host_word(toggled);
+
+    if (nftnl_expr_get_u32(expression, NFTNL_EXPR_BITWISE_OP) != NFT_BITWISE_BOOL ||
+        cursor_remaining(&masked) != sizeof(mask) || cursor_remaining(&toggled) != sizeof(toggle))
+        operand.origin = ORIGIN_OTHER;
+    operand.mask &= mask;
+    operand.toggle = (operand.toggle & mask) ^ toggle;
+    load(reader, expression, NFTNL_EXPR_BITWISE_DREG, operand);
+}
+
+static void read_immediate(struct rule_reader *reader, const struct nftnl_expr *expression)
+{
+    struct netrules_rule *rule = reader->builder.rule;
+    struct cursor bytes = bytes_of(expression, NFTNL_EXPR_IMM_DATA);
+    const char *target;
+
+    if (nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_DREG) != NFT_REG_VERDICT) {
+        load(reader, expression, NFTNL_EXPR_IMM_DREG,
+             (struct operand){ .origin = cursor_remaining(&bytes) == sizeof(uint32_t) ? ORIGIN_IMMEDIATE : ORIGIN_OTHER,
+                               .mask = ALL_BITS,
+                               .value = host_word(bytes) });
+        return;
+    }
+    if (!netrules_verdict_of(nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_VERDICT), &rule->verdict)) {
+        rule->conditional = true;
+        return;
+    }
+    target = nftnl_expr_get_str(expression, NFTNL_EXPR_IMM_CHAIN);
+    rule->target = target ? rule_string(&reader->builder, target, SIZE_MAX) : NULL;
+}
+
+/* --- Conditions ------------------------------------------------------------------------------------- */
+
+/* Records a comparison if the operand is a mark. */
+static void match_mark(struct rule_reader *reader, const struct operand *operand, uint32_t value)
 {
     if (operand->origin == ORIGIN_PACKET_MARK || operand->origin == ORIGIN_CONNECTION_MARK)
-        rule_mark(builder,
-                  (struct netrules_mark){
-                      .kind = operand->origin == ORIGIN_PACKET_MARK ? NETRULES_PACKET_MARK : NETRULES_CONNECTION_MARK,
-                      .use = NETRULES_MARK_MATCH,
-                      .mask = operand->mask,
-                      .value = (value ^ operand->toggle) & operand->mask,
-                  });
+        rule_mark(&reader->builder,
+                  (struct netrules_mark){ .kind = operand->origin == ORIGIN_PACKET_MARK ? NETRULES_PACKET_MARK
+                                                                                        : NETRULES_CONNECTION_MARK,
+                                          .use = NETRULES_MARK_MATCH,
+                                          .mask = operand->mask,
+                                          .value = (value ^ operand->toggle) & operand->mask });
 }
 
-/* Derives properties of the rule from a comparison for equality. */
-static void evaluate_equal(struct rule_builder *builder, const struct operand *operand, struct cursor value)
+static void read_cmp(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    struct netrules_rule *rule = builder->rule;
+    const struct operand operand = operand_of(reader, expression, NFTNL_EXPR_CMP_SREG);
+    struct cursor value = bytes_of(expression, NFTNL_EXPR_CMP_DATA);
+    struct netrules_rule *rule = reader->builder.rule;
+    uint32_t op = nftnl_expr_get_u32(expression, NFTNL_EXPR_CMP_OP), word = host_word(value);
     size_t length = cursor_remaining(&value);
-    uint16_t type = length == 2 ? load_be16(value.at) : 0;
 
-    if (operand->origin == ORIGIN_NFPROTO && length == 1)
-        rule->families &= value.at[0] == NFPROTO_IPV4   ? NETRULES_IPV4
-                          : value.at[0] == NFPROTO_IPV6 ? NETRULES_IPV6
-                                                        : NETRULES_OTHER;
-    if (operand->origin == ORIGIN_ETHERTYPE && length == 2)
-        rule->families &= type == 0x0800 ? NETRULES_IPV4 : type == 0x86dd ? NETRULES_IPV6 : NETRULES_OTHER;
-    if (operand->origin == ORIGIN_L4PROTO && length == 1)
-        builder->protocol = value.at[0];
-    if (operand->origin == ORIGIN_DEVICE && (operand->kind == VALUE_NAME ? length >= 3 && memcmp(value.at, "lo", 3) == 0
-                                                                         : host_word(value) == LOOPBACK_INDEX))
+    rule->conditional = true;
+    match_mark(reader, &operand, word);
+    if (op == NFT_CMP_NEQ && operand.origin == ORIGIN_STATE && operand.mask != ALL_BITS && !operand.toggle && word == 0)
+        rule->established |= (operand.mask & ESTABLISHED) != 0; /* "ct state established,related": any of these bits */
+    if (op != NFT_CMP_EQ)
+        return;
+    if (operand.origin == ORIGIN_NFPROTO && length == 1)
+        rule->families &= word == NFPROTO_IPV4 ? NETRULES_IPV4 : word == NFPROTO_IPV6 ? NETRULES_IPV6 : NETRULES_OTHER;
+    if (operand.origin == ORIGIN_ETHERTYPE && length == sizeof(uint16_t))
+        rule->families &= load_be16(value.at) == 0x0800   ? NETRULES_IPV4
+                          : load_be16(value.at) == 0x86dd ? NETRULES_IPV6
+                                                          : NETRULES_OTHER;
+    if ((operand.origin == ORIGIN_INTERFACE && word == LOOPBACK_INDEX) ||
+        (operand.origin == ORIGIN_INTERFACE_NAME && length >= sizeof("lo") &&
+         memcmp(value.at, "lo", sizeof("lo")) == 0))
         rule->only_loopback = true;
-    if (operand->origin == ORIGIN_STATE && host_word(value) == ESTABLISHED)
+    if (operand.origin == ORIGIN_STATE && word == ESTABLISHED)
         rule->established = true;
 }
 
-/* Returns the length of the prefix that the mask of an address is, or -1. */
-static int prefix_of(const struct operand *operand)
+static void read_range(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    size_t count = 8 * cursor_remaining(&operand->masked), bits = 0;
+    const struct operand operand = operand_of(reader, expression, NFTNL_EXPR_RANGE_SREG);
 
-    if (operand->kind != VALUE_ADDRESS4 && operand->kind != VALUE_ADDRESS6)
-        return -1;
-    while (bits < count && operand->masked.at[bits / 8] & 0x80 >> bits % 8)
-        bits++;
-    for (size_t i = bits; i < count; i++)
-        if (operand->masked.at[i / 8] & 0x80 >> i % 8)
-            return -1;
-    return (int)bits;
+    reader->builder.rule->conditional = true;
+    match_mark(reader, &operand, 0);
 }
 
-static void compare(struct rule_builder *builder, const struct nftnl_expr *expression)
+static void read_lookup(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    static const char *const ops[] = { "", "!= ", "< ", "<= ", "> ", ">= " };
-    const struct operand *operand = operand_of(builder, expression, NFTNL_EXPR_CMP_SREG);
-    struct cursor value = expression_bytes(expression, NFTNL_EXPR_CMP_DATA), mask = operand->masked;
-    uint32_t op = nftnl_expr_get_u32(expression, NFTNL_EXPR_CMP_OP);
-    const char *sign = op < sizeof(ops) / sizeof(ops[0]) ? ops[op] : "?? ", *written, *text;
-    bool masked = cursor_remaining(&mask) > 0;
-
-    evaluate_mark(builder, operand, host_word(value));
-    if ((operand->kind == VALUE_STATE || operand->kind == VALUE_STATUS) && masked && op == NFT_CMP_NEQ &&
-        host_word(value) == 0) { /* "ct state established,related": any of these bits */
-        rule_condition(builder, "%s %s", operand->text, rule_value(builder, operand->kind, mask, 4));
-        if (operand->origin == ORIGIN_STATE && host_word(mask) & ESTABLISHED)
-            builder->rule->established = true;
-        return;
-    }
-    written = rule_value(builder, operand->kind, value, field_of(operand));
-    if (!masked)
-        text = rule_text(builder, "%s %s%s", operand->text, sign, written);
-    else if (prefix_of(operand) >= 0)
-        text = rule_text(builder, "%s %s%s/%d", operand->text, sign, written, prefix_of(operand));
-    else
-        text =
-            rule_text(builder, "%s & %s %s%s", operand->text,
-                      rule_value(builder, operand->kind, mask, cursor_remaining(&mask)), *sign ? sign : "== ", written);
-    if (op == NFT_CMP_EQ)
-        evaluate_equal(builder, operand, value);
-    if (op == NFT_CMP_EQ && (operand->origin == ORIGIN_NFPROTO || operand->origin == ORIGIN_L4PROTO ||
-                             operand->origin == ORIGIN_ETHERTYPE)) {
-        builder->rule->conditional = true;
-        rule_dependency(builder, operand->origin, text);
-    } else {
-        rule_condition(builder, "%s", text);
-    }
-}
-
-static void compare_range(struct rule_builder *builder, const struct nftnl_expr *expression)
-{
-    const struct operand *operand = operand_of(builder, expression, NFTNL_EXPR_RANGE_SREG);
-    bool inverted = nftnl_expr_get_u32(expression, NFTNL_EXPR_RANGE_OP) == NFT_RANGE_NEQ;
-    struct cursor from = expression_bytes(expression, NFTNL_EXPR_RANGE_FROM_DATA);
-    struct cursor to = expression_bytes(expression, NFTNL_EXPR_RANGE_TO_DATA);
-
-    evaluate_mark(builder, operand, 0);
-    rule_condition(builder, "%s %s%s-%s", operand->text, inverted ? "!= " : "",
-                   rule_value(builder, operand->kind, from, field_of(operand)),
-                   rule_value(builder, operand->kind, to, field_of(operand)));
-}
-
-/* --- Changes of registers --------------------------------------------------------------------------- */
-
-static bool is_all(struct cursor bytes, uint8_t value)
-{
-    for (const uint8_t *at = bytes.at; at < bytes.end; at++)
-        if (*at != value)
-            return false;
-    return true;
-}
-
-static void change_bits(struct rule_builder *builder, const struct nftnl_expr *expression)
-{
-    struct operand operand = *operand_of(builder, expression, NFTNL_EXPR_BITWISE_SREG);
-    struct cursor masked = expression_bytes(expression, NFTNL_EXPR_BITWISE_MASK);
-    struct cursor toggled = expression_bytes(expression, NFTNL_EXPR_BITWISE_XOR);
-    uint32_t op = nftnl_expr_get_u32(expression, NFTNL_EXPR_BITWISE_OP);
-    bool one_word = cursor_remaining(&masked) == 4 && cursor_remaining(&toggled) == 4;
-    uint32_t mask = host_word(masked), toggle = host_word(toggled);
-
-    if (op != 0 || (!one_word && !is_all(toggled, 0))) { /* shifts, and forms that are not written by hand */
-        operand.origin = ORIGIN_OTHER;
-        operand.text = rule_text(builder, "%s %s", operand.text, op ? "shifted" : "changed");
-        operand.kind = VALUE_HEX;
-    } else if (toggle) { /* "meta mark | 0x1", "meta mark & 0xff | 0x1" */
-        operand.mask &= mask;
-        operand.toggle = (operand.toggle & mask) ^ toggle;
-        operand.text = mask == ~toggle ? rule_text(builder, "%s | 0x%x", operand.text, toggle)
-                                       : rule_text(builder, "%s & 0x%x %c 0x%x", operand.text, mask,
-                                                   toggle & mask ? '^' : '|', toggle);
-    } else if (!is_all(masked, 0xff)) {
-        operand.mask &= one_word ? mask : ALL_BITS;
-        operand.toggle &= operand.mask;
-        operand.masked = rule_bytes(builder, masked);
-    }
-    rule_load(builder, nftnl_expr_get_u32(expression, NFTNL_EXPR_BITWISE_DREG), operand);
-}
-
-static void change_order(struct rule_builder *builder, const struct nftnl_expr *expression)
-{
-    struct operand operand = *operand_of(builder, expression, NFTNL_EXPR_BYTEORDER_SREG);
-
-    operand.origin = ORIGIN_OTHER;
-    if (operand.kind == VALUE_HOST)
-        operand.kind = VALUE_NUMBER;
-    else if (operand.kind == VALUE_MARK || operand.kind == VALUE_NUMBER)
-        operand.kind = operand.kind == VALUE_NUMBER ? VALUE_HOST : VALUE_HEX;
-    rule_load(builder, nftnl_expr_get_u32(expression, NFTNL_EXPR_BYTEORDER_DREG), operand);
-}
-
-static void load_immediate(struct rule_builder *builder, const struct nftnl_expr *expression)
-{
-    struct operand operand = { .origin = ORIGIN_IMMEDIATE, .mask = ALL_BITS };
-    enum netrules_verdict verdict;
-    const char *target = NULL;
-
-    if (nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_DREG) != NFT_REG_VERDICT) {
-        operand.bytes = rule_bytes(builder, expression_bytes(expression, NFTNL_EXPR_IMM_DATA));
-        operand.length = (uint32_t)cursor_remaining(&operand.bytes);
-        operand.text = rule_value(builder, VALUE_HEX, operand.bytes, operand.length);
-        rule_load(builder, nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_DREG), operand);
-        return;
-    }
-    if (!netrules_verdict_of(nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_VERDICT), &verdict)) {
-        rule_condition(builder, "?");
-        return;
-    }
-    if (nftnl_expr_is_set(expression, NFTNL_EXPR_IMM_CHAIN))
-        target = string_of(builder, expression, NFTNL_EXPR_IMM_CHAIN);
-    rule_verdict(builder, verdict, target);
-    rule_word(builder, target ? "%s %s" : "%s", verdict_words[verdict], target);
-}
-
-/* --- Sets ------------------------------------------------------------------------------------------- */
-
-static bool is_established_key(const struct operand *operand, const struct netrules_element *element)
-{
-    return operand->origin == ORIGIN_STATE && element->key_length == 4 &&
-           host_word(cursor_of(element->key, 4)) & ESTABLISHED;
-}
-
-/* Returns "@name", or the elements of an anonymous set of single values; the kernel's order differs from that of the
- * input, but is stable. */
-static const char *set_text(struct rule_builder *builder, const struct operand *operand, const char *name,
-                            const struct netrules_set *set)
-{
-    const struct netrules_element *element = set ? set->elements : NULL;
-    const char *text = "{";
-
-    if (!set || !set->anonymous)
-        return rule_text(builder, "@%s", name);
-    if (set->interval || set->key_length > 16 || !operand->length || set->key_length > (operand->length + 3) / 4 * 4)
-        return "{ ... }";
-    for (int i = 0; element && i < SHOWN_ELEMENTS; element = element->next, i++) {
-        text = rule_text(
-            builder, "%s%s%s", text, i ? ", " : " ",
-            rule_value(builder, operand->kind, cursor_of(element->key, element->key_length), field_of(operand)));
-        if (element->has_verdict)
-            text = rule_text(builder, "%s : %s%s%s", text, verdict_words[element->verdict], element->target ? " " : "",
-                             element->target ? element->target : "");
-    }
-    return rule_text(builder, "%s%s}", text, element ? ", ... " : " ");
-}
-
-static void look_up(struct rule_builder *builder, const struct nftnl_expr *expression)
-{
-    uint32_t source = nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_SREG);
-    uint32_t destination = nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_DREG);
-    const char *name = string_of(builder, expression, NFTNL_EXPR_LOOKUP_SET);
-    const struct netrules_set *set = netrules_find_set(builder->rule->chain->table, name);
-    const struct operand *operand = rule_operand(builder, source);
-    const char *key = rule_operands(builder, source, set ? set->key_length : operand->length);
-    const char *elements = set_text(builder, operand, name, set);
+    const struct netrules_set *set =
+        netrules_find_set(reader->builder.rule->chain->table, string_of(expression, NFTNL_EXPR_LOOKUP_SET));
+    const struct operand operand = operand_of(reader, expression, NFTNL_EXPR_LOOKUP_SREG);
     bool inverted = nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_FLAGS) & NFT_LOOKUP_F_INV;
-    bool map = nftnl_expr_is_set(expression, NFTNL_EXPR_LOOKUP_DREG), verdicts = map && destination == NFT_REG_VERDICT;
+    bool map = nftnl_expr_is_set(expression, NFTNL_EXPR_LOOKUP_DREG);
+    bool verdicts = map && nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_DREG) == NFT_REG_VERDICT;
 
-    builder->rule->conditional = true;
-    evaluate_mark(builder, operand, 0);
+    reader->builder.rule->conditional = true;
+    match_mark(reader, &operand, 0);
     for (const struct netrules_element *element = set ? set->elements : NULL; element; element = element->next) {
-        bool established = is_established_key(operand, element);
+        bool established = operand.origin == ORIGIN_STATE && element->key_length == sizeof(uint32_t) &&
+                           host_word(cursor_of(element->key, element->key_length)) & ESTABLISHED;
 
         if (verdicts && element->has_verdict)
-            rule_branch(builder, (struct netrules_branch){ .verdict = element->verdict,
-                                                           .target = element->target,
-                                                           .established = established });
+            rule_branch(&reader->builder, (struct netrules_branch){ .verdict = element->verdict,
+                                                                    .target = element->target,
+                                                                    .established = established });
         else if (!map && !inverted && established)
-            builder->rule->established = true;
+            reader->builder.rule->established = true;
     }
-    if (map && !verdicts)
-        rule_load(
-            builder, destination,
-            (struct operand){ .text = rule_text(builder, "%s map %s", key, elements), .length = 4, .mask = ALL_BITS });
-    else
-        rule_word(builder, "%s %s%s", key, verdicts ? "vmap " : inverted ? "!= " : "", elements);
+    if (map)
+        load(reader, expression, NFTNL_EXPR_LOOKUP_DREG, unknown);
 }
 
-static void update_set(struct rule_builder *builder, const struct nftnl_expr *expression)
+static void read_dynset(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    static const char *const ops[] = { "add", "update", "delete" };
-    const struct operand *key = operand_of(builder, expression, NFTNL_EXPR_DYNSET_SREG_KEY);
-    uint32_t op = nftnl_expr_get_u32(expression, NFTNL_EXPR_DYNSET_OP);
-
     if (nftnl_expr_is_set(expression, NFTNL_EXPR_DYNSET_EXPR)) /* a limit for each element */
-        builder->rule->conditional = true;
-    rule_word(builder, "%s @%s { %s }", op < 3 ? ops[op] : "?",
-              string_of(builder, expression, NFTNL_EXPR_DYNSET_SET_NAME), key->text);
+        reader->builder.rule->conditional = true;
+}
+
+static void read_object(struct rule_reader *reader, const struct nftnl_expr *expression)
+{
+    if (nftnl_expr_get_u32(expression, NFTNL_EXPR_OBJREF_IMM_TYPE) != NFT_OBJECT_COUNTER) /* a quota or a limit */
+        reader->builder.rule->conditional = true;
 }
 
 /* --- Statements ------------------------------------------------------------------------------------- */
 
-static void queue(struct rule_builder *builder, const struct nftnl_expr *expression)
+static void read_queue(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    const struct operand *by = operand_of(builder, expression, NFTNL_EXPR_QUEUE_SREG_QNUM);
+    const struct operand by = operand_of(reader, expression, NFTNL_EXPR_QUEUE_SREG_QNUM);
     bool chosen = nftnl_expr_is_set(expression, NFTNL_EXPR_QUEUE_SREG_QNUM);
     uint16_t flags = nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_FLAGS);
-    bool bypass = flags & NFT_QUEUE_FLAG_BYPASS, fanout = flags & NFT_QUEUE_FLAG_CPU_FANOUT;
-    uint32_t first = chosen ? by->offset : nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_NUM);
-    uint32_t total = chosen ? by->modulus : nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_TOTAL);
+    uint32_t first = chosen ? by.offset : nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_NUM);
+    uint32_t total = chosen ? by.modulus : nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_TOTAL);
     uint64_t last = total ? (uint64_t)first + total - 1 : first;
     struct netrules_queue queue = { .first = (uint16_t)first,
                                     .last = last > UINT16_MAX ? UINT16_MAX : (uint16_t)last,
-                                    .bypass = bypass,
-                                    .spread = fanout ? NETRULES_SPREAD_CPU : NETRULES_SPREAD_ADDRESSES };
+                                    .bypass = flags & NFT_QUEUE_FLAG_BYPASS,
+                                    .spread = flags & NFT_QUEUE_FLAG_CPU_FANOUT ? NETRULES_SPREAD_CPU
+                                                                                : NETRULES_SPREAD_ADDRESSES };
 
     if (chosen) {
-        queue.spread = by->origin == ORIGIN_SYMMETRIC_HASH ? NETRULES_SPREAD_FLOW
-                       : by->origin == ORIGIN_CPU          ? NETRULES_SPREAD_CPU
-                                                           : NETRULES_SPREAD_OTHER;
+        queue.spread = by.origin == ORIGIN_SYMMETRIC_HASH ? NETRULES_SPREAD_FLOW
+                       : by.origin == ORIGIN_CPU          ? NETRULES_SPREAD_CPU
+                                                          : NETRULES_SPREAD_OTHER;
         if (!total || last > UINT16_MAX) { /* a mark or a map selects any queue */
             queue.first = 0;
             queue.last = UINT16_MAX;
@@ -325,113 +318,103 @@ static void queue(struct rule_builder *builder, const struct nftnl_expr *express
     }
     if (queue.first == queue.last)
         queue.spread = NETRULES_SPREAD_NONE;
-    rule_queue(builder, queue);
-    rule_word(builder, "queue");
-    if (flags)
-        rule_word(builder, "flags %s%s%s", bypass ? "bypass" : "", bypass && fanout ? "," : "", fanout ? "fanout" : "");
-    if (chosen)
-        rule_word(builder, "to %s", by->text);
-    else if (queue.first == queue.last)
-        rule_word(builder, "to %u", (unsigned)queue.first);
-    else
-        rule_word(builder, "to %u-%u", (unsigned)queue.first, (unsigned)queue.last);
+    rule_queue(&reader->builder, queue);
 }
 
-static void reject(struct rule_builder *builder, const struct nftnl_expr *expression)
+static void read_reject(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    bool reset = nftnl_expr_get_u32(expression, NFTNL_EXPR_REJECT_TYPE) == NFT_REJECT_TCP_RST;
-
-    rule_verdict(builder, NETRULES_DROP, NULL);
-    rule_word(builder, reset ? "reject with tcp reset" : "reject");
+    (void)expression;
+    reader->builder.rule->verdict = NETRULES_DROP;
 }
 
-static void offload(struct rule_builder *builder, const struct nftnl_expr *expression)
+static void read_offload(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    builder->rule->flowtable = string_of(builder, expression, NFTNL_EXPR_FLOW_TABLE_NAME);
-    rule_word(builder, "flow add @%s", builder->rule->flowtable);
+    reader->builder.rule->flowtable =
+        rule_string(&reader->builder, string_of(expression, NFTNL_EXPR_FLOW_TABLE_NAME), SIZE_MAX);
 }
 
-static void log_packet(struct rule_builder *builder, const struct nftnl_expr *expression)
+static void read_match(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    const char *prefix = string_of(builder, expression, NFTNL_EXPR_LOG_PREFIX);
-
-    rule_word(builder, *prefix ? "log prefix \"%s\"" : "log", prefix);
+    rule_xt_match(&reader->builder, string_of(expression, NFTNL_EXPR_MT_NAME),
+                  nftnl_expr_get_u32(expression, NFTNL_EXPR_MT_REV), bytes_of(expression, NFTNL_EXPR_MT_INFO));
 }
 
-static void limit(struct rule_builder *builder, const struct nftnl_expr *expression)
+static void read_target(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    uint64_t rate = nftnl_expr_get_u64(expression, NFTNL_EXPR_LIMIT_RATE);
-    uint64_t unit = nftnl_expr_get_u64(expression, NFTNL_EXPR_LIMIT_UNIT);
-    const char *name = unit == 60      ? "minute"
-                       : unit == 3600  ? "hour"
-                       : unit == 86400 ? "day"
-                       : unit > 86400  ? "week"
-                                       : "second";
-
-    rule_condition(builder, "limit rate %llu/%s", (unsigned long long)rate, name);
+    rule_xt_target(&reader->builder, string_of(expression, NFTNL_EXPR_TG_NAME),
+                   nftnl_expr_get_u32(expression, NFTNL_EXPR_TG_REV), bytes_of(expression, NFTNL_EXPR_TG_INFO));
 }
 
-static void nat(struct rule_builder *builder, const struct nftnl_expr *expression)
-{
-    rule_word(builder, nftnl_expr_get_u32(expression, NFTNL_EXPR_NAT_TYPE) == NFT_NAT_SNAT ? "snat" : "dnat");
-}
-
-static void object(struct rule_builder *builder, const struct nftnl_expr *expression)
-{
-    if (nftnl_expr_get_u32(expression, NFTNL_EXPR_OBJREF_IMM_TYPE) != NFT_OBJECT_COUNTER)
-        builder->rule->conditional = true; /* quotas and limits */
-    rule_word(builder, "object \"%s\"", string_of(builder, expression, NFTNL_EXPR_OBJREF_IMM_NAME));
-}
-
-static void match(struct rule_builder *builder, const struct nftnl_expr *expression)
-{
-    rule_xt_match(builder, string_of(builder, expression, NFTNL_EXPR_MT_NAME),
-                  nftnl_expr_get_u32(expression, NFTNL_EXPR_MT_REV), expression_bytes(expression, NFTNL_EXPR_MT_INFO));
-}
-
-static void target(struct rule_builder *builder, const struct nftnl_expr *expression)
-{
-    rule_xt_target(builder, string_of(builder, expression, NFTNL_EXPR_TG_NAME),
-                   nftnl_expr_get_u32(expression, NFTNL_EXPR_TG_REV), expression_bytes(expression, NFTNL_EXPR_TG_INFO));
-}
+/* --- All expressions -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
-    void (*read)(struct rule_builder *builder, const struct nftnl_expr *expression);
+    void (*read)(struct rule_reader *reader, const struct nftnl_expr *expression);
 } expressions[] = {
-    { "cmp", compare },
-    { "range", compare_range },
-    { "bitwise", change_bits },
-    { "byteorder", change_order },
-    { "lookup", look_up },
-    { "dynset", update_set },
-    { "immediate", load_immediate },
-    { "reject", reject },
-    { "queue", queue },
-    { "log", log_packet },
-    { "flow_offload", offload },
-    { "limit", limit },
-    { "nat", nat },
-    { "objref", object },
-    { "match", match },
-    { "target", target },
+    { "meta", read_meta },     { "ct", read_ct },         { "payload", read_payload },
+    { "hash", read_hash },     { "numgen", read_numgen }, { "bitwise", read_bitwise },
+    { "cmp", read_cmp },       { "range", read_range },   { "lookup", read_lookup },
+    { "dynset", read_dynset }, { "objref", read_object }, { "immediate", read_immediate },
+    { "queue", read_queue },   { "reject", read_reject }, { "flow_offload", read_offload },
+    { "match", read_match },   { "target", read_target },
 };
 
-/* Statements that need no more than their name: whether they are conditions, and whether they end the rule. */
+/* Expressions that load a value which no decision needs. */
 static const struct {
-    const char *name, *word;
-    bool conditional, ends;
-} words[] = {
-    { "counter", "counter", false, false }, { "last", "last", false, false },
-    { "masq", "masquerade", false, false }, { "redir", "redirect", false, false },
-    { "dup", "dup", false, false },         { "fwd", "fwd", false, true },
-    { "tproxy", "tproxy", false, false },   { "synproxy", "synproxy", true, true },
-    { "quota", "quota", true, false },      { "connlimit", "ct count", true, false },
-    { "notrack", "notrack", false, false },
+    const char *name;
+    uint16_t destination;
+} loads[] = {
+    { "byteorder", NFTNL_EXPR_BYTEORDER_DREG }, { "fib", NFTNL_EXPR_FIB_DREG },
+    { "exthdr", NFTNL_EXPR_EXTHDR_DREG },       { "rt", NFTNL_EXPR_RT_DREG },
+    { "socket", NFTNL_EXPR_SOCKET_DREG },       { "osf", NFTNL_EXPR_OSF_DREG },
+    { "xfrm", NFTNL_EXPR_XFRM_DREG },           { "tunnel", NFTNL_EXPR_TUNNEL_DREG },
 };
 
-void rule_expression(struct rule_builder *builder, const char *name, const struct nftnl_expr *expression)
+/* Statements that need no more than their name. The text of those with a state has no more either: equal rules have
+ * equal texts. */
+static const struct {
+    const char *name;
+    bool conditional, ends, has_state;
+} statements[] = {
+    { "counter", false, false, true }, { "last", false, false, true },      { "quota", true, false, true },
+    { "limit", true, false, false },   { "connlimit", true, false, false }, { "synproxy", true, true, false },
+    { "fwd", false, true, false },     { "log", false, false, false },      { "nat", false, false, false },
+    { "masq", false, false, false },   { "redir", false, false, false },    { "dup", false, false, false },
+    { "tproxy", false, false, false }, { "notrack", false, false, false },
+};
+
+/* libnftnl writes flags when the kernel reports them, even as 0. The name of an anonymous set is unique: its elements
+ * are written instead, in the kernel's order. */
+static void write_lookup(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
+    const char *name = string_of(expression, NFTNL_EXPR_LOOKUP_SET);
+    const struct netrules_set *set = netrules_find_set(reader->builder.rule->chain->table, name);
+    struct text elements;
+
+    text_init(&elements);
+    for (const struct netrules_element *element = set && set->anonymous ? set->elements : NULL; element;
+         element = element->next) {
+        text_puts(&elements, " ");
+        for (size_t i = 0; i < element->key_length; i++)
+            text_printf(&elements, "%02x", element->key[i]);
+        if (element->has_verdict)
+            text_printf(&elements, " : %d %s", (int)element->verdict, element->target ? element->target : "");
+    }
+    rule_word(&reader->builder, "[ lookup reg %u dreg %u flags %u set %s ]",
+              nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_SREG),
+              nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_DREG),
+              nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_FLAGS),
+              set && set->anonymous && elements.bytes ? elements.bytes : name);
+    reader->builder.failed |= elements.failed;
+    text_clear(&elements);
+}
+
+void rule_expression(struct rule_reader *reader, const char *name, const struct nftnl_expr *expression)
+{
+    struct rule_builder *builder = &reader->builder;
+    char text[TEXT_SIZE] = "";
+    bool known = false, has_state = false;
+
     /* A counter counts for the queue only if nothing but a hash, which every packet passes, is between the two. */
     if (strcmp(name, "counter") == 0) {
         builder->counted = expression != NULL;
@@ -439,21 +422,35 @@ void rule_expression(struct rule_builder *builder, const char *name, const struc
     } else if (strcmp(name, "hash") != 0 && strcmp(name, "queue") != 0 && strcmp(name, "target") != 0) {
         builder->counted = false;
     }
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcmp(words[i].name, name) != 0)
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
+        if (strcmp(statements[i].name, name) != 0)
             continue;
-        rule_word(builder, "%s", words[i].word);
-        builder->rule->conditional |= words[i].conditional;
-        if (words[i].ends)
-            rule_verdict(builder, NETRULES_STOLEN, NULL);
-        return;
+        known = true;
+        has_state = statements[i].has_state;
+        builder->rule->conditional |= statements[i].conditional;
+        if (statements[i].ends)
+            builder->rule->verdict = NETRULES_STOLEN;
+    }
+    for (size_t i = 0; expression && i < sizeof(loads) / sizeof(loads[0]); i++) {
+        if (strcmp(loads[i].name, name) != 0)
+            continue;
+        known = true;
+        load(reader, expression, loads[i].destination, unknown);
     }
     for (size_t i = 0; expression && i < sizeof(expressions) / sizeof(expressions[0]); i++) {
         if (strcmp(expressions[i].name, name) != 0)
             continue;
-        expressions[i].read(builder, expression);
+        known = true;
+        expressions[i].read(reader, expression);
+    }
+    builder->rule->conditional |= !known;
+    if (expression && (strcmp(name, "match") == 0 || strcmp(name, "target") == 0))
+        return; /* they wrote their text */
+    if (expression && strcmp(name, "lookup") == 0) {
+        write_lookup(reader, expression);
         return;
     }
-    if (!expression || !rule_load_expression(builder, name, expression))
-        rule_condition(builder, "[%s]", name);
+    if (expression && !has_state && nftnl_expr_snprintf(text, sizeof(text), expression, NFTNL_OUTPUT_DEFAULT, 0) < 0)
+        text[0] = '\0';
+    rule_word(builder, "[ %s %s]", name, text);
 }

@@ -198,9 +198,11 @@ static void write_address(struct rule_builder *builder, int family, const char *
 
     for (size_t i = 0; i < (family == AF_INET ? 4 : 16); i++)
         bits += (unsigned)__builtin_popcount(bytes[i]);
-    if (bits || inverted)
-        rule_condition(builder, "%s%s %s/%u", inverted ? "! " : "", option,
-                       inet_ntop(family, address, name, sizeof(name)), bits);
+    if (!bits && !inverted)
+        return;
+    builder->rule->conditional = true;
+    rule_word(builder, "%s%s %s/%u", inverted ? "! " : "", option, inet_ntop(family, address, name, sizeof(name)),
+              bits);
 }
 
 /* For "eth+" the mask has three bytes; for "eth0" five, with the NUL. */
@@ -215,20 +217,30 @@ static void write_interface(struct rule_builder *builder, const char *option, co
     prefix = compared <= length && compared < IFNAMSIZ;
     if (compared == 0)
         return;
-    rule_condition(builder, "%s%s %.*s%s", inverted ? "! " : "", option, (int)(prefix ? compared : length), name,
-                   prefix ? "+" : "");
+    builder->rule->conditional = true;
+    rule_word(builder, "%s%s %.*s%s", inverted ? "! " : "", option, (int)(prefix ? compared : length), name,
+              prefix ? "+" : "");
     if (!inverted && !prefix && length == 2 && memcmp(name, "lo", 2) == 0)
         builder->rule->only_loopback = true;
 }
 
 static void write_protocol(struct rule_builder *builder, unsigned protocol, bool inverted)
 {
-    const char *name = value_protocol(protocol);
+    static const struct {
+        unsigned number;
+        const char *name;
+    } names[] = { { 1, "icmp" }, { 6, "tcp" }, { 17, "udp" }, { 47, "gre" }, { 50, "esp" }, { 58, "icmpv6" } };
+    size_t i = 0;
 
-    if (protocol && name)
-        rule_condition(builder, "%s-p %s", inverted ? "! " : "", name);
-    else if (protocol)
-        rule_condition(builder, "%s-p %u", inverted ? "! " : "", protocol);
+    if (!protocol)
+        return;
+    builder->rule->conditional = true;
+    while (i < sizeof(names) / sizeof(names[0]) && names[i].number != protocol)
+        i++;
+    if (i < sizeof(names) / sizeof(names[0]))
+        rule_word(builder, "%s-p %s", inverted ? "! " : "", names[i].name);
+    else
+        rule_word(builder, "%s-p %u", inverted ? "! " : "", protocol);
 }
 
 static void write_ipv4(struct rule_builder *builder, const struct ipt_ip *ip)
@@ -238,8 +250,10 @@ static void write_ipv4(struct rule_builder *builder, const struct ipt_ip *ip)
     write_interface(builder, "-i", ip->iniface, ip->iniface_mask, ip->invflags & IPT_INV_VIA_IN);
     write_interface(builder, "-o", ip->outiface, ip->outiface_mask, ip->invflags & IPT_INV_VIA_OUT);
     write_protocol(builder, ip->proto, ip->invflags & IPT_INV_PROTO);
-    if (ip->flags & IPT_F_FRAG)
-        rule_condition(builder, "%s-f", ip->invflags & IPT_INV_FRAG ? "! " : "");
+    if (ip->flags & IPT_F_FRAG) {
+        builder->rule->conditional = true;
+        rule_word(builder, "%s-f", ip->invflags & IPT_INV_FRAG ? "! " : "");
+    }
 }
 
 static void write_ipv6(struct rule_builder *builder, const struct ip6t_ip6 *ip)
@@ -270,10 +284,11 @@ static void read_standard_target(struct reading *reading, struct rule_builder *b
         static const enum netrules_verdict verdicts[] = { NETRULES_DROP, NETRULES_ACCEPT, NETRULES_RETURN };
         size_t which = verdict == XT_RETURN ? 2 : verdict == -NF_ACCEPT - 1;
 
-        rule_verdict(builder, verdicts[which], NULL);
+        builder->rule->verdict = verdicts[which];
         rule_word(builder, "%s", words[which]);
     } else if (verdict >= 0 && (size_t)verdict != next && (chain = chain_at(reading, (size_t)verdict))) {
-        rule_verdict(builder, entry->is_goto ? NETRULES_GOTO : NETRULES_JUMP, chain->name);
+        builder->rule->verdict = entry->is_goto ? NETRULES_GOTO : NETRULES_JUMP;
+        builder->rule->target = chain->name;
         rule_word(builder, "%s %s", entry->is_goto ? "-g" : "-j", chain->name);
     } else if (verdict < 0) { /* legacy NF_QUEUE: queue 0 */
         rule_queue(builder, (struct netrules_queue){ .first = 0 });

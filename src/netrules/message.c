@@ -267,29 +267,29 @@ static int add_set(struct netrules *ruleset, const struct nlmsghdr *message)
 
 /* libnftnl rejects a rule as a whole if it does not know one of its expressions; therefore each expression is parsed in
  * a rule of its own. An unknown one must not make the rule appear unconditional. */
-static void read_expression(struct rule_builder *builder, const struct nlattr *element)
+static void read_expression(struct rule_reader *reader, const struct nlattr *element)
 {
     _Alignas(struct nlmsghdr) char buffer[EXPRESSION_SIZE] = { 0 };
     struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
     struct nftnl_expr_iter *iterator = NULL;
     struct nftnl_rule *rule = NULL;
-    const char *name = NULL;
+    const char *name = "?";
     struct nlattr *nest;
     const struct nlattr *attribute;
 
-    mnl_attr_for_each_nested(attribute, element) if (mnl_attr_get_type(attribute) == NFTA_EXPR_NAME) name = rule_text(
-        builder, "%.*s", (int)mnl_attr_get_payload_len(attribute), (const char *)mnl_attr_get_payload(attribute));
+    mnl_attr_for_each_nested(attribute, element) if (mnl_attr_get_type(attribute) == NFTA_EXPR_NAME) name =
+        rule_string(&reader->builder, mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute));
     mnl_nlmsg_put_extra_header(message, sizeof(struct nfgenmsg));
     nest = mnl_attr_nest_start(message, NFTA_RULE_EXPRESSIONS);
-    if (name && mnl_attr_put_check(message, EXPRESSION_SIZE - NLMSG_ALIGNTO, NFTA_LIST_ELEM,
-                                   mnl_attr_get_payload_len(element), mnl_attr_get_payload(element))) {
+    if (mnl_attr_put_check(message, EXPRESSION_SIZE - NLMSG_ALIGNTO, NFTA_LIST_ELEM, mnl_attr_get_payload_len(element),
+                           mnl_attr_get_payload(element))) {
         mnl_attr_nest_end(message, nest);
         rule = nftnl_rule_alloc();
-        builder->failed |= !rule;
+        reader->builder.failed |= !rule;
         if (rule && nftnl_rule_nlmsg_parse(message, rule) == 0)
             iterator = nftnl_expr_iter_create(rule);
     }
-    rule_expression(builder, name ? name : "?", iterator ? nftnl_expr_iter_next(iterator) : NULL);
+    rule_expression(reader, name, iterator ? nftnl_expr_iter_next(iterator) : NULL);
     if (iterator)
         nftnl_expr_iter_destroy(iterator);
     if (rule)
@@ -303,7 +303,7 @@ static int add_rule(struct netrules *ruleset, const struct nlmsghdr *message)
     struct netrules_table *table = NULL;
     struct netrules_chain *chain = NULL;
     struct netrules_rule *rule;
-    struct rule_builder builder;
+    struct rule_reader reader;
     const char *name;
 
     mnl_attr_for_each(attribute, message, sizeof(*head)) if (mnl_attr_get_type(attribute) <= NFTA_RULE_MAX)
@@ -327,11 +327,13 @@ static int add_rule(struct netrules *ruleset, const struct nlmsghdr *message)
     attribute = attributes[NFTA_RULE_USERDATA];
     if (attribute)
         rule->comment = read_comment(ruleset, mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute));
-    rule_builder_start(&builder, ruleset, rule);
+    rule_builder_start(&reader.builder, ruleset, rule);
+    for (size_t i = 0; i < REGISTERS; i++)
+        reader.registers[i] = (struct operand){ .mask = ALL_BITS };
     if (attributes[NFTA_RULE_EXPRESSIONS])
-        mnl_attr_for_each_nested(attribute, attributes[NFTA_RULE_EXPRESSIONS]) if (!builder.failed)
-            read_expression(&builder, attribute);
-    return rule_builder_end(&builder);
+        mnl_attr_for_each_nested(attribute, attributes[NFTA_RULE_EXPRESSIONS]) if (!reader.builder.failed)
+            read_expression(&reader, attribute);
+    return rule_builder_end(&reader.builder);
 }
 
 /* --- Message types ---------------------------------------------------------------------------------- */

@@ -18,11 +18,19 @@
 #include <linux/netfilter/xt_state.h>
 #include <linux/netfilter/xt_tcpudp.h>
 
-enum { STATE_ESTABLISHED = 2, COMMENT_SIZE = 256, ALL_PORTS = 0xffff };
+enum { COMMENT_SIZE = 256, ALL_PORTS = 0xffff };
 
-/* Copies a structure from the beginning of `data`; false when the data is shorter. */
-static bool copy_struct(struct cursor data, void *out, size_t size)
+/* One match or target. Its data is a structure of the kernel, which may have more fields in a later revision. */
+struct extension {
+    const char *name;
+    uint32_t revision;
+    struct cursor data;
+};
+
+/* Copies a structure from the beginning of the data; false when the data is shorter. */
+static bool copy_struct(const struct extension *extension, void *out, size_t size)
 {
+    struct cursor data = extension->data;
     const uint8_t *bytes = cursor_read(&data, size);
 
     if (bytes)
@@ -32,81 +40,68 @@ static bool copy_struct(struct cursor data, void *out, size_t size)
 
 /* --- Matches ---------------------------------------------------------------------------------------- */
 
-static bool match_comment(struct rule_builder *builder, uint32_t revision, struct cursor data)
+static bool match_comment(struct rule_builder *builder, const struct extension *extension)
 {
-    (void)revision;
-    cursor_limit(&data, COMMENT_SIZE);
-    builder->rule->comment = rule_string(builder, data);
+    size_t length = cursor_remaining(&extension->data);
+
+    builder->rule->comment =
+        rule_string(builder, (const char *)extension->data.at, length < COMMENT_SIZE ? length : COMMENT_SIZE);
     return true;
 }
 
 _Static_assert(sizeof(struct xt_mark_mtinfo1) == sizeof(struct xt_connmark_mtinfo1), "both have the same fields");
 
-static bool match_any_mark(struct rule_builder *builder, enum netrules_mark_kind kind, uint32_t revision,
-                           struct cursor data)
+/* mark, connmark */
+static bool match_mark(struct rule_builder *builder, const struct extension *extension)
 {
+    bool of_packet = strcmp(extension->name, "mark") == 0;
     struct xt_mark_mtinfo1 info;
 
-    if (revision != 1 || !copy_struct(data, &info, sizeof(info)))
+    if (extension->revision != 1 || !copy_struct(extension, &info, sizeof(info)))
         return false;
-    rule_mark(builder,
-              (struct netrules_mark){
-                  .kind = kind, .use = NETRULES_MARK_MATCH, .value = info.mark & info.mask, .mask = info.mask });
-    rule_condition(builder, info.mask == ALL_BITS ? "-m %s %s--mark 0x%x" : "-m %s %s--mark 0x%x/0x%x",
-                   kind == NETRULES_PACKET_MARK ? "mark" : "connmark", info.invert ? "! " : "", info.mark, info.mask);
+    rule_mark(builder, (struct netrules_mark){ .kind = of_packet ? NETRULES_PACKET_MARK : NETRULES_CONNECTION_MARK,
+                                               .use = NETRULES_MARK_MATCH,
+                                               .value = info.mark & info.mask,
+                                               .mask = info.mask });
+    rule_word(builder, info.mask == ALL_BITS ? "-m %s %s--mark 0x%x" : "-m %s %s--mark 0x%x/0x%x", extension->name,
+              info.invert ? "! " : "", info.mark, info.mask);
     return true;
 }
 
-static bool match_mark(struct rule_builder *builder, uint32_t revision, struct cursor data)
+/* state; conntrack, whose revisions 1 to 3 have the same fields up to the states, which grew from one byte to two */
+static bool match_state(struct rule_builder *builder, const struct extension *extension)
 {
-    return match_any_mark(builder, NETRULES_PACKET_MARK, revision, data);
-}
-
-static bool match_connmark(struct rule_builder *builder, uint32_t revision, struct cursor data)
-{
-    return match_any_mark(builder, NETRULES_CONNECTION_MARK, revision, data);
-}
-
-static void match_states(struct rule_builder *builder, const char *name, const char *option, uint32_t states,
-                         bool inverted)
-{
-    rule_condition(builder, "-m %s %s%s %s", name, inverted ? "! " : "", option,
-                   rule_value(builder, VALUE_STATE, cursor_of(&states, sizeof(states)), sizeof(states)));
-    if (((states & STATE_ESTABLISHED) != 0) != inverted)
-        builder->rule->established = true;
-}
-
-static bool match_state(struct rule_builder *builder, uint32_t revision, struct cursor data)
-{
-    struct xt_state_info info;
-
-    if (revision != 0 || !copy_struct(data, &info, sizeof(info)))
-        return false;
-    match_states(builder, "state", "--state", info.statemask, false);
-    return true;
-}
-
-/* Revisions 1 to 3 have the same fields up to the states, which grew from one byte to two. */
-static bool match_conntrack(struct rule_builder *builder, uint32_t revision, struct cursor data)
-{
+    static const struct {
+        uint32_t bit;
+        const char *name;
+    } names[] = { { 1, "invalid" }, { 2, "established" }, { 4, "related" }, { 8, "new" }, { 64, "untracked" } };
+    bool conntrack = strcmp(extension->name, "conntrack") == 0, inverted, established;
     struct xt_conntrack_mtinfo1 one;
-    struct xt_conntrack_mtinfo2 two;
-    uint16_t flags, inverted;
-    uint32_t states;
+    struct xt_conntrack_mtinfo2 two = { .match_flags = XT_CONNTRACK_STATE };
+    struct xt_state_info state;
+    char list[64] = "";
 
-    if (revision == 1 && copy_struct(data, &one, sizeof(one))) {
-        flags = one.match_flags, inverted = one.invert_flags;
-        states = one.state_mask;
-    } else if (revision <= 3 && revision > 1 && copy_struct(data, &two, sizeof(two))) {
-        flags = two.match_flags, inverted = two.invert_flags;
-        states = two.state_mask;
-    } else {
+    if (!conntrack && extension->revision == 0 && copy_struct(extension, &state, sizeof(state))) {
+        two.state_mask = (uint16_t)state.statemask;
+    } else if (conntrack && extension->revision == 1 && copy_struct(extension, &one, sizeof(one))) {
+        two.match_flags = one.match_flags;
+        two.invert_flags = one.invert_flags;
+        two.state_mask = one.state_mask;
+    } else if (!conntrack || extension->revision < 2 || extension->revision > 3 ||
+               !copy_struct(extension, &two, sizeof(two))) {
         return false;
     }
-    if (!(flags & XT_CONNTRACK_STATE))
+    if (!(two.match_flags & XT_CONNTRACK_STATE))
         return false;
-    match_states(builder, "conntrack", "--ctstate", states, inverted & XT_CONNTRACK_STATE);
-    if (flags & ~(XT_CONNTRACK_STATE | XT_CONNTRACK_STATE_ALIAS))
+    inverted = two.invert_flags & XT_CONNTRACK_STATE;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (two.state_mask & names[i].bit)
+            snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", *list ? "," : "", names[i].name);
+    rule_word(builder, "-m %s %s--%s %s", extension->name, inverted ? "! " : "", conntrack ? "ctstate" : "state", list);
+    established = two.state_mask & names[1].bit;
+    if (established != inverted)
+        builder->rule->established = true;
+    if (two.match_flags & ~(XT_CONNTRACK_STATE | XT_CONNTRACK_STATE_ALIAS))
         rule_word(builder, "...");
     return true;
 }
@@ -115,19 +110,26 @@ static void write_ports(struct rule_builder *builder, const char *option, const 
 {
     if (ports[0] == 0 && ports[1] == ALL_PORTS && !inverted)
         return;
-    if (ports[0] == ports[1])
-        rule_word(builder, "%s%s %u", inverted ? "! " : "", option, (unsigned)ports[0]);
-    else
-        rule_word(builder, "%s%s %u:%u", inverted ? "! " : "", option, (unsigned)ports[0], (unsigned)ports[1]);
+    rule_word(builder, ports[0] == ports[1] ? "%s%s %u" : "%s%s %u:%u", inverted ? "! " : "", option,
+              (unsigned)ports[0], (unsigned)ports[1]);
 }
 
-static bool match_tcp(struct rule_builder *builder, uint32_t revision, struct cursor data)
+/* tcp, udp */
+static bool match_ports(struct rule_builder *builder, const struct extension *extension)
 {
-    struct xt_tcp info;
+    bool tcp = strcmp(extension->name, "tcp") == 0;
+    struct xt_tcp info = { .flg_mask = 0 };
+    struct xt_udp udp;
 
-    if (revision != 0 || !copy_struct(data, &info, sizeof(info)))
+    if (extension->revision != 0 ||
+        !(tcp ? copy_struct(extension, &info, sizeof(info)) : copy_struct(extension, &udp, sizeof(udp))))
         return false;
-    rule_condition(builder, "-m tcp");
+    if (!tcp) {
+        memcpy(info.spts, udp.spts, sizeof(info.spts));
+        memcpy(info.dpts, udp.dpts, sizeof(info.dpts));
+        info.invflags = udp.invflags; /* the same bits for ports */
+    }
+    rule_word(builder, "-m %s", extension->name);
     write_ports(builder, "--sport", info.spts, info.invflags & XT_TCP_INV_SRCPT);
     write_ports(builder, "--dport", info.dpts, info.invflags & XT_TCP_INV_DSTPT);
     if (info.flg_mask)
@@ -136,57 +138,50 @@ static bool match_tcp(struct rule_builder *builder, uint32_t revision, struct cu
     return true;
 }
 
-static bool match_udp(struct rule_builder *builder, uint32_t revision, struct cursor data)
-{
-    struct xt_udp info;
+_Static_assert(XT_TCP_INV_SRCPT == XT_UDP_INV_SRCPT && XT_TCP_INV_DSTPT == XT_UDP_INV_DSTPT, "the same bits");
 
-    if (revision != 0 || !copy_struct(data, &info, sizeof(info)))
-        return false;
-    rule_condition(builder, "-m udp");
-    write_ports(builder, "--sport", info.spts, info.invflags & XT_UDP_INV_SRCPT);
-    write_ports(builder, "--dport", info.dpts, info.invflags & XT_UDP_INV_DSTPT);
-    return true;
-}
-
-static bool match_multiport(struct rule_builder *builder, uint32_t revision, struct cursor data)
+static bool match_multiport(struct rule_builder *builder, const struct extension *extension)
 {
     static const char *const options[] = { "--sports", "--dports", "--ports" };
     struct xt_multiport_v1 info;
-    const char *ports = "";
+    char ports[XT_MULTI_PORTS * sizeof("65535,")] = "";
 
-    if (revision != 1 || !copy_struct(data, &info, sizeof(info)) || info.flags > XT_MULTIPORT_EITHER)
+    if (extension->revision != 1 || !copy_struct(extension, &info, sizeof(info)) || info.flags > XT_MULTIPORT_EITHER)
         return false;
     for (unsigned i = 0; i < info.count && i < XT_MULTI_PORTS; i++)
-        ports = rule_text(builder, "%s%s%u", ports,
-                          i == 0               ? ""
-                          : info.pflags[i - 1] ? ":"
-                                               : ",",
-                          (unsigned)info.ports[i]);
-    rule_condition(builder, "-m multiport %s%s %s", info.invert ? "! " : "", options[info.flags], ports);
+        snprintf(ports + strlen(ports), sizeof(ports) - strlen(ports), "%s%u",
+                 i == 0               ? ""
+                 : info.pflags[i - 1] ? ":"
+                                      : ",",
+                 (unsigned)info.ports[i]);
+    rule_word(builder, "-m multiport %s%s %s", info.invert ? "! " : "", options[info.flags], ports);
     return true;
 }
 
-static const struct {
-    const char *name;
-    bool (*read)(struct rule_builder *builder, uint32_t revision, struct cursor data);
-} matches[] = {
-    { "comment", match_comment }, { "mark", match_mark },           { "connmark", match_connmark },
-    { "state", match_state },     { "conntrack", match_conntrack }, { "tcp", match_tcp },
-    { "udp", match_udp },         { "multiport", match_multiport },
-};
-
 void rule_xt_match(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data)
 {
+    static const struct {
+        const char *name;
+        bool (*read)(struct rule_builder *builder, const struct extension *extension);
+    } matches[] = {
+        { "comment", match_comment }, { "mark", match_mark },           { "connmark", match_mark },
+        { "state", match_state },     { "conntrack", match_state },     { "tcp", match_ports },
+        { "udp", match_ports },       { "multiport", match_multiport },
+    };
+    const struct extension extension = { name, revision, data };
+
+    if (strcmp(name, "comment") != 0)
+        builder->rule->conditional = true;
     for (size_t i = 0; i < sizeof(matches) / sizeof(matches[0]); i++)
-        if (strcmp(matches[i].name, name) == 0 && matches[i].read(builder, revision, data))
+        if (strcmp(matches[i].name, name) == 0 && matches[i].read(builder, &extension))
             return;
-    rule_condition(builder, "-m %s ...", name);
+    rule_word(builder, "-m %s ...", name);
 }
 
 /* --- Targets ---------------------------------------------------------------------------------------- */
 
 /* Revision 0 has only the number, 1 also a count, 2 a bypass, 3 flags: each is a prefix of the next. */
-static bool target_nfqueue(struct rule_builder *builder, uint32_t revision, struct cursor data)
+static bool target_nfqueue(struct rule_builder *builder, const struct extension *extension)
 {
     static const size_t sizes[] = { sizeof(struct xt_NFQ_info), sizeof(struct xt_NFQ_info_v1),
                                     sizeof(struct xt_NFQ_info_v2), sizeof(struct xt_NFQ_info_v3) };
@@ -195,10 +190,11 @@ static bool target_nfqueue(struct rule_builder *builder, uint32_t revision, stru
     uint32_t last;
     bool fanout;
 
-    if (revision >= sizeof(sizes) / sizeof(sizes[0]) || !copy_struct(data, &info, sizes[revision]))
+    if (extension->revision >= sizeof(sizes) / sizeof(sizes[0]) ||
+        !copy_struct(extension, &info, sizes[extension->revision]))
         return false;
     last = info.queuenum + (info.queues_total ? info.queues_total - 1u : 0);
-    fanout = revision == 3 && info.flags & NFQ_FLAG_CPU_FANOUT;
+    fanout = extension->revision == 3 && info.flags & NFQ_FLAG_CPU_FANOUT;
     queue = (struct netrules_queue){
         .first = info.queuenum,
         .last = last > UINT16_MAX ? UINT16_MAX : (uint16_t)last,
@@ -209,10 +205,8 @@ static bool target_nfqueue(struct rule_builder *builder, uint32_t revision, stru
     };
     builder->rule->xtables_queue = true;
     rule_queue(builder, queue);
-    if (info.queues_total > 1)
-        rule_word(builder, "-j NFQUEUE --queue-balance %u:%u", (unsigned)queue.first, (unsigned)queue.last);
-    else
-        rule_word(builder, "-j NFQUEUE --queue-num %u", (unsigned)queue.first);
+    rule_word(builder, info.queues_total > 1 ? "-j NFQUEUE --queue-balance %u:%u" : "-j NFQUEUE --queue-num %u",
+              (unsigned)queue.first, (unsigned)queue.last);
     if (queue.bypass)
         rule_word(builder, "--queue-bypass");
     if (fanout)
@@ -221,11 +215,11 @@ static bool target_nfqueue(struct rule_builder *builder, uint32_t revision, stru
 }
 
 /* mark = (mark & ~info.mask) ^ info.mark. */
-static bool target_mark(struct rule_builder *builder, uint32_t revision, struct cursor data)
+static bool target_mark(struct rule_builder *builder, const struct extension *extension)
 {
     struct xt_mark_tginfo2 info;
 
-    if (revision != 2 || !copy_struct(data, &info, sizeof(info)))
+    if (extension->revision != 2 || !copy_struct(extension, &info, sizeof(info)))
         return false;
     rule_mark(builder, (struct netrules_mark){ .kind = NETRULES_PACKET_MARK,
                                                .use = NETRULES_MARK_SET,
@@ -235,90 +229,72 @@ static bool target_mark(struct rule_builder *builder, uint32_t revision, struct 
     return true;
 }
 
-static bool target_connmark(struct rule_builder *builder, uint32_t revision, struct cursor data)
+static bool target_connmark(struct rule_builder *builder, const struct extension *extension)
 {
     struct xt_connmark_tginfo1 info; /* revision 2 has more fields after the masks */
-    struct xt_connmark_tginfo2 two = { .mode = XT_CONNMARK_SET };
+    struct xt_connmark_tginfo2 two;
+    struct netrules_mark mark = { .kind = NETRULES_CONNECTION_MARK, .use = NETRULES_MARK_COPY };
     unsigned mode;
 
-    if (revision < 1 || revision > 2 || !copy_struct(data, &info, sizeof(info)) ||
-        (revision == 2 && !copy_struct(data, &two, sizeof(two))))
+    if (extension->revision < 1 || extension->revision > 2 || !copy_struct(extension, &info, sizeof(info)) ||
+        (extension->revision == 2 && !copy_struct(extension, &two, sizeof(two))))
         return false;
-    mode = revision == 2 ? two.mode : info.mode;
+    mode = extension->revision == 2 ? two.mode : info.mode;
     if (mode == XT_CONNMARK_SET) {
-        rule_mark(builder, (struct netrules_mark){ .kind = NETRULES_CONNECTION_MARK,
-                                                   .use = NETRULES_MARK_SET,
-                                                   .value = info.ctmark,
-                                                   .mask = info.ctmask | info.ctmark });
+        mark.use = NETRULES_MARK_SET;
+        mark.value = info.ctmark;
+        mark.mask = info.ctmask | info.ctmark;
         rule_word(builder, "-j CONNMARK --set-xmark 0x%x/0x%x", info.ctmark, info.ctmask);
-        return true;
-    }
-    bool save = mode == XT_CONNMARK_SAVE;
+    } else {
+        bool save = mode == XT_CONNMARK_SAVE;
 
-    rule_mark(builder, (struct netrules_mark){ .kind = save ? NETRULES_CONNECTION_MARK : NETRULES_PACKET_MARK,
-                                               .use = NETRULES_MARK_COPY,
-                                               .mask = save ? info.ctmask : info.nfmask,
-                                               .source = save ? info.nfmask : info.ctmask });
-    rule_word(builder, "-j CONNMARK --%s-mark --nfmask 0x%x --ctmask 0x%x", save ? "save" : "restore", info.nfmask,
-              info.ctmask);
+        mark.kind = save ? NETRULES_CONNECTION_MARK : NETRULES_PACKET_MARK;
+        mark.mask = save ? info.ctmask : info.nfmask;
+        mark.source = save ? info.nfmask : info.ctmask;
+        rule_word(builder, "-j CONNMARK --%s-mark --nfmask 0x%x --ctmask 0x%x", save ? "save" : "restore", info.nfmask,
+                  info.ctmask);
+    }
+    rule_mark(builder, mark);
     return true;
 }
 
-static bool target_hmark(struct rule_builder *builder, uint32_t revision, struct cursor data)
-{
-    (void)revision;
-    (void)data;
-    rule_mark(builder,
-              (struct netrules_mark){ .kind = NETRULES_PACKET_MARK, .use = NETRULES_MARK_ANY, .mask = ALL_BITS });
-    return false; /* written by its name */
-}
-
-static bool target_ct(struct rule_builder *builder, uint32_t revision, struct cursor data)
+static bool target_ct(struct rule_builder *builder, const struct extension *extension)
 {
     uint16_t flags; /* the first field of all revisions */
 
-    (void)revision;
-    if (!copy_struct(data, &flags, sizeof(flags)) || !(flags & XT_CT_NOTRACK))
+    if (!copy_struct(extension, &flags, sizeof(flags)) || !(flags & XT_CT_NOTRACK))
         return false;
     rule_word(builder, "-j CT --notrack");
     return true;
 }
 
-static bool target_reject(struct rule_builder *builder, uint32_t revision, struct cursor data)
+/* Targets whose data no decision needs; they are written by their name. */
+static bool target_by_name(struct rule_builder *builder, const struct extension *extension)
 {
-    (void)revision;
-    (void)data;
-    rule_verdict(builder, NETRULES_DROP, NULL);
+    if (strcmp(extension->name, "HMARK") == 0)
+        rule_mark(builder,
+                  (struct netrules_mark){ .kind = NETRULES_PACKET_MARK, .use = NETRULES_MARK_ANY, .mask = ALL_BITS });
+    else if (strcmp(extension->name, "FLOWOFFLOAD") == 0) /* OpenWrt's equivalent of `flow add` */
+        builder->rule->flowtable = "FLOWOFFLOAD";
+    else /* REJECT, TARPIT */
+        builder->rule->verdict = NETRULES_DROP;
     return false;
 }
-
-/* OpenWrt's target, the equivalent of `flow add` in nft. */
-static bool target_offload(struct rule_builder *builder, uint32_t revision, struct cursor data)
-{
-    (void)revision;
-    (void)data;
-    builder->rule->flowtable = "FLOWOFFLOAD";
-    return false;
-}
-
-static const struct {
-    const char *name;
-    bool (*read)(struct rule_builder *builder, uint32_t revision, struct cursor data);
-} targets[] = {
-    { "NFQUEUE", target_nfqueue },
-    { "MARK", target_mark },
-    { "CONNMARK", target_connmark },
-    { "HMARK", target_hmark },
-    { "CT", target_ct },
-    { "REJECT", target_reject },
-    { "TARPIT", target_reject },
-    { "FLOWOFFLOAD", target_offload },
-};
 
 void rule_xt_target(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data)
 {
+    static const struct {
+        const char *name;
+        bool (*read)(struct rule_builder *builder, const struct extension *extension);
+    } targets[] = {
+        { "NFQUEUE", target_nfqueue }, { "MARK", target_mark },           { "CONNMARK", target_connmark },
+        { "CT", target_ct },           { "HMARK", target_by_name },       { "REJECT", target_by_name },
+        { "TARPIT", target_by_name },  { "FLOWOFFLOAD", target_by_name },
+    };
+    const struct extension extension = { name, revision, data };
+
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
-        if (strcmp(targets[i].name, name) == 0 && targets[i].read(builder, revision, data))
+        if (strcmp(targets[i].name, name) == 0 && targets[i].read(builder, &extension))
             return;
     rule_word(builder, "-j %s", name);
 }

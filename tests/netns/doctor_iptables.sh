@@ -27,7 +27,7 @@ for kind in nft legacy; do
 	$four -A FORWARD -p tcp --dport 22 -j DROP
 	examine "$kind: at the top"
 	found queue.accept-shared broken "1, of which 1 deny"
-	found queue.bypass-shared broken "-j NFQUEUE --queue-num 0 --queue-bypass"
+	found queue.bypass-shared broken "-j NFQUEUE --queue-num 0 --queue-bypass|queue .*bypass"
 	found family.ipv6 warning forward
 	$six -I FORWARD -j NFQUEUE --queue-num 0 --queue-bypass
 	examine "$kind: IPv6, too"
@@ -56,7 +56,7 @@ for kind in nft legacy; do
 	$four -A FORWARD -i lo -j ACCEPT
 	$four -A FORWARD -j NFQUEUE --queue-num 0
 	examine "$kind: after accepts"
-	found order.accept-established broken "established,related"
+	found order.accept-established broken "established,related|related,established"
 	found order.accept warning "1 rule accepts"
 	$four -I FORWARD -j ACCEPT
 	examine "$kind: after an accept of everything"
@@ -72,7 +72,7 @@ for kind in nft legacy; do
 	examine "$kind: DOCKER-USER" --queue 0-3
 	found manager.docker note
 	found manager.guest warning "Docker"
-	found queue.fanout warning "queue-cpu-fanout"
+	found queue.fanout warning "queue-cpu-fanout|queue .*fanout"
 	found queue.accept-shared broken "policy drop"
 	absent order.unreachable order.accept-established
 

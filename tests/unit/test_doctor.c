@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "doctor/doctor_priv.h"
 #include "sluice/arena.h"
 #include "sluice/doctor.h"
 #include "sluice/text.h"
@@ -559,6 +560,38 @@ START_TEST(report_is_written)
 }
 END_TEST
 
+/* The line of a rule in what libnftables lists: in its own table, by its handle. */
+START_TEST(texts_are_taken_from_the_listing)
+{
+    static const char listing[] = "table ip mine { # handle 1\n"
+                                  "\tchain base { # handle 1\n"
+                                  "\t\tudp dport 1 accept # handle 1\n"
+                                  "\t}\n"
+                                  "}\n"
+                                  "table inet mine { # handle 2\n"
+                                  "\tset s { # handle 1\n"
+                                  "\t\ttype ipv4_addr\n"
+                                  "\t}\n"
+                                  "\n"
+                                  "\tchain base { # handle 3\n"
+                                  "\t\ttype filter hook forward priority filter; policy accept;\n"
+                                  "\t\ttcp dport 2 accept # handle 11\n"
+                                  "\t\ttcp dport 1 accept comment \"# handle 1\" # handle 1\n"
+                                  "\t}\n"
+                                  "}\n";
+    struct netrules_chain *base = add_chain(add_table(NFPROTO_INET, "mine"), "base", true);
+
+    add_rule(base, (struct netrules_rule){ .verdict = NETRULES_ACCEPT, .conditional = true, .text = "[ cmp ]" });
+    add_rule(base, queue_rule);
+    judge();
+    ck_assert_str_eq(find("order.accept")->text, "[ cmp ]");
+    set_rule_texts(report, listing);
+    ck_assert_str_eq(find("order.accept")->text, "tcp dport 1 accept comment \"# handle 1\"");
+    ck_assert_str_eq(find("queue.no-listener")->text, queue_rule.text); /* is not listed */
+    set_rule_texts(report, "");
+}
+END_TEST
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 int main(void)
@@ -583,6 +616,7 @@ int main(void)
     tcase_add_loop_test(judging, kernels_with_defects, 0, COUNT(kernels));
     tcase_add_loop_test(judging, kernels_that_drop_udp, 0, 11);
     tcase_add_test(judging, report_is_written);
+    tcase_add_test(judging, texts_are_taken_from_the_listing);
     suite_add_tcase(suite, judging);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -48,7 +48,7 @@ examine "flowtable without a rule"
 found 'note offload.unused'
 gateway nft 'add rule inet shortcut forward ct mark 0x77 flow add @fast'
 examine "flowtable for marked connections"
-found 'note offload.flowtable ct mark 0x77 flow add @fast'
+found 'note offload.flowtable ct mark 0x0*77 flow add @fast'
 gateway nft delete table inet shortcut
 stop_process "$ips" || fail "exit code $?"
 
