@@ -16,6 +16,10 @@
 #include "sluice/firewall.h"
 #include "sluice/netrules.h"
 
+/* Reads the ruleset of nf_tables and the legacy tables of this host. Returns 0, or -errno with *out unchanged: -EPERM,
+ * -EINTR or -EAGAIN when another process keeps changing the ruleset, -ENOMEM, -E2BIG when it is too large. */
+int doctor_read_ruleset(struct netrules **out);
+
 /* --- State of the host ------------------------------------------------------------------------------ */
 
 /* A rule of policy routing that matches a mark: `ip rule`. */

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The live ruleset of all programs: nf_tables of all families and the legacy tables of iptables. It is read through
- * netlink dumps and getsockopt, and never changed.
+ * A model of packet filter rules: tables, chains and rules of nf_tables (read by the module nftables) and of the legacy
+ * tables of iptables (module xtables), which the module doctor examines.
  *
  * Properties that matter to a queue are decoded (queues, verdicts, marks, offload). Each rule also has a text, by which
- * rules are compared. libnftnl parses the messages of nf_tables; an expression that it does not know makes the rule
- * conditional.
+ * rules are compared.
  *
- * Threads:   one; needs CAP_NET_ADMIN.
  * Ownership: all data is in the ruleset's arena.
  */
 #ifndef SLUICE_NETRULES_H
@@ -16,6 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "sluice/text.h"
 
 struct arena;
 struct netrules_chain;
@@ -99,7 +99,7 @@ struct netrules_rule {
 /* --- Tables and chains ------------------------------------------------------------------------------ */
 
 struct netrules_table;
-struct netrules_set; /* private: sets are read for the rules that use them */
+struct netrules_set; /* private to the module nftables: sets are read for the rules that use them */
 
 struct netrules_chain {
     struct netrules_chain *next;
@@ -144,21 +144,7 @@ struct netrules {
     unsigned chain_count; /* of all tables */
 };
 
-/* Reads the whole ruleset, in one generation of nf_tables. Returns 0, or -errno with *out unchanged: -EPERM, -EINTR
- * when another process keeps changing the ruleset, -ENOMEM, -E2BIG when the ruleset exceeds the memory limit. */
-int netrules_read(struct netrules **out);
 void netrules_free(struct netrules *ruleset);
-
-/* Identifies a chain. */
-struct netrules_place {
-    uint32_t family; /* NFPROTO_* */
-    const char *table, *chain;
-};
-/* Reads the tables, chains and rules of nf_tables; with `place` only that chain, if it exists. Unlike netrules_read()
- * it does not retry: -EINTR when the ruleset changed during the read. */
-int netrules_read_rules(struct netrules **out, const struct netrules_place *place);
-/* Reads the generation of nf_tables, which counts its changes. Returns 0 or -errno. */
-int netrules_read_generation(uint32_t *out);
 
 /* Iterates over all rules: returns the rule after `rule`, the first one for NULL, and NULL after the last one. */
 const struct netrules_rule *netrules_next_rule(const struct netrules *ruleset, const struct netrules_rule *rule);
@@ -166,19 +152,43 @@ const struct netrules_chain *netrules_find_chain(const struct netrules_table *ta
 const char *netrules_family_name(uint32_t family); /* "inet" for NFPROTO_INET */
 const char *netrules_hook_name(uint32_t family, uint32_t hook);
 
-/* --- Messages --------------------------------------------------------------------------------------- */
+/* --- Building a ruleset ----------------------------------------------------------------------------- */
 
-/* Returns an empty ruleset, to be filled from messages; NULL when out of memory. */
+enum { NETRULES_MEMORY = 512 << 20 }; /* larger rulesets are rejected */
+
+/* Returns an empty ruleset; NULL when out of memory. */
 struct netrules *netrules_new(void);
+/* Returns 0, or -E2BIG when the arena exceeds NETRULES_MEMORY. */
+int netrules_check_size(const struct netrules *ruleset);
 
-/* Adds the object of one nf_tables message: NFT_MSG_NEWTABLE, NEWCHAIN, NEWFLOWTABLE, NEWSET, NEWSETELEM, NEWRULE;
- * `bytes` is a message as the kernel sends it: aligned, with its netlink header, and with a NUL after each string.
- * Objects of unknown tables or chains are ignored. Returns 0, -ENOMEM or -E2BIG; -EBADMSG for other messages. */
-int netrules_add_message(struct netrules *ruleset, const void *bytes, size_t length);
+/* Add an element at the end of its list; `name` must live as long as the ruleset. All return NULL when out of memory.
+ */
+struct netrules_table *netrules_add_table(struct netrules *ruleset, uint32_t family, bool legacy, const char *name);
+struct netrules_chain *netrules_add_chain(struct netrules *ruleset, struct netrules_table *table, const char *name);
+struct netrules_rule *netrules_add_rule(struct netrules *ruleset, struct netrules_chain *chain);
 
-/* Adds a table of ip_tables or ip6_tables, from the results of IPT_SO_GET_INFO (struct ipt_getinfo) and
- * IPT_SO_GET_ENTRIES (only the entries). Returns 0 or -errno as above. */
-int netrules_add_legacy(struct netrules *ruleset, bool ipv6, const void *info, size_t info_length, const void *entries,
-                        size_t length);
+/* A rule whose expressions are read one after the other. */
+struct netrules_builder {
+    struct netrules *ruleset;
+    struct netrules_rule *rule;
+    struct text text;
+    struct netrules_mark **last_mark;
+    struct netrules_branch **last_branch;
+    bool counted; /* the last statement was a counter, which counts packets of the next statement */
+    uint64_t packets;
+    bool failed; /* out of memory */
+};
+
+void netrules_start_rule(struct netrules_builder *builder, struct netrules *ruleset, struct netrules_rule *rule);
+/* Stores the text in the rule. Returns 0 or -ENOMEM. */
+int netrules_end_rule(struct netrules_builder *builder);
+/* Appends a part of the text after a space. */
+void netrules_write(struct netrules_builder *builder, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Returns a copy of the text up to a NUL, or of all `length` bytes, in the arena; "?" when out of memory. */
+const char *netrules_copy_string(struct netrules_builder *builder, const char *bytes, size_t length);
+/* Add an effect. */
+void netrules_add_mark(struct netrules_builder *builder, struct netrules_mark mark);
+void netrules_set_queue(struct netrules_builder *builder, struct netrules_queue queue);
+void netrules_add_branch(struct netrules_builder *builder, struct netrules_branch branch);
 
 #endif

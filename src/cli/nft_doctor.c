@@ -17,6 +17,7 @@ static const char *error_text(int err)
     case -EACCES:
         return "run as root or with CAP_NET_ADMIN";
     case -EINTR:
+    case -EAGAIN:
         return "another process keeps changing the ruleset; try again";
     case -E2BIG:
         return "the ruleset is too large";
@@ -71,7 +72,7 @@ int nft_doctor(const struct config *config, const struct firewall_options *optio
     if (options->reject_mask)
         doctor_count_connections(options->reject_mark, options->reject_mask, &input.connections.answers);
     find_next_queues(config, options, &input);
-    err = netrules_read(&ruleset);
+    err = doctor_read_ruleset(&ruleset);
     if (!err)
         err = doctor_host_read(&host);
     if (err) {

@@ -20,7 +20,7 @@
 #include "sluice/daemon.h"
 #include "sluice/firewall.h"
 #include "sluice/log.h"
-#include "sluice/netrules.h"
+#include "sluice/nftables.h"
 #include "sluice/output.h"
 #include "sluice/overload.h"
 #include "sluice/setup.h"
@@ -179,7 +179,7 @@ static int find_rules(struct queue_monitor *monitor)
     int err = -EINTR;
 
     for (int i = 0; i < FIND_TRIES && err == -EINTR; i++)
-        err = netrules_read_rules(&ruleset, NULL);
+        err = nftables_read_rules(&ruleset, NULL);
     if (err)
         return err;
     monitor->found = true;
@@ -200,7 +200,7 @@ static int find_rules(struct queue_monitor *monitor)
 static int read_rules(struct queue_monitor *monitor, uint64_t now_ns)
 {
     uint32_t generation = 0;
-    int err = netrules_read_generation(&generation);
+    int err = nftables_read_generation(&generation);
 
     monitor->reading.rule_count = 0;
     if (err)
@@ -218,10 +218,10 @@ static int read_rules(struct queue_monitor *monitor, uint64_t now_ns)
     }
     for (unsigned i = 0; i < monitor->chain_count && !err; i++) {
         const struct fed_chain *chain = &monitor->chains[i];
-        const struct netrules_place place = { chain->family, chain->table, chain->chain };
+        const struct nftables_place place = { chain->family, chain->table, chain->chain };
         struct netrules *ruleset;
 
-        err = netrules_read_rules(&ruleset, &place);
+        err = nftables_read_rules(&ruleset, &place);
         if (err)
             break;
         if (ruleset->generation == monitor->generation)

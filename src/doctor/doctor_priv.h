@@ -95,7 +95,7 @@ int walk(const struct netrules *ruleset, struct path *path);
 int for_each_base(const struct netrules *ruleset, const struct netrules_rule *rule,
                   void (*each)(const struct netrules_chain *base, void *user), void *user);
 
-/* --- Texts of rules (rule_text.c) ------------------------------------------------------------------- */
+/* --- Texts of rules (live_rules.c) ------------------------------------------------------------------ */
 
 /* As doctor_read_rule_texts(), from the output of `nft --handle --stateless list ruleset`. */
 void set_rule_texts(struct doctor_report *report, const char *listing);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "doctor_priv.h"
+#include "sluice/nftables.h"
 
 #define REINSTALL "Run `sluice nft install`, or restart the daemon with --attach."
 
@@ -57,7 +58,7 @@ static struct firewall_options options_of(const struct context *context, const s
 
 static int add_expected(void *user, const void *bytes, size_t length)
 {
-    return netrules_add_message(user, bytes, length);
+    return nftables_add_message(user, bytes, length);
 }
 
 /* --- Comparison ------------------------------------------------------------------------------------- */

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The model: lists in one arena. Lists instead of arrays, because pointers to elements must stay valid while more is
  * read. */
-#include "netrules_priv.h"
+#include "sluice/netrules.h"
 
 #include <errno.h>
 #include <linux/netfilter.h>
-#include <stdlib.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "sluice/arena.h"
+
+enum { WORD_SIZE = 2048 };
 
 struct netrules *netrules_new(void)
 {
@@ -57,14 +62,6 @@ const struct netrules_chain *netrules_find_chain(const struct netrules_table *ta
     for (const struct netrules_chain *chain = table->chains; chain && name; chain = chain->next)
         if (strcmp(chain->name, name) == 0)
             return chain;
-    return NULL;
-}
-
-struct netrules_set *netrules_find_set(const struct netrules_table *table, const char *name)
-{
-    for (struct netrules_set *set = table->sets; set && name; set = set->next)
-        if (strcmp(set->name, name) == 0)
-            return set;
     return NULL;
 }
 
@@ -126,6 +123,83 @@ struct netrules_rule *netrules_add_rule(struct netrules *ruleset, struct netrule
     chain->last = rule;
     chain->rule_count++;
     return rule;
+}
+
+/* --- Rule builder ----------------------------------------------------------------------------------- */
+
+void netrules_start_rule(struct netrules_builder *builder, struct netrules *ruleset, struct netrules_rule *rule)
+{
+    *builder = (struct netrules_builder){
+        .ruleset = ruleset, .rule = rule, .last_mark = &rule->marks, .last_branch = &rule->branches
+    };
+    text_init(&builder->text);
+}
+
+int netrules_end_rule(struct netrules_builder *builder)
+{
+    const char *text = NULL;
+
+    if (!builder->text.failed)
+        text = arena_strndup(builder->ruleset->arena, builder->text.bytes ? builder->text.bytes : "",
+                             builder->text.length);
+    text_clear(&builder->text);
+    builder->rule->text = text ? text : "";
+    return builder->failed || !text ? -ENOMEM : 0;
+}
+
+void netrules_write(struct netrules_builder *builder, const char *format, ...)
+{
+    char word[WORD_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(word, sizeof(word), format, args);
+    va_end(args);
+    if (builder->text.length)
+        text_puts(&builder->text, " ");
+    text_printable(&builder->text, word, strlen(word));
+}
+
+const char *netrules_copy_string(struct netrules_builder *builder, const char *bytes, size_t length)
+{
+    const char *copy = arena_strndup(builder->ruleset->arena, bytes ? bytes : "", bytes ? strnlen(bytes, length) : 0);
+
+    builder->failed |= !copy;
+    return copy ? copy : "?";
+}
+
+void netrules_add_mark(struct netrules_builder *builder, struct netrules_mark mark)
+{
+    struct netrules_mark *copy = arena_copy(builder->ruleset->arena, &mark, sizeof(mark));
+
+    if (!copy) {
+        builder->failed = true;
+        return;
+    }
+    *builder->last_mark = copy;
+    builder->last_mark = &copy->next;
+    if (mark.kind == NETRULES_CONNECTION_MARK && mark.use == NETRULES_MARK_MATCH)
+        builder->rule->matches_connection_mark = true;
+}
+
+void netrules_set_queue(struct netrules_builder *builder, struct netrules_queue queue)
+{
+    builder->rule->verdict = NETRULES_QUEUE;
+    builder->rule->queue = queue;
+    builder->rule->counted = builder->counted;
+    builder->rule->packets = builder->packets;
+}
+
+void netrules_add_branch(struct netrules_builder *builder, struct netrules_branch branch)
+{
+    struct netrules_branch *copy = arena_copy(builder->ruleset->arena, &branch, sizeof(branch));
+
+    if (!copy) {
+        builder->failed = true;
+        return;
+    }
+    *builder->last_branch = copy;
+    builder->last_branch = &copy->next;
 }
 
 /* --- Names ------------------------------------------------------------------------------------------ */

@@ -22,8 +22,9 @@
 #include <string.h>
 
 #include "sluice/doctor.h"
-#include "sluice/netrules.h"
+#include "sluice/nftables.h"
 #include "sluice/text.h"
+#include "sluice/xtables.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -199,7 +200,7 @@ static void set_attribute(struct nftnl_expr *expression, uint16_t type, enum kin
 /* libnftnl does not parse everything that it builds: a chain without a verdict, for instance. */
 static void add(struct netrules *ruleset, const struct nlmsghdr *message)
 {
-    int err = netrules_add_message(ruleset, message, message->nlmsg_len);
+    int err = nftables_add_message(ruleset, message, message->nlmsg_len);
 
     require(err == 0 || err == -EBADMSG);
 }
@@ -317,7 +318,7 @@ static void add_legacy(struct netrules *ruleset, bool ipv6, const uint8_t *data,
 {
     size_t info = sizeof(struct ipt_getinfo) < size ? sizeof(struct ipt_getinfo) : size;
 
-    netrules_add_legacy(ruleset, ipv6, data, info, data + info, size - info);
+    xtables_add_table(ruleset, ipv6, data, info, data + info, size - info);
 }
 
 static void check_rule(const struct netrules_chain *chain, const struct netrules_rule *rule)

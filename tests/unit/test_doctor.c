@@ -13,6 +13,7 @@
 #include "doctor/doctor_priv.h"
 #include "sluice/arena.h"
 #include "sluice/doctor.h"
+#include "sluice/nftables.h"
 #include "sluice/text.h"
 
 static struct netrules *ruleset;
@@ -368,7 +369,7 @@ END_TEST
 
 static int add_message(void *user, const void *bytes, size_t length)
 {
-    return netrules_add_message(user, bytes, length);
+    return nftables_add_message(user, bytes, length);
 }
 
 static const enum attach_mode modes[] = { ATTACH_AFTER, ATTACH_BEFORE, ATTACH_REPEAT, ATTACH_CHAIN, ATTACH_ROUTE };

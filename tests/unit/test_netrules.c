@@ -21,8 +21,8 @@
 #include <libnftnl/set.h>
 #include <libnftnl/table.h>
 
-#include "netrules/netrules_priv.h"
-#include "sluice/netrules.h"
+#include "sluice/nftables.h"
+#include "sluice/xtables.h"
 
 static struct netrules *ruleset;
 
@@ -43,7 +43,7 @@ enum { MESSAGE_SIZE = 8192 };
 
 static void add(struct nlmsghdr *message)
 {
-    ck_assert_int_eq(netrules_add_message(ruleset, message, message->nlmsg_len), 0);
+    ck_assert_int_eq(nftables_add_message(ruleset, message, message->nlmsg_len), 0);
 }
 
 static struct nlmsghdr *begin(char buffer[MESSAGE_SIZE], uint16_t type)
@@ -467,14 +467,14 @@ static void add_recorded(const char *name)
         memcpy(&header, bytes + at, sizeof(header));
         message = malloc(header.nlmsg_len); /* aligned */
         memcpy(message, bytes + at, header.nlmsg_len);
-        ck_assert_int_eq(netrules_add_message(ruleset, message, header.nlmsg_len), 0);
+        ck_assert_int_eq(nftables_add_message(ruleset, message, header.nlmsg_len), 0);
         free(message);
         at += NLMSG_ALIGN(header.nlmsg_len);
     }
     if (bytes[0] >= 2)
-        ck_assert_int_eq(netrules_add_legacy(ruleset, bytes[0] == 3, bytes + 1, sizeof(struct ipt_getinfo),
-                                             bytes + 1 + sizeof(struct ipt_getinfo),
-                                             size - 1 - sizeof(struct ipt_getinfo)),
+        ck_assert_int_eq(xtables_add_table(ruleset, bytes[0] == 3, bytes + 1, sizeof(struct ipt_getinfo),
+                                           bytes + 1 + sizeof(struct ipt_getinfo),
+                                           size - 1 - sizeof(struct ipt_getinfo)),
                          0);
     free(bytes);
 }
@@ -571,11 +571,11 @@ START_TEST(what_is_no_message_is_refused)
 {
     struct nlmsghdr header = { .nlmsg_len = sizeof(header) };
 
-    ck_assert_int_eq(netrules_add_message(ruleset, &header, 3), -EBADMSG);
-    ck_assert_int_eq(netrules_add_message(ruleset, &header, sizeof(header)), -EBADMSG);
+    ck_assert_int_eq(nftables_add_message(ruleset, &header, 3), -EBADMSG);
+    ck_assert_int_eq(nftables_add_message(ruleset, &header, sizeof(header)), -EBADMSG);
     header.nlmsg_len = 4000;
-    ck_assert_int_eq(netrules_add_message(ruleset, &header, sizeof(header)), -EBADMSG);
-    ck_assert_int_eq(netrules_add_legacy(ruleset, false, &header, sizeof(header), &header, sizeof(header)), -EBADMSG);
+    ck_assert_int_eq(nftables_add_message(ruleset, &header, sizeof(header)), -EBADMSG);
+    ck_assert_int_eq(xtables_add_table(ruleset, false, &header, sizeof(header), &header, sizeof(header)), -EBADMSG);
     ck_assert_ptr_null(ruleset->tables);
 }
 END_TEST

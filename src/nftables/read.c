@@ -1,34 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the live ruleset. A dump of nf_tables is many messages, between which other processes may change the ruleset:
- * the kernel's generation is read before and after, and an interrupted dump is repeated. Tables of ip_tables are
- * requested only when /proc lists them, because a request would create the table.
+ * Reads the live ruleset. A dump is many messages, between which other processes may change the ruleset: the kernel's
+ * generation is read before and after.
  */
-#include "netrules_priv.h"
+#include "nftables_priv.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <libnftnl/gen.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
-#include <linux/netfilter_ipv4/ip_tables.h>
-#include <linux/netfilter_ipv6/ip6_tables.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "sluice/netlink_session.h"
 
-enum { TRIES = 32, RETRY_NS = 20 * 1000 * 1000 };
-
-/* --- nf_tables -------------------------------------------------------------------------------------- */
-
 static int add_message(const struct nlmsghdr *message, void *user)
 {
-    return netlink_callback_result(netrules_add_message(user, message, message->nlmsg_len));
+    return netlink_callback_result(nftables_add_message(user, message, message->nlmsg_len));
 }
 
 static int read_generation(const struct nlmsghdr *message, void *user)
@@ -81,7 +68,7 @@ static int dump_elements(struct netlink_session *session, struct netrules *rules
 }
 
 /* Reads tables, chains and rules, and with `everything` also what those of the other tables need. */
-static int read_nft(struct netlink_session *session, struct netrules *ruleset, bool everything)
+static int read_all(struct netlink_session *session, struct netrules *ruleset, bool everything)
 {
     static const uint16_t types[] = { NFT_MSG_GETTABLE, NFT_MSG_GETCHAIN,   NFT_MSG_GETFLOWTABLE,
                                       NFT_MSG_GETSET,   NFT_MSG_GETSETELEM, NFT_MSG_GETRULE };
@@ -103,7 +90,7 @@ static int read_nft(struct netlink_session *session, struct netrules *ruleset, b
 }
 
 /* Reads one chain with its table and rules. A missing object adds nothing. */
-static int read_place(struct netlink_session *session, struct netrules *ruleset, const struct netrules_place *place)
+static int read_place(struct netlink_session *session, struct netrules *ruleset, const struct nftables_place *place)
 {
     static const struct {
         uint16_t type, flags, table, chain;
@@ -127,14 +114,14 @@ static int read_place(struct netlink_session *session, struct netrules *ruleset,
     return !err && after != ruleset->generation ? -EINTR : err;
 }
 
-int netrules_read_rules(struct netrules **out, const struct netrules_place *place)
+int nftables_read_rules(struct netrules **out, const struct nftables_place *place)
 {
     struct netrules *ruleset = netrules_new();
     struct netlink_session session;
     int err = ruleset ? netlink_session_open(&session, NETLINK_NETFILTER) : -ENOMEM;
 
     if (!err) {
-        err = place ? read_place(&session, ruleset, place) : read_nft(&session, ruleset, false);
+        err = place ? read_place(&session, ruleset, place) : read_all(&session, ruleset, false);
         netlink_session_close(&session);
     }
     if (err)
@@ -144,7 +131,7 @@ int netrules_read_rules(struct netrules **out, const struct netrules_place *plac
     return err;
 }
 
-int netrules_read_generation(uint32_t *out)
+int nftables_read_generation(uint32_t *out)
 {
     struct netlink_session session;
     int err = netlink_session_open(&session, NETLINK_NETFILTER);
@@ -156,91 +143,16 @@ int netrules_read_generation(uint32_t *out)
     return err;
 }
 
-/* --- Legacy tables ---------------------------------------------------------------------------------- */
-
-/* Returns -EAGAIN when the size changed between the two requests. */
-static int read_legacy_table(struct netrules *ruleset, int socket, bool ipv6, const char *name)
-{
-    int level = ipv6 ? SOL_IPV6 : SOL_IP;
-    size_t head = offsetof(struct ipt_get_entries, entrytable);
-    struct ipt_getinfo info = { .valid_hooks = 0 };
-    struct ipt_get_entries *entries;
-    socklen_t length = sizeof(info);
-    int err;
-
-    snprintf(info.name, sizeof(info.name), "%.*s", (int)sizeof(info.name) - 1, name);
-    if (getsockopt(socket, level, ipv6 ? IP6T_SO_GET_INFO : IPT_SO_GET_INFO, &info, &length))
-        return errno == ENOENT || errno == ENOPROTOOPT ? 0 : -errno;
-    if (info.size > NETRULES_MEMORY)
-        return -E2BIG;
-    length = (socklen_t)(head + info.size);
-    entries = calloc(1, length);
-    if (!entries)
-        return -ENOMEM;
-    memcpy(entries->name, info.name, sizeof(entries->name));
-    entries->size = info.size;
-    if (getsockopt(socket, level, ipv6 ? IP6T_SO_GET_ENTRIES : IPT_SO_GET_ENTRIES, entries, &length))
-        err = -errno;
-    else
-        err = netrules_add_legacy(ruleset, ipv6, &info, sizeof(info), (const uint8_t *)entries + head, info.size);
-    free(entries);
-    return err;
-}
-
-static int read_legacy(struct netrules *ruleset, bool ipv6)
-{
-    FILE *file = fopen(ipv6 ? "/proc/net/ip6_tables_names" : "/proc/net/ip_tables_names", "re");
-    int one = socket(ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = 0;
-    char name[64];
-
-    while (file && one >= 0 && !err && fgets(name, sizeof(name), file)) {
-        name[strcspn(name, "\n")] = '\0';
-        err = -EAGAIN;
-        for (int i = 0; i < TRIES && err == -EAGAIN; i++)
-            err = read_legacy_table(ruleset, one, ipv6, name);
-    }
-    if (file)
-        fclose(file);
-    if (one >= 0)
-        close(one);
-    return err;
-}
-
-/* --- Reading everything ----------------------------------------------------------------------------- */
-
-static int read_all(struct netrules *ruleset)
+int nftables_read(struct netrules *ruleset)
 {
     struct netlink_session session;
     int err = netlink_session_open(&session, NETLINK_NETFILTER);
 
     if (!err) {
-        err = read_nft(&session, ruleset, true);
+        err = read_all(&session, ruleset, true);
         netlink_session_close(&session);
     }
     if (err == -EINVAL || err == -EOPNOTSUPP || err == -EPROTONOSUPPORT) /* a kernel without nf_tables */
         err = ruleset->tables ? err : 0;
-    if (!err)
-        err = read_legacy(ruleset, false);
-    if (!err)
-        err = read_legacy(ruleset, true);
-    return err;
-}
-
-int netrules_read(struct netrules **out)
-{
-    static const struct timespec pause = { .tv_nsec = RETRY_NS };
-    int err = -EINTR;
-
-    for (int i = 0; i < TRIES && err == -EINTR; i++) {
-        struct netrules *ruleset = netrules_new();
-
-        if (i > 0)
-            nanosleep(&pause, NULL);
-        err = ruleset ? read_all(ruleset) : -ENOMEM;
-        if (err)
-            netrules_free(ruleset);
-        else
-            *out = ruleset;
-    }
     return err;
 }

@@ -5,7 +5,7 @@
  * after an entry whose target is named ERROR and contains the chain's name. IPv4 and IPv6 differ only in the header of
  * an entry.
  */
-#include "netrules_priv.h"
+#include "sluice/xtables.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,8 +13,15 @@
 #include <linux/netfilter_ipv4/ip_tables.h>
 #include <linux/netfilter_ipv6/ip6_tables.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-enum { CHAINS = 65536, ENTRY_HEAD = offsetof(struct xt_entry_match, data) };
+#include "sluice/arena.h"
+
+enum { CHAINS = 65536, TRIES = 32, ENTRY_HEAD = offsetof(struct xt_entry_match, data) };
 
 _Static_assert(offsetof(struct ipt_getinfo, size) == offsetof(struct ip6t_getinfo, size), "IPv6 has the same");
 
@@ -189,7 +196,7 @@ static struct netrules_chain *chain_at(const struct reading *reading, size_t off
 
 /* --- Header of an entry ----------------------------------------------------------------------------- */
 
-static void write_address(struct rule_builder *builder, int family, const char *option, const void *address,
+static void write_address(struct netrules_builder *builder, int family, const char *option, const void *address,
                           const void *mask, bool inverted)
 {
     char name[INET6_ADDRSTRLEN];
@@ -201,12 +208,12 @@ static void write_address(struct rule_builder *builder, int family, const char *
     if (!bits && !inverted)
         return;
     builder->rule->conditional = true;
-    rule_word(builder, "%s%s %s/%u", inverted ? "! " : "", option, inet_ntop(family, address, name, sizeof(name)),
-              bits);
+    netrules_write(builder, "%s%s %s/%u", inverted ? "! " : "", option, inet_ntop(family, address, name, sizeof(name)),
+                   bits);
 }
 
 /* For "eth+" the mask has three bytes; for "eth0" five, with the NUL. */
-static void write_interface(struct rule_builder *builder, const char *option, const char *name, const uint8_t *mask,
+static void write_interface(struct netrules_builder *builder, const char *option, const char *name, const uint8_t *mask,
                             bool inverted)
 {
     size_t length = strnlen(name, IFNAMSIZ), compared = 0;
@@ -218,13 +225,13 @@ static void write_interface(struct rule_builder *builder, const char *option, co
     if (compared == 0)
         return;
     builder->rule->conditional = true;
-    rule_word(builder, "%s%s %.*s%s", inverted ? "! " : "", option, (int)(prefix ? compared : length), name,
-              prefix ? "+" : "");
+    netrules_write(builder, "%s%s %.*s%s", inverted ? "! " : "", option, (int)(prefix ? compared : length), name,
+                   prefix ? "+" : "");
     if (!inverted && !prefix && length == 2 && memcmp(name, "lo", 2) == 0)
         builder->rule->only_loopback = true;
 }
 
-static void write_protocol(struct rule_builder *builder, unsigned protocol, bool inverted)
+static void write_protocol(struct netrules_builder *builder, unsigned protocol, bool inverted)
 {
     static const struct {
         unsigned number;
@@ -238,12 +245,12 @@ static void write_protocol(struct rule_builder *builder, unsigned protocol, bool
     while (i < sizeof(names) / sizeof(names[0]) && names[i].number != protocol)
         i++;
     if (i < sizeof(names) / sizeof(names[0]))
-        rule_word(builder, "%s-p %s", inverted ? "! " : "", names[i].name);
+        netrules_write(builder, "%s-p %s", inverted ? "! " : "", names[i].name);
     else
-        rule_word(builder, "%s-p %u", inverted ? "! " : "", protocol);
+        netrules_write(builder, "%s-p %u", inverted ? "! " : "", protocol);
 }
 
-static void write_ipv4(struct rule_builder *builder, const struct ipt_ip *ip)
+static void write_ipv4(struct netrules_builder *builder, const struct ipt_ip *ip)
 {
     write_address(builder, AF_INET, "-s", &ip->src, &ip->smsk, ip->invflags & IPT_INV_SRCIP);
     write_address(builder, AF_INET, "-d", &ip->dst, &ip->dmsk, ip->invflags & IPT_INV_DSTIP);
@@ -252,11 +259,11 @@ static void write_ipv4(struct rule_builder *builder, const struct ipt_ip *ip)
     write_protocol(builder, ip->proto, ip->invflags & IPT_INV_PROTO);
     if (ip->flags & IPT_F_FRAG) {
         builder->rule->conditional = true;
-        rule_word(builder, "%s-f", ip->invflags & IPT_INV_FRAG ? "! " : "");
+        netrules_write(builder, "%s-f", ip->invflags & IPT_INV_FRAG ? "! " : "");
     }
 }
 
-static void write_ipv6(struct rule_builder *builder, const struct ip6t_ip6 *ip)
+static void write_ipv6(struct netrules_builder *builder, const struct ip6t_ip6 *ip)
 {
     write_address(builder, AF_INET6, "-s", &ip->src, &ip->smsk, ip->invflags & IP6T_INV_SRCIP);
     write_address(builder, AF_INET6, "-d", &ip->dst, &ip->dmsk, ip->invflags & IP6T_INV_DSTIP);
@@ -269,7 +276,7 @@ static void write_ipv6(struct rule_builder *builder, const struct ip6t_ip6 *ip)
 
 /* Reads the verdict of the target without a name: negative as -verdict - 1, otherwise the offset of a chain or of the
  * next entry. */
-static void read_standard_target(struct reading *reading, struct rule_builder *builder, size_t next,
+static void read_standard_target(struct reading *reading, struct netrules_builder *builder, size_t next,
                                  const struct entry *entry, struct cursor data)
 {
     const struct netrules_chain *chain;
@@ -285,15 +292,15 @@ static void read_standard_target(struct reading *reading, struct rule_builder *b
         size_t which = verdict == XT_RETURN ? 2 : verdict == -NF_ACCEPT - 1;
 
         builder->rule->verdict = verdicts[which];
-        rule_word(builder, "%s", words[which]);
+        netrules_write(builder, "%s", words[which]);
     } else if (verdict >= 0 && (size_t)verdict != next && (chain = chain_at(reading, (size_t)verdict))) {
         builder->rule->verdict = entry->is_goto ? NETRULES_GOTO : NETRULES_JUMP;
         builder->rule->target = chain->name;
-        rule_word(builder, "%s %s", entry->is_goto ? "-g" : "-j", chain->name);
+        netrules_write(builder, "%s %s", entry->is_goto ? "-g" : "-j", chain->name);
     } else if (verdict < 0) { /* legacy NF_QUEUE: queue 0 */
-        rule_queue(builder, (struct netrules_queue){ .first = 0 });
+        netrules_set_queue(builder, (struct netrules_queue){ .first = 0 });
         builder->rule->xtables_queue = true;
-        rule_word(builder, "-j QUEUE");
+        netrules_write(builder, "-j QUEUE");
     }
 }
 
@@ -302,23 +309,23 @@ static int read_rule(struct reading *reading, struct netrules_rule *rule, size_t
     struct cursor matches = cursor_of(reading->bytes + offset + entry->head, entry->target_offset - entry->head);
     struct cursor target = target_of(reading, offset, entry), data;
     char name[XT_EXTENSION_MAXNAMELEN + 1];
-    struct rule_builder builder;
+    struct netrules_builder builder;
     uint8_t revision;
 
-    rule_builder_start(&builder, reading->ruleset, rule);
+    netrules_start_rule(&builder, reading->ruleset, rule);
     if (reading->ipv6)
         write_ipv6(&builder, &entry->of.ipv6.ipv6);
     else
         write_ipv4(&builder, &entry->of.ipv4.ip);
     while (read_extension(&matches, name, &revision, &data))
-        rule_xt_match(&builder, name, revision, data);
+        xtables_add_match(&builder, name, revision, data);
     if (read_extension(&target, name, &revision, &data)) {
         if (name[0] == '\0')
             read_standard_target(reading, &builder, offset + entry->next_offset, entry, data);
         else
-            rule_xt_target(&builder, name, revision, data);
+            xtables_add_target(&builder, name, revision, data);
     }
-    return rule_builder_end(&builder);
+    return netrules_end_rule(&builder);
 }
 
 static int read_rules(struct reading *reading)
@@ -357,8 +364,8 @@ static int read_rules(struct reading *reading)
     return err;
 }
 
-int netrules_add_legacy(struct netrules *ruleset, bool ipv6, const void *info, size_t info_length, const void *entries,
-                        size_t length)
+int xtables_add_table(struct netrules *ruleset, bool ipv6, const void *info, size_t info_length, const void *entries,
+                      size_t length)
 {
     struct reading reading = { .ruleset = ruleset, .ipv6 = ipv6, .bytes = entries, .length = length };
     const char *name;
@@ -373,4 +380,58 @@ int netrules_add_legacy(struct netrules *ruleset, bool ipv6, const void *info, s
         return -ENOMEM;
     err = find_chains(&reading);
     return err ? err : read_rules(&reading);
+}
+
+/* --- Live tables: only those that /proc lists, because a request would create a table ------------------ */
+
+/* Returns -EAGAIN when the size changed between the two requests. */
+static int read_table(struct netrules *ruleset, int socket, bool ipv6, const char *name)
+{
+    int level = ipv6 ? SOL_IPV6 : SOL_IP;
+    size_t head = offsetof(struct ipt_get_entries, entrytable);
+    struct ipt_getinfo info = { .valid_hooks = 0 };
+    struct ipt_get_entries *entries;
+    socklen_t length = sizeof(info);
+    int err;
+
+    snprintf(info.name, sizeof(info.name), "%.*s", (int)sizeof(info.name) - 1, name);
+    if (getsockopt(socket, level, ipv6 ? IP6T_SO_GET_INFO : IPT_SO_GET_INFO, &info, &length))
+        return errno == ENOENT || errno == ENOPROTOOPT ? 0 : -errno;
+    if (info.size > NETRULES_MEMORY)
+        return -E2BIG;
+    length = (socklen_t)(head + info.size);
+    entries = calloc(1, length);
+    if (!entries)
+        return -ENOMEM;
+    memcpy(entries->name, info.name, sizeof(entries->name));
+    entries->size = info.size;
+    if (getsockopt(socket, level, ipv6 ? IP6T_SO_GET_ENTRIES : IPT_SO_GET_ENTRIES, entries, &length))
+        err = -errno;
+    else
+        err = xtables_add_table(ruleset, ipv6, &info, sizeof(info), (const uint8_t *)entries + head, info.size);
+    free(entries);
+    return err;
+}
+
+int xtables_read(struct netrules *ruleset)
+{
+    int err = 0;
+
+    for (int ipv6 = 0; ipv6 < 2 && !err; ipv6++) {
+        FILE *file = fopen(ipv6 ? "/proc/net/ip6_tables_names" : "/proc/net/ip_tables_names", "re");
+        int one = socket(ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        char name[64];
+
+        while (file && one >= 0 && !err && fgets(name, sizeof(name), file)) {
+            name[strcspn(name, "\n")] = '\0';
+            err = -EAGAIN;
+            for (int i = 0; i < TRIES && err == -EAGAIN; i++)
+                err = read_table(ruleset, one, ipv6, name);
+        }
+        if (file)
+            fclose(file);
+        if (one >= 0)
+            close(one);
+    }
+    return err;
 }

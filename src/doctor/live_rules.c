@@ -1,15 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The texts of the findings' rules, as `nft list ruleset` prints them: by libnftables. */
+/* The live ruleset, and the texts of its nft rules as `nft list ruleset` prints them: by libnftables. */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/netfilter.h>
 #include <nftables/libnftables.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "doctor_priv.h"
+#include "sluice/nftables.h"
+#include "sluice/xtables.h"
 
-enum { LINE_START_SIZE = 512, LINE_END_SIZE = 64 };
+enum { TRIES = 32, RETRY_NS = 20 * 1000 * 1000, LINE_START_SIZE = 512, LINE_END_SIZE = 64 };
+
+int doctor_read_ruleset(struct netrules **out)
+{
+    static const struct timespec pause = { .tv_nsec = RETRY_NS };
+    int err = -EINTR;
+
+    for (int i = 0; i < TRIES && err == -EINTR; i++) {
+        struct netrules *ruleset = netrules_new();
+
+        if (i > 0)
+            nanosleep(&pause, NULL);
+        err = ruleset ? nftables_read(ruleset) : -ENOMEM;
+        if (!err)
+            err = xtables_read(ruleset);
+        if (err)
+            netrules_free(ruleset);
+        else
+            *out = ruleset;
+    }
+    return err;
+}
 
 /* Searches the line of the rule: "<tab><tab>TEXT # handle N" in its table. Returns the text, or NULL. */
 static const char *find_text(const char *listing, const struct netrules_rule *rule, size_t *length)

@@ -3,12 +3,14 @@
  * Expressions of nf_tables, as libnftnl parses them: which packets a rule matches, and what it does with them, as far
  * as it matters to a queue. The text is in libnftnl's notation.
  */
-#include "netrules_priv.h"
+#include "nftables_priv.h"
 
 #include <libnftnl/common.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <string.h>
+
+#include "sluice/xtables.h"
 
 enum {
     LOOPBACK_INDEX = 1,
@@ -19,7 +21,7 @@ enum {
 
 /* --- Registers -------------------------------------------------------------------------------------- */
 
-static const struct operand unknown = { .mask = ALL_BITS };
+static const struct operand unknown = { .mask = UINT32_MAX };
 
 /* Returns a register: of 16 bytes, or of 4 bytes in the same place (enum nft_registers). NULL for the verdict register,
  * or for none. */
@@ -85,11 +87,11 @@ static void load_or_set(struct rule_reader *reader, const struct nftnl_expr *exp
     bool of_packet = origin == ORIGIN_PACKET_MARK;
     struct netrules_mark mark = { .kind = of_packet ? NETRULES_PACKET_MARK : NETRULES_CONNECTION_MARK,
                                   .use = NETRULES_MARK_ANY,
-                                  .mask = ALL_BITS };
+                                  .mask = UINT32_MAX };
     struct operand from;
 
     if (!nftnl_expr_is_set(expression, source)) {
-        load(reader, expression, destination, (struct operand){ .origin = origin, .mask = ALL_BITS });
+        load(reader, expression, destination, (struct operand){ .origin = origin, .mask = UINT32_MAX });
         return;
     }
     if (!of_packet && origin != ORIGIN_CONNECTION_MARK)
@@ -107,7 +109,7 @@ static void load_or_set(struct rule_reader *reader, const struct nftnl_expr *exp
         mark.use = NETRULES_MARK_SET;
         mark.value = from.value;
     }
-    rule_mark(&reader->builder, mark);
+    netrules_add_mark(&reader->builder, mark);
 }
 
 static void read_meta(struct rule_reader *reader, const struct nftnl_expr *expression)
@@ -153,7 +155,7 @@ static void read_hash(struct rule_reader *reader, const struct nftnl_expr *expre
 
     load(reader, expression, NFTNL_EXPR_HASH_DREG,
          (struct operand){ .origin = symmetric ? ORIGIN_SYMMETRIC_HASH : ORIGIN_OTHER,
-                           .mask = ALL_BITS,
+                           .mask = UINT32_MAX,
                            .modulus = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_MODULUS),
                            .offset = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_OFFSET) });
 }
@@ -161,7 +163,7 @@ static void read_hash(struct rule_reader *reader, const struct nftnl_expr *expre
 static void read_numgen(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
     load(reader, expression, NFTNL_EXPR_NG_DREG,
-         (struct operand){ .mask = ALL_BITS,
+         (struct operand){ .mask = UINT32_MAX,
                            .modulus = nftnl_expr_get_u32(expression, NFTNL_EXPR_NG_MODULUS),
                            .offset = nftnl_expr_get_u32(expression, NFTNL_EXPR_NG_OFFSET) });
 }
@@ -190,16 +192,16 @@ static void read_immediate(struct rule_reader *reader, const struct nftnl_expr *
     if (nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_DREG) != NFT_REG_VERDICT) {
         load(reader, expression, NFTNL_EXPR_IMM_DREG,
              (struct operand){ .origin = cursor_remaining(&bytes) == sizeof(uint32_t) ? ORIGIN_IMMEDIATE : ORIGIN_OTHER,
-                               .mask = ALL_BITS,
+                               .mask = UINT32_MAX,
                                .value = host_word(bytes) });
         return;
     }
-    if (!netrules_verdict_of(nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_VERDICT), &rule->verdict)) {
+    if (!nftables_verdict_of(nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_VERDICT), &rule->verdict)) {
         rule->conditional = true;
         return;
     }
     target = nftnl_expr_get_str(expression, NFTNL_EXPR_IMM_CHAIN);
-    rule->target = target ? rule_string(&reader->builder, target, SIZE_MAX) : NULL;
+    rule->target = target ? netrules_copy_string(&reader->builder, target, SIZE_MAX) : NULL;
 }
 
 /* --- Conditions ------------------------------------------------------------------------------------- */
@@ -208,12 +210,13 @@ static void read_immediate(struct rule_reader *reader, const struct nftnl_expr *
 static void match_mark(struct rule_reader *reader, const struct operand *operand, uint32_t value)
 {
     if (operand->origin == ORIGIN_PACKET_MARK || operand->origin == ORIGIN_CONNECTION_MARK)
-        rule_mark(&reader->builder,
-                  (struct netrules_mark){ .kind = operand->origin == ORIGIN_PACKET_MARK ? NETRULES_PACKET_MARK
-                                                                                        : NETRULES_CONNECTION_MARK,
-                                          .use = NETRULES_MARK_MATCH,
-                                          .mask = operand->mask,
-                                          .value = (value ^ operand->toggle) & operand->mask });
+        netrules_add_mark(&reader->builder,
+                          (struct netrules_mark){ .kind = operand->origin == ORIGIN_PACKET_MARK
+                                                              ? NETRULES_PACKET_MARK
+                                                              : NETRULES_CONNECTION_MARK,
+                                                  .use = NETRULES_MARK_MATCH,
+                                                  .mask = operand->mask,
+                                                  .value = (value ^ operand->toggle) & operand->mask });
 }
 
 static void read_cmp(struct rule_reader *reader, const struct nftnl_expr *expression)
@@ -226,7 +229,8 @@ static void read_cmp(struct rule_reader *reader, const struct nftnl_expr *expres
 
     rule->conditional = true;
     match_mark(reader, &operand, word);
-    if (op == NFT_CMP_NEQ && operand.origin == ORIGIN_STATE && operand.mask != ALL_BITS && !operand.toggle && word == 0)
+    if (op == NFT_CMP_NEQ && operand.origin == ORIGIN_STATE && operand.mask != UINT32_MAX && !operand.toggle &&
+        word == 0)
         rule->established |= (operand.mask & ESTABLISHED) != 0; /* "ct state established,related": any of these bits */
     if (op != NFT_CMP_EQ)
         return;
@@ -255,7 +259,7 @@ static void read_range(struct rule_reader *reader, const struct nftnl_expr *expr
 static void read_lookup(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
     const struct netrules_set *set =
-        netrules_find_set(reader->builder.rule->chain->table, string_of(expression, NFTNL_EXPR_LOOKUP_SET));
+        nftables_find_set(reader->builder.rule->chain->table, string_of(expression, NFTNL_EXPR_LOOKUP_SET));
     const struct operand operand = operand_of(reader, expression, NFTNL_EXPR_LOOKUP_SREG);
     bool inverted = nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_FLAGS) & NFT_LOOKUP_F_INV;
     bool map = nftnl_expr_is_set(expression, NFTNL_EXPR_LOOKUP_DREG);
@@ -263,14 +267,14 @@ static void read_lookup(struct rule_reader *reader, const struct nftnl_expr *exp
 
     reader->builder.rule->conditional = true;
     match_mark(reader, &operand, 0);
-    for (const struct netrules_element *element = set ? set->elements : NULL; element; element = element->next) {
+    for (const struct nftables_element *element = set ? set->elements : NULL; element; element = element->next) {
         bool established = operand.origin == ORIGIN_STATE && element->key_length == sizeof(uint32_t) &&
                            host_word(cursor_of(element->key, element->key_length)) & ESTABLISHED;
 
         if (verdicts && element->has_verdict)
-            rule_branch(&reader->builder, (struct netrules_branch){ .verdict = element->verdict,
-                                                                    .target = element->target,
-                                                                    .established = established });
+            netrules_add_branch(&reader->builder, (struct netrules_branch){ .verdict = element->verdict,
+                                                                            .target = element->target,
+                                                                            .established = established });
         else if (!map && !inverted && established)
             reader->builder.rule->established = true;
     }
@@ -318,7 +322,7 @@ static void read_queue(struct rule_reader *reader, const struct nftnl_expr *expr
     }
     if (queue.first == queue.last)
         queue.spread = NETRULES_SPREAD_NONE;
-    rule_queue(&reader->builder, queue);
+    netrules_set_queue(&reader->builder, queue);
 }
 
 static void read_reject(struct rule_reader *reader, const struct nftnl_expr *expression)
@@ -330,19 +334,19 @@ static void read_reject(struct rule_reader *reader, const struct nftnl_expr *exp
 static void read_offload(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
     reader->builder.rule->flowtable =
-        rule_string(&reader->builder, string_of(expression, NFTNL_EXPR_FLOW_TABLE_NAME), SIZE_MAX);
+        netrules_copy_string(&reader->builder, string_of(expression, NFTNL_EXPR_FLOW_TABLE_NAME), SIZE_MAX);
 }
 
 static void read_match(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    rule_xt_match(&reader->builder, string_of(expression, NFTNL_EXPR_MT_NAME),
-                  nftnl_expr_get_u32(expression, NFTNL_EXPR_MT_REV), bytes_of(expression, NFTNL_EXPR_MT_INFO));
+    xtables_add_match(&reader->builder, string_of(expression, NFTNL_EXPR_MT_NAME),
+                      nftnl_expr_get_u32(expression, NFTNL_EXPR_MT_REV), bytes_of(expression, NFTNL_EXPR_MT_INFO));
 }
 
 static void read_target(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    rule_xt_target(&reader->builder, string_of(expression, NFTNL_EXPR_TG_NAME),
-                   nftnl_expr_get_u32(expression, NFTNL_EXPR_TG_REV), bytes_of(expression, NFTNL_EXPR_TG_INFO));
+    xtables_add_target(&reader->builder, string_of(expression, NFTNL_EXPR_TG_NAME),
+                       nftnl_expr_get_u32(expression, NFTNL_EXPR_TG_REV), bytes_of(expression, NFTNL_EXPR_TG_INFO));
 }
 
 /* --- All expressions -------------------------------------------------------------------------------- */
@@ -388,11 +392,11 @@ static const struct {
 static void write_lookup(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
     const char *name = string_of(expression, NFTNL_EXPR_LOOKUP_SET);
-    const struct netrules_set *set = netrules_find_set(reader->builder.rule->chain->table, name);
+    const struct netrules_set *set = nftables_find_set(reader->builder.rule->chain->table, name);
     struct text elements;
 
     text_init(&elements);
-    for (const struct netrules_element *element = set && set->anonymous ? set->elements : NULL; element;
+    for (const struct nftables_element *element = set && set->anonymous ? set->elements : NULL; element;
          element = element->next) {
         text_puts(&elements, " ");
         for (size_t i = 0; i < element->key_length; i++)
@@ -400,18 +404,18 @@ static void write_lookup(struct rule_reader *reader, const struct nftnl_expr *ex
         if (element->has_verdict)
             text_printf(&elements, " : %d %s", (int)element->verdict, element->target ? element->target : "");
     }
-    rule_word(&reader->builder, "[ lookup reg %u dreg %u flags %u set %s ]",
-              nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_SREG),
-              nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_DREG),
-              nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_FLAGS),
-              set && set->anonymous && elements.bytes ? elements.bytes : name);
+    netrules_write(&reader->builder, "[ lookup reg %u dreg %u flags %u set %s ]",
+                   nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_SREG),
+                   nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_DREG),
+                   nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_FLAGS),
+                   set && set->anonymous && elements.bytes ? elements.bytes : name);
     reader->builder.failed |= elements.failed;
     text_clear(&elements);
 }
 
 void rule_expression(struct rule_reader *reader, const char *name, const struct nftnl_expr *expression)
 {
-    struct rule_builder *builder = &reader->builder;
+    struct netrules_builder *builder = &reader->builder;
     char text[TEXT_SIZE] = "";
     bool known = false, has_state = false;
 
@@ -452,5 +456,5 @@ void rule_expression(struct rule_reader *reader, const char *name, const struct 
     }
     if (expression && !has_state && nftnl_expr_snprintf(text, sizeof(text), expression, NFTNL_OUTPUT_DEFAULT, 0) < 0)
         text[0] = '\0';
-    rule_word(builder, "[ %s %s]", name, text);
+    netrules_write(builder, "[ %s %s]", name, text);
 }

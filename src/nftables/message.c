@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Messages of nf_tables, parsed by libnftnl: tables, chains, flowtables, sets with their elements, rules. */
-#include "netrules_priv.h"
+#include "nftables_priv.h"
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -20,7 +20,7 @@ enum {
     EXPRESSION_SIZE = 8192,    /* larger expressions are treated as unknown */
 };
 
-bool netrules_verdict_of(uint32_t code, enum netrules_verdict *out)
+bool nftables_verdict_of(uint32_t code, enum netrules_verdict *out)
 {
     static const struct {
         int code;
@@ -185,6 +185,14 @@ static int add_flowtable(struct netrules *ruleset, const struct nlmsghdr *messag
 
 /* --- Sets ------------------------------------------------------------------------------------------- */
 
+struct netrules_set *nftables_find_set(const struct netrules_table *table, const char *name)
+{
+    for (struct netrules_set *set = table->sets; set && name; set = set->next)
+        if (strcmp(set->name, name) == 0)
+            return set;
+    return NULL;
+}
+
 struct adding {
     struct netrules *ruleset;
     struct netrules_set *set;
@@ -195,14 +203,14 @@ static int add_element(struct nftnl_set_elem *from, void *user)
     const struct adding *adding = user;
     struct arena *arena = adding->ruleset->arena;
     struct netrules_set *set = adding->set;
-    struct netrules_element *element;
+    struct nftables_element *element;
     const char *target;
     uint32_t length = 0;
     const void *key = nftnl_set_elem_get(from, NFTNL_SET_ELEM_KEY, &length);
 
     if ((nftnl_set_elem_is_set(from, NFTNL_SET_ELEM_FLAGS) &&
          nftnl_set_elem_get_u32(from, NFTNL_SET_ELEM_FLAGS) & NFT_SET_ELEM_INTERVAL_END) ||
-        set->element_count++ >= NETRULES_ELEMENTS)
+        set->element_count++ >= NFTABLES_ELEMENTS)
         return 0;
     element = arena_alloc(arena, sizeof(*element));
     if (!element)
@@ -210,7 +218,7 @@ static int add_element(struct nftnl_set_elem *from, void *user)
     element->key_length = key ? length : 0;
     element->key = arena_copy(arena, key, element->key_length);
     element->has_verdict = nftnl_set_elem_is_set(from, NFTNL_SET_ELEM_VERDICT) &&
-                           netrules_verdict_of(nftnl_set_elem_get_u32(from, NFTNL_SET_ELEM_VERDICT), &element->verdict);
+                           nftables_verdict_of(nftnl_set_elem_get_u32(from, NFTNL_SET_ELEM_VERDICT), &element->verdict);
     target = nftnl_set_elem_get_str(from, NFTNL_SET_ELEM_CHAIN);
     element->target = target ? arena_strdup(arena, target) : NULL;
     element->next = set->elements;
@@ -235,7 +243,7 @@ static int add_set(struct netrules *ruleset, const struct nlmsghdr *message)
             find_table(ruleset, nftnl_set_get_u32(from, NFTNL_SET_FAMILY), nftnl_set_get_str(from, NFTNL_SET_TABLE));
     }
     if (table && elements) {
-        struct adding adding = { ruleset, netrules_find_set(table, name) };
+        struct adding adding = { ruleset, nftables_find_set(table, name) };
 
         if (adding.set)
             err = nftnl_set_elem_foreach(from, add_element, &adding);
@@ -251,8 +259,6 @@ static int add_set(struct netrules *ruleset, const struct nlmsghdr *message)
                 .table = table,
                 .name = name,
                 .anonymous = flags & NFT_SET_ANONYMOUS,
-                .interval = flags & NFT_SET_INTERVAL,
-                .key_length = nftnl_set_get_u32(from, NFTNL_SET_KEY_LEN),
                 .verdict_map =
                     flags & NFT_SET_MAP && nftnl_set_get_u32(from, NFTNL_SET_DATA_TYPE) == (uint32_t)VERDICT_TYPE,
             };
@@ -278,7 +284,7 @@ static void read_expression(struct rule_reader *reader, const struct nlattr *ele
     const struct nlattr *attribute;
 
     mnl_attr_for_each_nested(attribute, element) if (mnl_attr_get_type(attribute) == NFTA_EXPR_NAME) name =
-        rule_string(&reader->builder, mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute));
+        netrules_copy_string(&reader->builder, mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute));
     mnl_nlmsg_put_extra_header(message, sizeof(struct nfgenmsg));
     nest = mnl_attr_nest_start(message, NFTA_RULE_EXPRESSIONS);
     if (mnl_attr_put_check(message, EXPRESSION_SIZE - NLMSG_ALIGNTO, NFTA_LIST_ELEM, mnl_attr_get_payload_len(element),
@@ -327,18 +333,18 @@ static int add_rule(struct netrules *ruleset, const struct nlmsghdr *message)
     attribute = attributes[NFTA_RULE_USERDATA];
     if (attribute)
         rule->comment = read_comment(ruleset, mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute));
-    rule_builder_start(&reader.builder, ruleset, rule);
+    netrules_start_rule(&reader.builder, ruleset, rule);
     for (size_t i = 0; i < REGISTERS; i++)
-        reader.registers[i] = (struct operand){ .mask = ALL_BITS };
+        reader.registers[i] = (struct operand){ .mask = UINT32_MAX };
     if (attributes[NFTA_RULE_EXPRESSIONS])
         mnl_attr_for_each_nested(attribute, attributes[NFTA_RULE_EXPRESSIONS]) if (!reader.builder.failed)
             read_expression(&reader, attribute);
-    return rule_builder_end(&reader.builder);
+    return netrules_end_rule(&reader.builder);
 }
 
 /* --- Message types ---------------------------------------------------------------------------------- */
 
-int netrules_add_message(struct netrules *ruleset, const void *bytes, size_t length)
+int nftables_add_message(struct netrules *ruleset, const void *bytes, size_t length)
 {
     static const struct {
         uint16_t type;

@@ -4,9 +4,10 @@
  * copied from their bytes when these are long enough. Unknown ones are written by their name, and an unknown match
  * makes the rule conditional.
  */
-#include "netrules_priv.h"
+#include "sluice/xtables.h"
 
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <linux/netfilter/xt_CONNMARK.h>
@@ -40,36 +41,37 @@ static bool copy_struct(const struct extension *extension, void *out, size_t siz
 
 /* --- Matches ---------------------------------------------------------------------------------------- */
 
-static bool match_comment(struct rule_builder *builder, const struct extension *extension)
+static bool match_comment(struct netrules_builder *builder, const struct extension *extension)
 {
     size_t length = cursor_remaining(&extension->data);
 
     builder->rule->comment =
-        rule_string(builder, (const char *)extension->data.at, length < COMMENT_SIZE ? length : COMMENT_SIZE);
+        netrules_copy_string(builder, (const char *)extension->data.at, length < COMMENT_SIZE ? length : COMMENT_SIZE);
     return true;
 }
 
 _Static_assert(sizeof(struct xt_mark_mtinfo1) == sizeof(struct xt_connmark_mtinfo1), "both have the same fields");
 
 /* mark, connmark */
-static bool match_mark(struct rule_builder *builder, const struct extension *extension)
+static bool match_mark(struct netrules_builder *builder, const struct extension *extension)
 {
     bool of_packet = strcmp(extension->name, "mark") == 0;
     struct xt_mark_mtinfo1 info;
 
     if (extension->revision != 1 || !copy_struct(extension, &info, sizeof(info)))
         return false;
-    rule_mark(builder, (struct netrules_mark){ .kind = of_packet ? NETRULES_PACKET_MARK : NETRULES_CONNECTION_MARK,
-                                               .use = NETRULES_MARK_MATCH,
-                                               .value = info.mark & info.mask,
-                                               .mask = info.mask });
-    rule_word(builder, info.mask == ALL_BITS ? "-m %s %s--mark 0x%x" : "-m %s %s--mark 0x%x/0x%x", extension->name,
-              info.invert ? "! " : "", info.mark, info.mask);
+    netrules_add_mark(builder,
+                      (struct netrules_mark){ .kind = of_packet ? NETRULES_PACKET_MARK : NETRULES_CONNECTION_MARK,
+                                              .use = NETRULES_MARK_MATCH,
+                                              .value = info.mark & info.mask,
+                                              .mask = info.mask });
+    netrules_write(builder, info.mask == UINT32_MAX ? "-m %s %s--mark 0x%x" : "-m %s %s--mark 0x%x/0x%x",
+                   extension->name, info.invert ? "! " : "", info.mark, info.mask);
     return true;
 }
 
 /* state; conntrack, whose revisions 1 to 3 have the same fields up to the states, which grew from one byte to two */
-static bool match_state(struct rule_builder *builder, const struct extension *extension)
+static bool match_state(struct netrules_builder *builder, const struct extension *extension)
 {
     static const struct {
         uint32_t bit;
@@ -97,25 +99,26 @@ static bool match_state(struct rule_builder *builder, const struct extension *ex
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (two.state_mask & names[i].bit)
             snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", *list ? "," : "", names[i].name);
-    rule_word(builder, "-m %s %s--%s %s", extension->name, inverted ? "! " : "", conntrack ? "ctstate" : "state", list);
+    netrules_write(builder, "-m %s %s--%s %s", extension->name, inverted ? "! " : "", conntrack ? "ctstate" : "state",
+                   list);
     established = two.state_mask & names[1].bit;
     if (established != inverted)
         builder->rule->established = true;
     if (two.match_flags & ~(XT_CONNTRACK_STATE | XT_CONNTRACK_STATE_ALIAS))
-        rule_word(builder, "...");
+        netrules_write(builder, "...");
     return true;
 }
 
-static void write_ports(struct rule_builder *builder, const char *option, const uint16_t ports[2], bool inverted)
+static void write_ports(struct netrules_builder *builder, const char *option, const uint16_t ports[2], bool inverted)
 {
     if (ports[0] == 0 && ports[1] == ALL_PORTS && !inverted)
         return;
-    rule_word(builder, ports[0] == ports[1] ? "%s%s %u" : "%s%s %u:%u", inverted ? "! " : "", option,
-              (unsigned)ports[0], (unsigned)ports[1]);
+    netrules_write(builder, ports[0] == ports[1] ? "%s%s %u" : "%s%s %u:%u", inverted ? "! " : "", option,
+                   (unsigned)ports[0], (unsigned)ports[1]);
 }
 
 /* tcp, udp */
-static bool match_ports(struct rule_builder *builder, const struct extension *extension)
+static bool match_ports(struct netrules_builder *builder, const struct extension *extension)
 {
     bool tcp = strcmp(extension->name, "tcp") == 0;
     struct xt_tcp info = { .flg_mask = 0 };
@@ -129,18 +132,18 @@ static bool match_ports(struct rule_builder *builder, const struct extension *ex
         memcpy(info.dpts, udp.dpts, sizeof(info.dpts));
         info.invflags = udp.invflags; /* the same bits for ports */
     }
-    rule_word(builder, "-m %s", extension->name);
+    netrules_write(builder, "-m %s", extension->name);
     write_ports(builder, "--sport", info.spts, info.invflags & XT_TCP_INV_SRCPT);
     write_ports(builder, "--dport", info.dpts, info.invflags & XT_TCP_INV_DSTPT);
     if (info.flg_mask)
-        rule_word(builder, "%s--tcp-flags 0x%x 0x%x", info.invflags & XT_TCP_INV_FLAGS ? "! " : "",
-                  (unsigned)info.flg_mask, (unsigned)info.flg_cmp);
+        netrules_write(builder, "%s--tcp-flags 0x%x 0x%x", info.invflags & XT_TCP_INV_FLAGS ? "! " : "",
+                       (unsigned)info.flg_mask, (unsigned)info.flg_cmp);
     return true;
 }
 
 _Static_assert(XT_TCP_INV_SRCPT == XT_UDP_INV_SRCPT && XT_TCP_INV_DSTPT == XT_UDP_INV_DSTPT, "the same bits");
 
-static bool match_multiport(struct rule_builder *builder, const struct extension *extension)
+static bool match_multiport(struct netrules_builder *builder, const struct extension *extension)
 {
     static const char *const options[] = { "--sports", "--dports", "--ports" };
     struct xt_multiport_v1 info;
@@ -154,15 +157,15 @@ static bool match_multiport(struct rule_builder *builder, const struct extension
                  : info.pflags[i - 1] ? ":"
                                       : ",",
                  (unsigned)info.ports[i]);
-    rule_word(builder, "-m multiport %s%s %s", info.invert ? "! " : "", options[info.flags], ports);
+    netrules_write(builder, "-m multiport %s%s %s", info.invert ? "! " : "", options[info.flags], ports);
     return true;
 }
 
-void rule_xt_match(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data)
+void xtables_add_match(struct netrules_builder *builder, const char *name, uint32_t revision, struct cursor data)
 {
     static const struct {
         const char *name;
-        bool (*read)(struct rule_builder *builder, const struct extension *extension);
+        bool (*read)(struct netrules_builder *builder, const struct extension *extension);
     } matches[] = {
         { "comment", match_comment }, { "mark", match_mark },           { "connmark", match_mark },
         { "state", match_state },     { "conntrack", match_state },     { "tcp", match_ports },
@@ -175,13 +178,13 @@ void rule_xt_match(struct rule_builder *builder, const char *name, uint32_t revi
     for (size_t i = 0; i < sizeof(matches) / sizeof(matches[0]); i++)
         if (strcmp(matches[i].name, name) == 0 && matches[i].read(builder, &extension))
             return;
-    rule_word(builder, "-m %s ...", name);
+    netrules_write(builder, "-m %s ...", name);
 }
 
 /* --- Targets ---------------------------------------------------------------------------------------- */
 
 /* Revision 0 has only the number, 1 also a count, 2 a bypass, 3 flags: each is a prefix of the next. */
-static bool target_nfqueue(struct rule_builder *builder, const struct extension *extension)
+static bool target_nfqueue(struct netrules_builder *builder, const struct extension *extension)
 {
     static const size_t sizes[] = { sizeof(struct xt_NFQ_info), sizeof(struct xt_NFQ_info_v1),
                                     sizeof(struct xt_NFQ_info_v2), sizeof(struct xt_NFQ_info_v3) };
@@ -204,32 +207,32 @@ static bool target_nfqueue(struct rule_builder *builder, const struct extension 
                                          : NETRULES_SPREAD_ADDRESSES,
     };
     builder->rule->xtables_queue = true;
-    rule_queue(builder, queue);
-    rule_word(builder, info.queues_total > 1 ? "-j NFQUEUE --queue-balance %u:%u" : "-j NFQUEUE --queue-num %u",
-              (unsigned)queue.first, (unsigned)queue.last);
+    netrules_set_queue(builder, queue);
+    netrules_write(builder, info.queues_total > 1 ? "-j NFQUEUE --queue-balance %u:%u" : "-j NFQUEUE --queue-num %u",
+                   (unsigned)queue.first, (unsigned)queue.last);
     if (queue.bypass)
-        rule_word(builder, "--queue-bypass");
+        netrules_write(builder, "--queue-bypass");
     if (fanout)
-        rule_word(builder, "--queue-cpu-fanout");
+        netrules_write(builder, "--queue-cpu-fanout");
     return true;
 }
 
 /* mark = (mark & ~info.mask) ^ info.mark. */
-static bool target_mark(struct rule_builder *builder, const struct extension *extension)
+static bool target_mark(struct netrules_builder *builder, const struct extension *extension)
 {
     struct xt_mark_tginfo2 info;
 
     if (extension->revision != 2 || !copy_struct(extension, &info, sizeof(info)))
         return false;
-    rule_mark(builder, (struct netrules_mark){ .kind = NETRULES_PACKET_MARK,
-                                               .use = NETRULES_MARK_SET,
-                                               .value = info.mark,
-                                               .mask = info.mask | info.mark });
-    rule_word(builder, "-j MARK --set-xmark 0x%x/0x%x", info.mark, info.mask);
+    netrules_add_mark(builder, (struct netrules_mark){ .kind = NETRULES_PACKET_MARK,
+                                                       .use = NETRULES_MARK_SET,
+                                                       .value = info.mark,
+                                                       .mask = info.mask | info.mark });
+    netrules_write(builder, "-j MARK --set-xmark 0x%x/0x%x", info.mark, info.mask);
     return true;
 }
 
-static bool target_connmark(struct rule_builder *builder, const struct extension *extension)
+static bool target_connmark(struct netrules_builder *builder, const struct extension *extension)
 {
     struct xt_connmark_tginfo1 info; /* revision 2 has more fields after the masks */
     struct xt_connmark_tginfo2 two;
@@ -244,36 +247,36 @@ static bool target_connmark(struct rule_builder *builder, const struct extension
         mark.use = NETRULES_MARK_SET;
         mark.value = info.ctmark;
         mark.mask = info.ctmask | info.ctmark;
-        rule_word(builder, "-j CONNMARK --set-xmark 0x%x/0x%x", info.ctmark, info.ctmask);
+        netrules_write(builder, "-j CONNMARK --set-xmark 0x%x/0x%x", info.ctmark, info.ctmask);
     } else {
         bool save = mode == XT_CONNMARK_SAVE;
 
         mark.kind = save ? NETRULES_CONNECTION_MARK : NETRULES_PACKET_MARK;
         mark.mask = save ? info.ctmask : info.nfmask;
         mark.source = save ? info.nfmask : info.ctmask;
-        rule_word(builder, "-j CONNMARK --%s-mark --nfmask 0x%x --ctmask 0x%x", save ? "save" : "restore", info.nfmask,
-                  info.ctmask);
+        netrules_write(builder, "-j CONNMARK --%s-mark --nfmask 0x%x --ctmask 0x%x", save ? "save" : "restore",
+                       info.nfmask, info.ctmask);
     }
-    rule_mark(builder, mark);
+    netrules_add_mark(builder, mark);
     return true;
 }
 
-static bool target_ct(struct rule_builder *builder, const struct extension *extension)
+static bool target_ct(struct netrules_builder *builder, const struct extension *extension)
 {
     uint16_t flags; /* the first field of all revisions */
 
     if (!copy_struct(extension, &flags, sizeof(flags)) || !(flags & XT_CT_NOTRACK))
         return false;
-    rule_word(builder, "-j CT --notrack");
+    netrules_write(builder, "-j CT --notrack");
     return true;
 }
 
 /* Targets whose data no decision needs; they are written by their name. */
-static bool target_by_name(struct rule_builder *builder, const struct extension *extension)
+static bool target_by_name(struct netrules_builder *builder, const struct extension *extension)
 {
     if (strcmp(extension->name, "HMARK") == 0)
-        rule_mark(builder,
-                  (struct netrules_mark){ .kind = NETRULES_PACKET_MARK, .use = NETRULES_MARK_ANY, .mask = ALL_BITS });
+        netrules_add_mark(builder, (struct netrules_mark){
+                                       .kind = NETRULES_PACKET_MARK, .use = NETRULES_MARK_ANY, .mask = UINT32_MAX });
     else if (strcmp(extension->name, "FLOWOFFLOAD") == 0) /* OpenWrt's equivalent of `flow add` */
         builder->rule->flowtable = "FLOWOFFLOAD";
     else /* REJECT, TARPIT */
@@ -281,11 +284,11 @@ static bool target_by_name(struct rule_builder *builder, const struct extension 
     return false;
 }
 
-void rule_xt_target(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data)
+void xtables_add_target(struct netrules_builder *builder, const char *name, uint32_t revision, struct cursor data)
 {
     static const struct {
         const char *name;
-        bool (*read)(struct rule_builder *builder, const struct extension *extension);
+        bool (*read)(struct netrules_builder *builder, const struct extension *extension);
     } targets[] = {
         { "NFQUEUE", target_nfqueue }, { "MARK", target_mark },           { "CONNMARK", target_connmark },
         { "CT", target_ct },           { "HMARK", target_by_name },       { "REJECT", target_by_name },
@@ -296,5 +299,5 @@ void rule_xt_target(struct rule_builder *builder, const char *name, uint32_t rev
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
         if (strcmp(targets[i].name, name) == 0 && targets[i].read(builder, &extension))
             return;
-    rule_word(builder, "-j %s", name);
+    netrules_write(builder, "-j %s", name);
 }
