@@ -60,17 +60,6 @@ static uint64_t set_weight(const struct address_set *set)
     return weight4 > weight6 ? weight4 : weight6;
 }
 
-static uint32_t range_count(const struct address_set *set, enum family family)
-{
-    return family == IPV4 ? set->count4 : set->count6;
-}
-
-static void range_of(const struct address_set *set, enum family family, uint32_t at, wide *low, wide *high)
-{
-    *low = family == IPV4 ? (wide)set->range4[at].low << IPV4_SHIFT : address_number(&set->range6[at].low);
-    *high = family == IPV4 ? (wide)set->range4[at].high << IPV4_SHIFT : address_number(&set->range6[at].high);
-}
-
 /* Returns the end by which the rule is indexed, or ENDS. */
 static enum address_end choose_end(const struct signature *signature)
 {
@@ -109,21 +98,6 @@ static int bounds_add(struct bounds *bounds, wide at, uint32_t signature, bool b
     return 0;
 }
 
-static int add_set(struct bounds *bounds, const struct address_set *set, enum family family, uint32_t signature)
-{
-    int err = 0;
-
-    for (uint32_t i = 0; i < range_count(set, family) && !err; i++) {
-        wide low, high;
-
-        range_of(set, family, i, &low, &high);
-        err = bounds_add(bounds, low, signature, true);
-        if (!err && high < ~(wide)0)
-            err = bounds_add(bounds, high + 1, signature, false);
-    }
-    return err;
-}
-
 /* Sorts ends before beginnings, so that a rule is listed once at a time. */
 static int compare_bounds(const void *left, const void *right)
 {
@@ -134,19 +108,6 @@ static int compare_bounds(const void *left, const void *right)
     if (a->begins != b->begins)
         return a->begins ? 1 : -1;
     return a->signature < b->signature ? -1 : a->signature > b->signature;
-}
-
-static int update_active(struct signature_list *active, const struct bound *bound)
-{
-    if (bound->begins)
-        return signature_list_add(active, bound->signature);
-    for (uint32_t i = 0; i < active->count; i++) {
-        if (active->index[i] == bound->signature) {
-            active->index[i] = active->index[--active->count];
-            break;
-        }
-    }
-    return 0;
 }
 
 /* Adds an interval that begins at `low` with the active rules. Returns -E2BIG if the lists are too long. */
@@ -163,47 +124,60 @@ static int add_interval(struct intervals *intervals, wide low, const struct sign
     return 0;
 }
 
-static int build_intervals(struct intervals *intervals, struct bounds *bounds)
-{
-    struct signature_list active = { 0 };
-    int err = -ENOMEM;
-
-    qsort(bounds->list, bounds->count, sizeof(*bounds->list), compare_bounds);
-    intervals->low = calloc(bounds->count + (size_t)1, sizeof(*intervals->low));
-    intervals->first = calloc(bounds->count + (size_t)2, sizeof(*intervals->first));
-    if (intervals->low && intervals->first)
-        err = add_interval(intervals, 0, &active);
-    for (uint32_t i = 0; i < bounds->count && !err; i++) {
-        err = update_active(&active, &bounds->list[i]);
-        if (!err && (i + 1 == bounds->count || bounds->list[i + 1].at != bounds->list[i].at))
-            err = add_interval(intervals, bounds->list[i].at, &active);
-    }
-    if (!err)
-        intervals->first[intervals->count] = intervals->signatures.count;
-    free(active.index);
-    return err;
-}
-
-static int build(struct address_index *index, const struct ruleset *ruleset, const struct signature_list *signatures,
-                 enum address_end end, enum family family)
+/* Builds the intervals of one end and family from the rules that are indexed by this end. */
+static int build_intervals(struct intervals *intervals, const struct ruleset *ruleset,
+                           const struct signature_list *signatures, enum address_end end, enum family family)
 {
     struct bounds bounds = { 0 };
+    struct signature_list active = { 0 };
     int err = 0;
 
     for (uint32_t i = 0; i < signatures->count && !err; i++) {
         const struct signature *signature = &ruleset->signatures[signatures->index[i]];
+        const struct address_set *set = end == END_SOURCE ? signature->source : signature->destination;
 
-        if (choose_end(signature) == end)
-            err = add_set(&bounds, end == END_SOURCE ? signature->source : signature->destination, family,
-                          signatures->index[i]);
+        if (choose_end(signature) != end)
+            continue;
+        for (uint32_t k = 0; k < (family == IPV4 ? set->count4 : set->count6) && !err; k++) {
+            wide low = family == IPV4 ? (wide)set->range4[k].low << IPV4_SHIFT : address_number(&set->range6[k].low);
+            wide high = family == IPV4 ? (wide)set->range4[k].high << IPV4_SHIFT : address_number(&set->range6[k].high);
+
+            err = bounds_add(&bounds, low, signatures->index[i], true);
+            if (!err && high < ~(wide)0)
+                err = bounds_add(&bounds, high + 1, signatures->index[i], false);
+        }
     }
-    if (!err && bounds.count > 0)
-        err = build_intervals(&index->intervals[end][family], &bounds);
+    if (err || bounds.count == 0) {
+        free(bounds.list);
+        return err;
+    }
+    qsort(bounds.list, bounds.count, sizeof(*bounds.list), compare_bounds);
+    intervals->low = calloc(bounds.count + (size_t)1, sizeof(*intervals->low));
+    intervals->first = calloc(bounds.count + (size_t)2, sizeof(*intervals->first));
+    err = intervals->low && intervals->first ? add_interval(intervals, 0, &active) : -ENOMEM;
+    for (uint32_t i = 0; i < bounds.count && !err; i++) {
+        const struct bound *bound = &bounds.list[i];
+        uint32_t at = 0;
+
+        if (bound->begins) {
+            err = signature_list_add(&active, bound->signature);
+        } else {
+            while (at < active.count && active.index[at] != bound->signature)
+                at++;
+            if (at < active.count)
+                active.index[at] = active.index[--active.count];
+        }
+        if (!err && (i + 1 == bounds.count || bounds.list[i + 1].at != bound->at))
+            err = add_interval(intervals, bound->at, &active);
+    }
+    if (!err)
+        intervals->first[intervals->count] = intervals->signatures.count;
+    free(active.index);
     free(bounds.list);
     return err;
 }
 
-static void clear(struct address_index *index)
+static void clear_index(struct address_index *index)
 {
     for (unsigned end = 0; end < ENDS; end++) {
         for (unsigned family = 0; family < FAMILIES; family++) {
@@ -231,28 +205,20 @@ static int add_unindexed(struct address_index *index, const struct ruleset *rule
     return err;
 }
 
-static int build_all(struct address_index *index, const struct ruleset *ruleset,
-                     const struct signature_list *signatures)
-{
-    int err = add_unindexed(index, ruleset, signatures, false);
-
-    for (unsigned end = 0; end < ENDS && !err; end++) {
-        for (unsigned family = 0; family < FAMILIES && !err; family++)
-            err = build(index, ruleset, signatures, end, family);
-    }
-    if (err == -E2BIG) {
-        clear(index);
-        err = add_unindexed(index, ruleset, signatures, true);
-    }
-    return err;
-}
-
 int address_index_new(struct address_index **out, const struct ruleset *ruleset,
                       const struct signature_list *signatures)
 {
     struct address_index *index = calloc(1, sizeof(*index));
-    int err = index ? build_all(index, ruleset, signatures) : -ENOMEM;
+    int err = index ? add_unindexed(index, ruleset, signatures, false) : -ENOMEM;
 
+    for (unsigned end = 0; end < ENDS && !err; end++) {
+        for (unsigned family = 0; family < FAMILIES && !err; family++)
+            err = build_intervals(&index->intervals[end][family], ruleset, signatures, end, family);
+    }
+    if (err == -E2BIG) {
+        clear_index(index);
+        err = add_unindexed(index, ruleset, signatures, true);
+    }
     if (err) {
         address_index_free(index);
         return err;
@@ -265,7 +231,7 @@ void address_index_free(struct address_index *index)
 {
     if (!index)
         return;
-    clear(index);
+    clear_index(index);
     free(index);
 }
 

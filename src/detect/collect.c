@@ -16,29 +16,16 @@ static void add_list(struct detector *detector, const struct signature_list *lis
         detector_add_candidate(detector, list->index[i]);
 }
 
-/* Returns the protocols that the flow is parsed as, as bits; 0: unknown. */
-static uint64_t get_protocols(const struct packet *pkt)
-{
-    return pkt->flow ? app_protocols(pkt->flow) : 0;
-}
-
 static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *list)
 {
+    const struct packet *pkt = ev->input->packet;
+
     for (uint32_t i = 0; i < list->count; i++) {
         const struct unfiltered *entry = &list->entries[i];
 
         if (needs_met(&entry->needs, &ev->facts) &&
-            (!entry->applications || entry->applications & get_protocols(ev->input->packet)))
+            (!entry->applications || (pkt->flow && entry->applications & app_protocols(pkt->flow))))
             detector_add_candidate(ev->detector, entry->signature);
-    }
-}
-
-static void add_events(struct detector *detector, const struct ruleset *ruleset, const struct packet *pkt)
-{
-    for (unsigned word = 0; word < PACKET_EVENT_WORDS; word++) {
-        for (uint64_t bits = pkt->events[word]; bits; bits &= bits - 1) {
-            add_list(detector, &ruleset->by_event[word * 64 + (unsigned)__builtin_ctzll(bits)]);
-        }
     }
 }
 
@@ -58,13 +45,6 @@ static void scan_buffers(struct detector *detector, const struct ruleset *rulese
     }
 }
 
-static enum traffic get_traffic(const struct packet *pkt)
-{
-    if (pkt->protocol == IPPROTO_TCP)
-        return TRAFFIC_TCP;
-    return pkt->protocol == IPPROTO_UDP ? TRAFFIC_UDP : TRAFFIC_OTHER;
-}
-
 /* IP-only rules are evaluated for the first packet of a flow in each direction. An ICMP error that belongs to the flow
  * does not count: its protocol, and possibly its sender, differ. */
 static bool needs_ip_only(const struct packet *pkt)
@@ -79,38 +59,33 @@ static bool needs_ip_only(const struct packet *pkt)
     return true;
 }
 
-/* If all TCP rules with a literal inspect the stream, payload that was added to the stream is scanned there only. */
-static bool needs_payload_scan(const struct evaluation *ev)
-{
-    const struct packet *pkt = ev->input->packet;
-
-    if (!packet_has_payload(pkt))
-        return false;
-    if (ev->chunk && ev->chunk->is_payload)
-        return false;
-    return !(pkt->flags & PACKET_STREAM_ADDED) || pkt->new_data || ev->ruleset->scans_packets;
-}
-
 void collect_packet(struct evaluation *ev)
 {
     struct detector *detector = ev->detector;
     const struct ruleset *ruleset = ev->ruleset;
     const struct packet *pkt = ev->input->packet;
 
-    if (pkt->event_count > 0)
-        add_events(detector, ruleset, pkt);
+    for (unsigned word = 0; word < PACKET_EVENT_WORDS && pkt->event_count > 0; word++) {
+        for (uint64_t bits = pkt->events[word]; bits; bits &= bits - 1)
+            collect_event(ev, word * 64 + (unsigned)__builtin_ctzll(bits));
+    }
     if (pkt->ip_version == 0) {
         add_list(detector, &ruleset->without_ip);
         scan_buffers(detector, ruleset, &ev->match);
         return;
     }
-    enum traffic traffic = get_traffic(pkt);
+
+    enum traffic traffic = pkt->protocol == IPPROTO_TCP   ? TRAFFIC_TCP
+                           : pkt->protocol == IPPROTO_UDP ? TRAFFIC_UDP
+                                                          : TRAFFIC_OTHER;
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, traffic, groups);
-    bool scan = needs_payload_scan(ev);
+    bool was_scanned = ev->chunk && ev->chunk->is_payload;
+    /* if all TCP rules with a literal inspect the stream, payload that was added to the stream is scanned there only */
+    bool is_stream_only = pkt->flags & PACKET_STREAM_ADDED && !pkt->new_data && !ruleset->scans_packets;
 
     for (unsigned i = 0; i < count; i++) {
-        if (scan && groups[i]->prefilter)
+        if (groups[i]->prefilter && packet_has_payload(pkt) && !was_scanned && !is_stream_only)
             prefilter_scan(groups[i]->prefilter, detector, pkt->payload, pkt->payload_length, 0);
         add_unfiltered(ev, &groups[i]->unfiltered);
     }
@@ -120,33 +95,24 @@ void collect_packet(struct evaluation *ev)
         scan_buffers(detector, ruleset, &ev->match);
 }
 
-/* Returns the start of the stream, for rules whose offsets count from it. */
-static struct stream_start get_stream_start(const struct evaluation *ev)
-{
-    const struct stream_chunk *chunk = ev->chunk;
-    struct stream_start start = { chunk->data, chunk->length, 0 };
-
-    if (chunk->offset == 0)
-        return start;
-    if (chunk->offset >= LITERAL_NEAR ||
-        stream_inspection_window(ev->input->stream, ev->input->packet->flow, ev->direction, chunk, &start.bytes,
-                                 &start.length, &start.chunk_at) > 0)
-        start.bytes = NULL;
-    return start;
-}
-
 void collect_chunk(struct evaluation *ev)
 {
+    const struct stream_chunk *chunk = ev->chunk;
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
+    /* for rules whose offsets count from the start of the stream */
+    struct stream_start start = { .bytes = chunk->data, .length = chunk->length };
 
-    const struct stream_start start = get_stream_start(ev);
-
+    if (chunk->offset >= LITERAL_NEAR)
+        start.bytes = NULL;
+    else if (chunk->offset > 0 && stream_inspection_window(ev->input->stream, ev->input->packet->flow, ev->direction,
+                                                           chunk, &start.bytes, &start.length, &start.chunk_at) > 0)
+        start.bytes = NULL;
     pending_expire(ev);
     for (unsigned i = 0; i < count; i++) {
         if (groups[i]->prefilter)
             prefilter_scan_chunk(groups[i]->prefilter, i == 0 ? transaction_merged_prefilter(ev) : NULL, ev->detector,
-                                 ev->chunk, &start);
+                                 chunk, &start);
         add_unfiltered(ev, &groups[i]->stream_unfiltered);
     }
     pending_add_candidates(ev);

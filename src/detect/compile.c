@@ -27,7 +27,7 @@ struct compile_work {
     char error[ERROR_SIZE]; /* written by the thread that set err */
 };
 
-static void *run_worker(void *arg)
+static void *compile_prefilters(void *arg)
 {
     struct compile_work *work = arg;
 
@@ -44,14 +44,6 @@ static void *run_worker(void *arg)
         if (pthread_equal(pthread_self(), work->reporter))
             diag_progress(work->diag, "compiling the rules", i + 1, work->count);
     }
-}
-
-/* Counts the CPUs of the process's affinity mask: threads beyond these would only share CPUs. */
-static long count_cpus(void)
-{
-    cpu_set_t allowed;
-
-    return sched_getaffinity(0, sizeof(allowed), &allowed) ? sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&allowed);
 }
 
 /* Adds a prefilter; NULL is ignored. */
@@ -84,61 +76,30 @@ static void collect_prefilters(const struct ruleset *ruleset, struct compile_wor
         collect_group(&ruleset->groups[i], work);
 }
 
-static struct cache *open_cache(const struct ruleset_options *options, struct diag *diag)
-{
-    const struct cache_options wanted = {
-        .path = options->cache_path,
-        .max_age_seconds = options->cache_max_age_seconds,
-        .max_bytes = options->cache_max_bytes,
-    };
-    struct cache *cache = NULL;
-    int err = wanted.path ? cache_open(&cache, &wanted) : 0;
-
-    if (err)
-        diag_warning(diag, (struct position){ .file = wanted.path }, "cannot open the cache: %s", strerror(-err));
-    return cache;
-}
-
-static void close_cache(struct cache *cache, struct diag *diag)
-{
-    if (!cache)
-        return;
-    cache_expire(cache);
-    cache_report(cache, diag);
-    cache_close(cache);
-}
-
-static void compile_all(struct compile_work *work)
+static void run_threads(struct compile_work *work)
 {
     pthread_t threads[MAX_THREADS];
-    long cpus = count_cpus();
+    cpu_set_t allowed; /* more threads than CPUs of the process's affinity mask would only share CPUs */
+    long cpus = sched_getaffinity(0, sizeof(allowed), &allowed) ? sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&allowed);
     unsigned started = 0;
 
     while (started + 1 < work->count && started + 1 < MAX_THREADS && (long)started + 1 < cpus &&
-           pthread_create(&threads[started], NULL, run_worker, work) == 0)
+           pthread_create(&threads[started], NULL, compile_prefilters, work) == 0)
         started++;
-    run_worker(work);
+    compile_prefilters(work);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
-}
-
-static struct ruleset_databases count_databases(const struct compile_work *work)
-{
-    struct ruleset_databases databases = { 0 };
-
-    for (unsigned i = 0; i < work->count * PREFILTER_MATCHERS; i++) {
-        const struct matcher *matcher =
-            prefilter_matcher(work->prefilters[i / PREFILTER_MATCHERS], i % PREFILTER_MATCHERS);
-
-        databases.count += matcher != NULL;
-        databases.cached += matcher && matcher_is_cached(matcher);
-    }
-    return databases;
 }
 
 int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *options, struct diag *diag)
 {
     struct compile_work work = { .diag = diag, .reporter = pthread_self() };
+    const struct cache_options cache = {
+        .path = options->cache_path,
+        .max_age_seconds = options->cache_max_age_seconds,
+        .max_bytes = options->cache_max_bytes,
+    };
+    int err;
 
     work.prefilters = calloc((TRAFFIC_COUNT + ruleset->group_count) * (size_t)GROUP_PREFILTERS + RULESET_MAX_BUFFERS +
                                  transaction_group_count() * (TRANSACTION_BUFFERS + 2),
@@ -146,10 +107,25 @@ int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *optio
     if (!work.prefilters)
         return -ENOMEM;
     collect_prefilters(ruleset, &work);
-    work.cache = open_cache(options, diag);
-    compile_all(&work);
-    close_cache(work.cache, diag);
-    ruleset->databases = count_databases(&work);
+
+    err = cache.path ? cache_open(&work.cache, &cache) : 0;
+    if (err)
+        diag_warning(diag, (struct position){ .file = cache.path }, "cannot open the cache: %s", strerror(-err));
+    run_threads(&work);
+    if (work.cache) {
+        cache_expire(work.cache);
+        cache_report(work.cache, diag);
+        cache_close(work.cache);
+    }
+
+    for (unsigned i = 0; i < work.count; i++) {
+        for (unsigned k = 0; k < PREFILTER_MATCHERS; k++) {
+            const struct matcher *matcher = prefilter_matcher(work.prefilters[i], k);
+
+            ruleset->databases.count += matcher != NULL;
+            ruleset->databases.cached += matcher && matcher_is_cached(matcher);
+        }
+    }
     free(work.prefilters);
     if (atomic_load(&work.err))
         diag_error(diag, (struct position){ 0 }, "%s", work.error);

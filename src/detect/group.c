@@ -72,55 +72,41 @@ static int unfiltered_add(struct unfiltered_list *list, const struct unfiltered 
 
 /* --- Groups --------------------------------------------------------------------------------------- */
 
-static int add_unfiltered(struct group_side *side, const struct group_entry *entry)
-{
-    struct unfiltered added = { entry->needs, entry->signature, entry->applications };
-
-    if (entry->in_stream && unfiltered_add(&side->stream_unfiltered, &added))
-        return -ENOMEM;
-    if (entry->has_payload && added.needs.payload_low == 0)
-        added.needs.payload_low = 1; /* a packet without payload has at most a stream chunk to inspect */
-    return unfiltered_add(&side->unfiltered, &added);
-}
-
-static int add_to_side(struct group_side *side, const struct group_entry *entry)
-{
-    if (!entry->has_literal)
-        return add_unfiltered(side, entry);
-    if (!side->prefilter && prefilter_new(&side->prefilter))
-        return -ENOMEM;
-    return prefilter_add(side->prefilter, &entry->literal, entry->signature);
-}
-
-static bool applies_to(const struct group_entry *entry, enum flow_direction direction)
-{
-    uint32_t flag = direction == FLOW_TO_CLIENT ? PACKET_TO_CLIENT : 0;
-
-    return ((entry->needs.flags ^ flag) & entry->needs.flags_mask & PACKET_TO_CLIENT) == 0;
-}
-
 int group_add(struct rule_group *group, const struct group_entry *entry)
 {
-    int err = 0;
+    struct unfiltered in_stream = { entry->needs, entry->signature, entry->applications }, in_packet = in_stream;
 
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !err; direction++) {
-        if (applies_to(entry, direction))
-            err = add_to_side(&group->to[direction], entry);
+    if (entry->has_payload && in_packet.needs.payload_low == 0)
+        in_packet.needs.payload_low = 1; /* a packet without payload has at most a stream chunk to inspect */
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        struct group_side *side = &group->to[direction];
+        uint32_t flag = direction == FLOW_TO_CLIENT ? PACKET_TO_CLIENT : 0;
+
+        if ((entry->needs.flags ^ flag) & entry->needs.flags_mask & PACKET_TO_CLIENT)
+            continue; /* the rule is for the other direction */
+        if (entry->has_literal) {
+            if (!side->prefilter && prefilter_new(&side->prefilter))
+                return -ENOMEM;
+            if (prefilter_add(side->prefilter, &entry->literal, entry->signature))
+                return -ENOMEM;
+            continue;
+        }
+        if (entry->in_stream && unfiltered_add(&side->stream_unfiltered, &in_stream))
+            return -ENOMEM;
+        if (unfiltered_add(&side->unfiltered, &in_packet))
+            return -ENOMEM;
     }
-    return err;
-}
-
-static void share_prefilter(struct prefilter *of_server, struct prefilter **of_client)
-{
-    if (!prefilter_equal(of_server, *of_client))
-        return;
-    prefilter_free(*of_client);
-    *of_client = of_server;
+    return 0;
 }
 
 void group_share(struct rule_group *group)
 {
-    share_prefilter(group->to[FLOW_TO_SERVER].prefilter, &group->to[FLOW_TO_CLIENT].prefilter);
+    struct group_side *to_server = &group->to[FLOW_TO_SERVER], *to_client = &group->to[FLOW_TO_CLIENT];
+
+    if (prefilter_equal(to_server->prefilter, to_client->prefilter)) {
+        prefilter_free(to_client->prefilter);
+        to_client->prefilter = to_server->prefilter;
+    }
 }
 
 void group_prefilters(const struct rule_group *group, struct prefilter *out[GROUP_PREFILTERS])
@@ -193,13 +179,6 @@ static int add_port_rule(struct group_builder *builder, unsigned traffic, unsign
     return 0;
 }
 
-/* Starting another scan costs more than searching a few hundred additional literals. UDP has few rules. */
-static bool is_cheap_everywhere(const struct group_entry *entry, enum traffic traffic)
-{
-    return traffic == TRAFFIC_TCP && entry->has_literal && entry->literal.strength >= CHEAP_EVERYWHERE &&
-           entry->literal.length >= CHEAP_LENGTH;
-}
-
 /* A bidirectional rule would have to be in the groups of both its ends, so it is generic. */
 int group_builder_add(struct group_builder *builder, struct ruleset *ruleset, enum traffic traffic,
                       const struct group_entry *entry)
@@ -208,7 +187,11 @@ int group_builder_add(struct group_builder *builder, struct ruleset *ruleset, en
     struct port_rule port_rule = { .entry = *entry, .ports = signature->destination_port };
 
     port_rule.entry.literal.is_whole = traffic != TRAFFIC_TCP;
-    if (traffic == TRAFFIC_OTHER || signature->bidirectional || is_cheap_everywhere(entry, traffic))
+    if (traffic == TRAFFIC_OTHER || signature->bidirectional)
+        return group_add(&ruleset->generic[traffic], &port_rule.entry);
+    /* Starting another scan costs more than searching a few hundred additional literals. UDP has few rules. */
+    if (traffic == TRAFFIC_TCP && entry->has_literal && entry->literal.strength >= CHEAP_EVERYWHERE &&
+        entry->literal.length >= CHEAP_LENGTH)
         return group_add(&ruleset->generic[traffic], &port_rule.entry);
     if (is_narrow(port_rule.ports))
         return add_port_rule(builder, traffic, PORT_DESTINATION, &port_rule);
@@ -218,120 +201,54 @@ int group_builder_add(struct group_builder *builder, struct ruleset *ruleset, en
     return group_add(&ruleset->generic[traffic], &port_rule.entry);
 }
 
-/* Marks the ports at which the set of rules may change: the first port of a range and the one behind its last. */
-static uint32_t mark_edges(const struct port_rule *port_rule, uint32_t count, bool edges[PORTS + 1])
+/* Assigns each port of an end to the group of its rules. Returns 0 or -ENOMEM. */
+static int build_end(struct ruleset *ruleset, const struct group_builder *builder, enum traffic traffic, unsigned end)
 {
-    uint32_t marked = 0;
+    const struct port_rule *rules = builder->port_rule[traffic][end];
+    uint32_t count = builder->count[traffic][end], edge_count = 0, first_group = ruleset->group_count;
+    uint16_t *group_of = ruleset->group_of + ((size_t)traffic * PORT_ENDS + end) * PORTS, group = 0;
+    /* the ports at which the set of rules may change: the first port of a range and the one behind its last */
+    bool *edges = calloc(PORTS + 1, sizeof(*edges));
+    /* per group of this end, and of the current port: indices into `rules` */
+    struct signature_list *members = calloc(MAX_GROUPS + 1, sizeof(*members));
+    int err = edges && members ? 0 : -ENOMEM;
 
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < port_rule[i].ports->count; k++) {
-            const struct port_range *range = &port_rule[i].ports->range[k];
+    for (uint32_t i = 0; i < count && !err; i++) {
+        for (uint32_t k = 0; k < rules[i].ports->count; k++) {
+            const struct port_range *range = &rules[i].ports->range[k];
 
-            marked += !edges[range->low] + !edges[range->high + 1u];
+            edge_count += !edges[range->low] + !edges[range->high + 1u];
             edges[range->low] = edges[range->high + 1u] = true;
         }
     }
-    return marked;
-}
-
-/* Lists the rules for a port, as indices into `keyed`. */
-static uint32_t find_port_rules(const struct port_rule *port_rule, uint32_t count, uint16_t port, uint32_t *out)
-{
-    uint32_t found = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        if (port_set_has(port_rule[i].ports, port))
-            out[found++] = i;
-    }
-    return found;
-}
-
-struct end_builder {
-    struct ruleset *ruleset;
-    const struct port_rule *port_rule;
-    uint32_t count;
-    uint32_t *rules;                /* of the current port */
-    struct signature_list *members; /* per group of this end: its rules, to find an existing group */
-    uint32_t first_group;           /* of this end */
-};
-
-static bool same_members(const struct signature_list *list, const uint32_t *rules, uint32_t count)
-{
-    return list->count == count && memcmp(list->index, rules, count * sizeof(*rules)) == 0;
-}
-
-/* Finds or creates the group with the current port's rules. Returns 0 or -ENOMEM. */
-static int get_group(struct end_builder *b, uint32_t found, uint16_t *group)
-{
-    struct ruleset *ruleset = b->ruleset;
-    uint32_t used = ruleset->group_count - b->first_group;
-
-    for (uint32_t i = 0; i < used; i++) {
-        if (same_members(&b->members[i], b->rules, found)) {
-            *group = (uint16_t)(b->first_group + i);
-            return 0;
-        }
-    }
-    struct rule_group *made = &ruleset->groups[ruleset->group_count++];
-
-    *group = (uint16_t)(ruleset->group_count - 1);
-    for (uint32_t i = 0; i < found; i++) {
-        if (signature_list_add(&b->members[used], b->rules[i]) || group_add(made, &b->port_rule[b->rules[i]].entry))
-            return -ENOMEM;
-    }
-    return 0;
-}
-
-static int fill_ports(struct end_builder *b, const bool *edges, uint16_t *group_of)
-{
-    uint16_t group = 0;
-
-    for (uint32_t port = 0; port < PORTS; port++) {
+    for (uint32_t i = 0; i < count && edge_count > MAX_GROUPS && !err; i++)
+        err = group_add(&ruleset->generic[traffic], &rules[i].entry);
+    for (uint32_t port = 0; port < PORTS && edge_count <= MAX_GROUPS && !err; port++) {
         if (edges[port]) {
-            uint32_t found = find_port_rules(b->port_rule, b->count, (uint16_t)port, b->rules);
+            uint32_t used = ruleset->group_count - first_group, same = 0;
+            struct signature_list *found = &members[used];
 
-            group = 0;
-            if (found > 0 && get_group(b, found, &group))
-                return -ENOMEM;
+            found->count = 0;
+            for (uint32_t i = 0; i < count && !err; i++) {
+                if (port_set_has(rules[i].ports, (uint16_t)port))
+                    err = signature_list_add(found, i);
+            }
+            while (same < used &&
+                   (members[same].count != found->count ||
+                    memcmp(members[same].index, found->index, found->count * sizeof(*found->index)) != 0))
+                same++;
+            group = found->count > 0 ? (uint16_t)(first_group + same) : 0;
+            if (found->count > 0 && same == used) {
+                ruleset->group_count++;
+                for (uint32_t i = 0; i < found->count && !err; i++)
+                    err = group_add(&ruleset->groups[group], &rules[found->index[i]].entry);
+            }
         }
         group_of[port] = group;
     }
-    return 0;
-}
-
-static int add_all_to_generic(struct ruleset *ruleset, enum traffic traffic, const struct port_rule *port_rule,
-                              uint32_t count)
-{
-    int err = 0;
-
-    for (uint32_t i = 0; i < count && !err; i++)
-        err = group_add(&ruleset->generic[traffic], &port_rule[i].entry);
-    return err;
-}
-
-static int build_end(struct ruleset *ruleset, const struct group_builder *builder, enum traffic traffic, unsigned end)
-{
-    struct end_builder b = {
-        .ruleset = ruleset,
-        .port_rule = builder->port_rule[traffic][end],
-        .count = builder->count[traffic][end],
-        .first_group = ruleset->group_count,
-    };
-    bool *edges = calloc(PORTS + 1, sizeof(*edges));
-    int err = -ENOMEM;
-
-    if (!edges)
-        return -ENOMEM;
-    b.rules = calloc(b.count + 1, sizeof(*b.rules));
-    b.members = calloc(MAX_GROUPS + 1, sizeof(*b.members));
-    if (b.rules && b.members)
-        err = mark_edges(b.port_rule, b.count, edges) > MAX_GROUPS
-                  ? add_all_to_generic(ruleset, traffic, b.port_rule, b.count)
-                  : fill_ports(&b, edges, ruleset->group_of + ((size_t)traffic * PORT_ENDS + end) * PORTS);
-    for (uint32_t i = 0; b.members && i <= MAX_GROUPS; i++)
-        free(b.members[i].index);
-    free(b.members);
-    free(b.rules);
+    for (uint32_t i = 0; members && i <= MAX_GROUPS; i++)
+        free(members[i].index);
+    free(members);
     free(edges);
     return err;
 }
@@ -356,11 +273,6 @@ int group_builder_finish(struct ruleset *ruleset, const struct group_builder *bu
     return err;
 }
 
-static bool is_empty(const struct group_side *side)
-{
-    return !side->prefilter && side->unfiltered.count == 0;
-}
-
 unsigned groups_of_packet(const struct evaluation *ev, enum traffic traffic,
                           const struct group_side *out[GROUPS_PER_PACKET])
 {
@@ -375,7 +287,7 @@ unsigned groups_of_packet(const struct evaluation *ev, enum traffic traffic,
         uint16_t group = ev->ruleset->group_of[((size_t)traffic * PORT_ENDS + end) * PORTS + ports[end]];
         const struct group_side *side = &ev->ruleset->groups[group].to[ev->direction];
 
-        if (group > 0 && !is_empty(side))
+        if (group > 0 && (side->prefilter || side->unfiltered.count > 0))
             out[count++] = side;
     }
     return count;

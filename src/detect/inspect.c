@@ -13,25 +13,6 @@
  */
 #include "inspect.h"
 
-static enum inspect_result walk(struct inspection *in, const struct condition *condition);
-
-/* Evaluates the conditions after `condition` for each of its remaining positions until they hold. */
-static enum inspect_result walk_places(struct inspection *in, const struct condition *condition, uint32_t base,
-                                       struct inspect_retry retry)
-{
-    for (;;) {
-        enum inspect_result result = walk(in, condition->next);
-
-        if (result != INSPECT_NO || !retry.more)
-            return result;
-        in->at = base;
-        retry.more = false;
-        result = condition->keyword->inspect(in, condition, &retry);
-        if (result != INSPECT_YES)
-            return result;
-    }
-}
-
 static enum inspect_result walk(struct inspection *in, const struct condition *condition)
 {
     enum inspect_result no = INSPECT_NO;
@@ -47,14 +28,20 @@ static enum inspect_result walk(struct inspection *in, const struct condition *c
 
         if (inspection_has_reached_limit(in)) /* the base of the remaining conditions is unknown */
             return INSPECT_YES;
-        if (result == INSPECT_YES && retry.more)
-            result = walk_places(in, condition, base, retry);
-        if (result != INSPECT_YES)
-            return result == INSPECT_NO ? no : result;
-        if (retry.more)
-            return INSPECT_YES;
-        if (retry.alone)
-            no = INSPECT_NEVER;
+        if (result == INSPECT_YES && !retry.more) {
+            if (retry.alone)
+                no = INSPECT_NEVER;
+            continue;
+        }
+        while (result == INSPECT_YES) { /* at each position of the condition, evaluate those after it */
+            result = walk(in, condition->next);
+            if (result != INSPECT_NO || !retry.more)
+                break;
+            in->at = base;
+            retry.more = false;
+            result = condition->keyword->inspect(in, condition, &retry);
+        }
+        return result == INSPECT_NO ? no : result;
     }
     return INSPECT_YES;
 }

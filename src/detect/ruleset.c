@@ -21,19 +21,14 @@ void ruleset_options_default(struct ruleset_options *options)
 
 /* --- Groups --------------------------------------------------------------------------------------- */
 
-static bool admits_protocol(const struct signature *signature, unsigned protocol)
-{
-    return signature->rule->protocol.ip_protocols[protocol / 64] >> (protocol % 64) & 1 &&
-           protocol >= signature->needs.protocol_low && protocol <= signature->needs.protocol_high;
-}
-
 static bool admits(const struct signature *signature, enum traffic traffic)
 {
-    if (traffic == TRAFFIC_TCP)
-        return admits_protocol(signature, IPPROTO_TCP);
-    if (traffic == TRAFFIC_UDP)
-        return admits_protocol(signature, IPPROTO_UDP);
-    return !signature->one_protocol || (signature->protocol != IPPROTO_TCP && signature->protocol != IPPROTO_UDP);
+    unsigned protocol = traffic == TRAFFIC_TCP ? IPPROTO_TCP : IPPROTO_UDP;
+
+    if (traffic == TRAFFIC_OTHER)
+        return !signature->one_protocol || (signature->protocol != IPPROTO_TCP && signature->protocol != IPPROTO_UDP);
+    return signature->rule->protocol.ip_protocols[0] >> protocol & 1 && protocol >= signature->needs.protocol_low &&
+           protocol <= signature->needs.protocol_high;
 }
 
 static struct prefilter *buffer_prefilter(struct ruleset *ruleset, const struct keyword *buffer)
@@ -51,29 +46,18 @@ static struct prefilter *buffer_prefilter(struct ruleset *ruleset, const struct 
     return slot->prefilter;
 }
 
-static int add_to_groups(struct ruleset *ruleset, struct group_builder *keys, const struct group_entry *entry)
+static int add_to_groups(struct ruleset *ruleset, struct group_builder *builder, const struct group_entry *entry)
 {
     const struct signature *signature = &ruleset->signatures[entry->signature];
 
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (admits(signature, traffic) && group_builder_add(keys, ruleset, traffic, entry))
+        if (admits(signature, traffic) && group_builder_add(builder, ruleset, traffic, entry))
             return -ENOMEM;
     }
     return 0;
 }
 
-/* Returns the number of bytes of the payload within which the literal ends. Contents that match in the stream alone
- * count from the start of the inspection window, which moves. */
-static uint32_t get_reach(const struct signature *signature, const struct literal *literal)
-{
-    if (signature->scope == SCOPE_STREAM)
-        return LITERAL_ANYWHERE;
-    if (signature->scope == SCOPE_PACKET && signature->needs.payload_high < literal->reach)
-        return signature->needs.payload_high;
-    return literal->reach;
-}
-
-static int add_to_payload(struct ruleset *ruleset, struct group_builder *keys, uint32_t signature,
+static int add_to_payload(struct ruleset *ruleset, struct group_builder *builder, uint32_t signature,
                           const struct literal *literal)
 {
     struct signature *added = &ruleset->signatures[signature];
@@ -83,18 +67,22 @@ static int add_to_payload(struct ruleset *ruleset, struct group_builder *keys, u
 
     if ((added->scope == SCOPE_PACKET || !admits(added, TRAFFIC_TCP)) && !added->of_transaction && !literal->is_part)
         entry.literal.precheck = precheck_of(literal->condition);
-    entry.literal.reach = get_reach(added, literal);
+    /* contents that match in the stream alone count from the start of the inspection window, which moves */
+    if (added->scope == SCOPE_STREAM)
+        entry.literal.reach = LITERAL_ANYWHERE;
+    else if (added->scope == SCOPE_PACKET && added->needs.payload_high < literal->reach)
+        entry.literal.reach = added->needs.payload_high;
     if (entry.literal.reach == LITERAL_ANYWHERE)
         entry.literal.at = LITERAL_ANYWHERE;
     added->has_literal = true;
     added->may_span_segments |=
         added->scope != SCOPE_PACKET && (literal->is_part || literal->length > LITERAL_STREAM_PART);
     ruleset->scans_packets |= admits(added, TRAFFIC_TCP) && added->scope != SCOPE_STREAM;
-    return add_to_groups(ruleset, keys, &entry);
+    return add_to_groups(ruleset, builder, &entry);
 }
 
 /* Returns the decoder event that the rule requires, or -1. */
-static int needed_event(const struct rule *rule)
+static int required_event(const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
         if (c->keyword->event && !c->negated)
@@ -103,16 +91,7 @@ static int needed_event(const struct rule *rule)
     return -1;
 }
 
-static int add_ip_only(struct ruleset *ruleset, uint32_t index)
-{
-    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (admits(&ruleset->signatures[index], traffic) && signature_list_add(&ruleset->ip_only[traffic], index))
-            return -ENOMEM;
-    }
-    return 0;
-}
-
-static int add_unfiltered(struct ruleset *ruleset, struct group_builder *keys, uint32_t index)
+static int add_unfiltered(struct ruleset *ruleset, struct group_builder *builder, uint32_t index)
 {
     const struct signature *signature = &ruleset->signatures[index];
     const struct group_entry entry = { .signature = index,
@@ -123,54 +102,44 @@ static int add_unfiltered(struct ruleset *ruleset, struct group_builder *keys, u
 
     if (signature->any_packet && signature_list_add(&ruleset->without_ip, index))
         return -ENOMEM;
-    return signature->type == RULE_TYPE_IP_ONLY ? add_ip_only(ruleset, index) : add_to_groups(ruleset, keys, &entry);
+    if (signature->type != RULE_TYPE_IP_ONLY)
+        return add_to_groups(ruleset, builder, &entry);
+    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
+        if (admits(signature, traffic) && signature_list_add(&ruleset->ip_only[traffic], index))
+            return -ENOMEM;
+    }
+    return 0;
 }
 
-/* Adds the plans of a transaction rule, and its literal if that is in the payload. */
-static int group_transaction_signature(struct ruleset *ruleset, struct group_builder *keys, uint32_t index)
+static int group_signature(struct ruleset *ruleset, struct group_builder *builder, uint32_t index)
 {
     struct signature *signature = &ruleset->signatures[index];
+    int event = required_event(signature->rule);
     struct literal literal;
 
-    signature->by_payload = literal_choose_payload(signature->rule, &literal);
-    if (signature->by_payload && add_to_payload(ruleset, keys, index, &literal))
-        return -ENOMEM;
-    return transaction_rule_add(ruleset, index);
-}
-
-static int group_signature(struct ruleset *ruleset, struct group_builder *keys, uint32_t index)
-{
-    const struct rule *rule = ruleset->signatures[index].rule;
-    struct literal literal;
-    int event = needed_event(rule);
-
-    if (ruleset->signatures[index].of_transaction)
-        return group_transaction_signature(ruleset, keys, index);
+    if (signature->of_transaction) {
+        signature->by_payload = literal_choose_payload(signature->rule, &literal);
+        if (signature->by_payload && add_to_payload(ruleset, builder, index, &literal))
+            return -ENOMEM;
+        return transaction_rule_add(ruleset, index);
+    }
     if (event >= 0)
         return signature_list_add(&ruleset->by_event[event], index);
-    if (!literal_choose(rule, false, LITERAL_BOTH_WAYS, &literal))
-        return add_unfiltered(ruleset, keys, index);
+    if (!literal_choose(signature->rule, false, LITERAL_BOTH_WAYS, &literal))
+        return add_unfiltered(ruleset, builder, index);
     if (!literal.buffer)
-        return add_to_payload(ruleset, keys, index, &literal);
+        return add_to_payload(ruleset, builder, index, &literal);
 
     struct prefilter *prefilter = buffer_prefilter(ruleset, literal.buffer);
 
     /* The table of buffers is full: the rule still works, but is evaluated more often. */
-    return prefilter ? prefilter_add(prefilter, &literal, index) : add_unfiltered(ruleset, keys, index);
-}
-
-static void add_needs(struct ruleset *ruleset, const struct rule *rule)
-{
-    for (const struct condition *c = rule->packet_conditions; c; c = c->next)
-        ruleset->needs_checksums |= (c->keyword->flags & KEYWORD_NEEDS_CHECKSUMS) != 0;
-    ruleset->file_needs |= rule->file_needs;
-    ruleset->needs_conntrack |= rule->needs_conntrack;
+    return prefilter ? prefilter_add(prefilter, &literal, index) : add_unfiltered(ruleset, builder, index);
 }
 
 static int group_rules(struct ruleset *ruleset)
 {
-    struct group_builder *keys;
-    int err = group_builder_new(&keys);
+    struct group_builder *builder;
+    int err = group_builder_new(&builder);
 
     if (err)
         return err;
@@ -180,16 +149,21 @@ static int group_rules(struct ruleset *ruleset)
     if (!ruleset->by_event || !ruleset->transactions || !ruleset->arena)
         err = -ENOMEM;
     for (uint32_t i = 0; i < ruleset->signature_count && !err; i++) {
-        err = group_signature(ruleset, keys, i);
-        add_needs(ruleset, ruleset->signatures[i].rule);
+        const struct rule *rule = ruleset->signatures[i].rule;
+
+        err = group_signature(ruleset, builder, i);
+        for (const struct condition *c = rule->packet_conditions; c; c = c->next)
+            ruleset->needs_checksums |= (c->keyword->flags & KEYWORD_NEEDS_CHECKSUMS) != 0;
+        ruleset->file_needs |= rule->file_needs;
+        ruleset->needs_conntrack |= rule->needs_conntrack;
     }
     if (!err)
-        err = group_builder_finish(ruleset, keys);
+        err = group_builder_finish(ruleset, builder);
     if (!err)
         err = transaction_groups_merge(ruleset);
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
         err = address_index_new(&ruleset->ip_only_index[traffic], ruleset, &ruleset->ip_only[traffic]);
-    group_builder_free(keys);
+    group_builder_free(builder);
     return err;
 }
 

@@ -12,15 +12,6 @@
 
 #include "detect_priv.h"
 
-static bool names_protocol(const struct rule *rule, unsigned id)
-{
-    for (const char *const *word = rule->applications; word && *word; word++) {
-        if (app_id_by_name(*word) == id)
-            return true;
-    }
-    return rule->applications == NULL;
-}
-
 static bool carries_files(const struct app_proto *proto, enum flow_direction direction)
 {
     for (size_t i = 0; i < proto->buffer_count; i++)
@@ -55,87 +46,12 @@ static int condition_progress(const struct app_proto *proto, const struct keywor
 
 /* --- Plans ---------------------------------------------------------------------------------------- */
 
-static unsigned count_buffers(const struct rule *rule)
-{
-    unsigned count = 0;
-
-    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)
-        count++;
-    return count;
-}
-
 /* Returns the direction of a part of the rule that is evaluated in `direction`. */
 static enum flow_direction direction_of(uint8_t directions, enum flow_direction direction)
 {
     if (directions == 0)
         return direction;
     return directions >> FLOW_TO_SERVER & 1 ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
-}
-
-/* The plan's progress is that of its own direction, because only that progress triggers the evaluation. */
-static void note_progress(struct transaction_plan *plan, enum flow_direction direction, uint8_t progress)
-{
-    if (direction == plan->direction && progress > plan->progress)
-        plan->progress = progress;
-}
-
-static bool set_access(struct transaction_plan *plan, const struct rule *rule, const struct app_proto *proto)
-{
-    unsigned at = 0;
-
-    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next, at++) {
-        enum flow_direction direction = direction_of(buffer->directions, plan->direction);
-        const struct app_buffer *access;
-
-        if (!buffer->keyword || !buffer->keyword->applications || (plan->half && direction != plan->direction)) {
-            plan->packet_buffers = true;
-            continue;
-        }
-        access = transaction_access(proto, buffer->keyword, direction);
-        if (!access)
-            return false;
-        plan->access[at] = access;
-        plan->grows |= access->grows;
-        note_progress(plan, direction, access->progress);
-    }
-    return true;
-}
-
-static bool set_condition_progress(struct transaction_plan *plan, const struct rule *rule,
-                                   const struct app_proto *proto)
-{
-    unsigned at = 0;
-
-    for (const struct condition *c = rule->transaction_conditions; c; c = c->next, at++) {
-        enum flow_direction direction = direction_of(c->directions, plan->direction);
-        int progress = condition_progress(proto, c->keyword, direction);
-
-        if (progress < 0)
-            return false;
-        plan->condition_progress[at] = (uint8_t)progress;
-        plan->events |= c->keyword->applications == NULL;
-        plan->on_event |= c->keyword->applications == NULL && !c->negated;
-        if (progress > plan->progress)
-            plan->progress = (uint8_t)progress;
-        note_progress(plan, direction, (uint8_t)progress);
-    }
-    return true;
-}
-
-static struct transaction_plan *new_plan(struct ruleset *ruleset, const struct rule *rule)
-{
-    unsigned conditions = 0;
-
-    for (const struct condition *c = rule->transaction_conditions; c; c = c->next)
-        conditions++;
-
-    struct transaction_plan *plan = arena_alloc(ruleset->arena, sizeof(*plan));
-
-    if (!plan)
-        return NULL;
-    plan->access = arena_alloc(ruleset->arena, (count_buffers(rule) + 1) * sizeof(*plan->access));
-    plan->condition_progress = arena_alloc(ruleset->arena, conditions + 1);
-    return plan->access && plan->condition_progress ? plan : NULL;
 }
 
 /* --- Groups --------------------------------------------------------------------------------------- */
@@ -149,20 +65,10 @@ static bool same_transforms(const struct condition *a, const struct condition *b
     return !a && !b;
 }
 
-static int set_prefilter(struct transaction_group *group, struct transaction_buffer *slot)
-{
-    if (!slot->access->grows || slot->transforms)
-        return prefilter_new(&slot->prefilter);
-    if (!group->growing && prefilter_new(&group->growing))
-        return -ENOMEM;
-    slot->prefilter = group->growing;
-    return 0;
-}
-
 /* Finds or creates the group's entry for the buffer, in order of creation. Returns NULL if the group is full or memory
  * is exhausted. */
-static struct transaction_buffer *group_buffer(struct transaction_group *group, const struct app_buffer *access,
-                                               const struct rule_buffer *buffer)
+static struct transaction_buffer *find_or_add_buffer(struct transaction_group *group, const struct app_buffer *access,
+                                                     const struct rule_buffer *buffer)
 {
     struct transaction_buffer *list, *slot;
 
@@ -178,8 +84,13 @@ static struct transaction_buffer *group_buffer(struct transaction_group *group, 
     group->buffers = list;
     slot = &list[group->buffer_count];
     *slot = (struct transaction_buffer){ .access = access, .transforms = buffer->transforms };
-    if (set_prefilter(group, slot))
+    if (access->grows && !slot->transforms) {
+        if (!group->growing && prefilter_new(&group->growing))
+            return NULL;
+        slot->prefilter = group->growing;
+    } else if (prefilter_new(&slot->prefilter)) {
         return NULL;
+    }
     group->buffer_count++;
     return slot;
 }
@@ -214,84 +125,99 @@ static int add_unfiltered(struct transaction_group *group, uint32_t signature, c
     return 0;
 }
 
-static bool is_growing(const struct transaction_buffer *buffer)
-{
-    return buffer && buffer->access->grows;
-}
-
-/* The half plan is created first. */
-static bool has_half(const struct signature *signature, uint8_t proto)
-{
-    for (const struct transaction_plan *plan = signature->plans; plan; plan = plan->next) {
-        if (plan->half && plan->proto == proto)
-            return true;
-    }
-    return false;
-}
-
-/* Returns the directions of which the literal may be: if the rule has a half plan, each plan has a literal of its own
- * direction, because growing buffers exist only while they are received. */
-static unsigned literal_directions(const struct signature *signature, const struct transaction_plan *plan)
-{
-    if (!signature->transactional || (!plan->half && !has_half(signature, plan->proto)))
-        return LITERAL_BOTH_WAYS;
-    return 1U << plan->direction;
-}
-
 static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct transaction_plan *plan)
 {
     struct transaction_group *group = &ruleset->transactions[plan->proto * FLOW_DIRECTIONS + plan->direction];
     const struct signature *signature = &ruleset->signatures[index];
+    unsigned directions = LITERAL_BOTH_WAYS;
     struct literal literal;
 
     group->has_rules = true;
     if (signature->by_payload)
         return signature_list_add(&group->by_payload, index);
-    if (literal_choose(signature->rule, true, literal_directions(signature, plan), &literal)) {
+    /* If the rule has a half plan, which is created first, each plan has a literal of its own direction, because
+     * growing buffers exist only while they are received. */
+    for (const struct transaction_plan *other = signature->plans; other; other = other->next) {
+        if (other->half && other->proto == plan->proto)
+            directions = 1U << plan->direction;
+    }
+    if (literal_choose(signature->rule, true, directions, &literal)) {
         enum flow_direction direction = direction_of(literal.rule_buffer->directions, plan->direction);
-        struct transaction_buffer *buffer = group_buffer(
+        struct transaction_buffer *buffer = find_or_add_buffer(
             group, transaction_access(app_proto_by_id(plan->proto), literal.buffer, direction), literal.rule_buffer);
 
-        literal.grows = is_growing(buffer);
-        literal.is_whole = !literal.grows;
-        if (literal.grows)
-            literal.at = LITERAL_ANYWHERE;
-        /* The table of buffers is full: the rule still works, but is evaluated more often. */
-        if (buffer)
+        if (buffer) {
+            literal.grows = buffer->access->grows;
+            literal.is_whole = !literal.grows;
+            if (literal.grows)
+                literal.at = LITERAL_ANYWHERE;
             return prefilter_add(buffer->prefilter, &literal, index);
+        }
+        /* the table of buffers is full: the rule still works, but is evaluated more often */
     }
     return add_unfiltered(group, index, plan);
 }
 
-static bool carries_all_files(const struct rule *rule, const struct app_proto *proto, enum flow_direction direction)
-{
-    for (const struct condition *c = rule->file_conditions; c; c = c->next) {
-        if (!carries_files(proto, direction_of(c->directions, direction)))
-            return false;
-    }
-    return true;
-}
-
-static int add_plan(struct ruleset *ruleset, uint32_t index, const struct transaction_plan *template)
+/* Adds the plan of a rule for a protocol and direction. A rule of another direction, or with a buffer, condition or
+ * file that the protocol lacks, has none. */
+static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum flow_direction evaluated, bool half)
 {
     struct signature *signature = &ruleset->signatures[index];
     const struct rule *rule = signature->rule;
-    const struct app_proto *proto = app_proto_by_id(template->proto);
+    const struct app_proto *proto = app_proto_by_id(id);
     struct transaction_plan *plan;
+    unsigned buffers = 0, conditions = 0;
 
-    if (rule->directions && !(rule->directions >> template->direction & 1))
+    if (rule->directions && !(rule->directions >> evaluated & 1))
         return 0;
-    if (!carries_all_files(rule, proto, template->direction))
-        return 0;
-    plan = new_plan(ruleset, rule);
+    for (const struct condition *c = rule->file_conditions; c; c = c->next) {
+        if (!carries_files(proto, direction_of(c->directions, evaluated)))
+            return 0;
+    }
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)
+        buffers++;
+    for (const struct condition *c = rule->transaction_conditions; c; c = c->next)
+        conditions++;
+    plan = arena_alloc(ruleset->arena, sizeof(*plan));
     if (!plan)
         return -ENOMEM;
-    plan->proto = template->proto;
-    plan->direction = template->direction;
-    plan->half = template->half;
+    plan->access = arena_alloc(ruleset->arena, (buffers + 1) * sizeof(*plan->access));
+    plan->condition_progress = arena_alloc(ruleset->arena, conditions + 1);
+    if (!plan->access || !plan->condition_progress)
+        return -ENOMEM;
+    plan->proto = (uint8_t)id;
+    plan->direction = (uint8_t)evaluated;
+    plan->half = half;
     plan->files = rule->file_conditions != NULL;
-    if (!set_access(plan, rule, proto) || !set_condition_progress(plan, rule, proto))
-        return 0; /* this protocol lacks a buffer or condition of the rule */
+
+    buffers = conditions = 0;
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next, buffers++) {
+        enum flow_direction direction = direction_of(buffer->directions, evaluated);
+        const struct app_buffer *access;
+
+        if (!buffer->keyword || !buffer->keyword->applications || (half && direction != evaluated)) {
+            plan->packet_buffers = true;
+            continue;
+        }
+        access = transaction_access(proto, buffer->keyword, direction);
+        if (!access)
+            return 0;
+        plan->access[buffers] = access;
+        plan->grows |= access->grows;
+        if (direction == evaluated && access->progress > plan->progress) /* the other does not trigger the evaluation */
+            plan->progress = access->progress;
+    }
+    for (const struct condition *c = rule->transaction_conditions; c; c = c->next, conditions++) {
+        int progress = condition_progress(proto, c->keyword, direction_of(c->directions, evaluated));
+
+        if (progress < 0)
+            return 0;
+        plan->condition_progress[conditions] = (uint8_t)progress;
+        plan->events |= c->keyword->applications == NULL;
+        plan->on_event |= c->keyword->applications == NULL && !c->negated;
+        if (progress > plan->progress)
+            plan->progress = (uint8_t)progress;
+    }
     plan->next = signature->plans;
     signature->plans = plan;
     return add_to_group(ruleset, index, plan);
@@ -315,38 +241,20 @@ static bool needs_half(const struct rule *rule, const struct app_proto *proto)
     return false;
 }
 
-static int add_transactional(struct ruleset *ruleset, uint32_t index, unsigned id)
-{
-    struct transaction_plan half = { .proto = (uint8_t)id, .direction = FLOW_TO_SERVER, .half = true };
-    struct transaction_plan whole = { .proto = (uint8_t)id, .direction = FLOW_TO_CLIENT };
-    int err = 0;
-
-    if (needs_half(ruleset->signatures[index].rule, app_proto_by_id(id)))
-        err = add_plan(ruleset, index, &half);
-    return err ? err : add_plan(ruleset, index, &whole);
-}
-
-static int add_for_protocol(struct ruleset *ruleset, uint32_t index, unsigned id)
-{
-    int err = 0;
-
-    if (ruleset->signatures[index].transactional)
-        return add_transactional(ruleset, index, id);
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !err; direction++) {
-        struct transaction_plan plan = { .proto = (uint8_t)id, .direction = (uint8_t)direction };
-
-        err = add_plan(ruleset, index, &plan);
-    }
-    return err;
-}
-
 int transaction_rule_add(struct ruleset *ruleset, uint32_t index)
 {
+    const struct signature *signature = &ruleset->signatures[index];
     int err = 0;
 
     for (unsigned id = 1; id <= app_list_count && !err; id++) {
-        if (names_protocol(ruleset->signatures[index].rule, id))
-            err = add_for_protocol(ruleset, index, id);
+        if (signature->rule->applications && !(signature->applications >> id & 1))
+            continue;
+        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !err; direction++) {
+            bool half = signature->transactional && direction == FLOW_TO_SERVER;
+
+            if (!half || needs_half(signature->rule, app_proto_by_id(id)))
+                err = add_plan(ruleset, index, id, direction, half);
+        }
     }
     return err;
 }
