@@ -38,8 +38,7 @@ struct entry {
 struct place {
     uint32_t at;    /* in the payload */
     uint32_t shift; /* shift from the key's hash to a mark; a bucket has MARKS_PER_BUCKET marks */
-    uint32_t
-        first; /* index of the first bucket of this offset in `buckets`, and of its first byte of marks in `marks` */
+    uint32_t first; /* index of the offset's first bucket in `buckets` and of its first byte in `marks` */
 };
 
 struct anchored {
@@ -78,22 +77,6 @@ void anchored_free(struct anchored *anchored)
     free(anchored);
 }
 
-static void fill_word(struct entry *entry)
-{
-    const struct literal *literal = &entry->literal;
-    uint8_t word[WORD_LENGTH] = { 0 }, mask[WORD_LENGTH] = { 0 };
-
-    for (size_t i = 0; i < WORD_LENGTH && i < literal->length; i++) {
-        uint8_t lower = literal_fold(literal->bytes[i], literal->nocase);
-        bool is_letter = literal->nocase && lower >= 'a' && lower <= 'z';
-
-        mask[i] = is_letter ? (uint8_t)~CASE_BIT : 0xff;
-        word[i] = lower & mask[i];
-    }
-    memcpy(&entry->word, word, sizeof(word));
-    memcpy(&entry->mask, mask, sizeof(mask));
-}
-
 int anchored_add(struct anchored *anchored, const struct literal *literal, uint32_t signature)
 {
     if (anchored->entry_count == anchored->entry_capacity) {
@@ -107,8 +90,18 @@ int anchored_add(struct anchored *anchored, const struct literal *literal, uint3
     }
     struct entry *entry = &anchored->entries[anchored->entry_count++];
 
+    uint8_t word[WORD_LENGTH] = { 0 }, mask[WORD_LENGTH] = { 0 };
+
     *entry = (struct entry){ .literal = *literal, .signature = signature };
-    fill_word(entry);
+    for (size_t i = 0; i < WORD_LENGTH && i < literal->length; i++) {
+        uint8_t lower = literal_fold(literal->bytes[i], literal->nocase);
+        bool is_letter = literal->nocase && lower >= 'a' && lower <= 'z';
+
+        mask[i] = is_letter ? (uint8_t)~CASE_BIT : 0xff;
+        word[i] = lower & mask[i];
+    }
+    memcpy(&entry->word, word, sizeof(word));
+    memcpy(&entry->mask, mask, sizeof(mask));
     return 0;
 }
 
@@ -138,32 +131,9 @@ static const uint8_t *key_of(const struct entry *entry, uint32_t place)
     return entry->literal.bytes + (place - entry->literal.at);
 }
 
-/* Two equal bytes are padding in many protocols and would cause too many comparisons. */
-static bool is_padding(const uint8_t key[KEY_LENGTH])
-{
-    return key[0] == key[1];
-}
-
 static bool covers(const struct entry *entry, uint32_t place)
 {
     return place >= entry->literal.at && place + KEY_LENGTH <= entry->literal.at + entry->literal.length;
-}
-
-static void mark_selective(struct anchored *anchored, uint32_t place)
-{
-    uint32_t counts[1 << COUNT_BITS] = { 0 };
-
-    for (uint32_t i = 0; i < anchored->entry_count; i++) {
-        if (covers(&anchored->entries[i], place))
-            counts[mark_of(key_of(&anchored->entries[i], place), 32 - COUNT_BITS)]++;
-    }
-    for (uint32_t i = 0; i < anchored->entry_count; i++) {
-        struct entry *entry = &anchored->entries[i];
-        const uint8_t *key = covers(entry, place) ? key_of(entry, place) : NULL;
-
-        if (key && !is_padding(key) && counts[mark_of(key, 32 - COUNT_BITS)] <= MAX_EQUAL_KEYS)
-            entry->places[place / 64] |= UINT64_C(1) << (place % 64);
-    }
 }
 
 /* Whether the offset may hold the key of the literal. A literal without a selective offset accepts any. */
@@ -178,42 +148,48 @@ static bool may_use_place(const struct entry *entry, uint32_t place)
     return any == 0 || entry->places[place / 64] >> (place % 64) & 1;
 }
 
-/*
- * Assigns the offset that suits most of the entries from `from` on to these entries and moves them to the front.
- * Returns their number, at least one.
- */
-static uint32_t assign_place(struct anchored *anchored, uint32_t from)
-{
-    uint32_t suits[LITERAL_NEAR] = { 0 }, best = 0, end = from;
-
-    for (uint32_t i = from; i < anchored->entry_count; i++) {
-        for (uint32_t place = 0; place < LITERAL_NEAR; place++)
-            suits[place] += may_use_place(&anchored->entries[i], place);
-    }
-    for (uint32_t place = 1; place < LITERAL_NEAR; place++) {
-        if (suits[place] > suits[best])
-            best = place;
-    }
-    for (uint32_t i = from; i < anchored->entry_count; i++) {
-        struct entry *entry = &anchored->entries[i];
-
-        if (!may_use_place(entry, best))
-            continue;
-        entry->place = best;
-        struct entry chosen = *entry;
-
-        *entry = anchored->entries[end];
-        anchored->entries[end++] = chosen;
-    }
-    return end - from;
-}
-
+/* Assigns an offset to each entry, and as few different ones as possible: again and again the offset that suits most of
+ * the remaining entries. */
 static void choose_places(struct anchored *anchored)
 {
-    for (uint32_t place = 0; place < LITERAL_NEAR; place++)
-        mark_selective(anchored, place);
-    for (uint32_t i = 0; i < anchored->entry_count;)
-        i += assign_place(anchored, i);
+    struct entry *entries = anchored->entries;
+
+    for (uint32_t place = 0; place < LITERAL_NEAR; place++) {
+        uint32_t counts[1 << COUNT_BITS] = { 0 };
+
+        for (uint32_t i = 0; i < anchored->entry_count; i++) {
+            if (covers(&entries[i], place))
+                counts[mark_of(key_of(&entries[i], place), 32 - COUNT_BITS)]++;
+        }
+        for (uint32_t i = 0; i < anchored->entry_count; i++) {
+            const uint8_t *key = covers(&entries[i], place) ? key_of(&entries[i], place) : NULL;
+
+            /* Two equal bytes are padding in many protocols and would cause too many comparisons. */
+            if (key && key[0] != key[1] && counts[mark_of(key, 32 - COUNT_BITS)] <= MAX_EQUAL_KEYS)
+                entries[i].places[place / 64] |= UINT64_C(1) << (place % 64);
+        }
+    }
+    for (uint32_t done = 0; done < anchored->entry_count;) {
+        uint32_t suits[LITERAL_NEAR] = { 0 }, best = 0;
+
+        for (uint32_t i = done; i < anchored->entry_count; i++) {
+            for (uint32_t place = 0; place < LITERAL_NEAR; place++)
+                suits[place] += may_use_place(&entries[i], place);
+        }
+        for (uint32_t place = 1; place < LITERAL_NEAR; place++) {
+            if (suits[place] > suits[best])
+                best = place;
+        }
+        for (uint32_t i = done; i < anchored->entry_count; i++) {
+            struct entry chosen = entries[i];
+
+            if (!may_use_place(&chosen, best))
+                continue;
+            chosen.place = best;
+            entries[i] = entries[done];
+            entries[done++] = chosen;
+        }
+    }
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -227,96 +203,61 @@ static int compare_entries(const void *left, const void *right)
     return a->signature < b->signature ? -1 : a->signature > b->signature;
 }
 
-/* Counts the entries from `from` on that have the same offset. */
-static uint32_t count_place(const struct anchored *anchored, uint32_t from)
+/* Returns the end of the entries that have the same offset as entry `from`, and *bits, the number of buckets for them
+ * as an exponent of two. */
+static uint32_t end_of_place(const struct anchored *anchored, uint32_t from, unsigned *bits)
 {
     uint32_t end = from;
 
     while (end < anchored->entry_count && anchored->entries[end].place == anchored->entries[from].place)
         end++;
-    return end - from;
-}
-
-static unsigned bits_for(uint32_t count)
-{
-    unsigned bits = MIN_BITS;
-
-    while (bits < MAX_BITS && (UINT32_C(1) << bits) < count * BUCKETS_PER_ENTRY)
-        bits++;
-    return bits;
-}
-
-static void mark_entry(struct anchored *anchored, struct entry *entry, const struct place *place)
-{
-    uint32_t mark = mark_of(key_of(entry, place->at), place->shift);
-
-    entry->bucket = mark >> MARK_SHIFT;
-    anchored->marks[place->first + entry->bucket] |= (uint8_t)(1U << mark % MARKS_PER_BUCKET);
-}
-
-/* The entries of a place into its buckets; how many buckets, with the one more at the end. */
-static uint32_t fill_place(struct anchored *anchored, uint32_t from, uint32_t count, uint32_t first_bucket)
-{
-    unsigned bits = bits_for(count);
-    uint32_t at = from, bucket_count = UINT32_C(1) << bits;
-    struct entry *entries = anchored->entries;
-
-    anchored->places[anchored->place_count++] =
-        (struct place){ entries[from].place, 32 - bits - MARK_SHIFT, first_bucket };
-    for (uint32_t i = from; i < from + count; i++)
-        mark_entry(anchored, &entries[i], &anchored->places[anchored->place_count - 1]);
-    qsort(entries + from, count, sizeof(*entries), compare_entries);
-    for (uint32_t bucket = 0; bucket <= bucket_count; bucket++) {
-        while (at < from + count && entries[at].bucket < bucket)
-            at++;
-        anchored->buckets[first_bucket + bucket] = at;
-    }
-    return bucket_count + 1;
+    *bits = MIN_BITS;
+    while (*bits < MAX_BITS && (UINT32_C(1) << *bits) < (end - from) * BUCKETS_PER_ENTRY)
+        ++*bits;
+    return end;
 }
 
 int anchored_build(struct anchored *anchored)
 {
-    uint32_t place_count = 0, bucket_count = 0, next_bucket = 0;
+    struct entry *entries = anchored->entries;
+    uint32_t place_count = 0, bucket_count = 0, first = 0;
+    unsigned bits;
 
     choose_places(anchored);
-    qsort(anchored->entries, anchored->entry_count, sizeof(*anchored->entries), compare_entries);
-    for (uint32_t i = 0, count; i < anchored->entry_count; i += count) {
-        count = count_place(anchored, i);
-        place_count++;
-        bucket_count += (UINT32_C(1) << bits_for(count)) + 1;
+    qsort(entries, anchored->entry_count, sizeof(*entries), compare_entries);
+    for (uint32_t i = 0; i < anchored->entry_count; place_count++) {
+        i = end_of_place(anchored, i, &bits);
+        bucket_count += (UINT32_C(1) << bits) + 1;
     }
     anchored->places = calloc(place_count, sizeof(*anchored->places));
     anchored->buckets = calloc(bucket_count, sizeof(*anchored->buckets));
     anchored->marks = calloc(bucket_count, 1);
     if (!anchored->places || !anchored->buckets || !anchored->marks)
         return -ENOMEM;
-    for (uint32_t i = 0, count; i < anchored->entry_count; i += count) {
-        count = count_place(anchored, i);
-        next_bucket += fill_place(anchored, i, count, next_bucket);
+    for (uint32_t from = 0, end; from < anchored->entry_count; from = end) {
+        uint32_t at = from;
+
+        end = end_of_place(anchored, from, &bits);
+        const struct place place = { entries[from].place, 32 - bits - MARK_SHIFT, first };
+
+        anchored->places[anchored->place_count++] = place;
+        for (uint32_t i = from; i < end; i++) {
+            uint32_t mark = mark_of(key_of(&entries[i], place.at), place.shift);
+
+            entries[i].bucket = mark >> MARK_SHIFT;
+            anchored->marks[first + entries[i].bucket] |= (uint8_t)(1U << mark % MARKS_PER_BUCKET);
+        }
+        qsort(entries + from, end - from, sizeof(*entries), compare_entries);
+        for (uint32_t bucket = 0; bucket <= UINT32_C(1) << bits; bucket++) {
+            while (at < end && entries[at].bucket < bucket)
+                at++;
+            anchored->buckets[first++] = at;
+        }
     }
     return 0;
 }
 
 /* --- Lookup --------------------------------------------------------------------------------------- */
-
-static uint64_t load_word(const uint8_t *bytes, uint32_t length)
-{
-    uint64_t word = 0;
-
-    memcpy(&word, bytes, length < WORD_LENGTH ? length : WORD_LENGTH);
-    return word;
-}
-
-static bool entry_matches(const struct entry *entry, const uint8_t *bytes, uint32_t length, uint32_t from)
-{
-    const struct literal *literal = &entry->literal;
-    uint32_t end = (uint32_t)literal->at + (uint32_t)literal->length;
-
-    if (end > length || end <= from)
-        return false;
-    return (load_word(bytes + literal->at, length - (uint32_t)literal->at) & entry->mask) == entry->word &&
-           literal_equal(literal, bytes + literal->at);
-}
 
 void anchored_scan(const struct anchored *anchored, struct detector *detector, const uint8_t *bytes, uint32_t length,
                    uint32_t from)
@@ -335,8 +276,16 @@ void anchored_scan(const struct anchored *anchored, struct detector *detector, c
         const uint32_t *bucket = &anchored->buckets[at];
 
         for (uint32_t k = bucket[0]; k < bucket[1]; k++) {
-            if (entry_matches(&anchored->entries[k], bytes, length, from))
-                detector_add_candidate(detector, anchored->entries[k].signature);
+            const struct entry *entry = &anchored->entries[k];
+            const struct literal *literal = &entry->literal;
+            uint32_t end = (uint32_t)literal->at + (uint32_t)literal->length, rest = length - (uint32_t)literal->at;
+            uint64_t word = 0;
+
+            if (end > length || end <= from)
+                continue;
+            memcpy(&word, bytes + literal->at, rest < WORD_LENGTH ? rest : WORD_LENGTH);
+            if ((word & entry->mask) == entry->word && literal_equal(literal, bytes + literal->at))
+                detector_add_candidate(detector, entry->signature);
         }
     }
 }

@@ -108,40 +108,6 @@ static bool only_alerts(const struct rule_list *rules, const struct rule *rule)
            !has_rate_filter(rule->thresholds) && !has_rate_filter(rule_list_global_thresholds(rules, rule->gid));
 }
 
-static void suspend_rule(struct detector *detector, const struct rule_list *rules, const struct rule *rule,
-                         struct rule_cost *cost, uint64_t now_ns)
-{
-    struct budget *budget = detector->budget;
-    const struct budget_options *options = &budget->options;
-    struct rule_suspension *notice;
-
-    cost->window_count = 0;
-    if (options->suspend == SUSPEND_NONE || (options->suspend == SUSPEND_ALERTS && !only_alerts(rules, rule)))
-        return;
-    notice = ring_reserve(budget->notices, sizeof(*notice));
-    if (!notice)
-        return; /* no suspension without its log message */
-    *notice = (struct rule_suspension){ rule->gid, rule->sid, rule->number, now_ns + options->suspend_ns };
-    ring_commit(budget->notices);
-    atomic_store_explicit(&cost->suspended_until_ns, now_ns + options->suspend_ns, memory_order_relaxed);
-    detector->counters.suspended++;
-}
-
-static void count_over_budget(struct detector *detector, const struct rule_list *rules, const struct rule *rule,
-                              struct rule_cost *cost, uint64_t now_ns)
-{
-    const struct budget_options *options = &detector->budget->options;
-
-    detector->counters.over_budget++;
-    counter_add(&cost->over, 1);
-    if (cost->window_count == 0 || now_ns - cost->window_ns > options->window_ns) {
-        cost->window_ns = now_ns;
-        cost->window_count = 0;
-    }
-    if (++cost->window_count >= options->suspend_count)
-        suspend_rule(detector, rules, rule, cost, now_ns);
-}
-
 void budget_start(struct budget *budget)
 {
     budget->start_ns = budget->options.clock();
@@ -158,7 +124,9 @@ bool budget_allows(const struct budget *budget, const struct rule *rule)
 void budget_book(struct detector *detector, const struct rule_list *rules, const struct rule *rule)
 {
     struct budget *budget = detector->budget;
-    uint64_t now_ns = budget->options.clock(), elapsed_ns = now_ns - budget->start_ns;
+    const struct budget_options *options = &budget->options;
+    uint64_t now_ns = options->clock(), elapsed_ns = now_ns - budget->start_ns;
+    struct rule_suspension *notice;
     struct rule_cost *cost;
 
     budget->start_ns = now_ns;
@@ -169,6 +137,25 @@ void budget_book(struct detector *detector, const struct rule_list *rules, const
     counter_add(&cost->total_ns, elapsed_ns);
     if (elapsed_ns > atomic_load_explicit(&cost->max_ns, memory_order_relaxed))
         atomic_store_explicit(&cost->max_ns, elapsed_ns, memory_order_relaxed);
-    if (budget->options.rule_ns > 0 && elapsed_ns > budget->options.rule_ns)
-        count_over_budget(detector, rules, rule, cost, now_ns);
+    if (options->rule_ns == 0 || elapsed_ns <= options->rule_ns)
+        return;
+
+    detector->counters.over_budget++;
+    counter_add(&cost->over, 1);
+    if (cost->window_count == 0 || now_ns - cost->window_ns > options->window_ns) {
+        cost->window_ns = now_ns;
+        cost->window_count = 0;
+    }
+    if (++cost->window_count < options->suspend_count)
+        return;
+    cost->window_count = 0;
+    if (options->suspend == SUSPEND_NONE || (options->suspend == SUSPEND_ALERTS && !only_alerts(rules, rule)))
+        return;
+    notice = ring_reserve(budget->notices, sizeof(*notice));
+    if (!notice)
+        return; /* no suspension without its log message */
+    *notice = (struct rule_suspension){ rule->gid, rule->sid, rule->number, now_ns + options->suspend_ns };
+    ring_commit(budget->notices);
+    atomic_store_explicit(&cost->suspended_until_ns, now_ns + options->suspend_ns, memory_order_relaxed);
+    detector->counters.suspended++;
 }

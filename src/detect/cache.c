@@ -104,27 +104,16 @@ static void format_name(char out[NAME_SIZE], const struct cache_key *key)
     memcpy(hex_write(out, key->bytes, CACHE_KEY_SIZE), suffix, sizeof(suffix));
 }
 
-static bool is_name(const char *name)
-{
-    return strspn(name, hex_digits) == HEX_SIZE && strcmp(name + HEX_SIZE, suffix) == 0;
-}
-
-static bool is_rejected(const struct cache *cache, const char *name)
-{
-    for (unsigned i = 0; i < cache->rejected_count && i < REJECTED_MAX; i++) {
-        if (strcmp(cache->rejected[i].name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
 void cache_reject(struct cache *cache, const struct cache_key *key, const char *cause)
 {
     struct rejected rejected = { .cause = cause };
+    bool is_known = false; /* two databases may have the same key */
 
     format_name(rejected.name, key);
     pthread_mutex_lock(&cache->lock);
-    if (!is_rejected(cache, rejected.name)) { /* two databases may have the same key */
+    for (unsigned i = 0; i < cache->rejected_count && i < REJECTED_MAX; i++)
+        is_known |= strcmp(cache->rejected[i].name, rejected.name) == 0;
+    if (!is_known) {
         if (cache->rejected_count < REJECTED_MAX)
             cache->rejected[cache->rejected_count] = rejected;
         cache->rejected_count++;
@@ -134,44 +123,32 @@ void cache_reject(struct cache *cache, const struct cache_key *key, const char *
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 
-static bool read_whole(int file, uint8_t *out, size_t size)
-{
-    size_t done = 0;
-
-    while (done < size) {
-        ssize_t got = read(file, out + done, size - done);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
-}
-
-static const char *get_distrust_reason(const struct stat *st)
-{
-    if (!S_ISREG(st->st_mode))
-        return "not a regular file";
-    if ((st->st_uid != 0 && st->st_uid != geteuid()) || st->st_mode & (S_IWGRP | S_IWOTH))
-        return "another user can write the file";
-    if (st->st_size < CACHE_FILE_HEADER || st->st_size > CACHE_FILE_MAX)
-        return "wrong size";
-    return NULL;
-}
-
 /* Returns NULL and *out, or the error; an empty string for an error that is not reported. */
 static const char *read_item(const struct cache_key *key, int file, struct cache_item *out)
 {
+    const char *cause;
+    uint8_t *memory;
     struct stat st;
-    const char *cause = fstat(file, &st) ? "" : get_distrust_reason(&st);
-    size_t size = cause ? 0 : (size_t)st.st_size;
-    uint8_t *memory = cause ? NULL : malloc(size);
+    size_t size, done = 0;
+    ssize_t got = 1;
 
+    if (fstat(file, &st))
+        return "";
+    if (!S_ISREG(st.st_mode))
+        return "not a regular file";
+    if ((st.st_uid != 0 && st.st_uid != geteuid()) || st.st_mode & (S_IWGRP | S_IWOTH))
+        return "another user can write the file";
+    if (st.st_size < CACHE_FILE_HEADER || st.st_size > CACHE_FILE_MAX)
+        return "wrong size";
+    size = (size_t)st.st_size;
+    memory = malloc(size);
     if (!memory)
-        return cause ? cause : "";
-    cause = read_whole(file, memory, size) ? cache_file_check(key, memory, size) : "read error";
+        return "";
+    while (done < size && (got > 0 || (got < 0 && errno == EINTR))) {
+        got = read(file, memory + done, size - done);
+        done += got > 0 ? (size_t)got : 0;
+    }
+    cause = done == size ? cache_file_check(key, memory, size) : "read error";
     if (cause) {
         free(memory);
         return cause;
@@ -219,42 +196,13 @@ static int write_whole(int file, const void *bytes, size_t size)
     return 0;
 }
 
-/* `sluice check` run by root may write into the daemon's folder; the folder's group can then read the file. */
-static int make_readable(const struct cache *cache, int file)
-{
-    struct stat folder;
-
-    if (geteuid() != 0)
-        return 0;
-    if (fstat(cache->folder, &folder) || fchown(file, (uid_t)-1, folder.st_gid) || fchmod(file, 0640))
-        return -errno;
-    return 0;
-}
-
-static int write_file(struct cache *cache, const char *name, const uint8_t header[CACHE_FILE_HEADER], const void *bytes,
-                      size_t length)
-{
-    int file = openat(cache->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), err;
-
-    if (file < 0)
-        return -errno;
-    err = make_readable(cache, file);
-    if (!err)
-        err = write_whole(file, header, CACHE_FILE_HEADER);
-    if (!err)
-        err = write_whole(file, bytes, length);
-    if (close(file) && !err)
-        err = -errno;
-    return err;
-}
-
 static int write_item(struct cache *cache, const struct cache_key *key, const void *bytes, size_t length)
 {
     uint8_t header[CACHE_FILE_HEADER];
     char name[NAME_SIZE], new_name[TEMPORARY_SIZE];
-    int err;
-
     uint64_t nonce = 0; /* distinguishes processes of other PID namespaces, and other caches of this process */
+    struct stat folder;
+    int file, err = 0;
 
     if (getrandom(&nonce, sizeof(nonce), GRND_NONBLOCK) < 0)
         nonce = (uint64_t)time(NULL);
@@ -262,9 +210,22 @@ static int write_item(struct cache *cache, const struct cache_key *key, const vo
              atomic_fetch_add(&cache->temporaries, 1), nonce);
     format_name(name, key);
     cache_file_header(header, key, bytes, length);
-    err = write_file(cache, new_name, header, bytes, length);
-    if (err == -EEXIST)
+
+    file = openat(cache->folder, new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0 && errno == EEXIST)
         return 0;
+    if (file < 0)
+        return -errno;
+    /* `sluice check` run by root may write into the daemon's folder; the folder's group can then read the file. */
+    if (geteuid() == 0 &&
+        (fstat(cache->folder, &folder) || fchown(file, (uid_t)-1, folder.st_gid) || fchmod(file, 0640)))
+        err = -errno;
+    if (!err)
+        err = write_whole(file, header, CACHE_FILE_HEADER);
+    if (!err)
+        err = write_whole(file, bytes, length);
+    if (close(file) && !err)
+        err = -errno;
     if (!err && renameat(cache->folder, new_name, cache->folder, name))
         err = -errno;
     if (err)
@@ -304,37 +265,7 @@ struct inventory {
     uint64_t bytes;
 };
 
-static void inventory_add(struct inventory *inventory, const char *name, const struct stat *st)
-{
-    if (inventory->count == inventory->capacity) {
-        size_t capacity = inventory->capacity ? inventory->capacity * 2 : 256;
-        struct cached_file *files = realloc(inventory->files, capacity * sizeof(*files));
-
-        if (!files) /* a file that is not listed is kept this time */
-            return;
-        inventory->files = files;
-        inventory->capacity = capacity;
-    }
-    struct cached_file *cached_file = &inventory->files[inventory->count++];
-
-    memcpy(cached_file->name, name, NAME_SIZE);
-    cached_file->used = st->st_mtim.tv_sec;
-    cached_file->bytes = (uint64_t)st->st_size;
-    inventory->bytes += cached_file->bytes;
-}
-
-static void visit_file(struct cache *cache, struct inventory *inventory, const char *name, int64_t now)
-{
-    struct stat st;
-
-    if (fstatat(cache->folder, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
-        return;
-    if (is_name(name))
-        inventory_add(inventory, name, &st);
-    else if (strncmp(name, temporary, sizeof(temporary) - 1) == 0 && now - st.st_mtim.tv_sec > SECONDS_IN_USE)
-        unlinkat(cache->folder, name, 0); /* left by a process that ended before the rename */
-}
-
+/* Lists the cache files, and removes temporary files that a process left which ended before the rename. */
 static void read_folder(struct cache *cache, struct inventory *inventory, int64_t now)
 {
     int folder = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -345,8 +276,32 @@ static void read_folder(struct cache *cache, struct inventory *inventory, int64_
             close(folder);
         return;
     }
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        visit_file(cache, inventory, entry->d_name, now);
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        const char *name = entry->d_name;
+        struct stat st;
+
+        if (fstatat(cache->folder, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+            continue;
+        if (strncmp(name, temporary, sizeof(temporary) - 1) == 0 && now - st.st_mtim.tv_sec > SECONDS_IN_USE)
+            unlinkat(cache->folder, name, 0);
+        if (strspn(name, hex_digits) != HEX_SIZE || strcmp(name + HEX_SIZE, suffix) != 0)
+            continue;
+        if (inventory->count == inventory->capacity) {
+            size_t capacity = inventory->capacity ? inventory->capacity * 2 : 256;
+            struct cached_file *files = realloc(inventory->files, capacity * sizeof(*files));
+
+            if (!files) /* a file that is not listed is kept this time */
+                continue;
+            inventory->files = files;
+            inventory->capacity = capacity;
+        }
+        struct cached_file *cached_file = &inventory->files[inventory->count++];
+
+        memcpy(cached_file->name, name, NAME_SIZE);
+        cached_file->used = st.st_mtim.tv_sec;
+        cached_file->bytes = (uint64_t)st.st_size;
+        inventory->bytes += cached_file->bytes;
+    }
     closedir(dir);
 }
 
@@ -357,27 +312,20 @@ static int compare_use(const void *left, const void *right)
     return (a->used > b->used) - (a->used < b->used);
 }
 
-static bool is_expired(const struct cache *cache, const struct cached_file *cached_file, uint64_t bytes, int64_t now)
-{
-    int64_t unused = now - cached_file->used;
-
-    if (unused <= SECONDS_IN_USE)
-        return false;
-    if (cache->options.max_age_seconds > 0 && (uint64_t)unused > cache->options.max_age_seconds)
-        return true;
-    return cache->options.max_bytes > 0 && bytes > cache->options.max_bytes;
-}
-
 void cache_expire(struct cache *cache)
 {
     struct inventory inventory = { .files = NULL };
+    uint64_t max_age = cache->options.max_age_seconds, max_bytes = cache->options.max_bytes;
     int64_t now = time(NULL);
 
     read_folder(cache, &inventory, now);
     if (inventory.count > 0)
         qsort(inventory.files, inventory.count, sizeof(*inventory.files), compare_use);
     for (size_t i = 0; i < inventory.count; i++) {
-        if (!is_expired(cache, &inventory.files[i], inventory.bytes, now))
+        int64_t unused = now - inventory.files[i].used;
+        bool is_old = max_age > 0 && unused > 0 && (uint64_t)unused > max_age;
+
+        if (unused <= SECONDS_IN_USE || (!is_old && (max_bytes == 0 || inventory.bytes <= max_bytes)))
             break; /* the remaining files were used later */
         unlinkat(cache->folder, inventory.files[i].name, 0);
         inventory.bytes -= inventory.files[i].bytes;

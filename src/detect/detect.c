@@ -92,58 +92,58 @@ static int grow_scratch(const struct ruleset *ruleset, struct hs_scratch **scrat
     return err;
 }
 
-static void room_clear(struct detector_memory *room)
+static void memory_clear(struct detector_memory *memory)
 {
-    if (room->scratch)
-        hs_free_scratch(room->scratch);
-    free(room->candidates);
-    free(room->seen);
-    free(room->hits);
-    free(room->hit_signatures);
-    *room = (struct detector_memory){ .scratch = NULL };
+    if (memory->scratch)
+        hs_free_scratch(memory->scratch);
+    free(memory->candidates);
+    free(memory->seen);
+    free(memory->hits);
+    free(memory->hit_signatures);
+    *memory = (struct detector_memory){ .scratch = NULL };
 }
 
-static int room_init(struct detector_memory *room, const struct ruleset *ruleset)
+static int memory_init(struct detector_memory *memory, const struct ruleset *ruleset)
 {
     size_t count = (size_t)ruleset->signature_count + 1;
     int err = -ENOMEM;
 
-    *room = (struct detector_memory){
+    *memory = (struct detector_memory){
         .prepared_for = ruleset,
         .capacity = ruleset->signature_count,
-        .candidates = calloc(count, sizeof(*room->candidates)),
-        .seen = calloc(count, sizeof(*room->seen)),
-        .hits = calloc(count, sizeof(*room->hits)),
-        .hit_signatures = calloc(count, sizeof(*room->hit_signatures)),
+        .candidates = calloc(count, sizeof(*memory->candidates)),
+        .seen = calloc(count, sizeof(*memory->seen)),
+        .hits = calloc(count, sizeof(*memory->hits)),
+        .hit_signatures = calloc(count, sizeof(*memory->hit_signatures)),
     };
-    if (room->candidates && room->seen && room->hits && room->hit_signatures)
-        err = grow_scratch(ruleset, &room->scratch);
+    if (memory->candidates && memory->seen && memory->hits && memory->hit_signatures)
+        err = grow_scratch(ruleset, &memory->scratch);
     if (err)
-        room_clear(room);
+        memory_clear(memory);
     return err;
 }
 
 int detector_memory_new(struct detector_memory **out, const struct ruleset *ruleset)
 {
-    struct detector_memory *room = malloc(sizeof(*room));
-    int err = room ? room_init(room, ruleset) : -ENOMEM;
+    struct detector_memory *memory = malloc(sizeof(*memory));
+    int err = memory ? memory_init(memory, ruleset) : -ENOMEM;
 
     if (err)
-        free(room);
+        free(memory);
     else
-        *out = room;
+        *out = memory;
     return err;
 }
 
-void detector_memory_free(struct detector_memory *room)
+void detector_memory_free(struct detector_memory *memory)
 {
-    if (!room)
+    if (!memory)
         return;
-    room_clear(room);
-    free(room);
+    memory_clear(memory);
+    free(memory);
 }
 
-void detector_switch(struct detector *detector, struct detector_memory *room)
+void detector_switch(struct detector *detector, struct detector_memory *memory)
 {
     const struct detector_memory before = {
         .prepared_for = detector->prepared_for,
@@ -155,27 +155,27 @@ void detector_switch(struct detector *detector, struct detector_memory *room)
         .capacity = detector->capacity,
     };
 
-    detector->prepared_for = room->prepared_for;
-    detector->scratch = room->scratch;
-    detector->candidates = room->candidates;
-    detector->seen = room->seen;
-    detector->hits = room->hits;
-    detector->hit_signatures = room->hit_signatures;
-    detector->capacity = room->capacity;
+    detector->prepared_for = memory->prepared_for;
+    detector->scratch = memory->scratch;
+    detector->candidates = memory->candidates;
+    detector->seen = memory->seen;
+    detector->hits = memory->hits;
+    detector->hit_signatures = memory->hit_signatures;
+    detector->capacity = memory->capacity;
     detector->serial = 0;
     detector->candidate_count = detector->hit_count = 0;
-    *room = before;
+    *memory = before;
 }
 
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset)
 {
-    struct detector_memory room;
-    int err = room_init(&room, ruleset);
+    struct detector_memory memory;
+    int err = memory_init(&memory, ruleset);
 
     if (err)
         return err;
-    detector_switch(detector, &room);
-    room_clear(&room);
+    detector_switch(detector, &memory);
+    memory_clear(&memory);
     return 0;
 }
 
@@ -215,23 +215,13 @@ static void rescan_window(struct evaluation *ev)
     ev->chunk_only = chunk_only;
 }
 
-/* Resets the detector for a packet or for another chunk of its stream. */
-static void start_round(struct detector *detector)
+/* Clears the candidates, and what the scan of a packet or chunk has found, before the next scan. */
+static void reset_candidates(struct detector *detector)
 {
     detector_next_serial(detector);
     detector->payload_seen_count = 0;
     detector->payload_seen_more = false;
     detector->merged.growing = NULL;
-}
-
-static struct packet_facts get_facts(const struct packet *pkt)
-{
-    return (struct packet_facts){
-        .flags = pkt->flags,
-        .payload_length = pkt->payload_length,
-        .protocol = pkt->protocol,
-        .tcp_flags = pkt->protocol == IPPROTO_TCP && pkt->transport ? pkt->tcp.flags : 0,
-    };
 }
 
 /* Returns the oldest transaction that is not completely inspected in the packet's direction. */
@@ -288,49 +278,36 @@ const struct rule_captures *detector_captures(const struct detector *detector)
     return detector->texts.count > 0 ? &detector->texts : NULL;
 }
 
-/* Evaluates a datagram for the opposite direction, too, if its direction is ambiguous. Rules that matched already are
- * not counted twice. */
-static void detect_other_direction(struct evaluation *ev)
-{
-    struct packet *pkt = ev->input->packet;
-
-    pkt->flags ^= PACKET_TO_CLIENT;
-    update_direction(ev);
-    ev->is_reversed = true;
-    start_round(ev->detector);
-    collect_packet(ev);
-    evaluate_candidates(ev);
-    detect_transactions(ev);
-    pkt->flags ^= PACKET_TO_CLIENT;
-    update_direction(ev);
-}
-
 void detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                    const struct stream_chunk *chunk)
 {
     struct evaluation *ev = &detector->evaluation;
+    struct packet *pkt = in->packet;
 
     *ev = (struct evaluation){
         .detector = detector,
         .ruleset = ruleset,
         .input = in,
-        .match = { .packet = in->packet,
+        .match = { .packet = pkt,
                    .flows = in->flows,
                    .hosts = in->hosts,
                    .turn = in->turn,
                    .files = in->files,
                    .texts = &detector->texts },
-        .facts = get_facts(in->packet),
-        .direction = in->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
+        .facts = { .flags = pkt->flags,
+                   .payload_length = pkt->payload_length,
+                   .protocol = pkt->protocol,
+                   .tcp_flags = pkt->protocol == IPPROTO_TCP && pkt->transport ? pkt->tcp.flags : 0 },
+        .direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
         .chunk = chunk,
-        .chunk_only = in->packet->flags & PACKET_PSEUDO,
+        .chunk_only = pkt->flags & PACKET_PSEUDO,
     };
     detector->hit_count = 0;
     detector->limited_count = 0;
     detector->texts.count = 0;
-    start_round(detector);
-    detector->payload = in->packet->payload;
-    detector->payload_length = in->packet->payload_length;
+    reset_candidates(detector);
+    detector->payload = pkt->payload;
+    detector->payload_length = pkt->payload_length;
     if (chunk)
         collect_chunk(ev);
     if (!ev->chunk_only)
@@ -340,8 +317,19 @@ void detect_packet(struct detector *detector, const struct ruleset *ruleset, con
     if (detector->hit_count > 0)
         guess_transactions(ev);
     detect_transactions(ev);
-    if (in->packet->flags & PACKET_EITHER_DIRECTION)
-        detect_other_direction(ev);
+    if (pkt->flags & PACKET_EITHER_DIRECTION) {
+        /* A datagram of ambiguous direction is evaluated for the opposite one, too; a rule that matches in both has one
+         * hit. */
+        pkt->flags ^= PACKET_TO_CLIENT;
+        update_direction(ev);
+        ev->is_reversed = true;
+        reset_candidates(detector);
+        collect_packet(ev);
+        evaluate_candidates(ev);
+        detect_transactions(ev);
+        pkt->flags ^= PACKET_TO_CLIENT;
+        update_direction(ev);
+    }
     ev->chunk_only = true;
 }
 
@@ -351,7 +339,7 @@ void detect_chunk(struct detector *detector, const struct stream_chunk *chunk)
 
     ev->chunk = chunk;
     update_direction(ev); /* the parser may have reversed the flow's direction */
-    start_round(detector);
+    reset_candidates(detector);
     collect_chunk(ev);
     evaluate_candidates(ev);
     rescan_window(ev);
@@ -366,7 +354,7 @@ void detect_reading(struct detector *detector, const struct stream_chunk *readin
 
     ev->chunk = reading;
     ev->is_rescan = true;
-    start_round(detector);
+    reset_candidates(detector);
     collect_reading(ev);
     evaluate_candidates(ev);
     ev->is_rescan = false;
@@ -384,7 +372,7 @@ static __attribute__((noinline, cold)) void report_limits(struct evaluation *ev)
         return;
     ev->chunk = NULL;
     ev->chunk_only = false;
-    start_round(ev->detector);
+    reset_candidates(ev->detector);
     collect_event(ev, APP_LAYER_LIMIT);
     evaluate_candidates(ev);
 }

@@ -16,11 +16,11 @@
 
 /* Sorts the candidates; without literal matches they are sorted already. Uses Shell's sort with Ciura's gaps, for a
  * handful up to some hundreds: for the latter, qsort() allocates memory. */
-static void sort_indices(uint32_t *candidates, uint32_t count)
+void evaluate_sort(struct detector *detector)
 {
-    enum { FEW_GAP = 5, LAST = 8 }; /* below gaps[FEW] candidates, one insertion pass is enough */
+    enum { FEW_GAP = 5, LAST = 8 }; /* below gaps[FEW_GAP] candidates, one insertion pass is enough */
     static const uint32_t gaps[LAST + 1] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
-    uint32_t ordered = 1;
+    uint32_t *candidates = detector->candidates, count = detector->candidate_count, ordered = 1;
 
     while (ordered < count && candidates[ordered - 1] <= candidates[ordered])
         ordered++;
@@ -37,11 +37,6 @@ static void sort_indices(uint32_t *candidates, uint32_t count)
             candidates[k] = value;
         }
     }
-}
-
-void evaluate_sort(struct detector *detector)
-{
-    sort_indices(detector->candidates, detector->candidate_count);
 }
 
 /* Each loop reads what the previous one has prefetched. */
@@ -73,19 +68,6 @@ void evaluate_prefetch(const struct evaluation *ev)
 }
 
 /* --- Header --------------------------------------------------------------------------------------- */
-
-static bool protocol_matches(const struct signature *signature, const struct packet *pkt)
-{
-    if (pkt->ip_version == 0)
-        return signature->any_packet;
-    if (!(pkt->ip_version == 4 ? signature->ipv4 : signature->ipv6))
-        return false;
-    if (signature->any_protocol)
-        return true;
-    if (signature->one_protocol)
-        return signature->protocol == pkt->protocol;
-    return signature->rule->protocol.ip_protocols[pkt->protocol / 64] >> (pkt->protocol % 64) & 1;
-}
 
 /* The ports of a fragment are unknown: a rule with a port does not match it. */
 static bool port_matches(const struct port_set *set, const struct packet *pkt, uint16_t port)
@@ -121,8 +103,18 @@ bool evaluate_header(struct evaluation *ev, const struct signature *signature)
 {
     const struct packet *pkt = ev->input->packet;
 
-    if (!protocol_matches(signature, pkt))
+    if (pkt->ip_version == 0) {
+        if (!signature->any_packet)
+            return false;
+    } else if (!(pkt->ip_version == 4 ? signature->ipv4 : signature->ipv6)) {
         return false;
+    } else if (signature->one_protocol) {
+        if (signature->protocol != pkt->protocol)
+            return false;
+    } else if (!signature->any_protocol &&
+               !(signature->rule->protocol.ip_protocols[pkt->protocol / 64] >> (pkt->protocol % 64) & 1)) {
+        return false;
+    }
     if (signature->applications && !signature->of_transaction &&
         !(pkt->flow && signature->applications & app_protocols(pkt->flow)))
         return false;
@@ -146,17 +138,6 @@ static bool matches_part(const struct inspection *inspection, uint32_t from, uin
     return inspect_buffer(&part, conditions);
 }
 
-/* Whether the rule may have matched before in bytes that are still in the inspection window. */
-static bool may_have_matched_before(const struct evaluation *ev, const struct signature *signature)
-{
-    if (ev->chunk->is_reading)
-        return true;
-    if (signature->has_literal)
-        return ev->is_rescan; /* otherwise its literal is in the chunk, or the rule is pending */
-    return ev->input->packet->flow->flags & FLOW_RESCAN ||
-           pending_is_muted(ev, (uint32_t)(signature - ev->ruleset->signatures));
-}
-
 /* Matches the payload conditions in the stream's inspection window. */
 static bool matches_stream(struct evaluation *ev, const struct signature *signature, struct inspection *inspection,
                            const struct condition *conditions)
@@ -171,9 +152,18 @@ static bool matches_stream(struct evaluation *ev, const struct signature *signat
     inspection->start_is_cut = offset > 0;
     inspection->end_is_cut = !ev->chunk->end;
     ev->match.in_stream = inspect_buffer(inspection, conditions);
+    if (!ev->match.in_stream)
+        return false;
+
+    /* May the rule have matched before, in bytes that are still in the inspection window? A rule with a literal may
+     * not: its literal is in the chunk, or the rule is pending. */
+    bool may_be_old = ev->chunk->is_reading || ev->is_rescan;
+
+    if (!signature->has_literal && !ev->chunk->is_reading)
+        may_be_old = ev->input->packet->flow->flags & FLOW_RESCAN ||
+                     pending_is_muted(ev, (uint32_t)(signature - ev->ruleset->signatures));
     /* A match that also exists without the chunk, and not in the chunk alone, was reported with an earlier chunk. */
-    if (ev->match.in_stream && may_have_matched_before(ev, signature) &&
-        matches_part(&start, 0, chunk_at, conditions) &&
+    if (may_be_old && matches_part(&start, 0, chunk_at, conditions) &&
         !matches_part(&start, chunk_at, start.length - chunk_at, conditions))
         ev->match.in_stream = false;
     return ev->match.in_stream;
@@ -238,24 +228,6 @@ void inspection_init(struct inspection *inspection, const struct evaluation *ev)
     inspection->pcre = ev->detector->pcre;
     inspection->transforms = ev->detector->transforms;
     inspection->texts = &ev->detector->captured;
-}
-
-static bool buffers_match(struct evaluation *ev, const struct signature *signature)
-{
-    struct inspection inspection;
-
-    inspection_init(&inspection, ev);
-    for (const struct rule_buffer *buffer = signature->buffers; buffer; buffer = buffer->next) {
-        if (!buffer->keyword) {
-            inspection.steps_left = INSPECT_STEPS;
-            if (!evaluate_payload(ev, signature, &inspection, buffer->conditions))
-                return false;
-            continue;
-        }
-        if (!evaluate_packet_buffer(ev, &inspection, buffer))
-            return false;
-    }
-    return true;
 }
 
 /* --- Limits --------------------------------------------------------------------------------------- */
@@ -327,22 +299,6 @@ static void store_capture(struct evaluation *ev, const struct rule_capture *text
     hit->text_count += text->kind == RULE_NAME_ALERT_TEXT;
 }
 
-/* Stores the alert's texts first, because they must be adjacent. */
-static void store_captures(struct evaluation *ev, struct hit *hit)
-{
-    const struct rule_captures *captured = &ev->detector->captured;
-
-    hit->first_text = (uint8_t)ev->detector->texts.count;
-    for (uint32_t i = 0; i < captured->count; i++) {
-        if (captured->list[i].kind == RULE_NAME_ALERT_TEXT)
-            store_capture(ev, &captured->list[i], hit);
-    }
-    for (uint32_t i = 0; i < captured->count; i++) {
-        if (captured->list[i].kind != RULE_NAME_ALERT_TEXT)
-            store_capture(ev, &captured->list[i], hit);
-    }
-}
-
 /* Adds a hit. Returns false if the rule has matched in another chunk of the same packet, or if the list is full because
  * a packet ends more transactions than there are rules. */
 static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
@@ -350,6 +306,7 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
     const struct signature *signature = &ev->ruleset->signatures[index];
     const enum rule_type type = (enum rule_type)signature->type;
     struct detector *detector = ev->detector;
+    const struct rule_captures *captured = &detector->captured;
     uint32_t at = detector->hit_count;
 
     for (uint32_t i = 0; i < detector->hit_count; i++) {
@@ -375,24 +332,14 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
     };
     detector->hit_signatures[at] = index;
     detector->hit_count++;
-    if (detector->captured.count > 0)
-        store_captures(ev, &detector->hits[at]);
+    detector->hits[at].first_text = (uint8_t)detector->texts.count;
+    for (unsigned round = 0; round < 2; round++) { /* the texts of the alert first, because they must be adjacent */
+        for (uint32_t i = 0; i < captured->count; i++) {
+            if ((captured->list[i].kind == RULE_NAME_ALERT_TEXT) == (round == 0))
+                store_capture(ev, &captured->list[i], &detector->hits[at]);
+        }
+    }
     return true;
-}
-
-static void handle_match(struct evaluation *ev, const struct signature *signature, uint32_t index)
-{
-    bool is_new = add_hit(ev, index, NULL);
-
-    for (const struct condition *c = signature->rule->actions; c && is_new; c = c->next)
-        c->keyword->act(&ev->match, c->data);
-    if (!ev->match.in_stream || !ev->chunk ||
-        ev->chunk->is_reading) /* without a chunk, the match is in a rewritten segment */
-        return;
-    if (!signature->has_literal)
-        pending_add(ev, index, true);
-    else if (signature->may_span_segments)
-        pending_remove(ev, index);
 }
 
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx)
@@ -431,7 +378,8 @@ static void record_payload_literal(struct evaluation *ev, uint32_t index)
 static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev, uint32_t index)
 {
     const struct signature *signature = &ev->ruleset->signatures[index];
-    bool streamable = ev->chunk && signature->scope != SCOPE_PACKET;
+    bool streamable = ev->chunk && signature->scope != SCOPE_PACKET, holds = true;
+    struct inspection inspection;
 
     if (signature->by_payload) {
         record_payload_literal(ev, index);
@@ -445,16 +393,32 @@ static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev
     ev->detector->counters.evaluations++;
     if (!evaluate_packet_conditions(ev, signature))
         return;
+
     ev->match.in_stream = false;
     ev->detector->captured.count = 0;
     evaluate_begin_limits(ev->detector, signature->rule);
-    bool holds = buffers_match(ev, signature);
-
+    inspection_init(&inspection, ev);
+    for (const struct rule_buffer *buffer = signature->buffers; buffer && holds; buffer = buffer->next) {
+        inspection.steps_left = INSPECT_STEPS;
+        holds = buffer->keyword ? evaluate_packet_buffer(ev, &inspection, buffer)
+                                : evaluate_payload(ev, signature, &inspection, buffer->conditions);
+    }
     evaluate_end_limits(ev->detector, signature->rule);
-    if (holds)
-        handle_match(ev, signature, index);
-    else if (streamable && signature->may_span_segments && signature->has_literal && !ev->is_rescan)
-        pending_add(ev, index, false);
+    if (!holds) {
+        if (streamable && signature->may_span_segments && signature->has_literal && !ev->is_rescan)
+            pending_add(ev, index, false);
+        return;
+    }
+    if (add_hit(ev, index, NULL)) {
+        for (const struct condition *c = signature->rule->actions; c; c = c->next)
+            c->keyword->act(&ev->match, c->data);
+    }
+    if (!ev->match.in_stream || !ev->chunk || ev->chunk->is_reading)
+        return; /* without a chunk, the match is in a rewritten segment */
+    if (!signature->has_literal)
+        pending_add(ev, index, true);
+    else if (signature->may_span_segments)
+        pending_remove(ev, index);
 }
 
 /* Evaluates the candidates and books their time on the rules. */

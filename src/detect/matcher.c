@@ -42,7 +42,7 @@ struct matcher {
 
     hs_database_t *database;
     bool cached;     /* the database was read from the cache */
-    uint32_t *first; /* per pattern: index of its first signature in `found`; one more at the end */
+    uint32_t *first; /* per pattern: index of its first signature in `targets`; one more at the end */
     struct pattern_target *targets;
     uint32_t pattern_count;
     size_t shortest, longest;
@@ -107,17 +107,17 @@ static int compare_literals(const struct literal *a, const struct literal *b)
     if (a->length != b->length)
         return a->length < b->length ? -1 : 1;
     for (size_t i = 0; i < a->length; i++) {
-        uint8_t rest = literal_fold(a->bytes[i], a->nocase), right = literal_fold(b->bytes[i], b->nocase);
+        uint8_t left = literal_fold(a->bytes[i], a->nocase), right = literal_fold(b->bytes[i], b->nocase);
 
-        if (rest != right)
-            return rest < right ? -1 : 1;
+        if (left != right)
+            return left < right ? -1 : 1;
     }
     return 0;
 }
 
-static int compare_entries(const void *rest, const void *right)
+static int compare_entries(const void *left, const void *right)
 {
-    const struct entry *a = rest, *b = right;
+    const struct entry *a = left, *b = right;
     int order = compare_literals(&a->literal, &b->literal);
 
     if (order != 0)
@@ -125,17 +125,15 @@ static int compare_entries(const void *rest, const void *right)
     return a->signature < b->signature ? -1 : a->signature > b->signature;
 }
 
-/* --- Compiling ------------------------------------------------------------------------------------ */
+/* --- Compilation and cache ------------------------------------------------------------------------ */
 
+/* The distinct literals, as Hyperscan's functions take them. */
 struct pattern_arrays {
     uint32_t count;
     const char **bytes;
     unsigned *flags, *ids;
     size_t *lengths;
-    struct literal **literals; /* of all entries */
 };
-
-/* --- Cache and compilation ------------------------------------------------------------------------ */
 
 static void digest_number(struct sha256_ctx *sha256, uint64_t number)
 {
@@ -144,19 +142,6 @@ static void digest_number(struct sha256_ctx *sha256, uint64_t number)
     for (unsigned i = 0; i < 8; i++)
         bytes[i] = (uint8_t)(number >> 8 * i);
     sha256_update(sha256, sizeof(bytes), bytes);
-}
-
-/* Folds letters of caseless literals, so that the key does not depend on which of several equal literals came first. */
-static void digest_pattern(struct sha256_ctx *sha256, const struct literal *literal, unsigned flags)
-{
-    uint8_t folded[LITERAL_MAX];
-
-    assert(literal->length <= sizeof(folded));
-    for (size_t i = 0; i < literal->length; i++)
-        folded[i] = literal_fold(literal->bytes[i], literal->nocase);
-    digest_number(sha256, flags);
-    digest_number(sha256, literal->length);
-    sha256_update(sha256, literal->length, folded);
 }
 
 /* Digests everything that the database depends on: the patterns in the order of their ids, the Hyperscan mode and
@@ -179,37 +164,19 @@ static int make_key(const struct matcher *matcher, const struct pattern_arrays *
     digest_number(&sha256, HS_MODE_BLOCK);
     digest_number(&sha256, patterns->count);
     for (uint32_t i = 0; i < patterns->count; i++) {
+        const struct literal *literal = &matcher->literals[patterns->ids[i]];
+        uint8_t folded[LITERAL_MAX]; /* the key does not depend on which of several equal literals came first */
+
+        assert(literal->length <= sizeof(folded));
+        for (size_t k = 0; k < literal->length; k++)
+            folded[k] = literal_fold(literal->bytes[k], literal->nocase);
         digest_number(&sha256, patterns->ids[i]);
-        digest_pattern(&sha256, &matcher->literals[patterns->ids[i]], patterns->flags[i]);
+        digest_number(&sha256, patterns->flags[i]);
+        digest_number(&sha256, literal->length);
+        sha256_update(&sha256, literal->length, folded);
     }
     sha256_digest(&sha256, sizeof(key->bytes), key->bytes);
     return 0;
-}
-
-static hs_database_t *read_from_cache(struct cache *cache, const struct cache_key *key)
-{
-    hs_database_t *database = NULL;
-    struct cache_item item;
-
-    if (!cache_get(cache, key, &item))
-        return NULL;
-    if (hs_deserialize_database((const char *)item.bytes, item.length, &database) != HS_SUCCESS) {
-        database = NULL;
-        cache_reject(cache, key, "Hyperscan rejects the database");
-    }
-    free(item.memory);
-    return database;
-}
-
-static void write_to_cache(const hs_database_t *database, struct cache *cache, const struct cache_key *key)
-{
-    char *bytes;
-    size_t length;
-
-    if (hs_serialize_database(database, &bytes, &length) != HS_SUCCESS)
-        return;
-    cache_put(cache, key, bytes, length);
-    free(bytes); /* Hyperscan uses malloc() unless another allocator is set */
 }
 
 /* Converts the literals to expressions with each byte in hexadecimal, in one allocation that the first one points to.
@@ -235,21 +202,6 @@ static char **make_expressions(const struct pattern_arrays *patterns)
     return NULL;
 }
 
-static hs_error_t compile_expressions(hs_database_t **out, const struct pattern_arrays *patterns,
-                                      hs_compile_error_t **cause)
-{
-    char **expressions = make_expressions(patterns);
-    hs_error_t result = HS_NOMEM;
-
-    if (expressions) {
-        result = hs_compile_multi((const char *const *)expressions, patterns->flags, patterns->ids, patterns->count,
-                                  HS_MODE_BLOCK, NULL, out, cause);
-        free(expressions[0]);
-    }
-    free(expressions);
-    return result;
-}
-
 /* Vectorscan's literal API treats a literal that begins with a zero byte as empty, hence the fallback to expressions.
  */
 static int compile_patterns(hs_database_t **out, const struct pattern_arrays *patterns, char error[256])
@@ -259,9 +211,17 @@ static int compile_patterns(hs_database_t **out, const struct pattern_arrays *pa
                                              patterns->count, HS_MODE_BLOCK, NULL, out, &cause);
 
     if (result == HS_COMPILER_ERROR) {
+        char **expressions = make_expressions(patterns);
+
         hs_free_compile_error(cause);
         cause = NULL;
-        result = compile_expressions(out, patterns, &cause);
+        result = HS_NOMEM;
+        if (expressions) {
+            result = hs_compile_multi((const char *const *)expressions, patterns->flags, patterns->ids, patterns->count,
+                                      HS_MODE_BLOCK, NULL, out, &cause);
+            free(expressions[0]);
+            free(expressions);
+        }
     }
     if (result == HS_SUCCESS)
         return 0;
@@ -271,21 +231,50 @@ static int compile_patterns(hs_database_t **out, const struct pattern_arrays *pa
     return result == HS_NOMEM ? -ENOMEM : -EINVAL;
 }
 
+/* Reads the database from the cache, or compiles it and writes it to the cache. */
 static int make_database(struct matcher *matcher, const struct pattern_arrays *patterns, struct cache *cache,
                          char error[256])
 {
+    struct cache_item item;
     struct cache_key key;
+    size_t length;
+    char *bytes;
     int err;
 
     if (cache && make_key(matcher, patterns, &key))
         cache = NULL;
-    matcher->database = cache ? read_from_cache(cache, &key) : NULL;
-    matcher->cached = matcher->database != NULL;
-    if (matcher->cached)
-        return 0;
+    if (cache && cache_get(cache, &key, &item)) {
+        matcher->cached =
+            hs_deserialize_database((const char *)item.bytes, item.length, &matcher->database) == HS_SUCCESS;
+        free(item.memory);
+        if (matcher->cached)
+            return 0;
+        matcher->database = NULL;
+        cache_reject(cache, &key, "Hyperscan rejects the database");
+    }
     err = compile_patterns(&matcher->database, patterns, error);
-    if (!err && cache)
-        write_to_cache(matcher->database, cache, &key);
+    if (!err && cache && hs_serialize_database(matcher->database, &bytes, &length) == HS_SUCCESS) {
+        cache_put(cache, &key, bytes, length);
+        free(bytes); /* Hyperscan uses malloc() unless another allocator is set */
+    }
+    return err;
+}
+
+static int trim_literals(struct matcher *matcher)
+{
+    struct literal **literals;
+    int err;
+
+    if (matcher->is_trimmed)
+        return 0;
+    literals = calloc((size_t)matcher->entry_count + 1, sizeof(*literals));
+    if (!literals)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < matcher->entry_count; i++)
+        literals[i] = &matcher->entries[i].literal;
+    err = literals_trim(literals, matcher->entry_count);
+    free(literals);
+    matcher->is_trimmed = !err;
     return err;
 }
 
@@ -321,68 +310,33 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
     matcher->pattern_count = patterns->count = count;
 }
 
-static int make_arrays(const struct matcher *matcher, struct pattern_arrays *arrays)
+int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256])
 {
     size_t count = (size_t)matcher->entry_count + 1;
-
-    arrays->bytes = calloc(count, sizeof(*arrays->bytes));
-    arrays->flags = calloc(count, sizeof(*arrays->flags));
-    arrays->ids = calloc(count, sizeof(*arrays->ids));
-    arrays->lengths = calloc(count, sizeof(*arrays->lengths));
-    arrays->literals = calloc(count, sizeof(*arrays->literals));
-    if (!arrays->bytes || !arrays->flags || !arrays->ids || !arrays->lengths || !arrays->literals)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < matcher->entry_count; i++)
-        arrays->literals[i] = &matcher->entries[i].literal;
-    return 0;
-}
-
-static void clear_arrays(struct pattern_arrays *arrays)
-{
-    free(arrays->bytes);
-    free(arrays->flags);
-    free(arrays->ids);
-    free(arrays->lengths);
-    free(arrays->literals);
-}
-
-static int trim(struct matcher *matcher, const struct pattern_arrays *arrays)
-{
-    int err = matcher->is_trimmed ? 0 : literals_trim(arrays->literals, matcher->entry_count);
-
-    matcher->is_trimmed = !err;
-    return err;
-}
-
-static int make_patterns(struct matcher *matcher, struct pattern_arrays *arrays)
-{
-    size_t count = (size_t)matcher->entry_count + 1;
-    int err;
+    struct pattern_arrays patterns = {
+        .bytes = calloc(count, sizeof(*patterns.bytes)),
+        .flags = calloc(count, sizeof(*patterns.flags)),
+        .ids = calloc(count, sizeof(*patterns.ids)),
+        .lengths = calloc(count, sizeof(*patterns.lengths)),
+    };
+    int err = -ENOMEM;
 
     matcher->first = calloc(count, sizeof(*matcher->first));
     matcher->targets = calloc(count, sizeof(*matcher->targets));
     matcher->literals = calloc(count, sizeof(*matcher->literals));
-    if (!matcher->first || !matcher->targets || !matcher->literals)
-        return -ENOMEM;
-    err = trim(matcher, arrays);
-    if (err)
-        return err;
-    number_patterns(matcher, arrays);
-    return 0;
-}
-
-int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256])
-{
-    struct pattern_arrays arrays = { 0 };
-    int err = make_arrays(matcher, &arrays);
-
-    if (!err)
-        err = make_patterns(matcher, &arrays);
-    if (!err)
-        err = make_database(matcher, &arrays, cache, error);
+    if (patterns.bytes && patterns.flags && patterns.ids && patterns.lengths && matcher->first && matcher->targets &&
+        matcher->literals)
+        err = trim_literals(matcher);
+    if (!err) {
+        number_patterns(matcher, &patterns);
+        err = make_database(matcher, &patterns, cache, error);
+    }
     if (err == -ENOMEM)
         snprintf(error, 256, "out of memory for the pattern matcher");
-    clear_arrays(&arrays);
+    free(patterns.bytes);
+    free(patterns.flags);
+    free(patterns.ids);
+    free(patterns.lengths);
     free(matcher->entries);
     matcher->entries = NULL;
     return err;
@@ -390,17 +344,13 @@ int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256
 
 static int add_part(struct matcher *merged, struct matcher *part, bool of_growing)
 {
-    struct pattern_arrays arrays = { 0 };
-    int err = make_arrays(part, &arrays);
+    int err = trim_literals(part);
 
-    if (!err)
-        err = trim(part, &arrays);
     for (uint32_t i = 0; i < part->entry_count && !err; i++) {
         err = matcher_add(merged, &part->entries[i].literal, part->entries[i].signature);
         if (!err)
             merged->entries[merged->entry_count - 1].of_growing = of_growing;
     }
-    clear_arrays(&arrays);
     return err;
 }
 
@@ -449,14 +399,20 @@ struct scan {
     uint64_t base; /* offset of the bytes in their buffer */
 };
 
-/* Records a match for the growing buffer whose new bytes are the end of the chunk. For a match that begins before these
- * bytes only one position may be reported although others follow, so the merged result is discarded; literals of
- * two bytes are reported at all positions. */
-static void record_merged_match(const struct scan *scan, unsigned id, const struct pattern_target *target, uint64_t end)
+/* Adds a signature whose literal was found to the candidates, or, if the literal is one of the growing buffer whose new
+ * bytes are the end of the chunk, to the matches of the merged scan. `end`: of the literal in the searched buffer. */
+static void add_target(const struct scan *scan, unsigned id, const struct pattern_target *target, uint64_t end)
 {
     struct merged_scan *merged = &scan->detector->merged;
     size_t length = scan->matcher->literals[id].length;
 
+    if (!target->of_growing) {
+        if (end <= target->reach)
+            detector_add_candidate(scan->detector, target->signature);
+        return;
+    }
+    /* For a match that begins before the new bytes only one position may be reported although others follow, so the
+     * merged result is discarded; literals of two bytes are reported at all positions. */
     if (end - length < merged->skip && length == PAIR_LENGTH)
         return;
     if (end - length < merged->skip || merged->count == MERGED_MAX) {
@@ -465,23 +421,6 @@ static void record_merged_match(const struct scan *scan, unsigned id, const stru
     }
     merged->found[merged->count++] =
         (struct merged_match){ target->signature, target->reach, (uint32_t)end - merged->skip };
-}
-
-static void add_target(const struct scan *scan, unsigned id, const struct pattern_target *target, uint64_t end)
-{
-    if (target->of_growing)
-        record_merged_match(scan, id, target, end);
-    else if (end <= target->reach)
-        detector_add_candidate(scan->detector, target->signature);
-}
-
-/* `end`: end offset of the literal's first occurrence in the buffer. */
-static void add_signatures(const struct scan *scan, unsigned id, uint64_t end)
-{
-    const struct matcher *matcher = scan->matcher;
-
-    for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1]; i++)
-        add_target(scan, id, &matcher->targets[i], end);
 }
 
 /* Of a two-byte literal in the whole payload of the packet, each position is reported, and the conditions that follow
@@ -531,21 +470,17 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
 static int on_border_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
 {
     const struct scan *scan = user;
-    const struct literal *literal = &scan->matcher->literals[id];
+    const struct matcher *matcher = scan->matcher;
+    const struct literal *literal = &matcher->literals[id];
+    bool crosses = to > scan->border;
 
     (void)from;
     (void)flags;
-    if (to > scan->border) {
-        add_signatures(scan, id, 0);
-        return 0;
-    }
-    for (uint64_t end = (uint64_t)scan->border + 1; end <= scan->length && end < scan->border + literal->length;
-         end++) {
-        if (end >= literal->length && literal_equal(literal, scan->bytes + end - literal->length)) {
-            add_signatures(scan, id, 0);
-            return 0;
-        }
-    }
+    for (uint64_t end = (uint64_t)scan->border + 1;
+         !crosses && end <= scan->length && end < scan->border + literal->length; end++)
+        crosses = end >= literal->length && literal_equal(literal, scan->bytes + end - literal->length);
+    for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1] && crosses; i++)
+        add_target(scan, id, &matcher->targets[i], 0);
     return 0;
 }
 

@@ -23,9 +23,19 @@ static void remove_entry(struct flow_detection *detection, uint32_t at)
     detection->list[at] = detection->list[--detection->count];
 }
 
-/* Maps the entries of the previous ruleset: removed rules are dropped, the others get their new numbers. */
-static void map_entries(struct flow_detection *detection, const struct ruleset *ruleset)
+/* Entries of the previous ruleset get their new numbers; those of removed rules are dropped. Entries of an older
+ * ruleset cannot be mapped, so the window is scanned again. */
+void pending_update(struct flow *flow, enum flow_direction direction, const struct ruleset *ruleset)
 {
+    struct flow_detection *detection = flow->detection[direction];
+
+    if (!detection || detection->generation == ruleset->generation)
+        return;
+    if (!state_map_covers(ruleset, detection->generation)) {
+        if (detection->count > 0)
+            flow->flags |= FLOW_RESCAN;
+        detection->count = 0;
+    }
     for (uint32_t i = detection->count; i-- > 0;) {
         uint32_t signature = state_map_signature(ruleset, detection->list[i].signature);
 
@@ -33,21 +43,6 @@ static void map_entries(struct flow_detection *detection, const struct ruleset *
             remove_entry(detection, i);
         else
             detection->list[i].signature = signature;
-    }
-}
-
-/* Entries of an older ruleset cannot be mapped, so the window is scanned again. */
-void pending_update(struct flow *flow, enum flow_direction direction, const struct ruleset *ruleset)
-{
-    struct flow_detection *detection = flow->detection[direction];
-
-    if (!detection || detection->generation == ruleset->generation)
-        return;
-    if (state_map_covers(ruleset, detection->generation)) {
-        map_entries(detection, ruleset);
-    } else if (detection->count > 0) {
-        detection->count = 0;
-        flow->flags |= FLOW_RESCAN;
     }
     detection->generation = ruleset->generation;
 }
@@ -69,20 +64,14 @@ static int find_entry(const struct flow_detection *detection, uint32_t signature
     return -1;
 }
 
-static void expire_entries(struct flow_detection *detection, uint64_t offset)
-{
-    for (uint32_t i = detection->count; i-- > 0;) {
-        if (detection->list[i].until <= offset)
-            remove_entry(detection, i);
-    }
-}
-
 void pending_expire(struct evaluation *ev)
 {
     struct flow_detection *detection = get_current(ev);
 
-    if (detection)
-        expire_entries(detection, ev->chunk->offset);
+    for (uint32_t i = detection ? detection->count : 0; i-- > 0;) {
+        if (detection->list[i].until <= ev->chunk->offset)
+            remove_entry(detection, i);
+    }
 }
 
 bool pending_is_muted(const struct evaluation *ev, uint32_t signature)

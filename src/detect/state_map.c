@@ -16,11 +16,6 @@
 
 #include "detect_priv.h"
 
-static bool is_same_rule(const struct rule *left, const struct rule *right)
-{
-    return left->text && right->text && strcmp(left->text, right->text) == 0;
-}
-
 int state_map_new(struct ruleset *ruleset, const struct ruleset *before)
 {
     struct state_map *state_map = &ruleset->state_map;
@@ -35,11 +30,11 @@ int state_map_new(struct ruleset *ruleset, const struct ruleset *before)
     for (uint32_t i = 0; i < ruleset->signature_count; i++)
         signature_of[ruleset->signatures[i].rule->index] = i;
     for (uint32_t i = 0; i < before->signature_count; i++) {
-        const struct rule *old = before->signatures[i].rule,
-                          *current = rule_list_find(ruleset->rules, old->gid, old->sid);
+        const struct rule *old = before->signatures[i].rule;
+        const struct rule *rule = rule_list_find(ruleset->rules, old->gid, old->sid);
+        bool is_same = rule && old->text && rule->text && strcmp(old->text, rule->text) == 0;
 
-        state_map->signatures[i] =
-            current && is_same_rule(old, current) ? signature_of[current->index] : SIGNATURE_NONE;
+        state_map->signatures[i] = is_same ? signature_of[rule->index] : SIGNATURE_NONE;
     }
     state_map->generation = before->generation;
     state_map->count = before->signature_count;

@@ -52,11 +52,6 @@ static __attribute__((noinline)) bool transform(const struct transaction_scan *s
     return true;
 }
 
-static bool is_multi(const struct app_buffer *access)
-{
-    return access->keyword->flags & KEYWORD_MULTI;
-}
-
 static bool is_of_files(const struct keyword *keyword)
 {
     return keyword == &keyword_file_data || keyword == &keyword_file_name || keyword == &keyword_file_magic;
@@ -67,7 +62,7 @@ static bool is_of_files(const struct keyword *keyword)
 static inline bool next_value(const struct transaction_scan *scan, const struct app_buffer *access,
                               const struct condition *transforms, unsigned index, struct app_bytes *out)
 {
-    if (index > 0 && (!is_multi(access) || index >= TRANSACTION_VALUES))
+    if (index > 0 && (!(access->keyword->flags & KEYWORD_MULTI) || index >= TRANSACTION_VALUES))
         return false;
     transform_scratch_reset(scan->ev->detector->transforms);
     *out = (struct app_bytes){ .bytes = NULL };
@@ -106,18 +101,6 @@ static enum outcome inspect_transaction_buffer(struct transaction_scan *scan, st
     return access->grows && (partial || !complete) ? OUTCOME_LATER : OUTCOME_NO;
 }
 
-static enum outcome inspect_packet_buffer(struct transaction_scan *scan, struct inspection *inspection,
-                                          const struct signature *signature, const struct rule_buffer *buffer)
-{
-    struct evaluation *ev = scan->ev;
-
-    inspection->steps_left = INSPECT_STEPS;
-    inspection->little = false;
-    if (!buffer->keyword)
-        return evaluate_payload(ev, signature, inspection, buffer->conditions) ? OUTCOME_YES : OUTCOME_LATER;
-    return evaluate_packet_buffer(ev, inspection, buffer) ? OUTCOME_YES : OUTCOME_NO;
-}
-
 /* A half plan covers its own direction only. */
 static bool is_excluded(const struct transaction_plan *plan, uint8_t directions)
 {
@@ -145,8 +128,15 @@ static enum outcome inspect_round(struct transaction_scan *scan, struct inspecti
          * exist only after an evaluation. */
         if (at < 32 && candidate->matched >> at & 1 && (!signature->rule->captures_text || !access || access->grows))
             continue;
-        result = access ? inspect_transaction_buffer(scan, inspection, buffer, access)
-                        : inspect_packet_buffer(scan, inspection, signature, buffer);
+        inspection->steps_left = INSPECT_STEPS;
+        inspection->little = false;
+        if (access)
+            result = inspect_transaction_buffer(scan, inspection, buffer, access);
+        else if (buffer->keyword)
+            result = evaluate_packet_buffer(scan->ev, inspection, buffer) ? OUTCOME_YES : OUTCOME_NO;
+        else
+            result =
+                evaluate_payload(scan->ev, signature, inspection, buffer->conditions) ? OUTCOME_YES : OUTCOME_LATER;
         if (result == OUTCOME_NO)
             return OUTCOME_NO;
         if (result == OUTCOME_LATER)
@@ -155,20 +145,6 @@ static enum outcome inspect_round(struct transaction_scan *scan, struct inspecti
             candidate->matched |= UINT32_C(1) << at;
     }
     return all;
-}
-
-static enum outcome inspect_buffers(struct transaction_scan *scan, const struct signature *signature,
-                                    const struct transaction_plan *plan, struct transaction_candidate *candidate)
-{
-    struct inspection inspection;
-    enum outcome early, late;
-
-    inspection_init(&inspection, scan->ev);
-    early = inspect_round(scan, &inspection, signature, plan, candidate, false);
-    if (early == OUTCOME_NO || !plan->packet_buffers)
-        return early;
-    late = inspect_round(scan, &inspection, signature, plan, candidate, true);
-    return early == OUTCOME_YES || late == OUTCOME_NO ? late : early;
 }
 
 /* --- Conditions ----------------------------------------------------------------------------------- */
@@ -224,27 +200,6 @@ static enum outcome match_file(struct transaction_scan *scan, const struct signa
     return all;
 }
 
-/* Whether one file of the direction meets all conditions of the rule on files. */
-static enum outcome match_files_of(struct transaction_scan *scan, const struct signature *signature,
-                                   enum flow_direction direction)
-{
-    enum outcome all = is_complete(scan, direction) ? OUTCOME_NO : OUTCOME_LATER, result;
-    unsigned at = 0;
-
-    for (const struct file *file = scan->tx->files[direction].first; file; file = file->next) {
-        if (at++ < scan->first_file && direction == scan->direction)
-            continue;
-        result = match_file(scan, signature, file, direction);
-        if (direction == scan->direction)
-            scan->matched_file = at - 1;
-        if (result == OUTCOME_YES)
-            return OUTCOME_YES;
-        if (result == OUTCOME_LATER)
-            all = OUTCOME_LATER;
-    }
-    return all;
-}
-
 static bool has_file_conditions(const struct transaction_scan *scan, const struct signature *signature,
                                 enum flow_direction direction)
 {
@@ -255,22 +210,36 @@ static bool has_file_conditions(const struct transaction_scan *scan, const struc
     return false;
 }
 
+/* For each direction with conditions on files: whether one of its files meets them all. */
 static enum outcome match_files(struct transaction_scan *scan, const struct signature *signature,
                                 const struct transaction_plan *plan, struct transaction_candidate *candidate)
 {
-    enum outcome all = OUTCOME_YES, result;
+    enum outcome all = OUTCOME_YES;
 
     if (!plan->files)
         return OUTCOME_YES;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         bool held = direction == FLOW_TO_SERVER && signature->transactional && candidate->files_hold;
+        enum outcome found = is_complete(scan, direction) ? OUTCOME_NO : OUTCOME_LATER;
+        unsigned at = 0;
 
         if (held || is_excluded(plan, (uint8_t)(1U << direction)) || !has_file_conditions(scan, signature, direction))
             continue;
-        result = match_files_of(scan, signature, direction);
-        if (result == OUTCOME_NO)
+        for (const struct file *file = scan->tx->files[direction].first; file && found != OUTCOME_YES;
+             file = file->next, at++) {
+            enum outcome result;
+
+            if (at < scan->first_file && direction == scan->direction)
+                continue;
+            result = match_file(scan, signature, file, direction);
+            if (result != OUTCOME_NO)
+                found = result;
+            if (direction == scan->direction)
+                scan->matched_file = at;
+        }
+        if (found == OUTCOME_NO)
             return OUTCOME_NO;
-        if (result == OUTCOME_LATER)
+        if (found == OUTCOME_LATER)
             all = OUTCOME_LATER;
         else if (direction == FLOW_TO_SERVER)
             candidate->files_hold = signature->transactional;
@@ -283,7 +252,8 @@ static enum outcome evaluate(struct transaction_scan *scan, const struct transac
 {
     struct evaluation *ev = scan->ev;
     const struct signature *signature = &ev->ruleset->signatures[candidate->signature];
-    enum outcome conditions, files, buffers;
+    enum outcome conditions, files, buffers, late;
+    struct inspection inspection;
 
     ev->match.in_stream = false;
     ev->detector->captured.count = 0;
@@ -297,7 +267,13 @@ static enum outcome evaluate(struct transaction_scan *scan, const struct transac
     if (files == OUTCOME_NO)
         return OUTCOME_NO;
     evaluate_begin_limits(ev->detector, signature->rule);
-    buffers = inspect_buffers(scan, signature, plan, candidate);
+    inspection_init(&inspection, ev);
+    buffers = inspect_round(scan, &inspection, signature, plan, candidate, false);
+    if (buffers != OUTCOME_NO && plan->packet_buffers) {
+        late = inspect_round(scan, &inspection, signature, plan, candidate, true);
+        if (buffers == OUTCOME_YES || late == OUTCOME_NO)
+            buffers = late;
+    }
     evaluate_end_limits(ev->detector, signature->rule);
     if (buffers == OUTCOME_NO)
         return OUTCOME_NO;

@@ -52,13 +52,6 @@ static uint64_t text_digest(const struct rule *rule)
     return rule->text ? XXH3_64bits(rule->text, strlen(rule->text)) : 0;
 }
 
-static uint32_t find_signature(const struct detect_signatures *signatures, uint32_t gid, uint32_t sid, uint64_t digest)
-{
-    const struct rule *rule = rule_list_find(signatures->ruleset->rules, gid, sid);
-
-    return rule && text_digest(rule) == digest ? signatures->of_rule[rule->index] : SIGNATURE_NONE;
-}
-
 static void transfer_signature(struct transfer *t, const struct detect_signatures *signatures, uint32_t *signature)
 {
     uint32_t gid = 0, sid = 0;
@@ -74,69 +67,45 @@ static void transfer_signature(struct transfer *t, const struct detect_signature
     transfer_u32(t, &gid);
     transfer_u32(t, &sid);
     transfer_u64(t, &digest);
-    if (t->reading)
-        *signature = t->error ? SIGNATURE_NONE : find_signature(signatures, gid, sid, digest);
+    if (t->reading) {
+        const struct rule *rule = t->error ? NULL : rule_list_find(signatures->ruleset->rules, gid, sid);
+
+        *signature = rule && text_digest(rule) == digest ? signatures->of_rule[rule->index] : SIGNATURE_NONE;
+    }
 }
 
 /* --- Flows ---------------------------------------------------------------------------------------- */
-
-static void write_pending(struct transfer *t, const struct detect_signatures *signatures,
-                          struct flow_detection *detection)
-{
-    uint32_t count = detection ? detection->count : 0;
-
-    transfer_u32(t, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct pending_candidate *pending = &detection->list[i];
-
-        transfer_signature(t, signatures, &pending->signature);
-        transfer_u64(t, &pending->until);
-        transfer_bool(t, &pending->muted);
-    }
-}
-
-/* If memory is exhausted, the inspection window of the flow is scanned again. */
-static void add_pending(struct detector *detector, const struct detect_signatures *signatures, struct flow *flow,
-                        enum flow_direction direction, const struct pending_candidate *pending)
-{
-    struct flow_detection **slot = &flow->detection[direction];
-
-    if (!*slot && (*slot = pool_alloc(detector->pending)))
-        **slot = (struct flow_detection){ .generation = signatures->ruleset->generation };
-    if (*slot)
-        (*slot)->list[(*slot)->count++] = *pending;
-    else
-        flow->flags |= FLOW_RESCAN;
-}
-
-static void read_pending(struct transfer *t, struct detector *detector, const struct detect_signatures *signatures,
-                         struct flow *flow, enum flow_direction direction)
-{
-    uint32_t count = 0;
-
-    transfer_u32(t, &count);
-    transfer_require(t, count <= PENDING_MAX);
-    for (uint32_t i = 0; i < count && !t->error; i++) {
-        struct pending_candidate pending = { .until = 0 };
-
-        transfer_signature(t, signatures, &pending.signature);
-        transfer_u64(t, &pending.until);
-        transfer_bool(t, &pending.muted);
-        if (!t->error && pending.signature != SIGNATURE_NONE)
-            add_pending(detector, signatures, flow, direction, &pending);
-    }
-}
 
 void detect_transfer_flow(struct transfer *t, struct detector *detector, const struct detect_signatures *signatures,
                           struct flow *flow)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        if (t->reading) {
-            read_pending(t, detector, signatures, flow, direction);
-            continue;
+        struct flow_detection **slot = &flow->detection[direction];
+        uint32_t count = 0;
+
+        if (!t->reading)
+            pending_update(flow, direction, signatures->ruleset);
+        if (!t->reading && *slot)
+            count = (*slot)->count;
+        transfer_u32(t, &count);
+        transfer_require(t, count <= PENDING_MAX);
+        for (uint32_t i = 0; i < count && !t->error; i++) {
+            struct pending_candidate pending = { .until = 0 };
+
+            if (!t->reading)
+                pending = (*slot)->list[i];
+            transfer_signature(t, signatures, &pending.signature);
+            transfer_u64(t, &pending.until);
+            transfer_bool(t, &pending.muted);
+            if (!t->reading || t->error || pending.signature == SIGNATURE_NONE)
+                continue;
+            if (!*slot && (*slot = pool_alloc(detector->pending)))
+                **slot = (struct flow_detection){ .generation = signatures->ruleset->generation };
+            if (*slot)
+                (*slot)->list[(*slot)->count++] = pending;
+            else
+                flow->flags |= FLOW_RESCAN; /* memory is exhausted: the inspection window is scanned again */
         }
-        pending_update(flow, direction, signatures->ruleset);
-        write_pending(t, signatures, flow->detection[direction]);
     }
 }
 
@@ -152,47 +121,33 @@ static void transfer_candidate(struct transfer *t, const struct detect_signature
     transfer_bool(t, &candidate->files_hold);
 }
 
-static void write_state(struct transfer *t, const struct detect_signatures *signatures, struct app_detection *state)
-{
-    uint32_t count = 0;
-
-    for (struct app_detection *block = state; block; block = block->more)
-        count += block->count;
-    transfer_u32(t, &count);
-    for (struct app_detection *block = state; block; block = block->more) {
-        for (uint32_t i = 0; i < block->count; i++)
-            transfer_candidate(t, signatures, &block->list[i]);
-    }
-}
-
-static void read_state(struct transfer *t, struct detector *detector, const struct detect_signatures *signatures,
-                       struct app_tx *tx, enum flow_direction direction)
-{
-    uint32_t count = 0;
-
-    transfer_u32(t, &count);
-    transfer_require(t, count <= MAX_CANDIDATES && transfer_has_room(t, count, SIGNATURE_SIZE));
-    for (uint32_t i = 0; i < count && !t->error; i++) {
-        struct transaction_candidate candidate = { .matched = 0 };
-
-        transfer_candidate(t, signatures, &candidate);
-        if (!t->error && candidate.signature != SIGNATURE_NONE)
-            transaction_add_candidate(detector, signatures->ruleset, &tx->detection[direction], &candidate);
-    }
-}
-
 void detect_transfer_transaction(struct transfer *t, struct detector *detector,
                                  const struct detect_signatures *signatures, struct app_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        struct app_detection *state = t->reading ? NULL : tx->detection[direction];
+        uint32_t count = 0;
+
         transfer_bool(t, &tx->settled[direction]);
         for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
             transfer_u64(t, &tx->settled_events[direction][i]);
-        if (t->reading) {
-            read_state(t, detector, signatures, tx, direction);
-            continue;
+        transaction_state_update(detector, signatures->ruleset, state);
+        for (const struct app_detection *block = state; block; block = block->more)
+            count += block->count;
+        transfer_u32(t, &count);
+        for (struct app_detection *block = state; block; block = block->more) {
+            for (uint32_t i = 0; i < block->count; i++)
+                transfer_candidate(t, signatures, &block->list[i]);
         }
-        transaction_state_update(detector, signatures->ruleset, tx->detection[direction]);
-        write_state(t, signatures, tx->detection[direction]);
+        if (!t->reading)
+            continue;
+        transfer_require(t, count <= MAX_CANDIDATES && transfer_has_room(t, count, SIGNATURE_SIZE));
+        for (uint32_t i = 0; i < count && !t->error; i++) {
+            struct transaction_candidate candidate = { .matched = 0 };
+
+            transfer_candidate(t, signatures, &candidate);
+            if (!t->error && candidate.signature != SIGNATURE_NONE)
+                transaction_add_candidate(detector, signatures->ruleset, &tx->detection[direction], &candidate);
+        }
     }
 }

@@ -84,31 +84,6 @@ static int count_sequences(struct sequence_counts *counts, struct literal *const
     return 0;
 }
 
-/* Keeps the rarest part; of equal ones the last, because words differ at their end more often than at their start. */
-static void cut_literal(struct literal *literal, uint32_t length, const struct sequence_counts *counts)
-{
-    uint64_t lowest = UINT64_MAX;
-    size_t best = 0;
-
-    for (size_t start = 0; start + length <= literal->length; start++) {
-        uint64_t sum = 0;
-
-        for (size_t at = start; at + SEQUENCE_LENGTH <= start + length; at++) {
-            const uint8_t *bytes = literal->bytes + at;
-            bool is_padding = memcmp(bytes, bytes + 1, SEQUENCE_LENGTH - 1) == 0; /* frequent in any traffic */
-
-            sum += is_padding ? UINT32_MAX : *count_of(counts, bytes);
-        }
-        if (sum > lowest)
-            continue;
-        lowest = sum;
-        best = start;
-    }
-    literal->bytes += best;
-    literal->length = length;
-    literal->is_part = true;
-}
-
 int literals_trim(struct literal *const *literals, uint32_t count)
 {
     struct sequence_counts counts;
@@ -117,10 +92,32 @@ int literals_trim(struct literal *const *literals, uint32_t count)
     if (err)
         return err;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t part = literals[i]->is_whole ? PART_LENGTH : LITERAL_STREAM_PART;
+        struct literal *literal = literals[i];
+        uint32_t length = literal->is_whole ? PART_LENGTH : LITERAL_STREAM_PART;
+        uint64_t lowest = UINT64_MAX;
+        size_t best = 0;
 
-        if (!literals[i]->grows && literals[i]->length > part)
-            cut_literal(literals[i], part, &counts);
+        if (literal->grows || literal->length <= length)
+            continue;
+        /* Keep the rarest part; of equal ones the last, because words differ at their end more often than at their
+         * start. */
+        for (size_t start = 0; start + length <= literal->length; start++) {
+            uint64_t sum = 0;
+
+            for (size_t at = start; at + SEQUENCE_LENGTH <= start + length; at++) {
+                const uint8_t *bytes = literal->bytes + at;
+                bool is_padding = memcmp(bytes, bytes + 1, SEQUENCE_LENGTH - 1) == 0; /* frequent in any traffic */
+
+                sum += is_padding ? UINT32_MAX : *count_of(&counts, bytes);
+            }
+            if (sum > lowest)
+                continue;
+            lowest = sum;
+            best = start;
+        }
+        literal->bytes += best;
+        literal->length = length;
+        literal->is_part = true;
     }
     free(counts.of);
     return 0;
