@@ -263,10 +263,9 @@ enum queue_backlog_verdict {
     QUEUE_BACKLOG_DROP,
 };
 /* Sends a verdict for one packet, or for all waiting packets with an id up to `id`. Returns 0 or -errno of the send. */
-int nfqueue_send_verdict(int fd, const struct nfqueue_options *options, uint32_t id,
-                         enum queue_backlog_verdict judgment);
+int nfqueue_send_verdict(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_backlog_verdict kind);
 int nfqueue_send_verdicts_up_to(int fd, const struct nfqueue_options *options, uint32_t id,
-                                enum queue_backlog_verdict judgment);
+                                enum queue_backlog_verdict kind);
 /* Returns the socket's receive buffer in the unit in which it is set. */
 uint32_t nfqueue_socket_buffer(int fd);
 

@@ -36,41 +36,33 @@ static bool put16(struct frame *frame, uint16_t value)
     return put(frame, bytes, sizeof(bytes));
 }
 
-static bool is_tag(uint16_t type)
-{
-    return type == ETH_P_8021Q || type == ETH_P_8021AD || type == VLAN_QINQ_OLD;
-}
-
-/* Writes the tag that the kernel keeps separate from the bytes, then those in the bytes, then the EtherType. Only IP:
- * any other encapsulation would need a new header. */
-static bool put_types(struct frame *frame, const struct packet *root)
-{
-    struct cursor left = cursor_of(root->data, root->length);
-    uint16_t type = root->meta.hardware_protocol;
-
-    if (root->meta.vlan_protocol != 0 &&
-        (!put16(frame, root->meta.vlan_protocol) || !put16(frame, root->meta.vlan_tci)))
-        return false;
-    while (is_tag(type)) {
-        const uint8_t *tag = cursor_read(&left, TAG_LENGTH);
-
-        if (!tag || !put16(frame, type) || !put(frame, tag, 2))
-            return false;
-        type = load_be16(tag + 2);
-    }
-    return (type == ETH_P_IP || type == ETH_P_IPV6) && put16(frame, type);
-}
-
 size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t out[INJECT_MAX_LINK_HEADER])
 {
     const struct packet *root = pkt->root ? pkt->root : pkt;
     const uint8_t *header = root->frame_header;
+    const uint8_t *receiver = header, *sender = header ? header + ETH_ALEN : NULL;
+    struct cursor rest = cursor_of(root->data, root->length);
+    uint16_t type = root->meta.hardware_protocol;
     struct frame frame = { .bytes = out };
 
     if (root->link != LINK_BRIDGE || !header || header[0] & 1 || header[ETH_ALEN] & 1)
         return 0;
-    if (!put(&frame, to == REJECT_SOURCE ? header + ETH_ALEN : header, ETH_ALEN) ||
-        !put(&frame, to == REJECT_SOURCE ? header : header + ETH_ALEN, ETH_ALEN) || !put_types(&frame, root))
+    if (!put(&frame, to == REJECT_SOURCE ? sender : receiver, ETH_ALEN) ||
+        !put(&frame, to == REJECT_SOURCE ? receiver : sender, ETH_ALEN))
+        return 0;
+    /* The tag that the kernel keeps separate from the bytes, then those in the bytes, then the EtherType. */
+    if (root->meta.vlan_protocol != 0 &&
+        (!put16(&frame, root->meta.vlan_protocol) || !put16(&frame, root->meta.vlan_tci)))
+        return 0;
+    while (type == ETH_P_8021Q || type == ETH_P_8021AD || type == VLAN_QINQ_OLD) {
+        const uint8_t *tag = cursor_read(&rest, TAG_LENGTH);
+
+        if (!tag || !put16(&frame, type) || !put(&frame, tag, 2))
+            return 0;
+        type = load_be16(tag + 2);
+    }
+    /* Only IP: any other encapsulation would need a new header. */
+    if ((type != ETH_P_IP && type != ETH_P_IPV6) || !put16(&frame, type))
         return 0;
     return frame.at;
 }

@@ -61,19 +61,6 @@ void nfqueue_options_default(struct nfqueue_options *options)
 
 /* --- Receiving -------------------------------------------------------------------------------------- */
 
-/* Sets the wait as receive timeout. Changes are rare, since workers always wait for the same time. */
-static int set_wait(struct nfqueue *queue, int wait_ms)
-{
-    struct timeval timeout = { 0 }; /* no timeout */
-
-    if (wait_ms > 0)
-        timeout = (struct timeval){ .tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000L };
-    if (setsockopt(queue->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0)
-        return -errno;
-    queue->wait_ms = wait_ms;
-    return 0;
-}
-
 static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
 {
     if (wait_ms < 0)
@@ -86,11 +73,14 @@ static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
             return n;
         repeat_guard_receive(queue->guard, true);
     }
-    if (wait_ms != 0 && wait_ms != queue->wait_ms) {
-        int err = set_wait(queue, wait_ms);
+    if (wait_ms != 0 && wait_ms != queue->wait_ms) { /* rare, since workers always wait for the same time */
+        struct timeval timeout = { 0 };              /* no timeout */
 
-        if (err)
-            return err;
+        if (wait_ms > 0)
+            timeout = (struct timeval){ .tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000L };
+        if (setsockopt(queue->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0)
+            return -errno;
+        queue->wait_ms = wait_ms;
     }
 
     int n = recvmmsg(queue->fd, queue->messages, (unsigned)max, wait_ms ? MSG_WAITFORONE : MSG_DONTWAIT, NULL);
@@ -106,11 +96,6 @@ static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
 
 /* --- Super-packets ---------------------------------------------------------------------------------- */
 
-static bool can_segment(const struct nfqueue *queue)
-{
-    return queue->flags & NFQA_CFG_F_GSO && !queue->gso_refused && (!queue->segments || queue->unsegmented > 0);
-}
-
 /* All super-packets that wait now, in the kernel or here, were queued with the flag set. */
 void nfqueue_segment(struct nfqueue *queue)
 {
@@ -123,39 +108,7 @@ void nfqueue_segment(struct nfqueue *queue)
     queue->gso_refused |= nfqueue_config_gso(queue, false) != 0;
 }
 
-static void stop_segmenting(struct nfqueue *queue)
-{
-    if (clock_monotonic_ns() < queue->segments_until_ns)
-        return;
-    queue->segments = false;
-    queue->gso_refused |= nfqueue_config_gso(queue, true) != 0;
-}
-
 /* --- Messages --------------------------------------------------------------------------------------- */
-
-/* Handles the kernel's answer to a refused verdict. An acknowledgment that no request waits for is no error. */
-static void read_result(struct nfqueue *queue, const struct nfqueue_result *result)
-{
-    if (result->error == 0)
-        return;
-    if (result->sequence == SEQUENCE_CONNTRACK) {
-        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
-        return;
-    }
-    if (result->sequence == SEQUENCE_GSO) {
-        queue->gso_refused = true;
-        return;
-    }
-    if (result->error == -ENOENT) { /* for a repeat it means that the previous reader had issued all verdicts */
-        queue->counters.verdict_lost += result->sequence <= CAPTURE_MAX_BATCH ? result->sequence : 0;
-        return;
-    }
-    queue->counters.verdict_errors++;
-    if (result->error == -EPERM && !queue->refused) {
-        queue->refused = true;
-        queue->deferred_error = -EPERM;
-    }
-}
 
 /* Tracks the packet ids. The first id of an adopted queue shows how far the previous reader got. */
 static void track_ids(struct nfqueue *queue, uint32_t id)
@@ -175,18 +128,6 @@ static void track_ids(struct nfqueue *queue, uint32_t id)
     queue->next_id = id + 1;
 }
 
-/* Packets that the previous reader left in the socket, or that arrived while the queue was bound, may have been queued
- * before conntrack data was requested; from the first packet with a connection on, none was. */
-static void track_conntrack(struct nfqueue *queue, struct packet *pkt)
-{
-    if (pkt->conntrack.bytes) {
-        queue->counters.conntrack++;
-        queue->conntrack_reliable = (queue->flags & NFQA_CFG_F_CONNTRACK) != 0;
-    } else if (queue->conntrack_reliable) {
-        pkt->conntrack.info = PACKET_CONNTRACK_NONE;
-    }
-}
-
 static void add_to_batch(struct nfqueue *queue, struct packet *pkt)
 {
     struct capture_counters *counters = &queue->counters;
@@ -197,16 +138,25 @@ static void add_to_batch(struct nfqueue *queue, struct packet *pkt)
         pkt->flags |= PACKET_MARKED;
     else if (queue->guard && repeat_guard_count(queue->guard, pkt) > options->repeat_limit)
         pkt->flags |= PACKET_LOOPING;
-    if (pkt->flags & PACKET_GSO && can_segment(queue))
+    if (pkt->flags & PACKET_GSO && queue->flags & NFQA_CFG_F_GSO && !queue->gso_refused &&
+        (!queue->segments || queue->unsegmented > 0))
         pkt->flags |= PACKET_CAN_SEGMENT;
     counters->packets++;
     counters->bytes += pkt->wire_length;
     counters->truncated += (pkt->flags & PACKET_TRUNCATED) != 0;
     counters->gso += (pkt->flags & PACKET_GSO) != 0;
-    track_conntrack(queue, pkt);
     counters->marked += (pkt->flags & PACKET_MARKED) != 0;
     counters->looping += (pkt->flags & PACKET_LOOPING) != 0;
     pkt->number = counters->packets;
+
+    /* Packets that the previous reader left in the socket, or that arrived while the queue was bound, may have been
+     * queued before conntrack data was requested; from the first packet with a connection on, none was. */
+    if (pkt->conntrack.bytes) {
+        counters->conntrack++;
+        queue->conntrack_reliable = (queue->flags & NFQA_CFG_F_CONNTRACK) != 0;
+    } else if (queue->conntrack_reliable) {
+        pkt->conntrack.info = PACKET_CONNTRACK_NONE;
+    }
 
     /* Resets the fields that determine the verdict, in case this packet is never decoded. */
     pkt->verdict = VERDICT_ACCEPT;
@@ -237,7 +187,22 @@ static void handle_message(struct nfqueue *queue, const uint8_t *bytes, size_t l
         add_to_batch(queue, pkt);
         return;
     case NFQUEUE_RESULT:
-        read_result(queue, &result);
+        /* The kernel's answer to a refused request; an acknowledgment that no request waits for is no error. */
+        if (result.error == 0)
+            return;
+        if (result.sequence == SEQUENCE_CONNTRACK) {
+            queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
+        } else if (result.sequence == SEQUENCE_GSO) {
+            queue->gso_refused = true;
+        } else if (result.error == -ENOENT) { /* for a repeat: the previous reader had issued all verdicts */
+            queue->counters.verdict_lost += result.sequence <= CAPTURE_MAX_BATCH ? result.sequence : 0;
+        } else {
+            queue->counters.verdict_errors++;
+            if (result.error == -EPERM && !queue->refused) {
+                queue->refused = true;
+                queue->deferred_error = -EPERM;
+            }
+        }
         return;
     case NFQUEUE_NO_ID: /* it waits in the kernel, and must not be accepted together with its neighbours */
         queue->may_batch = false;
@@ -261,8 +226,10 @@ static int nfqueue_receive(struct capture *capture, struct packet **batch, size_
 
     if (max > queue->options.batch)
         max = queue->options.batch;
-    if (queue->segments)
-        stop_segmenting(queue);
+    if (queue->segments && clock_monotonic_ns() >= queue->segments_until_ns) {
+        queue->segments = false;
+        queue->gso_refused |= nfqueue_config_gso(queue, true) != 0;
+    }
 
     int n = receive_messages(queue, max, wait_ms);
 
@@ -385,9 +352,12 @@ size_t nfqueue_slots_size(const struct nfqueue_options *options)
 
 static int allocate(struct nfqueue *queue)
 {
-    size_t batch = queue->options.batch;
-    size_t size = nfqueue_slots_size(&queue->options);
-    void *memory = queue->options.slots;
+    const struct nfqueue_options *options = &queue->options;
+    size_t batch = options->batch;
+    size_t size = nfqueue_slots_size(options);
+    void *memory = options->slots;
+    uint64_t seed; /* random, so that senders cannot construct packets with equal hashes */
+    int err = 0;
 
     if (!memory)
         memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -405,20 +375,12 @@ static int allocate(struct nfqueue *queue)
         queue->messages[i].msg_hdr.msg_iov = &queue->vectors[i];
         queue->messages[i].msg_hdr.msg_iovlen = 1;
     }
-    return verdict_writer_init(&queue->writer, batch);
-}
-
-/* The seed is random, so that senders cannot construct packets with equal hashes. */
-static int create_guard(struct nfqueue *queue)
-{
-    const struct nfqueue_options *options = &queue->options;
-    uint64_t seed;
-
-    if (options->mode != QUEUE_REPEAT || options->repeat_limit == 0)
-        return 0;
-    if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-        return -EIO;
-    return repeat_guard_new(&queue->guard, options->length, options->batch, seed);
+    if (options->mode == QUEUE_REPEAT && options->repeat_limit > 0) {
+        if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+            return -EIO;
+        err = repeat_guard_new(&queue->guard, options->length, options->batch, seed);
+    }
+    return err ? err : verdict_writer_init(&queue->writer, batch);
 }
 
 static void nfqueue_close(struct capture *capture)
@@ -481,8 +443,6 @@ int nfqueue_open(struct capture **out, const struct nfqueue_options *options, ch
     queue->may_batch = true;
     queue->status_fd = nfqueue_open_status();
     err = allocate(queue);
-    if (!err)
-        err = create_guard(queue);
     if (err) {
         nfqueue_config_fail(error, err, "queue %u: out of memory", options->queue);
         goto close_queue;

@@ -70,17 +70,6 @@ int nfqueue_config_validate(const struct nfqueue_options *options, char error[CA
 
 /* --- Socket options --------------------------------------------------------------------------------- */
 
-static uint32_t wanted_receive_buffer(const struct nfqueue_options *options)
-{
-    uint64_t bytes = (uint64_t)options->length * BYTES_PER_PACKET;
-
-    if (options->receive_buffer)
-        bytes = options->receive_buffer;
-    else if (bytes < MIN_RECEIVE_BUFFER)
-        bytes = MIN_RECEIVE_BUFFER;
-    return bytes > MAX_RECEIVE_BUFFER ? MAX_RECEIVE_BUFFER : (uint32_t)bytes;
-}
-
 /* Sets a buffer size beyond the limits of the system if permitted, otherwise up to the limits. */
 static void set_buffer(int fd, int force, int plain, uint32_t bytes)
 {
@@ -105,9 +94,16 @@ static uint32_t get_buffer(int fd, int option)
 
 int nfqueue_set_socket_options(int fd, const struct nfqueue_options *options)
 {
+    uint64_t bytes = (uint64_t)options->length * BYTES_PER_PACKET;
     int one = 1;
 
-    set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, wanted_receive_buffer(options));
+    if (bytes < MIN_RECEIVE_BUFFER)
+        bytes = MIN_RECEIVE_BUFFER;
+    if (options->receive_buffer)
+        bytes = options->receive_buffer;
+    if (bytes > MAX_RECEIVE_BUFFER)
+        bytes = MAX_RECEIVE_BUFFER;
+    set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, (uint32_t)bytes);
     set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER);
     if (setsockopt(fd, SOL_NETLINK, NETLINK_NO_ENOBUFS, &one, sizeof(one)) < 0)
         return -errno;
@@ -121,14 +117,6 @@ int nfqueue_set_socket_options(int fd, const struct nfqueue_options *options)
 uint32_t nfqueue_socket_buffer(int fd)
 {
     return get_buffer(fd, SO_RCVBUF) / 2;
-}
-
-static void read_back(struct nfqueue *queue)
-{
-    size_t send_buffer = get_buffer(queue->fd, SO_SNDBUF);
-
-    queue->receive_buffer = get_buffer(queue->fd, SO_RCVBUF);
-    queue->writer.limit = send_buffer > SEND_OVERHEAD ? send_buffer - SEND_OVERHEAD : 0;
 }
 
 /* --- Binding ---------------------------------------------------------------------------------------- */
@@ -175,7 +163,7 @@ ssize_t nfqueue_send_to_kernel(int fd, const struct nlmsghdr *head)
 }
 
 /* Sends the configuration. A request to bind a bound queue is rejected, even on the same socket. */
-static int request(struct nfqueue *queue, uint32_t flags)
+static int request_config(struct nfqueue *queue, uint32_t flags)
 {
     const struct nfqueue_options *options = &queue->options;
     char buffer[256];
@@ -276,7 +264,7 @@ static int bind_queue(struct nfqueue *queue)
         if (err == -EOPNOTSUPP)
             continue;
         for (int tries = 0; tries == 0 || (err == -EAGAIN && tries < MAX_TRIES); tries++)
-            err = request(queue, queue->flags);
+            err = request_config(queue, queue->flags);
     }
     return err;
 }
@@ -300,11 +288,6 @@ static void choose_offload(struct nfqueue *queue)
         nfqueue_config_conntrack(queue, false); /* on failure, packets carry conntrack data that is not used */
 }
 
-static bool has_net_admin(void)
-{
-    return capng_get_caps_process() == 0 && capng_have_capability(CAPNG_EFFECTIVE, CAP_NET_ADMIN);
-}
-
 static int fail_taken(uint32_t port_id, unsigned number, char error[CAPTURE_ERROR_SIZE])
 {
     char owner[QUEUE_OWNER_SIZE];
@@ -312,24 +295,6 @@ static int fail_taken(uint32_t port_id, unsigned number, char error[CAPTURE_ERRO
     queue_owner_describe(port_id, owner);
     return nfqueue_config_fail(
         error, -EBUSY, "queue %u is in use by %s: stop that process or choose another queue number", number, owner);
-}
-
-/* Explains EPERM, which has two meanings: no capability, or another socket has the queue. */
-static int explain_eperm(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
-{
-    unsigned number = queue->options.queue;
-    struct queue_status status;
-
-    if (!has_net_admin())
-        return nfqueue_config_fail(
-            error, -EPERM, "queue %u: binding needs CAP_NET_ADMIN: run as root or with that capability", number);
-    if (queue->status_fd < 0 || nfqueue_find_status(queue->status_fd, queue->options.queue, &status) < 0)
-        return nfqueue_config_fail(
-            error, -EPERM,
-            "queue %u: the kernel refused to bind it: another process has the queue, or this process "
-            "may not administer the network namespace",
-            number);
-    return fail_taken(status.port_id, number, error);
 }
 
 int nfqueue_is_free(int status_fd, uint16_t queue, char error[CAPTURE_ERROR_SIZE])
@@ -344,10 +309,20 @@ int nfqueue_is_free(int status_fd, uint16_t queue, char error[CAPTURE_ERROR_SIZE
 static int explain(const struct nfqueue *queue, int err, char error[CAPTURE_ERROR_SIZE])
 {
     unsigned number = queue->options.queue;
+    struct queue_status status;
 
     switch (err) {
-    case -EPERM:
-        return explain_eperm(queue, error);
+    case -EPERM: /* no capability, or another socket has the queue */
+        if (capng_get_caps_process() != 0 || !capng_have_capability(CAPNG_EFFECTIVE, CAP_NET_ADMIN))
+            return nfqueue_config_fail(
+                error, -EPERM, "queue %u: binding needs CAP_NET_ADMIN: run as root or with that capability", number);
+        if (queue->status_fd < 0 || nfqueue_find_status(queue->status_fd, queue->options.queue, &status) < 0)
+            return nfqueue_config_fail(
+                error, -EPERM,
+                "queue %u: the kernel refused to bind it: another process has the queue, or this process "
+                "may not administer the network namespace",
+                number);
+        return fail_taken(status.port_id, number, error);
     case -EINVAL: /* nfnetlink has no such subsystem */
         return nfqueue_config_fail(error, err,
                                    "queue %u: the kernel has no nfnetlink_queue: modprobe nfnetlink_queue, or use a "
@@ -395,69 +370,40 @@ int nfqueue_bind(int fd, const struct nfqueue_options *options, bool bound, uint
     return err;
 }
 
-static int open_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
-{
-    int err;
-
-    queue->fd = nfqueue_socket(&queue->options, error);
-    if (queue->fd < 0)
-        return queue->fd;
-    err = bind_queue(queue);
-    return err ? explain(queue, err, error) : 0;
-}
-
 /* --- Adopting --------------------------------------------------------------------------------------- */
 
-/* Where the kernel reports it, the descriptor must be the one that has the queue. */
-static int check_bound(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
+/* Adopts the inherited descriptor of a queue that another process has bound. */
+static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
 {
+    const struct nfqueue_options *options = &queue->options;
     struct sockaddr_nl address = { 0 };
     socklen_t length = sizeof(address);
     struct queue_status status;
-
-    if (getsockname(queue->fd, (struct sockaddr *)&address, &length) < 0)
-        return nfqueue_config_fail(error, -errno, "queue %u: descriptor %d is not a socket: %s", queue->options.queue,
-                                   queue->fd, strerror(errno));
-    if (address.nl_family != AF_NETLINK || queue->status_fd < 0 || queue->options.kept)
-        return 0;
-
-    int err = nfqueue_find_status(queue->status_fd, queue->options.queue, &status);
-
-    if (err == -ENOENT || (err == 0 && status.port_id != address.nl_pid))
-        return nfqueue_config_fail(error, -EBADF,
-                                   "queue %u: the inherited descriptor %d is not the socket of this queue",
-                                   queue->options.queue, queue->fd);
-    return 0;
-}
-
-/* For a queue that another process bound earlier the granted flags are not known: assumes the requested ones, unless
- * they are passed on. */
-static void adopt_flags(struct nfqueue *queue)
-{
-    const struct nfqueue_options *options = &queue->options;
-
-    queue->flags = wanted_flags(options);
-    if (!options->conntrack)
-        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
-    if (options->conntrack && nfqueue_config_conntrack(queue, true)) /* the previous reader may have cleared it */
-        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
-}
-
-static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
-{
-    int fd = queue->options.inherited_fd, status_flags, err;
+    int fd = options->inherited_fd, status_flags, err;
 
     queue->fd = fd;
     queue->adopted = true;
-    err = check_bound(queue, error);
-    if (err)
-        return err;
+    if (getsockname(fd, (struct sockaddr *)&address, &length) < 0)
+        return nfqueue_config_fail(error, -errno, "queue %u: descriptor %d is not a socket: %s", options->queue, fd,
+                                   strerror(errno));
+    /* Where the kernel reports it, the descriptor must be the one that has the queue. */
+    if (address.nl_family == AF_NETLINK && queue->status_fd >= 0 && !options->kept) {
+        err = nfqueue_find_status(queue->status_fd, options->queue, &status);
+        if (err == -ENOENT || (err == 0 && status.port_id != address.nl_pid))
+            return nfqueue_config_fail(error, -EBADF,
+                                       "queue %u: the inherited descriptor %d is not the socket of this queue",
+                                       options->queue, fd);
+    }
     status_flags = fcntl(fd, F_GETFL);
     if (status_flags < 0 || fcntl(fd, F_SETFL, status_flags & ~O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
-        return nfqueue_config_fail(error, -errno, "queue %u: cannot adopt descriptor %d: %s", queue->options.queue, fd,
+        return nfqueue_config_fail(error, -errno, "queue %u: cannot adopt descriptor %d: %s", options->queue, fd,
                                    strerror(errno));
-    if (!queue->options.kept)
-        adopt_flags(queue);
+    if (options->kept)
+        return 0; /* the flags are passed on */
+    /* The granted flags are not known: assume the requested ones. The previous reader may have cleared conntrack. */
+    queue->flags = wanted_flags(options);
+    if (!options->conntrack || nfqueue_config_conntrack(queue, true))
+        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
     return 0;
 }
 
@@ -483,15 +429,27 @@ void nfqueue_confirm_bound(struct capture *capture, uint32_t flags, bool again)
 
 int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
 {
-    int err = queue->options.inherited_fd < 0 ? open_queue(queue, error) : adopt_queue(queue, error);
+    size_t send_buffer;
+    int err;
 
-    if (err) {
-        if (queue->options.inherited_fd >= 0)
+    if (queue->options.inherited_fd >= 0) {
+        err = adopt_queue(queue, error);
+        if (err) {
             queue->fd = -1; /* stays the caller's */
-        return err;
+            return err;
+        }
+    } else {
+        queue->fd = nfqueue_socket(&queue->options, error);
+        if (queue->fd < 0)
+            return queue->fd;
+        err = bind_queue(queue);
+        if (err)
+            return explain(queue, err, error);
     }
     queue->flags_known = !queue->adopted;
-    read_back(queue);
+    send_buffer = get_buffer(queue->fd, SO_SNDBUF);
+    queue->receive_buffer = get_buffer(queue->fd, SO_RCVBUF);
+    queue->writer.limit = send_buffer > SEND_OVERHEAD ? send_buffer - SEND_OVERHEAD : 0;
     if (!queue->options.kept)
         choose_offload(queue);
     return 0;

@@ -26,29 +26,6 @@
 
 enum { PACKET_MESSAGE = NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_PACKET };
 
-static bool read_header(struct cursor value, struct queue_meta *meta, bool *has_id)
-{
-    const uint8_t *bytes = cursor_read(&value, sizeof(struct nfqnl_msg_packet_hdr));
-
-    if (!bytes)
-        return false;
-    meta->id = load_be32(bytes);
-    meta->hardware_protocol = load_be16(bytes + offsetof(struct nfqnl_msg_packet_hdr, hw_protocol));
-    meta->hook = bytes[offsetof(struct nfqnl_msg_packet_hdr, hook)];
-    *has_id = true;
-    return true;
-}
-
-static bool read_timestamp(struct cursor value, uint64_t *time_ns)
-{
-    const uint8_t *bytes = cursor_read(&value, sizeof(struct nfqnl_msg_packet_timestamp));
-
-    if (!bytes)
-        return false;
-    *time_ns = load_be64(bytes) * NS_PER_SECOND + load_be64(bytes + sizeof(uint64_t)) * 1000;
-    return true;
-}
-
 static bool read_hardware_address(struct cursor value, struct queue_meta *meta)
 {
     uint16_t length;
@@ -81,32 +58,30 @@ static bool read_vlan(struct cursor nested, struct queue_meta *meta)
     return true;
 }
 
-static bool read_skb_info(struct cursor value, uint32_t *flags)
-{
-    uint32_t info;
-
-    if (!cursor_be32(&value, &info))
-        return false;
-    if (info & NFQA_SKB_CSUMNOTREADY)
-        *flags |= PACKET_CHECKSUM_NOT_READY;
-    if (info & NFQA_SKB_CSUM_NOTVERIFIED)
-        *flags |= PACKET_CHECKSUM_UNVERIFIED;
-    if (info & NFQA_SKB_GSO)
-        *flags |= PACKET_GSO;
-    return true;
-}
-
 static bool read_attribute(uint16_t type, struct cursor value, struct packet *pkt, bool *has_id)
 {
     struct queue_meta *meta = &pkt->meta;
+    const uint8_t *bytes;
+    uint32_t info;
 
     switch (type) {
     case NFQA_PACKET_HDR:
-        return read_header(value, meta, has_id);
+        bytes = cursor_read(&value, sizeof(struct nfqnl_msg_packet_hdr));
+        if (!bytes)
+            return false;
+        meta->id = load_be32(bytes);
+        meta->hardware_protocol = load_be16(bytes + offsetof(struct nfqnl_msg_packet_hdr, hw_protocol));
+        meta->hook = bytes[offsetof(struct nfqnl_msg_packet_hdr, hook)];
+        *has_id = true;
+        return true;
     case NFQA_MARK:
         return cursor_be32(&value, &meta->mark);
     case NFQA_TIMESTAMP:
-        return read_timestamp(value, &pkt->time_ns);
+        bytes = cursor_read(&value, sizeof(struct nfqnl_msg_packet_timestamp));
+        if (!bytes)
+            return false;
+        pkt->time_ns = load_be64(bytes) * NS_PER_SECOND + load_be64(bytes + sizeof(uint64_t)) * 1000;
+        return true;
     case NFQA_IFINDEX_INDEV:
         return cursor_be32(&value, &meta->in_ifindex);
     case NFQA_IFINDEX_OUTDEV:
@@ -125,7 +100,12 @@ static bool read_attribute(uint16_t type, struct cursor value, struct packet *pk
     case NFQA_CAP_LEN:
         return cursor_be32(&value, &pkt->wire_length);
     case NFQA_SKB_INFO:
-        return read_skb_info(value, &pkt->flags);
+        if (!cursor_be32(&value, &info))
+            return false;
+        pkt->flags |= info & NFQA_SKB_CSUMNOTREADY ? PACKET_CHECKSUM_NOT_READY : 0;
+        pkt->flags |= info & NFQA_SKB_CSUM_NOTVERIFIED ? PACKET_CHECKSUM_UNVERIFIED : 0;
+        pkt->flags |= info & NFQA_SKB_GSO ? PACKET_GSO : 0;
+        return true;
     case NFQA_CT:
         pkt->conntrack.bytes = value.at;
         pkt->conntrack.length = (uint32_t)cursor_remaining(&value);
@@ -139,13 +119,6 @@ static bool read_attribute(uint16_t type, struct cursor value, struct packet *pk
     default:
         return true;
     }
-}
-
-/* Returns the link type. The payload starts with the network header: IP, except for frames of a bridge, which may carry
- * any protocol. */
-static enum link_type link_of(uint8_t family)
-{
-    return family == NFPROTO_BRIDGE ? LINK_BRIDGE : LINK_RAW;
 }
 
 static enum nfqueue_message_kind read_packet(struct cursor cur, uint16_t queue, struct packet *pkt)
@@ -178,7 +151,8 @@ static enum nfqueue_message_kind read_packet(struct cursor cur, uint16_t queue, 
         pkt->flags |= PACKET_TRUNCATED;
     else
         pkt->wire_length = pkt->length;
-    pkt->link = link_of(head[offsetof(struct nfgenmsg, nfgen_family)]);
+    /* The payload starts with the network header: IP, except for frames of a bridge, which may carry any protocol. */
+    pkt->link = head[offsetof(struct nfgenmsg, nfgen_family)] == NFPROTO_BRIDGE ? LINK_BRIDGE : LINK_RAW;
     return whole ? NFQUEUE_PACKET : NFQUEUE_DAMAGED;
 }
 

@@ -60,21 +60,6 @@ void nfqueue_set_fail_open(int fd, uint16_t queue, bool fail_open)
     send_message(fd, head);
 }
 
-/* Resets socket options: a filter could hide packets from the next reader; limits and timeouts could stop it. */
-static void recover_socket(int fd, const struct nfqueue_options *options)
-{
-    const struct timeval forever = { 0 };
-    int unused = 0, one = 1, flags = fcntl(fd, F_GETFL);
-
-    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused)); /* an error means that there is none */
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof(forever));
-    setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
-    if (flags >= 0)
-        fcntl(fd, F_SETFL, flags & ~(O_NONBLOCK | O_ASYNC));
-    nfqueue_set_socket_options(fd, options);
-}
-
 /* Whether the queue that this socket was bound to is no longer bound to it. */
 static bool is_lost(int fd, int status_fd, uint16_t queue)
 {
@@ -93,8 +78,17 @@ bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *option
 {
     char buffer[4096];
     struct nlmsghdr *head = nfqueue_config_put(options->queue, buffer, SEQUENCE_LENGTH);
+    const struct timeval forever = { 0 };
+    int unused = 0, one = 1, flags = fcntl(fd, F_GETFL);
 
-    recover_socket(fd, options);
+    /* Reset socket options: a filter could hide packets from the next reader; limits and timeouts could stop it. */
+    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused)); /* an error means that there is none */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof(forever));
+    setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
+    if (flags >= 0)
+        fcntl(fd, F_SETFL, flags & ~(O_NONBLOCK | O_ASYNC));
+    nfqueue_set_socket_options(fd, options);
     if (is_lost(fd, status_fd, options->queue)) {
         for (int i = 0; i < MAX_ANSWERS && recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) >= 0; i++)
             ; /* answers for the dead reader, before the one to a new binding */
@@ -109,33 +103,32 @@ bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *option
 /* Sends a verdict for the dead reader. A mark in a verdict replaces the packet's whole mark, so it is set only where
  * packets would otherwise be queued again in a loop. */
 static int send_verdict(int fd, const struct nfqueue_options *options, int type, uint32_t id,
-                        enum queue_backlog_verdict judgment)
+                        enum queue_backlog_verdict kind)
 {
     char buffer[256];
     struct nlmsghdr *head = nfq_nlmsg_put(buffer, type, options->queue);
     uint32_t verdict = NF_REPEAT;
 
-    if (judgment == QUEUE_BACKLOG_DROP)
+    if (kind == QUEUE_BACKLOG_DROP)
         verdict = NF_DROP;
-    else if (judgment == QUEUE_BACKLOG_ACCEPT)
+    else if (kind == QUEUE_BACKLOG_ACCEPT)
         verdict = nfqueue_accept_verdict(options);
     head->nlmsg_seq = SEQUENCE_REPEAT_UNJUDGED;
     nfq_nlmsg_verdict_put(head, (int)id, (int)verdict);
-    if (judgment == QUEUE_BACKLOG_ACCEPT && options->mode == QUEUE_REPEAT)
+    if (kind == QUEUE_BACKLOG_ACCEPT && options->mode == QUEUE_REPEAT)
         nfq_nlmsg_verdict_put_mark(head, options->mark);
     return send_message(fd, head);
 }
 
-int nfqueue_send_verdict(int fd, const struct nfqueue_options *options, uint32_t id,
-                         enum queue_backlog_verdict judgment)
+int nfqueue_send_verdict(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_backlog_verdict kind)
 {
-    return send_verdict(fd, options, NFQNL_MSG_VERDICT, id, judgment);
+    return send_verdict(fd, options, NFQNL_MSG_VERDICT, id, kind);
 }
 
 int nfqueue_send_verdicts_up_to(int fd, const struct nfqueue_options *options, uint32_t id,
-                                enum queue_backlog_verdict judgment)
+                                enum queue_backlog_verdict kind)
 {
-    return send_verdict(fd, options, NFQNL_MSG_VERDICT_BATCH, id, judgment);
+    return send_verdict(fd, options, NFQNL_MSG_VERDICT_BATCH, id, kind);
 }
 
 /* Reads the id of the first packet in the socket; false when there is none. Answers before it were for the dead reader.

@@ -98,11 +98,6 @@ static struct answer drop_for(const struct nfqueue *queue, const struct packet *
     return answer;
 }
 
-static enum packet_offload accept_offload(const struct nfqueue *queue, const struct packet *pkt)
-{
-    return queue->offload != QUEUE_OFFLOAD_NONE && pkt->offload == OFFLOAD_ACCEPT ? OFFLOAD_ACCEPT : OFFLOAD_NONE;
-}
-
 /* Returns the verdict of a packet. The queue's own mark is applied after a rule's: without its repeat mark a packet
  * would be queued again in a loop. For the same reason a packet that arrived with that mark, or lost it too often, is
  * accepted and not repeated. A payload that fits into no message is dropped, since the payload that it replaces must
@@ -110,7 +105,8 @@ static enum packet_offload accept_offload(const struct nfqueue *queue, const str
 static struct answer answer_for(const struct nfqueue *queue, const struct packet *pkt)
 {
     const struct nfqueue_options *options = &queue->options;
-    enum packet_offload offload = accept_offload(queue, pkt);
+    bool accepts_flow = queue->offload != QUEUE_OFFLOAD_NONE && pkt->offload == OFFLOAD_ACCEPT;
+    enum packet_offload offload = accepts_flow ? OFFLOAD_ACCEPT : OFFLOAD_NONE;
     uint32_t mark = pkt->meta.mark;
 
     if (pkt->verdict == VERDICT_SEGMENT)
@@ -199,18 +195,6 @@ static void close_piece(struct verdict_writer *writer)
     writer->start = writer->used;
 }
 
-static void put_payload(struct verdict_writer *writer, const uint8_t *data, uint32_t length)
-{
-    static const uint8_t zeros[NLA_ALIGNTO];
-    struct nlattr attribute = { (uint16_t)(NLA_HDRLEN + length), NFQA_PAYLOAD };
-
-    put(writer, &attribute, sizeof(attribute));
-    close_piece(writer);
-    writer->vectors[writer->vector_count++] = (struct iovec){ .iov_base = (void *)data, .iov_len = length };
-    writer->total += length;
-    put(writer, zeros, NLA_ALIGN(length) - length);
-}
-
 /* CTA_MARK under CTA_MARK_MASK: the connection keeps its other bits. */
 static void put_connection(struct nfqueue *queue, enum packet_offload offload)
 {
@@ -286,17 +270,6 @@ int nfqueue_send(int fd, struct iovec *vectors, size_t count)
     }
 }
 
-/* Whether the sender thread may send it: see verdict_sender.c. */
-static bool is_for_sender(const struct nfqueue *queue)
-{
-    const struct verdict_writer *writer = &queue->writer;
-
-    if (!queue->sender || writer->message_count != 1 || !writer->accepts_only)
-        return false;
-    return writer->is_bulk ||
-           (queue->sender_used && queue->followers < SENDER_FOLLOWERS && verdict_sender_is_busy(queue->sender));
-}
-
 /* Packets that should have been dropped may still wait in the kernel. */
 static void record_failure(struct nfqueue *queue, int err)
 {
@@ -324,31 +297,29 @@ int nfqueue_wait_sent(struct capture *capture)
     return err;
 }
 
-static int pass_to_sender(struct nfqueue *queue)
-{
-    queue->sender_used = true;
-    queue->followers = queue->writer.is_bulk ? 0 : queue->followers + 1;
-    queue->counters.given_sends++;
-    return verdict_sender_queue(queue->sender, queue->writer.bytes, queue->writer.used);
-}
-
-static int send_directly(struct nfqueue *queue)
-{
-    int before = settle_sender(queue);
-    int err = nfqueue_send(queue->fd, queue->writer.vectors, queue->writer.vector_count);
-
-    return before ? before : err;
-}
-
+/* Sends the collected messages, or passes them to the sender thread: see verdict_sender.c. */
 static int flush(struct nfqueue *queue)
 {
     struct verdict_writer *writer = &queue->writer;
+    bool for_sender = queue->sender && writer->message_count == 1 && writer->accepts_only;
     int err;
 
     close_piece(writer);
     if (writer->vector_count == 0)
         return 0;
-    err = is_for_sender(queue) ? pass_to_sender(queue) : send_directly(queue);
+    if (for_sender && !writer->is_bulk)
+        for_sender = queue->sender_used && queue->followers < SENDER_FOLLOWERS && verdict_sender_is_busy(queue->sender);
+    if (for_sender) {
+        queue->sender_used = true;
+        queue->followers = writer->is_bulk ? 0 : queue->followers + 1;
+        queue->counters.given_sends++;
+        err = verdict_sender_queue(queue->sender, writer->bytes, writer->used);
+    } else {
+        int before = settle_sender(queue);
+
+        err = nfqueue_send(queue->fd, writer->vectors, writer->vector_count);
+        err = before ? before : err;
+    }
     queue->counters.send_calls++;
     record_failure(queue, err);
     writer->used = writer->start = writer->total = writer->vector_count = writer->message_count = 0;
@@ -379,22 +350,22 @@ static int put_run(struct nfqueue *queue, struct run *run)
 
 static int put_single(struct nfqueue *queue, const struct packet *pkt, const struct answer *answer)
 {
+    static const uint8_t zeros[NLA_ALIGNTO];
+    struct verdict_writer *writer = &queue->writer;
     uint32_t payload = !answer->drops && replaces(pkt) ? pkt->new_length : 0;
+    struct nlattr attribute = { (uint16_t)(NLA_HDRLEN + payload), NFQA_PAYLOAD };
     int err = make_room(queue, NFQUEUE_ATTRIBUTES_SIZE + NFQUEUE_PAYLOAD_SIZE + (size_t)payload);
 
     put_message(queue, NFQNL_MSG_VERDICT, pkt->meta.id, answer, 1, payload);
-    if (payload)
-        put_payload(&queue->writer, pkt->new_data, payload);
+    if (payload) { /* sent from where it is */
+        put(writer, &attribute, sizeof(attribute));
+        close_piece(writer);
+        writer->vectors[writer->vector_count++] =
+            (struct iovec){ .iov_base = (void *)pkt->new_data, .iov_len = payload };
+        writer->total += payload;
+        put(writer, zeros, NLA_ALIGN(payload) - payload);
+    }
     return err;
-}
-
-static bool fits_run(const struct run *run, const struct answer *answer)
-{
-    if (run->count == 0)
-        return true;
-    if (run->answer.verdict != answer->verdict)
-        return false;
-    return run->answer.changes_mark ? run->answer.mark == answer->mark : !answer->changes_mark;
 }
 
 /* Writes the verdict of the packet in `slot`, or adds it to the run. */
@@ -402,8 +373,8 @@ static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
 {
     const struct packet *pkt = &queue->packets[slot];
     struct answer answer = answer_for(queue, pkt);
-    bool single = !queue->may_batch || queue->exact || slot >= queue->prefix || replaces(pkt) || answer.connection ||
-                  pkt->verdict == VERDICT_SEGMENT;
+    bool fits_run = run->count == 0, single = !queue->may_batch || queue->exact || slot >= queue->prefix ||
+                                              replaces(pkt) || answer.connection || pkt->verdict == VERDICT_SEGMENT;
     int err = 0;
 
     if (pkt->verdict == VERDICT_SEGMENT)
@@ -411,7 +382,9 @@ static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
     count_answer(&queue->counters, pkt, &answer);
     if (answer.verdict == NF_DROP)
         return put_single(queue, pkt, &answer);
-    if (single || !fits_run(run, &answer))
+    if (run->count > 0 && run->answer.verdict == answer.verdict)
+        fits_run = run->answer.changes_mark ? run->answer.mark == answer.mark : !answer.changes_mark;
+    if (single || !fits_run)
         err = put_run(queue, run);
     if (single) {
         int failed = put_single(queue, pkt, &answer);
@@ -422,24 +395,6 @@ static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
         run->answer = answer;
     run->last_id = pkt->meta.id;
     return err;
-}
-
-/* Marks the packets that get a verdict in this call; *low and *high enclose their slots. */
-static void mark_planned(struct nfqueue *queue, struct packet *const *batch, size_t count, size_t *low, size_t *high)
-{
-    *low = queue->received;
-    *high = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t slot = (size_t)(batch[i] - queue->packets);
-
-        assert(slot < queue->received && queue->states[slot] == SLOT_RECEIVED);
-        queue->states[slot] = SLOT_PLANNED;
-        *low = slot < *low ? slot : *low;
-        *high = slot >= *high ? slot + 1 : *high;
-    }
-    queue->issued += count;
-    while (queue->prefix < queue->received && queue->states[queue->prefix] != SLOT_RECEIVED)
-        queue->prefix++;
 }
 
 static bool is_bulk(struct packet *const *batch, size_t count)
@@ -455,10 +410,20 @@ int nfqueue_send_verdicts(struct capture *capture, struct packet *const *batch, 
 {
     struct nfqueue *queue = (struct nfqueue *)capture;
     struct run run = { .count = 0 };
-    size_t low, high;
+    size_t low = queue->received, high = 0; /* enclose the slots of the packets */
     int first_error = 0, err;
 
-    mark_planned(queue, batch, count, &low, &high);
+    for (size_t i = 0; i < count; i++) {
+        size_t slot = (size_t)(batch[i] - queue->packets);
+
+        assert(slot < queue->received && queue->states[slot] == SLOT_RECEIVED);
+        queue->states[slot] = SLOT_PLANNED;
+        low = slot < low ? slot : low;
+        high = slot >= high ? slot + 1 : high;
+    }
+    queue->issued += count;
+    while (queue->prefix < queue->received && queue->states[queue->prefix] != SLOT_RECEIVED)
+        queue->prefix++;
     queue->writer.is_bulk = queue->sender && is_bulk(batch, count);
     for (size_t slot = low; slot < high; slot++) {
         if (queue->states[slot] != SLOT_PLANNED)

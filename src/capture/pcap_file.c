@@ -57,43 +57,7 @@ static const struct {
     { DLT_C_HDLC, LINK_CHDLC },
 };
 
-static enum link_type link_of(int dlt)
-{
-    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
-        if (links[i].dlt == dlt)
-            return links[i].link;
-    return LINK_UNSUPPORTED;
-}
-
 /* --- Receiving -------------------------------------------------------------------------------------- */
-
-static void record_damage(struct pcap_file *file)
-{
-    file->end = -EBADMSG;
-    if (asprintf(&file->error, "after packet %llu: %s", (unsigned long long)file->counters.packets,
-                 pcap_geterr(file->pcap)) < 0)
-        file->error = NULL;
-}
-
-/* Reads the next packet of the file into `header` and `bytes`; false when there is none. */
-static bool read_next(struct pcap_file *file)
-{
-    if (file->bytes)
-        return true;
-    if (file->end)
-        return false;
-
-    int result = pcap_next_ex(file->pcap, &file->header, &file->bytes);
-
-    if (result == 1)
-        return true;
-    file->bytes = NULL;
-    if (result == PCAP_ERROR_BREAK)
-        file->end = -ENODATA;
-    else
-        record_damage(file);
-    return false;
-}
 
 /* Fills in the next packet. Decode resets all fields other than those of capture. */
 static void fill_packet(struct pcap_file *file, struct packet *pkt, const struct pcap_record *record)
@@ -114,63 +78,45 @@ static void fill_packet(struct pcap_file *file, struct packet *pkt, const struct
     pkt->flags = truncated ? PACKET_TRUNCATED : 0;
 }
 
-/* Copies the fetched packet into the buffer; false when the buffer is full. */
-static bool copy_to_batch(struct pcap_file *file, struct packet *pkt)
-{
-    const struct pcap_pkthdr *header = file->header;
-    /* libpcap reads the unsigned 32 bits of a file as signed ones. */
-    uint64_t seconds = header->ts.tv_sec < 0 ? (uint32_t)header->ts.tv_sec : (uint64_t)header->ts.tv_sec;
-    const struct pcap_record record = {
-        .bytes = file->buffer + file->used,
-        .length = header->caplen < PCAP_MAX_PACKET ? header->caplen : PCAP_MAX_PACKET,
-        .wire_length = header->len > header->caplen ? header->len : header->caplen,
-        .time_ns = seconds * NS_PER_SECOND + (uint64_t)header->ts.tv_usec, /* read as ns */
-    };
-
-    if (record.length > BUFFER_SIZE - file->used)
-        return false;
-
-    size_t step = ((size_t)record.length + PACKET_ALIGNMENT - 1) & ~(size_t)(PACKET_ALIGNMENT - 1);
-
-    memcpy(file->buffer + file->used, file->bytes, record.length);
-    file->used = step < BUFFER_SIZE - file->used ? file->used + step : BUFFER_SIZE;
-    file->bytes = NULL;
-    fill_packet(file, pkt, &record);
-    return true;
-}
-
 static size_t receive_from_libpcap(struct pcap_file *file, struct packet **batch, size_t max)
 {
     size_t count = 0;
 
     file->used = 0;
-    while (count < max && read_next(file) && copy_to_batch(file, &file->packets[count])) {
-        batch[count] = &file->packets[count];
-        count++;
-    }
-    return count;
-}
+    while (count < max && !file->end) {
+        if (!file->bytes) {
+            int result = pcap_next_ex(file->pcap, &file->header, &file->bytes);
 
-/* Delivers records in place. They must not move, so a batch ends where the read piece ends. */
-static size_t receive_records(struct pcap_file *file, struct packet **batch, size_t max)
-{
-    struct pcap_record record;
-    size_t count = 0;
+            if (result != 1) {
+                file->bytes = NULL;
+                file->end = result == PCAP_ERROR_BREAK ? -ENODATA : -EBADMSG;
+                if (file->end == -EBADMSG &&
+                    asprintf(&file->error, "after packet %llu: %s", (unsigned long long)file->counters.packets,
+                             pcap_geterr(file->pcap)) < 0)
+                    file->error = NULL;
+                break;
+            }
+        }
+        const struct pcap_pkthdr *header = file->header;
+        /* libpcap reads the unsigned 32 bits of a file as signed ones. */
+        uint64_t seconds = header->ts.tv_sec < 0 ? (uint32_t)header->ts.tv_sec : (uint64_t)header->ts.tv_sec;
+        const struct pcap_record record = {
+            .bytes = file->buffer + file->used,
+            .length = header->caplen < PCAP_MAX_PACKET ? header->caplen : PCAP_MAX_PACKET,
+            .wire_length = header->len > header->caplen ? header->len : header->caplen,
+            .time_ns = seconds * NS_PER_SECOND + (uint64_t)header->ts.tv_usec, /* read as ns */
+        };
+        size_t step = ((size_t)record.length + PACKET_ALIGNMENT - 1) & ~(size_t)(PACKET_ALIGNMENT - 1);
 
-    while (count < max && pcap_records_next(&file->records, &record)) {
+        if (record.length > BUFFER_SIZE - file->used)
+            break; /* begins the next batch */
+        memcpy(file->buffer + file->used, file->bytes, record.length);
+        file->used = step < BUFFER_SIZE - file->used ? file->used + step : BUFFER_SIZE;
+        file->bytes = NULL;
         batch[count] = &file->packets[count];
         fill_packet(file, batch[count++], &record);
     }
     return count;
-}
-
-/* Lets libpcap continue where the records ended, whatever follows there. */
-static void switch_to_libpcap(struct pcap_file *file)
-{
-    file->by_records = false;
-    if (fseeko(pcap_file(file->pcap), (off_t)pcap_records_offset(&file->records), SEEK_SET))
-        file->end = -errno;
-    pcap_records_clear(&file->records);
 }
 
 static int pcap_file_receive(struct capture *capture, struct packet **batch, size_t max, int wait_ms)
@@ -183,9 +129,20 @@ static int pcap_file_receive(struct capture *capture, struct packet **batch, siz
         max = CAPTURE_MAX_BATCH;
     file->counters.receive_calls++;
     while (file->by_records && count == 0 && max > 0) {
-        count = receive_records(file, batch, max);
-        if (count == 0 && !pcap_records_fill(&file->records))
-            switch_to_libpcap(file);
+        struct pcap_record record;
+
+        /* Records are delivered in place. They must not move, so a batch ends where the read piece ends. */
+        while (count < max && pcap_records_next(&file->records, &record)) {
+            batch[count] = &file->packets[count];
+            fill_packet(file, batch[count++], &record);
+        }
+        if (count == 0 && !pcap_records_fill(&file->records)) {
+            /* libpcap continues where the records ended, whatever follows there. */
+            file->by_records = false;
+            if (fseeko(pcap_file(file->pcap), (off_t)pcap_records_offset(&file->records), SEEK_SET))
+                file->end = -errno;
+            pcap_records_clear(&file->records);
+        }
     }
     if (!file->by_records)
         count = receive_from_libpcap(file, batch, max);
@@ -281,38 +238,32 @@ static int open_pcap(pcap_t **out, const char *path, char error[CAPTURE_ERROR_SI
     return 0;
 }
 
-/* For these link types libpcap delivers records unchanged. */
-static bool is_plain(enum link_type link)
-{
-    return link != LINK_UNSUPPORTED && link != LINK_LINUX_SLL && link != LINK_LINUX_SLL2;
-}
-
-static int open_records(struct pcap_file *file)
-{
-    int snapshot = pcap_snapshot(file->pcap);
-    int err = is_plain(file->link) && snapshot > 0
-                  ? pcap_records_init(&file->records, fileno(pcap_file(file->pcap)), (uint32_t)snapshot)
-                  : -ENOTSUP;
-
-    file->by_records = !err;
-    return err == -ENOTSUP ? 0 : err;
-}
-
 int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ERROR_SIZE])
 {
     struct pcap_file *file = calloc(1, sizeof(*file));
+    int err, snapshot, dlt;
 
     if (!file)
         return fail(error, -ENOMEM, path, "out of memory");
     file->base.ops = &pcap_file_ops;
-
-    int err = open_pcap(&file->pcap, path, error);
-
+    err = open_pcap(&file->pcap, path, error);
     if (err)
         goto close_file;
-    file->link = link_of(pcap_datalink(file->pcap));
+    snapshot = pcap_snapshot(file->pcap);
+    dlt = pcap_datalink(file->pcap);
+    file->link = LINK_UNSUPPORTED;
+    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+        if (links[i].dlt == dlt)
+            file->link = links[i].link;
+    }
+    /* libpcap changes the records of the other link types. */
+    if (file->link != LINK_UNSUPPORTED && file->link != LINK_LINUX_SLL && file->link != LINK_LINUX_SLL2 && snapshot > 0)
+        err = pcap_records_init(&file->records, fileno(pcap_file(file->pcap)), (uint32_t)snapshot);
+    else
+        err = -ENOTSUP;
+    file->by_records = !err;
     file->buffer = malloc(BUFFER_SIZE);
-    if (!file->buffer || open_records(file)) {
+    if (!file->buffer || (err && err != -ENOTSUP)) {
         err = fail(error, -ENOMEM, path, "out of memory");
         goto close_file;
     }

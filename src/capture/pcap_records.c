@@ -28,30 +28,24 @@ static inline uint32_t load32(const struct pcap_records *records, const uint8_t 
     return records->swapped ? load_be32(at) : load_le32(at);
 }
 
-static bool read_magic(struct pcap_records *records, const uint8_t *header)
-{
-    for (int swapped = 0; swapped < 2; swapped++) {
-        records->swapped = swapped;
-        uint32_t magic = load32(records, header);
-
-        records->fraction_ns = magic == magic_microseconds ? 1000 : 1;
-        if (magic == magic_microseconds || magic == magic_nanoseconds)
-            return true;
-    }
-    return false;
-}
-
+/* Whether the file is a pcap file of version 2.4, in either byte order. */
 static bool is_common(struct pcap_records *records, int fd, const struct stat *status)
 {
     uint8_t header[FILE_HEADER];
 
-    if (!S_ISREG(status->st_mode) || pread(fd, header, sizeof(header), 0) != sizeof(header) ||
-        !read_magic(records, header))
+    if (!S_ISREG(status->st_mode) || pread(fd, header, sizeof(header), 0) != sizeof(header))
         return false;
-    uint16_t major = records->swapped ? load_be16(header + VERSION_AT) : load_le16(header + VERSION_AT);
-    uint16_t minor = records->swapped ? load_be16(header + VERSION_AT + 2) : load_le16(header + VERSION_AT + 2);
+    for (int swapped = 0; swapped < 2; swapped++) {
+        records->swapped = swapped;
+        uint32_t magic = load32(records, header);
+        uint16_t major = swapped ? load_be16(header + VERSION_AT) : load_le16(header + VERSION_AT);
+        uint16_t minor = swapped ? load_be16(header + VERSION_AT + 2) : load_le16(header + VERSION_AT + 2);
 
-    return major == VERSION_MAJOR && minor == VERSION_MINOR;
+        records->fraction_ns = magic == magic_microseconds ? 1000 : 1;
+        if (magic == magic_microseconds || magic == magic_nanoseconds)
+            return major == VERSION_MAJOR && minor == VERSION_MINOR;
+    }
+    return false;
 }
 
 int pcap_records_init(struct pcap_records *records, int fd, uint32_t snapshot)

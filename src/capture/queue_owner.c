@@ -20,44 +20,33 @@
 enum { NAME_SIZE = 32, PATH_SIZE = 64 };
 enum { FIELD_PROTOCOL = 1, FIELD_PORT = 2, FIELD_INODE = 9, SOCKET_FIELDS };
 
-/* Parses a line of /proc/net/netlink: sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode. False for the header line. */
-static bool read_fields(char *line, uint64_t fields[SOCKET_FIELDS])
-{
-    static const char blanks[] = " \n";
-    char *rest;
-    char *word = strtok_r(line, blanks, &rest);
-
-    for (unsigned i = 0; i < SOCKET_FIELDS; i++, word = strtok_r(NULL, blanks, &rest)) {
-        bool link = i == FIELD_PROTOCOL || i == FIELD_PORT || i == FIELD_INODE;
-
-        if (!word || (link && !text_to_uint(word, strlen(word), 0, UINT64_MAX, &fields[i])))
-            return false;
-    }
-    return true;
-}
-
-/* Returns 0 when there is no such socket. */
+/* Returns the inode of the netfilter socket with this port id, 0 if there is none. Reads /proc/net/netlink: sk Eth Pid
+ * Groups Rmem Wmem Dump Locks Drops Inode. */
 static unsigned long find_inode(uint32_t port_id)
 {
+    static const char blanks[] = " \n";
     FILE *file = fopen("/proc/thread-self/net/netlink", "re");
     unsigned long found = 0;
-    char line[256];
+    char line[256], *rest;
 
     if (!file)
         return 0;
     while (!found && fgets(line, sizeof(line), file)) {
-        uint64_t fields[SOCKET_FIELDS];
+        uint64_t fields[SOCKET_FIELDS] = { 0 };
+        char *word = strtok_r(line, blanks, &rest);
+        unsigned i = 0;
 
-        if (read_fields(line, fields) && fields[FIELD_PROTOCOL] == NETLINK_NETFILTER && fields[FIELD_PORT] == port_id)
+        for (; i < SOCKET_FIELDS && word; i++, word = strtok_r(NULL, blanks, &rest)) {
+            bool is_read = i == FIELD_PROTOCOL || i == FIELD_PORT || i == FIELD_INODE;
+
+            if (is_read && !text_to_uint(word, strlen(word), 0, UINT64_MAX, &fields[i]))
+                break; /* the header line */
+        }
+        if (i == SOCKET_FIELDS && fields[FIELD_PROTOCOL] == NETLINK_NETFILTER && fields[FIELD_PORT] == port_id)
             found = (unsigned long)fields[FIELD_INODE];
     }
     fclose(file);
     return found;
-}
-
-static bool is_number(const char *name)
-{
-    return *name != '\0' && name[strspn(name, "0123456789")] == '\0';
 }
 
 /* Whether the process has a descriptor that links to `link`, e.g. "socket:[4711]". */
@@ -100,6 +89,7 @@ static void read_name(const char *pid, char out[NAME_SIZE])
     fclose(file);
 }
 
+/* Describes the process that has a descriptor of the socket with this inode; false if none was found. */
 static bool describe_holder(unsigned long inode, char out[QUEUE_OWNER_SIZE])
 {
     char link[PATH_SIZE], name[NAME_SIZE];
@@ -110,11 +100,13 @@ static bool describe_holder(unsigned long inode, char out[QUEUE_OWNER_SIZE])
         return false;
     snprintf(link, sizeof(link), "socket:[%lu]", inode);
     for (struct dirent *entry; !found && (entry = readdir(dir));) {
-        if (!is_number(entry->d_name) || !has_descriptor(entry->d_name, link))
+        const char *pid = entry->d_name;
+
+        if (pid[strspn(pid, "0123456789")] != '\0' || !has_descriptor(pid, link))
             continue;
         found = true;
-        read_name(entry->d_name, name);
-        snprintf(out, QUEUE_OWNER_SIZE, "process %.16s (%s)", entry->d_name, name);
+        read_name(pid, name);
+        snprintf(out, QUEUE_OWNER_SIZE, "process %.16s (%s)", pid, name);
     }
     closedir(dir);
     return found;

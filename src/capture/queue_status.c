@@ -19,24 +19,7 @@ int nfqueue_open_status(void)
     return fd < 0 ? -errno : fd;
 }
 
-/* Parses a number; strtoul() accepts signs and values beyond 32 bits, this does not. */
-static bool parse_number(const char **at, uint32_t *out)
-{
-    const char *p = *at + strspn(*at, " ");
-    uint64_t value = 0;
-
-    if (*p < '0' || *p > '9')
-        return false;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        value = value * 10 + (uint64_t)(*p - '0');
-        if (value > UINT32_MAX)
-            return false;
-    }
-    *out = (uint32_t)value;
-    *at = p;
-    return true;
-}
-
+/* Parses the numbers of a line; strtoul() accepts signs and values beyond 32 bits, this does not. */
 static bool parse_line(const char *line, struct queue_status *out)
 {
     uint32_t *const fields[FIELDS] = {
@@ -44,37 +27,33 @@ static bool parse_line(const char *line, struct queue_status *out)
         &out->copy_range, &out->queue_dropped, &out->user_dropped, &out->id_sequence,
     };
 
-    for (int i = 0; i < FIELDS; i++)
-        if (!parse_number(&line, fields[i]))
+    for (int i = 0; i < FIELDS; i++) {
+        uint64_t value = 0;
+
+        line += strspn(line, " ");
+        if (*line < '0' || *line > '9')
             return false;
+        for (; *line >= '0' && *line <= '9'; line++) {
+            value = value * 10 + (uint64_t)(*line - '0');
+            if (value > UINT32_MAX)
+                return false;
+        }
+        *fields[i] = (uint32_t)value;
+    }
     return true;
 }
 
 typedef bool (*queue_visitor)(const struct queue_status *status, void *user);
 
-/* Visits the complete lines of `text` and moves the rest to its start; false when the visitor needs no more lines. */
-static bool visit_lines(char *text, queue_visitor visit, void *user)
-{
-    char *line = text;
-
-    for (char *end; (end = strchr(line, '\n')); line = end + 1) {
-        struct queue_status status;
-
-        *end = '\0';
-        if (parse_line(line, &status) && !visit(&status, user))
-            return false;
-    }
-    memmove(text, line, strlen(line) + 1);
-    return true;
-}
-
+/* Calls the visitor for each queue until it returns false. */
 static int visit_queues(int fd, queue_visitor visit, void *user)
 {
     char text[READ_SIZE + 1] = "";
     off_t offset = 0;
 
     for (;;) {
-        size_t kept = strlen(text);
+        size_t kept = strlen(text); /* of an incomplete line */
+        char *line = text;
 
         if (kept == READ_SIZE)
             return -EBADMSG;
@@ -87,8 +66,14 @@ static int visit_queues(int fd, queue_visitor visit, void *user)
             return n < 0 ? -errno : 0;
         text[kept + (size_t)n] = '\0';
         offset += n;
-        if (!visit_lines(text, visit, user))
-            return 0;
+        for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+            struct queue_status status;
+
+            *end = '\0';
+            if (parse_line(line, &status) && !visit(&status, user))
+                return 0;
+        }
+        memmove(text, line, strlen(line) + 1);
     }
 }
 
@@ -97,7 +82,7 @@ struct collection {
     size_t count, max;
 };
 
-static bool collect(const struct queue_status *status, void *user)
+static bool collect_queue(const struct queue_status *status, void *user)
 {
     struct collection *into = user;
 
@@ -110,7 +95,7 @@ static bool collect(const struct queue_status *status, void *user)
 int nfqueue_read_status(int fd, struct queue_status *out, size_t max)
 {
     struct collection into = { .out = out, .max = max };
-    int err = visit_queues(fd, collect, &into);
+    int err = visit_queues(fd, collect_queue, &into);
 
     return err ? err : (int)into.count;
 }
@@ -121,7 +106,7 @@ struct search {
     struct queue_status status;
 };
 
-static bool compare(const struct queue_status *status, void *user)
+static bool compare_queue(const struct queue_status *status, void *user)
 {
     struct search *search = user;
 
@@ -134,7 +119,7 @@ static bool compare(const struct queue_status *status, void *user)
 int nfqueue_find_status(int fd, uint16_t queue, struct queue_status *out)
 {
     struct search search = { .queue = queue };
-    int err = visit_queues(fd, compare, &search);
+    int err = visit_queues(fd, compare_queue, &search);
 
     if (err)
         return err;

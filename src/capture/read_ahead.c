@@ -55,51 +55,25 @@ static bool read_piece(struct read_ahead *reader, struct piece *piece)
 
 /* --- Thread ----------------------------------------------------------------------------------------- */
 
-static bool wait_for_room(struct read_ahead *reader)
-{
-    pthread_mutex_lock(&reader->lock);
-    while (!reader->stop && reader->filled - reader->lent == PIECES)
-        pthread_cond_wait(&reader->changed, &reader->lock);
-    bool go_on = !reader->stop;
-
-    pthread_mutex_unlock(&reader->lock);
-    return go_on;
-}
-
-static void *run(void *user)
+static void *read_pieces(void *user)
 {
     struct read_ahead *reader = user;
     bool more = true;
 
-    while (more && wait_for_room(reader)) {
+    pthread_mutex_lock(&reader->lock);
+    while (more) {
+        while (!reader->stop && reader->filled - reader->lent == PIECES)
+            pthread_cond_wait(&reader->changed, &reader->lock);
+        if (reader->stop)
+            break;
+        pthread_mutex_unlock(&reader->lock);
         more = read_piece(reader, &reader->pieces[reader->filled % PIECES]);
         pthread_mutex_lock(&reader->lock);
         reader->filled++;
         pthread_cond_signal(&reader->changed);
-        pthread_mutex_unlock(&reader->lock);
     }
-    return NULL;
-}
-
-/* Without a thread, pieces are read on demand. */
-static void start_thread(struct read_ahead *reader)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    reader->threaded = pthread_create(&reader->thread, NULL, run, reader) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (reader->threaded)
-        pthread_setname_np(reader->thread, "sluice-reader");
-}
-
-static void wait_for_piece(struct read_ahead *reader)
-{
-    pthread_mutex_lock(&reader->lock);
-    while (reader->filled == reader->taken)
-        pthread_cond_wait(&reader->changed, &reader->lock);
     pthread_mutex_unlock(&reader->lock);
+    return NULL;
 }
 
 /* --- User side -------------------------------------------------------------------------------------- */
@@ -126,8 +100,16 @@ int read_ahead_new(struct read_ahead **out, int fd, uint64_t offset, uint64_t si
         }
         reader->pieces[i].bytes = bytes + room;
     }
-    if (is_large)
-        start_thread(reader);
+    if (is_large) { /* without a thread, pieces are read on demand */
+        sigset_t all, before;
+
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        reader->threaded = pthread_create(&reader->thread, NULL, read_pieces, reader) == 0;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (reader->threaded)
+            pthread_setname_np(reader->thread, "sluice-reader");
+    }
     *out = reader;
     return 0;
 }
@@ -156,10 +138,14 @@ ssize_t read_ahead_next(struct read_ahead *reader, uint8_t **piece)
 {
     struct piece *next = &reader->pieces[reader->taken % (reader->threaded ? PIECES : 2)];
 
-    if (reader->threaded)
-        wait_for_piece(reader);
-    else
+    if (reader->threaded) {
+        pthread_mutex_lock(&reader->lock);
+        while (reader->filled == reader->taken)
+            pthread_cond_wait(&reader->changed, &reader->lock);
+        pthread_mutex_unlock(&reader->lock);
+    } else {
         read_piece(reader, next);
+    }
     if (next->length > 0)
         reader->taken++;
     *piece = next->bytes;

@@ -89,22 +89,14 @@ static bool is_under_way(const struct repeat_guard *guard, const struct entry *e
     return entry->hash != 0 && age <= guard->horizon && guard->receive - guard->last_empty >= age;
 }
 
-/* Returns a free entry; entries of packets in transit are kept. */
-static struct entry *find_room(const struct repeat_guard *guard, struct entry *bucket)
-{
-    for (unsigned i = 0; i < WAYS; i++)
-        if (!is_under_way(guard, &bucket[i]))
-            return &bucket[i];
-    return NULL;
-}
-
 uint32_t repeat_guard_count(struct repeat_guard *guard, const struct packet *pkt)
 {
     uint64_t hash = hash_of(guard, pkt);
-    struct entry *bucket = &guard->entries[(size_t)(hash >> 32 & guard->mask) * WAYS], *entry;
+    struct entry *bucket = &guard->entries[(size_t)(hash >> 32 & guard->mask) * WAYS];
 
     for (unsigned i = 0; i < WAYS; i++) {
-        entry = &bucket[i];
+        struct entry *entry = &bucket[i];
+
         if (entry->hash != hash || !is_under_way(guard, entry))
             continue;
         if (entry->receive != guard->receive) /* two of them in one receive are two packets */
@@ -112,8 +104,11 @@ uint32_t repeat_guard_count(struct repeat_guard *guard, const struct packet *pkt
         entry->receive = guard->receive;
         return entry->count;
     }
-    entry = find_room(guard, bucket);
-    if (entry)
-        *entry = (struct entry){ .hash = hash, .receive = guard->receive };
+    for (unsigned i = 0; i < WAYS; i++) { /* entries of packets in transit are kept */
+        if (!is_under_way(guard, &bucket[i])) {
+            bucket[i] = (struct entry){ .hash = hash, .receive = guard->receive };
+            break;
+        }
+    }
     return 0;
 }

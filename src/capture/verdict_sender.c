@@ -69,23 +69,20 @@ void verdict_sender_free(struct verdict_sender *sender)
 
 /* --- Sender thread ---------------------------------------------------------------------------------- */
 
-static const struct message *next_message(struct verdict_sender *sender, uint32_t sent)
-{
-    while (atomic_load(&sender->queued) == sent) {
-        atomic_store(&sender->sleeps, true);
-        if (atomic_load(&sender->queued) == sent)
-            wait_for(&sender->queued, sent);
-        atomic_store(&sender->sleeps, false);
-    }
-    return &sender->messages[sent % MESSAGES];
-}
-
 void verdict_sender_run(struct verdict_sender *sender)
 {
-    const struct message *message;
-    uint32_t sent = 0;
+    for (uint32_t sent = 0;;) {
+        const struct message *message = &sender->messages[sent % MESSAGES];
 
-    while ((message = next_message(sender, sent))->length > 0) {
+        while (atomic_load(&sender->queued) == sent) {
+            atomic_store(&sender->sleeps, true);
+            if (atomic_load(&sender->queued) == sent)
+                wait_for(&sender->queued, sent);
+            atomic_store(&sender->sleeps, false);
+        }
+        if (message->length == 0)
+            return;
+
         struct iovec piece = { (void *)message->bytes, message->length };
         int err = nfqueue_send(sender->fd, &piece, 1);
 
