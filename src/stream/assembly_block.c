@@ -52,49 +52,35 @@ static struct assembly_block *find_near(const struct assembly *assembly, struct 
     return block;
 }
 
-/* Counts the blocks of the range that do not exist. */
-static size_t count_missing(const struct assembly_block *floor, const struct assembly *assembly, uint64_t start,
-                            uint64_t end)
-{
-    size_t missing = (block_start(end - 1) - block_start(start)) / BLOCK_SIZE + 1;
-    const struct assembly_block *block = floor && floor->start == block_start(start) ? floor
-                                         : floor                                     ? floor->next
-                                                                                     : assembly->first;
-
-    for (; block && block->start < end; block = block->next)
-        missing--;
-    return missing;
-}
-
-/* Inserts a block after `previous`, or in front when that is NULL. */
-static struct assembly_block *insert_after(struct assembly_store *store, struct assembly *assembly,
-                                           struct assembly_block *previous, uint64_t start)
-{
-    struct assembly_block *block = pool_alloc(store->blocks);
-
-    block->start = start;
-    block->previous = previous;
-    block->next = previous ? previous->next : assembly->first;
-    *(previous ? &previous->next : &assembly->first) = block;
-    *(block->next ? &block->next->previous : &assembly->last) = block;
-    return block;
-}
-
 int block_reserve(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end)
 {
-    struct assembly_block *block = find_floor(assembly, start);
+    struct assembly_block *block = find_floor(assembly, start), *next = assembly->first;
+    size_t missing = (block_start(end - 1) - block_start(start)) / BLOCK_SIZE + 1;
 
     if (block && end <= block_end(block))
         return 0;
-    if (count_missing(block, assembly, start, end) > pool_capacity(store->blocks) - pool_used(store->blocks))
+    if (block)
+        next = block->start == block_start(start) ? block : block->next;
+    for (; next && next->start < end; next = next->next)
+        missing--;
+    if (missing > pool_capacity(store->blocks) - pool_used(store->blocks))
         return -ENOMEM;
 
     for (uint64_t at = block_start(start); at < end; at += BLOCK_SIZE) {
-        struct assembly_block *next = block ? block->next : assembly->first;
+        struct assembly_block *previous = block;
 
         if (block && block->start == at)
             continue;
-        block = next && next->start == at ? next : insert_after(store, assembly, block, at);
+        next = block ? block->next : assembly->first;
+        block = next;
+        if (next && next->start == at)
+            continue;
+        block = pool_alloc(store->blocks);
+        block->start = at;
+        block->previous = previous;
+        block->next = next;
+        *(previous ? &previous->next : &assembly->first) = block;
+        *(next ? &next->previous : &assembly->last) = block;
     }
     return 0;
 }

@@ -174,22 +174,17 @@ uint64_t assembly_window(struct assembly_store *store, const struct assembly *as
 
 /* --- Copy of the stored bytes --------------------------------------------------------------------- */
 
-static uint64_t end_of_stored_bytes(const struct assembly *assembly)
-{
-    const struct assembly_extent *extent = assembly->extents;
-
-    while (extent && extent->next)
-        extent = extent->next;
-    return extent ? extent->end : assembly->contiguous;
-}
-
 size_t assembly_copy(const struct assembly *assembly, uint8_t *out, size_t size,
                      void (*on_gap)(size_t at, uint64_t missing, void *user), void *user)
 {
-    struct walk walk = walk_start(assembly, assembly->base, end_of_stored_bytes(assembly));
+    const struct assembly_extent *last = assembly->extents;
     struct range range;
+    struct walk walk;
     size_t at = 0;
 
+    while (last && last->next)
+        last = last->next;
+    walk = walk_start(assembly, assembly->base, last ? last->end : assembly->contiguous);
     while (at < size && walk_next(&walk, &range)) {
         uint64_t count = smaller(size - at, range.end - range.start);
 

@@ -55,13 +55,6 @@ static enum side side_of(uint64_t now, uint64_t old)
     return now < old ? SIDE_BEFORE : now == old ? SIDE_SAME : SIDE_BEHIND;
 }
 
-static bool new_segment_wins(enum host_os os, const struct assembly_extent *segment, const struct assembly_extent *old)
-{
-    unsigned shape = side_of(segment->start, old->start) * SIDE_COUNT + side_of(segment->end, old->end);
-
-    return new_wins[os] >> shape & 1;
-}
-
 void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum host_os os,
                    const struct assembly_extent *segment, const struct range *range, const uint8_t *bytes)
 {
@@ -70,7 +63,9 @@ void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum
 
     /* The segments ascend by their start: bytes before `at` that are not yet written belong to them. */
     for (; old && old->start < range->end; old = old->next) {
-        if (old->end <= at || new_segment_wins(os, segment, old))
+        unsigned shape = side_of(segment->start, old->start) * SIDE_COUNT + side_of(segment->end, old->end);
+
+        if (old->end <= at || new_wins[os] >> shape & 1)
             continue;
         if (at < old->start)
             block_write(assembly, hint, at, old->start, bytes + (at - range->start));
@@ -80,23 +75,16 @@ void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum
         block_write(assembly, hint, at, range->end, bytes + (at - range->start));
 }
 
-/* Returns the last segment that begins at or before `start`; NULL when there is none. */
-static struct assembly_extent *find_segment(const struct assembly *assembly, uint64_t start)
-{
-    struct assembly_extent *found = NULL;
-
-    if (assembly->segments_last && assembly->segments_last->start <= start)
-        return assembly->segments_last;
-    for (struct assembly_extent *at = assembly->segments; at && at->start <= start; at = at->next)
-        found = at;
-    return found;
-}
-
 void segment_add(struct assembly_store *store, struct assembly *assembly, const struct assembly_extent *segment)
 {
-    struct assembly_extent *previous = find_segment(assembly, segment->start);
+    struct assembly_extent *previous = assembly->segments_last; /* the last one that begins at or before the new one */
     struct assembly_extent *added;
 
+    if (previous && previous->start > segment->start) {
+        previous = NULL;
+        for (struct assembly_extent *at = assembly->segments; at && at->start <= segment->start; at = at->next)
+            previous = at;
+    }
     if (previous && previous->start == segment->start && previous->end == segment->end)
         return;
     added = assembly->segment_count < MAX_SEGMENTS ? pool_alloc(store->extents) : NULL;

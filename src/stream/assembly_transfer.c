@@ -20,28 +20,6 @@ static void transfer_offset(struct transfer *t, uint64_t *offset)
     transfer_require(t, *offset < OFFSET_MAX);
 }
 
-static void transfer_numbers(struct transfer *t, struct assembly *assembly)
-{
-    transfer_offset(t, &assembly->base);
-    transfer_offset(t, &assembly->contiguous);
-    transfer_offset(t, &assembly->acknowledged);
-    transfer_offset(t, &assembly->inspected);
-    transfer_offset(t, &assembly->parsed);
-    transfer_offset(t, &assembly->limit);
-    transfer_u32(t, &assembly->window);
-    transfer_u16(t, &assembly->max_extents_seen);
-    transfer_bool(t, &assembly->has_gap);
-    transfer_bool(t, &assembly->gap_before_next);
-    transfer_bool(t, &assembly->stopped);
-    transfer_u8(t, &assembly->evicted);
-    transfer_require(t, assembly->evicted <= EVICTED_OUT_OF_ORDER);
-    transfer_u8(t, &assembly->before_length);
-    transfer_require(t, assembly->base <= assembly->inspected && assembly->inspected <= assembly->contiguous &&
-                            assembly->before_length <= STREAM_BEFORE_MAX);
-    if (!t->error)
-        transfer_bytes(t, assembly->before, assembly->before_length);
-}
-
 /* --- Lists ---------------------------------------------------------------------------------------- */
 
 static void transfer_extent(struct transfer *t, struct assembly_extent *extent)
@@ -66,16 +44,6 @@ enum list_order {
     LIST_OVER,   /* they may overlap, and are ordered by their starts */
 };
 
-static bool is_in_order(const struct assembly_extent *before, const struct assembly_extent *extent,
-                        enum list_order order)
-{
-    if (!before)
-        return true;
-    if (order == LIST_OVER)
-        return extent->start >= before->start;
-    return order == LIST_APART ? extent->start > before->end : extent->start >= before->end;
-}
-
 /* Reads a list; false when there is no memory. */
 static bool read_list(struct transfer *t, struct assembly_store *store, struct assembly_extent **list, uint16_t *count,
                       uint16_t max, enum list_order order)
@@ -87,9 +55,10 @@ static bool read_list(struct transfer *t, struct assembly_store *store, struct a
     transfer_require(t, wanted <= max && transfer_has_room(t, wanted, EXTENT_SIZE));
     for (uint16_t i = 0; i < wanted && !t->error; i++) {
         struct assembly_extent read = { .start = 0 }, *extent;
+        uint64_t least = !before ? 0 : order == LIST_OVER ? before->start : before->end + (order == LIST_APART);
 
         transfer_extent(t, &read);
-        transfer_require(t, is_in_order(before, &read, order));
+        transfer_require(t, read.start >= least);
         if (t->error || !(extent = pool_alloc(store->extents)))
             return t->error != 0;
         *extent = read;
@@ -120,55 +89,60 @@ static bool transfer_lists(struct transfer *t, struct assembly_store *store, str
 
 /* --- Bytes ---------------------------------------------------------------------------------------- */
 
-static void write_range(struct transfer *t, const struct assembly *assembly, struct assembly_block **hint,
-                        const struct range *range)
+bool assembly_transfer(struct transfer *t, struct assembly_store *store, struct assembly *assembly)
 {
-    uint8_t *place = transfer_reserve_next(t, range->end - range->start);
-
-    if (place)
-        block_read(assembly, hint, range->start, range->end, place);
-}
-
-/* Reads the bytes of a range; false when there is no memory. */
-static bool read_range(struct transfer *t, struct assembly_store *store, struct assembly *assembly,
-                       struct assembly_block **hint, const struct range *range)
-{
-    const uint8_t *bytes = transfer_lend(t, range->end - range->start);
-
-    if (!bytes)
-        return true;
-    if (block_reserve(store, assembly, range->start, range->end))
-        return false;
-    block_write(assembly, hint, range->start, range->end, bytes);
-    return true;
-}
-
-static bool transfer_ranges(struct transfer *t, struct assembly_store *store, struct assembly *assembly)
-{
-    const struct assembly_extent *last = assembly->extents;
+    const struct assembly_extent *last;
     struct assembly_block *hint = NULL;
     struct range range;
     struct walk walk;
-    bool has_room = true;
 
+    transfer_offset(t, &assembly->base);
+    transfer_offset(t, &assembly->contiguous);
+    transfer_offset(t, &assembly->acknowledged);
+    transfer_offset(t, &assembly->inspected);
+    transfer_offset(t, &assembly->parsed);
+    transfer_offset(t, &assembly->limit);
+    transfer_u32(t, &assembly->window);
+    transfer_u16(t, &assembly->max_extents_seen);
+    transfer_bool(t, &assembly->has_gap);
+    transfer_bool(t, &assembly->gap_before_next);
+    transfer_bool(t, &assembly->stopped);
+    transfer_u8(t, &assembly->evicted);
+    transfer_require(t, assembly->evicted <= EVICTED_OUT_OF_ORDER);
+    transfer_u8(t, &assembly->before_length);
+    transfer_require(t, assembly->base <= assembly->inspected && assembly->inspected <= assembly->contiguous &&
+                            assembly->before_length <= STREAM_BEFORE_MAX);
+    if (!t->error)
+        transfer_bytes(t, assembly->before, assembly->before_length);
+    if (t->error)
+        return true;
+    if (!transfer_lists(t, store, assembly))
+        return false;
+    if (t->error)
+        return true;
+
+    last = assembly->extents;
     while (last && last->next)
         last = last->next;
     walk = walk_start(assembly, assembly->base, last ? last->end : assembly->contiguous);
-    while (!t->error && has_room && walk_next(&walk, &range)) {
+    while (!t->error && walk_next(&walk, &range)) {
+        uint64_t length = range.end - range.start;
+
         if (range.kind != RANGE_SEEN)
             continue;
-        if (t->reading)
-            has_room = read_range(t, store, assembly, &hint, &range);
-        else
-            write_range(t, assembly, &hint, &range);
-    }
-    return has_room;
-}
+        if (t->reading) {
+            const uint8_t *bytes = transfer_lend(t, length);
 
-bool assembly_transfer(struct transfer *t, struct assembly_store *store, struct assembly *assembly)
-{
-    transfer_numbers(t, assembly);
-    if (t->error || !transfer_lists(t, store, assembly) || t->error)
-        return t->error != 0;
-    return transfer_ranges(t, store, assembly);
+            if (bytes && block_reserve(store, assembly, range.start, range.end))
+                return false; /* no memory */
+            if (bytes)
+                block_write(assembly, &hint, range.start, range.end, bytes);
+        } else {
+            uint8_t *place = transfer_reserve_next(t, length);
+
+            if (place)
+                block_read(assembly, &hint, range.start, range.end, place);
+        }
+    }
+    return true;
 }

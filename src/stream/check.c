@@ -13,55 +13,39 @@ enum {
     ACK_WINDOW_MIN = 1 << 20,
 };
 
-/*
- * RFC 5961 §5.2: not older than the largest window. The last advertised window may be small, and overtaken segments
- * were sent before it. Inline there is a minimum window: while windows are small, a fast connection gets further ahead
- * of the segments that it overtakes.
- */
-static bool is_ack_recent(const struct segment *seg, uint32_t ack)
-{
-    const struct tcp_peer *peer = seg->receiver;
-    uint32_t window = peer->max_window;
-
-    if (segment_is_inline(seg) && window < ACK_WINDOW_MIN)
-        window = ACK_WINDOW_MIN;
-    return peer->window == 0 || !seq_before(ack, peer->last_ack - window);
-}
-
-/* The data that the other side sent before the session was picked up, and its window, are unknown. */
-static bool acknowledges_unseen(const struct segment *seg)
-{
-    const struct tcp_peer *peer = seg->receiver;
-    uint32_t from = seq_after(peer->next_win, peer->last_ack) ? peer->next_win : peer->last_ack;
-
-    return segment_is_midstream(seg) && !(seg->session->flags & SESSION_SCALES_KNOWN) &&
-           seq_at_or_before(seg->ack, from + WINDOW_UNKNOWN);
-}
-
 bool check_ack(struct segment *seg)
 {
     const struct tcp_peer *peer = seg->receiver;
-    uint32_t ack = seg->ack;
+    uint32_t ack = seg->ack, window = peer->max_window;
+    bool is_valid;
 
     if (!seg->has_ack || ack == peer->last_ack)
         return true;
     if (seq_before(ack, peer->last_ack)) {
-        if (is_ack_recent(seg, ack))
-            return true;
-        segment_add_event(seg, STREAM_EVENT_PKT_INVALID_ACK);
-        return false;
+        /* RFC 5961 §5.2: not older than the largest window. The last advertised window may be small, and overtaken
+         * segments were sent before it. Inline there is a minimum window: while windows are small, a fast connection
+         * gets further ahead of the segments that it overtakes. */
+        if (segment_is_inline(seg) && window < ACK_WINDOW_MIN)
+            window = ACK_WINDOW_MIN;
+        is_valid = peer->window == 0 || !seq_before(ack, peer->last_ack - window);
+    } else if (seg->session->flags & (SESSION_ASYNC | SESSION_MIDSTREAM_ESTABLISHED)) {
+        /* With only one side seen the window is unknown; so is that of the other side of a picked-up session before it
+         * has sent a segment. */
+        is_valid = true;
+    } else if (seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT &&
+               seg->kind == SEGMENT_RST && ack == peer->isn + 1) {
+        is_valid = true; /* a reset that answers a SYN comes before any window was advertised */
+    } else {
+        uint32_t from = seq_after(peer->next_win, peer->last_ack) ? peer->next_win : peer->last_ack;
+
+        is_valid = seq_at_or_before(ack, peer->next_win);
+        /* The data that the other side sent before the session was picked up, and its window, are unknown. */
+        if (segment_is_midstream(seg) && !(seg->session->flags & SESSION_SCALES_KNOWN))
+            is_valid |= seq_at_or_before(ack, from + WINDOW_UNKNOWN);
     }
-    /* With only one side seen the window is unknown; so is that of the other side of a picked-up session before it has
-     * sent a segment. */
-    if (seq_at_or_before(ack, peer->next_win) ||
-        (seg->session->flags & (SESSION_ASYNC | SESSION_MIDSTREAM_ESTABLISHED)) || acknowledges_unseen(seg))
-        return true;
-    /* A reset that answers a SYN comes before any window was advertised. */
-    if (seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT && seg->kind == SEGMENT_RST &&
-        ack == peer->isn + 1)
-        return true;
-    segment_add_event(seg, STREAM_EVENT_PKT_INVALID_ACK);
-    return false;
+    if (!is_valid)
+        segment_add_event(seg, STREAM_EVENT_PKT_INVALID_ACK);
+    return is_valid;
 }
 
 /*
@@ -69,14 +53,6 @@ bool check_ack(struct segment *seg)
  * connection; it expects the sender's next number if nothing was lost. Linux accepts one of these ranges, other systems
  * another.
  */
-static bool reset_may_be_in_place(const struct segment *seg)
-{
-    const struct tcp_peer *sender = seg->sender;
-
-    return segment_is_midstream(seg) && seq_at_or_after(seg->seq, sender->last_ack - WINDOW_UNKNOWN) &&
-           seq_at_or_before(seg->seq, sender->next_seq + WINDOW_UNKNOWN);
-}
-
 static bool reset_is_in_place(struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
@@ -84,7 +60,8 @@ static bool reset_is_in_place(struct segment *seg)
 
     if (seg->session->flags & SESSION_ASYNC)
         return seq_at_or_after(seg->seq, sender->next_seq);
-    if (reset_may_be_in_place(seg)) {
+    if (segment_is_midstream(seg) && seq_at_or_after(seg->seq, sender->last_ack - WINDOW_UNKNOWN) &&
+        seq_at_or_before(seg->seq, sender->next_seq + WINDOW_UNKNOWN)) {
         seg->receiver->flags |= PEER_RESET_RECEIVED; /* the receiver may have ignored it */
         return true;
     }
@@ -139,43 +116,6 @@ static enum zero_start zero_start_of(const struct segment *seg, enum host_os os)
     }
 }
 
-static bool zero_is_allowed(enum host_os os)
-{
-    return os == HOST_OS_OLD_LINUX || os == HOST_OS_WINDOWS || os == HOST_OS_WINDOWS2K3 || os == HOST_OS_VISTA ||
-           os == HOST_OS_SOLARIS;
-}
-
-static bool is_timestamp_checked(const struct segment *seg, enum host_os os)
-{
-    bool is_next = seg->seq == seg->sender->next_seq;
-    enum zero_start zero = zero_start_of(seg, os);
-
-    if (zero == ZERO_IGNORED || (zero == ZERO_STARTS_NOW && is_next))
-        return false;
-    return os != HOST_OS_HPUX11 || is_next;
-}
-
-static bool is_paws_expired(const struct segment *seg)
-{
-    uint32_t last = seg->sender->last_seconds;
-
-    if (last == 0 && (seg->session->flags & SESSION_MIDSTREAM))
-        return false;
-    return segment_seconds(seg) > (uint64_t)last + PAWS_SECONDS;
-}
-
-/* A timestamp that is one tick old is accepted for every system, as Suricata does by default. */
-static bool is_timestamp_recent(const struct segment *seg)
-{
-    const struct tcp_peer *sender = seg->sender;
-    int32_t step = (int32_t)(seg->pkt->tcp.timestamp_value - sender->last_timestamp + 1);
-    bool long_ago = is_paws_expired(seg);
-
-    if (step >= 0 && !(sender->last_timestamp != 0 && long_ago))
-        return true;
-    return seg->seq == sender->next_seq && long_ago;
-}
-
 /*
  * Inline: overtaken by later segments. Its receiver may not have got those, or have got them beyond a gap, and then
  * accepts it (RFC 7323 §4.3); dropped here, it would be lost to a correct connection. If the receiver ignores it,
@@ -191,28 +131,39 @@ static bool is_overtaken(const struct segment *seg)
            seg->session->state >= TCP_STATE_SYN_RECV && step < 0 && step >= -OVERTAKEN_TICKS;
 }
 
+/* Whether the receiver accepts the timestamp, or does not check it. One that is one tick old is accepted for every
+ * system, as Suricata does by default. */
 static bool is_timestamp_current(const struct segment *seg, enum host_os os)
 {
-    return !is_timestamp_checked(seg, os) || is_timestamp_recent(seg);
-}
+    const struct tcp_peer *sender = seg->sender;
+    bool is_next = seg->seq == sender->next_seq;
+    enum zero_start zero = zero_start_of(seg, os);
+    int32_t step = (int32_t)(seg->pkt->tcp.timestamp_value - sender->last_timestamp + 1);
+    bool is_expired = segment_seconds(seg) > (uint64_t)sender->last_seconds + PAWS_SECONDS;
 
-/* The clock has wrapped: zero is a value like any other. */
-static bool wraps_to_zero(const struct segment *seg)
-{
-    uint32_t last = seg->sender->last_timestamp;
-
-    return (segment_is_inline(seg) && last >= UINT32_MAX - OVERTAKEN_TICKS) ||
-           (segment_is_midstream(seg) && last <= OVERTAKEN_TICKS);
+    if (zero == ZERO_IGNORED || (zero == ZERO_STARTS_NOW && is_next) || (os == HOST_OS_HPUX11 && !is_next))
+        return true;
+    if (sender->last_seconds == 0 && (seg->session->flags & SESSION_MIDSTREAM))
+        is_expired = false;
+    if (step >= 0 && (sender->last_timestamp == 0 || !is_expired))
+        return true;
+    return is_next && is_expired;
 }
 
 enum timestamp_age classify_timestamp(struct segment *seg)
 {
+    uint32_t last = seg->sender->last_timestamp;
+
     if (!(seg->session->flags & SESSION_TIMESTAMP) || !seg->pkt->tcp.has_timestamp)
         return TIMESTAMP_CURRENT;
     enum host_os os = peer_os(seg, seg->receiver);
-    bool zero_is_odd = !zero_is_allowed(os) && !(seg->sender->flags & PEER_ZERO_TIMESTAMP);
+    bool allows_zero = os == HOST_OS_OLD_LINUX || os == HOST_OS_WINDOWS || os == HOST_OS_WINDOWS2K3 ||
+                       os == HOST_OS_VISTA || os == HOST_OS_SOLARIS;
+    /* When the clock wraps, zero is a value like any other. */
+    bool wraps = (segment_is_inline(seg) && last >= UINT32_MAX - OVERTAKEN_TICKS) ||
+                 (segment_is_midstream(seg) && last <= OVERTAKEN_TICKS);
 
-    if (seg->pkt->tcp.timestamp_value == 0 && zero_is_odd && !wraps_to_zero(seg))
+    if (seg->pkt->tcp.timestamp_value == 0 && !allows_zero && !(seg->sender->flags & PEER_ZERO_TIMESTAMP) && !wraps)
         return TIMESTAMP_OLD;
     if (is_timestamp_current(seg, os))
         return TIMESTAMP_CURRENT;

@@ -92,11 +92,6 @@ static enum stream_urgent urgent_policy(struct segment *seg)
     return options->urgent_limit;
 }
 
-static bool is_linux(enum host_os os)
-{
-    return os == HOST_OS_LINUX || os == HOST_OS_OLD_LINUX;
-}
-
 static bool covers(struct range range, int64_t offset)
 {
     return offset >= range.at && offset < range.at + range.length;
@@ -111,7 +106,8 @@ static bool has_urgent_byte(struct segment *seg, struct range range, int64_t *ur
 {
     struct tcp_peer *peer = seg->sender;
     uint16_t pointer = seg->pkt->tcp.urgent;
-    bool linux_receiver = is_linux(peer_os(seg, seg->receiver));
+    enum host_os os = peer_os(seg, seg->receiver);
+    bool linux_receiver = os == HOST_OS_LINUX || os == HOST_OS_OLD_LINUX;
     bool announced = seg->pkt->tcp.flags & TCP_URG && (pointer > 0 || linux_receiver);
 
     *urgent = range.at + (pointer > 0 ? pointer - 1 : 0);
@@ -165,26 +161,6 @@ static void report_contradiction(struct segment *seg)
     stream_count(seg->stream, STREAM_OVERLAP_DIFF_DATA);
 }
 
-/*
- * Inline: a segment that contradicts first-seen data is rewritten, or dropped with all its bytes. True when it is
- * dropped. An out-of-band byte was not stored, so nothing contradicts it.
- */
-static bool resolve_contradiction(struct segment *seg, struct range *range)
-{
-    const struct assembly *assembly = &seg->sender->assembly;
-
-    if (!segment_is_inline(seg) || !assembly_differs(assembly, (uint64_t)range->at, range->bytes, range->length))
-        return false;
-    report_contradiction(seg);
-    if (seg->stream->options.overlap == STREAM_OVERLAP_REWRITE && rewrite_payload(seg, range->at)) {
-        range->bytes = seg->pkt->payload;
-        return false;
-    }
-    seg->verdict->drop = true;
-    seg->verdict->reason = DROP_REASON_STREAM_ERROR;
-    return true;
-}
-
 /* Reports what the assembly found: events, counters, and whether all of the payload is, was or will be in a chunk. */
 static void evaluate_report(struct segment *seg, const struct assembly_report *report)
 {
@@ -232,8 +208,18 @@ static void add_payload(struct segment *seg)
         seg->verdict->reason = DROP_REASON_STREAM_URGENT;
         return;
     }
-    if (resolve_contradiction(seg, &range))
-        return;
+    /* Inline: a segment that contradicts first-seen data is rewritten, or dropped with all its bytes. An out-of-band
+     * byte was not stored, so nothing contradicts it. */
+    if (segment_is_inline(seg) &&
+        assembly_differs(&seg->sender->assembly, (uint64_t)range.at, range.bytes, range.length)) {
+        report_contradiction(seg);
+        if (seg->stream->options.overlap != STREAM_OVERLAP_REWRITE || !rewrite_payload(seg, range.at)) {
+            seg->verdict->drop = true;
+            seg->verdict->reason = DROP_REASON_STREAM_ERROR;
+            return;
+        }
+        range.bytes = seg->pkt->payload;
+    }
     holder_add(seg->stream, seg->session);
     release_histories(seg);
     add_without_urgent(seg, range, &report);

@@ -51,46 +51,42 @@ const char *stream_side_flag_name(unsigned bit)
     return side_flags[bit].name;
 }
 
-static bool was_reset(const struct tcp_session *session)
-{
-    return session->state == TCP_STATE_CLOSED &&
-           (session->peer[FLOW_TO_SERVER].tcp_flags | session->peer[FLOW_TO_CLIENT].tcp_flags) & TCP_RST;
-}
-
 static uint32_t sequence_at(const struct tcp_peer *peer, int64_t offset)
 {
     return peer->next_seq + (uint32_t)(offset - peer->next_offset);
 }
 
-static void copy_side(struct tcp_side_facts *out, const struct tcp_peer *peer)
-{
-    out->isn = peer->isn;
-    out->next_seq = peer->next_seq;
-    out->last_ack = peer->last_ack;
-    out->next_win = peer->next_win;
-    out->window = peer->window;
-    out->window_scale = peer->window_scale;
-    out->is_reassembled = !(peer->flags & PEER_STOPPED);
-    out->base_seq = sequence_at(peer, (int64_t)peer->assembly.base);
-    out->right_edge = peer->edge > 0 ? sequence_at(peer, peer->edge) : 0;
-    for (unsigned i = 0; i < STREAM_SIDE_FLAGS; i++)
-        out->flags |= (uint8_t)((peer->flags & side_flags[i].flag ? 1u : 0u) << i);
-    out->flags |= peer->assembly.has_gap;
-}
-
 bool stream_session_facts(const struct flow *flow, struct tcp_session_facts *out)
 {
     const struct tcp_session *session = flow->tcp;
+    bool was_reset;
 
     memset(out, 0, sizeof(*out));
     if (!session)
         return false;
     out->state = (enum tcp_state)session->reported;
     out->previous = (enum tcp_state)session->previous;
+    was_reset = session->state == TCP_STATE_CLOSED &&
+                (session->peer[FLOW_TO_SERVER].tcp_flags | session->peer[FLOW_TO_CLIENT].tcp_flags) & TCP_RST;
     for (unsigned i = 0; i < STREAM_SESSION_FLAGS; i++)
         out->flags |= (uint16_t)((session->flags & session_flags[i].flag ? 1u : 0u) << i);
-    out->flags |= (uint16_t)((unsigned)was_reset(session) << CLOSED_BY_RESET);
-    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
-        copy_side(&out->side[i], &session->peer[i]);
+    out->flags |= (uint16_t)((unsigned)was_reset << CLOSED_BY_RESET);
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        const struct tcp_peer *peer = &session->peer[i];
+        struct tcp_side_facts *side = &out->side[i];
+
+        side->isn = peer->isn;
+        side->next_seq = peer->next_seq;
+        side->last_ack = peer->last_ack;
+        side->next_win = peer->next_win;
+        side->window = peer->window;
+        side->window_scale = peer->window_scale;
+        side->is_reassembled = !(peer->flags & PEER_STOPPED);
+        side->base_seq = sequence_at(peer, (int64_t)peer->assembly.base);
+        side->right_edge = peer->edge > 0 ? sequence_at(peer, peer->edge) : 0;
+        for (unsigned k = 0; k < STREAM_SIDE_FLAGS; k++)
+            side->flags |= (uint8_t)((peer->flags & side_flags[k].flag ? 1u : 0u) << k);
+        side->flags |= peer->assembly.has_gap;
+    }
     return true;
 }

@@ -348,15 +348,6 @@ size_t half_open_memory(const struct half_open_table *table)
 
 /* --- Transfer to another process ------------------------------------------------------------------ */
 
-static bool is_empty(const struct half_open_bucket *bucket)
-{
-    for (unsigned i = 0; i < BUCKET_RECORDS; i++) {
-        if (bucket->records[i].flags & RECORD_USED)
-            return false;
-    }
-    return true;
-}
-
 static void transfer_bucket(struct transfer *t, struct half_open_bucket *bucket)
 {
     for (unsigned i = 0; i < BUCKET_RECORDS; i++) {
@@ -369,16 +360,8 @@ static void transfer_bucket(struct transfer *t, struct half_open_bucket *bucket)
         transfer_u16(t, &record->time);
         transfer_u8(t, &record->scales);
         transfer_u8(t, &record->flags);
-    }
-}
-
-static void write_buckets(struct transfer *t, struct half_open_table *table)
-{
-    for (uint32_t at = 0; table->used > 0 && at <= table->mask; at++) {
-        if (is_empty(&table->buckets[at]))
-            continue;
-        transfer_u32(t, &at);
-        transfer_bucket(t, &table->buckets[at]);
+        transfer_require(t, (record->scales & SCALE_MASK) <= WINDOW_SCALE_MAX &&
+                                record->scales >> SCALE_BITS <= WINDOW_SCALE_MAX);
     }
 }
 
@@ -400,18 +383,6 @@ static void merge_bucket(struct half_open_table *table, struct half_open_bucket 
     }
 }
 
-/* Whether the window scales are valid; the other fields may have any value. */
-static bool has_valid_scales(const struct half_open_bucket *bucket)
-{
-    for (unsigned i = 0; i < BUCKET_RECORDS; i++) {
-        uint8_t scales = bucket->records[i].scales;
-
-        if ((scales & SCALE_MASK) > WINDOW_SCALE_MAX || scales >> SCALE_BITS > WINDOW_SCALE_MAX)
-            return false;
-    }
-    return true;
-}
-
 void half_open_transfer(struct transfer *t, struct half_open_table *table, bool same_flows)
 {
     uint32_t mask = table->mask, at = 0;
@@ -419,20 +390,28 @@ void half_open_transfer(struct transfer *t, struct half_open_table *table, bool 
 
     transfer_u32(t, &mask);
     transfer_u64(t, &seed);
-    if (!t->reading) {
-        write_buckets(t, table);
-        return;
+    for (uint32_t bucket = 0; !t->reading && table->used > 0 && bucket <= table->mask; bucket++) {
+        unsigned used = 0;
+
+        for (unsigned i = 0; i < BUCKET_RECORDS; i++)
+            used |= table->buckets[bucket].records[i].flags & RECORD_USED;
+        if (!used)
+            continue;
+        transfer_u32(t, &bucket);
+        transfer_bucket(t, &table->buckets[bucket]);
     }
+    if (!t->reading)
+        return;
     if (!t->error && table->used == 0)
         table->seed = seed;
     if (!same_flows || mask != table->mask || seed != table->seed)
         return;
     while (!t->error && t->at < t->limit) {
-        struct half_open_bucket read;
+        struct half_open_bucket read = { 0 };
 
         transfer_u32(t, &at);
         transfer_bucket(t, &read);
-        transfer_require(t, at <= table->mask && has_valid_scales(&read));
+        transfer_require(t, at <= table->mask);
         if (!t->error)
             merge_bucket(table, &table->buckets[at], &read);
     }

@@ -97,17 +97,6 @@ int handshake_queue_syn_ack(struct segment *seg)
     return 0;
 }
 
-/* Suricata stores every repeated SYN, also an identical one. Here equal ones share an entry, and are counted. */
-static void count_syn(struct segment *seg)
-{
-    struct tcp_session *session = seg->session;
-
-    if (session->repeated_syns >= seg->stream->options.max_syn_queued)
-        segment_add_event(seg, STREAM_EVENT_3WHS_SYN_FLOOD);
-    else
-        session->repeated_syns++;
-}
-
 /*
  * SYNs are distinguished by their timestamps, because the SYN/ACK echoes that of the SYN that it answers. It can only
  * answer a SYN with the sequence number of the session, so such a SYN replaces entries with other numbers.
@@ -117,7 +106,11 @@ void handshake_queue_syn(struct segment *seg)
     struct tcp_session *session = seg->session;
     struct handshake_entry mine = entry_of_session(session), new_one = entry_of(seg), *outdated = NULL;
 
-    count_syn(seg);
+    /* Suricata stores every repeated SYN, also an identical one. Here equal ones share an entry, and are counted. */
+    if (session->repeated_syns >= seg->stream->options.max_syn_queued)
+        segment_add_event(seg, STREAM_EVENT_3WHS_SYN_FLOOD);
+    else
+        session->repeated_syns++;
     if (have_same_options(&mine, &new_one) && mine.seq == new_one.seq)
         return;
     for (struct handshake_entry *entry = session->queue; entry; entry = entry->next) {
@@ -179,22 +172,6 @@ void handshake_apply_syn(struct segment *seg)
     apply_syn(seg->session, &entry);
 }
 
-static void apply_timestamp(struct tcp_session *session, const struct handshake_entry *entry)
-{
-    struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
-
-    if (!entry->has_timestamp || !(client->flags & PEER_TIMESTAMP)) {
-        client->last_timestamp = server->last_timestamp = 0;
-        client->flags &= (uint16_t)~PEER_ZERO_TIMESTAMP;
-        return;
-    }
-    session->flags |= SESSION_TIMESTAMP;
-    server->last_timestamp = entry->timestamp;
-    server->last_seconds = entry->seconds;
-    if (entry->timestamp == 0)
-        server->flags |= PEER_ZERO_TIMESTAMP;
-}
-
 static void apply_syn_ack(struct segment *seg, const struct handshake_entry *entry)
 {
     struct tcp_session *session = seg->session;
@@ -203,7 +180,16 @@ static void apply_syn_ack(struct segment *seg, const struct handshake_entry *ent
     session_set_state(seg, TCP_STATE_SYN_RECV);
     peer_start_sequence(seg, server, entry->seq);
     peer_set_window(client, entry->window);
-    apply_timestamp(session, entry);
+    if (entry->has_timestamp && (client->flags & PEER_TIMESTAMP)) {
+        session->flags |= SESSION_TIMESTAMP;
+        server->last_timestamp = entry->timestamp;
+        server->last_seconds = entry->seconds;
+        if (entry->timestamp == 0)
+            server->flags |= PEER_ZERO_TIMESTAMP;
+    } else {
+        client->last_timestamp = server->last_timestamp = 0;
+        client->flags &= (uint16_t)~PEER_ZERO_TIMESTAMP;
+    }
     client->last_ack = entry->ack;
     server->last_ack = server->isn + 1;
     client->window_scale = entry->has_window_scale && (session->flags & SESSION_WINDOW_SCALE) ? entry->window_scale : 0;

@@ -55,12 +55,6 @@ void holder_remove(struct stream *stream, struct tcp_session *session)
     list_remove(stream, session);
 }
 
-static bool holds_data(const struct tcp_session *session)
-{
-    return session->peer[FLOW_TO_SERVER].assembly.first || session->peer[FLOW_TO_CLIENT].assembly.first ||
-           session->peer[FLOW_TO_SERVER].assembly.extents || session->peer[FLOW_TO_CLIENT].assembly.extents;
-}
-
 /* Returns the oldest session of the list and moves it to the other end; NULL when that is `except`. */
 static struct tcp_session *next_holder(struct stream *stream, const struct tcp_session *except)
 {
@@ -79,48 +73,42 @@ void release_histories(struct segment *seg)
 
     for (unsigned i = 0; i < HISTORY_SESSIONS && assembly_store_is_tight(stream->store); i++) {
         struct tcp_session *session = next_holder(stream, seg->session);
+        bool holds_data = false;
 
         if (!session)
             return;
-        for (unsigned direction = 0; direction < FLOW_DIRECTIONS; direction++)
-            assembly_release(stream->store, &session->peer[direction].assembly);
-        if (!holds_data(session))
+        for (unsigned direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+            struct assembly *assembly = &session->peer[direction].assembly;
+
+            assembly_release(stream->store, assembly);
+            holds_data |= assembly->first || assembly->extents;
+        }
+        if (!holds_data)
             holder_remove(stream, session);
     }
 }
 
 /* Data of active sessions is not evicted: refusing the current segment does less harm, because its sender repeats it.
  */
-static bool is_idle(const struct tcp_session *session, uint64_t now_ns)
-{
-    bool has_hole = session->peer[FLOW_TO_SERVER].assembly.extents || session->peer[FLOW_TO_CLIENT].assembly.extents;
-
-    return now_ns > session->flow->last_ns + (has_hole ? IDLE_WITH_HOLE_NS : IDLE_NS);
-}
-
-static struct tcp_session *find_idle(struct segment *seg)
-{
-    struct tcp_session *idle = NULL;
-
-    for (unsigned i = 0; i < IDLE_SAMPLES; i++) {
-        struct tcp_session *session = next_holder(seg->stream, seg->session);
-
-        if (session && is_idle(session, seg->pkt->time_ns) && (!idle || session->flow->last_ns < idle->flow->last_ns))
-            idle = session;
-    }
-    return idle;
-}
-
 bool evict_idle_data(struct segment *seg, unsigned *evicted)
 {
-    struct tcp_session *session = *evicted < EVICT_SESSIONS ? find_idle(seg) : NULL;
+    struct tcp_session *idle = NULL;
     bool lost = false;
 
-    if (!session)
+    for (unsigned i = 0; i < IDLE_SAMPLES && *evicted < EVICT_SESSIONS; i++) {
+        struct tcp_session *session = next_holder(seg->stream, seg->session);
+        bool has_hole = session && (session->peer[FLOW_TO_SERVER].assembly.extents ||
+                                    session->peer[FLOW_TO_CLIENT].assembly.extents);
+
+        if (session && seg->pkt->time_ns > session->flow->last_ns + (has_hole ? IDLE_WITH_HOLE_NS : IDLE_NS) &&
+            (!idle || session->flow->last_ns < idle->flow->last_ns))
+            idle = session;
+    }
+    if (!idle)
         return false;
     for (unsigned direction = 0; direction < FLOW_DIRECTIONS; direction++)
-        lost |= assembly_evict(seg->stream->store, &session->peer[direction].assembly);
-    holder_remove(seg->stream, session);
+        lost |= assembly_evict(seg->stream->store, &idle->peer[direction].assembly);
+    holder_remove(seg->stream, idle);
     if (lost)
         stream_count(seg->stream, STREAM_REASSEMBLY_EVICTED);
     (*evicted)++;

@@ -73,23 +73,18 @@ uint32_t sack_size(const struct tcp_peer *peer)
     return size;
 }
 
-static bool is_covered(const struct tcp_peer *peer, struct sack_range range)
-{
-    if (seq_at_or_before(range.to, peer->last_ack))
-        return true;
-    for (unsigned i = 0; i < peer->sack_count; i++) {
-        if (seq_at_or_after(range.from, peer->sack[i].from) && seq_at_or_before(range.to, peer->sack[i].to))
-            return true;
-    }
-    return false;
-}
-
 bool sack_is_outdated(const struct tcp_peer *peer, const struct packet *pkt)
 {
-    struct sack_range range;
-
     for (unsigned i = 0; i < pkt->tcp.sack_count; i++) {
-        if (!read_block(pkt, i, &range) || !is_covered(peer, range))
+        struct sack_range range;
+
+        if (!read_block(pkt, i, &range))
+            return false;
+        bool is_known = seq_at_or_before(range.to, peer->last_ack);
+
+        for (unsigned k = 0; k < peer->sack_count && !is_known; k++)
+            is_known = seq_at_or_after(range.from, peer->sack[k].from) && seq_at_or_before(range.to, peer->sack[k].to);
+        if (!is_known)
             return false;
     }
     return true;

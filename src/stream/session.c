@@ -290,19 +290,14 @@ void peer_extend_to_ack(struct segment *seg)
         peer_set_next_seq(seg->receiver, seg->ack);
 }
 
-/* Some systems are listed under two names, and differ only in how they reassemble. */
-static enum host_os os_for_checks(enum host_os os)
-{
-    return os == HOST_OS_OLD_SOLARIS ? HOST_OS_SOLARIS : os;
-}
-
 enum host_os peer_os(struct segment *seg, struct tcp_peer *peer)
 {
     if (!(peer->flags & PEER_OS_KNOWN)) {
         bool is_client = peer == &seg->session->peer[FLOW_TO_SERVER];
+        enum host_os os = host_os_lookup(&seg->stream->options.host_os, seg->flow->ip_version,
+                                         is_client ? &seg->flow->client : &seg->flow->server);
 
-        peer->os = (uint8_t)os_for_checks(host_os_lookup(&seg->stream->options.host_os, seg->flow->ip_version,
-                                                         is_client ? &seg->flow->client : &seg->flow->server));
+        peer->os = (uint8_t)(os == HOST_OS_OLD_SOLARIS ? HOST_OS_SOLARIS : os); /* they only reassemble differently */
         peer->flags |= PEER_OS_KNOWN;
     }
     return (enum host_os)peer->os;

@@ -309,22 +309,15 @@ int time_wait_on_fin(struct segment *seg)
     return last_ack_on_other(seg);
 }
 
-static bool is_expected_in_time_wait(const struct segment *seg)
-{
-    uint32_t next_seq = seg->sender->next_seq;
-
-    if (seg->direction == FLOW_TO_SERVER)
-        return seg->seq == next_seq || seg->seq == next_seq + 1;
-    return seg->seq == next_seq || seg->seq == next_seq - 1;
-}
-
 int time_wait_on_ack(struct segment *seg)
 {
+    uint32_t next_seq = seg->sender->next_seq, beside = seg->direction == FLOW_TO_SERVER ? next_seq + 1 : next_seq - 1;
+
     if (!check_timestamp(seg))
         return -EINVAL;
     bool again = check_retransmission(seg) || is_before_fin(seg);
 
-    if (!again && !is_expected_in_time_wait(seg)) {
+    if (!again && seg->seq != next_seq && seg->seq != beside) {
         if (seg->direction == FLOW_TO_CLIENT && seg->length > 0 && seg->seq == seg->sender->last_ack)
             return last_ack_on_other(seg);
         return segment_reject(seg, STREAM_EVENT_TIMEWAIT_ACK_WRONG_SEQ);
@@ -344,17 +337,6 @@ int closed_on_reset(struct segment *seg)
 {
     (void)seg;
     return 0;
-}
-
-/*
- * Inline: a SYN with the initial sequence number of the closed session. The client may open a new connection, or
- * pretend to while the server still holds the old one. Only the server's SYN/ACK shows that the connection is new
- * (stream_is_port_reuse()), so data in the SYN is dropped.
- */
-static int handle_repeated_syn(struct segment *seg)
-{
-    half_open_record_syn(seg);
-    return seg->length == 0 ? 0 : segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
 }
 
 /*
@@ -382,8 +364,13 @@ int closed_on_any(struct segment *seg)
             half_open_record_syn(seg);
         return err;
     }
-    if (seg->kind == SEGMENT_SYN && segment_is_inline(seg))
-        return handle_repeated_syn(seg);
+    /* Inline: a SYN with the initial sequence number of the closed session. The client may open a new connection, or
+     * pretend to while the server still holds the old one. Only the server's SYN/ACK shows that the connection is new
+     * (stream_is_port_reuse()), so data in the SYN is dropped. */
+    if (seg->kind == SEGMENT_SYN && segment_is_inline(seg)) {
+        half_open_record_syn(seg);
+        return seg->length == 0 ? 0 : segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
+    }
     bool is_old = seg->length == 0 || seq_at_or_before(seg->end, seg->sender->last_ack);
 
     return segment_is_inline(seg) && !is_old ? -EINVAL : 0;

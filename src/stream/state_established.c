@@ -6,21 +6,14 @@
 
 /* --- Resets, in this state and all later ones ----------------------------------------------------- */
 
-/*
- * Whether, inline, a RST without ACK has a sequence number below the acknowledgment of its receiver, which ignores such
- * a RST. A host whose program closes a socket with unread data answers each segment in flight with a RST; its sequence
- * number is the acknowledgment number of that segment. Only the last RST has the sequence number that the receiver
- * expects.
- */
-static bool is_outdated_reset(const struct segment *seg)
-{
-    return segment_is_inline(seg) && seg->length == 0 && !seg->has_ack && seq_before(seg->seq, seg->sender->last_ack) &&
-           !(seg->session->flags & SESSION_ASYNC) && !segment_is_midstream(seg);
-}
-
 int closing_on_reset(struct segment *seg)
 {
-    if (is_outdated_reset(seg))
+    /* Inline, a RST without ACK and with a sequence number below the acknowledgment of its receiver passes: the
+     * receiver ignores it. A host whose program closes a socket with unread data answers each segment in flight with a
+     * RST; its sequence number is the acknowledgment number of that segment. Only the last RST has the sequence number
+     * that the receiver expects. */
+    if (segment_is_inline(seg) && seg->length == 0 && !seg->has_ack && seq_before(seg->seq, seg->sender->last_ack) &&
+        !(seg->session->flags & SESSION_ASYNC) && !segment_is_midstream(seg))
         return 0;
     if (!check_reset(seg))
         return -EINVAL;
@@ -87,27 +80,20 @@ int established_on_syn_ack_to_server(struct segment *seg)
     return is_simultaneous_syn_ack(seg) ? 0 : -EINVAL;
 }
 
-/*
- * A SYN/ACK sent again before the session was picked up, or overtaken since. Where the client has sent a SYN since
- * then, the SYN/ACK answers that: it is another connection, none of whose data would be at its offset.
- */
-static bool is_older_syn_ack(const struct segment *seg)
-{
-    return segment_is_midstream(seg) && seg->length == 0 && !(seg->receiver->tcp_flags & TCP_SYN) &&
-           seq_at_or_before(seg->seq, seg->sender->isn) && seq_at_or_before(seg->ack, seg->receiver->next_seq + 1);
-}
-
-/* Equal to the first SYN/ACK, regardless of later acknowledgments. */
-static bool is_first_answer(const struct segment *seg)
-{
-    return segment_is_inline(seg) && seg->length == 0 && seg->seq == seg->sender->isn &&
-           seg->ack == seg->receiver->isn + 1 && !(seg->session->flags & SESSION_CONFIRMED);
-}
-
 bool syn_ack_is_older(const struct segment *seg)
 {
-    return seg->kind == SEGMENT_SYN_ACK && seg->direction == FLOW_TO_CLIENT &&
-           (is_older_syn_ack(seg) || is_first_answer(seg));
+    const struct tcp_peer *server = seg->sender, *client = seg->receiver;
+
+    if (seg->kind != SEGMENT_SYN_ACK || seg->direction != FLOW_TO_CLIENT || seg->length > 0)
+        return false;
+    /* Sent again before the session was picked up, or overtaken since. Where the client has sent a SYN since then, the
+     * SYN/ACK answers that: it is another connection, none of whose data would be at its offset. */
+    if (segment_is_midstream(seg) && !(client->tcp_flags & TCP_SYN) && seq_at_or_before(seg->seq, server->isn) &&
+        seq_at_or_before(seg->ack, client->next_seq + 1))
+        return true;
+    /* Equal to the first SYN/ACK, regardless of later acknowledgments. */
+    return segment_is_inline(seg) && seg->seq == server->isn && seg->ack == client->isn + 1 &&
+           !(seg->session->flags & SESSION_CONFIRMED);
 }
 
 int established_on_syn_ack(struct segment *seg)
@@ -149,18 +135,6 @@ int established_on_syn(struct segment *seg)
 
 /* --- Data and acknowledgments --------------------------------------------------------------------- */
 
-/* A byte sent into a closed window may be acknowledged although it was not counted. */
-static int check_ack_number(struct segment *seg)
-{
-    if (!seg->has_ack)
-        return 0;
-    if (seg->answers_probe && seg->ack == seg->receiver->next_seq + 1) {
-        segment_add_event(seg, STREAM_EVENT_EST_ACK_ZWP_DATA);
-        return 0;
-    }
-    return check_ack(seg) ? 0 : segment_reject(seg, STREAM_EVENT_EST_INVALID_ACK);
-}
-
 /* The first segment of the other side after a session was picked up: its own window is the best estimate of the one it
  * may send into, unless that is known. */
 static void set_midstream_window(struct segment *seg)
@@ -180,71 +154,40 @@ static void set_midstream_window(struct segment *seg)
     sender->next_win = sender->last_ack + sender->window;
 }
 
-/* True when the sender's data is not acknowledged by any segment seen here. */
-static bool is_one_sided(const struct segment *seg)
-{
-    const struct tcp_session *session = seg->session;
-    const struct tcp_peer *sender = seg->sender;
-
-    if (session->flags & SESSION_ASYNC)
-        return true;
-    return seg->direction == FLOW_TO_SERVER && seg->stream->options.async_oneside &&
-           (session->flags & SESSION_MIDSTREAM) &&
-           (sender->next_seq == seg->seq || sender->last_ack == sender->isn + 1);
-}
-
-enum segment_position { POSITION_EXPECTED, POSITION_OLD };
-
-/*
- * An old segment passes: the receiver has all of it and only acknowledges again, which its sender may be waiting for.
- * Inline it is compared with the data seen before, as far as that is still stored.
- */
-static enum segment_position check_position(struct segment *seg)
-{
-    struct tcp_peer *sender = seg->sender;
-    bool is_keepalive = seg->length <= 1 && seg->seq == sender->next_seq - 1;
-
-    if (is_keepalive || seq_at_or_after(seg->end, sender->last_ack))
-        return POSITION_EXPECTED;
-    if (is_one_sided(seg)) {
-        seg->session->flags |= SESSION_ASYNC;
-        peer_update_ack(sender, seg->seq);
-        return POSITION_EXPECTED;
-    }
-    /* Acknowledged before it was seen. */
-    if (seq_after(sender->last_ack, sender->next_seq) && seq_after(seg->end, sender->next_seq))
-        return POSITION_EXPECTED;
-    segment_add_event(seg, STREAM_EVENT_EST_PKT_BEFORE_LAST_ACK);
-    if (segment_is_inline(seg))
-        data_add(seg);
-    return POSITION_OLD;
-}
-
-static void update_from_answer(struct segment *seg)
-{
-    const struct tcp_peer *receiver = seg->receiver;
-
-    peer_set_window(seg->receiver, segment_window(seg));
-    peer_update_from_answer(seg);
-    if (seg->has_ack && !(seg->session->flags & SESSION_ASYNC) && seq_after(receiver->last_ack, receiver->next_seq)) {
-        seg->pkt->stream_flags |= PACKET_STREAM_ACK_UNSEEN_DATA;
-        stream_count(seg->stream, STREAM_ACK_UNSEEN_DATA);
-    }
-}
-
 int established_on_ack(struct segment *seg)
 {
-    struct tcp_peer *sender = seg->sender;
-    int err;
+    struct tcp_session *session = seg->session;
+    struct tcp_peer *sender = seg->sender, *receiver = seg->receiver;
+    bool is_keepalive = seg->length <= 1 && seg->seq == sender->next_seq - 1;
 
     if (!check_timestamp(seg))
         return -EINVAL;
-    err = check_ack_number(seg);
-    if (err)
-        return err;
+    /* A byte sent into a closed window may be acknowledged although it was not counted. */
+    if (seg->has_ack && seg->answers_probe && seg->ack == receiver->next_seq + 1)
+        segment_add_event(seg, STREAM_EVENT_EST_ACK_ZWP_DATA);
+    else if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_EST_INVALID_ACK);
     set_midstream_window(seg);
-    if (check_position(seg) == POSITION_OLD)
-        return 0;
+
+    if (!is_keepalive && seq_before(seg->end, sender->last_ack)) {
+        /* Is the sender's data acknowledged by no segment seen here? */
+        bool is_one_sided = seg->direction == FLOW_TO_SERVER && seg->stream->options.async_oneside &&
+                            (session->flags & SESSION_MIDSTREAM) &&
+                            (sender->next_seq == seg->seq || sender->last_ack == sender->isn + 1);
+
+        if (session->flags & SESSION_ASYNC || is_one_sided) {
+            session->flags |= SESSION_ASYNC;
+            peer_update_ack(sender, seg->seq);
+        } else if (seq_at_or_before(sender->last_ack, sender->next_seq) ||
+                   seq_at_or_before(seg->end, sender->next_seq)) { /* not one acknowledged before it was seen */
+            /* An old segment passes: the receiver has all of it and only acknowledges again, which its sender may be
+             * waiting for. Inline it is compared with the data seen before, as far as that is still stored. */
+            segment_add_event(seg, STREAM_EVENT_EST_PKT_BEFORE_LAST_ACK);
+            if (segment_is_inline(seg))
+                data_add(seg);
+            return 0;
+        }
+    }
     if (check_window_probe(seg)) {
         sender->flags |= PEER_WINDOW_PROBE;
         seg->pkt->stream_flags |= PACKET_STREAM_ZERO_WINDOW_PROBE;
@@ -253,12 +196,18 @@ int established_on_ack(struct segment *seg)
     }
     if (!check_window(seg))
         return segment_reject(seg, STREAM_EVENT_EST_PACKET_OUT_OF_WINDOW);
+
     if (seg->direction == FLOW_TO_CLIENT)
-        seg->session->flags |= SESSION_CONFIRMED;
+        session->flags |= SESSION_CONFIRMED;
     record_timestamp(seg);
     if (seq_at_or_after(seg->end, sender->next_seq))
         peer_advance(seg, sender, seg->end);
-    update_from_answer(seg);
+    peer_set_window(receiver, segment_window(seg));
+    peer_update_from_answer(seg);
+    if (seg->has_ack && !(session->flags & SESSION_ASYNC) && seq_after(receiver->last_ack, receiver->next_seq)) {
+        seg->pkt->stream_flags |= PACKET_STREAM_ACK_UNSEEN_DATA;
+        stream_count(seg->stream, STREAM_ACK_UNSEEN_DATA);
+    }
     data_add(seg);
     return 0;
 }

@@ -46,49 +46,35 @@ static int pass_wrong_syn_ack(struct segment *seg, enum stream_event event)
     return 0;
 }
 
-/*
- * The server may have accepted the data of the SYN or not. A server that accepts it has checked the cookie, which
- * proves the client's address: the connection is established. Otherwise the connection is half-open as any other.
- */
-static int accept_fast_open(struct segment *seg)
-{
-    struct tcp_peer *client = client_of(seg);
-
-    if (seg->ack == client->next_seq) {
-        if (seg->ack == client->isn + 1)
-            return 0;
-        seg->session->flags |= SESSION_FAST_OPEN_TAKEN;
-        session_set_state(seg, TCP_STATE_ESTABLISHED);
-        return 0;
-    }
-    if (seg->ack != client->isn + 1)
-        return pass_wrong_syn_ack(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
-    segment_add_event(seg, STREAM_EVENT_3WHS_SYNACK_TFO_DATA_IGNORED);
-    seg->session->flags |= SESSION_FAST_OPEN_IGNORED;
-    peer_set_next_seq(client, client->isn + 1);
-    return 0;
-}
-
 int syn_sent_on_syn_ack(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
+    struct tcp_peer *client = client_of(seg);
     bool fast_open = seg->pkt->tcp.has_fast_open || (session->flags & SESSION_FAST_OPEN);
 
-    if (!fast_open && seg->ack != client_of(seg)->isn + 1)
+    if (!fast_open && seg->ack != client->isn + 1)
         return pass_wrong_syn_ack(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
     if (!check_syn_echo(seg) && !handshake_use_queued_syn(seg) && !check_older_syn_echo(seg)) {
-        if (client_of(seg)->flags & PEER_TIMESTAMP)
+        if (client->flags & PEER_TIMESTAMP)
             return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
         segment_add_event(
             seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP); /* the client offered no timestamps, and ignores this one */
     }
-    if (fast_open) {
-        int err = accept_fast_open(seg);
-
-        if (err)
-            return err;
-        session->flags |= SESSION_FAST_OPEN;
+    /* The server may have accepted the data of the SYN or not. A server that accepts it has checked the cookie, which
+     * proves the client's address: the connection is established. Otherwise the connection is half-open as any other.
+     */
+    if (fast_open && seg->ack != client->next_seq) {
+        if (seg->ack != client->isn + 1)
+            return pass_wrong_syn_ack(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
+        segment_add_event(seg, STREAM_EVENT_3WHS_SYNACK_TFO_DATA_IGNORED);
+        session->flags |= SESSION_FAST_OPEN_IGNORED;
+        peer_set_next_seq(client, client->isn + 1);
+    } else if (fast_open && seg->ack != client->isn + 1) {
+        session->flags |= SESSION_FAST_OPEN_TAKEN;
+        session_set_state(seg, TCP_STATE_ESTABLISHED);
     }
+    if (fast_open)
+        session->flags |= SESSION_FAST_OPEN;
     handshake_clear(seg->stream, session);
     handshake_apply_syn_ack(seg);
     if (fast_open && seg->length > 0) { /* the answer may follow at once */
@@ -96,22 +82,6 @@ int syn_sent_on_syn_ack(struct segment *seg)
         peer_set_next_seq(seg->sender, seg->sender->next_seq + seg->length);
     }
     return 0;
-}
-
-static void record_four_way_timestamp(struct segment *seg)
-{
-    struct tcp_peer *client = client_of(seg), *server = server_of(seg);
-
-    if (!seg->pkt->tcp.has_timestamp || !(server->flags & PEER_TIMESTAMP)) {
-        client->last_timestamp = server->last_timestamp = 0;
-        server->flags &= (uint16_t)~PEER_ZERO_TIMESTAMP;
-        return;
-    }
-    client->last_timestamp = seg->pkt->tcp.timestamp_value;
-    client->last_seconds = segment_seconds(seg);
-    seg->session->flags |= SESSION_TIMESTAMP;
-    if (client->last_timestamp == 0)
-        client->flags |= PEER_ZERO_TIMESTAMP;
 }
 
 /* The client's answer to the server's SYN. */
@@ -129,7 +99,16 @@ int syn_sent_on_wrong_syn_ack(struct segment *seg)
     session_set_state(seg, TCP_STATE_SYN_RECV);
     peer_start_sequence(seg, client, seg->seq);
     peer_set_window(server, seg->pkt->tcp.window);
-    record_four_way_timestamp(seg);
+    if (seg->pkt->tcp.has_timestamp && (server->flags & PEER_TIMESTAMP)) {
+        client->last_timestamp = seg->pkt->tcp.timestamp_value;
+        client->last_seconds = segment_seconds(seg);
+        session->flags |= SESSION_TIMESTAMP;
+        if (client->last_timestamp == 0)
+            client->flags |= PEER_ZERO_TIMESTAMP;
+    } else {
+        client->last_timestamp = server->last_timestamp = 0;
+        server->flags &= (uint16_t)~PEER_ZERO_TIMESTAMP;
+    }
     server->last_ack = seg->ack;
     client->last_ack = client->isn + 1;
     server->window_scale = session->flags & SESSION_WINDOW_SCALE ? segment_scale(seg) : 0;
@@ -163,29 +142,6 @@ static bool answers_syn(struct segment *seg)
     return false;
 }
 
-static bool takes_syn_back(const struct segment *seg)
-{
-    uint32_t isn = seg->sender->isn;
-
-    return seg->seq == isn && seg->pkt->tcp.window == 0 && seg->ack == isn + 1;
-}
-
-/*
- * The server may still have a connection on these ports that the client has lost. It answers the SYN with an ACK of
- * that connection, the client answers with a reset, and then sends its SYN again (RFC 9293 §3.5.1, RFC 5961 §4).
- * Neither segment has numbers of this session, and neither changes it.
- */
-static bool is_challenge(const struct segment *seg)
-{
-    return segment_is_inline(seg) && seg->direction == FLOW_TO_CLIENT && seg->length == 0 && seg->has_ack;
-}
-
-static bool answers_challenge(const struct segment *seg)
-{
-    return segment_is_inline(seg) && seg->direction == FLOW_TO_SERVER && seg->length == 0 && !seg->has_ack &&
-           (seg->sender->flags & PEER_CHALLENGED);
-}
-
 static bool follows(uint32_t seq, uint32_t first)
 {
     return seq_at_or_after(seq, first) && seq_at_or_before(seq, first + WINDOW_UNKNOWN);
@@ -208,12 +164,16 @@ static bool was_established(const struct segment *seg)
 int syn_sent_on_reset(struct segment *seg)
 {
     bool to_server = seg->direction == FLOW_TO_SERVER;
+    uint32_t isn = seg->sender->isn;
+    bool takes_syn_back = seg->seq == isn && seg->pkt->tcp.window == 0 && seg->ack == isn + 1;
 
-    if (answers_challenge(seg))
+    /* The answer to a challenge: see syn_sent_on_ack(). */
+    if (to_server && segment_is_inline(seg) && seg->length == 0 && !seg->has_ack &&
+        (seg->sender->flags & PEER_CHALLENGED))
         return 0;
     if (!check_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
-    if (to_server && !takes_syn_back(seg) && !was_established(seg))
+    if (to_server && !takes_syn_back && !was_established(seg))
         return check_reset(seg) ? 0 : -EINVAL; /* the server may not have the SYN yet, or may refuse the reset */
     if (!to_server && !answers_syn(seg))
         return -EINVAL;
@@ -306,20 +266,10 @@ int syn_sent_on_server_syn(struct segment *seg)
     return 0;
 }
 
-static void begin_timestamps_late(struct segment *seg)
-{
-    const struct tcp_info *tcp = &seg->pkt->tcp;
-
-    if (!tcp->has_timestamp)
-        return;
-    seg->session->flags |= SESSION_TIMESTAMP;
-    seg->sender->last_timestamp = tcp->timestamp_value;
-    seg->sender->last_seconds = segment_seconds(seg);
-    seg->receiver->last_timestamp = tcp->timestamp_echo;
-}
-
+/* Continues a connection whose handshake passed before the program began: see was_established(). */
 static void establish_late(struct segment *seg)
 {
+    const struct tcp_info *tcp = &seg->pkt->tcp;
     struct tcp_session *session = seg->session;
     struct tcp_peer *client = client_of(seg), *server = server_of(seg);
     bool to_server = seg->direction == FLOW_TO_SERVER;
@@ -334,7 +284,12 @@ static void establish_late(struct segment *seg)
     client->last_ack = to_server ? client->isn + 1 : seg->ack;
     client->next_win = client->last_ack;
     client->flags &= (uint16_t)~PEER_ZERO_TIMESTAMP;
-    begin_timestamps_late(seg);
+    if (tcp->has_timestamp) {
+        session->flags |= SESSION_TIMESTAMP;
+        seg->sender->last_timestamp = tcp->timestamp_value;
+        seg->sender->last_seconds = segment_seconds(seg);
+        seg->receiver->last_timestamp = tcp->timestamp_echo;
+    }
 }
 
 int syn_sent_on_fin(struct segment *seg)
@@ -345,37 +300,36 @@ int syn_sent_on_fin(struct segment *seg)
     return established_on_fin(seg);
 }
 
-/*
- * Whether the client's data is accepted without a SYN/ACK, inline: only the client's side is seen (asymmetric routing).
- * If segments of the server were seen, in this session or in the one before it (SESSION_NEEDS_ANSWER), the server has
- * not answered this SYN, and the data may continue an older connection that it still holds.
- */
-static bool may_continue_unanswered(struct segment *seg)
-{
-    return segment_is_inline(seg) && seg->direction == FLOW_TO_SERVER && seg->seq == client_of(seg)->next_seq &&
-           server_of(seg)->tcp_flags == 0 && !(seg->session->flags & SESSION_NEEDS_ANSWER);
-}
-
 /* The server's SYN/ACK was not seen: only one side is. */
 int syn_sent_on_ack(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
     struct tcp_peer *client = client_of(seg), *server = server_of(seg);
+    bool to_client = seg->direction == FLOW_TO_CLIENT, async_oneside = seg->stream->options.async_oneside;
 
-    if (!seg->stream->options.async_oneside && was_established(seg)) {
+    if (!async_oneside && was_established(seg)) {
         establish_late(seg);
         return established_on_ack(seg);
     }
-    if (!seg->stream->options.async_oneside && is_challenge(seg)) {
+    /* A challenge: the server may still have a connection on these ports that the client has lost. It answers the SYN
+     * with an ACK of that connection, the client answers with a reset, and then sends its SYN again (RFC 9293 §3.5.1,
+     * RFC 5961 §4). Neither segment has numbers of this session, and neither changes it. */
+    if (!async_oneside && segment_is_inline(seg) && to_client && seg->length == 0 && seg->has_ack) {
         client->flags |= PEER_CHALLENGED;
         return 0;
     }
     if (!check_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
 
-    if (!seg->stream->options.async_oneside && !may_continue_unanswered(seg))
+    /* Inline the client's data is accepted without a SYN/ACK if only its side is seen (asymmetric routing). If segments
+     * of the server were seen, in this session or in the one before it (SESSION_NEEDS_ANSWER), the server has not
+     * answered this SYN, and the data may continue an older connection that it still holds. */
+    bool is_next = !to_client && seg->seq == client->next_seq;
+    bool needs_answer = server->tcp_flags != 0 || session->flags & SESSION_NEEDS_ANSWER;
+
+    if (!async_oneside && (!segment_is_inline(seg) || !is_next || needs_answer))
         return without_flags(seg);
-    if (seg->direction == FLOW_TO_CLIENT || seg->seq != client->next_seq)
+    if (!is_next)
         return segment_reject(seg, STREAM_EVENT_3WHS_ASYNC_WRONG_SEQ);
     session->flags |= SESSION_ASYNC;
     session_set_state(seg, TCP_STATE_ESTABLISHED);
@@ -403,18 +357,17 @@ int syn_sent_on_ack(struct segment *seg)
 
 /* --- SYN_RECV ------------------------------------------------------------------------------------- */
 
-/* After an ACK with a wrong number these systems answer with a reset of their own and keep the connection. */
-static bool survives_evasion(enum host_os os)
-{
-    return os == HOST_OS_LINUX || os == HOST_OS_OLD_LINUX || os == HOST_OS_SOLARIS;
-}
-
 int syn_recv_on_reset(struct segment *seg)
 {
     if (!check_reset(seg))
         return -EINVAL;
-    if ((seg->session->flags & SESSION_EVASION) && survives_evasion(peer_os(seg, seg->receiver)))
-        return 0;
+    if (seg->session->flags & SESSION_EVASION) {
+        enum host_os os = peer_os(seg, seg->receiver);
+
+        /* After an ACK with a wrong number these systems send a reset of their own and keep the connection. */
+        if (os == HOST_OS_LINUX || os == HOST_OS_OLD_LINUX || os == HOST_OS_SOLARIS)
+            return 0;
+    }
     session_close_by_reset(seg);
     record_timestamp(seg);
     return 0;
@@ -470,19 +423,14 @@ int syn_recv_on_syn(struct segment *seg)
     return 0;
 }
 
-static void update_window(struct segment *seg)
-{
-    peer_set_window(seg->receiver, segment_window(seg));
-    seg->receiver->next_win = seg->receiver->last_ack + seg->receiver->window;
-}
-
 /* Completes the handshake with this segment; the stream continues from its sequence number. */
 static int establish(struct segment *seg)
 {
     record_timestamp(seg);
     peer_update_ack(seg->receiver, seg->ack);
     peer_advance(seg, seg->sender, seg->end);
-    update_window(seg);
+    peer_set_window(seg->receiver, segment_window(seg));
+    seg->receiver->next_win = seg->receiver->last_ack + seg->receiver->window;
     session_set_state(seg, TCP_STATE_ESTABLISHED);
     handshake_clear(seg->stream, seg->session);
     data_add(seg);
@@ -494,15 +442,6 @@ static void assume_scales(struct segment *seg)
 {
     seg->sender->window_scale = seg->receiver->window_scale = WINDOW_SCALE_MAX;
     seg->session->flags |= SESSION_SACK;
-}
-
-static int finish_four_way(struct segment *seg)
-{
-    if (seg->seq != seg->sender->next_seq)
-        return segment_reject(seg, STREAM_EVENT_4WHS_WRONG_SEQ);
-    if (!check_ack(seg))
-        return segment_reject(seg, STREAM_EVENT_4WHS_INVALID_ACK);
-    return establish(seg);
 }
 
 static int finish_normally(struct segment *seg)
@@ -544,63 +483,25 @@ static int continue_one_sided(struct segment *seg)
     return 0;
 }
 
-/*
- * The server's segment precedes the handshake's last ACK. Inline the ACK cannot have been lost between the client and
- * this point only. An ACK without data answers a SYN with another number than the first one had, and the client resets
- * the connection: it passes.
- */
-static int reject_early_answer(struct segment *seg)
-{
-    bool fits = seg->ack == seg->receiver->last_ack && seg->seq == seg->sender->next_seq;
-
-    if (seg->length == 0) {
-        segment_add_event(seg, STREAM_EVENT_3WHS_ACK_IN_WRONG_DIR);
-        return 0;
-    }
-    return segment_reject(seg, fits && seg->length > 0 ? STREAM_EVENT_3WHS_ACK_DATA_INJECT
-                                                       : STREAM_EVENT_3WHS_ACK_IN_WRONG_DIR);
-}
-
-/* The handshake's last ACK was not seen, or with fast open was not needed. */
-static int finish_from_server(struct segment *seg)
-{
-    if (seq_before(seg->seq, seg->sender->next_seq) || seq_before(seg->ack, seg->receiver->last_ack) ||
-        (segment_is_inline(seg) && (!check_window(seg) || !check_ack(seg))))
-        return segment_reject(seg, STREAM_EVENT_3WHS_WRONG_SEQ_WRONG_ACK);
-    return establish(seg);
-}
-
-/* The last ACK, and possibly later segments, passed before the program began. */
-static bool is_finished_late(const struct segment *seg)
-{
-    uint32_t from_client = seg->sender->next_seq, from_server = seg->receiver->next_seq;
-
-    return segment_may_be_older(seg) && (seg->seq != from_client || seg->ack != from_server) &&
-           follows(seg->seq, from_client) && follows(seg->ack, from_server);
-}
-
-static int finish_late(struct segment *seg)
-{
-    seg->session->flags |= SESSION_MIDSTREAM;
-    assume_scales(seg);
-    return establish(seg);
-}
-
 static int finish_from_client(struct segment *seg)
 {
     const struct tcp_peer *client = seg->sender, *server = seg->receiver;
+    bool seq_is_next = seg->seq == client->next_seq, ack_is_next = seg->ack == server->next_seq;
 
-    if (is_finished_late(seg))
-        return finish_late(seg);
-    if (seg->seq == client->next_seq) {
-        if (seg->ack == server->next_seq)
-            return finish_normally(seg);
+    if (seq_is_next && ack_is_next)
+        return finish_normally(seg);
+    /* The last ACK, and possibly later segments, passed before the program began. */
+    if (segment_may_be_older(seg) && follows(seg->seq, client->next_seq) && follows(seg->ack, server->next_seq)) {
+        seg->session->flags |= SESSION_MIDSTREAM;
+        assume_scales(seg);
+        return establish(seg);
+    }
+    if (seq_is_next) {
         seg->session->flags |= SESSION_EVASION;
         return segment_reject(seg, STREAM_EVENT_3WHS_RIGHT_SEQ_WRONG_ACK_EVASION);
     }
     /* Within the window but beyond the next expected number: a segment was lost. */
-    if (seq_after(seg->seq, client->next_seq) && seq_at_or_before(seg->seq, client->next_win) &&
-        seg->ack == server->next_seq) {
+    if (seq_after(seg->seq, client->next_seq) && seq_at_or_before(seg->seq, client->next_win) && ack_is_next) {
         if (seg->session->flags & SESSION_MIDSTREAM)
             assume_scales(seg);
         return establish(seg);
@@ -611,20 +512,40 @@ static int finish_from_client(struct segment *seg)
 int syn_recv_on_ack(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
-    bool to_client = seg->direction == FLOW_TO_CLIENT;
+    const struct tcp_peer *sender = seg->sender, *receiver = seg->receiver;
     bool may_be_server = session->flags & (SESSION_MIDSTREAM_SYNACK | SESSION_FAST_OPEN) || segment_may_be_older(seg);
 
     if (!check_timestamp(seg))
         return -EINVAL;
-    if (!to_client)
+    if (seg->direction == FLOW_TO_SERVER) {
         handshake_use_queued_syn_ack(seg);
-    if ((session->flags & SESSION_FOUR_WAY) && to_client)
-        return finish_four_way(seg);
-    if (to_client && !may_be_server && segment_is_inline(seg))
-        return reject_early_answer(seg);
-    if (to_client && segment_may_be_older(seg) && seg->length == 0 && seg->seq == seg->sender->isn)
+        return finish_from_client(seg);
+    }
+    if (session->flags & SESSION_FOUR_WAY) {
+        if (seg->seq != sender->next_seq)
+            return segment_reject(seg, STREAM_EVENT_4WHS_WRONG_SEQ);
+        if (!check_ack(seg))
+            return segment_reject(seg, STREAM_EVENT_4WHS_INVALID_ACK);
+        return establish(seg);
+    }
+    if (!may_be_server && segment_is_inline(seg)) {
+        /* The server's segment precedes the handshake's last ACK. Inline the ACK cannot have been lost between the
+         * client and this point only. An ACK without data answers a SYN with another number than the first one had, and
+         * the client resets the connection: it passes. */
+        bool fits = seg->ack == receiver->last_ack && seg->seq == sender->next_seq;
+
+        if (seg->length > 0)
+            return segment_reject(seg, fits ? STREAM_EVENT_3WHS_ACK_DATA_INJECT : STREAM_EVENT_3WHS_ACK_IN_WRONG_DIR);
+        segment_add_event(seg, STREAM_EVENT_3WHS_ACK_IN_WRONG_DIR);
+        return 0;
+    }
+    if (segment_may_be_older(seg) && seg->length == 0 && seg->seq == sender->isn)
         return 0; /* a keep-alive, or a probe of a closed window */
-    if (to_client && seg->stream->options.async_oneside && seg->seq == seg->sender->next_seq)
+    if (seg->stream->options.async_oneside && seg->seq == sender->next_seq)
         return continue_one_sided(seg);
-    return to_client ? finish_from_server(seg) : finish_from_client(seg);
+    /* The handshake's last ACK was not seen, or with fast open was not needed. */
+    if (seq_before(seg->seq, sender->next_seq) || seq_before(seg->ack, receiver->last_ack) ||
+        (segment_is_inline(seg) && (!check_window(seg) || !check_ack(seg))))
+        return segment_reject(seg, STREAM_EVENT_3WHS_WRONG_SEQ_WRONG_ACK);
+    return establish(seg);
 }

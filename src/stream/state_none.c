@@ -18,38 +18,27 @@ struct pick_up {
     struct conntrack conntrack;
 };
 
-/* A queue that attaches conntrack data to packets marks a packet that conntrack did not accept (PACKET_CONNTRACK_NONE).
- * Packets inside tunnels are unknown to conntrack. */
-static bool can_query_table(const struct segment *seg)
-{
-    return seg->stream->find_connection && segment_is_inline(seg) &&
-           seg->stream->options.conntrack != STREAM_CONNTRACK_NO && seg->pkt->tunnel_depth == 0 &&
-           seg->pkt->conntrack.info != PACKET_CONNTRACK_NONE;
-}
-
-static void query_table(struct segment *seg, struct pick_up *known)
-{
-    struct stream *stream = seg->stream;
-    int err;
-
-    if (!can_query_table(seg))
-        return;
-    stream_count(stream, STREAM_CONNTRACK_QUERIES);
-    err = stream->find_connection(stream->find_user, seg->pkt, &known->conntrack);
-    known->has_conntrack = err == 0;
-    known->undecided = err == -EAGAIN;
-    if (!err)
-        segment_swap_sides(seg, conntrack_is_reply_direction(&known->conntrack) ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
-}
-
+/* Gets the conntrack data that is attached to the packet, otherwise that of the table. A queue that attaches conntrack
+ * data to packets marks a packet that conntrack did not accept (PACKET_CONNTRACK_NONE). Packets inside tunnels are
+ * unknown to conntrack. */
 static void query_conntrack(struct segment *seg, struct pick_up *known)
 {
+    struct stream *stream = seg->stream;
+    bool uses_conntrack = stream->options.conntrack != STREAM_CONNTRACK_NO;
+
     known->undecided = false;
     known->has_conntrack = conntrack_parse_packet(&known->conntrack, seg->pkt);
-    if (!known->has_conntrack)
-        query_table(seg, known);
-    known->for_conntrack = known->has_conntrack && seg->stream->options.conntrack != STREAM_CONNTRACK_NO &&
-                           conntrack_is_established(&known->conntrack);
+    if (!known->has_conntrack && uses_conntrack && stream->find_connection && segment_is_inline(seg) &&
+        seg->pkt->tunnel_depth == 0 && seg->pkt->conntrack.info != PACKET_CONNTRACK_NONE) {
+        int err = stream->find_connection(stream->find_user, seg->pkt, &known->conntrack);
+
+        stream_count(stream, STREAM_CONNTRACK_QUERIES);
+        known->has_conntrack = err == 0;
+        known->undecided = err == -EAGAIN;
+        if (!err)
+            segment_swap_sides(seg, conntrack_is_reply_direction(&known->conntrack) ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
+    }
+    known->for_conntrack = known->has_conntrack && uses_conntrack && conntrack_is_established(&known->conntrack);
 }
 
 /* The program was started recently, so the connection may be older. */
@@ -122,29 +111,24 @@ static void set_async_as_configured(struct segment *seg)
         seg->session->flags |= SESSION_ASYNC;
 }
 
-/* Sets the window scales. A peer's scale applies to the windows that the other side announces. */
-static void set_window_scales(struct segment *seg, const struct pick_up *known)
-{
-    const struct conntrack *conntrack = &known->conntrack;
-    bool is_reply = known->has_conntrack && conntrack_is_reply_direction(conntrack);
-
-    seg->sender->window_scale = seg->receiver->window_scale = WINDOW_SCALE_MAX;
-    if (!known->has_conntrack || !conntrack_has_window_scales(conntrack))
-        return;
-    seg->session->flags |= SESSION_SCALES_KNOWN;
-    seg->receiver->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_REPLY : CONNTRACK_ORIGINAL];
-    seg->sender->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_ORIGINAL : CONNTRACK_REPLY];
-}
-
 /* Starts the session within the data: the next number of the sender is `next_seq`. The window of the other side is not
  * known yet. */
 static void begin_within_data(struct segment *seg, uint32_t next_seq, const struct pick_up *known)
 {
     struct tcp_peer *sender = seg->sender, *receiver = seg->receiver;
+    const struct conntrack *conntrack = &known->conntrack;
 
     seg->session->flags |= SESSION_MIDSTREAM | SESSION_MIDSTREAM_ESTABLISHED | SESSION_SACK;
     set_async_as_configured(seg);
-    set_window_scales(seg, known);
+    sender->window_scale = receiver->window_scale = WINDOW_SCALE_MAX;
+    if (known->has_conntrack && conntrack_has_window_scales(conntrack)) {
+        bool is_reply = conntrack_is_reply_direction(conntrack);
+
+        seg->session->flags |=
+            SESSION_SCALES_KNOWN; /* a peer's scale is that of the windows the other side announces */
+        receiver->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_REPLY : CONNTRACK_ORIGINAL];
+        sender->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_ORIGINAL : CONNTRACK_REPLY];
+    }
     peer_start_sequence(seg, sender, seg->seq - 1);
     peer_set_next_seq(sender, next_seq);
     sender->flags |= PEER_HEARD;

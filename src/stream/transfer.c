@@ -20,17 +20,8 @@ static void transfer_offset(struct transfer *t, int64_t *offset)
     transfer_require(t, *offset > -OFFSET_MAX && *offset < OFFSET_MAX);
 }
 
-static void transfer_sack(struct transfer *t, struct tcp_peer *peer)
-{
-    transfer_u8(t, &peer->sack_count);
-    transfer_require(t, peer->sack_count <= SACK_RANGES);
-    for (unsigned i = 0; i < peer->sack_count && !t->error; i++) {
-        transfer_u32(t, &peer->sack[i].from);
-        transfer_u32(t, &peer->sack[i].to);
-    }
-}
-
-static void transfer_numbers(struct transfer *t, struct tcp_peer *peer)
+/* A direction for which there is no memory is not reassembled any more: its packets are inspected one by one. */
+static void transfer_peer(struct transfer *t, struct stream *stream, struct tcp_peer *peer)
 {
     transfer_u32(t, &peer->isn);
     transfer_u32(t, &peer->next_seq);
@@ -53,13 +44,12 @@ static void transfer_numbers(struct transfer *t, struct tcp_peer *peer)
     for (unsigned i = 0; i < peer->urgent_count && !t->error; i++)
         transfer_offset(t, &peer->urgent[i]);
     transfer_require(t, peer->window_scale <= WINDOW_SCALE_MAX);
-}
-
-/* A direction for which there is no memory is not reassembled any more: its packets are inspected one by one. */
-static void transfer_peer(struct transfer *t, struct stream *stream, struct tcp_peer *peer)
-{
-    transfer_numbers(t, peer);
-    transfer_sack(t, peer);
+    transfer_u8(t, &peer->sack_count);
+    transfer_require(t, peer->sack_count <= SACK_RANGES);
+    for (unsigned i = 0; i < peer->sack_count && !t->error; i++) {
+        transfer_u32(t, &peer->sack[i].from);
+        transfer_u32(t, &peer->sack[i].to);
+    }
     if (t->reading)
         peer->flags &= (uint16_t)~PEER_OS_KNOWN;
     if (t->error || assembly_transfer(t, stream->store, &peer->assembly))
@@ -81,33 +71,6 @@ static void transfer_entry(struct transfer *t, struct handshake_entry *entry)
     transfer_bool(t, &entry->has_window_scale);
     transfer_bool(t, &entry->has_sack);
     transfer_require(t, entry->window_scale <= WINDOW_SCALE_MAX);
-}
-
-static void write_queue(struct transfer *t, struct tcp_session *session)
-{
-    transfer_u8(t, &session->queued);
-    for (struct handshake_entry *entry = session->queue; entry; entry = entry->next)
-        transfer_entry(t, entry);
-}
-
-static void read_queue(struct transfer *t, struct stream *stream, struct tcp_session *session)
-{
-    struct handshake_entry **link = &session->queue;
-    uint8_t wanted = 0;
-
-    transfer_u8(t, &wanted);
-    transfer_require(t, transfer_has_room(t, wanted, HANDSHAKE_SIZE));
-    for (unsigned i = 0; i < wanted && !t->error; i++) {
-        struct handshake_entry read = { .seq = 0 }, *entry;
-
-        transfer_entry(t, &read);
-        if (t->error || !(entry = pool_alloc(stream->handshakes)))
-            return; /* more than this process stores */
-        *entry = read;
-        *link = entry;
-        link = &entry->next;
-        session->queued++;
-    }
 }
 
 /* Each peer is a part, so that a failure of one for lack of memory does not affect the other. */
@@ -134,16 +97,31 @@ static void transfer_peers(struct transfer *t, struct stream *stream, struct tcp
 
 static void transfer_session(struct transfer *t, struct stream *stream, struct tcp_session *session)
 {
+    struct handshake_entry **link = &session->queue;
+    uint8_t queued = session->queued;
+
     transfer_u8(t, &session->state);
     transfer_u8(t, &session->previous);
     transfer_u16(t, &session->flags);
     transfer_require(t, session->state < TCP_STATE_COUNT && session->previous < TCP_STATE_COUNT);
     if (t->reading)
         session->reported = session->state;
-    if (t->reading)
-        read_queue(t, stream, session);
-    else
-        write_queue(t, session);
+    transfer_u8(t, &queued);
+    transfer_require(t, transfer_has_room(t, queued, HANDSHAKE_SIZE));
+    for (struct handshake_entry *entry = session->queue; entry; entry = entry->next)
+        transfer_entry(t, entry);
+    for (unsigned i = 0; t->reading && i < queued && !t->error; i++) {
+        struct handshake_entry read = { .seq = 0 }, *entry;
+
+        transfer_entry(t, &read);
+        entry = t->error ? NULL : pool_alloc(stream->handshakes);
+        if (!entry)
+            continue; /* it is more than this process stores */
+        *entry = read;
+        *link = entry;
+        link = &entry->next;
+        session->queued++;
+    }
     transfer_peers(t, stream, session);
 }
 

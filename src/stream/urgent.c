@@ -32,18 +32,6 @@ static bool is_remembered(const struct tcp_peer *peer, int64_t place)
     return false;
 }
 
-/* Removes the offsets that no inspection window can contain any more. */
-static void remove_old_offsets(struct tcp_peer *peer)
-{
-    unsigned kept = 0;
-
-    for (unsigned i = 0; i < peer->urgent_count; i++) {
-        if (peer->urgent[i] + (int64_t)peer->assembly.window >= (int64_t)peer->assembly.inspected)
-            peer->urgent[kept++] = peer->urgent[i];
-    }
-    peer->urgent_count = (uint8_t)kept;
-}
-
 /* Removes URG from the packet. A packet that cannot be rewritten is dropped. */
 static void remove_urgent_flag(struct stream *stream, struct packet *pkt, struct stream_verdict *verdict)
 {
@@ -58,6 +46,7 @@ void urgent_process(struct segment *seg)
 {
     const struct stream_options *options = &seg->stream->options;
     struct tcp_peer *peer = seg->session ? seg->sender : NULL;
+    unsigned kept = 0;
     int64_t place;
 
     if (!(seg->pkt->tcp.flags & TCP_URG) || !options->inline_mode || seg->verdict->drop ||
@@ -70,7 +59,12 @@ void urgent_process(struct segment *seg)
     place = marked_offset(peer, seg->pkt);
     if (peer->flags & PEER_STOPPED || is_remembered(peer, place) || place < (int64_t)peer->assembly.base)
         return;
-    remove_old_offsets(peer);
+    for (unsigned i = 0; i < peer->urgent_count;
+         i++) { /* remove those that no inspection window can contain any more */
+        if (peer->urgent[i] + (int64_t)peer->assembly.window >= (int64_t)peer->assembly.inspected)
+            peer->urgent[kept++] = peer->urgent[i];
+    }
+    peer->urgent_count = (uint8_t)kept;
     if (peer->urgent_count == URGENT_MAX)
         remove_urgent_flag(seg->stream, seg->pkt, seg->verdict);
     else
