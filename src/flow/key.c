@@ -82,32 +82,26 @@ static int compare_addresses(const struct address *a, const struct address *b)
     return left[1] == right[1] ? 0 : left[1] < right[1] ? -1 : 1;
 }
 
-static void order_ends(const struct flow_key *key, struct hash_input *out)
-{
-    int comparison = compare_addresses(&key->source, &key->destination);
-    bool swap = comparison > 0 || (comparison == 0 && key->source_port > key->destination_port);
-
-    out->low = swap ? key->destination : key->source;
-    out->high = swap ? key->source : key->destination;
-    out->low_port = swap ? key->destination_port : key->source_port;
-    out->high_port = swap ? key->source_port : key->destination_port;
-    if (protocol_is_icmp(key->protocol)) {
-        uint16_t kind = key->source_port < key->destination_port ? key->source_port : key->destination_port;
-
-        out->low_port = out->high_port = kind;
-    }
-    memcpy(out->vlan_id, key->vlan_id, sizeof(out->vlan_id));
-    out->vlan_count = key->vlan_count;
-    out->ip_version = key->ip_version;
-    out->protocol = key->protocol;
-    out->tunnel_depth = key->tunnel_depth;
-}
-
 static uint64_t hash_ordered(const struct flow_key *key, uint64_t seed)
 {
     struct hash_input input;
+    int comparison = compare_addresses(&key->source, &key->destination);
+    bool swap = comparison > 0 || (comparison == 0 && key->source_port > key->destination_port);
 
-    order_ends(key, &input);
+    input.low = swap ? key->destination : key->source;
+    input.high = swap ? key->source : key->destination;
+    input.low_port = swap ? key->destination_port : key->source_port;
+    input.high_port = swap ? key->source_port : key->destination_port;
+    if (protocol_is_icmp(key->protocol)) {
+        uint16_t kind = key->source_port < key->destination_port ? key->source_port : key->destination_port;
+
+        input.low_port = input.high_port = kind;
+    }
+    memcpy(input.vlan_id, key->vlan_id, sizeof(input.vlan_id));
+    input.vlan_count = key->vlan_count;
+    input.ip_version = key->ip_version;
+    input.protocol = key->protocol;
+    input.tunnel_depth = key->tunnel_depth;
     return XXH3_64bits_withSeed(&input, sizeof(input), seed);
 }
 

@@ -148,19 +148,6 @@ static void link_new(struct flow_table *table, struct flow *flow)
     table->newest = flow;
 }
 
-static void unlink_new(struct flow_table *table, struct flow *flow)
-{
-    if (flow->newer)
-        flow->newer->older = flow->older;
-    else
-        table->newest = flow->older;
-    if (flow->older)
-        flow->older->newer = flow->newer;
-    else
-        table->oldest = flow->newer;
-    flow->newer = flow->older = NULL;
-}
-
 static void link_flow(struct flow_table *table, struct flow *flow)
 {
     if (flow->state == FLOW_NEW)
@@ -171,10 +158,19 @@ static void link_flow(struct flow_table *table, struct flow *flow)
 
 static void unlink_flow(struct flow_table *table, struct flow *flow)
 {
-    if (flow->state == FLOW_NEW)
-        unlink_new(table, flow);
-    else
+    if (flow->state == FLOW_NEW) {
+        if (flow->newer)
+            flow->newer->older = flow->older;
+        else
+            table->newest = flow->older;
+        if (flow->older)
+            flow->older->newer = flow->newer;
+        else
+            table->oldest = flow->newer;
+        flow->newer = flow->older = NULL;
+    } else {
         settled_remove(table, flow);
+    }
 }
 
 void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state state)
@@ -195,18 +191,6 @@ void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state
 
 /* --- End of flows --------------------------------------------------------------------------------- */
 
-static void free_flow(struct flow_table *table, struct flow *flow)
-{
-    bucket_remove(bucket_of(table, flow->hash), flow);
-    wheel_remove(flow);
-    unlink_flow(table, flow);
-    variables_free(table, flow);
-    kernel_counts_free(table, flow);
-    macs_free(table, flow);
-    pool_release(table->flows, flow);
-    leave_emergency(table);
-}
-
 /* Selects the counter by who handled the flow at its end. */
 static enum flow_counter end_counter(const struct flow *flow)
 {
@@ -223,7 +207,14 @@ void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end r
     table->counters[end_counter(flow)]++;
     if (reason == FLOW_END_REUSED)
         table->counters[FLOW_COUNTER_TCP_REUSE]++;
-    free_flow(table, flow);
+    bucket_remove(bucket_of(table, flow->hash), flow);
+    wheel_remove(flow);
+    unlink_flow(table, flow);
+    variables_free(table, flow);
+    kernel_counts_free(table, flow);
+    macs_free(table, flow);
+    pool_release(table->flows, flow);
+    leave_emergency(table);
 }
 
 size_t flow_table_expire(struct flow_table *table, uint64_t now_ns, size_t budget)
@@ -369,19 +360,6 @@ static enum flow_class class_of(uint8_t protocol)
     }
 }
 
-static void count_start(struct flow_table *table, uint8_t protocol)
-{
-    table->counters[FLOW_COUNTER_TOTAL]++;
-    if (protocol == IPPROTO_TCP)
-        table->counters[FLOW_COUNTER_TCP]++;
-    else if (protocol == IPPROTO_UDP)
-        table->counters[FLOW_COUNTER_UDP]++;
-    else if (protocol == IPPROTO_ICMP)
-        table->counters[FLOW_COUNTER_ICMPV4]++;
-    else if (protocol == IPPROTO_ICMPV6)
-        table->counters[FLOW_COUNTER_ICMPV6]++;
-}
-
 /* Copies the kernel data of the packet; conntrack data is parsed here, once per flow. */
 static void fill_origin(struct flow_origin *out, const struct packet *pkt)
 {
@@ -406,8 +384,15 @@ static void fill_origin(struct flow_origin *out, const struct packet *pkt)
     out->conntrack_mark = conntrack.mark;
 }
 
-static void init_flow(struct flow *flow, const struct packet *pkt, const struct flow_key *key, uint32_t hash)
+static struct flow *create(struct flow_table *table, const struct packet *pkt, const struct flow_key *key,
+                           uint32_t hash)
 {
+    struct flow *flow = pool_alloc(table->flows);
+
+    if (!flow)
+        flow = make_room(table, pkt->time_ns);
+    if (!flow)
+        return NULL;
     memset(flow, 0, sizeof(*flow));
     flow->hash = hash;
     flow->client = key->source;
@@ -424,23 +409,19 @@ static void init_flow(struct flow *flow, const struct packet *pkt, const struct 
     flow->first_number = pkt->number;
     fill_origin(&flow->origin, pkt);
     flow->id = key_flow_id(key, pkt->time_ns, pkt->number);
-}
-
-static struct flow *create(struct flow_table *table, const struct packet *pkt, const struct flow_key *key,
-                           uint32_t hash)
-{
-    struct flow *flow = pool_alloc(table->flows);
-
-    if (!flow)
-        flow = make_room(table, pkt->time_ns);
-    if (!flow)
-        return NULL;
-    init_flow(flow, pkt, key, hash);
     flow->emergency = table->emergency;
     bucket_add(bucket_of(table, hash), flow);
     link_new(table, flow);
     wheel_add(table, flow);
-    count_start(table, flow->protocol);
+    table->counters[FLOW_COUNTER_TOTAL]++;
+    if (flow->protocol == IPPROTO_TCP)
+        table->counters[FLOW_COUNTER_TCP]++;
+    else if (flow->protocol == IPPROTO_UDP)
+        table->counters[FLOW_COUNTER_UDP]++;
+    else if (flow->protocol == IPPROTO_ICMP)
+        table->counters[FLOW_COUNTER_ICMPV4]++;
+    else if (flow->protocol == IPPROTO_ICMPV6)
+        table->counters[FLOW_COUNTER_ICMPV6]++;
     return flow;
 }
 
@@ -671,8 +652,14 @@ static bool is_foreign_error(const struct flow *flow, const struct packet *pkt)
     return icmp_is_error(pkt) && !(flow->protocol == pkt->protocol && flow->client_port == pkt->icmp.type);
 }
 
-static void count_side(struct flow_side *side, const struct packet *pkt)
+void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt)
 {
+    const uint16_t both = FLOW_SERVER_SEEN | FLOW_CLIENT_SEEN;
+    enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    struct flow_side *side = &flow->side[direction];
+
+    if (pkt->time_ns > flow->last_ns)
+        flow->last_ns = pkt->time_ns;
     if (side->packets == 0) {
         side->ttl_low = side->ttl_high = pkt->ttl;
     } else if (pkt->ttl < side->ttl_low) {
@@ -682,31 +669,12 @@ static void count_side(struct flow_side *side, const struct packet *pkt)
     }
     side->packets++;
     side->bytes += pkt->length;
-}
-
-static void mark_seen(struct flow *flow, enum flow_direction direction)
-{
-    uint16_t seen = direction == FLOW_TO_CLIENT ? FLOW_SERVER_SEEN : FLOW_CLIENT_SEEN;
-
-    if (flow->flags & seen)
-        return;
-    flow->flags |= seen;
-}
-
-void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt)
-{
-    const uint16_t both = FLOW_SERVER_SEEN | FLOW_CLIENT_SEEN;
-    enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
-
-    if (pkt->time_ns > flow->last_ns)
-        flow->last_ns = pkt->time_ns;
-    count_side(&flow->side[direction], pkt);
     if (table->options.mac_addresses)
         macs_record(table, flow, pkt, direction);
     if (is_foreign_error(flow, pkt))
         flow->flags |= FLOW_ICMP_ERROR_SEEN;
     else
-        mark_seen(flow, direction);
+        flow->flags |= direction == FLOW_TO_CLIENT ? FLOW_SERVER_SEEN : FLOW_CLIENT_SEEN;
     if (flow->state == FLOW_NEW && flow->class != FLOW_CLASS_TCP && (flow->flags & both) == both)
         flow_set_state(table, flow, FLOW_ESTABLISHED);
     /* As in Suricata, a connection stays established for rules after its end. */

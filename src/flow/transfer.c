@@ -32,28 +32,6 @@ static void transfer_key(struct transfer *t, struct flow *flow)
     transfer_require(t, flow->vlan_count <= PACKET_MAX_VLANS && (flow->ip_version == 4 || flow->ip_version == 6));
 }
 
-static void transfer_side(struct transfer *t, struct flow_side *side)
-{
-    transfer_u64(t, &side->packets);
-    transfer_u64(t, &side->bytes);
-    transfer_u8(t, &side->ttl_low);
-    transfer_u8(t, &side->ttl_high);
-}
-
-static void transfer_origin(struct transfer *t, struct flow_origin *origin)
-{
-    transfer_u32(t, &origin->in_ifindex);
-    transfer_u32(t, &origin->out_ifindex);
-    transfer_u32(t, &origin->in_physical_ifindex);
-    transfer_u32(t, &origin->out_physical_ifindex);
-    transfer_u32(t, &origin->mark);
-    transfer_u32(t, &origin->conntrack_id);
-    transfer_u32(t, &origin->conntrack_mark);
-    transfer_u16(t, &origin->queue);
-    transfer_u8(t, &origin->hook);
-    transfer_bool(t, &origin->has_conntrack);
-}
-
 static void transfer_decisions(struct transfer *t, struct flow *flow)
 {
     transfer_u32(t, &flow->application);
@@ -88,11 +66,24 @@ void flow_transfer(struct transfer *t, struct flow *flow)
         /* Version 3 has a MAC address and a flag here. They are not needed: the next packets contain all addresses
          * again. */
         uint8_t unused[MAC_SIZE + 1] = { 0 };
+        struct flow_side *side = &flow->side[i];
 
-        transfer_side(t, &flow->side[i]);
+        transfer_u64(t, &side->packets);
+        transfer_u64(t, &side->bytes);
+        transfer_u8(t, &side->ttl_low);
+        transfer_u8(t, &side->ttl_high);
         transfer_bytes(t, unused, sizeof(unused));
     }
-    transfer_origin(t, &flow->origin);
+    transfer_u32(t, &flow->origin.in_ifindex);
+    transfer_u32(t, &flow->origin.out_ifindex);
+    transfer_u32(t, &flow->origin.in_physical_ifindex);
+    transfer_u32(t, &flow->origin.out_physical_ifindex);
+    transfer_u32(t, &flow->origin.mark);
+    transfer_u32(t, &flow->origin.conntrack_id);
+    transfer_u32(t, &flow->origin.conntrack_mark);
+    transfer_u16(t, &flow->origin.queue);
+    transfer_u8(t, &flow->origin.hook);
+    transfer_bool(t, &flow->origin.has_conntrack);
     transfer_decisions(t, flow);
     transfer_require(t, flow->state < FLOW_STATE_COUNT);
 }

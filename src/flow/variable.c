@@ -208,15 +208,6 @@ static uint32_t local_number(const struct flow_numbers *numbers, uint32_t number
     return number < count ? here[number] : 0;
 }
 
-static void write_variable(struct transfer *t, struct flow_variable *variable)
-{
-    transfer_u8(t, &variable->kind);
-    transfer_u32(t, &variable->number);
-    transfer_u32(t, &variable->value);
-    if (variable->kind == VARIABLE_TEXT)
-        transfer_bytes(t, ((struct flow_text *)variable)->bytes, variable->value);
-}
-
 static void read_variable(struct transfer *t, struct flow_table *table, struct flow *flow,
                           const struct flow_numbers *numbers)
 {
@@ -247,6 +238,11 @@ void flow_transfer_variables(struct transfer *t, struct flow_table *table, struc
             read_variable(t, table, flow, numbers);
         return;
     }
-    for (struct flow_variable *variable = flow->variables; variable; variable = variable->next)
-        write_variable(t, variable);
+    for (struct flow_variable *variable = flow->variables; variable; variable = variable->next) {
+        transfer_u8(t, &variable->kind);
+        transfer_u32(t, &variable->number);
+        transfer_u32(t, &variable->value);
+        if (variable->kind == VARIABLE_TEXT)
+            transfer_bytes(t, ((struct flow_text *)variable)->bytes, variable->value);
+    }
 }
