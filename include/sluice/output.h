@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Output: events to EVE JSON and to the terminal, from one thread of its own, fed by one lock-free ring per worker.
+ * Output: events as EVE JSON in a file or socket, and as lines on a terminal.
  *
- * A worker copies what an event needs into its ring and goes on; formatting and writing happen in the output thread. A
- * full ring loses the event, which is counted by kind; in lossless mode (replay) the worker waits instead.
+ * A worker copies the data of an event into its ring and continues; the output thread formats and writes it. Each
+ * worker has a lock-free ring. When the ring is full, the event is lost and counted by kind; in lossless mode (replay)
+ * the worker waits instead.
  *
- * EVE: field names are Suricata's (docs.suricata.io, "EVE JSON Format"), plus one object of our own, "queue", for
- * packets from NFQUEUE: number, id, mark, hook, in_iface, out_iface, in_physical, out_physical, verdict, ruleset (the
- * generation), set_mark and set_mask when a rule asks for a mark. "in_iface" of the common header is there too. Reasons
- * of drops are those of output_drop_reason_name(). Events of packets that belong to a flow carry "flow_id", flow and
- * netflow events of captures the time of the flow's last packet.
+ * EVE: field names are Suricata's (docs.suricata.io, "EVE JSON Format"). One object exists only in Sluice: "queue", for
+ * packets from NFQUEUE, with number, id, mark, hook, in_iface, out_iface, in_physical, out_physical, verdict, ruleset
+ * (the generation), and set_mark and set_mask if a rule sets the mark. Their common header also has "in_iface". Drop
+ * reasons are those of output_drop_reason_name(). Events of packets that belong to a flow have "flow_id". Flow and
+ * netflow events of captures have the time of the last packet of the flow.
  *
- * Threads:   output_packet() by the worker that owns the port; the rest by the main thread.
- * Ownership: events point at rules: a ruleset may be freed when output_drained() says that everything written before
- * has been formatted.
+ * Threads:   output_packet(), output_transaction(), output_file() and output_flow() are called by the worker that owns
+ *            the port, the other functions by the main thread.
+ * Ownership: events point at rules. A ruleset may be freed when output_drained() returns true for a ticket that was
+ *            taken after its last event.
  */
 #ifndef SLUICE_OUTPUT_H
 #define SLUICE_OUTPUT_H
@@ -38,23 +40,24 @@ enum output_event {
     OUTPUT_ANOMALY,
     OUTPUT_STATS,
     OUTPUT_FLOW,     /* a flow ended */
-    OUTPUT_NETFLOW,  /* the same, one event a direction */
+    OUTPUT_NETFLOW,  /* a flow ended: one event for each direction */
     OUTPUT_PACKET,   /* a tagged packet */
-    OUTPUT_METADATA, /* a packet out of which a rule took a text for it (pcre's pkt:NAME) */
+    OUTPUT_METADATA, /* a packet from which a rule captured a variable (pcre with pkt:NAME) */
     OUTPUT_STREAM,   /* a TCP segment with the state of its session */
     OUTPUT_APP,      /* a transaction of an application protocol */
-    OUTPUT_FILE,     /* a file in one */
-    OUTPUT_FIREWALL, /* the own table, and the hosts that it blocks */
-    OUTPUT_ENGINE,   /* an engine that died, and packets on which engines die */
-    OUTPUT_OVERLOAD, /* packets come faster than they are judged */
+    OUTPUT_FILE,     /* a file in a transaction */
+    OUTPUT_FIREWALL, /* the sluice table was changed, or a host was blocked */
+    OUTPUT_ENGINE,   /* an engine died, a packet was quarantined, rules were left out, or the mode changed */
+    OUTPUT_OVERLOAD, /* a queue is overloaded, packets were lost, or rules exceeded their budget */
     OUTPUT_EVENT_COUNT,
 };
 
-/* What a proxy told of its client: "xff" in an event, or (overwrite) the address in place of the client's. */
+/* Reporting of the client's address that a proxy sends in a header: as member "xff", or (overwrite) instead of the
+ * address of the proxy. */
 struct xff_options {
     bool enabled, overwrite;
-    bool first;         /* of several addresses; otherwise the last */
-    const char *header; /* lent */
+    bool first;         /* of several addresses use the first; otherwise the last */
+    const char *header; /* name of the header; borrowed */
     bool is_set;        /* the event type has a separate section */
 };
 
@@ -68,41 +71,41 @@ struct eve_options {
         struct xff_options common; /* for event types without a separate section */
     } xff;
     bool types;                 /* the configuration selects the event types */
-    const char *pcap_file_name; /* EVE's pcap_filename when pcap_file; or NULL */
+    const char *pcap_file_name; /* value of pcap_filename if pcap_file; NULL: none */
     struct {
         bool payload, payload_printable, payload_length, packet, verdict, reference, rule_raw, rule_metadata;
         bool tagged_packets, flow, app_layer;
-        bool metadata; /* false: neither rule_raw nor rule_metadata, flow and app_layer */
+        bool metadata; /* false: rule_raw, rule_metadata, flow and app_layer are false, too */
         uint32_t payload_buffer_size;
     } alert;
     struct {
         bool alerts, verdict;
         bool all_flows;      /* drop.flows: all; otherwise one event for each direction of a dropped flow */
-        uint32_t rate_limit; /* drops without a rule, in a second of a worker; 0: all */
+        uint32_t rate_limit; /* events per second and worker of drops that no rule caused; 0: no limit */
     } drop;
-    uint32_t flow_rate_limit; /* ends of flows that nobody answered, in a second of a worker; 0: all */
+    uint32_t flow_rate_limit; /* events per second and worker of flows that were not established; 0: no limit */
     struct {
         bool decode, stream, application, packet_header;
     } anomaly;
     struct {
         bool all;
-        uint16_t triggers;                                     /* enum packet_stream_flag: segments with one of them */
-        bool event_set, state_update, spurious_retransmission; /* the settings from which `triggers` are made */
+        uint16_t triggers; /* enum packet_stream_flag: segments with one of these flags have an event */
+        bool event_set, state_update, spurious_retransmission; /* settings; `triggers` is computed from them */
     } stream;
     bool app[APP_MAX_PROTOCOLS]; /* events of protocols, by index in app_list */
     struct {
         bool totals, threads, deltas, null_values;
     } stats;
 };
-void eve_options_default(struct eve_options *options); /* what Suricata's shipped configuration writes, and drops */
+void eve_options_default(struct eve_options *options); /* the types of Suricata's shipped configuration, and drops */
 
-/* What is at the path: eve.filetype. */
+/* The type of the event file (eve.filetype). */
 enum output_file_type { OUTPUT_FILE_REGULAR, OUTPUT_FILE_UNIX_STREAM, OUTPUT_FILE_UNIX_DATAGRAM };
 
 /* Settings of the event file. */
 struct log_options {
     const char *dir; /* log-dir */
-    bool eve;        /* write it */
+    bool eve;        /* write EVE JSON */
     const char *eve_name;
     enum output_file_type eve_type;
     size_t ring_size; /* as in struct output_options */
@@ -114,84 +117,85 @@ struct output_options {
     const char *eve_path; /* NULL: no EVE file */
     enum output_file_type eve_type;
     bool eve_truncate; /* start with an empty file (replay) instead of appending */
-    FILE *console;     /* readable lines; NULL: none */
+    FILE *console;     /* the terminal; NULL: none */
     bool console_colour;
-    bool console_stats;             /* a line for stats events too */
-    bool lossless;                  /* a full ring blocks: only with the thread started */
+    bool console_stats;             /* stats events also have a line */
+    bool lossless;                  /* workers wait for a full ring; requires output_start() */
     bool inline_mode;               /* drops take effect */
-    bool queue_fields;              /* packets come from NFQUEUE: add "queue" */
+    bool queue_fields;              /* packets are from NFQUEUE: write the object "queue" */
     size_t ring_size;               /* bytes per worker; rounded up to a power of two of at least 1 MiB */
-    const struct rule_names *names; /* of flow bits and integers, outlives the output; NULL: they are not written */
+    const struct rule_names *names; /* of flow bits and integers; outlives the output; NULL: they are not written */
     struct eve_options eve;
 };
 void output_options_default(struct output_options *options);
 
 struct output;
-struct output_port; /* a worker's end */
+struct output_port; /* through which one worker writes its events */
 
-/* Opens the files and makes `ports` rings; -errno with the path in `error` when a file can't be written. */
+/* Opens the file and allocates a ring for each of `ports` workers. Returns 0 or -errno, with a line in `error`. */
 int output_open(struct output **out, const struct output_options *options, unsigned ports, char error[256]);
-/* Starts the thread, which has the caller's CPU affinity and no signals. 0 or -errno. */
+/* Starts the thread, with the caller's CPU affinity and all signals blocked. Returns 0 or -errno. */
 int output_start(struct output *output);
-/* Writes what is left, flushes, joins the thread. Nobody writes to a port from here on; without output_start() the
- * caller does the writing. */
+/* Writes all recorded events, flushes the file and joins the thread. The ports must not be used afterwards. Without
+ * output_start() the caller's thread writes the events here. */
 void output_stop(struct output *output);
-void output_close(struct output *output); /* ends the thread too; NULL is allowed */
+void output_close(struct output *output); /* also stops the thread; NULL is allowed */
 
 struct output_port *output_port(struct output *output, unsigned worker);
 
 /*
- * From here on events of all ports are written in the order of their places, of equal ones the first port's first.
- * `progress` is asked by the output thread: all of the port's that is before that place has been recorded. Before
- * anything is recorded.
+ * Replay order. After output_set_progress() the events of all ports are written in the order of their positions; at
+ * equal positions the event of the port with the lower number is first. It must be called before the first event.
+ *
+ * The output thread calls `progress` for each port. It sets *out to a position before which the port has recorded all
+ * its events.
  */
 typedef void output_progress_function(void *user, unsigned port, struct replay_position *out);
 void output_set_progress(struct output *output, output_progress_function *progress, void *user);
-/* The place of what is recorded from now on; never before the last. */
-void output_port_place(struct output_port *port, const struct replay_position *place);
+/* Sets the position of the events that are recorded next. It must not be before the previous one. */
+void output_port_set_position(struct output_port *port, const struct replay_position *position);
 
-/* Everything there is to say of a packet: an alert event per alert, a drop event, an anomaly event per event of decoder
- * and stream, as far as enabled, a packet event when it is tagged. Cheap when there is nothing. `decision` may be NULL
- * when no rule was asked; `generation` is that of the ruleset. Notes in the packet's flow that its drop has been told.
- */
+/* Records the enabled events of a packet: an alert per alert, a drop, an anomaly per decoder and stream event, and a
+ * packet event if it is tagged. Returns quickly if there are none. `decision` is NULL if no rules were evaluated;
+ * `generation` is that of the ruleset. Sets a flag in the packet's flow if a drop event was recorded. */
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                    unsigned generation);
 
-/* A transaction of an application protocol: the event of its protocol, and those of its anomalies, as far as enabled.
- * `pkt` is the packet that completed it. */
+/* Records the enabled events of a transaction: the event of its protocol, and an anomaly per event of its parser. `pkt`
+ * is the packet that completed the transaction. */
 void output_transaction(struct output_port *port, const struct packet *pkt, const struct flow *flow,
                         const struct app *app, const struct app_tx *tx, unsigned generation);
 
-/* A file of one: a fileinfo event, when enabled. */
+/* Records a fileinfo event for a file of a transaction, if enabled. */
 void output_file(struct output_port *port, const struct packet *pkt, const struct flow *flow, const struct app *app,
                  const struct app_tx *tx, const struct file *file, enum flow_direction direction, unsigned generation);
 
-/* A flow that ended: flow and netflow events, as far as enabled. To be called before stream_end(). */
+/* Records the enabled events, flow and netflow, of a flow that ended. To be called before stream_end(). */
 void output_flow(struct output_port *port, const struct flow *flow, enum flow_end reason, unsigned generation);
 
-/* One stats event. Names are paths ("decoder.pkts", "queue.0.waiting"); dots nest, "engines[0].x" is in an array of
- * one. Those below "threads." are of one worker and are written when stats.threads is set, the others when stats.totals
- * is. Names are lent for good. Called by one thread. */
+/* Records a stats event. Names are paths: "decoder.pkts" is member "pkts" of the object "decoder", and "engines[0].x"
+ * is in an array with one element. Counters below "threads." are those of one worker and are written if stats.threads
+ * is set, the others if stats.totals is set. Names must remain valid until the program ends. */
 struct output_stat {
     const char *name;
     uint64_t value;
 };
 void output_stats(struct output *output, const struct output_stat *stats, size_t count, uint64_t uptime_seconds,
                   uint64_t time_ns);
-/* The same as one JSON object, for who asks. */
+/* Formats the counters as one JSON object, for a client of the control socket. */
 struct text;
 void output_stats_json(const struct output_stat *stats, size_t count, uint64_t uptime_seconds, struct text *out);
 
-/* What happened to the own table. Called by one thread. */
+/* Events of the sluice table. */
 enum output_firewall_action {
     OUTPUT_FIREWALL_ALTERED,     /* by another process; not restored (nft.monitor: report) */
-    OUTPUT_FIREWALL_REASSERTED,  /* it had been altered, and Sluice restored it */
-    OUTPUT_FIREWALL_RESTORED,    /* it had been altered, and another process undid that */
-    OUTPUT_FIREWALL_FAILED,      /* Sluice could not restore it yet */
-    OUTPUT_FIREWALL_MISPLACED,   /* a chain of another table is on the wrong side of Sluice's */
-    OUTPUT_FIREWALL_MOVED,       /* because of such a chain Sluice moved its own */
+    OUTPUT_FIREWALL_REASSERTED,  /* Sluice restored the table after a change */
+    OUTPUT_FIREWALL_RESTORED,    /* another process reverted its change */
+    OUTPUT_FIREWALL_FAILED,      /* Sluice could not restore the table yet */
+    OUTPUT_FIREWALL_MISPLACED,   /* a chain of another table has a priority on the wrong side of Sluice's chain */
+    OUTPUT_FIREWALL_MOVED,       /* Sluice changed the priority of its chain because of such a chain */
     OUTPUT_FIREWALL_FLUSHED,     /* the kernel dropped packets that waited in the queues */
-    OUTPUT_FIREWALL_BLOCKED,     /* a host was put on the blocklist */
+    OUTPUT_FIREWALL_BLOCKED,     /* a host was added to the blocklist */
     OUTPUT_FIREWALL_NO_LISTENER, /* packets reached the queue rules while no daemon listened */
     OUTPUT_FIREWALL_ACTIONS,
 };
@@ -200,60 +204,59 @@ struct output_firewall {
     uint64_t time_ns;
     enum output_firewall_action action;
     char table[FIREWALL_NAME_SIZE];
-    unsigned damage;           /* enum firewall_damage; 0: the next three are not written */
-    bool uninspected, dropped; /* what could happen to packets meanwhile */
-    bool lost;                 /* the kernel could not tell of all changes */
+    unsigned damage;           /* bits of enum firewall_damage; 0: the next two are written for no_listener only */
+    bool uninspected, dropped; /* packets may have passed without inspection; may have been dropped */
+    bool lost;                 /* notifications of the kernel about changes were lost */
     bool has_duration;
-    uint64_t duration_ns, at_most_ns; /* since it was noticed; since it was last known to be right */
-    uint32_t generation, pid;         /* who; 0: not known */
+    uint64_t duration_ns, at_most_ns; /* time since the change was noticed; since the table was last seen intact */
+    uint32_t generation, pid;         /* of the process that changed the table; 0: unknown */
     char process[FIREWALL_PROCESS_SIZE];
     uint64_t packets;                         /* flushed, no_listener */
     struct firewall_misplaced_chain intruder; /* misplaced, moved */
     struct address host;                      /* blocked */
     uint8_t host_version;
-    uint64_t host_seconds;           /* 0: for good */
-    uint32_t gid, sid;               /* of the rule; 0: none */
+    uint64_t host_seconds;           /* how long the host is blocked; 0: without limit */
+    uint32_t gid, sid;               /* the rule that requested it; 0: none */
     char error[FIREWALL_ERROR_SIZE]; /* failed */
 };
 void output_firewall(struct output *output, const struct output_firewall *event);
 const char *output_firewall_action_name(enum output_firewall_action action);
-/* The end of the previous engine, rules that this one could not load, and changes of the mode. Called by one thread. */
+/* Events of the engine: the end of the previous one, rules that were not loaded, and changes of the mode. */
 enum output_engine_action {
     OUTPUT_ENGINE_RESTARTED,      /* the previous engine died, and this one replaces it */
     OUTPUT_ENGINE_QUARANTINED,    /* a packet that crashed two engines was dropped */
     OUTPUT_ENGINE_HANDED_OVER,    /* the previous engine handed over its flows and packets */
-    OUTPUT_ENGINE_RULES_LEFT_OUT, /* at a start or reload: the number of rules */
-    OUTPUT_ENGINE_RULE_LEFT_OUT,  /* one of them */
+    OUTPUT_ENGINE_RULES_LEFT_OUT, /* rules were left out at a start or reload: their numbers */
+    OUTPUT_ENGINE_RULE_LEFT_OUT,  /* one rule that was left out */
     OUTPUT_ENGINE_MODE,           /* the mode changed to alert-only or drop */
     OUTPUT_ENGINE_ACTIONS,
 };
 enum { OUTPUT_ENGINE_PATH_SIZE = 256, OUTPUT_ENGINE_REASON_SIZE = 256 };
 struct output_engine {
     uint64_t time_ns;
-    uint64_t number; /* of an event of the previous engine, from 1: an event that is repeated has the same; 0: none */
+    uint64_t number; /* of an event about the previous engine, from 1; the same when it is written again; 0: none */
     enum output_engine_action action;
-    int signal, code; /* that ended it, or its exit code */
-    bool hung;        /* a worker stood still */
-    uint64_t packets; /* that are judged anew */
-    unsigned queue;   /* of the packet, as the next two */
-    uint32_t length;
-    char path[OUTPUT_ENGINE_PATH_SIZE]; /* of its file, or the rule file; "": none */
-    uint64_t rules_loaded, rules_failed, rules_skipped, rule_files_failed;
-    const char *kind;  /* of a rule that was left out; lent for good */
-    uint32_t line;     /* 0: the whole file */
-    uint32_t gid, sid; /* sid 0: not known */
-    char reason[OUTPUT_ENGINE_REASON_SIZE];
-    const char *mode;  /* OUTPUT_ENGINE_MODE: a constant; NULL: as configured, by queue */
-    const char *cause; /* a constant: what changed the mode */
-    uint64_t until_ns; /* realtime when the configured mode returns; 0: no time limit */
+    int signal, code;                   /* restarted: the signal that ended the engine; 0: its exit code */
+    bool hung;                          /* restarted: a worker hung */
+    uint64_t packets;                   /* restarted: packets that were queued again */
+    unsigned queue;                     /* quarantined: of the packet */
+    uint32_t length;                    /* quarantined: of the packet */
+    char path[OUTPUT_ENGINE_PATH_SIZE]; /* quarantined: file with the packet; rule_left_out: rule file; "": none */
+    uint64_t rules_loaded, rules_failed, rules_skipped, rule_files_failed; /* rules_left_out */
+    const char *kind;                                                      /* rule_left_out: a constant */
+    uint32_t line;                                                         /* rule_left_out; 0: the whole file */
+    uint32_t gid, sid;                                                     /* rule_left_out; sid 0: unknown */
+    char reason[OUTPUT_ENGINE_REASON_SIZE];                                /* rule_left_out */
+    const char *mode;  /* mode: a constant; NULL: the configured mode of each queue */
+    const char *cause; /* mode: a constant: what changed it */
+    uint64_t until_ns; /* mode: realtime at which the configured mode returns; 0: no time limit */
 };
 void output_engine(struct output *output, const struct output_engine *event);
 
-/* What became of packets because there were too many of them, or of rules because they took too long. Called by one
- * thread. */
+/* Events of overload: of a queue, of lost packets, and of rules that exceed their budget. */
 enum output_overload_action {
     OUTPUT_OVERLOAD_ENTERED,     /* a queue is in overload */
-    OUTPUT_OVERLOAD_WIDENED,     /* the overload lasts: one more class is shed */
+    OUTPUT_OVERLOAD_WIDENED,     /* the overload continues: one more class of flows is bypassed */
     OUTPUT_OVERLOAD_LEFT,        /* the overload has ended */
     OUTPUT_OVERLOAD_LOST,        /* the kernel dropped packets, or let them pass (fail-open) */
     OUTPUT_OVERLOAD_SLOW,        /* packets or rules exceeded their budget */
@@ -261,76 +264,79 @@ enum output_overload_action {
     OUTPUT_OVERLOAD_RESUMED,     /* a suspended rule is evaluated again */
     OUTPUT_OVERLOAD_NO_LISTENER, /* the queue of the next consumer (queue.route-to) has no listener */
     OUTPUT_OVERLOAD_LISTENER,    /* it has one again */
-    OUTPUT_OVERLOAD_EVICTED,     /* a memcap is used up: idle state gave way to new */
+    OUTPUT_OVERLOAD_EVICTED,     /* a memcap was reached: idle entries were evicted for new ones */
     OUTPUT_OVERLOAD_ACTIONS,
 };
 
 enum { OUTPUT_OVERLOAD_CLASSES = 8, OUTPUT_OVERLOAD_RULES = 5 };
 struct output_overload_class {
-    const char *name; /* lent for good */
-    bool shed;        /* now */
-    uint64_t flows;   /* since it was entered */
+    const char *name; /* a constant */
+    bool shed;        /* its flows are bypassed now */
+    uint64_t flows;   /* bypassed since the overload began */
 };
 struct output_overload_rule {
     uint32_t gid, sid;
-    uint64_t evaluations, over_budget; /* times */
-    uint64_t total_us, max_us;         /* of all its evaluations; of the longest */
-    uint64_t seconds;                  /* suspended: for how long */
+    uint64_t evaluations, over_budget; /* number of evaluations; of those that exceeded the budget */
+    uint64_t total_us, max_us;         /* time of all evaluations; of the longest */
+    uint64_t seconds;                  /* how long the rule is suspended; 0: it is not */
 };
 struct output_overload {
     uint64_t time_ns;
     enum output_overload_action action;
     bool has_queue;
     uint16_t queue;
-    unsigned fill_permille;       /* entered, widened, left; as the next four */
-    uint64_t age_us, duration_us; /* of the oldest packet; since it was entered */
-    unsigned class_count;
+    unsigned fill_permille; /* entered, widened, left: fill of the queue */
+    uint64_t age_us;        /* entered, widened, left: age of the oldest packet */
+    uint64_t duration_us;   /* widened, left: since the overload began; listener: time without listener */
+    unsigned class_count;   /* entered, widened, left */
     struct output_overload_class classes[OUTPUT_OVERLOAD_CLASSES];
-    uint64_t queue_dropped, user_dropped, missing; /* lost: the queue was full, the socket was, ids never arrived */
-    uint64_t fail_open;                            /* lost: packets that passed because a queue was full */
-    uint64_t unqueued;                             /* lost: packets that the kernel dropped and counted nowhere */
-    bool passed;                                   /* lost: fail-open; no_listener, listener: queue.route-bypass */
-    uint64_t packets;                              /* slow; listener: routed while no program listened */
+    uint64_t queue_dropped, user_dropped; /* lost: packets dropped because the queue, or the socket, was full */
+    uint64_t missing;                     /* lost: packet ids that were not received */
+    uint64_t fail_open;                   /* lost: packets that passed because a queue was full */
+    uint64_t unqueued;                    /* lost: packets that the kernel dropped without counting them */
+    bool passed;                          /* lost: fail-open is on; no_listener, listener: queue.route-bypass is on */
+    uint64_t packets;                     /* slow: over budget; listener: routed while no program listened */
     unsigned rule_count;
     struct output_overload_rule rules[OUTPUT_OVERLOAD_RULES];
     const char *setting; /* evicted: the memcap */
-    uint64_t evicted;    /* entries of its table, since the last event */
+    uint64_t evicted;    /* evicted: number of entries since the last event */
 };
 void output_overload(struct output *output, const struct output_overload *event);
 const char *output_overload_action_name(enum output_overload_action action);
 
-/* The generation of the rules in use, for events that are of no packet. */
+/* Sets the generation of the rules in use, for events that belong to no packet. */
 void output_set_generation(struct output *output, unsigned generation);
 
-/* Asks the thread to reopen its file by its path (rotation). When that fails the old one is kept. */
+/* Requests that the thread reopen its file by its path (log rotation). If that fails, it keeps the old file. */
 void output_reopen(struct output *output);
-/* Why events do not reach their file or socket at the moment: -errno; 0: they do. */
-int output_trouble(const struct output *output);
-/* True once after it was not allowed to open the file: somebody else may give it one, which is the output's from then
- * on. */
-bool output_wants_file(struct output *output);
-void output_give_file(struct output *output, int fd);
+/* Returns the error of the last write to the file or socket (-errno), or 0. */
+int output_error(const struct output *output);
+/* Returns true once after the permission to open the file was denied: another process may open it. output_set_file()
+ * passes the descriptor, which the output then owns. */
+bool output_needs_file(struct output *output);
+void output_set_file(struct output *output, int fd);
 
-/* A ticket for what has been written up to now by all ports, and whether it has been formatted. */
+/* Returns a ticket for all events that the ports have recorded so far. */
 uint64_t output_ticket(struct output *output);
+/* Whether all events of a ticket have been formatted. */
 bool output_drained(struct output *output, uint64_t ticket);
-/* Whether it is in the files, too; true when there is no thread that writes. */
+/* Whether all events of a ticket have been written to the file; true if no thread was started. */
 bool output_is_written(const struct output *output, uint64_t ticket);
 
-/* Waits until all that the ports have recorded is written and counted, so that numbers taken next do not depend on how
- * far the thread is. For replay; the ports must be silent meanwhile. */
+/* Waits until all events that the ports have recorded are written and counted, so that counters read afterwards do not
+ * depend on the progress of the thread. For replay. No port may record events until it returns. */
 void output_settle(struct output *output);
 
-/* Events written and lost, by kind; written by the output thread and the ports, read by anybody. */
+/* Events written and lost, by kind. Any thread may read the counters. */
 struct output_counters {
     uint64_t written[OUTPUT_EVENT_COUNT], lost[OUTPUT_EVENT_COUNT];
-    uint64_t limited[OUTPUT_EVENT_COUNT]; /* left out in a flood */
+    uint64_t limited[OUTPUT_EVENT_COUNT]; /* not written because of a rate limit */
     uint64_t write_errors;
 };
 void output_counters(const struct output *output, struct output_counters *out);
 
 const char *output_drop_reason_name(enum drop_reason reason);
-const char *output_protocol_name(uint8_t protocol);                    /* "TCP"; NULL for one that has only a number */
-void output_time(struct text *out, const char *key, uint64_t time_ns); /* as EVE writes times */
+const char *output_protocol_name(uint8_t protocol); /* like "TCP"; NULL if the protocol has no name */
+void output_time(struct text *out, const char *key, uint64_t time_ns); /* writes a time in the format of EVE */
 
 #endif

@@ -724,7 +724,7 @@ void service_free(struct service *service)
 static void take_events_file(struct service *service, const struct channel_message *message, int file)
 {
     if (file >= 0) {
-        output_give_file(service->options.output, file);
+        output_set_file(service->options.output, file);
         log_notice("the supervisor opened the event file, because its folder was replaced");
     } else if (message->value != service->events_error) {
         log_error("cannot write events to %s; the folder must exist and belong to user %s (chown)", message->text,

@@ -47,9 +47,9 @@ static uint64_t events_lost(const struct output *output)
 void output_errors_log(struct output_errors *output_errors, struct output *output, int channel)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    int error = output_trouble(output);
+    int error = output_error(output);
 
-    if (output_wants_file(output))
+    if (output_needs_file(output))
         channel_send(channel, CHANNEL_OPEN_EVENTS, 0, NULL);
     if (error && !output_errors->logged && now_ns >= output_errors->next_ns) {
         log_error("events are lost: cannot write the file or socket of eve.filename: %s%s", strerror(-error),

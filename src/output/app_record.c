@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a transaction to a record: the worker's half. Its protocol says what there is to say of it, as fields; the other
- * thread makes text of them.
+ * Records of transactions and files, written by the worker. The protocol writes the members of the event as fields
+ * (sluice/fields.h), and the output thread formats them as JSON.
  */
 #include <string.h>
 
 #include "output_priv.h"
 
-enum described { OF_TRANSACTION, OF_FILE, OF_ALERT }; /* the event */
+enum described { OF_TRANSACTION, OF_FILE, OF_ALERT }; /* the event that contains the transaction */
 
 static void describe(struct fields *fields, const struct app *app, const struct app_tx *tx, enum described event)
 {
@@ -27,57 +27,40 @@ static void describe(struct fields *fields, const struct app *app, const struct 
         proto->log_top_level(tx, app_proto_settings(app, proto), fields);
 }
 
-/* Those of the packet's direction that had no event yet, as in the field. */
-static void describe_files(struct fields *fields, const struct app *app, const struct app_tx *tx,
-                           enum flow_direction direction)
+/* Writes the transaction of an alert, and with `app_layer` the protocol's fields and those files of the packet's
+ * direction that have had no event yet, as Suricata does. */
+static void describe_alert(struct record_scratch *scratch, const struct app *app, const struct app_tx *tx,
+                           bool app_layer, enum flow_direction direction, struct record_transaction *out)
 {
+    struct fields *fields = &scratch->fields;
     const struct file *file = tx->files[direction].first;
 
+    *out = (struct record_transaction){ .id = tx->number, .at = fields->length, .is_present = true };
+    if (!app_layer)
+        return;
+    describe(fields, app, tx, OF_ALERT);
     while (file && file->logged)
         file = file->next;
-    if (!file)
-        return;
-    fields_array_open(fields, "files");
-    for (; file; file = file->next) {
-        fields_object_open(fields, NULL);
-        file_describe(file, tx->number, app_file_engine(app), fields);
-        fields_object_close(fields);
+    if (file) {
+        fields_array_open(fields, "files");
+        for (; file; file = file->next) {
+            fields_object_open(fields, NULL);
+            file_describe(file, tx->number, app_file_engine(app), fields);
+            fields_object_close(fields);
+        }
+        fields_array_close(fields);
     }
-    fields_array_close(fields);
+    out->length = fields->length - out->at;
 }
 
-/* Alerts of one transaction share what is said of it. */
-static const struct record_transaction *find_described(const struct record_scratch *scratch,
-                                                       const struct decision *decision, size_t alert)
+/* Returns the first alert with the transaction of alert `alert`, which may be that alert itself. */
+static size_t first_alert_of_tx(const struct decision *decision, size_t alert)
 {
-    for (size_t i = 0; i < alert; i++) {
-        if (decision->alerts[i].tx == decision->alerts[alert].tx)
-            return &scratch->transactions[i];
-    }
-    return NULL;
-}
+    size_t first = 0;
 
-static void describe_alert(struct record_scratch *scratch, const struct app *app, const struct app_tx *tx, bool whole,
-                           enum flow_direction direction, struct record_transaction *out)
-{
-    *out = (struct record_transaction){ .id = tx->number, .at = scratch->fields.length, .is_present = true };
-    if (whole) {
-        describe(&scratch->fields, app, tx, OF_ALERT);
-        describe_files(&scratch->fields, app, tx, direction);
-    }
-    out->length = scratch->fields.length - out->at;
-}
-
-static struct record_client find_client(const struct record_scratch *scratch, const struct xff_options *options,
-                                        const struct packet *pkt, const struct decision *decision, size_t alert)
-{
-    const struct app_tx *tx = decision->alerts[alert].tx;
-
-    for (size_t i = 0; i < alert; i++) {
-        if (decision->alerts[i].tx == tx)
-            return scratch->transactions[i].client;
-    }
-    return tx ? client_of_tx(options, tx) : client_of_flow(options, pkt->flow);
+    while (first < alert && decision->alerts[first].tx != decision->alerts[alert].tx)
+        first++;
+    return first;
 }
 
 void app_alert_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct packet *pkt,
@@ -89,22 +72,22 @@ void app_alert_collect(struct record_scratch *scratch, const struct eve_options 
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
     for (size_t i = 0; i < decision->alert_count && i < RECORD_MAX_ALERTS; i++) {
         const struct app_tx *tx = decision->alerts[i].tx;
-        const struct record_transaction *same = tx ? find_described(scratch, decision, i) : NULL;
         struct record_transaction *out = &scratch->transactions[i];
+        size_t first = first_alert_of_tx(decision, i);
 
         *out = (struct record_transaction){ 0 };
-        if (same)
-            *out = *same;
+        if (first < i)
+            *out = scratch->transactions[first];
         else if (tx && app)
             describe_alert(scratch, app, tx, eve->alert.app_layer, direction, out);
-        if (eve->xff.alert.enabled)
-            out->client = find_client(scratch, &eve->xff.alert, pkt, decision, i);
+        if (first == i && eve->xff.alert.enabled)
+            out->client = tx ? client_of_tx(&eve->xff.alert, tx) : client_of_flow(&eve->xff.alert, pkt->flow);
         scratch->has_transactions |= out->is_present || out->client.ip_version != 0;
     }
     scratch->has_transactions |= scratch->fields.length > 0;
 }
 
-/* --- Events of their own -------------------------------------------------------------------------- */
+/* --- Events of transactions and files ------------------------------------------------------------- */
 
 size_t app_record_size(const struct record_scratch *scratch)
 {
@@ -112,8 +95,8 @@ size_t app_record_size(const struct record_scratch *scratch)
            scratch->text_count * sizeof(struct rule_capture) + scratch->fields.length;
 }
 
-/* Addresses of the link are the packet's: they follow the event's direction. */
-static void turn_link(struct packet_record *record)
+/* Swaps the MAC addresses of the packet, because the event has the opposite direction. */
+static void swap_macs(struct packet_record *record)
 {
     uint8_t source[MAC_SIZE];
 
@@ -123,7 +106,7 @@ static void turn_link(struct packet_record *record)
     record->link_reversed = !record->link_reversed;
 }
 
-/* The event is the flow's: from the client to the server, whichever packet was the last. */
+/* The event has the direction from the client to the server, whatever the direction of the packet is. */
 void app_record_write(struct packet_record *out, const struct record_scratch *scratch, uint32_t kind, const char *type,
                       const struct packet *pkt, const struct flow *flow, const struct app_tx *tx, unsigned generation)
 {
@@ -142,8 +125,8 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
     };
     record_copy_packet(out, pkt);
     if (pkt->flow && pkt->flags & PACKET_TO_CLIENT)
-        turn_link(out);
-    /* At the end of a flow there is no packet with addresses. */
+        swap_macs(out);
+    /* The pseudo packet at the end of a flow has no MAC addresses. */
     if (!pkt->transport && flow->macs && flow->macs->count[FLOW_TO_SERVER] > 0 &&
         flow->macs->count[FLOW_TO_CLIENT] > 0) {
         memcpy(out->ethernet, flow->macs->address[FLOW_TO_CLIENT][0], MAC_SIZE);
@@ -161,16 +144,6 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
     record_append(at, scratch->field_bytes, out->fields_copied);
 }
 
-static void turn_around(struct packet_record *record, const struct flow *flow)
-{
-    turn_link(record);
-    record->to_client = true;
-    record->endpoints.source = flow->server;
-    record->endpoints.destination = flow->client;
-    record->endpoints.source_port = flow->server_port;
-    record->endpoints.destination_port = flow->client_port;
-}
-
 static void write_event(struct output_port *port, struct record_scratch *scratch, enum output_event kind,
                         const char *type, const struct packet *pkt, const struct flow *flow, const struct app_tx *tx,
                         bool from_server, unsigned generation)
@@ -178,17 +151,23 @@ static void write_event(struct output_port *port, struct record_scratch *scratch
     struct packet_record *record = output_reserve(port, app_record_size(scratch));
 
     if (!record) {
-        output_lose(port, kind);
+        output_count_lost(port, kind);
         return;
     }
     app_record_write(record, scratch, 1u << kind, type, pkt, flow, tx, generation);
-    if (from_server)
-        turn_around(record, flow);
+    if (from_server) {
+        swap_macs(record);
+        record->to_client = true;
+        record->endpoints.source = flow->server;
+        record->endpoints.destination = flow->client;
+        record->endpoints.source_port = flow->server_port;
+        record->endpoints.destination_port = flow->client_port;
+    }
     output_commit(port);
 }
 
-/* After all else that the event says. */
-static void tell_client(struct record_scratch *scratch, const struct xff_options *options, const struct app_tx *tx)
+/* Reports the client behind a proxy: as the last member of the event, or instead of the flow's client address. */
+static void add_client(struct record_scratch *scratch, const struct xff_options *options, const struct app_tx *tx)
 {
     struct record_client client = client_of_tx(options, tx);
     char text[ADDRESS_TEXT_SIZE];
@@ -204,20 +183,7 @@ static void tell_client(struct record_scratch *scratch, const struct xff_options
     fields_string(&scratch->fields, "xff", text);
 }
 
-static void transaction_event(struct output_port *port, struct record_scratch *scratch, const struct packet *pkt,
-                              const struct flow *flow, const struct app *app, const struct app_tx *tx,
-                              unsigned generation)
-{
-    const struct app_proto *proto = tx->proto;
-    bool from_server = proto->logs_from_server && proto->logs_from_server(tx, app_proto_settings(app, proto));
-
-    fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
-    describe(&scratch->fields, app, tx, OF_TRANSACTION);
-    tell_client(scratch, &output_eve(port)->xff.http, tx);
-    write_event(port, scratch, OUTPUT_APP, proto->log_type, pkt, flow, tx, from_server, generation);
-}
-
-/* The first from `event` on that the transaction has; past all of them when there is none. */
+/* Returns the first event of the transaction that is not before `event`; a number beyond all events: none. */
 static unsigned next_event(const struct app_tx *tx, unsigned event)
 {
     for (unsigned word = event / 64; word < APP_EVENT_WORDS; word++) {
@@ -229,35 +195,38 @@ static unsigned next_event(const struct app_tx *tx, unsigned event)
     return APP_EVENT_WORDS * 64;
 }
 
-static void anomaly_events(struct output_port *port, struct record_scratch *scratch, const struct packet *pkt,
-                           const struct flow *flow, const struct app_tx *tx, unsigned generation)
-{
-    scratch->client = (struct record_client){ .ip_version = 0 };
-    for (unsigned event = next_event(tx, 0); event < tx->proto->event_count; event = next_event(tx, event + 1)) {
-        fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
-        fields_object_open(&scratch->fields, "anomaly");
-        fields_string(&scratch->fields, "app_proto", tx->proto->name);
-        fields_string(&scratch->fields, "type", "applayer");
-        fields_string(&scratch->fields, "event", tx->proto->events[event].name);
-        fields_string(&scratch->fields, "layer", "proto_parser");
-        fields_object_close(&scratch->fields);
-        write_event(port, scratch, OUTPUT_APP, "anomaly", pkt, flow, tx, pkt->flags & PACKET_TO_CLIENT, generation);
-    }
-}
-
 void output_transaction(struct output_port *port, const struct packet *pkt, const struct flow *flow,
                         const struct app *app, const struct app_tx *tx, unsigned generation)
 {
     struct record_scratch *scratch = output_scratch(port);
     const struct eve_options *eve = output_eve(port);
+    const struct app_proto *proto = tx->proto;
+    uint32_t wanted = output_wanted(port);
 
-    if (!(output_wanted(port) & APP_RECORD_KINDS))
+    if (!(wanted & APP_RECORD_KINDS))
         return;
     flow_variables_collect(scratch, NULL, eve->metadata ? flow : NULL);
-    if (output_wanted(port) & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && tx->proto->log_type && !tx->only_events)
-        transaction_event(port, scratch, pkt, flow, app, tx, generation);
-    if (output_wanted(port) & 1u << OUTPUT_ANOMALY && eve->anomaly.application)
-        anomaly_events(port, scratch, pkt, flow, tx, generation);
+    if (wanted & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && proto->log_type && !tx->only_events) {
+        bool from_server = proto->logs_from_server && proto->logs_from_server(tx, app_proto_settings(app, proto));
+
+        fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
+        describe(&scratch->fields, app, tx, OF_TRANSACTION);
+        add_client(scratch, &eve->xff.http, tx);
+        write_event(port, scratch, OUTPUT_APP, proto->log_type, pkt, flow, tx, from_server, generation);
+    }
+    if (!(wanted & 1u << OUTPUT_ANOMALY) || !eve->anomaly.application)
+        return;
+    scratch->client = (struct record_client){ .ip_version = 0 };
+    for (unsigned event = next_event(tx, 0); event < proto->event_count; event = next_event(tx, event + 1)) {
+        fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
+        fields_object_open(&scratch->fields, "anomaly");
+        fields_string(&scratch->fields, "app_proto", proto->name);
+        fields_string(&scratch->fields, "type", "applayer");
+        fields_string(&scratch->fields, "event", proto->events[event].name);
+        fields_string(&scratch->fields, "layer", "proto_parser");
+        fields_object_close(&scratch->fields);
+        write_event(port, scratch, OUTPUT_APP, "anomaly", pkt, flow, tx, pkt->flags & PACKET_TO_CLIENT, generation);
+    }
 }
 
 void output_file(struct output_port *port, const struct packet *pkt, const struct flow *flow, const struct app *app,
@@ -273,6 +242,6 @@ void output_file(struct output_port *port, const struct packet *pkt, const struc
     fields_object_open(&scratch->fields, "fileinfo");
     file_describe(file, tx->number, NULL, &scratch->fields);
     fields_object_close(&scratch->fields);
-    tell_client(scratch, &output_eve(port)->xff.files, tx);
+    add_client(scratch, &output_eve(port)->xff.files, tx);
     write_event(port, scratch, OUTPUT_FILE, "fileinfo", pkt, flow, tx, direction == FLOW_TO_CLIENT, generation);
 }

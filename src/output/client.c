@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who a client behind a proxy is, as the proxy tells it in a header (X-Forwarded-For). Anybody can write such a header:
- * the result is an address or nothing, and never text of the sender's. Done by the worker, as transactions are its own.
+ * The address of a client behind a proxy, from the header in which the proxy reports it (X-Forwarded-For). Any sender
+ * can forge this header, so the result is a valid address or nothing, never the sender's text. The worker parses it,
+ * because a transaction belongs to its worker.
  */
 #include <string.h>
 
@@ -22,7 +23,7 @@ static void trim(const uint8_t **bytes, uint32_t *length)
         --*length;
 }
 
-/* False: the entry is longer than any address. */
+/* Returns false if the entry is longer than any address. */
 static bool first_entry(const uint8_t *bytes, uint32_t *length)
 {
     const uint8_t *end = memchr(bytes, ',', *length < ENTRY_MAX ? *length : ENTRY_MAX);
@@ -32,7 +33,7 @@ static bool first_entry(const uint8_t *bytes, uint32_t *length)
     return *length < ENTRY_MAX;
 }
 
-/* Some proxies write blanks alone between addresses. */
+/* Blanks also separate entries, because some proxies write no commas. */
 static bool last_entry(const uint8_t **bytes, uint32_t *length)
 {
     uint32_t entry = 0;
@@ -49,7 +50,8 @@ static bool last_entry(const uint8_t **bytes, uint32_t *length)
     return entry < ENTRY_MAX;
 }
 
-/* Without brackets and port; what follows a bracket does not matter. False: a bracket stays open. */
+/* Removes brackets and the port; bytes after the closing bracket are ignored. Returns false if a bracket is not closed.
+ */
 static bool strip_port(const uint8_t **bytes, uint32_t *length)
 {
     const uint8_t *end;

@@ -68,7 +68,7 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
 
 void *output_reserve(struct output_port *port, size_t size); /* NULL: the ring is full */
 void output_commit(struct output_port *port);
-void output_lose(struct output_port *port, enum output_event kind);
+void output_count_lost(struct output_port *port, enum output_event kind);
 uint32_t output_wanted(const struct output_port *port); /* bits 1 << enum output_event */
 const struct eve_options *output_eve(const struct output_port *port);
 struct record_scratch *output_scratch(struct output_port *port);

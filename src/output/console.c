@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events for the person at the terminal, a line each, in local time:
+ * Events on the terminal, one line each, in local time:
  *
  *     12:00:01.123456 DROP  [1:9000001:1] Log4Shell {TCP} 10.1.0.2:41234 -> 10.2.0.2:80 (queue 0, rules)
  *
- * What rules say is shown with control characters escaped. A rule that dropped is shown by its DROP line alone.
+ * Control characters in messages of rules are escaped. A rule that drops a packet has a DROP line and no ALERT line.
  */
 #include <string.h>
 #include <time.h>
@@ -88,77 +88,58 @@ static void place(struct text *out, const struct output_options *options, const 
     text_puts(out, ")");
 }
 
-/* The reason; of a flow dropped before, the rule that did it too. */
-static void drop_detail(char detail[DETAIL_SIZE], const struct packet_record *record)
-{
-    const char *reason = output_drop_reason_name((enum drop_reason)record->drop_reason);
-
-    if (record->drop_reason == DROP_REASON_FLOW && record->flow_drop_sid != 0)
-        snprintf(detail, DETAIL_SIZE, "%s, by %u:%u", reason, record->flow_drop_gid, record->flow_drop_sid);
-    else
-        snprintf(detail, DETAIL_SIZE, "%s", reason);
-}
-
-static void drop_line(struct text *out, const struct output_options *options, const struct packet_record *record)
-{
-    char detail[DETAIL_SIZE];
-
-    const char *what = record->kinds & 1u << OUTPUT_WOULD_DROP ? "WOULD DROP"
-                       : record->reject != REJECT_NONE         ? "REJECT"
-                                                               : "DROP";
-
-    begin(out, options, record->time_ns, COLOUR_RED, what);
-    if (record->drop_rule)
-        rule_part(out, record->drop_rule);
-    endpoints(out, &record->endpoints);
-    drop_detail(detail, record);
-    place(out, options, record, detail);
-    end(out, options);
-}
-
-static void alert_line(struct text *out, const struct output_options *options, const struct packet_record *record,
-                       const struct alert *alert)
-{
-    begin(out, options, record->time_ns, COLOUR_YELLOW, "ALERT");
-    rule_part(out, alert->rule);
-    endpoints(out, &record->endpoints);
-    place(out, options, record, alert->blocked ? "blocked" : NULL);
-    end(out, options);
-}
-
-static void anomaly_line(struct text *out, const struct output_options *options, const struct packet_record *record,
-                         unsigned event)
-{
-    begin(out, options, record->time_ns, COLOUR_DIM, "ANOMALY");
-    if (event < DECODE_EVENT_COUNT)
-        text_printf(out, "decoder.%s ", decode_event_name((enum decode_event)event));
-    else
-        text_printf(out, "stream.%s ", stream_event_name((enum stream_event)event));
-    endpoints(out, &record->endpoints);
-    place(out, options, record, NULL);
-    end(out, options);
-}
-
 void console_packet(struct text *out, const struct output_options *options, const struct packet_record *record)
 {
     const struct alert *alerts = record_alerts(record);
     bool dropped = record->kinds & (1u << OUTPUT_DROP | 1u << OUTPUT_WOULD_DROP);
 
-    if (record->kinds & 1u << OUTPUT_ALERT)
-        for (uint32_t i = 0; i < record->alert_count; i++)
-            if (!dropped || alerts[i].rule != record->drop_rule)
-                alert_line(out, options, record, &alerts[i]);
-    if (dropped)
-        drop_line(out, options, record);
-    if (record->kinds & 1u << OUTPUT_ANOMALY)
-        for (unsigned i = 0; i < record->event_count; i++)
-            anomaly_line(out, options, record, record->event_list[i]);
+    for (uint32_t i = 0; record->kinds & 1u << OUTPUT_ALERT && i < record->alert_count; i++) {
+        if (dropped && alerts[i].rule == record->drop_rule)
+            continue;
+        begin(out, options, record->time_ns, COLOUR_YELLOW, "ALERT");
+        rule_part(out, alerts[i].rule);
+        endpoints(out, &record->endpoints);
+        place(out, options, record, alerts[i].blocked ? "blocked" : NULL);
+        end(out, options);
+    }
+    if (dropped) {
+        const char *reason = output_drop_reason_name((enum drop_reason)record->drop_reason);
+        char detail[DETAIL_SIZE];
+
+        begin(out, options, record->time_ns, COLOUR_RED,
+              record->kinds & 1u << OUTPUT_WOULD_DROP ? "WOULD DROP"
+              : record->reject != REJECT_NONE         ? "REJECT"
+                                                      : "DROP");
+        if (record->drop_rule)
+            rule_part(out, record->drop_rule);
+        endpoints(out, &record->endpoints);
+        if (record->drop_reason == DROP_REASON_FLOW && record->flow_drop_sid != 0)
+            snprintf(detail, sizeof(detail), "%s, by %u:%u", reason, record->flow_drop_gid, record->flow_drop_sid);
+        else
+            snprintf(detail, sizeof(detail), "%s", reason);
+        place(out, options, record, detail);
+        end(out, options);
+    }
+    for (unsigned i = 0; record->kinds & 1u << OUTPUT_ANOMALY && i < record->event_count; i++) {
+        unsigned event = record->event_list[i];
+
+        begin(out, options, record->time_ns, COLOUR_DIM, "ANOMALY");
+        if (event < DECODE_EVENT_COUNT)
+            text_printf(out, "decoder.%s ", decode_event_name((enum decode_event)event));
+        else
+            text_printf(out, "stream.%s ", stream_event_name((enum stream_event)event));
+        endpoints(out, &record->endpoints);
+        place(out, options, record, NULL);
+        end(out, options);
+    }
 }
 
-static void firewall_detail(struct text *out, const struct output_firewall *event)
+void console_firewall(struct text *out, const struct output_options *options, const struct output_firewall *event)
 {
     char host[ADDRESS_TEXT_SIZE];
 
+    begin(out, options, event->time_ns, event->action == OUTPUT_FIREWALL_BLOCKED ? COLOUR_DIM : COLOUR_RED, "FIREWALL");
+    text_printf(out, "table %s %s", event->table, output_firewall_action_name(event->action));
     switch (event->action) {
     case OUTPUT_FIREWALL_FLUSHED:
         text_printf(out, ": %llu packets", (unsigned long long)event->packets);
@@ -182,13 +163,6 @@ static void firewall_detail(struct text *out, const struct output_firewall *even
     }
     if (event->has_duration)
         text_printf(out, " after %.3f ms", (double)event->duration_ns / 1e6);
-}
-
-void console_firewall(struct text *out, const struct output_options *options, const struct output_firewall *event)
-{
-    begin(out, options, event->time_ns, event->action == OUTPUT_FIREWALL_BLOCKED ? COLOUR_DIM : COLOUR_RED, "FIREWALL");
-    text_printf(out, "table %s %s", event->table, output_firewall_action_name(event->action));
-    firewall_detail(out, event);
     if (event->process[0]) {
         text_puts(out, " (by ");
         text_printable(out, event->process, strlen(event->process));

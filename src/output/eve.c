@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The common header of EVE's packet events, and the packet's bytes. Names, order and conditions are Suricata's; ours is
- * "queue" alone.
+ * The common header of EVE's packet events, and the packet's bytes. Names, order and conditions of the fields are
+ * Suricata's, except for the object "queue", which exists only in Sluice.
  */
 #include <linux/netfilter/nf_conntrack_common.h>
 #include <netinet/in.h>
@@ -20,7 +20,7 @@ static const char *const packet_sources[] = {
     [PACKET_SOURCE_IPV6] = "ipv6 tunnel",
     [PACKET_SOURCE_TEREDO] = "teredo tunnel",
     [PACKET_SOURCE_DEFRAG] = "defrag",
-    [PACKET_SOURCE_ERSPAN] = "gre tunnel", /* ERSPAN comes in GRE, and so does Ethernet */
+    [PACKET_SOURCE_ERSPAN] = "gre tunnel", /* GRE carries ERSPAN and Ethernet */
     [PACKET_SOURCE_VXLAN] = "vxlan encapsulation",
     [PACKET_SOURCE_GENEVE] = "geneve encapsulation",
     [PACKET_SOURCE_ETHERNET] = "gre tunnel",
@@ -46,8 +46,8 @@ static const struct {
     [LINK_UNSUPPORTED] = { 0, NULL },
 };
 
-/* The Gregorian date of a day since 1970, by eras of 400 years that begin on the first of March, so that the day that
- * leap years have is the last of a year. */
+/* Writes the Gregorian date of a day, counted from 1970-01-01. Years are counted from the first of March, in eras of
+ * 400 years, so that the leap day is the last day of a year. */
 static char *put_date(char *at, uint64_t day_of_1970)
 {
     uint64_t day = day_of_1970 + 719468, era = day / 146097;
@@ -99,7 +99,7 @@ static void put_time(struct text *out, const char *key, const char second[EVE_SE
     out->need_comma = true;
 }
 
-/* Every event has one and a flow has three: strftime() would take a fifth of the time to write it. */
+/* Every event has a time and a flow event three, so strftime() would take a fifth of the time to format an event. */
 void eve_timestamp(struct text *out, const char *key, uint64_t time_ns)
 {
     char second[EVE_SECOND_SIZE];
@@ -108,7 +108,7 @@ void eve_timestamp(struct text *out, const char *key, uint64_t time_ns)
     put_time(out, key, second, time_ns);
 }
 
-/* Events that follow each other are mostly of one second. */
+/* Consecutive events mostly have the same second, whose text is kept. */
 void eve_event_time(struct eve *eve, struct text *out, uint64_t time_ns)
 {
     uint64_t seconds = time_ns / NS_PER_SECOND;
@@ -205,48 +205,16 @@ void eve_mac(struct text *out, const char *key, const uint8_t *bytes)
     json_stringn(out, key, text, sizeof(text));
 }
 
-/* NFQUEUE hands over IP packets without a link header, but says who sent them. */
-static void ether(struct text *out, const struct packet_record *record)
-{
-    if (record->has_ethernet || record->has_flow_macs) {
-        json_member_object(out, "ether");
-        if (record->has_ethernet)
-            json_member_uint(out, "ether_type", load_be16(record->ethernet + 12));
-        eve_mac(out, "src_mac", record->ethernet + 6);
-        eve_mac(out, "dest_mac", record->ethernet);
-        json_object_close(out);
-    } else if (record->meta.hardware_address_length == 6) {
-        json_member_object(out, "ether");
-        eve_mac(out, record->link_reversed ? "dest_mac" : "src_mac", record->meta.hardware_address);
-        json_object_close(out);
-    }
-}
-
-/* enum ip_conntrack_info in iptables' and nft's words. */
-static const char *conntrack_state(uint32_t info)
-{
-    static const char *const states[] = { [IP_CT_ESTABLISHED] = "established",
-                                          [IP_CT_RELATED] = "related",
-                                          [IP_CT_NEW] = "new",
-                                          [IP_CT_ESTABLISHED_REPLY] = "established",
-                                          [IP_CT_RELATED_REPLY] = "related" };
-
-    return info < sizeof(states) / sizeof(states[0]) ? states[info] : NULL;
-}
-
-static void conntrack(struct text *out, const struct packet_record *record)
-{
-    if (!record->has_conntrack)
-        return;
-    json_member_uint(out, "ct_id", record->conntrack_id);
-    json_member_uint(out, "ct_mark", record->conntrack_mark);
-    json_member_string(out, "ct_state", conntrack_state(record->conntrack_info));
-}
-
 static void queue(struct eve *eve, struct text *out, const struct packet_record *record)
 {
+    static const char *const conntrack_states[] = { [IP_CT_ESTABLISHED] = "established",
+                                                    [IP_CT_RELATED] = "related",
+                                                    [IP_CT_NEW] = "new",
+                                                    [IP_CT_ESTABLISHED_REPLY] = "established",
+                                                    [IP_CT_RELATED_REPLY] = "related" };
     const struct queue_meta *meta = &record->meta;
     struct interface_cache *names = &eve->interfaces;
+    uint32_t state = record->conntrack_info; /* enum ip_conntrack_info */
 
     json_member_object(out, "queue");
     json_member_uint(out, "number", meta->queue);
@@ -257,7 +225,13 @@ static void queue(struct eve *eve, struct text *out, const struct packet_record 
     json_member_string(out, "out_iface", interface_name(names, meta->out_ifindex));
     json_member_string(out, "in_physical", interface_name(names, meta->in_physical_ifindex));
     json_member_string(out, "out_physical", interface_name(names, meta->out_physical_ifindex));
-    conntrack(out, record);
+    if (record->has_conntrack) {
+        json_member_uint(out, "ct_id", record->conntrack_id);
+        json_member_uint(out, "ct_mark", record->conntrack_mark);
+        json_member_string(out, "ct_state",
+                           state < sizeof(conntrack_states) / sizeof(conntrack_states[0]) ? conntrack_states[state]
+                                                                                          : NULL);
+    }
     json_member_string(out, "verdict", record->verdict == VERDICT_DROP ? "drop" : "accept");
     json_member_uint(out, "ruleset", record->generation);
     if (record->mark_set) {
@@ -293,8 +267,19 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
     json_member_string(out, "pkt_src", packet_sources[record->endpoints.packet_source]);
     if (options->metadata || strcmp(event_type, "metadata") == 0)
         eve_metadata(out, &state);
-    if (options->ethernet)
-        ether(out, record);
+    if (options->ethernet && (record->has_ethernet || record->has_flow_macs)) {
+        json_member_object(out, "ether");
+        if (record->has_ethernet)
+            json_member_uint(out, "ether_type", load_be16(record->ethernet + 12));
+        eve_mac(out, "src_mac", record->ethernet + 6);
+        eve_mac(out, "dest_mac", record->ethernet);
+        json_object_close(out);
+    } else if (options->ethernet && record->meta.hardware_address_length == 6) {
+        /* NFQUEUE delivers IP packets without a link header, but reports the MAC address of the sender. */
+        json_member_object(out, "ether");
+        eve_mac(out, record->link_reversed ? "dest_mac" : "src_mac", record->meta.hardware_address);
+        json_object_close(out);
+    }
     if (options->community_id &&
         (record->has_transport || (record->has_flow && protocol_has_ports(record->endpoints.protocol)))) {
         community_id(&record->endpoints, record->icmp_type, record->icmp_code, options->community_id_seed, id);
@@ -324,7 +309,7 @@ void eve_packet(struct text *out, const struct packet_record *record, uint32_t l
     json_object_close(out);
 }
 
-/* The packet that carries this one. Ports are written even where there are none, as Suricata does. */
+/* Writes the packet that carries this one. A protocol without ports gets port 0, as in Suricata. */
 void eve_tunnel(struct eve *eve, struct text *out, const struct packet_record *record)
 {
     const struct endpoints *root = &record->root;

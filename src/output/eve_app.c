@@ -3,20 +3,19 @@
 #include "output_priv.h"
 #include "sluice/json.h"
 
-static void one(struct text *out, const char *key, unsigned id, unsigned not_if)
-{
-    if (id != 0 && id != not_if)
-        json_member_string(out, key, app_name_by_id(id));
-}
-
 void eve_application(struct text *out, uint32_t application)
 {
     unsigned flow = application & 0xff, to_server = application >> 8 & 0xff, to_client = application >> 16 & 0xff;
+    unsigned original = application >> 24;
 
-    one(out, "app_proto", flow, 0);
-    one(out, "app_proto_ts", to_server, flow);
-    one(out, "app_proto_tc", to_client, flow);
-    one(out, "app_proto_orig", application >> 24, 0);
+    if (flow != 0)
+        json_member_string(out, "app_proto", app_name_by_id(flow));
+    if (to_server != 0 && to_server != flow)
+        json_member_string(out, "app_proto_ts", app_name_by_id(to_server));
+    if (to_client != 0 && to_client != flow)
+        json_member_string(out, "app_proto_tc", app_name_by_id(to_client));
+    if (original != 0)
+        json_member_string(out, "app_proto_orig", app_name_by_id(original));
 }
 
 void eve_app(struct eve *eve, struct text *out, const struct packet_record *record)

@@ -13,53 +13,6 @@ const char *output_engine_action_name(enum output_engine_action action)
     return actions[action];
 }
 
-static void death(struct text *out, const struct output_engine *event)
-{
-    json_string(out, "cause", event->hung ? "hang" : event->signal ? "signal" : "exit");
-    if (event->signal)
-        json_int(out, "signal", event->signal);
-    else
-        json_int(out, "exit_code", event->code);
-    json_uint(out, "repeated", event->packets);
-}
-
-static void packet(struct text *out, const struct output_engine *event)
-{
-    json_uint(out, "queue", event->queue);
-    json_uint(out, "length", event->length);
-    if (event->path[0])
-        json_string(out, "file", event->path);
-}
-
-static void rule_counts(struct text *out, const struct output_engine *event)
-{
-    json_uint(out, "rules_loaded", event->rules_loaded);
-    json_uint(out, "rules_failed", event->rules_failed);
-    json_uint(out, "rules_skipped", event->rules_skipped);
-    json_uint(out, "rule_files_failed", event->rule_files_failed);
-}
-
-static void left_out_rule(struct text *out, const struct output_engine *event)
-{
-    json_string(out, "kind", event->kind);
-    json_string(out, "file", event->path);
-    if (event->line > 0)
-        json_uint(out, "line", event->line);
-    if (event->sid > 0) {
-        json_uint(out, "gid", event->gid);
-        json_uint(out, "signature_id", event->sid);
-    }
-    json_string(out, "reason", event->reason);
-}
-
-static void mode(struct text *out, const struct output_engine *event)
-{
-    json_string(out, "mode", event->mode ? event->mode : "configured");
-    json_string(out, "cause", event->cause);
-    if (event->until_ns > 0)
-        eve_timestamp(out, "until", event->until_ns);
-}
-
 void eve_engine(struct eve *eve, struct text *out, const struct output_engine *event)
 {
     json_object_open(out, NULL);
@@ -69,16 +22,47 @@ void eve_engine(struct eve *eve, struct text *out, const struct output_engine *e
     json_string(out, "action", actions[event->action]);
     if (event->number > 0)
         json_uint(out, "number", event->number);
-    if (event->action == OUTPUT_ENGINE_MODE)
-        mode(out, event);
-    else if (event->action == OUTPUT_ENGINE_QUARANTINED)
-        packet(out, event);
-    else if (event->action == OUTPUT_ENGINE_RESTARTED)
-        death(out, event);
-    else if (event->action == OUTPUT_ENGINE_RULES_LEFT_OUT)
-        rule_counts(out, event);
-    else if (event->action == OUTPUT_ENGINE_RULE_LEFT_OUT)
-        left_out_rule(out, event);
+    switch (event->action) {
+    case OUTPUT_ENGINE_RESTARTED:
+        json_string(out, "cause", event->hung ? "hang" : event->signal ? "signal" : "exit");
+        if (event->signal)
+            json_int(out, "signal", event->signal);
+        else
+            json_int(out, "exit_code", event->code);
+        json_uint(out, "repeated", event->packets);
+        break;
+    case OUTPUT_ENGINE_QUARANTINED:
+        json_uint(out, "queue", event->queue);
+        json_uint(out, "length", event->length);
+        if (event->path[0])
+            json_string(out, "file", event->path);
+        break;
+    case OUTPUT_ENGINE_RULES_LEFT_OUT:
+        json_uint(out, "rules_loaded", event->rules_loaded);
+        json_uint(out, "rules_failed", event->rules_failed);
+        json_uint(out, "rules_skipped", event->rules_skipped);
+        json_uint(out, "rule_files_failed", event->rule_files_failed);
+        break;
+    case OUTPUT_ENGINE_RULE_LEFT_OUT:
+        json_string(out, "kind", event->kind);
+        json_string(out, "file", event->path);
+        if (event->line > 0)
+            json_uint(out, "line", event->line);
+        if (event->sid > 0) {
+            json_uint(out, "gid", event->gid);
+            json_uint(out, "signature_id", event->sid);
+        }
+        json_string(out, "reason", event->reason);
+        break;
+    case OUTPUT_ENGINE_MODE:
+        json_string(out, "mode", event->mode ? event->mode : "configured");
+        json_string(out, "cause", event->cause);
+        if (event->until_ns > 0)
+            eve_timestamp(out, "until", event->until_ns);
+        break;
+    default:
+        break;
+    }
     json_object_close(out);
     eve_end(eve, out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events of the own table and its blocklist. They are ours alone; the fields are described in docs/output.md. */
+/* Events of the sluice table and its blocklist. They exist only in Sluice; docs/output.md describes the fields. */
 #include "output_priv.h"
 
 static const char *const actions[OUTPUT_FIREWALL_ACTIONS] = {
@@ -15,67 +15,10 @@ const char *output_firewall_action_name(enum output_firewall_action action)
     return actions[action];
 }
 
-static void damage(struct text *out, const struct output_firewall *event)
-{
-    if (event->damage == 0 && event->action != OUTPUT_FIREWALL_NO_LISTENER)
-        return;
-    if (event->damage != 0) {
-        json_array_open(out, "damage");
-        for (unsigned i = 0; i < FIREWALL_DAMAGES; i++)
-            if (event->damage & 1u << i)
-                json_string(out, NULL, firewall_damage_name(i));
-        json_array_close(out);
-    }
-    json_bool(out, "uninspected", event->uninspected);
-    json_bool(out, "dropped", event->dropped);
-}
-
-static void duration(struct text *out, const struct output_firewall *event)
-{
-    if (!event->has_duration)
-        return;
-    json_uint(out, "duration_us", event->duration_ns / 1000);
-    json_uint(out, "at_most_us", event->at_most_ns / 1000);
-}
-
-static void process(struct text *out, const struct output_firewall *event)
-{
-    if (!event->process[0])
-        return;
-    json_object_open(out, "process");
-    json_uint(out, "pid", event->pid);
-    json_string(out, "name", event->process);
-    json_object_close(out);
-}
-
-static void intruder(struct text *out, const struct firewall_misplaced_chain *chain)
-{
-    if (!chain->found)
-        return;
-    json_object_open(out, "chain");
-    json_string(out, "family", chain->family);
-    json_string(out, "table", chain->table);
-    json_string(out, "name", chain->chain);
-    json_string(out, "hook", chain->hook);
-    json_int(out, "priority", chain->priority);
-    json_object_close(out);
-}
-
-static void blocked_host(struct eve *eve, struct text *out, const struct output_firewall *event)
-{
-    if (event->host_version == 0)
-        return;
-    eve_address(eve, out, "host", &event->host, event->host_version);
-    if (event->host_seconds > 0)
-        json_uint(out, "timeout", event->host_seconds);
-    if (event->sid > 0) {
-        json_uint(out, "gid", event->gid);
-        json_uint(out, "signature_id", event->sid);
-    }
-}
-
 void eve_firewall(struct eve *eve, struct text *out, const struct output_firewall *event)
 {
+    const struct firewall_misplaced_chain *chain = &event->intruder;
+
     json_object_open(out, NULL);
     eve_timestamp(out, "timestamp", event->time_ns);
     json_string(out, "event_type", "firewall");
@@ -83,17 +26,51 @@ void eve_firewall(struct eve *eve, struct text *out, const struct output_firewal
     json_string(out, "action", actions[event->action]);
     if (event->table[0])
         json_string(out, "table", event->table);
-    damage(out, event);
-    duration(out, event);
+    if (event->damage != 0) {
+        json_array_open(out, "damage");
+        for (unsigned i = 0; i < FIREWALL_DAMAGES; i++)
+            if (event->damage & 1u << i)
+                json_string(out, NULL, firewall_damage_name(i));
+        json_array_close(out);
+    }
+    if (event->damage != 0 || event->action == OUTPUT_FIREWALL_NO_LISTENER) {
+        json_bool(out, "uninspected", event->uninspected);
+        json_bool(out, "dropped", event->dropped);
+    }
+    if (event->has_duration) {
+        json_uint(out, "duration_us", event->duration_ns / 1000);
+        json_uint(out, "at_most_us", event->at_most_ns / 1000);
+    }
     if (event->lost)
         json_bool(out, "notifications_lost", true);
     if (event->action == OUTPUT_FIREWALL_FLUSHED || event->action == OUTPUT_FIREWALL_NO_LISTENER)
         json_uint(out, "packets", event->packets);
-    intruder(out, &event->intruder);
-    blocked_host(eve, out, event);
+    if (chain->found) {
+        json_object_open(out, "chain");
+        json_string(out, "family", chain->family);
+        json_string(out, "table", chain->table);
+        json_string(out, "name", chain->chain);
+        json_string(out, "hook", chain->hook);
+        json_int(out, "priority", chain->priority);
+        json_object_close(out);
+    }
+    if (event->host_version != 0) {
+        eve_address(eve, out, "host", &event->host, event->host_version);
+        if (event->host_seconds > 0)
+            json_uint(out, "timeout", event->host_seconds);
+        if (event->sid > 0) {
+            json_uint(out, "gid", event->gid);
+            json_uint(out, "signature_id", event->sid);
+        }
+    }
     if (event->generation > 0)
         json_uint(out, "generation", event->generation);
-    process(out, event);
+    if (event->process[0]) {
+        json_object_open(out, "process");
+        json_uint(out, "pid", event->pid);
+        json_string(out, "name", event->process);
+        json_object_close(out);
+    }
     if (event->error[0])
         json_string(out, "error", event->error);
     if (eve->generation > 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * EVE's events of flows that ended, flow and netflow, and what events of packets say of their flow. Names, order and
- * conditions are Suricata's; ours is "queue" alone: what the kernel said of the first packet, and the ruleset at the
- * end.
+ * EVE's events of flows that ended, flow and netflow, and the flow's members in events of packets. Names, order and
+ * conditions of the fields are Suricata's, except for the object "queue", which exists only in Sluice: what the kernel
+ * reported with the first packet, and the ruleset at the end.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -24,10 +24,8 @@ void eve_flow_counts(struct text *out, const struct flow_facts *flow)
     eve_timestamp(out, "start", flow->start_ns);
 }
 
-/* Rules tell what traffic is by flow bits with these beginnings; they have an object of their own. */
-static const char traffic_id[] = "traffic/id/", traffic_label[] = "traffic/label/";
-
-/* In which array a bit is listed. */
+/* The array in which a flow bit is listed. Rules classify traffic by flow bits with the prefixes "traffic/id/" and
+ * "traffic/label/", which are listed in the object "traffic". */
 enum bit_list { LIST_TRAFFIC_ID, LIST_TRAFFIC_LABEL, LIST_FLOWBITS };
 
 struct listed_bit {
@@ -35,43 +33,16 @@ struct listed_bit {
     enum bit_list list;
 };
 
-/* What is behind `with`; NULL: the name begins in another way. */
-static const char *behind(const char *name, const char *with)
+/* Returns the part of a name after a prefix; NULL: the name does not have it. */
+static const char *skip_prefix(const char *name, const char *prefix)
 {
-    while (*with)
-        if (*name++ != *with++)
+    while (*prefix)
+        if (*name++ != *prefix++)
             return NULL;
     return name;
 }
 
-static struct listed_bit list_bit(const char *name)
-{
-    const char *text = behind(name, traffic_id);
-
-    if (text)
-        return (struct listed_bit){ text, LIST_TRAFFIC_ID };
-    text = behind(name, traffic_label);
-    if (text)
-        return (struct listed_bit){ text, LIST_TRAFFIC_LABEL };
-    return (struct listed_bit){ name, LIST_FLOWBITS };
-}
-
-/* Those that have a name; returns how many. */
-static uint32_t list_bits(const struct eve_state *state, struct listed_bit out[RECORD_MAX_VARIABLES])
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < state->variable_count && count < RECORD_MAX_VARIABLES; i++) {
-        const struct record_variable *variable = &state->variables[i];
-        const char *name = variable->is_bit ? rule_names_text(state->names, RULE_NAME_FLOWBIT, variable->number) : NULL;
-
-        if (name)
-            out[count++] = list_bit(name);
-    }
-    return count;
-}
-
-/* Opens `object` before the first element, unless it is open. */
+/* Writes the array of the flow bits of one list. Opens `object` before the first of them, unless it is open. */
 static void bits(struct text *out, const struct listed_bit *listed, uint32_t count, enum bit_list list,
                  const char *object, bool *is_open, const char *key)
 {
@@ -91,27 +62,6 @@ static void bits(struct text *out, const struct listed_bit *listed, uint32_t cou
         json_array_close(out);
 }
 
-static void integers(struct text *out, const struct rule_names *names, const struct record_variable *variables,
-                     uint32_t count, bool *is_open)
-{
-    bool has_object = false;
-
-    for (uint32_t i = 0; i < count; i++) {
-        const char *name = variables[i].is_bit ? NULL : rule_names_text(names, RULE_NAME_FLOWINT, variables[i].number);
-
-        if (!name)
-            continue;
-        if (!*is_open)
-            json_member_object(out, "metadata");
-        if (!has_object)
-            json_member_object(out, "flowints");
-        *is_open = has_object = true;
-        json_uint(out, name, variables[i].value);
-    }
-    if (has_object)
-        json_object_close(out);
-}
-
 void eve_text(struct text *out, const char *key, const struct rule_capture *text)
 {
     char printable[FLOW_TEXT_MAX];
@@ -124,7 +74,7 @@ void eve_text(struct text *out, const char *key, const struct rule_capture *text
     json_stringn(out, key, printable, text->length);
 }
 
-/* [{"name": "value"}, ...] */
+/* Writes captured texts as [{"name": "value"}, ...]. Opens "metadata" before the first of them, unless it is open. */
 static void texts(struct text *out, const struct eve_state *state, enum rule_name_kind kind, const char *key,
                   bool *is_open)
 {
@@ -152,14 +102,25 @@ static void texts(struct text *out, const struct eve_state *state, enum rule_nam
 void eve_metadata(struct text *out, const struct eve_state *state)
 {
     const struct rule_names *names = state->names;
+    const struct record_variable *variables = state->variables;
     struct listed_bit listed[RECORD_MAX_VARIABLES];
-    bool has_traffic = false, has_metadata = false;
+    bool has_traffic = false, has_metadata = false, has_integers = false;
+    uint32_t count = 0;
 
     if (!names || state->variable_count + state->text_count == 0)
         return;
+    for (uint32_t i = 0; i < state->variable_count && count < RECORD_MAX_VARIABLES; i++) {
+        const char *name = variables[i].is_bit ? rule_names_text(names, RULE_NAME_FLOWBIT, variables[i].number) : NULL;
+        const char *id = name ? skip_prefix(name, "traffic/id/") : NULL;
+        const char *label = name ? skip_prefix(name, "traffic/label/") : NULL;
 
-    uint32_t count = list_bits(state, listed);
-
+        if (id)
+            listed[count++] = (struct listed_bit){ id, LIST_TRAFFIC_ID };
+        else if (label)
+            listed[count++] = (struct listed_bit){ label, LIST_TRAFFIC_LABEL };
+        else if (name)
+            listed[count++] = (struct listed_bit){ name, LIST_FLOWBITS };
+    }
     bits(out, listed, count, LIST_TRAFFIC_ID, "traffic", &has_traffic, "id");
     bits(out, listed, count, LIST_TRAFFIC_LABEL, "traffic", &has_traffic, "label");
     if (has_traffic)
@@ -167,34 +128,40 @@ void eve_metadata(struct text *out, const struct eve_state *state)
     texts(out, state, RULE_NAME_PACKET_TEXT, "pktvars", &has_metadata);
     texts(out, state, RULE_NAME_FLOW_TEXT, "flowvars", &has_metadata);
     bits(out, listed, count, LIST_FLOWBITS, "metadata", &has_metadata, "flowbits");
-    integers(out, names, state->variables, state->variable_count, &has_metadata);
+    for (uint32_t i = 0; i < state->variable_count; i++) {
+        const char *name = variables[i].is_bit ? NULL : rule_names_text(names, RULE_NAME_FLOWINT, variables[i].number);
+
+        if (!name)
+            continue;
+        if (!has_metadata)
+            json_member_object(out, "metadata");
+        if (!has_integers)
+            json_member_object(out, "flowints");
+        has_metadata = has_integers = true;
+        json_uint(out, name, variables[i].value);
+    }
+    if (has_integers)
+        json_object_close(out);
     if (has_metadata)
         json_object_close(out);
 }
 
 /* --- The header ----------------------------------------------------------------------------------- */
 
-static void icmp(struct text *out, const struct flow_record *record, bool reversed, bool with_response)
-{
-    const struct endpoints *ends = &record->flow.ends;
-    uint8_t type = (uint8_t)ends->source_port, code = (uint8_t)ends->destination_port, answer;
-    bool has_answer = flow_icmp_reply_type(ends->protocol, type, &answer);
-
-    json_member_uint(out, "icmp_type", reversed && has_answer ? answer : type);
-    json_member_uint(out, "icmp_code", code);
-    if (with_response && has_answer && record->flow.packets[FLOW_TO_CLIENT] > 0) {
-        json_member_uint(out, "response_icmp_type", answer);
-        json_member_uint(out, "response_icmp_code", code);
-    }
-}
-
-/* Who talks to whom; `reversed` from the server's point of view. */
-static void flow_endpoints(struct eve *eve, struct text *out, const struct flow_record *record, bool reversed,
-                           bool with_response)
+/* Writes the header; the client is the source, or the destination if `reversed`. */
+static void flow_header(struct eve *eve, struct text *out, const struct flow_record *record, const char *event_type,
+                        bool reversed, bool with_response)
 {
     const struct endpoints *ends = &record->flow.ends;
     bool has_ports = protocol_has_ports(ends->protocol);
 
+    json_object_open(out, NULL);
+    eve_event_time(eve, out, record->time_ns);
+    json_member_uint(out, "flow_id", record->flow.id);
+    if (eve->options->queue_fields)
+        json_member_string(out, "in_iface", interface_name(&eve->interfaces, record->origin.in_ifindex));
+    json_member_string(out, "event_type", event_type);
+    eve_vlans(out, record->vlan_id, record->vlan_count);
     eve_address(eve, out, "src_ip", reversed ? &ends->destination : &ends->source, ends->ip_version);
     if (has_ports)
         json_member_uint(out, "src_port", reversed ? ends->destination_port : ends->source_port);
@@ -203,23 +170,19 @@ static void flow_endpoints(struct eve *eve, struct text *out, const struct flow_
         json_member_uint(out, "dest_port", reversed ? ends->source_port : ends->destination_port);
     json_member_uint(out, "ip_v", ends->ip_version);
     eve_protocol(out, ends->protocol);
-    if (ends->protocol == IPPROTO_ICMP || ends->protocol == IPPROTO_ICMPV6)
-        icmp(out, record, reversed, with_response);
-    else if (ends->protocol == IPPROTO_ESP)
-        json_member_uint(out, "spi", (uint32_t)ends->source_port << 16 | ends->destination_port);
-}
+    if (ends->protocol == IPPROTO_ICMP || ends->protocol == IPPROTO_ICMPV6) {
+        uint8_t type = (uint8_t)ends->source_port, code = (uint8_t)ends->destination_port, reply;
+        bool has_reply = flow_icmp_reply_type(ends->protocol, type, &reply);
 
-static void flow_header(struct eve *eve, struct text *out, const struct flow_record *record, const char *event_type,
-                        bool reversed, bool with_response)
-{
-    json_object_open(out, NULL);
-    eve_event_time(eve, out, record->time_ns);
-    json_member_uint(out, "flow_id", record->flow.id);
-    if (eve->options->queue_fields)
-        json_member_string(out, "in_iface", interface_name(&eve->interfaces, record->origin.in_ifindex));
-    json_member_string(out, "event_type", event_type);
-    eve_vlans(out, record->vlan_id, record->vlan_count);
-    flow_endpoints(eve, out, record, reversed, with_response);
+        json_member_uint(out, "icmp_type", reversed && has_reply ? reply : type);
+        json_member_uint(out, "icmp_code", code);
+        if (with_response && has_reply && record->flow.packets[FLOW_TO_CLIENT] > 0) {
+            json_member_uint(out, "response_icmp_type", reply);
+            json_member_uint(out, "response_icmp_code", code);
+        }
+    } else if (ends->protocol == IPPROTO_ESP) {
+        json_member_uint(out, "spi", (uint32_t)ends->source_port << 16 | ends->destination_port);
+    }
 }
 
 /* --- Common parts --------------------------------------------------------------------------------- */
@@ -232,16 +195,6 @@ static void macs(struct text *out, const char *key, const struct flow_record *re
     for (unsigned i = 0; i < record->macs.count[direction]; i++)
         eve_mac(out, NULL, record->macs.address[direction][i]);
     json_array_close(out);
-}
-
-static void ether(struct text *out, const struct flow_record *record, bool reversed)
-{
-    if (record->macs.count[FLOW_TO_SERVER] == 0 && record->macs.count[FLOW_TO_CLIENT] == 0)
-        return;
-    json_member_object(out, "ether");
-    macs(out, "dest_macs", record, reversed ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
-    macs(out, "src_macs", record, reversed ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
-    json_object_close(out);
 }
 
 static void queue(struct eve *eve, struct text *out, const struct flow_record *record)
@@ -279,8 +232,12 @@ static void common_options(struct eve *eve, struct text *out, const struct flow_
     char id[COMMUNITY_ID_SIZE];
 
     eve_metadata(out, &state);
-    if (options->ethernet)
-        ether(out, record, reversed);
+    if (options->ethernet && (record->macs.count[FLOW_TO_SERVER] > 0 || record->macs.count[FLOW_TO_CLIENT] > 0)) {
+        json_member_object(out, "ether");
+        macs(out, "dest_macs", record, reversed ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
+        macs(out, "src_macs", record, reversed ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
+        json_object_close(out);
+    }
     if (options->community_id) {
         community_id(ends, (uint8_t)ends->source_port, (uint8_t)ends->destination_port, options->community_id_seed, id);
         json_member_string(out, "community_id", id);
@@ -309,13 +266,6 @@ static void tcp_flags(struct text *out, uint8_t flags)
 
 /* --- Events --------------------------------------------------------------------------------------- */
 
-static const char *action(uint16_t flags)
-{
-    if (flags & FLOW_DROPPED)
-        return "drop";
-    return flags & (FLOW_PASSED | FLOW_ACCEPTED_BY_EXCEPTION) ? "pass" : NULL;
-}
-
 static void exceptions(struct text *out, const struct flow_record *record)
 {
     bool is_open = false;
@@ -337,55 +287,6 @@ static void exceptions(struct text *out, const struct flow_record *record)
         json_array_close(out);
 }
 
-static void bypassed(struct text *out, const struct flow_record *record)
-{
-    if (!record->has_kernel)
-        return;
-    json_member_object(out, "bypassed");
-    json_member_uint(out, "pkts_toserver", record->kernel_packets[FLOW_TO_SERVER]);
-    json_member_uint(out, "pkts_toclient", record->kernel_packets[FLOW_TO_CLIENT]);
-    json_member_uint(out, "bytes_toserver", record->kernel_bytes[FLOW_TO_SERVER]);
-    json_member_uint(out, "bytes_toclient", record->kernel_bytes[FLOW_TO_CLIENT]);
-    json_object_close(out);
-}
-
-static void flow_object(struct text *out, const struct flow_record *record)
-{
-    eve_flow_counts(out, &record->flow);
-    bypassed(out, record);
-    eve_timestamp(out, "end", record->end_ns);
-    json_member_uint(out, "age", age(record));
-    if (record->emergency)
-        json_bool(out, "emergency", true);
-    json_member_string(out, "state", flow_state_name((enum flow_state)record->state));
-    if (record->state == FLOW_BYPASSED)
-        json_member_string(out, "bypass", record->offload == OFFLOAD_NONE ? "local" : "capture");
-    json_member_string(out, "reason", flow_end_name((enum flow_end)record->reason));
-    json_bool(out, "alerted", record->flags & FLOW_ALERTED);
-    json_member_string(out, "action", action(record->flags));
-    if (record->would_drop)
-        json_bool(out, "would_drop", true);
-    if (record->tx_count > 0)
-        json_member_uint(out, "tx_cnt", record->tx_count);
-    exceptions(out, record);
-    json_object_close(out);
-}
-
-static void session(struct text *out, const struct tcp_summary *tcp)
-{
-    json_member_string(out, "state", tcp_state_name(tcp->reported));
-    if (tcp->has_gap[FLOW_TO_CLIENT])
-        json_bool(out, "tc_gap", true);
-    if (tcp->has_gap[FLOW_TO_SERVER])
-        json_bool(out, "ts_gap", true);
-    json_member_uint(out, "ts_max_regions", tcp->max_regions[FLOW_TO_SERVER]);
-    json_member_uint(out, "tc_max_regions", tcp->max_regions[FLOW_TO_CLIENT]);
-    if (tcp->urgent_oob[FLOW_TO_SERVER] > 0)
-        json_member_uint(out, "ts_urgent_oob_data", tcp->urgent_oob[FLOW_TO_SERVER]);
-    if (tcp->urgent_oob[FLOW_TO_CLIENT] > 0)
-        json_member_uint(out, "tc_urgent_oob_data", tcp->urgent_oob[FLOW_TO_CLIENT]);
-}
-
 static void flags_hex(struct text *out, const char *key, uint8_t flags)
 {
     char text[2];
@@ -394,22 +295,7 @@ static void flags_hex(struct text *out, const char *key, uint8_t flags)
     json_stringn(out, key, text, sizeof(text));
 }
 
-static void tcp_object(struct text *out, const struct flow_record *record)
-{
-    const struct tcp_summary *tcp = &record->tcp;
-    uint8_t all = tcp->flags[FLOW_TO_SERVER] | tcp->flags[FLOW_TO_CLIENT];
-
-    json_member_object(out, "tcp");
-    flags_hex(out, "tcp_flags", all);
-    flags_hex(out, "tcp_flags_ts", tcp->flags[FLOW_TO_SERVER]);
-    flags_hex(out, "tcp_flags_tc", tcp->flags[FLOW_TO_CLIENT]);
-    tcp_flags(out, all);
-    if (record->has_session)
-        session(out, tcp);
-    json_object_close(out);
-}
-
-/* At its end it is certain that no protocol was found in the datagrams of a flow. */
+/* Returns the application of the flow. When a UDP flow has ended without one, detection has failed. */
 static uint32_t final_application(const struct flow_record *record)
 {
     bool is_unknown_udp = record->flow.ends.protocol == IPPROTO_UDP && (record->flow.application & 0xff) == 0;
@@ -419,12 +305,62 @@ static uint32_t final_application(const struct flow_record *record)
 
 void eve_flow(struct eve *eve, struct text *out, const struct flow_record *record)
 {
+    const struct tcp_summary *tcp = &record->tcp;
+
     flow_header(eve, out, record, "flow", false, true);
     eve_application(out, final_application(record));
-    flow_object(out, record);
+    eve_flow_counts(out, &record->flow);
+    if (record->has_kernel) {
+        json_member_object(out, "bypassed");
+        json_member_uint(out, "pkts_toserver", record->kernel_packets[FLOW_TO_SERVER]);
+        json_member_uint(out, "pkts_toclient", record->kernel_packets[FLOW_TO_CLIENT]);
+        json_member_uint(out, "bytes_toserver", record->kernel_bytes[FLOW_TO_SERVER]);
+        json_member_uint(out, "bytes_toclient", record->kernel_bytes[FLOW_TO_CLIENT]);
+        json_object_close(out);
+    }
+    eve_timestamp(out, "end", record->end_ns);
+    json_member_uint(out, "age", age(record));
+    if (record->emergency)
+        json_bool(out, "emergency", true);
+    json_member_string(out, "state", flow_state_name((enum flow_state)record->state));
+    if (record->state == FLOW_BYPASSED)
+        json_member_string(out, "bypass", record->offload == OFFLOAD_NONE ? "local" : "capture");
+    json_member_string(out, "reason", flow_end_name((enum flow_end)record->reason));
+    json_bool(out, "alerted", record->flags & FLOW_ALERTED);
+    if (record->flags & FLOW_DROPPED)
+        json_member_string(out, "action", "drop");
+    else if (record->flags & (FLOW_PASSED | FLOW_ACCEPTED_BY_EXCEPTION))
+        json_member_string(out, "action", "pass");
+    if (record->would_drop)
+        json_bool(out, "would_drop", true);
+    if (record->tx_count > 0)
+        json_member_uint(out, "tx_cnt", record->tx_count);
+    exceptions(out, record);
+    json_object_close(out);
     common_options(eve, out, record, false);
-    if (record->flow.ends.protocol == IPPROTO_TCP)
-        tcp_object(out, record);
+    if (record->flow.ends.protocol == IPPROTO_TCP) {
+        uint8_t all = tcp->flags[FLOW_TO_SERVER] | tcp->flags[FLOW_TO_CLIENT];
+
+        json_member_object(out, "tcp");
+        flags_hex(out, "tcp_flags", all);
+        flags_hex(out, "tcp_flags_ts", tcp->flags[FLOW_TO_SERVER]);
+        flags_hex(out, "tcp_flags_tc", tcp->flags[FLOW_TO_CLIENT]);
+        tcp_flags(out, all);
+        if (record->has_session) {
+            json_member_string(out, "state", tcp_state_name(tcp->reported));
+            if (tcp->has_gap[FLOW_TO_CLIENT])
+                json_bool(out, "tc_gap", true);
+            if (tcp->has_gap[FLOW_TO_SERVER])
+                json_bool(out, "ts_gap", true);
+            json_member_uint(out, "ts_max_regions", tcp->max_regions[FLOW_TO_SERVER]);
+            json_member_uint(out, "tc_max_regions", tcp->max_regions[FLOW_TO_CLIENT]);
+            if (tcp->urgent_oob[FLOW_TO_SERVER] > 0)
+                json_member_uint(out, "ts_urgent_oob_data", tcp->urgent_oob[FLOW_TO_SERVER]);
+            if (tcp->urgent_oob[FLOW_TO_CLIENT] > 0)
+                json_member_uint(out, "tc_urgent_oob_data", tcp->urgent_oob[FLOW_TO_CLIENT]);
+        }
+        json_object_close(out);
+    }
     eve_end(eve, out);
 }
 

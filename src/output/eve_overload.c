@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events of overload: queues that are too full, packets that the kernel dropped, rules that take too long. They are
- * ours alone; the fields are described in docs/output.md. */
+/* Events of overload: full queues, packets that the kernel dropped, rules that exceed their budget. They exist only in
+ * Sluice; docs/output.md describes the fields. */
 #include "output_priv.h"
 
 static const char *const actions[OUTPUT_OVERLOAD_ACTIONS] = {
@@ -16,10 +16,9 @@ const char *output_overload_action_name(enum output_overload_action action)
     return actions[action];
 }
 
-static void level(struct text *out, const struct output_overload *event)
+/* Writes the fill of the queue and the classes of flows that are bypassed. */
+static void load_shedding(struct text *out, const struct output_overload *event)
 {
-    if (event->action > OUTPUT_OVERLOAD_LEFT)
-        return;
     json_double(out, "queue_fill", event->fill_permille / 10.0);
     json_uint(out, "queue_age_us", event->age_us);
     if (event->action != OUTPUT_OVERLOAD_ENTERED)
@@ -38,35 +37,8 @@ static void level(struct text *out, const struct output_overload *event)
     json_object_close(out);
 }
 
-static void lost(struct text *out, const struct output_overload *event)
-{
-    if (event->action != OUTPUT_OVERLOAD_LOST)
-        return;
-    json_uint(out, "queue_dropped", event->queue_dropped);
-    json_uint(out, "user_dropped", event->user_dropped);
-    json_uint(out, "missing", event->missing);
-    json_uint(out, "fail_open", event->fail_open);
-    json_uint(out, "unqueued", event->unqueued);
-    json_bool(out, "passed_uninspected", event->passed);
-}
-
-static void listener(struct text *out, const struct output_overload *event)
-{
-    if (event->action < OUTPUT_OVERLOAD_NO_LISTENER || event->action > OUTPUT_OVERLOAD_LISTENER)
-        return;
-    if (event->action == OUTPUT_OVERLOAD_LISTENER) {
-        json_uint(out, "duration_us", event->duration_us);
-        json_uint(out, "packets", event->packets);
-    }
-    json_bool(out, "bypass", event->passed);
-}
-
 static void rules(struct text *out, const struct output_overload *event)
 {
-    if (event->action < OUTPUT_OVERLOAD_SLOW || event->action >= OUTPUT_OVERLOAD_NO_LISTENER)
-        return;
-    if (event->action == OUTPUT_OVERLOAD_SLOW)
-        json_uint(out, "packets", event->packets);
     json_array_open(out, "rules");
     for (unsigned i = 0; i < event->rule_count; i++) {
         const struct output_overload_rule *rule = &event->rules[i];
@@ -94,13 +66,42 @@ void eve_overload(struct eve *eve, struct text *out, const struct output_overloa
     json_string(out, "action", actions[event->action]);
     if (event->has_queue)
         json_uint(out, "queue", event->queue);
-    level(out, event);
-    lost(out, event);
-    rules(out, event);
-    listener(out, event);
-    if (event->action == OUTPUT_OVERLOAD_EVICTED) {
+    switch (event->action) {
+    case OUTPUT_OVERLOAD_ENTERED:
+    case OUTPUT_OVERLOAD_WIDENED:
+    case OUTPUT_OVERLOAD_LEFT:
+        load_shedding(out, event);
+        break;
+    case OUTPUT_OVERLOAD_LOST:
+        json_uint(out, "queue_dropped", event->queue_dropped);
+        json_uint(out, "user_dropped", event->user_dropped);
+        json_uint(out, "missing", event->missing);
+        json_uint(out, "fail_open", event->fail_open);
+        json_uint(out, "unqueued", event->unqueued);
+        json_bool(out, "passed_uninspected", event->passed);
+        break;
+    case OUTPUT_OVERLOAD_SLOW:
+        json_uint(out, "packets", event->packets);
+        rules(out, event);
+        break;
+    case OUTPUT_OVERLOAD_SUSPENDED:
+    case OUTPUT_OVERLOAD_RESUMED:
+        rules(out, event);
+        break;
+    case OUTPUT_OVERLOAD_NO_LISTENER:
+        json_bool(out, "bypass", event->passed);
+        break;
+    case OUTPUT_OVERLOAD_LISTENER:
+        json_uint(out, "duration_us", event->duration_us);
+        json_uint(out, "packets", event->packets);
+        json_bool(out, "bypass", event->passed);
+        break;
+    case OUTPUT_OVERLOAD_EVICTED:
         json_string(out, "memcap", event->setting);
         json_uint(out, "evicted", event->evicted);
+        break;
+    case OUTPUT_OVERLOAD_ACTIONS:
+        break;
     }
     if (eve->generation > 0)
         json_uint(out, "ruleset", eve->generation);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From a flow to a record: the worker copies numbers, as many as there is room for; the output thread finds the names.
- */
+/* Records of flows that ended, written by the worker. Variables are copied by number, as many as a record can hold; the
+ * output thread finds their names. */
 #include <string.h>
 
 #include "output_priv.h"
@@ -73,53 +73,24 @@ size_t flow_record_size(const struct record_scratch *scratch)
            scratch->text_count * sizeof(struct rule_capture);
 }
 
-/* Passive, and a rule demands to drop the flow: the event says so, as Suricata's does as IDS. */
-static bool demands_drop(const struct flow *flow)
-{
-    return flow->drop_sid != 0 && flow->would_drop == FLOW_WOULD_DROP_NO;
-}
-
-/* The event of a dropped flow has the state in which it was dropped, because later segments do not reach the peers. */
-static uint8_t reported_state(const struct flow *flow, const struct tcp_summary *tcp)
-{
-    return flow->flags & FLOW_DROPPED && flow->state != FLOW_BYPASSED ? (uint8_t)stream_flow_state(tcp->reported)
-                                                                      : flow->state;
-}
-
-static void copy_sides(struct flow_record *out, const struct flow *flow)
-{
-    for (int direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        out->ttl_low[direction] = flow->side[direction].ttl_low;
-        out->ttl_high[direction] = flow->side[direction].ttl_high;
-    }
-}
-
-static uint64_t more(uint64_t all, uint64_t seen)
+/* Returns the part of a count of the kernel that this program has not counted; 0 if the kernel counted less. */
+static uint64_t not_seen(uint64_t all, uint64_t seen)
 {
     return all > seen ? all - seen : 0;
-}
-
-/* The kernel counts all of a connection. What it handled alone is what did not come to us. */
-static void add_kernel(struct flow_record *out, const struct flow *flow)
-{
-    out->has_kernel = true;
-    for (int direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        out->kernel_packets[direction] = more(flow->kernel->packets[direction], flow->side[direction].packets);
-        out->kernel_bytes[direction] = more(flow->kernel->bytes[direction], flow->side[direction].bytes);
-        out->flow.packets[direction] += out->kernel_packets[direction];
-        out->flow.bytes[direction] += out->kernel_bytes[direction];
-    }
 }
 
 void flow_record_write(struct flow_record *out, const struct record_scratch *scratch, uint32_t kinds,
                        const struct flow *flow, enum flow_end reason, unsigned generation)
 {
+    /* Passive: a drop rule matched, and nothing is dropped. The event has action "drop" as in Suricata's IDS mode. */
+    bool is_drop_demanded = flow->drop_sid != 0 && flow->would_drop == FLOW_WOULD_DROP_NO;
+
     *out = (struct flow_record){
         .kinds = kinds,
         .variable_count = scratch->variable_count,
         .text_count = scratch->text_count,
         .generation = generation,
-        .flags = flow->flags | (demands_drop(flow) ? FLOW_DROPPED : 0),
+        .flags = flow->flags | (is_drop_demanded ? FLOW_DROPPED : 0),
         .state = flow->state,
         .reason = (uint8_t)reason,
         .time_ns = flow->last_ns,
@@ -133,16 +104,29 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
         .would_drop = flow->would_drop != FLOW_WOULD_DROP_NO,
     };
     flow_facts_copy(&out->flow, flow);
-    if (flow->kernel)
-        add_kernel(out, flow);
-    copy_sides(out, flow);
+    out->has_kernel = flow->kernel != NULL;
+    for (int direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        const struct flow_side *side = &flow->side[direction];
+
+        out->ttl_low[direction] = side->ttl_low;
+        out->ttl_high[direction] = side->ttl_high;
+        if (!flow->kernel)
+            continue;
+        /* The kernel counts all packets of the connection; those that were not queued it handled alone. */
+        out->kernel_packets[direction] = not_seen(flow->kernel->packets[direction], side->packets);
+        out->kernel_bytes[direction] = not_seen(flow->kernel->bytes[direction], side->bytes);
+        out->flow.packets[direction] += out->kernel_packets[direction];
+        out->flow.bytes[direction] += out->kernel_bytes[direction];
+    }
     if (flow->macs)
         out->macs = *flow->macs;
     memcpy(out->vlan_id, flow->vlan_id, sizeof(out->vlan_id));
     memcpy(out->exceptions, flow->exceptions, sizeof(out->exceptions));
     if (out->has_session) {
         stream_summary(flow, &out->tcp);
-        out->state = reported_state(flow, &out->tcp);
+        /* Segments after the drop do not reach the peers: report the state in which the flow was dropped. */
+        if (flow->flags & FLOW_DROPPED && flow->state != FLOW_BYPASSED)
+            out->state = (uint8_t)stream_flow_state(out->tcp.reported);
     }
     if (scratch->variable_count > 0)
         memcpy(out + 1, scratch->variables, scratch->variable_count * sizeof(struct record_variable));

@@ -13,7 +13,7 @@
 #include "output_priv.h"
 #include "sluice/clock.h"
 
-/* Counts an event; true: it exceeds the limit per second. 0: no limit. */
+/* Counts an event. Returns true if there were more than `most` in this second; 0: no limit. */
 static bool exceeds(struct event_limit *limit, uint32_t most, uint64_t time_ns)
 {
     uint64_t second = time_ns / NS_PER_SECOND;
@@ -39,19 +39,15 @@ uint32_t event_limit_packet(struct event_limits *limits, uint32_t wanted, const 
     return kinds & ~drops;
 }
 
-/* Whether only one side has sent packets, the handshake was not completed, or the SYN was rejected. */
-static bool may_be_flood(const struct flow *flow)
-{
-    const uint16_t both = FLOW_SERVER_SEEN | FLOW_CLIENT_SEEN;
-    uint64_t packets = flow->side[FLOW_TO_SERVER].packets + flow->side[FLOW_TO_CLIENT].packets;
-
-    return flow->state == FLOW_NEW || (flow->flags & both) != both || (flow->protocol == IPPROTO_TCP && packets <= 2);
-}
-
 bool event_limit_flow(struct event_limits *limits, const struct eve_options *eve, uint32_t kinds,
                       const struct flow *flow)
 {
-    if (!may_be_flood(flow) || flow->flags & FLOW_ALERTED ||
+    const uint16_t both = FLOW_SERVER_SEEN | FLOW_CLIENT_SEEN;
+    uint64_t packets = flow->side[FLOW_TO_SERVER].packets + flow->side[FLOW_TO_CLIENT].packets;
+    bool is_one_sided = flow->state == FLOW_NEW || (flow->flags & both) != both;
+    bool is_refused = flow->protocol == IPPROTO_TCP && packets <= 2; /* a SYN and its RST */
+
+    if ((!is_one_sided && !is_refused) || flow->flags & FLOW_ALERTED ||
         !exceeds(&limits->flow, eve->flow_rate_limit, flow->last_ns))
         return false;
     for (int kind = OUTPUT_FLOW; kind <= OUTPUT_NETFLOW; kind++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of protocols and interfaces, and why packets are dropped. */
+/* Names of protocols, interfaces and drop reasons. */
 #include <netinet/in.h>
 #include <string.h>
 
 #include "output_priv.h"
 #include "sluice/clock.h"
 
-/* IANA's keywords, as the field writes them; others are given by number. */
+/* IANA's protocol keywords, spelled as in Suricata's events; other protocols are written as numbers. */
 static const char *const protocol_names[256] = {
     [0] = "HOPOPT",  [1] = "ICMP",     [2] = "IGMP",       [3] = "GGP",        [4] = "IP-in-IP",     [5] = "ST",
     [6] = "TCP",     [7] = "CBT",      [8] = "EGP",        [9] = "IGP",        [12] = "PUP",         [17] = "UDP",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is written when nothing is said: see sluice/output.h. */
+/* Defaults of the options. */
 #include "sluice/output.h"
 
 void eve_options_default(struct eve_options *options)

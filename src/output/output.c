@@ -55,7 +55,7 @@ struct output_port {
     struct event_limits limits;
 };
 
-/* Events that are not written by workers, and their number that did not fit into the ring. */
+/* Events of the main thread, and the number of those that did not fit into the ring. */
 struct event_ring {
     struct ring *ring;
     _Atomic uint64_t lost;
@@ -95,7 +95,7 @@ struct output_port *output_port(struct output *output, unsigned worker)
     return worker < output->port_count ? &output->ports[worker] : NULL;
 }
 
-void output_port_place(struct output_port *port, const struct replay_position *position)
+void output_port_set_position(struct output_port *port, const struct replay_position *position)
 {
     port->position = *position;
 }
@@ -154,7 +154,7 @@ void output_commit(struct output_port *port)
     ring_commit(port->ring);
 }
 
-void output_lose(struct output_port *port, enum output_event kind)
+void output_count_lost(struct output_port *port, enum output_event kind)
 {
     counter_add(&port->lost[kind], 1);
 }
@@ -229,7 +229,7 @@ static void end_event(struct output *output, enum output_event kind)
 
 static void format_packet(struct output *output, const struct packet_record *record)
 {
-    /* Events of which a packet has at most one, and for which the terminal has no line. */
+    /* Events of which a packet has at most one, and which have no line on the terminal. */
     static const struct {
         enum output_event kind;
         void (*format)(struct eve *eve, struct text *out, const struct packet_record *record);
@@ -379,31 +379,19 @@ static struct output_port *next_in_order(struct output *output)
     return next && replay_position_compare(&first, &empty_until) < 0 ? next : NULL;
 }
 
-/* Formats records in the replay order, as far as it is known. */
-static bool drain_in_order(struct output *output)
-{
-    struct output_port *port;
-    bool found = false;
-
-    /* The progress is read first: a ring that is then found empty gets no record before that position any more. */
-    for (unsigned i = 0; i < output->port_count; i++)
-        output->progress(output->progress_user, i, &output->progress_seen[i]);
-    while ((port = next_in_order(output))) {
-        format_oldest(output, port);
-        found = true;
-    }
-    return found;
-}
-
 static bool run_round(struct output *output)
 {
     uint64_t round = atomic_fetch_add_explicit(&output->rounds_begun, 1, memory_order_acq_rel) + 1;
     size_t size;
     const void *stats = ring_peek(output->stats.ring, &size);
     bool found = stats != NULL;
+    struct output_port *next;
 
-    if (output->progress)
-        found |= drain_in_order(output);
+    /* The progress is read first: a ring that is then found empty gets no record before that position any more. */
+    for (unsigned i = 0; output->progress && i < output->port_count; i++)
+        output->progress(output->progress_user, i, &output->progress_seen[i]);
+    for (; output->progress && (next = next_in_order(output)); found = true)
+        format_oldest(output, next);
     for (unsigned i = 0; !output->progress && i < output->port_count; i++) {
         struct output_port *port = &output->ports[i];
         uint64_t end = ring_published(port->ring); /* records that arrive later are for the next round */
@@ -426,13 +414,13 @@ static bool run_round(struct output *output)
     return found;
 }
 
-/* Uses a file that another process has opened (output_give_file()). */
+/* Uses a file that another process has opened (output_set_file()). */
 static void adopt_file(struct output *output)
 {
     int fd = atomic_exchange_explicit(&output->new_fd, -1, memory_order_acq_rel);
 
     if (fd >= 0 && has_sink(output))
-        sink_take(&output->sink, fd);
+        sink_set_file(&output->sink, fd);
     else if (fd >= 0)
         close(fd);
 }
@@ -715,17 +703,17 @@ void output_reopen(struct output *output)
     wake(output);
 }
 
-int output_trouble(const struct output *output)
+int output_error(const struct output *output)
 {
     return atomic_load_explicit(&output->sink.error, memory_order_relaxed);
 }
 
-bool output_wants_file(struct output *output)
+bool output_needs_file(struct output *output)
 {
     return atomic_exchange_explicit(&output->sink.needs_file, false, memory_order_relaxed);
 }
 
-void output_give_file(struct output *output, int fd)
+void output_set_file(struct output *output, int fd)
 {
     int before = atomic_exchange_explicit(&output->new_fd, fd, memory_order_acq_rel);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a packet to a record: the worker's half of output. Copies fields and as many bytes as the options ask for, and
- * nothing else; formatting is the other thread's.
+ * Records of packets, written by the worker. It only copies the fields and bytes that the enabled events need; the
+ * output thread formats them.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -43,51 +43,32 @@ uint16_t record_drop_flag(const struct packet *pkt)
     return direction_of(pkt) == FLOW_TO_CLIENT ? FLOW_DROP_LOGGED_TO_CLIENT : FLOW_DROP_LOGGED;
 }
 
-/* A packet that a rule drops always has an event; of the other packets of a dropped flow the first in each direction,
- * unless eve.types.drop.flows is all. The same in alert-only. */
-static bool is_wanted_drop(const struct eve_options *eve, const struct packet *pkt, const struct decision *decision)
-{
-    bool dropped = pkt->verdict == VERDICT_DROP;
-
-    if ((!dropped && !pkt->would_drop) || pkt->flags & PACKET_PSEUDO)
-        return false;
-    if (eve->drop.all_flows || (dropped ? decision->drop_rule : decision->would_drop_rule) || !pkt->flow ||
-        !(dropped ? pkt->flow->flags & FLOW_DROPPED : pkt->flow->would_drop))
-        return true;
-    return !(pkt->flow->flags & record_drop_flag(pkt));
-}
-
-static bool has_packet_text(const struct decision *decision)
-{
-    for (uint32_t i = 0; decision->texts && i < decision->texts->count; i++) {
-        if (decision->texts->list[i].kind == RULE_NAME_PACKET_TEXT)
-            return true;
-    }
-    return false;
-}
-
-static bool is_wanted_segment(const struct eve_options *eve, const struct packet *pkt)
-{
-    return (eve->stream.all || pkt->stream_flags & eve->stream.triggers) && pkt->transport &&
-           !(pkt->flags & PACKET_PSEUDO);
-}
-
 uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const struct packet *pkt,
                       const struct decision *decision)
 {
+    bool dropped = pkt->verdict == VERDICT_DROP, is_pseudo = pkt->flags & PACKET_PSEUDO;
+    const struct rule *drop_rule = dropped ? decision->drop_rule : decision->would_drop_rule;
+    const struct flow *flow = pkt->flow;
+    bool flow_dropped = flow && (dropped ? (flow->flags & FLOW_DROPPED) != 0 : flow->would_drop != 0);
     uint32_t kinds = 0;
 
     if (decision->alert_count > 0)
         kinds |= 1u << OUTPUT_ALERT;
-    if (is_wanted_drop(eve, pkt, decision))
-        kinds |= pkt->verdict == VERDICT_DROP ? 1u << OUTPUT_DROP : 1u << OUTPUT_WOULD_DROP;
+    /* A packet that a rule drops always has an event; of the other packets of a dropped flow, only the first in each
+     * direction has one, unless eve.types.drop.flows is all. In mode alert-only the same applies to would_drop. */
+    if ((dropped || pkt->would_drop) && !is_pseudo &&
+        (eve->drop.all_flows || drop_rule || !flow_dropped || !(flow->flags & record_drop_flag(pkt))))
+        kinds |= dropped ? 1u << OUTPUT_DROP : 1u << OUTPUT_WOULD_DROP;
     if (anomaly_count(eve, pkt) > 0)
         kinds |= 1u << OUTPUT_ANOMALY;
-    if (decision->tagged && pkt->ip_version != 0 && !(pkt->flags & PACKET_PSEUDO))
+    if (decision->tagged && pkt->ip_version != 0 && !is_pseudo)
         kinds |= 1u << OUTPUT_PACKET;
-    if (has_packet_text(decision))
-        kinds |= 1u << OUTPUT_METADATA;
-    if (pkt->protocol == IPPROTO_TCP && is_wanted_segment(eve, pkt))
+    for (uint32_t i = 0; decision->texts && i < decision->texts->count; i++) {
+        if (decision->texts->list[i].kind == RULE_NAME_PACKET_TEXT)
+            kinds |= 1u << OUTPUT_METADATA;
+    }
+    if (pkt->protocol == IPPROTO_TCP && pkt->transport && !is_pseudo &&
+        (eve->stream.all || pkt->stream_flags & eve->stream.triggers))
         kinds |= 1u << OUTPUT_STREAM;
     return kinds & wanted;
 }
@@ -119,12 +100,6 @@ static uint32_t payload_copied(const struct eve_options *eve, uint32_t kinds, co
     return wanted && pkt->payload ? at_most(pkt->payload_length, eve->alert.payload_buffer_size) : 0;
 }
 
-/* The packet as it goes on: inline its bytes may have been rewritten. */
-static const uint8_t *packet_bytes(const struct packet *pkt)
-{
-    return pkt->new_data ? pkt->new_data : pkt->data;
-}
-
 static uint32_t packet_length(const struct packet *pkt)
 {
     return pkt->new_data ? pkt->new_length : pkt->length;
@@ -147,21 +122,16 @@ static void add_gap(size_t at, uint64_t missing, void *user)
         scratch->gaps[scratch->gap_count++] = (struct record_gap){ .missing = missing, .at = (uint32_t)at };
 }
 
-static bool has_stream_alert(const struct decision *decision)
-{
-    for (size_t i = 0; i < decision->alert_count; i++)
-        if (decision->alerts[i].in_stream)
-            return true;
-    return false;
-}
-
 static void collect_stream(struct record_scratch *scratch, const struct eve_options *eve, const struct packet *pkt,
                            const struct decision *decision)
 {
     bool wanted = eve->alert.payload || eve->alert.payload_printable || eve->alert.payload_length;
     uint32_t size = at_most(scratch->stream_size, eve->alert.payload_buffer_size);
+    bool in_stream = false;
 
-    if (wanted && size > 0 && decision->stream && pkt->flow && pkt->flow->tcp && has_stream_alert(decision))
+    for (size_t i = 0; i < decision->alert_count; i++)
+        in_stream |= decision->alerts[i].in_stream;
+    if (wanted && size > 0 && decision->stream && pkt->flow && pkt->flow->tcp && in_stream)
         scratch->stream_length = (uint32_t)stream_copy(decision->stream, pkt->flow, direction_of(pkt), scratch->stream,
                                                        size, add_gap, scratch);
 }
@@ -179,26 +149,9 @@ void record_collect(struct record_scratch *scratch, const struct eve_options *ev
     flow_variables_collect(scratch, decision->texts, eve->metadata || kinds & 1u << OUTPUT_METADATA ? pkt->flow : NULL);
 }
 
-static size_t segment_size(uint32_t kinds)
-{
-    return kinds & 1u << OUTPUT_STREAM ? sizeof(struct record_segment) : 0;
-}
-
 void record_get_segment(const struct packet_record *record, struct record_segment *out)
 {
     memcpy(out, record_fields(record) + record->fields_copied, sizeof(*out));
-}
-
-static void append_segment(uint8_t *at, const struct packet *pkt)
-{
-    struct record_segment segment = { .flags = pkt->stream_flags };
-
-    segment.has_session = pkt->flow && stream_session_facts(pkt->flow, &segment.session);
-    for (unsigned i = 0; i < pkt->event_count; i++) {
-        if (pkt->event_list[i] >= STREAM_EVENT_FIRST && pkt->event_list[i] < STREAM_EVENT_END)
-            segment.events[segment.event_count++] = pkt->event_list[i];
-    }
-    record_append(at, &segment, sizeof(segment));
 }
 
 size_t record_size(const struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
@@ -209,7 +162,7 @@ size_t record_size(const struct record_scratch *scratch, const struct eve_option
            scratch->text_count * sizeof(struct rule_capture) + payload_copied(eve, kinds, pkt) +
            scratch->stream_length + packet_copied(eve, kinds, pkt) +
            (scratch->has_transactions ? alerts_copied(kinds, decision) * sizeof(struct record_transaction) : 0) +
-           scratch->fields.length + segment_size(kinds);
+           scratch->fields.length + (kinds & 1u << OUTPUT_STREAM ? sizeof(struct record_segment) : 0);
 }
 
 static struct endpoints endpoints_of(const struct packet *pkt)
@@ -225,21 +178,37 @@ static struct endpoints endpoints_of(const struct packet *pkt)
     };
 }
 
-static void copy_ip(struct packet_record *out, const struct packet *pkt)
+void record_copy_packet(struct packet_record *out, const struct packet *pkt)
 {
-    out->tos = pkt->tos;
-    out->ttl = pkt->ttl;
-    out->ip_id = pkt->fragment_id;
-    if (pkt->ip && pkt->ip_version == 4) {
-        out->ip_length = load_be16(pkt->ip + 2);
-    } else if (pkt->ip && pkt->ip_version == 6) {
-        out->ip_length = load_be16(pkt->ip + 4);
-        out->flow_label = load_be32(pkt->ip) & 0xfffff;
-    }
-}
+    const struct packet *root = pkt->root ? pkt->root : pkt;
+    struct conntrack conntrack;
 
-static void copy_transport(struct packet_record *out, const struct packet *pkt)
-{
+    out->endpoints = endpoints_of(pkt);
+    out->verdict = (uint8_t)pkt->verdict;
+    out->mark_set = pkt->mark_set;
+    out->mark_value = pkt->mark_value;
+    out->mark_mask = pkt->mark_mask;
+    out->is_tunneled = root != pkt;
+    out->tunnel_depth = pkt->tunnel_depth;
+    out->meta = root->meta;
+    out->number = root->number;
+    out->time_ns = root->time_ns;
+    if (out->is_tunneled)
+        out->root = endpoints_of(root);
+    /* Conntrack data of a packet is parsed here, because only packets with an event need it. */
+    out->has_conntrack =
+        root->conntrack.bytes && conntrack_parse(&conntrack, root->conntrack.bytes, root->conntrack.length);
+    if (out->has_conntrack) {
+        out->conntrack_id = conntrack.id;
+        out->conntrack_mark = conntrack.mark;
+        out->conntrack_info = root->conntrack.info;
+    }
+    out->link = (uint8_t)pkt->link;
+    out->vlan_count = (uint8_t)at_most(pkt->vlan_count, PACKET_MAX_VLANS);
+    memcpy(out->vlan_id, pkt->vlan_id, sizeof(out->vlan_id));
+    out->has_ethernet = pkt->ethernet != NULL;
+    if (pkt->ethernet)
+        memcpy(out->ethernet, pkt->ethernet, sizeof(out->ethernet));
     out->has_transport = pkt->ip_version != 0 && pkt->transport;
     if (!out->has_transport)
         return;
@@ -278,85 +247,6 @@ static void copy_transport(struct packet_record *out, const struct packet *pkt)
     }
 }
 
-static void copy_link(struct packet_record *out, const struct packet *pkt)
-{
-    out->link = (uint8_t)pkt->link;
-    out->vlan_count = (uint8_t)at_most(pkt->vlan_count, PACKET_MAX_VLANS);
-    memcpy(out->vlan_id, pkt->vlan_id, sizeof(out->vlan_id));
-    out->has_ethernet = pkt->ethernet != NULL;
-    if (pkt->ethernet)
-        memcpy(out->ethernet, pkt->ethernet, sizeof(out->ethernet));
-}
-
-static void copy_tunnel(struct packet_record *out, const struct packet *pkt)
-{
-    const struct packet *root = pkt->root ? pkt->root : pkt;
-
-    out->is_tunneled = root != pkt;
-    out->tunnel_depth = pkt->tunnel_depth;
-    out->meta = root->meta;
-    out->number = root->number;
-    out->time_ns = root->time_ns;
-    if (out->is_tunneled)
-        out->root = endpoints_of(root);
-}
-
-/* Once for an event: packets bring it unread. */
-static void copy_conntrack(struct packet_record *out, const struct packet *pkt)
-{
-    const struct packet *root = pkt->root ? pkt->root : pkt;
-    struct conntrack conntrack;
-
-    out->has_conntrack =
-        root->conntrack.bytes && conntrack_parse(&conntrack, root->conntrack.bytes, root->conntrack.length);
-    if (!out->has_conntrack)
-        return;
-    out->conntrack_id = conntrack.id;
-    out->conntrack_mark = conntrack.mark;
-    out->conntrack_info = root->conntrack.info;
-}
-
-static void copy_flow(struct packet_record *out, const struct packet *pkt)
-{
-    out->has_flow = pkt->flow != NULL;
-    if (!pkt->flow)
-        return;
-    out->to_client = direction_of(pkt) == FLOW_TO_CLIENT;
-    flow_facts_copy(&out->flow, pkt->flow);
-    out->flow_drop_gid = pkt->flow->drop_gid;
-    out->flow_drop_sid = pkt->flow->drop_sid;
-}
-
-static void copy_events(struct packet_record *out, const struct eve_options *eve, const struct packet *pkt)
-{
-    for (unsigned i = 0; i < pkt->event_count; i++)
-        if (is_wanted_anomaly(eve, pkt->event_list[i]))
-            out->event_list[out->event_count++] = pkt->event_list[i];
-}
-
-static void copy_decision(struct packet_record *out, const struct packet *pkt, const struct decision *decision)
-{
-    bool dropped = pkt->verdict == VERDICT_DROP;
-
-    out->drop_reason = (uint8_t)(dropped ? pkt->drop_reason : pkt->would_drop);
-    out->reject = (uint8_t)pkt->reject;
-    out->passed = decision->passed;
-    out->drop_rule = dropped ? decision->drop_rule : decision->would_drop_rule;
-}
-
-void record_copy_packet(struct packet_record *out, const struct packet *pkt)
-{
-    out->endpoints = endpoints_of(pkt);
-    out->verdict = (uint8_t)pkt->verdict;
-    out->mark_set = pkt->mark_set;
-    out->mark_value = pkt->mark_value;
-    out->mark_mask = pkt->mark_mask;
-    copy_conntrack(out, pkt);
-    copy_tunnel(out, pkt);
-    copy_link(out, pkt);
-    copy_transport(out, pkt);
-}
-
 uint8_t *record_append(uint8_t *at, const void *bytes, size_t size)
 {
     if (bytes && size > 0)
@@ -367,6 +257,8 @@ uint8_t *record_append(uint8_t *at, const void *bytes, size_t size)
 void record_write(struct packet_record *out, const struct record_scratch *scratch, const struct eve_options *eve,
                   uint32_t kinds, const struct packet *pkt, const struct decision *decision, unsigned generation)
 {
+    bool dropped = pkt->verdict == VERDICT_DROP;
+
     *out = (struct packet_record){
         .kinds = kinds,
         .alert_count = alerts_copied(kinds, decision),
@@ -381,12 +273,31 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
         .has_transactions = scratch->has_transactions,
         .generation = generation,
         .names = decision->names,
+        .drop_reason = (uint8_t)(dropped ? pkt->drop_reason : pkt->would_drop),
+        .drop_rule = dropped ? decision->drop_rule : decision->would_drop_rule,
+        .reject = (uint8_t)pkt->reject,
+        .passed = decision->passed,
     };
     record_copy_packet(out, pkt);
-    copy_events(out, eve, pkt);
-    copy_ip(out, pkt);
-    copy_flow(out, pkt);
-    copy_decision(out, pkt, decision);
+    for (unsigned i = 0; i < pkt->event_count; i++)
+        if (is_wanted_anomaly(eve, pkt->event_list[i]))
+            out->event_list[out->event_count++] = pkt->event_list[i];
+    out->tos = pkt->tos;
+    out->ttl = pkt->ttl;
+    out->ip_id = pkt->fragment_id;
+    if (pkt->ip && pkt->ip_version == 4) {
+        out->ip_length = load_be16(pkt->ip + 2);
+    } else if (pkt->ip && pkt->ip_version == 6) {
+        out->ip_length = load_be16(pkt->ip + 4);
+        out->flow_label = load_be32(pkt->ip) & 0xfffff;
+    }
+    if (pkt->flow) {
+        out->has_flow = true;
+        out->to_client = direction_of(pkt) == FLOW_TO_CLIENT;
+        flow_facts_copy(&out->flow, pkt->flow);
+        out->flow_drop_gid = pkt->flow->drop_gid;
+        out->flow_drop_sid = pkt->flow->drop_sid;
+    }
 
     uint8_t *at = (uint8_t *)(out + 1);
 
@@ -398,8 +309,17 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
     at = record_append(at, scratch->texts, out->text_count * sizeof(struct rule_capture));
     at = record_append(at, pkt->payload, out->payload_copied);
     at = record_append(at, scratch->stream, out->stream_copied);
-    at = record_append(at, packet_bytes(pkt), out->packet_copied);
+    /* Inline, the bytes that are sent on: they may have been rewritten. */
+    at = record_append(at, pkt->new_data ? pkt->new_data : pkt->data, out->packet_copied);
     at = record_append(at, scratch->field_bytes, out->fields_copied);
-    if (segment_size(kinds) > 0)
-        append_segment(at, pkt);
+    if (kinds & 1u << OUTPUT_STREAM) {
+        struct record_segment segment = { .flags = pkt->stream_flags };
+
+        segment.has_session = pkt->flow && stream_session_facts(pkt->flow, &segment.session);
+        for (unsigned i = 0; i < pkt->event_count; i++) {
+            if (pkt->event_list[i] >= STREAM_EVENT_FIRST && pkt->event_list[i] < STREAM_EVENT_END)
+                segment.events[segment.event_count++] = pkt->event_list[i];
+        }
+        record_append(at, &segment, sizeof(segment));
+    }
 }

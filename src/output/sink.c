@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The target of events: a file, or a Unix socket of a log reader. Lines are collected and written in large pieces. The
- * end and kind of each line are stored until it is written, so that a full disk or a dead reader is counted by kind.
+ * end and kind of each line are stored until it is written, so that events lost on a full disk or a dead reader are
+ * counted by kind.
  *
- * A write that fails loses the lines that it did not write, because the output thread must continue: the rings behind
- * it are bounded. If a line of a file was written only in part, its rest is kept and written first the next time, so
- * that the file still consists of whole lines. The file stays open, and the next flush tries again.
+ * When a write fails, the lines that it did not write are lost, because the output thread must continue: the rings of
+ * the workers are bounded. If a line was written in part, its rest is kept and written first the next time, so that the
+ * file still consists of whole lines. The file stays open, and the next flush tries again.
  *
- * A file that was removed is created again. A socket is connected when there is something to send, and
- * again after its reader has closed it. Both are tried once a second. A slow reader is waited for up to WAIT_MS.
+ * A file that was removed is created again. A socket is connected when there is something to send, and again after its
+ * reader has closed it. Both are tried once a second. The thread waits up to WAIT_MS for a slow reader.
  *
  * Threads: the output thread, except for sink_open() and sink_close().
  */
@@ -27,15 +28,21 @@
 
 enum { WAIT_MS = 50, RETRY_SECONDS = 1, SEND_BUFFER = 1 << 20 };
 
-static int connect_path(const char *path, int type)
+/* Opens the file or connects the socket. Returns the descriptor or -errno. */
+static int open_target(const struct sink *sink, bool truncate)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     int fd, err;
 
-    if (strlen(path) >= sizeof(address.sun_path))
+    if (sink->type == OUTPUT_FILE_REGULAR) {
+        fd = open(sink->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (truncate ? O_TRUNC : 0), 0640);
+        return fd < 0 ? -errno : fd;
+    }
+    if (strlen(sink->path) >= sizeof(address.sun_path))
         return -ENAMETOOLONG;
-    strcpy(address.sun_path, path);
-    fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    strcpy(address.sun_path, sink->path);
+    fd = socket(AF_UNIX,
+                (sink->type == OUTPUT_FILE_UNIX_STREAM ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ SEND_BUFFER }, sizeof(int)); /* also limits the size of a datagram */
@@ -44,17 +51,6 @@ static int connect_path(const char *path, int type)
     err = -errno;
     close(fd);
     return err;
-}
-
-/* Opens the file or connects the socket. Returns the descriptor or -errno. */
-static int open_target(const struct sink *sink, bool truncate)
-{
-    int fd;
-
-    if (sink->type != OUTPUT_FILE_REGULAR)
-        return connect_path(sink->path, sink->type == OUTPUT_FILE_UNIX_STREAM ? SOCK_STREAM : SOCK_DGRAM);
-    fd = open(sink->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (truncate ? O_TRUNC : 0), 0640);
-    return fd < 0 ? -errno : fd;
 }
 
 int sink_open(struct sink *sink, const char *path, enum output_file_type type, bool truncate,
@@ -201,8 +197,8 @@ static void check_target(struct sink *sink)
 
 /* --- Writing -------------------------------------------------------------------------------------- */
 
-/* Handles the error of a write; true: the write may be tried again at once. A socket that its reader has closed is
- * closed. A reader that does not read is waited for until `until_ns`. */
+/* Handles the error of a write. Returns true if the write may be tried again at once; for a slow reader it first waits
+ * until `until_ns`. Closes a socket whose reader has closed it. */
 static bool may_retry(struct sink *sink, uint64_t until_ns)
 {
     struct pollfd wait = { .fd = sink->fd, .events = POLLOUT };
@@ -254,26 +250,6 @@ static size_t write_all(struct sink *sink)
     return done;
 }
 
-/* Called when the write stopped at `done`, in the line of mark `stopped`: keeps the rest of that line if its beginning
- * was written. */
-static void keep_rest(struct sink *sink, size_t done, size_t stopped)
-{
-    bool begun = sink->fd >= 0 && (done > line_start(sink, stopped) || (stopped == 0 && sink->cut));
-
-    count_lost(sink, stopped + begun);
-    if (!begun) {
-        clear_lines(sink);
-        return;
-    }
-    struct sink_mark mark = { .end = sink->marks[stopped].end - done, .kind = sink->marks[stopped].kind };
-
-    memmove(sink->buffer.bytes, sink->buffer.bytes + done, mark.end);
-    sink->buffer.length = mark.end;
-    sink->marks[0] = mark;
-    sink->mark_count = 1;
-    sink->cut = true;
-}
-
 void sink_flush(struct sink *sink)
 {
     if (sink->mark_count > 0)
@@ -286,10 +262,25 @@ void sink_flush(struct sink *sink)
 
     while (complete < sink->mark_count && sink->marks[complete].end <= done)
         counter_add(&sink->counters->written[sink->marks[complete++].kind], 1);
-    if (complete == sink->mark_count)
+    if (complete == sink->mark_count) {
         clear_lines(sink);
-    else
-        keep_rest(sink, done, complete);
+        return;
+    }
+
+    /* The write stopped in the line of mark `complete`. If its beginning was written, keep its rest. */
+    bool begun = sink->fd >= 0 && (done > line_start(sink, complete) || (complete == 0 && sink->cut));
+    struct sink_mark rest = { .end = sink->marks[complete].end - done, .kind = sink->marks[complete].kind };
+
+    count_lost(sink, complete + begun);
+    if (!begun) {
+        clear_lines(sink);
+        return;
+    }
+    memmove(sink->buffer.bytes, sink->buffer.bytes + done, rest.end);
+    sink->buffer.length = rest.end;
+    sink->marks[0] = rest;
+    sink->mark_count = 1;
+    sink->cut = true;
 }
 
 void sink_finish(struct sink *sink)
@@ -299,10 +290,10 @@ void sink_finish(struct sink *sink)
     clear_lines(sink);
 }
 
-void sink_take(struct sink *sink, int fd)
+void sink_set_file(struct sink *sink, int fd)
 {
     sink_flush(sink);
-    count_lost(sink, 0); /* the rest of a line whose beginning is in the old file */
+    count_lost(sink, 0); /* the rest of a line that was begun in the old file */
     clear_lines(sink);
     if (sink->fd >= 0)
         close(sink->fd);
@@ -315,7 +306,7 @@ void sink_reopen(struct sink *sink)
     int fd = reopen_target(sink);
 
     if (fd >= 0) {
-        sink_take(sink, fd);
+        sink_set_file(sink, fd);
         return;
     }
     sink_flush(sink);

@@ -95,6 +95,6 @@ bool sink_is_full(const struct sink *sink);
 void sink_flush(struct sink *sink);
 void sink_finish(struct sink *sink); /* flushes; lines that cannot be written are lost */
 void sink_reopen(struct sink *sink);
-void sink_take(struct sink *sink, int fd); /* writes to this file from now on and owns it */
+void sink_set_file(struct sink *sink, int fd); /* writes to this file from now on, and owns it */
 
 #endif

@@ -186,7 +186,7 @@ static void flow_ends(struct turn *turn, uint64_t start_ns, uint64_t number)
     self->ending_flow = position;
     atomic_store_explicit(&self->next, position.sequence << 1 | 1, memory_order_release);
     pthread_mutex_unlock(&self->lock);
-    output_port_place(self->worker->pipeline.output, &position);
+    output_port_set_position(self->worker->pipeline.output, &position);
 }
 
 /* --- Worker threads ------------------------------------------------------------------------------- */
@@ -233,7 +233,7 @@ static void *run_worker(void *argument)
         struct replay_position position = { .sequence = item->sequence };
 
         worker->current = item;
-        output_port_place(pipeline->output, &position);
+        output_port_set_position(pipeline->output, &position);
         begin_item(worker, item->sequence);
         if (item->kind == ITEM_PACKET)
             inspect_packet(worker, item);

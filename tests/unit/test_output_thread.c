@@ -155,7 +155,7 @@ static void *record_own_places(void *argument)
         if (owner_of(i) != worker->index)
             continue;
         atomic_store(&worker->next, i);
-        output_port_place(worker->port, &place);
+        output_port_set_position(worker->port, &place);
         sample->packet.number = i;
         output_packet(worker->port, &sample->packet, &sample->decision, 0);
     }
@@ -208,7 +208,7 @@ START_TEST(merges_flows_of_a_moment)
     sample_tcp(&output_rig->sample);
     sample_alert(&output_rig->sample);
     for (int i = 0; i < ROWS(records); i++) {
-        output_port_place(output_port(output_rig->output, records[i].port), &records[i].place);
+        output_port_set_position(output_port(output_rig->output, records[i].port), &records[i].place);
         output_rig->sample.packet.number = records[i].rank;
         output_rig_put(records[i].port);
     }
