@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Control: the control socket of a running daemon. A request is one line of JSON, and so is its answer. The protocol
- * is that of Suricata's command socket, so that its clients work:
+ * Control: the control socket of a running daemon. Requests and answers are one line of JSON each. The protocol is that
+ * of Suricata's command socket, so that its clients work:
  *
  *     {"command": "stats", "arguments": {"all": true}}
  *     {"return": "OK", "message": {...}}            {"return": "NOK", "message": "what is wrong"}
  *
- * {"version": "..."} is answered with OK. Mode and group of the socket determine who may send requests. Limited are
- * the number of clients, the length of a request, the size of the answer that waits for a client (no further request of
- * it is read meanwhile), and the time that a client may take.
+ * The answer to {"version": "..."} is OK. Mode and group of the socket determine who may send requests. The server
+ * limits the number of clients, the length of a request, the size of an answer, and the time until a client has sent a
+ * request or read an answer. It reads the next request of a client when the client has read the answer.
  *
  * Threads:   a server belongs to one thread, which waits for control_server_fd() with its other descriptors. No
- * function of the server blocks. Ownership: a request is valid during the call of its command; the server owns the
- * texts.
+ *            function of the server blocks.
+ * Ownership: a request is valid during the call of its command; the server owns the texts.
  */
 #ifndef SLUICE_CONTROL_H
 #define SLUICE_CONTROL_H
@@ -26,10 +26,10 @@
 enum {
     CONTROL_ERROR_SIZE = 512,
     CONTROL_MAX_LINE = 16 << 10,   /* of a request */
-    CONTROL_MAX_ANSWER = 16 << 20, /* a longer answer becomes a failure */
-    CONTROL_PATIENCE_SECONDS = 10, /* for a client with an incomplete request, or one that does not read its answer */
-    CONTROL_IDLE_SECONDS = 600,    /* for a client without a request */
-    CONTROL_MAX_CONNECTIONS = 128, /* a further one replaces one without a complete request */
+    CONTROL_MAX_ANSWER = 16 << 20, /* instead of a longer answer the client receives an error */
+    CONTROL_SLOW_SECONDS = 10,     /* a client with an incomplete request or unread answer is closed after this time */
+    CONTROL_IDLE_SECONDS = 600,    /* a client without a request is closed after this time */
+    CONTROL_MAX_CONNECTIONS = 128, /* another connection replaces one without a complete request */
 };
 
 /* --- Requests ------------------------------------------------------------------------------------- */
@@ -49,8 +49,8 @@ const char *control_string(const struct control_request *request, const char *na
 int64_t control_number(const struct control_request *request, const char *name, int64_t otherwise);
 bool control_bool(const struct control_request *request, const char *name);
 
-/* Returns the text to which the command writes its message, one JSON value with a NULL key. It is sent when the command
- * returns. */
+/* Returns the text to which the command writes its message: one JSON value with a NULL key. The server sends it when
+ * the command returns. */
 struct text *control_answer(struct control_request *request);
 void control_fail(struct control_request *request, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Defers the answer and returns a ticket for control_answer_later(). The client may close its connection before. */
@@ -110,14 +110,14 @@ bool control_value_is_array(const struct control_value *value);
 void control_value_each(const struct control_value *value,
                         void (*each)(const char *key, const struct control_value *member, void *user), void *user);
 
-/* Sends the request (one JSON value) and waits for the answer. 0, -EREMOTEIO if the request failed, or another -errno;
- * with a line in `error`. */
+/* Sends the request (one JSON value) and waits up to `seconds` for the answer. 0, -EREMOTEIO if the daemon answered
+ * with an error, or another -errno, with a line in `error`. */
 struct control_reply {
     struct control_value *whole;         /* the answer; the caller frees it */
     const struct control_value *message; /* its member; owned by `whole` */
 };
-int control_ask(const char *path, const struct text *request, unsigned seconds, struct control_reply *out,
-                char error[CONTROL_ERROR_SIZE]);
+int control_send_request(const char *path, const struct text *request, unsigned seconds, struct control_reply *out,
+                         char error[CONTROL_ERROR_SIZE]);
 /* Returns the message as JSON text, valid until the reply is freed. */
 const char *control_reply_text(const struct control_reply *reply);
 

@@ -53,7 +53,7 @@ int query_send(struct query *query, unsigned seconds, struct control_reply *repl
         snprintf(path, PATH_SIZE, "%s%s", strchr(name, '/') ? "" : SLUICE_RUNDIR "/", name);
         json_object_close(&query->request);
         json_object_close(&query->request);
-        if (control_ask(path, &query->request, seconds, reply, error)) {
+        if (control_send_request(path, &query->request, seconds, reply, error)) {
             cli_error(query->input.command, "%s", error);
             code = EXIT_FAILED;
         }

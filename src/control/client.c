@@ -29,24 +29,6 @@ static int set_error(char error[CONTROL_ERROR_SIZE], int err, const char *path)
     return err;
 }
 
-static int open_connection(const char *path)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    int fd, err;
-
-    if (strlen(path) >= sizeof(address.sun_path))
-        return -ENAMETOOLONG;
-    strcpy(address.sun_path, path);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -errno;
-    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
-        return fd;
-    err = -errno;
-    close(fd);
-    return err;
-}
-
 static int send_all(int fd, const char *bytes, size_t length)
 {
     while (length > 0) {
@@ -90,47 +72,51 @@ static int receive_line(int fd, unsigned seconds, struct text *line)
     return 0;
 }
 
-/* The message of a failed request becomes the error text. */
-static int read_answer(const struct text *line, struct control_reply *out, char error[CONTROL_ERROR_SIZE])
-{
-    const char *cause, *word, *message;
-    struct control_value *answer = value_parse(line->bytes, line->length, &cause);
-
-    word = control_value_string(control_value_member(answer, "return"));
-    out->whole = answer;
-    out->message = control_value_member(answer, "message");
-    if (word && strcmp(word, "OK") == 0)
-        return 0;
-    message = control_value_string(out->message);
-    snprintf(error, CONTROL_ERROR_SIZE, "%s", message ? message : "the daemon sent an invalid answer");
-    control_value_free(answer);
-    return word ? -EREMOTEIO : -EPROTO;
-}
-
 const char *control_reply_text(const struct control_reply *reply)
 {
     return reply->message ? value_text((struct control_value *)(uintptr_t)reply->message) : "null";
 }
 
-int control_ask(const char *path, const struct text *request, unsigned seconds, struct control_reply *out,
-                char error[CONTROL_ERROR_SIZE])
+int control_send_request(const char *path, const struct text *request, unsigned seconds, struct control_reply *out,
+                         char error[CONTROL_ERROR_SIZE])
 {
-    int fd = open_connection(path), err;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    const char *cause, *word, *message;
     struct text line;
+    int fd, err = 0;
 
+    if (strlen(path) >= sizeof(address.sun_path))
+        return set_error(error, -ENAMETOOLONG, path);
+    strcpy(address.sun_path, path);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return set_error(error, fd, path);
+        return set_error(error, -errno, path);
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)))
+        err = -errno;
+    if (err) {
+        close(fd);
+        return set_error(error, err, path);
+    }
     text_init(&line);
     err = request->failed ? -ENOMEM : send_all(fd, request->bytes, request->length);
     if (!err)
         err = send_all(fd, "\n", 1);
     if (!err || err == -EPIPE) /* a rejected client may have received the reason */
         err = receive_line(fd, seconds, &line);
-    if (err)
-        set_error(error, err, path);
-    else
-        err = read_answer(&line, out, error);
-    text_clear(&line);
     close(fd);
+    if (err) {
+        text_clear(&line);
+        return set_error(error, err, path);
+    }
+    out->whole = value_parse(line.bytes, line.length, &cause);
+    out->message = control_value_member(out->whole, "message");
+    text_clear(&line);
+    word = control_value_string(control_value_member(out->whole, "return"));
+    if (word && strcmp(word, "OK") == 0)
+        return 0;
+    message = control_value_string(out->message);
+    snprintf(error, CONTROL_ERROR_SIZE, "%s", message ? message : "the daemon sent an invalid answer");
+    err = word ? -EREMOTEIO : -EPROTO;
+    control_value_free(out->whole);
     return err;
 }

@@ -6,12 +6,12 @@
  *
  * A client that never completes its request, or never reads its answer, must not keep others out. Two numbers are
  * limited: connections (CONTROL_MAX_CONNECTIONS), and requests that are being answered (max_clients), which take
- * memory. At the first limit a new connection replaces one without a whole request; at the second a request replaces a
- * client that does not read its answer. It is one of the user with most connections, and of these the one that is
- * without progress for longest. Connections of root give way to root only. A new connection stays until the server has
- * read from it in the next round, so a client that sends its request at once gets its answer.
+ * memory. At the first limit a new connection replaces one without a complete request; at the second a request replaces
+ * a client that does not read its answer. The client that is closed belongs to the user with most connections, and made
+ * no progress for the longest time. Clients of root are only closed in favour of root. A new connection stays until the
+ * server has read from it in the next round, so a client that sends its request at once gets its answer.
  *
- * One epoll descriptor represents all of them, so that the thread that owns the server waits for one descriptor.
+ * One epoll descriptor contains all sockets, so that the thread that owns the server waits for one descriptor.
  *
  * If the path of the socket exists, the server tries to connect: when no process listens, it removes the path and
  * creates the socket.
@@ -175,46 +175,43 @@ static int watch(struct control_server *server, int operation, int fd, uint32_t 
     return epoll_ctl(server->epoll_fd, operation, fd, &event) ? -errno : 0;
 }
 
-static int open_socket(struct control_server *server, char error[CONTROL_ERROR_SIZE])
-{
-    const struct control_options *options = &server->options;
-    int err;
-
-    server->listen_fd = options->inherits ? options->listen_fd : control_listen(options, error);
-    if (server->listen_fd < 0)
-        return server->listen_fd;
-    if (!options->inherits)
-        strcpy(server->path, options->path); /* control_listen() has checked its length */
-    server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (server->epoll_fd < 0 || server->wake_fd < 0)
-        return set_error(error, -errno, options->path, "socket");
-    err = watch(server, EPOLL_CTL_ADD, server->wake_fd, EPOLLIN, WAKE_ID);
-    if (!err)
-        err = watch(server, EPOLL_CTL_ADD, server->listen_fd, EPOLLIN, LISTEN_ID);
-    return err ? set_error(error, err, options->path, "socket") : 0;
-}
-
 int control_server_new(struct control_server **out, const struct control_options *options,
                        char error[CONTROL_ERROR_SIZE])
 {
     struct control_server *server = calloc(1, sizeof(*server));
-    int err = -ENOMEM;
+    int err;
 
-    if (server) {
-        server->options = *options;
-        server->listen_fd = server->epoll_fd = server->wake_fd = -1;
-    } else {
+    if (!server) {
         snprintf(error, CONTROL_ERROR_SIZE, "control socket: out of memory");
-        return err;
+        return -ENOMEM;
     }
+    server->options = *options;
+    server->epoll_fd = server->wake_fd = -1;
     for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++)
         server->clients[i].fd = -1;
-    err = open_socket(server, error);
-    if (err)
-        control_server_free(server);
-    else
-        *out = server;
+    server->listen_fd = options->inherits ? options->listen_fd : control_listen(options, error);
+    if (server->listen_fd < 0) {
+        err = server->listen_fd;
+        goto free_server;
+    }
+    if (!options->inherits)
+        strcpy(server->path, options->path); /* control_listen() has checked its length */
+    server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    err = server->epoll_fd < 0 || server->wake_fd < 0 ? -errno : 0;
+    if (!err)
+        err = watch(server, EPOLL_CTL_ADD, server->wake_fd, EPOLLIN, WAKE_ID);
+    if (!err)
+        err = watch(server, EPOLL_CTL_ADD, server->listen_fd, EPOLLIN, LISTEN_ID);
+    if (err) {
+        set_error(error, err, options->path, "socket");
+        goto free_server;
+    }
+    *out = server;
+    return 0;
+
+free_server:
+    control_server_free(server);
     return err;
 }
 
@@ -306,6 +303,7 @@ static void reject_request(struct control_server *server, struct client *client,
     send_answer(server, client);
 }
 
+/* Reads a part of a request. */
 static void read_client(struct control_server *server, struct client *client)
 {
     ssize_t n = recv(client->fd, client->line + client->length, sizeof(client->line) - client->length, MSG_DONTWAIT);
@@ -418,20 +416,6 @@ static void run_request(struct control_server *server, struct client *client)
 
 /* --- New connections ------------------------------------------------------------------------------ */
 
-static struct client *get_slot(struct control_server *server, uid_t uid)
-{
-    struct client *victim;
-
-    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++) {
-        if (server->clients[i].fd < 0)
-            return &server->clients[i];
-    }
-    victim = find_victim(server, uid, rank_connection);
-    if (victim)
-        close_client(victim);
-    return victim;
-}
-
 static void accept_clients(struct control_server *server)
 {
     static const char too_many[] = "{\"return\":\"NOK\",\"message\":\"too many clients (control.clients)\"}\n";
@@ -440,13 +424,19 @@ static void accept_clients(struct control_server *server)
         int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         struct ucred peer = { .uid = (uid_t)-1 };
         socklen_t size = sizeof(peer);
-        struct client *client;
+        struct client *client = NULL;
 
         if (fd < 0)
             return;
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
             peer.uid = (uid_t)-1;
-        client = get_slot(server, peer.uid);
+        for (unsigned k = 0; k < CONTROL_MAX_CONNECTIONS && !client; k++)
+            client = server->clients[k].fd < 0 ? &server->clients[k] : NULL;
+        if (!client) {
+            client = find_victim(server, peer.uid, rank_connection);
+            if (client)
+                close_client(client);
+        }
         if (!client) {
             if (send(fd, too_many, sizeof(too_many) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
                 errno = 0;
@@ -463,18 +453,6 @@ static void accept_clients(struct control_server *server)
     }
 }
 
-static void handle_event(struct control_server *server, struct client *client, uint32_t events)
-{
-    if (client->fd < 0)
-        return;
-    if (client->waits || events & EPOLLERR) /* it closed the connection while it waited */
-        close_client(client);
-    else if (client->out.length > 0)
-        send_answer(server, client);
-    else if (!has_line(client))
-        read_client(server, client);
-}
-
 /* Sets or clears wake_fd. */
 static void set_wake(struct control_server *server, bool wanted)
 {
@@ -484,19 +462,6 @@ static void set_wake(struct control_server *server, bool wanted)
     (void)n; /* an error means that it has this state already */
 }
 
-/* Runs one request of each client. */
-static void run_requests(struct control_server *server)
-{
-    bool more = false;
-
-    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++) {
-        if (has_line(&server->clients[i]))
-            run_request(server, &server->clients[i]);
-        more |= has_line(&server->clients[i]);
-    }
-    set_wake(server, more);
-}
-
 static void close_slow_clients(struct control_server *server)
 {
     uint64_t now_ns = clock_monotonic_ns();
@@ -504,9 +469,9 @@ static void close_slow_clients(struct control_server *server)
     for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++) {
         struct client *client = &server->clients[i];
         bool has_begun = client->length > 0 || client->out.length > 0;
-        uint64_t patience = has_begun ? CONTROL_PATIENCE_SECONDS : CONTROL_IDLE_SECONDS;
+        uint64_t limit = has_begun ? CONTROL_SLOW_SECONDS : CONTROL_IDLE_SECONDS;
 
-        if (client->fd >= 0 && !client->waits && now_ns - client->since_ns > patience * NS_PER_SECOND)
+        if (client->fd >= 0 && !client->waits && now_ns - client->since_ns > limit * NS_PER_SECOND)
             close_client(client);
     }
 }
@@ -515,17 +480,32 @@ void control_server_run(struct control_server *server)
 {
     struct epoll_event events[EVENTS];
     int count = epoll_wait(server->epoll_fd, events, EVENTS, 0);
-    bool has_connections = false;
+    bool has_connections = false, has_requests = false;
 
     for (int i = 0; i < count; i++) {
+        struct client *client =
+            events[i].data.u64 < CONTROL_MAX_CONNECTIONS ? &server->clients[events[i].data.u64] : NULL;
+
         if (events[i].data.u64 == LISTEN_ID)
             has_connections = true;
-        else if (events[i].data.u64 != WAKE_ID)
-            handle_event(server, &server->clients[events[i].data.u64], events[i].events);
+        if (!client || client->fd < 0)
+            continue;
+        if (client->waits || events[i].events & EPOLLERR) /* the client disconnected while it waited */
+            close_client(client);
+        else if (client->out.length > 0)
+            send_answer(server, client);
+        else if (!has_line(client))
+            read_client(server, client);
     }
-    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++)
-        server->clients[i].is_new = false;
-    run_requests(server);
+    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++) {
+        struct client *client = &server->clients[i];
+
+        client->is_new = false;
+        if (has_line(client))
+            run_request(server, client);
+        has_requests |= has_line(client);
+    }
+    set_wake(server, has_requests);
     if (has_connections) /* last, because a new client may get the slot of one that has an event */
         accept_clients(server);
     close_slow_clients(server);

@@ -38,11 +38,6 @@ static struct control_value *value_of(struct json_object *object)
     return (struct control_value *)object;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 struct control_value *value_parse(const char *bytes, size_t length, const char **cause)
 {
     struct json_tokener *tokener = json_tokener_new_ex(VALUE_MAX_DEPTH);
@@ -52,7 +47,7 @@ struct control_value *value_parse(const char *bytes, size_t length, const char *
     *cause = "out of memory";
     if (!tokener)
         return NULL;
-    while (length > 0 && is_space(bytes[length - 1]))
+    while (length > 0 && memchr(" \t\r\n", bytes[length - 1], 4))
         length--;
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
     object = json_tokener_parse_ex(tokener, bytes, (int)length);
@@ -62,7 +57,7 @@ struct control_value *value_parse(const char *bytes, size_t length, const char *
     error = json_tokener_get_error(tokener);
     *cause = error == json_tokener_success ? NULL : json_tokener_error_desc(error);
     if (!*cause && !object)
-        *cause = "null is no request";
+        *cause = "a request must not be null";
     json_tokener_free(tokener);
     if (*cause) {
         json_object_put(object);

@@ -316,7 +316,7 @@ int confinement_switch_user(struct confinement *out, const struct run_options *o
     if (!err) {
         make_folders(options, &settings, &out->user);
         if (out->wanted)
-            err = sandbox_become(&out->user, cause);
+            err = sandbox_change_user(&out->user, cause);
     }
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
@@ -454,7 +454,7 @@ int daemon_open_event_file(const struct run_options *options, char error[ENGINE_
         err = confinement_switch_user(&confinement, options, error);
     if (err)
         return err;
-    err = sandbox_give_up();
+    err = sandbox_drop_capabilities();
     fd = err ? err : open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0640);
     if (fd >= 0)
         return fd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The capabilities that processes keep, set with libcap-ng. Changing the bounding set needs CAP_SETPCAP, which a
+ * The capabilities that processes keep, set with libcap-ng. Changing the bounding set requires CAP_SETPCAP, which a
  * container or service manager may have removed: then only no_new_privs prevents regaining capabilities.
- * capng_change_id() is not used for the change of the user, because it also drops CAP_SETPCAP.
+ * capng_change_id() is not used to change the user, because it also drops CAP_SETPCAP.
  */
 #include "sandbox_priv.h"
 
@@ -29,8 +29,8 @@ int capabilities_raise(void)
     return apply(CAPNG_SELECT_CAPS);
 }
 
-/* Keeps those of the capabilities that the process has; `inherited`: also for programs that a user other than root
- * executes. Without inheritable capabilities there are no ambient ones. */
+/* Drops all capabilities except those of `kept` that the process has. With `inherited` they stay inheritable, because
+ * ambient capabilities, which a user other than root keeps across exec, require that. */
 static int keep(const unsigned *kept, size_t count, bool inherited)
 {
     unsigned sets[MAX_KEPT] = { 0 };
@@ -63,15 +63,19 @@ int capabilities_drop(void)
     return keep((const unsigned[]){ CAP_NET_ADMIN }, 1, false);
 }
 
-/*
- * Queues and table: NET_ADMIN. The kernel's list of queues: DAC_READ_SEARCH. Engines: SETUID and SETGID to become
- * another user, SETPCAP to give up capabilities, CHOWN for their folders, NET_RAW for reject, KILL to end them. Files
- * of that user below the log folder: DAC_OVERRIDE.
- */
 int capabilities_drop_of_supervisor(void)
 {
-    static const unsigned kept[] = { CAP_NET_ADMIN, CAP_NET_RAW, CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, CAP_CHOWN,
-                                     CAP_SETUID,    CAP_SETGID,  CAP_SETPCAP,         CAP_KILL };
+    static const unsigned kept[] = {
+        CAP_NET_ADMIN,       /* queues and the sluice table */
+        CAP_NET_RAW,         /* engines: reject packets */
+        CAP_DAC_READ_SEARCH, /* the kernel's list of queues */
+        CAP_DAC_OVERRIDE,    /* files of the engine's user below the log folder */
+        CAP_CHOWN,           /* folders of the engine's user */
+        CAP_SETUID,          /* engines: change the user */
+        CAP_SETGID,          /* engines: change the group */
+        CAP_SETPCAP,         /* engines: drop capabilities */
+        CAP_KILL,            /* signal engines of another user */
+    };
 
     return keep(kept, sizeof(kept) / sizeof(kept[0]), true);
 }

@@ -37,45 +37,25 @@ enum { PROC_MAGIC = 0x9fa0 };
      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | RIGHT_REFER | RIGHT_TRUNCATE)
 #define RIGHTS_OF_FILES ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE) | RIGHT_TRUNCATE)
 
-/* Version 6 of the struct; fields that the kernel does not know must be 0. */
+/* struct landlock_ruleset_attr of version 6: the rights that are restricted. Those that the kernel does not know must
+ * be 0. */
 struct ruleset {
     uint64_t files, net, scopes;
 };
-
-static struct ruleset handled(int version)
-{
-    struct ruleset all = { .files = (uint64_t)(LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1 };
-
-    all.files |= RIGHT_REFER;
-    if (version >= VERSION_TRUNCATE)
-        all.files |= RIGHT_TRUNCATE;
-    if (version >= VERSION_NET)
-        all.net = RIGHTS_OF_NET;
-    if (version >= VERSION_DEVICES)
-        all.files |= RIGHT_DEVICES;
-    if (version >= VERSION_SCOPE)
-        all.scopes = SCOPES;
-    return all;
-}
 
 static const uint64_t rights[] = {
     [SANDBOX_READ] = RIGHTS_TO_READ,
     [SANDBOX_WRITE] = RIGHTS_TO_WRITE,
 };
 
-static bool is_proc(int fd)
-{
-    struct statfs status;
-
-    return fstatfs(fd, &status) == 0 && status.f_type == PROC_MAGIC;
-}
-
-static int allow(int ruleset, uint64_t handled_files, const struct sandbox_path *path)
+/* Adds the rule for a path; a path that does not exist is skipped. */
+static int add_path(int ruleset, uint64_t handled_files, const struct sandbox_path *path)
 {
     struct landlock_path_beneath_attr rule = {
         .allowed_access = handled_files & rights[path->right],
         .parent_fd = open(path->path, O_PATH | O_CLOEXEC),
     };
+    struct statfs file_system;
     struct stat status;
     int err = 0;
 
@@ -85,37 +65,36 @@ static int allow(int ruleset, uint64_t handled_files, const struct sandbox_path 
         rule.allowed_access &= RIGHTS_OF_FILES;
     if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
         err = -errno;
-    if (!is_proc(rule.parent_fd))
+    if (fstatfs(rule.parent_fd, &file_system) || file_system.f_type != PROC_MAGIC)
         close(rule.parent_fd);
     return err;
-}
-
-static int fill_and_restrict(int ruleset, uint64_t handled_files, const struct sandbox_path *paths, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        int err = allow(ruleset, handled_files, &paths[i]);
-
-        if (err)
-            return err;
-    }
-    return syscall(SYS_landlock_restrict_self, ruleset, 0) ? -errno : 0;
 }
 
 int landlock_enter(const struct sandbox_path *paths, size_t count)
 {
     int version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    struct ruleset all;
-    int ruleset, err;
+    struct ruleset all = { .files = ((uint64_t)(LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1) | RIGHT_REFER };
+    int ruleset, err = 0;
 
     if (version < 0)
         return -errno;
     if (version < VERSION_RENAME)
         return -ENOSYS;
-    all = handled(version);
+    if (version >= VERSION_TRUNCATE)
+        all.files |= RIGHT_TRUNCATE;
+    if (version >= VERSION_NET)
+        all.net = RIGHTS_OF_NET;
+    if (version >= VERSION_DEVICES)
+        all.files |= RIGHT_DEVICES;
+    if (version >= VERSION_SCOPE)
+        all.scopes = SCOPES;
     ruleset = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0);
     if (ruleset < 0)
         return -errno;
-    err = fill_and_restrict(ruleset, all.files, paths, count);
+    for (size_t i = 0; i < count && !err; i++)
+        err = add_path(ruleset, all.files, &paths[i]);
+    if (!err && syscall(SYS_landlock_restrict_self, ruleset, 0))
+        err = -errno;
     close(ruleset);
     return err ? err : version;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Applies all restrictions in the order that their dependencies require. The filters are built first, because that
- * needs memory and a file; capabilities are dropped before no_new_privs is set, which Landlock and seccomp filters of
- * users other than root require.
+ * allocates memory and opens a file. Capabilities are dropped before no_new_privs is set. Landlock and seccomp come
+ * last: for users other than root they require no_new_privs.
  */
 #include "sandbox_priv.h"
 
@@ -23,34 +23,12 @@ static int fail(char error[SANDBOX_ERROR_SIZE], int err, const char *what)
     return err;
 }
 
-static int make_filters(struct sandbox *sandbox, const struct sandbox_options *options)
+/* Forbids core dumps, which would contain packets, and debuggers. The leak sanitizer attaches like a debugger. */
+static int forbid_tracing(void)
 {
-    int err = options->seccomp ? filter_of_process(&sandbox->process, options->unix_clients) : 0;
-
-    return options->seccomp && !err ? filter_of_worker(&sandbox->worker) : err;
+    return prctl(PR_SET_DUMPABLE, SANDBOX_HAS_SANITIZER, 0, 0, 0) ? -errno : 0;
 }
 
-/* Forbids debuggers and core dumps, which would contain packets. The leak checker needs to be a debugger. */
-static int forbid_looking_in(void)
-{
-    return prctl(PR_SET_DUMPABLE, SANDBOX_IS_CHECKED, 0, 0, 0) ? -errno : 0;
-}
-
-static int give_up_privileges(struct sandbox *sandbox, char error[SANDBOX_ERROR_SIZE])
-{
-    int err = capabilities_drop();
-
-    if (err)
-        return fail(error, err, "capabilities");
-    sandbox->status.net_admin_only = true;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-        return fail(error, -errno, "no_new_privs");
-    err = forbid_looking_in();
-    return err ? fail(error, err, "dumpable") : 0;
-}
-
-/* Capabilities of a user other than root are kept across exec only if they are ambient; a process that got them in this
- * way has them set already. */
 int sandbox_enter_supervisor(bool seccomp, char error[SANDBOX_ERROR_SIZE])
 {
     struct filter filter = { .code = NULL };
@@ -63,7 +41,7 @@ int sandbox_enter_supervisor(bool seccomp, char error[SANDBOX_ERROR_SIZE])
         fail(error, err, "capabilities of the supervisor");
     if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         err = fail(error, -errno, "no_new_privs");
-    if (!err && forbid_looking_in())
+    if (!err && forbid_tracing())
         err = fail(error, -errno, "dumpable");
     if (!err && seccomp) {
         err = filter_install(&filter, true);
@@ -74,7 +52,7 @@ int sandbox_enter_supervisor(bool seccomp, char error[SANDBOX_ERROR_SIZE])
     return err;
 }
 
-int sandbox_give_up(void)
+int sandbox_drop_capabilities(void)
 {
     return capabilities_drop();
 }
@@ -82,16 +60,29 @@ int sandbox_give_up(void)
 int sandbox_enter(struct sandbox **out, const struct sandbox_options *options, char error[SANDBOX_ERROR_SIZE])
 {
     struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
-    int err = sandbox ? make_filters(sandbox, options) : -ENOMEM;
+    const char *step = "seccomp filters";
+    int err = sandbox ? 0 : -ENOMEM;
 
-    if (err) {
-        sandbox_free(sandbox);
-        return fail(error, err, "filters");
+    if (!err && options->seccomp)
+        err = filter_of_process(&sandbox->process, options->unix_clients);
+    if (!err && options->seccomp)
+        err = filter_of_worker(&sandbox->worker);
+    if (!err) {
+        step = "capabilities";
+        err = capabilities_drop();
     }
-    err = give_up_privileges(sandbox, error);
+    if (!err) {
+        step = "no_new_privs";
+        sandbox->status.net_admin_only = true;
+        err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
+    }
+    if (!err) {
+        step = "dumpable";
+        err = forbid_tracing();
+    }
     if (err) {
         sandbox_free(sandbox);
-        return err;
+        return fail(error, err, step);
     }
     if (options->landlock)
         sandbox->status.landlock = landlock_enter(options->paths, options->path_count);

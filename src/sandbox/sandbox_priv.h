@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions of the files of the sandbox (sluice/sandbox.h). */
+/* Private declarations of the sandbox module (sluice/sandbox.h). */
 #ifndef SANDBOX_PRIV_H
 #define SANDBOX_PRIV_H
 
@@ -7,27 +7,26 @@
 
 #include "sluice/sandbox.h"
 
-/* The leak checker stops its process with a tracer that is a separate process: builds with it forbid less. */
+/* The leak sanitizer stops the process by ptrace() from another process, so builds with sanitizers forbid less. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANDBOX_IS_CHECKED = 1 };
+enum { SANDBOX_HAS_SANITIZER = 1 };
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { SANDBOX_IS_CHECKED = 1 };
+enum { SANDBOX_HAS_SANITIZER = 1 };
 #else
-enum { SANDBOX_IS_CHECKED = 0 };
+enum { SANDBOX_HAS_SANITIZER = 0 };
 #endif
 #else
-enum { SANDBOX_IS_CHECKED = 0 };
+enum { SANDBOX_HAS_SANITIZER = 0 };
 #endif
 
 /* --- capabilities.c ------------------------------------------------------------------------------- */
 
 /* Makes the permitted capabilities effective again after a change of the user. 0 or -errno. */
 int capabilities_raise(void);
-/* Drops all capabilities but CAP_NET_ADMIN, also for programs that are executed later. 0 or -errno. */
+/* Drops all capabilities except CAP_NET_ADMIN, also for programs that are executed later. 0 or -errno. */
 int capabilities_drop(void);
-/* Drops all capabilities but those of the supervisor: for queues and table, to start engines as another user, and to
- * signal them. 0 or -errno. */
+/* Drops all capabilities except those that the supervisor and the start of its engines require. 0 or -errno. */
 int capabilities_drop_of_supervisor(void);
 
 /* --- landlock.c ----------------------------------------------------------------------------------- */
@@ -44,7 +43,7 @@ struct filter {
     unsigned short length;
 };
 
-/* 0 or -errno. */
+/* Build the filter of the engine, of its workers, and of the supervisor. 0 or -errno. */
 int filter_of_process(struct filter *out, bool unix_clients);
 int filter_of_worker(struct filter *out);
 int filter_of_supervisor(struct filter *out);

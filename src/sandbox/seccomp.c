@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which system calls there still are. A list of what is allowed, made by libseccomp into a program for the kernel.
+ * seccomp filters: lists of allowed system calls, compiled by libseccomp.
  *
- * What is not on the list gets EPERM: a call that a library tries, and does without, must not end the daemon in front
- * of a network. Calls of which there is none in this program, and which are the first that an intruder would make
- * (another program, another process, another's memory, mounts, modules), end the process: who makes them is no longer
- * Sluice, and a new engine is better than that one. They end it by a signal (SIGSYS) that the thread gets, by which the
- * supervisor knows whose packet it was. clone3() has its flags in memory, where a filter can't read them, so it gets
- * ENOSYS: the C library then uses clone().
+ * A call that is not in the list fails with EPERM, because a library that tries a call and can do without it must not
+ * end the daemon. Calls that Sluice never makes, but an attacker who contains taken over the process makes first
+ * (programs, processes, memory of other processes, mounts, modules), end the process: a new engine is better than one
+ * that is under foreign control. They end it by a signal (SIGSYS) to the thread, so that the supervisor learns which
+ * packet caused it. clone3() contains its flags in memory, which a filter cannot read, so it fails with ENOSYS, and the
+ * C library uses clone() instead.
  *
- * Workers have a list of their own on top, so the kernel asks both. What they are allowed is without conditions as far
- * as it is frequent: the kernel answers such calls from a table, without running a program.
+ * Workers have a second, shorter list, and the kernel evaluates both. Their frequent calls are allowed without
+ * conditions on arguments: for such calls the kernel contains a bitmap and does not execute the filters.
  */
 #include "sandbox_priv.h"
 
@@ -32,7 +32,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TREE_OF_CALLS = 2, TYPE_OF_SOCKET = 0xf };
+enum { OPTIMIZE_BINARY_TREE = 2, SOCKET_TYPE_MASK = 0xf };
 
 #if defined(__s390__) || defined(__s390x__)
 enum { CLONE_FLAGS = 1 };
@@ -40,7 +40,7 @@ enum { CLONE_FLAGS = 1 };
 enum { CLONE_FLAGS = 0 };
 #endif
 
-/* Threads that judge packets. */
+/* Workers. */
 static const char worker_calls[] =
     "brk clock_getres clock_gettime clock_gettime64 clock_nanosleep clock_nanosleep_time64 close exit exit_group "
     "fstat futex futex_time64 futex_waitv getcpu getegid geteuid getgid getpid getrandom getrusage gettid "
@@ -48,7 +48,7 @@ static const char worker_calls[] =
     "recvmmsg recvmsg restart_syscall rseq rt_sigaction rt_sigprocmask rt_sigreturn sched_getaffinity sched_yield "
     "sendmmsg sendmsg sendto set_robust_list sigaltstack time write writev";
 
-/* The process: what the workers have, and files, timers, netlink, threads. */
+/* The other threads of the engine, in addition to those of workers: files, timers, netlink, threads. */
 static const char process_calls[] =
     "accept accept4 access arch_prctl bind dup dup2 dup3 epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 "
     "epoll_wait eventfd2 faccessat faccessat2 fadvise64 fadvise64_64 fchmod fdatasync flock fstat64 "
@@ -61,8 +61,8 @@ static const char process_calls[] =
     "timerfd_settime times umask uname "
     "unlink unlinkat";
 
-/* The supervisor, which starts engines and replaces itself by another version: what these need at their start, and what
- * they have. */
+/* The supervisor, in addition to those of engines. It starts engines and executes a new version of the program, so it
+ * includes the calls of their start. */
 static const char supervisor_calls[] =
     "capget capset chdir chmod chown close_range connect copy_file_range epoll_create eventfd execve fallocate fchdir "
     "fchmodat fchown fchownat fcntl fcntl64 fork ftruncate get_mempolicy getcwd getdents getpgid getpgrp getsid "
@@ -72,20 +72,20 @@ static const char supervisor_calls[] =
     "setgid setgroups setregid setresgid setresuid setreuid setrlimit setsockopt setuid shutdown socketpair tgkill "
     "tkill truncate utimensat vfork wait4 waitid";
 
-/* Nobody here makes them. */
+/* No thread of an engine makes these calls. */
 static const char hostile_calls[] =
     "acct add_key bpf chroot delete_module execve execveat finit_module fork fsconfig fsmount fsopen init_module "
     "ioperm iopl kexec_file_load kexec_load keyctl mount mount_setattr move_mount open_by_handle_at open_tree "
     "perf_event_open pidfd_getfd pivot_root process_vm_readv process_vm_writev ptrace reboot request_key setns "
     "swapoff swapon umount2 unshare userfaultfd vfork";
 
-/* What the sanitizers do at the end, and to report: no other process, no other program. */
-static const char checker_calls[] = "get_thread_area getdents prctl ptrace wait4 waitid";
+/* Calls of the sanitizers: their reports, and the leak check at exit. */
+static const char sanitizer_calls[] = "get_thread_area getdents prctl ptrace wait4 waitid";
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* The next word's number, which is negative when this architecture or the library has no such call; false after the
- * last. */
+/* Gets the number of the next call in the list; it is negative if this architecture or libseccomp does not have the
+ * call. Returns false at the end of the list. */
 static bool next_call(const char **list, int *number)
 {
     char name[64];
@@ -100,7 +100,7 @@ static bool next_call(const char **list, int *number)
     return true;
 }
 
-static bool has(const char *list, int wanted)
+static bool contains(const char *list, int wanted)
 {
     int number;
 
@@ -115,7 +115,7 @@ static int add(scmp_filter_ctx context, uint32_t action, const char *list)
     int number, err;
 
     while (next_call(&list, &number)) {
-        if (number < 0 || (SANDBOX_IS_CHECKED && action != SCMP_ACT_ALLOW && has(checker_calls, number)))
+        if (number < 0 || (SANDBOX_HAS_SANITIZER && action != SCMP_ACT_ALLOW && contains(sanitizer_calls, number)))
             continue;
         err = seccomp_rule_add(context, action, number, 0);
         if (err)
@@ -134,51 +134,44 @@ static int allow_value(scmp_filter_ctx context, int number, unsigned argument, u
     return allow_if(context, number, 1, (struct scmp_arg_cmp[]){ SCMP_CMP(argument, SCMP_CMP_EQ, value) });
 }
 
-/* The sockets of the queues are shared with the supervisor and the next engine: no option may make them useless. A
- * filter can be taken off again, as it cannot be locked. */
-static int allow_socket_options(scmp_filter_ctx context)
+/* Allows a call if the argument has one of the values. */
+static int allow_values(scmp_filter_ctx context, int number, unsigned argument, const uint64_t *values, size_t count)
 {
-    static const int options[] = { SO_RCVTIMEO, SO_RCVBUF, SO_RCVBUFFORCE, SO_SNDBUF, SO_ATTACH_FILTER };
-    int err = allow_value(context, SCMP_SYS(setsockopt), 1, SOL_NETLINK);
-
-    for (size_t i = 0; i < COUNT(options) && !err; i++)
-        err = allow_if(
-            context, SCMP_SYS(setsockopt), 2,
-            (struct scmp_arg_cmp[]){ SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET), SCMP_A2(SCMP_CMP_EQ, (uint64_t)options[i]) });
-    return err;
-}
-
-/* Its own threads may be signalled: that is how abort() ends the process. */
-static int allow_for_all(scmp_filter_ctx context)
-{
-    static const unsigned long options[] = { PR_SET_NAME, PR_GET_NAME, 0x53564d41 /* names of mappings */ };
-    int err = add(context, SCMP_ACT_ALLOW, worker_calls);
-
-    if (!err && SANDBOX_IS_CHECKED)
-        err = add(context, SCMP_ACT_ALLOW, checker_calls);
-    if (!err)
-        err = allow_value(context, SCMP_SYS(tgkill), 0, (uint64_t)getpid());
-    for (size_t i = 0; i < COUNT(options) && !err && !SANDBOX_IS_CHECKED; i++)
-        err = allow_value(context, SCMP_SYS(prctl), 0, options[i]);
-    if (!err) /* reads the limit, does not set it */
-        err = allow_value(context, SCMP_SYS(prlimit64), 2, 0);
-    return err ? err : allow_socket_options(context);
-}
-
-/* No F_SETOWN and F_SETSIG, by which the kernel sends any signal to another process of the same user. */
-static int allow_file_commands(scmp_filter_ctx context)
-{
-    static const unsigned long commands[] = { F_GETFD,     F_SETFD,         F_GETFL,     F_SETFL,    F_DUPFD,
-                                              F_GETLK,     F_DUPFD_CLOEXEC, F_SETLK,     F_SETLKW,   F_OFD_GETLK,
-                                              F_OFD_SETLK, F_OFD_SETLKW,    F_ADD_SEALS, F_GET_SEALS };
     int err = 0;
 
-    for (size_t i = 0; i < COUNT(commands) && !err; i++)
-        err = allow_value(context, SCMP_SYS(fcntl), 1, commands[i]);
+    for (size_t i = 0; i < count && !err; i++)
+        err = allow_value(context, number, argument, values[i]);
     return err;
 }
 
-/* The firewall and connections are asked by netlink, interfaces by any socket that is there. */
+/* Allows the calls of all threads of an engine. */
+static int allow_for_all(scmp_filter_ctx context)
+{
+    static const uint64_t prctl_options[] = { PR_SET_NAME, PR_GET_NAME, 0x53564d41 /* names of mappings */ };
+    /* The supervisor and the next engine also use the sockets of the queues, so no option may make these unusable. An
+     * attached filter can be detached again, because SO_LOCK_FILTER is not allowed. */
+    static const int socket_options[] = { SO_RCVTIMEO, SO_RCVBUF, SO_RCVBUFFORCE, SO_SNDBUF, SO_ATTACH_FILTER };
+    int err = add(context, SCMP_ACT_ALLOW, worker_calls);
+
+    if (!err && SANDBOX_HAS_SANITIZER)
+        err = add(context, SCMP_ACT_ALLOW, sanitizer_calls);
+    if (!err)
+        err = allow_value(context, SCMP_SYS(tgkill), 0, (uint64_t)getpid()); /* abort() signals the own thread */
+    if (!err && !SANDBOX_HAS_SANITIZER)
+        err = allow_values(context, SCMP_SYS(prctl), 0, prctl_options, COUNT(prctl_options));
+    if (!err)
+        err = allow_value(context, SCMP_SYS(prlimit64), 2, 0); /* reads a limit without setting it */
+    if (!err)
+        err = allow_value(context, SCMP_SYS(setsockopt), 1, SOL_NETLINK);
+    for (size_t i = 0; i < COUNT(socket_options) && !err; i++)
+        err = allow_if(context, SCMP_SYS(setsockopt), 2,
+                       (struct scmp_arg_cmp[]){ SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET),
+                                                SCMP_A2(SCMP_CMP_EQ, (uint64_t)socket_options[i]) });
+    return err;
+}
+
+/* Netlink sockets are for firewall, connections and routes. A datagram Unix socket is for ioctl() on interfaces;
+ * without connect() it cannot reach another process. */
 static int allow_sockets(scmp_filter_ctx context, bool unix_clients)
 {
     static const int protocols[] = { NETLINK_NETFILTER, NETLINK_ROUTE };
@@ -196,22 +189,10 @@ static int allow_sockets(scmp_filter_ctx context, bool unix_clients)
         return err;
     return allow_if(context, SCMP_SYS(socket), 2,
                     (struct scmp_arg_cmp[]){ SCMP_A0(SCMP_CMP_EQ, AF_UNIX),
-                                             SCMP_A1(SCMP_CMP_MASKED_EQ, TYPE_OF_SOCKET, SOCK_DGRAM) });
+                                             SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE_MASK, SOCK_DGRAM) });
 }
 
-static int allow_devices(scmp_filter_ctx context)
-{
-    static const unsigned long requests[] = {
-        TCGETS, TIOCGWINSZ, FIONBIO, FIONREAD, FIOCLEX, SIOCGIFNAME, SIOCGIFINDEX
-    };
-    int err = 0;
-
-    for (size_t i = 0; i < COUNT(requests) && !err; i++)
-        err = allow_value(context, SCMP_SYS(ioctl), 1, requests[i]);
-    return err;
-}
-
-/* Threads, but no processes; and further filters, which only take away. */
+/* Allows new threads, but no processes, and further filters, which can only restrict. */
 static int allow_threads(scmp_filter_ctx context)
 {
     int err = seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -220,62 +201,44 @@ static int allow_threads(scmp_filter_ctx context)
         err =
             allow_if(context, SCMP_SYS(clone), 1,
                      (struct scmp_arg_cmp[]){ SCMP_CMP(CLONE_FLAGS, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD) });
-    if (!err && SANDBOX_IS_CHECKED)
+    if (!err && SANDBOX_HAS_SANITIZER)
         err = allow_if(context, SCMP_SYS(clone), 1,
                        (struct scmp_arg_cmp[]){
                            SCMP_CMP(CLONE_FLAGS, SCMP_CMP_MASKED_EQ, CLONE_UNTRACED | CLONE_THREAD, CLONE_UNTRACED) });
-    if (!err && !SANDBOX_IS_CHECKED)
+    if (!err && !SANDBOX_HAS_SANITIZER)
         err = seccomp_rule_add_array(
             context, SCMP_ACT_TRAP, SCMP_SYS(clone), 1,
             (struct scmp_arg_cmp[]){ SCMP_CMP(CLONE_FLAGS, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0) });
     return err ? err : allow_value(context, SCMP_SYS(seccomp), 0, SECCOMP_SET_MODE_FILTER);
 }
 
-/* Memory of workers is never run. */
-static int allow_memory(scmp_filter_ctx context)
-{
-    int err =
-        allow_if(context, SCMP_SYS(mmap), 1, (struct scmp_arg_cmp[]){ SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) });
-
-    return err ? err
-               : allow_if(context, SCMP_SYS(mprotect), 1,
-                          (struct scmp_arg_cmp[]){ SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) });
-}
-
-/* The program goes from the library to us by a file in memory. */
-static int export_to(struct filter *out, scmp_filter_ctx context, int file)
-{
-    struct stat status;
-    int err = seccomp_export_bpf(context, file);
-
-    if (err)
-        return err;
-    if (fstat(file, &status))
-        return -errno;
-    out->code = malloc((size_t)status.st_size);
-    if (!out->code)
-        return -ENOMEM;
-    if (pread(file, out->code, (size_t)status.st_size, 0) != status.st_size) {
-        free(out->code);
-        out->code = NULL;
-        return -EIO;
-    }
-    out->length = (unsigned short)((size_t)status.st_size / sizeof(*out->code));
-    return 0;
-}
-
+/* Gets the BPF program of a filter. libseccomp writes it to a file. */
 static int export(struct filter *out, scmp_filter_ctx context)
 {
     int file = memfd_create("filter", MFD_CLOEXEC), err;
+    struct stat status;
 
     if (file < 0)
         return -errno;
-    err = export_to(out, context, file);
+    err = seccomp_export_bpf(context, file);
+    if (!err && fstat(file, &status))
+        err = -errno;
+    if (!err) {
+        out->code = malloc((size_t)status.st_size);
+        err = out->code ? 0 : -ENOMEM;
+    }
+    if (!err && pread(file, out->code, (size_t)status.st_size, 0) != status.st_size) {
+        free(out->code);
+        out->code = NULL;
+        err = -EIO;
+    }
+    if (!err)
+        out->length = (unsigned short)((size_t)status.st_size / sizeof(*out->code));
     close(file);
     return err;
 }
 
-/* NULL for lack of memory. Calls of another architecture end the process. */
+/* Starts a filter; NULL: no memory. System calls of another architecture end the process. */
 static scmp_filter_ctx begin(void)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -285,25 +248,32 @@ static scmp_filter_ctx begin(void)
         return NULL;
     }
     if (context)
-        seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, TREE_OF_CALLS); /* older libraries go without */
+        seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, OPTIMIZE_BINARY_TREE); /* older versions do not have this */
     return context;
 }
 
 int filter_of_process(struct filter *out, bool unix_clients)
 {
+    static const uint64_t ioctl_requests[] = {
+        TCGETS, TIOCGWINSZ, FIONBIO, FIONREAD, FIOCLEX, SIOCGIFNAME, SIOCGIFINDEX
+    };
+    /* Without F_SETOWN and F_SETSIG, which make the kernel send signals to other processes of the same user. */
+    static const uint64_t fcntl_commands[] = { F_GETFD,     F_SETFD,         F_GETFL,     F_SETFL,    F_DUPFD,
+                                               F_GETLK,     F_DUPFD_CLOEXEC, F_SETLK,     F_SETLKW,   F_OFD_GETLK,
+                                               F_OFD_SETLK, F_OFD_SETLKW,    F_ADD_SEALS, F_GET_SEALS };
     scmp_filter_ctx context = begin();
     int err = context ? allow_for_all(context) : -ENOMEM;
 
     if (!err)
         err = add(context, SCMP_ACT_ALLOW, process_calls);
     if (!err)
-        err = add(context, SANDBOX_IS_CHECKED ? SCMP_ACT_ERRNO(EACCES) : SCMP_ACT_TRAP, hostile_calls);
+        err = add(context, SANDBOX_HAS_SANITIZER ? SCMP_ACT_ERRNO(EACCES) : SCMP_ACT_TRAP, hostile_calls);
     if (!err)
         err = allow_sockets(context, unix_clients);
     if (!err)
-        err = allow_devices(context);
+        err = allow_values(context, SCMP_SYS(ioctl), 1, ioctl_requests, COUNT(ioctl_requests));
     if (!err)
-        err = allow_file_commands(context);
+        err = allow_values(context, SCMP_SYS(fcntl), 1, fcntl_commands, COUNT(fcntl_commands));
     if (!err)
         err = allow_threads(context);
     if (!err)
@@ -312,20 +282,11 @@ int filter_of_process(struct filter *out, bool unix_clients)
     return err;
 }
 
-/* No sockets but those of the kernel's firewall, of events and control, and of reject. */
-static int allow_supervisor_sockets(scmp_filter_ctx context)
-{
-    static const int families[] = { AF_UNIX, AF_NETLINK, AF_INET, AF_INET6, AF_PACKET };
-    int err = 0;
-
-    for (size_t i = 0; i < COUNT(families) && !err; i++)
-        err = allow_value(context, SCMP_SYS(socket), 0, (uint64_t)families[i]);
-    return err;
-}
-
-/* Its engines and later versions have this filter, too, so it forbids what no version of Sluice needs. */
+/* Engines and later versions of the program inherit this filter, so it forbids only what none of them needs. */
 int filter_of_supervisor(struct filter *out)
 {
+    /* For events and control, the kernel's firewall, and reject packets. */
+    static const uint64_t families[] = { AF_UNIX, AF_NETLINK, AF_INET, AF_INET6, AF_PACKET };
     const uint64_t namespaces =
         CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
     scmp_filter_ctx context = begin();
@@ -335,7 +296,7 @@ int filter_of_supervisor(struct filter *out)
         err = add(context, SCMP_ACT_ALLOW, process_calls);
     if (!err)
         err = add(context, SCMP_ACT_ALLOW, supervisor_calls);
-    if (!err && SANDBOX_IS_CHECKED)
+    if (!err && SANDBOX_HAS_SANITIZER)
         err = seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 0);
     if (!err)
         err = seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -345,7 +306,7 @@ int filter_of_supervisor(struct filter *out)
     if (!err)
         err = allow_if(context, SCMP_SYS(ioctl), 1, (struct scmp_arg_cmp[]){ SCMP_A1(SCMP_CMP_NE, TIOCSTI) });
     if (!err)
-        err = allow_supervisor_sockets(context);
+        err = allow_values(context, SCMP_SYS(socket), 0, families, COUNT(families));
     if (!err)
         err = export(out, context);
     seccomp_release(context);
@@ -354,19 +315,23 @@ int filter_of_supervisor(struct filter *out)
 
 int filter_of_worker(struct filter *out)
 {
+    /* Memory of workers is never executable. */
+    struct scmp_arg_cmp not_executable = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
     scmp_filter_ctx context = begin();
     int err = context ? allow_for_all(context) : -ENOMEM;
 
     if (!err)
-        err = allow_memory(context);
+        err = allow_if(context, SCMP_SYS(mmap), 1, &not_executable);
+    if (!err)
+        err = allow_if(context, SCMP_SYS(mprotect), 1, &not_executable);
     if (!err)
         err = export(out, context);
     seccomp_release(context);
     return err;
 }
 
-/* Kernels before 5.16 slow down all of a filtered process, for the sake of code in it that nobody trusts: we run none.
- */
+/* Before 5.16 the kernel enables mitigations of speculative execution, which are slow, in filtered processes. They
+ * protect from untrusted code in the process; Sluice executes none. */
 int filter_install(const struct filter *filter, bool all_threads)
 {
     struct sock_fprog program = { .len = filter->length, .filter = filter->code };
@@ -377,5 +342,5 @@ int filter_install(const struct filter *filter, bool all_threads)
         other = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
     if (other < 0)
         return -errno;
-    return other > 0 ? -EBUSY : 0; /* a thread that can't be brought along */
+    return other > 0 ? -EBUSY : 0; /* the id of a thread that did not get the filter */
 }

@@ -28,11 +28,11 @@ refuses() {
 	client ping -c 1 -W 2 -q 10.66.2.2 >/dev/null || fail "$1: traffic does not pass"
 }
 configure 0-1 'run-as: {user: nobody-of-that-name}'
-refuses "no user" "sluice run: run-as.user: nobody-of-that-name: there is no such user: add it, or name another one" upgrade
+refuses "no user" "sluice run: run-as.user: nobody-of-that-name: user not found: create it, or set another user" upgrade
 code=0
 "$SLUICE" run --check --config "$WORK/ips.yaml" >"$WORK/out" 2>&1 || code=$?
 equal "check: exit code" "$code" 1
-grep -q "run-as.user: nobody-of-that-name: there is no such user" "$WORK/out" || fail "check: $(cat "$WORK/out")"
+grep -q "run-as.user: nobody-of-that-name: user not found" "$WORK/out" || fail "check: $(cat "$WORK/out")"
 
 # A queue that somebody else has: at a reload it is no matter yet, at an upgrade it is seen before the old engine has handed over.
 background gw python3 "$HERE/hold_queue.py" 2

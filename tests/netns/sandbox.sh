@@ -193,8 +193,8 @@ grep -q "Permission denied" "$WORK/out" || fail "the reload does not say why: $(
 stop_process "$strange" || fail "exit code $?"
 chmod 644 "$WORK/rules/t.rules"
 
-refuses nouser "run-as.user: no-such-user: there is no such user" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" --set run-as.user=no-such-user
-refuses nogroup "run-as.group: no-such-group: there is no such group" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" --set run-as.group=no-such-group
+refuses nouser "run-as.user: no-such-user: user not found" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" --set run-as.user=no-such-user
+refuses nogroup "run-as.group: no-such-group: group not found" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" --set run-as.group=no-such-group
 refuses required "security.sandbox is yes and the user sluice does not exist: create it with .useradd --system" "$WORK/passwd.none" --queue 0 --rules "$WORK/rules/t.rules" --set security.sandbox=yes
 
 # A host without the user; one where nothing is wanted; and a container, where who starts it has the one capability and is not root.
@@ -251,4 +251,4 @@ ask upgrade >"$WORK/out" 2>&1 || fail "no upgrade: $(cat "$WORK/out")"
 each_thread CapEff 0000000000001000
 each_thread Seccomp 2
 stop_process "$LAST_PID" || fail "exit code $?"
-refuses other "only root can become somebody else" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" --set run-as.user=root
+refuses other "only root can change the user" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" --set run-as.user=root

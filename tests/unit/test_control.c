@@ -566,7 +566,7 @@ static int ask(const char *request, struct control_reply *reply, char error[CONT
 
     text_init(&text);
     text_puts(&text, request);
-    err = control_ask(path, &text, 10, reply, error);
+    err = control_send_request(path, &text, 10, reply, error);
     text_clear(&text);
     return err;
 }

@@ -457,7 +457,7 @@ static int start_engine(const struct rig *rig)
     const struct sandbox_user user = { .uid = 65534, .gid = 65534, .change = true, .name = "nobody" };
     const struct sandbox_options options = { .seccomp = true };
 
-    if (geteuid() == 0 && sandbox_become(&user, error))
+    if (geteuid() == 0 && sandbox_change_user(&user, error))
         return EBADE;
     if (sandbox_enter(&other.sandbox, &options, error) || sandbox_status(other.sandbox)->seccomp <= 0)
         return EBADE;
@@ -643,7 +643,7 @@ static void check_row(const struct row *row, bool worker)
     remove_folders(&rig);
     if (got == NO_LANDLOCK)
         return;
-    if (row->wanted == DIES && SANDBOX_IS_CHECKED) /* it is refused there, so that the checkers can do their work */
+    if (row->wanted == DIES && SANDBOX_HAS_SANITIZER) /* it is refused there, so that the checkers can do their work */
         ck_assert_msg(got != 0, "%s", row->name);
     else
         ck_assert_msg(got == row->wanted, "%s: got %d, wanted %d", row->name, got, row->wanted);
@@ -703,7 +703,7 @@ START_TEST(supervisor)
         enter_supervisor_and_try(row, &rig);
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     remove_folders(&rig);
-    if (SANDBOX_IS_CHECKED && row->attempt == trace_child)
+    if (SANDBOX_HAS_SANITIZER && row->attempt == trace_child)
         return;
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == row->wanted, "%s: status %x, wanted %d", row->name,
                   (unsigned)status, row->wanted);
@@ -797,7 +797,7 @@ START_TEST(users_that_are_not_there)
     char error[SANDBOX_ERROR_SIZE];
 
     ck_assert_int_eq(sandbox_find_user(&user, "no-such-user-here", NULL, error), -ENOENT);
-    ck_assert_ptr_nonnull(strstr(error, "run-as.user: no-such-user-here: there is no such user"));
+    ck_assert_ptr_nonnull(strstr(error, "run-as.user: no-such-user-here: user not found"));
     ck_assert_int_eq(sandbox_find_user(&user, NULL, "no-such-group-here", error), -ENOENT);
     ck_assert_ptr_nonnull(strstr(error, "run-as.group: no-such-group-here"));
     ck_assert_uint_eq(user.uid, 4711);
@@ -822,7 +822,7 @@ static int become_nobody(struct rig *rig)
     char error[SANDBOX_ERROR_SIZE], path[PATH_SIZE];
     struct stat status;
 
-    if (sandbox_find_user(&user, "nobody", NULL, error) || !user.change || sandbox_become(&user, error))
+    if (sandbox_find_user(&user, "nobody", NULL, error) || !user.change || sandbox_change_user(&user, error))
         return 1;
     if (getuid() != user.uid || getgid() != user.gid || geteuid() != user.uid)
         return 2;
