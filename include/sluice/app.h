@@ -452,7 +452,7 @@ bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsig
 /* Rows for file.name and file.magic, which every protocol with file.data has. NULL for other keywords. */
 extern const struct keyword keyword_file_name, keyword_file_magic;
 extern const char *const app_file_protocols[]; /* names of the protocols that carry files */
-extern const char *const app_common_bodies[];  /* struct keyword.common of the bodies in which they carry files */
+extern const char *const app_common_bodies[];  /* prefilter_hints.common of the bodies in which they carry files */
 const struct app_buffer *app_file_buffer(const struct keyword *keyword, enum flow_direction direction);
 /* Stores all present and future files of a direction of the flow (filestore:...,flow). */
 void app_store_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid);

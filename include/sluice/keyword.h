@@ -8,8 +8,12 @@
  * CMake collects the constants into one table; nothing else names a keyword. `sluice keywords` and the manual are
  * printed from the same fields.
  *
- * Threads:   parse runs while a list is built; match, inspect and buffer run on workers and touch only what they are
- * given. Ownership: parsed data lives in the list's arena (rule_parser_arena).
+ * A keyword has two parts. parse() reads the value and adds conditions to the rule, while a list is built. The
+ * operations of the keyword's kind (struct packet_keyword_ops and so on) evaluate these conditions on traffic. Optional
+ * struct prefilter_hints let the prefilter evaluate fewer rules; they never change whether a rule matches.
+ *
+ * Threads:   parse runs while a list is built; the operations run on workers and touch only what they are given.
+ * Ownership: parsed data lives in the list's arena (rule_parser_arena).
  */
 #ifndef SLUICE_KEYWORD_H
 #define SLUICE_KEYWORD_H
@@ -45,27 +49,29 @@ enum keyword_kind {
 };
 
 enum keyword_flag {
-    KEYWORD_NO_VALUE = 1 << 0,       /* `name;` only */
-    KEYWORD_OPTIONAL_VALUE = 1 << 1, /* `name;` or `name:value;` */
-    KEYWORD_NEGATABLE = 1 << 2, /* `name:!value;`; the parser removes the ! and sets parse()'s argument `negated` */
-    KEYWORD_QUOTED = 1 << 3,    /* the value may be in double quotes, which the parser removes */
-    KEYWORD_ONCE = 1 << 4,      /* a second one in a rule is an error */
-    KEYWORD_QUOTES_REQUIRED = 1 << 6, /* with KEYWORD_QUOTED: a value without quotes is an error */
-    KEYWORD_NEEDS_CHECKSUMS = 1 << 5, /* tests PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
-    KEYWORD_STATE = 1 << 7, /* KEYWORD_PACKET: the contents of a rule with it are still searched in the stream; without
-                               it, in the packet's payload only. As in Suricata (SIG_FLAG_REQUIRE_PACKET), flow, events
-                               and checksums have the flag; headers, sizes and flow.age do not */
-    KEYWORD_IP_ONLY = 1 << 8, /* allowed in an address-only rule, which is evaluated once per flow and direction */
-    KEYWORD_PROTOCOL_DETECTED =
-        1 << 12, /* a rule without other conditions is evaluated when protocol detection has finished */
-    KEYWORD_EACH_PACKET =
-        1 << 13, /* its action applies to each packet: an address-only rule with it is evaluated for each packet */
-    KEYWORD_NESTED = 1 << 10, /* KEYWORD_BUFFER: produced by a condition in another buffer of the rule, which evaluates
-                                 the buffer's conditions (rule->nested). It supports neither absent nor transforms */
-    KEYWORD_COMMON_VALUES = 1 << 11, /* KEYWORD_BUFFER: has one of few values in nearly all traffic, so that a literal
-                                        in it is not selective */
-    KEYWORD_MULTI = 1 << 9, /* KEYWORD_BUFFER: a transaction may have several instances; each selection in a rule may
-                               match a different one */
+    /* For the parser. */
+    KEYWORD_NO_VALUE = 1 << 0,         /* `name;` only */
+    KEYWORD_OPTIONAL_VALUE = 1 << 1,   /* `name;` or `name:value;` */
+    KEYWORD_NEGATABLE = 1 << 2,        /* `name:!value;`; the parser removes the `!`: rule_parser_is_negated() */
+    KEYWORD_QUOTED = 1 << 3,           /* the value may be in double quotes, which the parser removes */
+    KEYWORD_QUOTES_REQUIRED = 1 << 4,  /* with KEYWORD_QUOTED: a value without quotes is an error */
+    KEYWORD_ONCE = 1 << 5,             /* a second one in a rule is an error */
+    KEYWORD_PARSES_DIRECTION = 1 << 6, /* KEYWORD_FILE: parse() itself reads `to_server` and `to_client` */
+
+    /* Conditions on packets. KEYWORD_STATE: the contents of a rule with it are still searched in the stream; without
+     * it, in the packet's payload only. As in Suricata (SIG_FLAG_REQUIRE_PACKET), flow, events and checksums have the
+     * flag; headers, sizes and flow.age do not. */
+    KEYWORD_STATE = 1 << 7,
+    KEYWORD_NEEDS_CHECKSUMS = 1 << 8, /* tests PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
+    KEYWORD_IP_ONLY = 1 << 9,      /* allowed in an address-only rule, which is evaluated once per flow and direction */
+    KEYWORD_EACH_PACKET = 1 << 10, /* an address-only rule with its action is evaluated for each packet */
+    KEYWORD_PROTOCOL_DETECTED = 1 << 11, /* a rule without others is evaluated when protocol detection has finished */
+
+    /* KEYWORD_BUFFER. KEYWORD_NESTED: produced by a condition in another buffer of the rule, which evaluates the
+     * buffer's conditions (rule->nested); it supports neither absent nor transforms. KEYWORD_MULTI: a transaction may
+     * have several instances; each selection in a rule may match a different one. */
+    KEYWORD_NESTED = 1 << 12,
+    KEYWORD_MULTI = 1 << 13,
 };
 
 /* Input of conditions and actions. The packet's flow is packet->flow (NULL for none). */
@@ -76,32 +82,10 @@ struct match_input {
     struct turn *turn;        /* NULL in a daemon */
     bool in_stream; /* contents are searched in the stream: the inspected buffer is not the packet's payload */
     struct file_engine *files;  /* the worker's file engine; NULL without application protocols */
-    struct app_tx *transaction; /* for act(): the transaction in which the rule has matched; NULL for other rules */
+    struct app_tx *transaction; /* for actions: the transaction in which the rule has matched; NULL for other rules */
     enum flow_direction direction;
     const struct rule_captures *texts; /* texts that rules have captured from the packet so far; NULL for none */
 };
-
-/* Properties that a packet must have for a rule to match, as far as a few comparisons can decide; tested before any
- * other part of the rule. Initially every packet satisfies them; conditions narrow them and are still evaluated
- * themselves. */
-struct packet_needs {
-    uint32_t flags_mask, flags;          /* bits of packet->flags */
-    uint32_t payload_low, payload_high;  /* packet->payload_length, inclusive */
-    uint8_t protocol_low, protocol_high; /* packet->protocol */
-    uint8_t tcp_flags_mask, tcp_flags;   /* bits of packet->tcp.flags; only when the protocol is narrowed to TCP */
-};
-
-static inline void packet_needs_flags(struct packet_needs *needs, uint32_t mask, uint32_t flags)
-{
-    needs->flags_mask |= mask;
-    needs->flags = (needs->flags & ~mask) | flags;
-}
-
-static inline void packet_needs_protocols(struct packet_needs *needs, uint8_t low, uint8_t high)
-{
-    needs->protocol_low = low > needs->protocol_low ? low : needs->protocol_low;
-    needs->protocol_high = high < needs->protocol_high ? high : needs->protocol_high;
-}
 
 /* A buffer under inspection; src/detect/inspect.c describes how its conditions are evaluated. */
 struct pcre_scratch;
@@ -179,8 +163,116 @@ enum file_match { FILE_MATCH_NO, FILE_MATCH_YES, FILE_MATCH_LATER };
 
 /* Returns memory for the result of a transform, valid until the buffer's rules have been evaluated; NULL when the
  * scratch memory is exhausted. */
-struct transform_scratch;
 uint8_t *transform_output(struct transform_scratch *scratch, uint32_t size);
+
+/* --- Operations of each kind ---------------------------------------------------------------------- */
+
+/* `data` is what parse() passed to rule_parser_add_..._condition(). The operations of packets, transactions and files
+ * do not know about negation: the caller applies condition->negated. */
+
+/* KEYWORD_PACKET */
+struct packet_keyword_ops {
+    /* Whether the condition matches. */
+    bool (*match)(const struct match_input *in, const void *data);
+    unsigned cost; /* conditions are evaluated in ascending order of cost; 0 is a comparison of header fields */
+    /* Optional: whether the condition could also be expressed by the rule's header (a direction), so that it does not
+     * affect the rule's type. */
+    bool (*is_header)(const void *data);
+};
+
+/* KEYWORD_CONTENT */
+struct content_keyword_ops {
+    /* Searches the buffer for the condition; on INSPECT_YES it moves in->at and may fill retry (zero before). It
+     * handles negation: the engine ignores condition->negated. */
+    enum inspect_result (*inspect)(struct inspection *in, const struct condition *condition,
+                                   struct inspect_retry *retry);
+    /* The condition's data starts with a struct content, which modifiers change and for which the prefilter searches
+     * (condition_content()). */
+    bool is_literal;
+};
+
+/* KEYWORD_BUFFER. Empty for a buffer of transactions: each protocol's table of struct app_buffer (app.h) has its
+ * getter. */
+struct buffer_keyword_ops {
+    /* Returns the buffer of this packet, valid while the packet is processed; NULL when there is none (no match, not
+     * even for negated contents). An empty buffer is not NULL. */
+    const uint8_t *(*get)(const struct match_input *in, uint32_t *length);
+};
+
+/* KEYWORD_TRANSACTION */
+struct transaction_keyword_ops {
+    /* Whether the condition matches; called for a direction that has made enough progress. */
+    bool (*match)(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                  const void *data);
+};
+
+/* KEYWORD_FILE */
+struct file_keyword_ops {
+    /* Whether the condition matches. It is evaluated again while the file grows; FILE_MATCH_LATER: undecided until more
+     * of the file is available. */
+    enum file_match (*match)(const struct file *file, const void *data);
+};
+
+/* KEYWORD_TRANSFORM */
+struct transform_keyword_ops {
+    /* Transforms a buffer. *out is part of the input or was returned by transform_output(). False: the buffer does not
+     * exist. */
+    bool (*apply)(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
+                  const uint8_t **out, uint32_t *out_length);
+    /* Optional: whether the output can contain a content; a rule that searches for one it cannot contain is rejected.
+     */
+    bool (*admits)(const struct content *content);
+};
+
+/* --- Hints for the prefilter ---------------------------------------------------------------------- */
+
+/* Properties that a packet must have for a rule to match, as far as a few comparisons can decide; tested before any
+ * other part of the rule. Initially every packet satisfies them; conditions narrow them and are still evaluated
+ * themselves. */
+struct packet_needs {
+    uint32_t flags_mask, flags;          /* bits of packet->flags */
+    uint32_t payload_low, payload_high;  /* packet->payload_length, inclusive */
+    uint8_t protocol_low, protocol_high; /* packet->protocol */
+    uint8_t tcp_flags_mask, tcp_flags;   /* bits of packet->tcp.flags; only when the protocol is narrowed to TCP */
+};
+
+static inline void packet_needs_flags(struct packet_needs *needs, uint32_t mask, uint32_t flags)
+{
+    needs->flags_mask |= mask;
+    needs->flags = (needs->flags & ~mask) | flags;
+}
+
+static inline void packet_needs_protocols(struct packet_needs *needs, uint8_t low, uint8_t high)
+{
+    needs->protocol_low = low > needs->protocol_low ? low : needs->protocol_low;
+    needs->protocol_high = high < needs->protocol_high ? high : needs->protocol_high;
+}
+
+/* Hints say which packets a condition excludes, and how selective literals in a buffer are. Without hints a keyword
+ * works the same, but its rules are evaluated more often. */
+struct prefilter_hints {
+    /* KEYWORD_PACKET: narrows the properties that a packet must have; not called for a negated condition. */
+    void (*narrow)(const void *data, struct packet_needs *needs);
+    /* KEYWORD_PACKET: returns the decoder or stream event without which the condition cannot match. Event rules are
+     * evaluated only for packets with the event. */
+    int (*event)(const void *data);
+    /* KEYWORD_CONTENT: whether inspect() depends only on the buffer and in->at, and takes constant time regardless of
+     * the buffer's length. The prefilter then evaluates the condition at the position of a literal. */
+    bool (*decided_by_place)(const struct condition *condition);
+    /* KEYWORD_BUFFER: values found in much of the traffic (NULL-terminated; case-insensitive). A literal that occurs in
+     * one of them is not selective. */
+    const char *const *common;
+    bool few_values; /* KEYWORD_BUFFER: nearly all traffic has one of few values, so that no literal is selective */
+};
+
+/* --- Keyword -------------------------------------------------------------------------------------- */
+
+/* The application protocols that have the keyword (names, NULL-terminated; NULL: it belongs to packets), and the
+ * directions (bits 1 << enum flow_direction; 0: both). */
+struct keyword_scope {
+    const char *const *applications;
+    unsigned directions;
+};
 
 struct keyword {
     const char *name;
@@ -190,87 +282,41 @@ struct keyword {
     const char *manual;     /* longer description in plain text, or NULL */
     enum keyword_kind kind;
     unsigned flags; /* enum keyword_flag */
-    unsigned cost;  /* KEYWORD_PACKET: conditions are evaluated in ascending order of cost; 0 is a comparison of header
-                       fields */
+    struct keyword_scope scope;
 
-    /* KEYWORD_BUFFER and KEYWORD_TRANSACTION of application protocols: names of the protocols whose transactions have
-     * the field (NULL-terminated; NULL: the field belongs to packets), and bits 1 << enum flow_direction of the
-     * directions that have it. The protocols' own tables (app.h) define how it is read. */
-    const char *const *applications;
-    unsigned directions;
-
-    /* KEYWORD_BUFFER, optional: values found in much of the traffic (NULL-terminated; case-insensitive). A literal that
-     * occurs in one of them is not selective. */
-    const char *const *common;
-
-    /* KEYWORD_MODIFIER without parse(): the buffer to which it moves the last content, as http_uri does. */
-    const struct keyword *moves_to;
-
-    /* Returns 0, or -errno after rule_parser_error(). `value` is trimmed and without quotes and `!`; value.at is never
-     * NULL. KEYWORD_BUFFER without parse(): the keyword takes no value and selects the buffer. */
-    int (*parse)(struct rule_parser *parser, struct span value, bool negated);
-
-    /* KEYWORD_PACKET: whether the condition matches. The caller applies condition->negated. */
-    bool (*match)(const struct match_input *in, const void *data);
-
-    /* KEYWORD_CONTENT: searches the buffer for the condition; on INSPECT_YES it moves in->at and may fill retry (zero
-     * before). The keyword handles negation: the engine ignores condition->negated. */
-    enum inspect_result (*inspect)(struct inspection *in, const struct condition *condition,
-                                   struct inspect_retry *retry);
-
-    /* KEYWORD_CONTENT, optional: whether inspect() depends only on the buffer and in->at, and takes constant time
-     * regardless of the buffer's length. The prefilter may then evaluate the condition at the position of a literal. */
-    bool (*decided_by_place)(const struct condition *condition);
-
-    /* KEYWORD_BUFFER: returns the buffer of this packet, valid while the packet is processed; NULL when there is none
-     * (no match, not even for negated contents). An empty buffer is not NULL. */
-    const uint8_t *(*buffer)(const struct match_input *in, uint32_t *length);
-
-    /* KEYWORD_TRANSACTION: whether the condition matches, called for a direction that has made enough progress. The
-     * caller applies condition->negated. */
-    bool (*match_transaction)(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                              const void *data);
-
-    /* KEYWORD_FILE: whether the condition matches; negation as above. The conditions are evaluated again while the file
-     * grows; FILE_MATCH_LATER: undecided until more of the file is available. */
-    enum file_match (*match_file)(const struct match_input *in, const struct file *file, const void *data);
-
-    /* KEYWORD_TRANSFORM: transforms a buffer. *out is part of the input or was returned by transform_output(). False:
-     * the buffer does not exist. */
-    bool (*transform)(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
-                      const uint8_t **out, uint32_t *out_length);
-
-    /* KEYWORD_TRANSFORM, optional: whether the output can contain a content; a rule that searches for one it cannot
-     * contain is rejected. */
-    bool (*admits)(const struct content *content);
-
-    /* Optional: action of the rule once all its conditions match, run before thresholds are evaluated; for conditions
-     * added by rule_parser_add_action(). */
-    void (*act)(const struct match_input *in, const void *data);
-
-    /* Optional: returns the literal by which the prefilter may find the condition; NULL when it has none or is negated.
-     * content has one; pcre and others do not. The data of a keyword with this function is a struct content, allocated
-     * in the list's arena: modifiers change it. */
-    const struct content *(*literal)(const struct condition *condition);
-
-    /* Optional: returns the decoder or stream event without which the condition cannot match; -1 for none. Event rules
-     * are evaluated only for packets with the event. */
-    int (*event)(const void *data);
-
-    /* Optional, KEYWORD_PACKET: narrows the properties that a packet must have; not called for a negated condition. */
-    void (*narrow)(const void *data, struct packet_needs *needs);
-    /* Optional, KEYWORD_PACKET: whether the condition could also be expressed by the rule's header (a direction), so
-     * that it does not affect the rule's type. */
-    bool (*is_header)(const void *data);
-
+    /* Reads the value and adds to the rule. Returns 0, or -errno after rule_parser_error(). `value` is trimmed and
+     * without quotes and `!`; value.at is never NULL. KEYWORD_BUFFER without parse(): the keyword takes no value and
+     * selects the buffer. */
+    int (*parse)(struct rule_parser *parser, struct span value);
     /* Optional: called after all options were parsed; reports contradictions. 0 or -errno. KEYWORD_BUFFER: called with
      * the first condition of each selection of the buffer. */
     int (*finish)(struct rule_parser *parser, const struct condition *condition);
-
     /* Optional: frees what the parsed data holds outside of the arena (compiled code). keyword_release() calls it once
      * for every condition that was added, before the arena is freed. */
     void (*release)(const struct condition *condition);
+
+    /* The member of `kind`. The functions that add to a rule accept only keywords of their kind, so that a list of
+     * conditions has operations of one kind. KEYWORD_META has none. */
+    union {
+        struct packet_keyword_ops packet;
+        struct content_keyword_ops content;
+        struct buffer_keyword_ops buffer;
+        struct transaction_keyword_ops transaction;
+        struct file_keyword_ops file;
+        struct transform_keyword_ops transform;
+        const struct keyword *moves_to; /* KEYWORD_MODIFIER without parse(): the buffer to which it moves the last
+                                           content, as http_uri does */
+    };
+    const struct prefilter_hints *hints; /* NULL: none */
 };
+
+/* Returns the content of a condition in a buffer; NULL if it is not a literal (a pcre). */
+static inline struct content *condition_content(const struct condition *condition)
+{
+    return condition->keyword->kind == KEYWORD_CONTENT && condition->keyword->content.is_literal
+               ? (struct content *)condition->data
+               : NULL;
+}
 
 static inline void keyword_release_all(const struct condition *conditions)
 {
@@ -292,7 +338,6 @@ static inline void keyword_release(const struct rule *rule)
     keyword_release_all(rule->packet_conditions);
     keyword_release_all(rule->transaction_conditions);
     keyword_release_all(rule->file_conditions);
-    keyword_release_all(rule->actions);
 }
 
 /* --- For parse(): the rule under construction ----------------------------------------------------- */
@@ -302,9 +347,11 @@ struct span rule_parser_rule_span(const struct rule_parser *parser); /* the whol
 struct arena *rule_parser_arena(struct rule_parser *parser);
 /* Returns the keyword being parsed: for a parse() shared by several keywords. */
 const struct keyword *rule_parser_keyword(const struct rule_parser *parser);
+/* Whether the value was written with a `!` (KEYWORD_NEGATABLE). */
+bool rule_parser_is_negated(const struct rule_parser *parser);
 /* Parses the value as that of a keyword, also of another one: uricontent is a content in another buffer. Arguments and
  * result of keyword->parse. */
-int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keyword, struct span value, bool negated);
+int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keyword, struct span value);
 
 /* Reports an error at `where`, which lies inside the value passed to parse() (or is the whole value). Returns -EINVAL.
  */
@@ -322,8 +369,9 @@ void rule_parser_warning(struct rule_parser *parser, struct span where, const ch
 /* Adds a condition on the packet for the keyword being parsed. 0 or -ENOMEM. */
 int rule_parser_add_packet_condition(struct rule_parser *parser, const void *data, bool negated);
 
-/* Adds an action for the keyword being parsed (keyword->act). 0 or -ENOMEM. */
-int rule_parser_add_action(struct rule_parser *parser, const void *data);
+/* Adds an action: `act` is called with `data` once all conditions of the rule match, before thresholds are evaluated.
+ * 0 or -ENOMEM. */
+int rule_parser_add_action(struct rule_parser *parser, match_action_function *act, const void *data);
 /* Returns the number of a name of shared state, and records how the rule uses it: RULE_STATE_READS, RULE_STATE_WRITES.
  * 0 when out of memory. */
 uint32_t rule_parser_state(struct rule_parser *parser, enum rule_name_kind kind, struct span name, unsigned use);
@@ -344,7 +392,7 @@ int rule_parser_add_file_condition(struct rule_parser *parser, const void *data,
 int rule_parser_require_applications(struct rule_parser *parser, const char *const *words);
 int rule_parser_require_directions(struct rule_parser *parser, unsigned directions);
 /* For a keyword with a separate notation for the direction (a bit) of the next condition. Other keywords have
- * `to_server` and `to_client`, which the parser removes. */
+ * `to_server` and `to_client`, which the parser removes (without KEYWORD_PARSES_DIRECTION). */
 void rule_parser_set_direction(struct rule_parser *parser, unsigned direction);
 /* Adds the keyword being parsed to the transforms of the selected buffer; an error when none is selected or it has
  * conditions already. */

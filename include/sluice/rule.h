@@ -24,6 +24,7 @@
 struct datasets;
 struct keyword;
 struct keyword_table;
+struct match_input;
 
 /* --- Sets of addresses and ports ------------------------------------------------------------------ */
 
@@ -105,6 +106,15 @@ struct condition {
     bool next_relative; /* the next condition is relative to this one: if it fails, further matches of this one are
                            tried */
     uint8_t directions; /* on a transaction or a file: as in struct rule_buffer */
+};
+
+/* An action that a rule performs when it matches, in addition to its verdict: flowbits:set. */
+typedef void match_action_function(const struct match_input *in, const void *data);
+struct match_action {
+    const struct keyword *keyword;
+    match_action_function *act;
+    const void *data;
+    struct match_action *next;
 };
 
 enum buffer_absence {
@@ -251,7 +261,7 @@ struct rule {
 
     struct condition *packet_conditions; /* cheapest first */
     struct condition *transaction_conditions, *file_conditions;
-    struct condition *actions; /* executed in this order when the rule matches: flowbits:set */
+    struct match_action *actions; /* executed in this order */
     enum rule_payload payload;
     uint8_t state_use[RULE_NAME_KIND_COUNT]; /* RULE_STATE_READS, RULE_STATE_WRITES */
     const struct rule_tag *tag;              /* NULL: none */

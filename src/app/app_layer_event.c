@@ -10,7 +10,7 @@
 #include "app_priv.h"
 
 struct event_condition {
-    unsigned proto; /* id of the protocol; 0: an event of protocol detection */
+    unsigned proto; /* id of the protocol; not set for an event of protocol detection */
     unsigned event; /* event of the protocol, or enum app_layer_event */
     const char *words[2];
 };
@@ -52,20 +52,34 @@ static int event_number(const void *data)
 {
     const struct event_condition *condition = data;
 
-    return condition->proto == 0 ? (int)condition->event : -1;
+    return (int)condition->event;
 }
 
-static int parse_layer_event(struct rule_parser *parser, struct span value, struct event_condition *out)
+static int parse_layer_event(struct rule_parser *parser, struct span value)
 {
+    struct event_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
+
+    if (!condition)
+        return -ENOMEM;
     for (unsigned i = 0; i < sizeof(layer_events) / sizeof(layer_events[0]); i++) {
         if (span_equal_nocase(value, layer_events[i])) {
-            out->event = APP_LAYER_EVENT_FIRST + i;
-            return rule_parser_add_packet_condition(parser, out, false);
+            condition->event = APP_LAYER_EVENT_FIRST + i;
+            return rule_parser_add_packet_condition(parser, condition, false);
         }
     }
     return rule_parser_error(parser, value, "unknown event '" SPAN_FORMAT "': app-layer-event needs PROTOCOL.NAME",
                              SPAN_ARGS(value));
 }
+
+/* The condition on an event of protocol detection. */
+static const struct keyword layer_event = {
+    .name = "app-layer-event",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_STATE,
+    .parse = parse_layer_event,
+    .packet = { .match = match_packet },
+    .hints = &(const struct prefilter_hints){ .event = event_number },
+};
 
 static int report_unknown_event(struct rule_parser *parser, struct span name, const struct app_proto *proto)
 {
@@ -111,17 +125,16 @@ static int parse_protocol_event(struct rule_parser *parser, struct span text, st
     return report_unknown_event(parser, text, proto);
 }
 
-static int app_layer_event_parse(struct rule_parser *parser, struct span value, bool negated)
+static int app_layer_event_parse(struct rule_parser *parser, struct span value)
 {
     struct event_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     const char *dot = memchr(value.at, '.', value.length);
     char proto[32];
 
-    (void)negated;
     if (!condition)
         return -ENOMEM;
     if (!dot)
-        return parse_layer_event(parser, value, condition);
+        return rule_parser_parse_as(parser, &layer_event, value);
 
     struct span name = { .at = dot + 1, .length = (size_t)(value.at + value.length - dot) - 1 };
     struct span word = { .at = value.at, .length = (size_t)(dot - value.at) };
@@ -150,7 +163,5 @@ const struct keyword keyword_app_layer_event = {
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_STATE,
     .parse = app_layer_event_parse,
-    .match = match_packet,
-    .match_transaction = match_transaction,
-    .event = event_number,
+    .transaction = { .match = match_transaction },
 };

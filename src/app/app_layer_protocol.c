@@ -113,7 +113,7 @@ static int parse_name(struct rule_parser *parser, struct span name, struct proto
     return 0;
 }
 
-static int app_layer_protocol_parse(struct rule_parser *parser, struct span value, bool negated)
+static int app_layer_protocol_parse(struct rule_parser *parser, struct span value)
 {
     struct protocol_condition *out = arena_alloc(rule_parser_arena(parser), sizeof(*out));
     const char *comma = memchr(value.at, ',', value.length);
@@ -122,7 +122,7 @@ static int app_layer_protocol_parse(struct rule_parser *parser, struct span valu
 
     if (!out)
         return -ENOMEM;
-    out->negated = negated;
+    out->negated = rule_parser_is_negated(parser);
     if (comma) {
         name.length = (size_t)(comma - value.at);
         err = parse_mode(parser, span_trim((struct span){ comma + 1, value.length - name.length - 1 }), out);
@@ -144,7 +144,6 @@ const struct keyword keyword_app_layer_protocol = {
               "inline for that packet, and for the next one of the direction. Its drop or pass applies to the flow.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE | KEYWORD_NEGATABLE | KEYWORD_PROTOCOL_DETECTED,
-    .cost = 1,
+    .packet = { .cost = 1, .match = app_layer_protocol_match },
     .parse = app_layer_protocol_parse,
-    .match = app_layer_protocol_match,
 };

@@ -22,7 +22,7 @@ bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsig
 
 const char *const app_file_protocols[] = { "http", "http2", "smtp", "ftp-data", "smb", "nfs", NULL };
 
-/* Mostly parts of web pages. They affect performance only (struct keyword.common). */
+/* Mostly parts of web pages. They affect performance only (struct prefilter_hints.common). */
 const char *const app_common_bodies[] = {
     "<!DOCTYPE html>",
     "<html lang=\"en\">",
@@ -63,7 +63,6 @@ const struct keyword keyword_file_data = {
               "kB as a whole, then in a sliding window.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_STATE | KEYWORD_MULTI,
-    .applications = app_file_protocols,
-    .directions = APP_BOTH,
-    .common = app_common_bodies,
+    .scope = { app_file_protocols, APP_BOTH },
+    .hints = &(const struct prefilter_hints){ .common = app_common_bodies },
 };

@@ -53,10 +53,9 @@ static bool get_magic(const struct app_tx *tx, enum flow_direction direction, un
     return true;
 }
 
-static int file_magic_parse(struct rule_parser *parser, struct span value, bool negated)
+static int file_magic_parse(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     rule_parser_rule(parser)->file_needs |= RULE_FILE_MAGIC;
     return rule_parser_select_buffer(parser, &keyword_file_magic);
 }
@@ -66,8 +65,7 @@ const struct keyword keyword_file_name = {
     .help = "selects the names of files",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_STATE | KEYWORD_MULTI,
-    .applications = app_file_protocols,
-    .directions = APP_BOTH,
+    .scope = { app_file_protocols, APP_BOTH },
 };
 
 const struct keyword keyword_file_magic = {
@@ -76,8 +74,7 @@ const struct keyword keyword_file_magic = {
     .manual = "libmagic examines a file once: when its first 4096 bytes, or the whole file, have arrived.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_STATE | KEYWORD_MULTI,
-    .applications = app_file_protocols,
-    .directions = APP_BOTH,
+    .scope = { app_file_protocols, APP_BOTH },
     .parse = file_magic_parse,
 };
 

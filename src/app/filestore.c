@@ -17,21 +17,19 @@ struct filestore {
     unsigned directions; /* APP_TO_SERVER, APP_TO_CLIENT; 0: direction of the packet */
 };
 
-static enum file_match filestore_match(const struct match_input *in, const struct file *file, const void *data)
+static enum file_match filestore_match(const struct file *file, const void *data)
 {
-    (void)in;
     (void)file;
     (void)data;
     return FILE_MATCH_YES;
 }
 
-static bool conditions_hold(const struct match_input *in, const struct rule *rule, const struct file *file,
-                            enum flow_direction direction)
+static bool conditions_hold(const struct rule *rule, const struct file *file, enum flow_direction direction)
 {
     for (const struct condition *c = rule->file_conditions; c; c = c->next) {
         if (c->directions && !(c->directions >> direction & 1))
             continue;
-        if (c->keyword->match_file(in, file, c->data) != (c->negated ? FILE_MATCH_NO : FILE_MATCH_YES))
+        if (c->keyword->file.match(file, c->data) != (c->negated ? FILE_MATCH_NO : FILE_MATCH_YES))
             return false;
     }
     return true;
@@ -46,7 +44,7 @@ static void keep_file(const struct match_input *in, const struct filestore *stor
     if (store->directions && !(store->directions >> direction & 1))
         return;
     for (struct file *file = in->transaction->files[direction].first; file; file = file->next)
-        if (conditions_hold(in, store->rule, file, direction))
+        if (conditions_hold(store->rule, file, direction))
             file_request_store(in->files, file, store->rule->sid);
 }
 
@@ -121,12 +119,11 @@ static int parse_words(struct rule_parser *parser, struct span value, struct fil
     return err;
 }
 
-static int filestore_parse(struct rule_parser *parser, struct span value, bool negated)
+static int filestore_parse(struct rule_parser *parser, struct span value)
 {
     struct filestore *store = arena_alloc(rule_parser_arena(parser), sizeof(*store));
     int err;
 
-    (void)negated;
     if (!store)
         return -ENOMEM;
     store->rule = rule_parser_rule(parser);
@@ -136,7 +133,7 @@ static int filestore_parse(struct rule_parser *parser, struct span value, bool n
     if (!err)
         err = rule_parser_add_file_condition(parser, store, false);
     if (!err)
-        err = rule_parser_add_action(parser, store);
+        err = rule_parser_add_action(parser, filestore_act, store);
     if (!err)
         rule_parser_rule(parser)->file_needs |= RULE_FILE_STORE;
     return err;
@@ -152,10 +149,8 @@ const struct keyword keyword_filestore = {
               "the store: "
               "file-store in sluice.yaml(5).",
     .kind = KEYWORD_FILE,
-    .flags = KEYWORD_OPTIONAL_VALUE | KEYWORD_ONCE,
-    .applications = app_file_protocols,
-    .directions = APP_BOTH,
+    .flags = KEYWORD_OPTIONAL_VALUE | KEYWORD_ONCE | KEYWORD_PARSES_DIRECTION,
+    .scope = { app_file_protocols, APP_BOTH },
     .parse = filestore_parse,
-    .match_file = filestore_match,
-    .act = filestore_act,
+    .file = { .match = filestore_match },
 };

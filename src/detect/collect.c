@@ -38,7 +38,7 @@ static void scan_buffers(struct detector *detector, const struct ruleset *rulese
 {
     for (uint32_t i = 0; i < ruleset->buffer_count; i++) {
         uint32_t length = 0;
-        const uint8_t *bytes = ruleset->buffers[i].buffer->buffer(in, &length);
+        const uint8_t *bytes = ruleset->buffers[i].buffer->buffer.get(in, &length);
 
         if (bytes && length > 0)
             prefilter_scan(ruleset->buffers[i].prefilter, detector, bytes, length, 0);

@@ -201,12 +201,12 @@ bool evaluate_payload(struct evaluation *ev, const struct signature *signature, 
 
 bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer)
 {
-    const uint8_t *bytes = buffer->keyword->buffer(&ev->match, &inspection->length);
+    const uint8_t *bytes = buffer->keyword->buffer.get(&ev->match, &inspection->length);
 
     transform_scratch_reset(inspection->transforms);
     for (const struct condition *t = buffer->transforms; t && bytes; t = t->next) {
-        if (!t->keyword->transform(inspection->transforms, bytes, inspection->length, t->data, &bytes,
-                                   &inspection->length))
+        if (!t->keyword->transform.apply(inspection->transforms, bytes, inspection->length, t->data, &bytes,
+                                         &inspection->length))
             bytes = NULL;
     }
     if (!bytes)
@@ -268,7 +268,7 @@ void evaluate_end_limits(struct detector *detector, const struct rule *rule)
 bool evaluate_packet_conditions(struct evaluation *ev, const struct signature *signature)
 {
     for (const struct condition *c = signature->conditions; c; c = c->next) {
-        if (c->keyword->match(&ev->match, c->data) == c->negated)
+        if (c->keyword->packet.match(&ev->match, c->data) == c->negated)
             return false;
     }
     return true;
@@ -352,8 +352,8 @@ void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_
 
     ev->match.transaction = tx;
     ev->match.direction = ev->direction;
-    for (const struct condition *c = signature->rule->actions; c && is_new; c = c->next)
-        c->keyword->act(&ev->match, c->data);
+    for (const struct match_action *action = signature->rule->actions; action && is_new; action = action->next)
+        action->act(&ev->match, action->data);
     ev->match.transaction = NULL;
 }
 
@@ -410,8 +410,8 @@ static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev
         return;
     }
     if (add_hit(ev, index, NULL)) {
-        for (const struct condition *c = signature->rule->actions; c; c = c->next)
-            c->keyword->act(&ev->match, c->data);
+        for (const struct match_action *action = signature->rule->actions; action; action = action->next)
+            action->act(&ev->match, action->data);
     }
     if (!ev->match.in_stream || !ev->chunk || ev->chunk->is_reading)
         return; /* without a chunk, the match is in a rewritten segment */

@@ -24,7 +24,7 @@ static enum inspect_result walk(struct inspection *in, const struct condition *c
         if (in->steps_left == 0)
             return inspection_record_limit(in, INSPECT_LIMIT_STEPS) ? INSPECT_YES : INSPECT_NEVER;
         in->steps_left--;
-        enum inspect_result result = condition->keyword->inspect(in, condition, &retry);
+        enum inspect_result result = condition->keyword->content.inspect(in, condition, &retry);
 
         if (inspection_has_reached_limit(in)) /* the base of the remaining conditions is unknown */
             return INSPECT_YES;
@@ -39,7 +39,7 @@ static enum inspect_result walk(struct inspection *in, const struct condition *c
                 break;
             in->at = base;
             retry.more = false;
-            result = condition->keyword->inspect(in, condition, &retry);
+            result = condition->keyword->content.inspect(in, condition, &retry);
         }
         return result == INSPECT_NO ? no : result;
     }

@@ -56,7 +56,7 @@ struct place {
 /* Returns the range of the base after `condition`. */
 static struct place place_after(const struct condition *condition, struct place before)
 {
-    const struct content *content = condition->keyword->literal ? condition->data : NULL;
+    const struct content *content = condition_content(condition);
     struct place place = { 0, LITERAL_ANYWHERE };
 
     if (!content)
@@ -108,15 +108,16 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes)
 static unsigned strength_of(const struct content *content, const struct rule_buffer *buffer, struct place end)
 {
     const struct literal literal = { .bytes = content->bytes, .length = content->length, .nocase = true };
-    const struct keyword *keyword = buffer->keyword;
+    const struct prefilter_hints *hints = buffer->keyword ? buffer->keyword->hints : NULL;
     unsigned sum = strength(content->bytes, content->length);
-    bool is_common = keyword && keyword->flags & KEYWORD_COMMON_VALUES;
+    bool is_common = hints && hints->few_values;
 
-    if (!keyword)
+    if (!buffer->keyword)
         return sum;
     if (end.earliest == end.latest)
         sum += KNOWN_PLACE;
-    for (const char *const *text = literal.length >= COMMON_LENGTH ? keyword->common : NULL; text && *text; text++) {
+    for (const char *const *text = hints && literal.length >= COMMON_LENGTH ? hints->common : NULL; text && *text;
+         text++) {
         size_t length = strlen(*text);
 
         for (size_t at = 0; at + literal.length <= length; at++)
@@ -132,8 +133,8 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
     unsigned best = 0;
 
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
-        bool is_transaction = buffer->keyword && buffer->keyword->applications;
-        bool has_common_values = buffer->keyword && buffer->keyword->flags & KEYWORD_COMMON_VALUES;
+        bool is_transaction = buffer->keyword && buffer->keyword->scope.applications;
+        bool has_common_values = buffer->keyword && buffer->keyword->hints && buffer->keyword->hints->few_values;
         struct place end = { 0, 0 };
 
         if (is_transaction != of_transaction || buffer->absence != BUFFER_PRESENT ||
@@ -141,7 +142,7 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
             continue;
         for (const struct condition *c = buffer->conditions; c; c = c->next) {
             end = place_after(c, end);
-            const struct content *content = c->keyword->literal ? c->keyword->literal(c) : NULL;
+            const struct content *content = condition_content(c);
 
             if (!content || content->negated || content->length == 0)
                 continue;

@@ -18,10 +18,13 @@ struct precheck precheck_of(const struct condition *literal)
 {
     struct precheck precheck = { .first = literal->next };
 
-    for (const struct condition *c = literal->next;
-         c && c->keyword->decided_by_place && c->keyword->decided_by_place(c) && precheck.count < PRECHECK_MAX;
-         c = c->next)
+    for (const struct condition *c = literal->next; c && precheck.count < PRECHECK_MAX; c = c->next) {
+        const struct prefilter_hints *hints = c->keyword->hints;
+
+        if (!hints || !hints->decided_by_place || !hints->decided_by_place(c))
+            break;
         precheck.count++;
+    }
     return precheck;
 }
 
@@ -38,7 +41,7 @@ bool precheck_passes(const struct precheck *precheck, const uint8_t *bytes, uint
     for (uint32_t i = 0; i < precheck->count; i++, condition = condition->next) {
         struct inspect_retry retry = { 0 };
 
-        if (condition->keyword->inspect(&in, condition, &retry) != INSPECT_YES)
+        if (condition->keyword->content.inspect(&in, condition, &retry) != INSPECT_YES)
             return false;
         if (retry.more)
             return true;

@@ -85,8 +85,8 @@ static int add_to_payload(struct ruleset *ruleset, struct group_builder *builder
 static int required_event(const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
-        if (c->keyword->event && !c->negated)
-            return c->keyword->event(c->data);
+        if (c->keyword->hints && c->keyword->hints->event && !c->negated)
+            return c->keyword->hints->event(c->data);
     }
     return -1;
 }

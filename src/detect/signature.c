@@ -66,7 +66,7 @@ static void set_scope_and_type(struct signature *signature, const struct rule *r
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
         unsigned flags = c->keyword->flags;
         /* a direction, or the choice of packet or stream, is part of the header and no condition on the packet */
-        bool is_header = c->keyword->is_header && c->keyword->is_header(c->data);
+        bool is_header = c->keyword->packet.is_header && c->keyword->packet.is_header(c->data);
 
         tests_headers |= !(flags & KEYWORD_STATE);
         tests_detection |= (flags & KEYWORD_PROTOCOL_DETECTED) != 0;
@@ -76,18 +76,18 @@ static void set_scope_and_type(struct signature *signature, const struct rule *r
         detection_only &= is_header || flags & KEYWORD_PROTOCOL_DETECTED;
         tests_packet |= !is_header;
     }
-    for (const struct condition *c = rule->actions; c; c = c->next)
-        addresses_only &= !(c->keyword->flags & KEYWORD_EACH_PACKET);
+    for (const struct match_action *action = rule->actions; action; action = action->next)
+        addresses_only &= !(action->keyword->flags & KEYWORD_EACH_PACKET);
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
         if (!buffer->keyword && !payload)
             payload = buffer;
-        if (!buffer->keyword || buffer->keyword->applications)
+        if (!buffer->keyword || buffer->keyword->scope.applications)
             continue;
         tests_headers |= !(buffer->keyword->flags & KEYWORD_STATE);
         has_packet_buffer |= !(buffer->keyword->flags & KEYWORD_NESTED);
     }
     for (const struct condition *c = payload ? payload->conditions : NULL; c; c = c->next) {
-        const struct content *content = c->keyword->literal ? c->data : NULL;
+        const struct content *content = condition_content(c);
 
         has_absolute_offset |= content && (content->has_offset || content->has_depth || content->starts_with);
     }
@@ -155,8 +155,8 @@ static void compile_signature(struct signature *signature, const struct rule *ru
     signature->any_ends =
         !signature->source && !signature->destination && !signature->source_port && !signature->destination_port;
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
-        if (c->keyword->narrow && !c->negated)
-            c->keyword->narrow(c->data, &signature->needs);
+        if (c->keyword->hints && c->keyword->hints->narrow && !c->negated)
+            c->keyword->hints->narrow(c->data, &signature->needs);
     }
     if (signature->one_protocol)
         packet_needs_protocols(&signature->needs, signature->protocol, signature->protocol);

@@ -45,8 +45,8 @@ static __attribute__((noinline)) bool transform(const struct transaction_scan *s
                                                 struct app_bytes *value)
 {
     for (const struct condition *t = transforms; t; t = t->next) {
-        if (!t->keyword->transform(scan->ev->detector->transforms, value->bytes, value->length, t->data, &value->bytes,
-                                   &value->length))
+        if (!t->keyword->transform.apply(scan->ev->detector->transforms, value->bytes, value->length, t->data,
+                                         &value->bytes, &value->length))
             return false;
     }
     return true;
@@ -172,9 +172,9 @@ static enum outcome match_conditions(struct transaction_scan *scan, const struct
             all = OUTCOME_LATER;
             continue;
         }
-        if (c->keyword->match_transaction(&scan->ev->match, scan->tx, direction, c->data) != c->negated)
+        if (c->keyword->transaction.match(&scan->ev->match, scan->tx, direction, c->data) != c->negated)
             continue;
-        if (c->keyword->applications || complete)
+        if (c->keyword->scope.applications || complete)
             return OUTCOME_NO;
         all = OUTCOME_LATER; /* an event may still be set */
     }
@@ -191,7 +191,7 @@ static enum outcome match_file(struct transaction_scan *scan, const struct signa
 
         if (direction_of(scan, c->directions) != direction)
             continue;
-        match = c->keyword->match_file(&scan->ev->match, file, c->data);
+        match = c->keyword->file.match(file, c->data);
         if (match == FILE_MATCH_LATER)
             all = OUTCOME_LATER;
         else if ((match == FILE_MATCH_YES) == c->negated)
@@ -535,8 +535,8 @@ static bool held_at_completion(struct transaction_scan *scan, const struct signa
     memcpy(now, tx->events, sizeof(now));
     memcpy(tx->events, tx->settled_events[scan->direction], sizeof(now));
     for (const struct condition *c = signature->rule->transaction_conditions; c && held; c = c->next) {
-        if (!c->keyword->applications)
-            held = c->keyword->match_transaction(&scan->ev->match, tx, scan->direction, c->data) != c->negated;
+        if (!c->keyword->scope.applications)
+            held = c->keyword->transaction.match(&scan->ev->match, tx, scan->direction, c->data) != c->negated;
     }
     memcpy(tx->events, now, sizeof(now));
     return held;

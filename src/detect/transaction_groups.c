@@ -41,7 +41,7 @@ static int condition_progress(const struct app_proto *proto, const struct keywor
         if (proto->conditions[i].keyword == keyword && proto->conditions[i].direction == direction)
             return proto->conditions[i].progress;
     }
-    return keyword->applications ? -1 : 0;
+    return keyword->scope.applications ? -1 : 0;
 }
 
 /* --- Plans ---------------------------------------------------------------------------------------- */
@@ -195,7 +195,7 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum f
         enum flow_direction direction = direction_of(buffer->directions, evaluated);
         const struct app_buffer *access;
 
-        if (!buffer->keyword || !buffer->keyword->applications || (half && direction != evaluated)) {
+        if (!buffer->keyword || !buffer->keyword->scope.applications || (half && direction != evaluated)) {
             plan->packet_buffers = true;
             continue;
         }
@@ -213,8 +213,8 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum f
         if (progress < 0)
             return 0;
         plan->condition_progress[conditions] = (uint8_t)progress;
-        plan->events |= c->keyword->applications == NULL;
-        plan->on_event |= c->keyword->applications == NULL && !c->negated;
+        plan->events |= c->keyword->scope.applications == NULL;
+        plan->on_event |= c->keyword->scope.applications == NULL && !c->negated;
         if (progress > plan->progress)
             plan->progress = (uint8_t)progress;
     }
@@ -281,7 +281,7 @@ bool rule_is_of_transaction(const struct rule *rule)
     if (rule->transaction_conditions || rule->file_conditions)
         return true;
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
-        if (buffer->keyword && buffer->keyword->applications)
+        if (buffer->keyword && buffer->keyword->scope.applications)
             return true;
     }
     return false;

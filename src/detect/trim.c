@@ -6,7 +6,7 @@
  * Hyperscan matches eight bytes at once and has to confirm the rest of a longer literal: literals with the same end
  * ("HTTP/1.1") are all confirmed at each occurrence of that end. Therefore the eight bytes are kept that are the rarest
  * in traffic, as estimated by their four-byte sequences: sequences that are part of many literals are frequent in
- * traffic, too, and the common values of a buffer (struct keyword.common) even more so.
+ * traffic, too, and the common values of a buffer (struct prefilter_hints.common) even more so.
  *
  * For a stream twice as much is kept: there the part may be found in one segment, and the rule then waits for the rest
  * in the next one (struct signature.may_span_segments).
@@ -42,14 +42,18 @@ static uint32_t *count_of(const struct sequence_counts *counts, const uint8_t *b
     return &counts->of[(sequence & UINT32_C(0xdfdfdfdf)) * UINT32_C(0x9e3779b1) >> counts->shift];
 }
 
+static const char *const *common_values(const struct literal *literal)
+{
+    return literal->buffer && literal->buffer->hints ? literal->buffer->hints->common : NULL;
+}
+
 /* Returns the literal's common values if they are not counted yet; equal lists are mostly adjacent. */
 static const char *const *new_common_values(struct literal *const *literals, uint32_t i)
 {
     static const char *const none[] = { NULL };
-    const char *const *common = literals[i]->buffer ? literals[i]->buffer->common : NULL;
-    const struct keyword *before = i > 0 ? literals[i - 1]->buffer : NULL;
+    const char *const *common = common_values(literals[i]);
 
-    return common && (!before || before->common != common) ? common : none;
+    return common && (i == 0 || common_values(literals[i - 1]) != common) ? common : none;
 }
 
 static int count_sequences(struct sequence_counts *counts, struct literal *const *literals, uint32_t count)

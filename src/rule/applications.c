@@ -156,16 +156,17 @@ static unsigned directions_of(const struct rule_parser *parser, const struct key
 {
     if (parser->forced_directions)
         return parser->forced_directions;
-    return keyword->directions ? keyword->directions : BOTH_DIRECTIONS;
+    return keyword->scope.directions ? keyword->scope.directions : BOTH_DIRECTIONS;
 }
 
-/* Whether the keyword may have a direction word; filestore parses its directions itself. */
+/* Whether the keyword may have a direction word. */
 static bool takes_direction(const struct keyword *keyword)
 {
-    bool asks = keyword->kind == KEYWORD_BUFFER || keyword->kind == KEYWORD_TRANSACTION ||
-                (keyword->kind == KEYWORD_FILE && !keyword->act);
+    bool has_direction = keyword->kind == KEYWORD_BUFFER || keyword->kind == KEYWORD_TRANSACTION ||
+                         (keyword->kind == KEYWORD_FILE && !(keyword->flags & KEYWORD_PARSES_DIRECTION));
 
-    return asks && keyword->applications && (keyword->directions == 0 || keyword->directions == BOTH_DIRECTIONS);
+    return has_direction && keyword->scope.applications &&
+           (keyword->scope.directions == 0 || keyword->scope.directions == BOTH_DIRECTIONS);
 }
 
 int applications_cut_direction(struct rule_parser *parser, struct span *value)
@@ -199,7 +200,7 @@ void rule_parser_set_direction(struct rule_parser *parser, unsigned direction)
 
 uint8_t applications_directions(const struct rule_parser *parser, const struct keyword *keyword)
 {
-    if (!parser->rule->transactional || !keyword || !keyword->applications)
+    if (!parser->rule->transactional || !keyword || !keyword->scope.applications)
         return 0;
     return (uint8_t)directions_of(parser, keyword);
 }
@@ -231,17 +232,17 @@ int applications_take(struct rule_parser *parser, const struct keyword *keyword)
 {
     int err;
 
-    if (!keyword || !keyword->applications)
+    if (!keyword || !keyword->scope.applications)
         return 0;
-    err = rule_parser_require_applications(parser, keyword->applications);
+    err = rule_parser_require_applications(parser, keyword->scope.applications);
     if (err)
         return err;
     parser->has_application_keyword = true;
     if (parser->rule->transactional)
         return take_direction(parser, keyword);
-    if (keyword->directions == 0)
+    if (keyword->scope.directions == 0)
         return 0;
-    parser->keyword_directions &= keyword->directions;
+    parser->keyword_directions &= keyword->scope.directions;
     return check_directions(parser);
 }
 

@@ -5,6 +5,7 @@
  * A content condition is added to the buffer that was selected last, or without one to the payload. A relative
  * condition follows the previous one, wherever that was moved to: `content:"a"; http_uri; isdataat:1,relative;`.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,17 +42,22 @@ const struct keyword *rule_parser_keyword(const struct rule_parser *parser)
     return parser->keyword;
 }
 
-int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keyword, struct span value, bool negated)
+bool rule_parser_is_negated(const struct rule_parser *parser)
+{
+    return parser->negated;
+}
+
+int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keyword, struct span value)
 {
     const struct keyword *own = parser->keyword;
     int err = 0;
 
     parser->keyword = keyword;
     if (keyword->parse)
-        err = keyword->parse(parser, value, negated);
+        err = keyword->parse(parser, value);
     else if (keyword->kind == KEYWORD_BUFFER)
         err = rule_parser_select_buffer(parser, keyword);
-    else if (keyword->moves_to)
+    else if (keyword->kind == KEYWORD_MODIFIER)
         err = rule_parser_move_last_content(parser, keyword->moves_to);
     parser->keyword = own;
     return err;
@@ -166,8 +172,10 @@ static int no_memory(struct rule_parser *parser)
 
 /* --- Conditions ----------------------------------------------------------------------------------- */
 
-static struct condition *new_condition(struct rule_parser *parser, const void *data)
+static struct condition *new_condition(struct rule_parser *parser, enum keyword_kind kind, const void *data)
 {
+    assert(parser->keyword->kind == kind);
+
     struct condition *condition = arena_alloc(parser->list->arena, sizeof(*condition));
 
     if (!condition) {
@@ -196,7 +204,7 @@ int rule_parser_add_packet_condition(struct rule_parser *parser, const void *dat
 
     if (err)
         return err;
-    condition = new_condition(parser, data);
+    condition = new_condition(parser, KEYWORD_PACKET, data);
     if (!condition)
         return -ENOMEM;
     condition->negated = negated;
@@ -208,16 +216,17 @@ int rule_parser_add_packet_condition(struct rule_parser *parser, const void *dat
     return 0;
 }
 
-int rule_parser_add_action(struct rule_parser *parser, const void *data)
+int rule_parser_add_action(struct rule_parser *parser, match_action_function *act, const void *data)
 {
-    struct condition *condition = new_condition(parser, data);
-    struct condition **link = &parser->rule->actions;
+    struct match_action *action = arena_alloc(parser->list->arena, sizeof(*action));
+    struct match_action **link = &parser->rule->actions;
 
-    if (!condition)
-        return -ENOMEM;
+    if (!action)
+        return no_memory(parser);
+    *action = (struct match_action){ .keyword = parser->keyword, .act = act, .data = data };
     while (*link)
         link = &(*link)->next;
-    *link = condition;
+    *link = action;
     return 0;
 }
 
@@ -231,14 +240,15 @@ uint32_t rule_parser_state(struct rule_parser *parser, enum rule_name_kind kind,
     return number;
 }
 
-static int add_to_list(struct rule_parser *parser, struct condition **link, const void *data, bool negated)
+static int add_to_list(struct rule_parser *parser, struct condition **link, enum keyword_kind kind, const void *data,
+                       bool negated)
 {
     struct condition *condition;
     int err = applications_take(parser, parser->keyword);
 
     if (err)
         return err;
-    condition = new_condition(parser, data);
+    condition = new_condition(parser, kind, data);
     if (!condition)
         return -ENOMEM;
     condition->negated = negated;
@@ -251,12 +261,12 @@ static int add_to_list(struct rule_parser *parser, struct condition **link, cons
 
 int rule_parser_add_transaction_condition(struct rule_parser *parser, const void *data, bool negated)
 {
-    return add_to_list(parser, &parser->rule->transaction_conditions, data, negated);
+    return add_to_list(parser, &parser->rule->transaction_conditions, KEYWORD_TRANSACTION, data, negated);
 }
 
 int rule_parser_add_file_condition(struct rule_parser *parser, const void *data, bool negated)
 {
-    return add_to_list(parser, &parser->rule->file_conditions, data, negated);
+    return add_to_list(parser, &parser->rule->file_conditions, KEYWORD_FILE, data, negated);
 }
 
 static struct rule_buffer *new_buffer(struct rule_parser *parser, const struct keyword *keyword)
@@ -335,7 +345,7 @@ static bool buffer_is_selected(const struct rule_parser *parser)
 
 static int add_to_buffer(struct rule_parser *parser, struct rule_buffer *buffer, const void *data, bool relative)
 {
-    struct condition *condition = buffer ? new_condition(parser, data) : NULL;
+    struct condition *condition = buffer ? new_condition(parser, KEYWORD_CONTENT, data) : NULL;
 
     if (!condition)
         return -ENOMEM;
@@ -343,7 +353,7 @@ static int add_to_buffer(struct rule_parser *parser, struct rule_buffer *buffer,
     append(buffer, condition);
     parser->last_condition = condition;
     parser->condition_buffer = buffer;
-    if (condition->keyword->literal) {
+    if (condition_content(condition)) {
         parser->last_content = condition;
         parser->content_buffer = buffer;
     }
@@ -388,7 +398,7 @@ static struct condition *find_last_content(const struct rule_parser *parser)
     if (!buffer || parser->content_buffer == buffer)
         return parser->last_content;
     for (struct condition *condition = buffer->conditions; condition; condition = condition->next) {
-        if (condition->keyword->literal)
+        if (condition_content(condition))
             found = condition;
     }
     return found;
@@ -398,7 +408,7 @@ struct content *rule_parser_last_content(struct rule_parser *parser)
 {
     struct condition *condition = find_last_content(parser);
 
-    return condition ? (struct content *)condition->data : NULL;
+    return condition ? condition_content(condition) : NULL;
 }
 
 void rule_parser_set_relative(struct rule_parser *parser)
@@ -464,6 +474,7 @@ int rule_parser_add_transform(struct rule_parser *parser, const void *data)
     if (count == PARSER_MAX_TRANSFORMS)
         return rule_parser_error(parser, parser->keyword_name, "a buffer can have only %d transforms",
                                  PARSER_MAX_TRANSFORMS);
+    assert(parser->keyword->kind == KEYWORD_TRANSFORM);
     transform = arena_alloc(parser->list->arena, sizeof(*transform));
     if (!transform)
         return no_memory(parser);

@@ -31,17 +31,11 @@ void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const 
 
 /* --- Placeholders --------------------------------------------------------------------------------- */
 
-static const struct content *no_literal(const struct condition *condition)
-{
-    (void)condition;
-    return NULL;
-}
-
 const struct keyword unsupported_buffer = { .name = "(not supported)", .kind = KEYWORD_BUFFER };
 const struct keyword unsupported_content = {
     .name = "(not supported)",
     .kind = KEYWORD_CONTENT,
-    .literal = no_literal,
+    .content = { .is_literal = true },
 };
 
 static int stand_in(struct rule_parser *parser, enum known_kind kind)
@@ -124,7 +118,7 @@ static int strip_quotes(struct rule_parser *parser, struct span *value)
 }
 
 /* Checks the value against the keyword's flags and strips it to the form that parse() expects. */
-static int prepare_value(struct rule_parser *parser, struct span *value, bool *negated)
+static int prepare_value(struct rule_parser *parser, struct span *value)
 {
     const struct keyword *keyword = parser->keyword;
     bool no_value = keyword->flags & KEYWORD_NO_VALUE || (!keyword->parse && keyword->kind == KEYWORD_BUFFER);
@@ -137,7 +131,7 @@ static int prepare_value(struct rule_parser *parser, struct span *value, bool *n
     if (no_value)
         return rule_parser_error(parser, *value, "'%s' takes no value", keyword->name);
     if (keyword->flags & KEYWORD_NEGATABLE && value->at[0] == '!') {
-        *negated = true;
+        parser->negated = true;
         *value = span_trim((struct span){ value->at + 1, value->length - 1 });
         if (value->length == 0)
             return rule_parser_error(parser, parser->keyword_name, "'%s' needs a value after the '!'", keyword->name);
@@ -151,7 +145,6 @@ static int parse_option(struct rule_parser *parser, struct span option)
     struct span name = option, value = { .at = option.at + option.length };
     const struct keyword *keyword;
     unsigned unsupported = parser->unsupported, reported = parser->mistakes + unsupported;
-    bool negated = false;
 
     if (colon) {
         name = span_trim((struct span){ option.at, (size_t)(colon - option.at) });
@@ -165,18 +158,19 @@ static int parse_option(struct rule_parser *parser, struct span option)
     parser->keyword = keyword;
     parser->keyword_name = name;
     parser->keyword_value = (struct span){ .at = "" };
+    parser->negated = false;
     if (plausibility_check_value(parser, value))
         return keyword->kind == KEYWORD_CONTENT ? stand_in(parser, KNOWN_CONTENT) : 0;
     if (keyword->kind == KEYWORD_MODIFIER && parser->last_content &&
         parser->last_content->keyword == &unsupported_content)
         return 0; /* the modifier of an unsupported content has no effect */
-    if (check_once(parser) || applications_cut_direction(parser, &value) || prepare_value(parser, &value, &negated))
+    if (check_once(parser) || applications_cut_direction(parser, &value) || prepare_value(parser, &value))
         return 0;
     parser->keyword_value = value;
     if (span_equal(span_of(keyword->name), "sid"))
         parser->sid_text = value;
 
-    int err = rule_parser_parse_as(parser, keyword, value, negated);
+    int err = rule_parser_parse_as(parser, keyword, value);
 
     if (err && err != -ENOMEM && parser->mistakes + parser->unsupported == reported)
         rule_parser_error(parser, name, "'%s' can't be used here: %s", keyword->name, strerror(-err));
@@ -442,7 +436,7 @@ static void mark_next_relative(struct rule_buffer *buffer)
             for (struct condition *before = start; before != c; before = before->next)
                 before->next_relative = true;
             start = c;
-        } else if (c->keyword->literal) {
+        } else if (condition_content(c)) {
             start = c;
         }
     }
@@ -457,7 +451,7 @@ static void sort_packet_conditions(struct rule *rule)
         struct condition **link = &sorted;
 
         next = c->next;
-        while (*link && (*link)->keyword->cost <= c->keyword->cost)
+        while (*link && (*link)->keyword->packet.cost <= c->keyword->packet.cost)
             link = &(*link)->next;
         c->next = *link;
         *link = c;
@@ -488,9 +482,9 @@ static int check_absence(struct rule_parser *parser, const struct rule_buffer *b
         return rule_parser_error(parser, parser->statement->text,
                                  "'absent:or_else' of '%s' needs a condition on the buffer", name);
     for (const struct condition *c = buffer->conditions; buffer->absence != BUFFER_PRESENT && c; c = c->next) {
-        const struct content *content = c->keyword->literal ? c->keyword->literal(c) : NULL;
+        const struct content *content = condition_content(c);
 
-        if (content && content->fast_pattern)
+        if (content && content->fast_pattern && !content->negated)
             return rule_parser_error(parser, parser->statement->text,
                                      "'%s' may be absent, so it can't have the 'fast_pattern'", name);
     }
@@ -501,10 +495,10 @@ static int check_absence(struct rule_parser *parser, const struct rule_buffer *b
 static int check_transforms(struct rule_parser *parser, const struct rule_buffer *buffer)
 {
     for (const struct condition *c = buffer->transforms ? buffer->conditions : NULL; c; c = c->next) {
-        const struct content *content = c->keyword->literal ? c->keyword->literal(c) : NULL;
+        const struct content *content = condition_content(c);
 
         for (const struct condition *t = buffer->transforms; t && content && !content->negated; t = t->next) {
-            if (t->keyword->admits && !t->keyword->admits(content))
+            if (t->keyword->transform.admits && !t->keyword->transform.admits(content))
                 return rule_parser_error(parser, parser->statement->text, "a content of '%s' can't be found after '%s'",
                                          buffer->keyword->name, t->keyword->name);
         }

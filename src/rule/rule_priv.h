@@ -184,6 +184,7 @@ struct rule_parser {
 
     const struct keyword *keyword; /* being parsed */
     struct span keyword_name, keyword_value;
+    bool negated; /* the value was written with a `!` */
     struct span sid_text;
     struct span arrow; /* between the two sides */
 

@@ -36,7 +36,7 @@ static void check_rule(const struct rule_list *list, const struct rule *rule)
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
         require((buffer->conditions || buffer->absence != BUFFER_PRESENT) && buffer->keyword != &unsupported_buffer);
         for (const struct condition *t = buffer->transforms; t; t = t->next)
-            require(t->keyword->kind == KEYWORD_TRANSFORM && t->keyword->transform);
+            require(t->keyword->kind == KEYWORD_TRANSFORM && t->keyword->transform.apply);
         check_conditions(buffer->conditions, true);
     }
 }

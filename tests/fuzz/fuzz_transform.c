@@ -48,7 +48,7 @@ static bool apply(struct transform_scratch *scratch, const struct condition *cha
     for (const struct condition *t = chain; t; t = t->next) {
         struct bytes in = *bytes;
 
-        if (!t->keyword->transform(scratch, in.at, in.length, t->data, &bytes->at, &bytes->length))
+        if (!t->keyword->transform.apply(scratch, in.at, in.length, t->data, &bytes->at, &bytes->length))
             return false;
         require(lies_in(*bytes, in.at, in.length) || lies_in(*bytes, scratch->block, scratch->used));
         require(bytes->length <= largest_result(t->keyword->name, in.length));

@@ -146,7 +146,7 @@ static void print_conditions(const char *title, const struct condition *conditio
         printf("    %s:", title);
     for (const struct condition *c = condition; c; c = c->next) {
         printf(" %s%s", c->negated ? "!" : "", c->keyword->name);
-        if (c->keyword->literal)
+        if (condition_content(c))
             print_content(c->data);
         printf("%s%s%s", c->relative ? " relative" : "", c->next_relative ? " next-relative" : "",
                c->next ? ";" : "\n");
@@ -227,7 +227,10 @@ static void print_rule(const struct rule *rule)
     print_conditions("packet", rule->packet_conditions);
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)
         print_conditions(buffer->keyword ? buffer->keyword->name : "payload", buffer->conditions);
-    print_conditions("actions", rule->actions);
+    if (rule->actions)
+        printf("    actions:");
+    for (const struct match_action *action = rule->actions; action; action = action->next)
+        printf(" %s%s", action->keyword->name, action->next ? ";" : "\n");
     print_state(rule);
     print_thresholds(rule->thresholds);
     if (rule->alert_only)

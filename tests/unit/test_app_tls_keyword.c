@@ -107,7 +107,7 @@ START_TEST(contents_get_their_case)
     ck_assert_msg(text.rule != NULL, "%s", text.message);
 
     const struct condition *condition = text.rule->buffers->conditions;
-    const struct content *content = condition->keyword->literal(condition);
+    const struct content *content = condition_content(condition);
 
     ck_assert_uint_eq(content->length, strlen(cases[_i].content));
     ck_assert_mem_eq(content->bytes, cases[_i].content, content->length);
@@ -192,7 +192,7 @@ static bool holds(const struct tls_tx *tx, const char *options, enum flow_direct
     ck_assert_msg(text.rule != NULL, "%s", text.message);
 
     const struct condition *condition = text.rule->transaction_conditions;
-    bool result = condition->keyword->match_transaction(&in, &tx->tx, direction, condition->data);
+    bool result = condition->keyword->transaction.match(&in, &tx->tx, direction, condition->data);
 
     rule_text_close(&text);
     return result;

@@ -146,8 +146,8 @@ START_TEST(name_every_event_once)
 
     for (size_t i = 0; i < rule_list_count(list); i++) {
         const struct condition *c = rule_list_get(list, i)->packet_conditions;
-        if (c && c->keyword->event)
-            seen[c->keyword->event(c->data)]++;
+        if (c && c->keyword->hints && c->keyword->hints->event)
+            seen[c->keyword->hints->event(c->data)]++;
     }
     for (unsigned event = 0; event < STREAM_EVENT_END; event++)
         ck_assert_msg(seen[event] == 1, "%s: %u rules", event_name(event), seen[event]);

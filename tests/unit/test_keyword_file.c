@@ -111,14 +111,13 @@ END_TEST
 static enum file_match ask(const char *options, const struct file *file)
 {
     struct rule_text text;
-    struct match_input input = { 0 };
     enum file_match result = FILE_MATCH_YES;
 
     rule_text_open(&text, options, strlen(options));
     if (!text.rule)
         ck_abort_msg("%s: %s", options, text.message);
     for (const struct condition *c = text.rule->file_conditions; c; c = c->next) {
-        enum file_match one = c->keyword->match_file(&input, file, c->data);
+        enum file_match one = c->keyword->file.match(file, c->data);
 
         ck_assert(!c->negated);
         result = one == FILE_MATCH_YES ? result : one;
@@ -270,7 +269,7 @@ START_TEST(long_lists_are_searched)
 
         file.digest[FILE_SHA1][18] = (uint8_t)(i >> 8);
         file.digest[FILE_SHA1][19] = (uint8_t)i;
-        if ((c->keyword->match_file(NULL, &file, c->data) == FILE_MATCH_YES) != (i % 2 == 0))
+        if ((c->keyword->file.match(&file, c->data) == FILE_MATCH_YES) != (i % 2 == 0))
             ck_abort_msg("digest %u", i);
         found += i % 2 == 0;
     }
@@ -327,7 +326,7 @@ START_TEST(filestore_keeps_files)
     ck_assert_ptr_nonnull(text.rule);
     struct match_input input = { .files = engine, .transaction = &tx, .direction = FLOW_TO_CLIENT };
 
-    text.rule->actions->keyword->act(&input, text.rule->actions->data);
+    text.rule->actions->act(&input, text.rule->actions->data);
     list_kept(&tx, false, kept);
     ck_assert_str_eq(kept, stores[_i].kept);
     file_open(engine, &tx.files[FLOW_TO_SERVER], 5, "e", 1);
@@ -350,7 +349,7 @@ START_TEST(filestore_without_a_transaction_does_nothing)
 
     rule_text_open(&text, "filestore;", 10);
     ck_assert_ptr_nonnull(text.rule);
-    text.rule->actions->keyword->act(&input, text.rule->actions->data);
+    text.rule->actions->act(&input, text.rule->actions->data);
     rule_text_close(&text);
 }
 END_TEST

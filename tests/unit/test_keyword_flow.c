@@ -122,7 +122,7 @@ static bool holds(const struct rule *rule, const struct packet *pkt, bool in_str
     const struct match_input in = { .packet = pkt, .flows = pkt->flow ? flows : NULL, .in_stream = in_stream };
 
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
-        if (c->keyword->match(&in, c->data) == c->negated)
+        if (c->keyword->packet.match(&in, c->data) == c->negated)
             return false;
     }
     return true;
@@ -132,8 +132,8 @@ static void act(const struct rule *rule, const struct packet *pkt)
 {
     const struct match_input in = { .packet = pkt, .flows = pkt->flow ? flows : NULL };
 
-    for (const struct condition *c = rule->actions; c; c = c->next)
-        c->keyword->act(&in, c->data);
+    for (const struct match_action *c = rule->actions; c; c = c->next)
+        c->act(&in, c->data);
 }
 
 /* --- flow ----------------------------------------------------------------------------------------- */
@@ -505,7 +505,7 @@ START_TEST(knows_events_of_the_stream)
     const struct condition *condition = rule->packet_conditions;
     struct packet pkt = packet_of(false, SECOND, 100);
 
-    ck_assert_int_eq(condition->keyword->event(condition->data), STREAM_EVENT_PKT_INVALID_ACK);
+    ck_assert_int_eq(condition->keyword->hints->event(condition->data), STREAM_EVENT_PKT_INVALID_ACK);
     ck_assert(!holds(rule, &pkt, false));
     packet_add_event(&pkt, STREAM_EVENT_PKT_INVALID_ACK);
     ck_assert(holds(rule, &pkt, false));

@@ -177,7 +177,7 @@ static bool matches(const struct rule *rule, const struct packet *pkt)
     struct match_input in = { .packet = pkt };
 
     for (const struct condition *c = rule->packet_conditions; c; c = c->next)
-        if (c->keyword->match(&in, c->data) == c->negated)
+        if (c->keyword->packet.match(&in, c->data) == c->negated)
             return false;
     return true;
 }
@@ -599,7 +599,7 @@ START_TEST(lends_the_header)
 
     ck_assert_ptr_nonnull(keyword);
     ck_assert_int_eq(keyword->kind, KEYWORD_BUFFER);
-    ck_assert_ptr_eq(keyword->buffer(&in, &length), c->expected);
+    ck_assert_ptr_eq(keyword->buffer.get(&in, &length), c->expected);
     if (c->expected)
         ck_assert_uint_eq(length, c->length);
 }
@@ -628,7 +628,7 @@ START_TEST(names_the_event_without_which_it_cant_hold)
     const struct rule *rule = parse(event_options[_i]);
     const struct condition *condition = rule->packet_conditions;
 
-    ck_assert_int_eq(condition->keyword->event(condition->data), DECODE_EVENT_TCP_PKT_TOO_SMALL);
+    ck_assert_int_eq(condition->keyword->hints->event(condition->data), DECODE_EVENT_TCP_PKT_TOO_SMALL);
 }
 END_TEST
 

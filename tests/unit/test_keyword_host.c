@@ -32,10 +32,10 @@ static bool run(const struct rule *rule, char from, char to, uint64_t second)
     struct match_input in = { .packet = &pkt, .hosts = hosts, .turn = &turn };
 
     for (const struct condition *c = rule->packet_conditions; c; c = c->next)
-        if (c->keyword->match(&in, c->data) == c->negated)
+        if (c->keyword->packet.match(&in, c->data) == c->negated)
             return false;
-    for (const struct condition *c = rule->actions; c; c = c->next)
-        c->keyword->act(&in, c->data);
+    for (const struct match_action *c = rule->actions; c; c = c->next)
+        c->act(&in, c->data);
     return true;
 }
 
@@ -134,14 +134,14 @@ START_TEST(packets_without_hosts_never_match)
     for (uint32_t sid = 1; sid <= 2; sid++) {
         const struct condition *c = rule_list_find(list, 1, sid)->packet_conditions;
 
-        ck_assert(c->keyword->match(&in, c->data) == c->negated);
+        ck_assert(c->keyword->packet.match(&in, c->data) == c->negated);
     }
-    const struct condition *action = rule_list_find(list, 1, 3)->actions;
+    const struct match_action *action = rule_list_find(list, 1, 3)->actions;
 
-    action->keyword->act(&in, action->data);
+    action->act(&in, action->data);
     in.hosts = NULL;
     pkt.ip_version = 4;
-    action->keyword->act(&in, action->data);
+    action->act(&in, action->data);
 }
 END_TEST
 

@@ -103,11 +103,11 @@ static bool run(uint32_t sid, const char *from, const char *to)
     pkt.ip_version = (uint8_t)address_parse(from, strlen(from), &pkt.source_address);
     ck_assert_int_eq(address_parse(to, strlen(to), &pkt.destination_address), pkt.ip_version);
     for (const struct condition *c = rule->packet_conditions; c; c = c->next)
-        if (c->keyword->match(&in, c->data) == c->negated)
+        if (c->keyword->packet.match(&in, c->data) == c->negated)
             return false;
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
         inspection.steps_left = 1000;
-        inspection.data = buffer->keyword->buffer(&in, &inspection.length);
+        inspection.data = buffer->keyword->buffer.get(&in, &inspection.length);
         if (!inspection.data || !inspect_buffer(&inspection, buffer->conditions))
             return false;
     }

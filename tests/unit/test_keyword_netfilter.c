@@ -62,7 +62,7 @@ static bool holds(const struct rule *rule, const struct packet *pkt)
     const struct match_input in = { .packet = pkt };
 
     for (const struct condition *c = rule->packet_conditions; c; c = c->next)
-        if (c->keyword->match(&in, c->data) == c->negated)
+        if (c->keyword->packet.match(&in, c->data) == c->negated)
             return false;
     return true;
 }
@@ -71,8 +71,8 @@ static void act(const struct rule *rule, const struct packet *pkt)
 {
     const struct match_input in = { .packet = pkt };
 
-    for (const struct condition *c = rule->actions; c; c = c->next)
-        c->keyword->act(&in, c->data);
+    for (const struct match_action *c = rule->actions; c; c = c->next)
+        c->act(&in, c->data);
 }
 
 /* --- Conditions ----------------------------------------------------------------------------------- */

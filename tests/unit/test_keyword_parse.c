@@ -277,6 +277,38 @@ START_TEST(letters_of_pcre_choose_buffers)
 }
 END_TEST
 
+/* --- The table ------------------------------------------------------------------------------------ */
+
+static bool has_operations(const struct keyword *keyword)
+{
+    switch (keyword->kind) {
+    case KEYWORD_META:
+        return keyword->parse != NULL;
+    case KEYWORD_MODIFIER:
+        return (keyword->parse == NULL) == (keyword->moves_to != NULL);
+    case KEYWORD_PACKET:
+        return keyword->packet.match != NULL;
+    case KEYWORD_CONTENT:
+        return keyword->content.inspect != NULL || strcmp(keyword->name, "uricontent") == 0; /* adds a content */
+    case KEYWORD_BUFFER: /* pkt_data and base64_data only have parse() */
+        return keyword->scope.applications ? keyword->buffer.get == NULL : keyword->buffer.get || keyword->parse;
+    case KEYWORD_TRANSACTION:
+        return keyword->transaction.match != NULL;
+    case KEYWORD_FILE:
+        return keyword->file.match != NULL;
+    case KEYWORD_TRANSFORM:
+        return keyword->transform.apply != NULL;
+    }
+    return false;
+}
+
+START_TEST(keywords_have_the_operations_of_their_kind)
+{
+    for (size_t i = 0; i < keyword_list_count; i++)
+        ck_assert_msg(has_operations(keyword_list[i]), "%s", keyword_list[i]->name);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("keyword_parse");
@@ -284,6 +316,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, points_at_the_mistake, 0, sizeof(bad_cases) / sizeof(bad_cases[0]));
     tcase_add_loop_test(tcase, letters_of_pcre_choose_buffers, 0, sizeof(letter_rows) / sizeof(letter_rows[0]));
+    tcase_add_test(tcase, keywords_have_the_operations_of_their_kind);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
 

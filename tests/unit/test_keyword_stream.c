@@ -156,7 +156,7 @@ static bool holds(const char *option, const struct packet *pkt)
     rule_text_open(&text, options, strlen(options));
     ck_assert_msg(text.rule != NULL, "%s: %s", option, text.message);
     const struct condition *condition = text.rule->packet_conditions;
-    bool result = condition->keyword->match(&in, condition->data);
+    bool result = condition->keyword->packet.match(&in, condition->data);
 
     rule_text_close(&text);
     return result;

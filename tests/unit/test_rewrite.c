@@ -258,8 +258,8 @@ static const char *replaced(const char *options, bool begin)
     };
 
     if (inspect_buffer(&inspection, text.rule->buffers->conditions))
-        for (const struct condition *c = text.rule->actions; c; c = c->next)
-            c->keyword->act(&in, c->data);
+        for (const struct match_action *c = text.rule->actions; c; c = c->next)
+            c->act(&in, c->data);
     if (begin)
         ck_assert(rewriter_finish(&rewriter, &pkt));
     rule_text_close(&text);

@@ -16,49 +16,41 @@
 
 /* --- A small language ----------------------------------------------------------------------------- */
 
-static int parse_sid(struct rule_parser *parser, struct span value, bool negated)
+static int parse_sid(struct rule_parser *parser, struct span value)
 {
     uint64_t number;
 
-    (void)negated;
     if (!span_to_uint(value, 1, UINT32_MAX, &number))
         return rule_parser_error(parser, value, "bad sid");
     rule_parser_rule(parser)->sid = (uint32_t)number;
     return 0;
 }
 
-static int parse_rev(struct rule_parser *parser, struct span value, bool negated)
+static int parse_rev(struct rule_parser *parser, struct span value)
 {
     uint64_t number;
 
-    (void)negated;
     if (!span_to_uint(value, 0, UINT32_MAX, &number))
         return rule_parser_error(parser, value, "bad rev");
     rule_parser_rule(parser)->revision = (uint32_t)number;
     return 0;
 }
 
-static int parse_content(struct rule_parser *parser, struct span value, bool negated)
+static int parse_content(struct rule_parser *parser, struct span value)
 {
     struct content *content = arena_alloc(rule_parser_arena(parser), sizeof(*content));
 
     ck_assert_ptr_nonnull(content);
     content->bytes = (const uint8_t *)value.at;
     content->length = (uint16_t)value.length;
-    content->negated = negated;
+    content->negated = rule_parser_is_negated(parser);
     return rule_parser_add_content_condition(parser, content, false);
 }
 
-static const struct content *content_literal(const struct condition *condition)
-{
-    return condition->data;
-}
-
-static int parse_within(struct rule_parser *parser, struct span value, bool negated)
+static int parse_within(struct rule_parser *parser, struct span value)
 {
     struct content *content = rule_parser_last_content(parser);
 
-    (void)negated;
     if (!content)
         return rule_parser_error(parser, value, "no content");
     content->has_within = true;
@@ -66,11 +58,10 @@ static int parse_within(struct rule_parser *parser, struct span value, bool nega
     return 0;
 }
 
-static int parse_nocase(struct rule_parser *parser, struct span value, bool negated)
+static int parse_nocase(struct rule_parser *parser, struct span value)
 {
     struct content *content = rule_parser_last_content(parser);
 
-    (void)negated;
     if (!content)
         return rule_parser_error(parser, value, "no content");
     content->nocase = true;
@@ -78,26 +69,24 @@ static int parse_nocase(struct rule_parser *parser, struct span value, bool nega
 }
 
 /* test:relative; or test:absolute; */
-static int parse_test(struct rule_parser *parser, struct span value, bool negated)
+static int parse_test(struct rule_parser *parser, struct span value)
 {
     bool relative = span_equal(value, "relative");
 
-    (void)negated;
     if (relative && !rule_parser_has_previous(parser))
         return rule_parser_error(parser, value, "nothing before it");
     return rule_parser_add_content_condition(parser, NULL, relative);
 }
 
-static int parse_packet(struct rule_parser *parser, struct span value, bool negated)
+static int parse_packet(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    return rule_parser_add_packet_condition(parser, NULL, negated);
+    return rule_parser_add_packet_condition(parser, NULL, rule_parser_is_negated(parser));
 }
 
 /* value:name; defines one, or fails when all are taken. */
-static int parse_value(struct rule_parser *parser, struct span value, bool negated)
+static int parse_value(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return rule_parser_add_value(parser, value) < 0 ? rule_parser_error(parser, value, "no room") : 0;
 }
 
@@ -110,11 +99,13 @@ static int refuse(struct rule_parser *parser, const struct condition *condition)
 /* Counts what is outside of the arena. */
 static int held;
 
-static int parse_holding(struct rule_parser *parser, struct span value, bool negated)
+static int parse_holding(struct rule_parser *parser, struct span value)
 {
-    int err = value.length & 1 ? rule_parser_add_packet_condition(parser, NULL, negated)
-                               : rule_parser_add_content_condition(parser, NULL, false);
+    int err = rule_parser_keyword(parser)->kind == KEYWORD_PACKET
+                  ? rule_parser_add_packet_condition(parser, NULL, false)
+                  : rule_parser_add_content_condition(parser, NULL, false);
 
+    (void)value;
     held += err == 0;
     return err;
 }
@@ -125,54 +116,92 @@ static void release_held(const struct condition *condition)
     held--;
 }
 
-static int fail_silently(struct rule_parser *parser, struct span value, bool negated)
+static int fail_silently(struct rule_parser *parser, struct span value)
 {
     (void)parser;
     (void)value;
-    (void)negated;
     return -ENOTSUP;
 }
 
-static int parse_buffer_a(struct rule_parser *parser, struct span value, bool negated);
-static int parse_into_b(struct rule_parser *parser, struct span value, bool negated);
-static int parse_payload(struct rule_parser *parser, struct span value, bool negated);
+static int parse_buffer_a(struct rule_parser *parser, struct span value);
+static int parse_into_b(struct rule_parser *parser, struct span value);
+static int parse_payload(struct rule_parser *parser, struct span value);
 
 static const struct keyword test_sid = {
-    .name = "sid", .kind = KEYWORD_META, .parse = parse_sid, .flags = KEYWORD_ONCE
+    .name = "sid",
+    .kind = KEYWORD_META,
+    .parse = parse_sid,
+    .flags = KEYWORD_ONCE,
 };
-static const struct keyword test_rev = { .name = "rev", .kind = KEYWORD_META, .parse = parse_rev };
+static const struct keyword test_rev = {
+    .name = "rev",
+    .kind = KEYWORD_META,
+    .parse = parse_rev,
+};
 static const struct keyword test_content = {
     .name = "content",
     .aliases = { "pattern", "literal" },
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_QUOTED | KEYWORD_QUOTES_REQUIRED | KEYWORD_NEGATABLE,
     .parse = parse_content,
-    .literal = content_literal,
+    .content = { .is_literal = true },
 };
-static const struct keyword test_within = { .name = "within", .kind = KEYWORD_MODIFIER, .parse = parse_within };
+static const struct keyword test_within = {
+    .name = "within",
+    .kind = KEYWORD_MODIFIER,
+    .parse = parse_within,
+};
 static const struct keyword test_nocase = {
     .name = "nocase",
     .kind = KEYWORD_MODIFIER,
     .parse = parse_nocase,
     .flags = KEYWORD_NO_VALUE,
 };
-static const struct keyword test_test = { .name = "test", .kind = KEYWORD_CONTENT, .parse = parse_test };
-static const struct keyword test_cheap = { .name = "cheap", .kind = KEYWORD_PACKET, .parse = parse_packet, .cost = 1 };
-static const struct keyword test_dear = { .name = "dear", .kind = KEYWORD_PACKET, .parse = parse_packet, .cost = 9 };
+static const struct keyword test_test = {
+    .name = "test",
+    .kind = KEYWORD_CONTENT,
+    .parse = parse_test,
+};
+static const struct keyword test_cheap = {
+    .name = "cheap",
+    .kind = KEYWORD_PACKET,
+    .parse = parse_packet,
+    .packet = { .cost = 1 },
+};
+static const struct keyword test_dear = {
+    .name = "dear",
+    .kind = KEYWORD_PACKET,
+    .parse = parse_packet,
+    .packet = { .cost = 9 },
+};
 static const struct keyword test_refused = {
     .name = "refused",
     .kind = KEYWORD_PACKET,
     .parse = parse_packet,
     .finish = refuse,
 };
-static const struct keyword test_value = { .name = "value", .kind = KEYWORD_META, .parse = parse_value };
+static const struct keyword test_value = {
+    .name = "value",
+    .kind = KEYWORD_META,
+    .parse = parse_value,
+};
 static const struct keyword test_holding = {
     .name = "holding",
     .kind = KEYWORD_PACKET,
     .parse = parse_holding,
     .release = release_held,
 };
-static const struct keyword test_silent = { .name = "silent", .kind = KEYWORD_META, .parse = fail_silently };
+static const struct keyword test_keeping = {
+    .name = "keeping",
+    .kind = KEYWORD_CONTENT,
+    .parse = parse_holding,
+    .release = release_held,
+};
+static const struct keyword test_silent = {
+    .name = "silent",
+    .kind = KEYWORD_META,
+    .parse = fail_silently,
+};
 static const struct keyword test_buffer_a = {
     .name = "buffer.a",
     .kind = KEYWORD_BUFFER,
@@ -192,30 +221,28 @@ static const struct keyword test_payload = {
     .parse = parse_payload,
 };
 
-static int parse_buffer_a(struct rule_parser *parser, struct span value, bool negated)
+static int parse_buffer_a(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     return rule_parser_select_buffer(parser, &test_buffer_a);
 }
 
-static int parse_into_b(struct rule_parser *parser, struct span value, bool negated)
+static int parse_into_b(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     return rule_parser_move_last_content(parser, &test_into_b);
 }
 
-static int parse_payload(struct rule_parser *parser, struct span value, bool negated)
+static int parse_payload(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     return rule_parser_select_buffer(parser, NULL);
 }
 
 static const struct keyword *const test_keywords[] = {
-    &test_sid,     &test_rev,   &test_content, &test_within,   &test_nocase, &test_test,    &test_cheap,   &test_dear,
-    &test_refused, &test_value, &test_silent,  &test_buffer_a, &test_into_b, &test_payload, &test_holding,
+    &test_sid,    &test_rev,     &test_content, &test_within,  &test_nocase, &test_test,
+    &test_cheap,  &test_dear,    &test_refused, &test_value,   &test_silent, &test_buffer_a,
+    &test_into_b, &test_payload, &test_holding, &test_keeping,
 };
 enum { TEST_KEYWORD_COUNT = sizeof(test_keywords) / sizeof(test_keywords[0]) };
 
@@ -556,10 +583,10 @@ START_TEST(what_conditions_hold_is_given_back_once)
 {
     struct rule_list_options options = { .keywords = table };
     struct rule_list *other;
-    static const char text[] = "alert tcp any any -> any any (sid:1; holding:a; holding:bb; buffer.a; holding:cc;)\n"
+    static const char text[] = "alert tcp any any -> any any (sid:1; holding:a; keeping:b; buffer.a; keeping:c;)\n"
                                "alert tcp any any -> any any (sid:1; rev:1; holding:a;)\n"
                                "alert tcp any any -> any any (sid:1; holding:a;)\n"
-                               "alert tcp any any -> any any (holding:a; holding:bb;)\n"
+                               "alert tcp any any -> any any (holding:a; keeping:b;)\n"
                                "alert tcp any any -> any any (sid:2; holding:a; nosuch)\n"
                                "alert tcp any any -> any any (sid:3; holding:a; refused:1;)\n";
 

@@ -17,22 +17,20 @@ static int held;
 
 /* --- Keywords of our own -------------------------------------------------------------------------- */
 
-static int parse_sid(struct rule_parser *parser, struct span value, bool negated)
+static int parse_sid(struct rule_parser *parser, struct span value)
 {
     uint64_t number = 0;
 
-    (void)negated;
     if (!span_to_uint(value, 1, 1000, &number))
         return rule_parser_error(parser, value, "a number is needed");
     rule_parser_rule(parser)->sid = (uint32_t)number;
     return 0;
 }
 
-static int parse_content(struct rule_parser *parser, struct span value, bool negated)
+static int parse_content(struct rule_parser *parser, struct span value)
 {
     struct content *content = arena_alloc(rule_parser_arena(parser), sizeof(*content));
 
-    (void)negated;
     if (!content)
         return -ENOMEM;
     content->bytes = arena_copy(rule_parser_arena(parser), value.at, value.length);
@@ -40,22 +38,15 @@ static int parse_content(struct rule_parser *parser, struct span value, bool neg
     return rule_parser_add_content_condition(parser, content, false);
 }
 
-static const struct content *content_literal(const struct condition *condition)
-{
-    return condition->data;
-}
-
-static int parse_fast(struct rule_parser *parser, struct span value, bool negated)
+static int parse_fast(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     rule_parser_last_content(parser)->fast_pattern = true;
     return 0;
 }
 
-static int parse_absent(struct rule_parser *parser, struct span value, bool negated)
+static int parse_absent(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return rule_parser_set_absent(parser, value.length > 0);
 }
 
@@ -66,23 +57,22 @@ static int hold(int err)
     return err;
 }
 
-static int parse_transform(struct rule_parser *parser, struct span value, bool negated)
+static int parse_transform(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     return hold(rule_parser_add_transform(parser, ""));
 }
 
-static int parse_transaction(struct rule_parser *parser, struct span value, bool negated)
+static int parse_transaction(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    return hold(rule_parser_add_transaction_condition(parser, "", negated));
+    return hold(rule_parser_add_transaction_condition(parser, "", rule_parser_is_negated(parser)));
 }
 
-static int parse_file(struct rule_parser *parser, struct span value, bool negated)
+static int parse_file(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    return hold(rule_parser_add_file_condition(parser, "", negated));
+    return hold(rule_parser_add_file_condition(parser, "", rule_parser_is_negated(parser)));
 }
 
 static void release(const struct condition *condition)
@@ -91,29 +81,26 @@ static void release(const struct condition *condition)
     held--;
 }
 
-static int parse_to(struct rule_parser *parser, struct span value, bool negated)
+static int parse_to(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return rule_parser_require_directions(parser, span_equal(value, "server") ? TO_SERVER : TO_CLIENT);
 }
 
-static int parse_about(struct rule_parser *parser, struct span value, bool negated)
+static int parse_about(struct rule_parser *parser, struct span value)
 {
     static const char *const tls[] = { "tls", NULL }, *const http[] = { "http1", NULL };
 
-    (void)negated;
     return rule_parser_require_applications(parser, span_equal(value, "tls") ? tls : http);
 }
 
-static int parse_payload(struct rule_parser *parser, struct span value, bool negated)
+static int parse_payload(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     return rule_parser_select_buffer(parser, NULL);
 }
 
-static int parse_buffer(struct rule_parser *parser, struct span value, bool negated);
-static int parse_move(struct rule_parser *parser, struct span value, bool negated);
+static int parse_buffer(struct rule_parser *parser, struct span value);
+static int parse_move(struct rule_parser *parser, struct span value);
 
 static const char *const http[] = { "http1", "http2", NULL }, *const http1[] = { "http1", NULL };
 static const char *const tls[] = { "tls", NULL }, *const dce[] = { "dcerpc", "smb", NULL };
@@ -121,12 +108,12 @@ static const char *const tls[] = { "tls", NULL }, *const dce[] = { "dcerpc", "sm
 #define BUFFER(name_, applications_, directions_, flags_)                                                              \
     {                                                                                                                  \
         .name = name_, .kind = KEYWORD_BUFFER, .flags = KEYWORD_NO_VALUE | (flags_), .parse = parse_buffer,            \
-        .applications = applications_, .directions = directions_                                                       \
+        .scope = { applications_, directions_ },                                                                       \
     }
 
 static const struct keyword keywords[] = {
     { .name = "sid", .kind = KEYWORD_META, .parse = parse_sid },
-    { .name = "content", .kind = KEYWORD_CONTENT, .parse = parse_content, .literal = content_literal },
+    { .name = "content", .kind = KEYWORD_CONTENT, .parse = parse_content, .content = { .is_literal = true } },
     { .name = "fast", .kind = KEYWORD_MODIFIER, .parse = parse_fast, .flags = KEYWORD_NO_VALUE },
     { .name = "absent", .kind = KEYWORD_MODIFIER, .parse = parse_absent, .flags = KEYWORD_OPTIONAL_VALUE },
     { .name = "lower",
@@ -143,8 +130,7 @@ static const struct keyword keywords[] = {
       .kind = KEYWORD_TRANSACTION,
       .parse = parse_transaction,
       .flags = KEYWORD_NEGATABLE,
-      .applications = dce,
-      .directions = TO_SERVER | TO_CLIENT,
+      .scope = { dce, TO_SERVER | TO_CLIENT },
       .release = release },
     { .name = "file", .kind = KEYWORD_FILE, .parse = parse_file, .flags = KEYWORD_NEGATABLE, .release = release },
     { .name = "to", .kind = KEYWORD_META, .parse = parse_to },
@@ -160,17 +146,15 @@ static const struct keyword keywords[] = {
 };
 enum { KEYWORD_COUNT = sizeof(keywords) / sizeof(keywords[0]) };
 
-static int parse_buffer(struct rule_parser *parser, struct span value, bool negated)
+static int parse_buffer(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     return rule_parser_select_buffer(parser, rule_parser_keyword(parser));
 }
 
-static int parse_move(struct rule_parser *parser, struct span value, bool negated)
+static int parse_move(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     return rule_parser_move_last_content(parser, rule_parser_find_keyword(parser, "uri"));
 }
 

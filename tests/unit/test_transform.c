@@ -35,7 +35,7 @@ static const struct condition *parse_transforms(struct rule_text *text, const ch
 static bool apply(const struct condition *transforms, const uint8_t **bytes, uint32_t *length)
 {
     for (const struct condition *t = transforms; t; t = t->next) {
-        if (!t->keyword->transform(scratch, *bytes, *length, t->data, bytes, length))
+        if (!t->keyword->transform.apply(scratch, *bytes, *length, t->data, bytes, length))
             return false;
     }
     return true;

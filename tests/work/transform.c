@@ -104,7 +104,7 @@ void work_judge_transform(unsigned row)
     ck_assert_ptr_nonnull(scratch);
     work_count(true);
     for (const struct condition *t = parse(&text, rows[row].transforms); t; t = t->next)
-        ck_assert(t->keyword->transform(scratch, bytes, length, t->data, &bytes, &length));
+        ck_assert(t->keyword->transform.apply(scratch, bytes, length, t->data, &bytes, &length));
     work_count(false);
     steps = work_steps() - before;
     if (getenv("WORK_PRINT"))

@@ -80,12 +80,11 @@ static struct span next_part(struct span *rest)
     return span_trim(part);
 }
 
-static int dcerpc_iface_parse(struct rule_parser *parser, struct span value, bool negated)
+static int dcerpc_iface_parse(struct rule_parser *parser, struct span value)
 {
     struct interface_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     struct span rest = value, part = next_part(&rest);
 
-    (void)negated;
     if (!condition)
         return -ENOMEM;
     *condition = (struct interface_condition){ .has_version = false };
@@ -117,10 +116,9 @@ const struct keyword keyword_dcerpc_iface = {
               "than the "
               "first fragment of the bind.",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = dcerpc_iface_parse,
-    .match_transaction = dcerpc_iface_match,
+    .transaction = { .match = dcerpc_iface_match },
 };
 
 /* --- dcerpc.opnum ------------------------------------------------------------------------------------ */
@@ -182,11 +180,10 @@ static bool parse_opnum_list(struct span value, struct opnum_condition *out)
     return out->count > 0;
 }
 
-static int dcerpc_opnum_parse(struct rule_parser *parser, struct span value, bool negated)
+static int dcerpc_opnum_parse(struct rule_parser *parser, struct span value)
 {
     struct opnum_condition condition = { .count = 0 }, *copy = arena_alloc(rule_parser_arena(parser), sizeof(*copy));
 
-    (void)negated;
     if (!copy)
         return -ENOMEM;
     if (!parse_opnum_list(value, &condition)) {
@@ -204,10 +201,9 @@ const struct keyword keyword_dcerpc_opnum = {
     .value = "NUMBER or LOW-HIGH, separated by commas, or [<|>|=|!]NUMBER",
     .help = "operation number (opnum) of a DCE/RPC call",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = dcerpc_opnum_parse,
-    .match_transaction = dcerpc_opnum_match,
+    .transaction = { .match = dcerpc_opnum_match },
 };
 
 /* --- dcerpc.stub_data -------------------------------------------------------------------------------- */
@@ -234,6 +230,5 @@ const struct keyword keyword_dcerpc_stub_data = {
     .manual =
         "With `dce`, byte_test, byte_jump, byte_extract and byte_math read numbers in the byte order of the call.",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
 };

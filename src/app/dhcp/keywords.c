@@ -36,9 +36,8 @@ static bool renewal_match(const struct match_input *in, const struct app_tx *tx,
     return match_number(tx, DHCP_RENEWAL_TIME, data);
 }
 
-static int seconds_parse(struct rule_parser *parser, struct span value, bool negated)
+static int seconds_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_transaction_condition(parser, value, UINT64_MAX, NULL);
 }
 
@@ -47,10 +46,9 @@ const struct keyword keyword_dhcp_leasetime = {
     .value = NUMBER_RANGE_FORM,
     .help = "lease time in a DHCP message, in seconds",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = seconds_parse,
-    .match_transaction = leasetime_match,
+    .transaction = { .match = leasetime_match },
 };
 
 const struct keyword keyword_dhcp_rebinding_time = {
@@ -58,10 +56,9 @@ const struct keyword keyword_dhcp_rebinding_time = {
     .value = NUMBER_RANGE_FORM,
     .help = "rebinding time in a DHCP message, in seconds",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = seconds_parse,
-    .match_transaction = rebinding_match,
+    .transaction = { .match = rebinding_match },
 };
 
 const struct keyword keyword_dhcp_renewal_time = {
@@ -69,10 +66,9 @@ const struct keyword keyword_dhcp_renewal_time = {
     .value = NUMBER_RANGE_FORM,
     .help = "renewal time in a DHCP message, in seconds",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = seconds_parse,
-    .match_transaction = renewal_match,
+    .transaction = { .match = renewal_match },
 };
 
 static bool get_hostname(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -90,8 +86,7 @@ const struct keyword keyword_dhcp_hostname = {
     .name = "dhcp.hostname",
     .help = "host name (option 12) in a DHCP message",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
 };
 
 const struct app_buffer dhcp_buffers[DHCP_BUFFERS] = {

@@ -90,8 +90,7 @@ const struct keyword keyword_dns_query = {
     .manual = "Each query has a separate buffer. Names are without length bytes: www.example.com.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = dns_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { dns_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_dns_query_name = {
@@ -99,8 +98,7 @@ const struct keyword keyword_dns_query_name = {
     .help = "name in the query section of a DNS message in either direction",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = dns_applications,
-    .directions = APP_BOTH,
+    .scope = { dns_applications, APP_BOTH },
 };
 
 const struct keyword keyword_dns_queries_rrname = {
@@ -108,8 +106,7 @@ const struct keyword keyword_dns_queries_rrname = {
     .help = "name in the query section of a DNS message in either direction",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = dns_applications,
-    .directions = APP_BOTH,
+    .scope = { dns_applications, APP_BOTH },
 };
 
 const struct keyword keyword_dns_answer_name = {
@@ -117,8 +114,7 @@ const struct keyword keyword_dns_answer_name = {
     .help = "name of an answer record in a DNS message in either direction",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = dns_applications,
-    .directions = APP_BOTH,
+    .scope = { dns_applications, APP_BOTH },
 };
 
 const struct keyword keyword_dns_answers_rrname = {
@@ -126,8 +122,7 @@ const struct keyword keyword_dns_answers_rrname = {
     .help = "name of an answer record in a DNS message in either direction",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = dns_applications,
-    .directions = APP_BOTH,
+    .scope = { dns_applications, APP_BOTH },
 };
 
 const struct keyword keyword_dns_authorities_rrname = {
@@ -135,8 +130,7 @@ const struct keyword keyword_dns_authorities_rrname = {
     .help = "name of an authority record in a DNS response",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = dns_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { dns_applications, APP_TO_CLIENT },
 };
 
 const struct keyword keyword_dns_additionals_rrname = {
@@ -144,8 +138,7 @@ const struct keyword keyword_dns_additionals_rrname = {
     .help = "name of an additional record in a DNS response",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = dns_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { dns_applications, APP_TO_CLIENT },
 };
 
 const struct keyword keyword_dns_response_rrname = {
@@ -154,8 +147,7 @@ const struct keyword keyword_dns_response_rrname = {
     .manual = "Names of queries and records, and names in the data of CNAME, NS, PTR, MX and SOA records (MNAME).",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = dns_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { dns_applications, APP_TO_CLIENT },
 };
 
 const struct keyword keyword_mdns_queries_rrname = {
@@ -163,8 +155,7 @@ const struct keyword keyword_mdns_queries_rrname = {
     .help = "name in the query section of an mDNS message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = mdns_applications,
-    .directions = APP_BOTH,
+    .scope = { mdns_applications, APP_BOTH },
 };
 
 const struct keyword keyword_mdns_answers_rrname = {
@@ -172,8 +163,7 @@ const struct keyword keyword_mdns_answers_rrname = {
     .help = "name of an answer record in an mDNS message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = mdns_applications,
-    .directions = APP_BOTH,
+    .scope = { mdns_applications, APP_BOTH },
 };
 
 const struct keyword keyword_mdns_authorities_rrname = {
@@ -181,8 +171,7 @@ const struct keyword keyword_mdns_authorities_rrname = {
     .help = "name of an authority record in an mDNS message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = mdns_applications,
-    .directions = APP_BOTH,
+    .scope = { mdns_applications, APP_BOTH },
 };
 
 const struct keyword keyword_mdns_additionals_rrname = {
@@ -190,8 +179,7 @@ const struct keyword keyword_mdns_additionals_rrname = {
     .help = "name of an additional record in an mDNS message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = mdns_applications,
-    .directions = APP_BOTH,
+    .scope = { mdns_applications, APP_BOTH },
 };
 
 const struct keyword keyword_mdns_response_rrname = {
@@ -199,8 +187,7 @@ const struct keyword keyword_mdns_response_rrname = {
     .help = "any name in an mDNS response; see dns.response.rrname",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = mdns_applications,
-    .directions = APP_BOTH,
+    .scope = { mdns_applications, APP_BOTH },
 };
 
 const struct keyword keyword_llmnr_queries_rrname = {
@@ -208,8 +195,7 @@ const struct keyword keyword_llmnr_queries_rrname = {
     .help = "name in the query section of an LLMNR message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = llmnr_applications,
-    .directions = APP_BOTH,
+    .scope = { llmnr_applications, APP_BOTH },
 };
 
 const struct keyword keyword_llmnr_answers_rrname = {
@@ -217,8 +203,7 @@ const struct keyword keyword_llmnr_answers_rrname = {
     .help = "name of an answer record in an LLMNR message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = llmnr_applications,
-    .directions = APP_BOTH,
+    .scope = { llmnr_applications, APP_BOTH },
 };
 
 const struct keyword keyword_llmnr_authorities_rrname = {
@@ -226,8 +211,7 @@ const struct keyword keyword_llmnr_authorities_rrname = {
     .help = "name of an authority record in an LLMNR message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = llmnr_applications,
-    .directions = APP_BOTH,
+    .scope = { llmnr_applications, APP_BOTH },
 };
 
 const struct keyword keyword_llmnr_additionals_rrname = {
@@ -235,8 +219,7 @@ const struct keyword keyword_llmnr_additionals_rrname = {
     .help = "name of an additional record in an LLMNR message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = llmnr_applications,
-    .directions = APP_BOTH,
+    .scope = { llmnr_applications, APP_BOTH },
 };
 
 const struct keyword keyword_llmnr_response_rrname = {
@@ -244,8 +227,7 @@ const struct keyword keyword_llmnr_response_rrname = {
     .help = "any name in an LLMNR response; see dns.response.rrname",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = llmnr_applications,
-    .directions = APP_BOTH,
+    .scope = { llmnr_applications, APP_BOTH },
 };
 
 const struct app_buffer dns_buffers[DNS_BUFFERS] = {
@@ -301,9 +283,8 @@ static bool dns_opcode_match(const struct match_input *in, const struct app_tx *
     return dns->parsed && number_range_has(data, dns->flags >> 11 & 15);
 }
 
-static int dns_opcode_parse(struct rule_parser *parser, struct span value, bool negated)
+static int dns_opcode_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_transaction_condition(parser, value, UINT8_MAX, NULL);
 }
 
@@ -312,10 +293,9 @@ const struct keyword keyword_dns_opcode = {
     .value = NUMBER_RANGE_FORM,
     .help = "opcode of a DNS message",
     .kind = KEYWORD_TRANSACTION,
-    .applications = dns_applications,
-    .directions = APP_BOTH,
+    .scope = { dns_applications, APP_BOTH },
     .parse = dns_opcode_parse,
-    .match_transaction = dns_opcode_match,
+    .transaction = { .match = dns_opcode_match },
 };
 
 static bool dns_rcode_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
@@ -328,9 +308,8 @@ static bool dns_rcode_match(const struct match_input *in, const struct app_tx *t
     return dns->parsed && number_range_has(data, dns->flags & DNS_RCODE);
 }
 
-static int dns_rcode_parse(struct rule_parser *parser, struct span value, bool negated)
+static int dns_rcode_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_transaction_condition(parser, value, UINT16_MAX, dns_rcode_names);
 }
 
@@ -339,10 +318,9 @@ const struct keyword keyword_dns_rcode = {
     .value = NUMBER_RANGE_FORM " or [!]NAME",
     .help = "response code of a DNS message by number or name: 3 or nxdomain",
     .kind = KEYWORD_TRANSACTION,
-    .applications = dns_applications,
-    .directions = APP_BOTH,
+    .scope = { dns_applications, APP_BOTH },
     .parse = dns_rcode_parse,
-    .match_transaction = dns_rcode_match,
+    .transaction = { .match = dns_rcode_match },
 };
 
 static uint64_t get_type(const void *of, unsigned index)
@@ -360,11 +338,10 @@ static bool dns_rrtype_match(const struct match_input *in, const struct app_tx *
     return number_list_match(data, get_type, section, section->count);
 }
 
-static int dns_rrtype_parse(struct rule_parser *parser, struct span value, bool negated)
+static int dns_rrtype_parse(struct rule_parser *parser, struct span value)
 {
     struct number_list *list = arena_alloc(rule_parser_arena(parser), sizeof(*list));
 
-    (void)negated;
     if (!list)
         return -ENOMEM;
     int err = number_list_parse(parser, value, UINT16_MAX, dns_type_names, UINT16_MAX, list);
@@ -382,10 +359,9 @@ const struct keyword keyword_dns_rrtype = {
         "first, -1 the last), oob_or INDEX (that one, or it does not exist), or nb NUMBER (exactly this many).\n"
         "FROM:TO restricts the list to a part.",
     .kind = KEYWORD_TRANSACTION,
-    .applications = dns_applications,
-    .directions = APP_BOTH,
+    .scope = { dns_applications, APP_BOTH },
     .parse = dns_rrtype_parse,
-    .match_transaction = dns_rrtype_match,
+    .transaction = { .match = dns_rrtype_match },
 };
 
 const struct app_condition dns_conditions[DNS_CONDITIONS] = {

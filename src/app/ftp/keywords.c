@@ -90,8 +90,7 @@ const struct keyword keyword_ftp_command = {
     .help = "command of an FTP client as sent: RETR",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_ftp_command_data = {
@@ -99,8 +98,7 @@ const struct keyword keyword_ftp_command_data = {
     .help = "argument of an FTP command",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_ftp_reply = {
@@ -108,8 +106,7 @@ const struct keyword keyword_ftp_reply = {
     .help = "line of an FTP reply, without the code",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { applications, APP_TO_CLIENT },
 };
 
 const struct keyword keyword_ftp_completion_code = {
@@ -117,8 +114,7 @@ const struct keyword keyword_ftp_completion_code = {
     .help = "code of an FTP reply line: 230",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { applications, APP_TO_CLIENT },
 };
 
 const struct app_buffer ftp_buffers[FTP_BUFFERS] = {
@@ -150,9 +146,8 @@ static bool ftp_mode_match(const struct match_input *in, const struct app_tx *tx
     return get_ftp_tx(tx)->dynamic_port != 0 && get_ftp_tx(tx)->active == *active;
 }
 
-static int ftp_mode_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ftp_mode_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     if (!span_equal(value, "active") && !span_equal(value, "passive"))
         return rule_parser_error(parser, value, "expected active or passive, got '" SPAN_FORMAT "'", SPAN_ARGS(value));
     return add_flag_condition(parser, span_equal(value, "active"));
@@ -163,10 +158,9 @@ const struct keyword keyword_ftp_mode = {
     .value = "active or passive",
     .help = "whether the negotiated data port is at the client (active) or at the server (passive)",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = ftp_mode_parse,
-    .match_transaction = ftp_mode_match,
+    .transaction = { .match = ftp_mode_match },
 };
 
 static bool ftp_dynamic_port_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
@@ -177,9 +171,8 @@ static bool ftp_dynamic_port_match(const struct match_input *in, const struct ap
     return get_ftp_tx(tx)->dynamic_port != 0 && number_range_has(data, get_ftp_tx(tx)->dynamic_port);
 }
 
-static int ftp_dynamic_port_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ftp_dynamic_port_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_transaction_condition(parser, value, UINT16_MAX, NULL);
 }
 
@@ -188,10 +181,9 @@ const struct keyword keyword_ftp_dynamic_port = {
     .value = NUMBER_RANGE_FORM,
     .help = "negotiated port of an FTP data connection",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = ftp_dynamic_port_parse,
-    .match_transaction = ftp_dynamic_port_match,
+    .transaction = { .match = ftp_dynamic_port_match },
 };
 
 static bool ftp_reply_received_match(const struct match_input *in, const struct app_tx *tx,
@@ -204,11 +196,10 @@ static bool ftp_reply_received_match(const struct match_input *in, const struct 
     return get_ftp_tx(tx)->request.length > 0 && get_ftp_tx(tx)->done == *received;
 }
 
-static int ftp_reply_received_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ftp_reply_received_parse(struct rule_parser *parser, struct span value)
 {
     static const char *const yes[] = { "yes", "on", "true", "1" }, *const no[] = { "no", "off", "false", "0" };
 
-    (void)negated;
     for (unsigned i = 0; i < 4; i++) {
         if (span_equal_nocase(value, yes[i]))
             return add_flag_condition(parser, true);
@@ -223,10 +214,9 @@ const struct keyword keyword_ftp_reply_received = {
     .value = "yes or no",
     .help = "whether an FTP command was answered; evaluated at the reply or at the end of the connection",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { applications, APP_TO_CLIENT },
     .parse = ftp_reply_received_parse,
-    .match_transaction = ftp_reply_received_match,
+    .transaction = { .match = ftp_reply_received_match },
 };
 
 static bool ftpbounce_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
@@ -238,10 +228,9 @@ static bool ftpbounce_match(const struct match_input *in, const struct app_tx *t
     return get_ftp_tx(tx)->is_bounce;
 }
 
-static int ftpbounce_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ftpbounce_parse(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     return rule_parser_add_transaction_condition(parser, NULL, false);
 }
 
@@ -250,10 +239,9 @@ const struct keyword keyword_ftpbounce = {
     .help = "PORT or EPRT command with an address other than the client's",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_NO_VALUE,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
     .parse = ftpbounce_parse,
-    .match_transaction = ftpbounce_match,
+    .transaction = { .match = ftpbounce_match },
 };
 
 const struct app_condition ftp_conditions[FTP_CONDITIONS] = {
@@ -277,11 +265,10 @@ static bool ftpdata_command_match(const struct match_input *in, const struct app
     return ((const struct ftp_data_tx *)tx)->command == *command;
 }
 
-static int ftpdata_command_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ftpdata_command_parse(struct rule_parser *parser, struct span value)
 {
     enum ftp_command *copy = arena_alloc(rule_parser_arena(parser), sizeof(*copy));
 
-    (void)negated;
     if (!copy)
         return -ENOMEM;
     *copy = ftp_command_find((const uint8_t *)value.at, (uint32_t)value.length);
@@ -298,10 +285,9 @@ const struct keyword keyword_ftpdata_command = {
     .value = "retr, stor, appe, stou, list, nlst or mlsd",
     .help = "FTP command that opened the data connection",
     .kind = KEYWORD_TRANSACTION,
-    .applications = data_applications,
-    .directions = APP_BOTH,
+    .scope = { data_applications, APP_BOTH },
     .parse = ftpdata_command_parse,
-    .match_transaction = ftpdata_command_match,
+    .transaction = { .match = ftpdata_command_match },
 };
 
 const struct app_condition ftp_data_conditions[FTP_DATA_CONDITIONS] = {

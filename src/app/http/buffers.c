@@ -88,10 +88,9 @@ const struct keyword keyword_http_method = {
     .name = "http.method",
     .help = "selects the method of the request",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_COMMON_VALUES,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
     .finish = finish_method,
+    .hints = &(const struct prefilter_hints){ .few_values = true },
 };
 
 const struct keyword keyword_modifier_http_method = {
@@ -107,9 +106,8 @@ const struct keyword keyword_http_uri = {
     .help = "selects the URI of the request, normalised",
     .manual = "Path, query and fragment, decoded, with the dot segments of the path resolved; without scheme and host.",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
-    .common = http_common_uris,
+    .scope = { applications, APP_TO_SERVER },
+    .hints = &(const struct prefilter_hints){ .common = http_common_uris },
 };
 
 const struct keyword keyword_modifier_http_uri = {
@@ -124,9 +122,8 @@ const struct keyword keyword_http_uri_raw = {
     .name = "http.uri.raw",
     .help = "selects the URI of the request as sent",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
-    .common = http_common_uris,
+    .scope = { applications, APP_TO_SERVER },
+    .hints = &(const struct prefilter_hints){ .common = http_common_uris },
 };
 
 const struct keyword keyword_modifier_http_raw_uri = {
@@ -142,10 +139,9 @@ const struct keyword keyword_http_host = {
     .help = "selects the host of the request in lower case, without port",
     .manual = "The host in the URI, or else in the Host header.",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
-    .common = http_common_hosts,
+    .scope = { applications, APP_TO_SERVER },
     .finish = finish_host,
+    .hints = &(const struct prefilter_hints){ .common = http_common_hosts },
 };
 
 const struct keyword keyword_modifier_http_host = {
@@ -161,9 +157,8 @@ const struct keyword keyword_http_host_raw = {
     .help = "selects the host of the request as sent",
     .manual = "The host in the URI, or else the Host header.",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
-    .common = http_common_hosts,
+    .scope = { applications, APP_TO_SERVER },
+    .hints = &(const struct prefilter_hints){ .common = http_common_hosts },
 };
 
 const struct keyword keyword_modifier_http_raw_host = {
@@ -179,9 +174,8 @@ const struct keyword keyword_http_header = {
     .help = "selects the headers, as \"Name: value\" with CRLF, without cookies",
     .manual = "Folded lines are joined, and the values of headers with the same name are joined by a comma.",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
-    .common = http_common_headers,
+    .scope = { applications, APP_BOTH },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_modifier_http_header = {
@@ -196,9 +190,8 @@ const struct keyword keyword_http_header_raw = {
     .name = "http.header.raw",
     .help = "selects the headers as sent, with the empty line",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
-    .common = http_common_headers,
+    .scope = { applications, APP_BOTH },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_modifier_http_raw_header = {
@@ -214,9 +207,8 @@ const struct keyword keyword_http_header_names = {
     .aliases = { "http_header_names" },
     .help = "selects the names of the headers: CRLF Name CRLF Name CRLF CRLF",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
-    .common = http_common_headers,
+    .scope = { applications, APP_BOTH },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_http_start = {
@@ -224,9 +216,8 @@ const struct keyword keyword_http_start = {
     .aliases = { "http_start" },
     .help = "selects the first line, all headers, and the empty line",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
-    .common = http_common_headers,
+    .scope = { applications, APP_BOTH },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_http_request_line = {
@@ -234,9 +225,8 @@ const struct keyword keyword_http_request_line = {
     .aliases = { "http_request_line" },
     .help = "selects the first line of the request",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
-    .common = http_common_headers,
+    .scope = { applications, APP_TO_SERVER },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_http_response_line = {
@@ -244,9 +234,8 @@ const struct keyword keyword_http_response_line = {
     .aliases = { "http_response_line" },
     .help = "selects the first line of the response",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
-    .common = http_common_headers,
+    .scope = { applications, APP_TO_CLIENT },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_http_request_header = {
@@ -255,9 +244,8 @@ const struct keyword keyword_http_request_header = {
     .manual = "Each use selects one header, which must match all conditions that follow.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
-    .common = http_common_headers,
+    .scope = { applications, APP_TO_SERVER },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_http_response_header = {
@@ -266,9 +254,8 @@ const struct keyword keyword_http_response_header = {
     .manual = "Each use selects one header, which must match all conditions that follow.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
-    .common = http_common_headers,
+    .scope = { applications, APP_TO_CLIENT },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_http_request_body = {
@@ -276,8 +263,7 @@ const struct keyword keyword_http_request_body = {
     .help = "selects the decoded body of the request",
     .manual = "Inspected as it arrives, without chunked coding and content encoding, up to the configured body limit.",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_modifier_http_client_body = {
@@ -293,9 +279,8 @@ const struct keyword keyword_http_response_body = {
     .help = "selects the decoded body of the response",
     .manual = "Inspected as it arrives, without chunked coding and content encoding, up to the configured body limit.",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
-    .common = app_common_bodies,
+    .scope = { applications, APP_TO_CLIENT },
+    .hints = &(const struct prefilter_hints){ .common = app_common_bodies },
 };
 
 const struct keyword keyword_modifier_http_server_body = {
@@ -310,9 +295,8 @@ const struct keyword keyword_http_user_agent = {
     .name = "http.user_agent",
     .help = "selects the header User-Agent",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
-    .common = http_common_agents,
+    .scope = { applications, APP_TO_SERVER },
+    .hints = &(const struct prefilter_hints){ .common = http_common_agents },
 };
 
 const struct keyword keyword_modifier_http_user_agent = {
@@ -328,17 +312,15 @@ const struct keyword keyword_http_referer = {
     .aliases = { "http_referer" },
     .help = "selects the header Referer",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
-    .common = http_common_hosts,
+    .scope = { applications, APP_TO_SERVER },
+    .hints = &(const struct prefilter_hints){ .common = http_common_hosts },
 };
 
 const struct keyword keyword_http_cookie = {
     .name = "http.cookie",
     .help = "selects the header Cookie of a request, Set-Cookie of a response",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
 };
 
 const struct keyword keyword_modifier_http_cookie = {
@@ -354,9 +336,8 @@ const struct keyword keyword_http_accept = {
     .aliases = { "http_accept" },
     .help = "selects the header Accept",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
-    .common = http_common_headers,
+    .scope = { applications, APP_TO_SERVER },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_http_accept_lang = {
@@ -364,9 +345,8 @@ const struct keyword keyword_http_accept_lang = {
     .aliases = { "http_accept_lang" },
     .help = "selects the header Accept-Language",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
-    .common = http_common_headers,
+    .scope = { applications, APP_TO_SERVER },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_http_accept_enc = {
@@ -374,9 +354,8 @@ const struct keyword keyword_http_accept_enc = {
     .aliases = { "http_accept_enc" },
     .help = "selects the header Accept-Encoding",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
-    .common = http_common_headers,
+    .scope = { applications, APP_TO_SERVER },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_http_connection = {
@@ -384,9 +363,8 @@ const struct keyword keyword_http_connection = {
     .aliases = { "http_connection" },
     .help = "selects the header Connection",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
-    .common = http_common_headers,
+    .scope = { applications, APP_BOTH },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_http_content_type = {
@@ -394,9 +372,8 @@ const struct keyword keyword_http_content_type = {
     .aliases = { "http_content_type" },
     .help = "selects the header Content-Type",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
-    .common = http_common_headers,
+    .scope = { applications, APP_BOTH },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_http_content_len = {
@@ -404,8 +381,7 @@ const struct keyword keyword_http_content_len = {
     .aliases = { "http_content_len" },
     .help = "selects the header Content-Length",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
 };
 
 const struct keyword keyword_http_protocol = {
@@ -413,9 +389,8 @@ const struct keyword keyword_http_protocol = {
     .aliases = { "http_protocol" },
     .help = "selects the protocol in the first line: HTTP/1.1",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_COMMON_VALUES,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
+    .hints = &(const struct prefilter_hints){ .few_values = true },
 };
 
 const struct keyword keyword_http_server = {
@@ -423,9 +398,8 @@ const struct keyword keyword_http_server = {
     .aliases = { "http_server" },
     .help = "selects the header Server",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
-    .common = http_common_headers,
+    .scope = { applications, APP_TO_CLIENT },
+    .hints = &(const struct prefilter_hints){ .common = http_common_headers },
 };
 
 const struct keyword keyword_http_location = {
@@ -433,18 +407,16 @@ const struct keyword keyword_http_location = {
     .aliases = { "http_location" },
     .help = "selects the header Location",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
-    .common = http_common_hosts,
+    .scope = { applications, APP_TO_CLIENT },
+    .hints = &(const struct prefilter_hints){ .common = http_common_hosts },
 };
 
 const struct keyword keyword_http_stat_code = {
     .name = "http.stat_code",
     .help = "selects the status code of the response: 404",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_COMMON_VALUES,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { applications, APP_TO_CLIENT },
+    .hints = &(const struct prefilter_hints){ .few_values = true },
 };
 
 const struct keyword keyword_modifier_http_stat_code = {
@@ -459,9 +431,8 @@ const struct keyword keyword_http_stat_msg = {
     .name = "http.stat_msg",
     .help = "selects the reason phrase of the response: Not Found",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_COMMON_VALUES,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { applications, APP_TO_CLIENT },
+    .hints = &(const struct prefilter_hints){ .few_values = true },
 };
 
 const struct keyword keyword_modifier_http_stat_msg = {

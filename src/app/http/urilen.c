@@ -35,14 +35,13 @@ static struct span resolve_empty_range(struct rule_parser *parser, struct span s
 }
 
 /* Adds a condition on http.uri or http.uri.raw, regardless of the selected buffer. */
-static int urilen_parse(struct rule_parser *parser, struct span value, bool negated)
+static int urilen_parse(struct rule_parser *parser, struct span value)
 {
     struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
     const struct keyword *selected = rule_parser_current_buffer(parser), *buffer = &keyword_http_uri;
     struct span rest = value, size, form = { 0 };
     int err;
 
-    (void)negated;
     if (!range)
         return -ENOMEM;
     span_next(&rest, ',', &size);
@@ -98,18 +97,18 @@ const struct keyword keyword_urilen = {
     .manual = "A<>B: more than A and less than B bytes.",
     .kind = KEYWORD_CONTENT,
     .parse = urilen_parse,
-    .inspect = urilen_inspect,
+    .content = { .inspect = urilen_inspect },
     .finish = urilen_finish,
 };
 
-static int uricontent_parse(struct rule_parser *parser, struct span value, bool negated)
+static int uricontent_parse(struct rule_parser *parser, struct span value)
 {
     int err;
 
     if (rule_parser_current_buffer(parser))
         return rule_parser_error(parser, value,
                                  "'uricontent' can't follow a sticky buffer keyword; use 'content' with 'http.uri'");
-    err = rule_parser_parse_as(parser, &keyword_content, value, negated);
+    err = rule_parser_parse_as(parser, &keyword_content, value);
     return err ? err : rule_parser_move_last_content(parser, &keyword_http_uri);
 }
 

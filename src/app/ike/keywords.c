@@ -70,16 +70,14 @@ const struct keyword keyword_ike_init_spi = {
     .name = "ike.init_spi",
     .help = "initiator's SPI in an IKE message: 16 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_ike_resp_spi = {
     .name = "ike.resp_spi",
     .help = "responder's SPI in an IKE message: 16 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { applications, APP_TO_CLIENT },
 };
 
 const struct keyword keyword_ike_vendor = {
@@ -87,24 +85,21 @@ const struct keyword keyword_ike_vendor = {
     .help = "vendor ID in an IKE version 1 message, in lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_ike_key_exchange_payload = {
     .name = "ike.key_exchange_payload",
     .help = "key exchange payload of an IKE version 1 message",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
 };
 
 const struct keyword keyword_ike_nonce_payload = {
     .name = "ike.nonce_payload",
     .help = "nonce payload of an IKE version 1 message",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
 };
 
 const struct app_buffer ike_buffers[IKE_BUFFERS] = {
@@ -119,11 +114,10 @@ const struct app_buffer ike_buffers[IKE_BUFFERS] = {
 
 /* --- Numbers ----------------------------------------------------------------------------------------- */
 
-static int number_parse(struct rule_parser *parser, struct span value, bool negated)
+static int number_parse(struct rule_parser *parser, struct span value)
 {
     uint64_t limit = rule_parser_keyword(parser) == &keyword_ike_exchtype ? UINT8_MAX : UINT32_MAX;
 
-    (void)negated;
     return number_range_transaction_condition(parser, value, limit, NULL);
 }
 
@@ -162,10 +156,9 @@ const struct keyword keyword_ike_exchtype = {
     .value = NUMBER_RANGE_FORM,
     .help = "exchange type of an IKE message: 2 (main mode), 4 (aggressive), 34 (version 2: IKE_SA_INIT)",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = number_parse,
-    .match_transaction = exchtype_match,
+    .transaction = { .match = exchtype_match },
 };
 
 const struct keyword keyword_ike_key_exchange_payload_length = {
@@ -173,10 +166,9 @@ const struct keyword keyword_ike_key_exchange_payload_length = {
     .value = NUMBER_RANGE_FORM,
     .help = "length of the key exchange payload of an IKE version 1 message, in bytes",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = number_parse,
-    .match_transaction = key_length_match,
+    .transaction = { .match = key_length_match },
 };
 
 const struct keyword keyword_ike_nonce_payload_length = {
@@ -184,10 +176,9 @@ const struct keyword keyword_ike_nonce_payload_length = {
     .value = NUMBER_RANGE_FORM,
     .help = "length of the nonce payload of an IKE version 1 message, in bytes",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = number_parse,
-    .match_transaction = nonce_length_match,
+    .transaction = { .match = nonce_length_match },
 };
 
 /* --- Attributes chosen by the server ----------------------------------------------------------------- */
@@ -230,13 +221,12 @@ static bool chosen_match(const struct match_input *in, const struct app_tx *tx, 
     return false;
 }
 
-static int chosen_parse(struct rule_parser *parser, struct span value, bool negated)
+static int chosen_parse(struct rule_parser *parser, struct span value)
 {
     struct attribute_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     struct span text = span_trim(value), name = { .at = text.at };
     int err;
 
-    (void)negated;
     if (!condition)
         return -ENOMEM;
     while (name.length < text.length &&
@@ -263,10 +253,9 @@ const struct keyword keyword_ike_chosen_sa_attribute = {
             "sa_group_type, sa_life_type, sa_life_duration, sa_key_length, sa_field_size",
     .manual = "Version 2 supports alg_enc, alg_auth, alg_prf and alg_dh. Other comparison operators may replace =.",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { applications, APP_TO_CLIENT },
     .parse = chosen_parse,
-    .match_transaction = chosen_match,
+    .transaction = { .match = chosen_match },
 };
 
 const struct app_condition ike_conditions[IKE_CONDITIONS] = {

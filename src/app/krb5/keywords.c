@@ -43,8 +43,7 @@ const struct keyword keyword_krb5_cname = {
     .manual = "Each component has a separate buffer: user/admin has two.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
 };
 
 const struct keyword keyword_krb5_sname = {
@@ -54,8 +53,7 @@ const struct keyword keyword_krb5_sname = {
     .manual = "Each component has a separate buffer: krbtgt/EXAMPLE.COM has two.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
 };
 
 const struct app_buffer krb5_buffers[KRB5_BUFFERS] = {
@@ -77,9 +75,8 @@ static bool type_match(const struct match_input *in, const struct app_tx *tx, en
     return krb5->parsed && number_range_has(data, krb5->type);
 }
 
-static int type_parse(struct rule_parser *parser, struct span value, bool negated)
+static int type_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_transaction_condition(parser, value, UINT32_MAX, krb5_type_names);
 }
 
@@ -88,10 +85,9 @@ const struct keyword keyword_krb5_msg_type = {
     .value = NUMBER_RANGE_FORM " or [!]NAME",
     .help = "type of a Kerberos message by number or name: 10 or as_req, as_rep, tgs_req, tgs_rep, error",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = type_parse,
-    .match_transaction = type_match,
+    .transaction = { .match = type_match },
 };
 
 static bool error_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
@@ -104,9 +100,8 @@ static bool error_match(const struct match_input *in, const struct app_tx *tx, e
     return krb5->parsed && krb5->has_error && number_range_has(data, (uint64_t)(int64_t)krb5->error);
 }
 
-static int error_parse(struct rule_parser *parser, struct span value, bool negated)
+static int error_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_transaction_condition(parser, value, INT32_MAX, NULL);
 }
 
@@ -115,10 +110,9 @@ const struct keyword keyword_krb5_err_code = {
     .value = NUMBER_RANGE_FORM,
     .help = "code of a Kerberos error: 25",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = error_parse,
-    .match_transaction = error_match,
+    .transaction = { .match = error_match },
 };
 
 /* --- Ticket encryption ------------------------------------------------------------------------------- */
@@ -184,13 +178,12 @@ static int add_encryptions(struct rule_parser *parser, struct span value, struct
     return out->count ? 0 : rule_parser_error(parser, value, "expected encryption types, or weak");
 }
 
-static int ticket_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ticket_parse(struct rule_parser *parser, struct span value)
 {
     struct encryption_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     struct span text = span_trim(value);
     int err = 0;
 
-    (void)negated;
     if (!condition)
         return -ENOMEM;
     if (span_equal(text, "weak") || span_equal(text, "!weak")) {
@@ -207,10 +200,9 @@ const struct keyword keyword_krb5_ticket_encryption = {
     .value = "[!]weak, or NAME or NUMBER, ...",
     .help = "encryption type of the ticket in a Kerberos reply: weak, or one of a list (rc4-hmac, 18, -128)",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = ticket_parse,
-    .match_transaction = ticket_match,
+    .transaction = { .match = ticket_match },
 };
 
 const struct app_condition krb5_conditions[KRB5_CONDITIONS] = {

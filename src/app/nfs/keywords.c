@@ -63,14 +63,13 @@ static bool read_procedure_name(struct span text, struct procedure_condition *ou
     return out->named;
 }
 
-static int procedure_parse(struct rule_parser *parser, struct span value, bool negated)
+static int procedure_parse(struct rule_parser *parser, struct span value)
 {
     struct procedure_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     struct span text = span_trim(value);
     size_t length = 0, at = number_range_separator(text, &length);
     int err = 0;
 
-    (void)negated;
     if (!condition)
         return -ENOMEM;
     if (!read_procedure_name(text, condition))
@@ -86,10 +85,9 @@ const struct keyword keyword_nfs_procedure = {
     .help = "procedure of an NFS call by number or name: 6 or read; in version 4 the main operation of the compound",
     .manual = "A name is translated to the procedure number of the call's version. Ranges include both ends.",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
     .parse = procedure_parse,
-    .match_transaction = procedure_match,
+    .transaction = { .match = procedure_match },
 };
 
 static bool version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
@@ -102,9 +100,8 @@ static bool version_match(const struct match_input *in, const struct app_tx *tx,
     return nfs->parsed && number_range_has(data, nfs->version);
 }
 
-static int version_parse(struct rule_parser *parser, struct span value, bool negated)
+static int version_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_transaction_condition(parser, value, UINT32_MAX, NULL);
 }
 
@@ -114,10 +111,9 @@ const struct keyword keyword_nfs_version = {
     .value = NUMBER_RANGE_FORM,
     .help = "version of an NFS call: 2, 3 or 4",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
     .parse = version_parse,
-    .match_transaction = version_match,
+    .transaction = { .match = version_match },
 };
 
 const struct app_condition nfs_conditions[NFS_CONDITIONS] = {

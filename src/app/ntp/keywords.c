@@ -40,11 +40,10 @@ static bool stratum_match(const struct match_input *in, const struct app_tx *tx,
     return ntp->parsed && number_range_has(data, ntp->stratum);
 }
 
-static int number_parse(struct rule_parser *parser, struct span value, bool negated)
+static int number_parse(struct rule_parser *parser, struct span value)
 {
     const struct number_name *names = rule_parser_keyword(parser) == &keyword_ntp_mode ? mode_names : NULL;
 
-    (void)negated;
     return number_range_transaction_condition(parser, value, UINT8_MAX, names);
 }
 
@@ -53,10 +52,9 @@ const struct keyword keyword_ntp_version = {
     .value = NUMBER_RANGE_FORM,
     .help = "version of an NTP message: 3 or 4",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = number_parse,
-    .match_transaction = version_match,
+    .transaction = { .match = version_match },
 };
 
 const struct keyword keyword_ntp_mode = {
@@ -66,10 +64,9 @@ const struct keyword keyword_ntp_mode = {
             "server, broadcast, "
             "control, private",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = number_parse,
-    .match_transaction = mode_match,
+    .transaction = { .match = mode_match },
 };
 
 const struct keyword keyword_ntp_stratum = {
@@ -77,10 +74,9 @@ const struct keyword keyword_ntp_stratum = {
     .value = NUMBER_RANGE_FORM,
     .help = "stratum in an NTP message",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = number_parse,
-    .match_transaction = stratum_match,
+    .transaction = { .match = stratum_match },
 };
 
 static bool get_reference(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -97,8 +93,7 @@ const struct keyword keyword_ntp_reference_id = {
     .name = "ntp.reference_id",
     .help = "reference identifier of an NTP message (four bytes)",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
 };
 
 const struct app_buffer ntp_buffers[NTP_BUFFERS] = {

@@ -80,8 +80,7 @@ const struct keyword keyword_smb_named_pipe = {
     .manual = "The share type in the response tells whether a share is one of pipes; before the response, a name that "
               "ends in IPC$ does.",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_smb_share = {
@@ -89,24 +88,21 @@ const struct keyword keyword_smb_share = {
     .aliases = { "smb_share" },
     .help = "name of the file share that a client connects to: \\\\HOST\\C$",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_smb_ntlmssp_user = {
     .name = "smb.ntlmssp_user",
     .help = "user name in an NTLMSSP login",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_smb_ntlmssp_domain = {
     .name = "smb.ntlmssp_domain",
     .help = "domain in an NTLMSSP login",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
 };
 
 /* --- smb.version ------------------------------------------------------------------------------------- */
@@ -119,12 +115,11 @@ static bool smb_version_match(const struct match_input *in, const struct app_tx 
     return ((const struct smb_tx *)tx)->version == *(const uint8_t *)data;
 }
 
-static int smb_version_parse(struct rule_parser *parser, struct span value, bool negated)
+static int smb_version_parse(struct rule_parser *parser, struct span value)
 {
     uint8_t *version = arena_alloc(rule_parser_arena(parser), sizeof(*version));
     uint64_t number;
 
-    (void)negated;
     if (!version)
         return -ENOMEM;
     if (!span_to_uint(span_trim(value), 1, 2, &number))
@@ -138,10 +133,9 @@ const struct keyword keyword_smb_version = {
     .value = "1 or 2",
     .help = "SMB version of a transaction; SMB 3 counts as 2",
     .kind = KEYWORD_TRANSACTION,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = smb_version_parse,
-    .match_transaction = smb_version_match,
+    .transaction = { .match = smb_version_match },
 };
 
 /* --- Tables ------------------------------------------------------------------------------------------ */

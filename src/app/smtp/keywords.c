@@ -152,8 +152,7 @@ const struct keyword keyword_smtp_helo = {
     .help = "argument of HELO or EHLO: first the one that started the session, then differing ones of the transaction",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_smtp_mail_from = {
@@ -161,8 +160,7 @@ const struct keyword keyword_smtp_mail_from = {
     .help = "envelope sender (MAIL FROM): <a@example.com>",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_smtp_rcpt_to = {
@@ -170,64 +168,56 @@ const struct keyword keyword_smtp_rcpt_to = {
     .help = "each envelope recipient (RCPT TO)",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_email_from = {
     .name = "email.from",
     .help = "From header of the message",
     .kind = KEYWORD_BUFFER,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_email_to = {
     .name = "email.to",
     .help = "To header of the message",
     .kind = KEYWORD_BUFFER,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_email_cc = {
     .name = "email.cc",
     .help = "Cc header of the message",
     .kind = KEYWORD_BUFFER,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_email_subject = {
     .name = "email.subject",
     .help = "Subject header of the message",
     .kind = KEYWORD_BUFFER,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_email_date = {
     .name = "email.date",
     .help = "Date header of the message",
     .kind = KEYWORD_BUFFER,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_email_message_id = {
     .name = "email.message_id",
     .help = "Message-ID header of the message",
     .kind = KEYWORD_BUFFER,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_email_x_mailer = {
     .name = "email.x_mailer",
     .help = "X-Mailer header of the message",
     .kind = KEYWORD_BUFFER,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_email_received = {
@@ -235,8 +225,7 @@ const struct keyword keyword_email_received = {
     .help = "each Received header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_email_url = {
@@ -244,14 +233,12 @@ const struct keyword keyword_email_url = {
     .help = "each URL in the text of the message (setting mime.extract-urls)",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
 };
 
-static int email_body_md5_parse(struct rule_parser *parser, struct span value, bool negated)
+static int email_body_md5_parse(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     rule_parser_rule(parser)->file_needs |= RULE_MESSAGE_MD5;
     return rule_parser_select_buffer(parser, &keyword_email_body_md5);
 }
@@ -261,8 +248,7 @@ const struct keyword keyword_email_body_md5 = {
     .help = "MD5 of the message body, in hexadecimal",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = smtp_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { smtp_applications, APP_TO_SERVER },
     .parse = email_body_md5_parse,
 };
 

@@ -67,8 +67,7 @@ const struct keyword keyword_ssh_proto = {
     .aliases = { "ssh_proto" },
     .help = "protocol version in an SSH banner: 2.0",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
 };
 
 const struct keyword keyword_ssh_software = {
@@ -76,8 +75,7 @@ const struct keyword keyword_ssh_software = {
     .aliases = { "ssh_software" },
     .help = "software in an SSH banner, without the comment: OpenSSH_9.6",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
 };
 
 const struct keyword keyword_ssh_hassh = {
@@ -85,8 +83,7 @@ const struct keyword keyword_ssh_hassh = {
     .aliases = { "ssh-hassh" },
     .help = "HASSH of an SSH client: 32 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_ssh_hassh_string = {
@@ -94,8 +91,7 @@ const struct keyword keyword_ssh_hassh_string = {
     .aliases = { "ssh-hassh-string" },
     .help = "algorithms that the HASSH of an SSH client is computed from",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_SERVER,
+    .scope = { applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_ssh_hassh_server = {
@@ -103,8 +99,7 @@ const struct keyword keyword_ssh_hassh_server = {
     .aliases = { "ssh-hassh-server" },
     .help = "HASSH of an SSH server: 32 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { applications, APP_TO_CLIENT },
 };
 
 const struct keyword keyword_ssh_hassh_server_string = {
@@ -112,8 +107,7 @@ const struct keyword keyword_ssh_hassh_server_string = {
     .aliases = { "ssh-hassh-server-string" },
     .help = "algorithms that the HASSH of an SSH server is computed from",
     .kind = KEYWORD_BUFFER,
-    .applications = applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { applications, APP_TO_CLIENT },
 };
 
 const struct app_buffer ssh_buffers[SSH_BUFFERS] = {
@@ -161,9 +155,8 @@ static int add_condition(struct rule_parser *parser, struct span value)
     return condition->at ? rule_parser_add_transaction_condition(parser, condition, false) : -ENOMEM;
 }
 
-static int ssh_softwareversion_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ssh_softwareversion_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return add_condition(parser, value);
 }
 
@@ -173,10 +166,9 @@ const struct keyword keyword_ssh_softwareversion = {
     .help = "text contained in the software of an SSH banner, ignoring case; superseded by ssh.software",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = ssh_softwareversion_parse,
-    .match_transaction = ssh_softwareversion_match,
+    .transaction = { .match = ssh_softwareversion_match },
 };
 
 static bool is_equal(const struct app_bytes *bytes, struct span text)
@@ -198,9 +190,8 @@ static bool ssh_protoversion_match(const struct match_input *in, const struct ap
     return is_equal(&proto, *text);
 }
 
-static int ssh_protoversion_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ssh_protoversion_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return add_condition(parser, value);
 }
 
@@ -210,10 +201,9 @@ const struct keyword keyword_ssh_protoversion = {
     .help = "protocol version in an SSH banner; 2_compat: 2, 2.0 or 1.99; superseded by ssh.proto",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
-    .applications = applications,
-    .directions = APP_BOTH,
+    .scope = { applications, APP_BOTH },
     .parse = ssh_protoversion_parse,
-    .match_transaction = ssh_protoversion_match,
+    .transaction = { .match = ssh_protoversion_match },
 };
 
 const struct app_condition ssh_conditions[SSH_CONDITIONS] = {

@@ -163,8 +163,7 @@ const struct keyword keyword_tls_sni = {
     .manual = "A ClientHello may have several names; each is inspected separately.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = tls_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { tls_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_tls_alpn = {
@@ -172,32 +171,28 @@ const struct keyword keyword_tls_alpn = {
     .help = "each protocol name of the ALPN extension: those offered by the client, the one selected by the server",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
 };
 
 const struct keyword keyword_tls_random = {
     .name = "tls.random",
     .help = "the 32 random bytes of the hello message",
     .kind = KEYWORD_BUFFER,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
 };
 
 const struct keyword keyword_tls_random_time = {
     .name = "tls.random_time",
     .help = "the first 4 random bytes, a timestamp in old TLS versions",
     .kind = KEYWORD_BUFFER,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
 };
 
 const struct keyword keyword_tls_random_bytes = {
     .name = "tls.random_bytes",
     .help = "the last 28 random bytes",
     .kind = KEYWORD_BUFFER,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
 };
 
 const struct keyword keyword_ja3_hash = {
@@ -206,8 +201,7 @@ const struct keyword keyword_ja3_hash = {
     .help = "JA3 hash of the client: MD5 as 32 hexadecimal digits",
     .manual = "Contents are converted to lower case.",
     .kind = KEYWORD_BUFFER,
-    .applications = tls_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { tls_applications, APP_TO_SERVER },
     .finish = tls_finish_ja3,
 };
 
@@ -216,8 +210,7 @@ const struct keyword keyword_ja3_string = {
     .aliases = { "ja3_string" },
     .help = "JA3 string of the client, before hashing: \"771,4865-4866,0-23,29-23,0\"",
     .kind = KEYWORD_BUFFER,
-    .applications = tls_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { tls_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_ja3s_hash = {
@@ -225,8 +218,7 @@ const struct keyword keyword_ja3s_hash = {
     .help = "JA3S hash of the server: MD5 as 32 hexadecimal digits",
     .manual = "Contents are converted to lower case.",
     .kind = KEYWORD_BUFFER,
-    .applications = tls_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { tls_applications, APP_TO_CLIENT },
     .finish = tls_finish_ja3,
 };
 
@@ -234,8 +226,7 @@ const struct keyword keyword_ja3s_string = {
     .name = "ja3s.string",
     .help = "JA3S string of the server, before hashing: \"771,49200,65281-11\"",
     .kind = KEYWORD_BUFFER,
-    .applications = tls_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { tls_applications, APP_TO_CLIENT },
 };
 
 const struct keyword keyword_ja4_hash = {
@@ -243,8 +234,7 @@ const struct keyword keyword_ja4_hash = {
     .help = "JA4 fingerprint of the client: \"t13d1516h2_8daaf6152771_02713d6af862\"",
     .manual = "Contents are converted to lower case.",
     .kind = KEYWORD_BUFFER,
-    .applications = tls_applications,
-    .directions = APP_TO_SERVER,
+    .scope = { tls_applications, APP_TO_SERVER },
     .finish = tls_finish_ja4,
 };
 
@@ -253,8 +243,7 @@ const struct keyword keyword_tls_cert_subject = {
     .aliases = { "tls_cert_subject" },
     .help = "subject of the certificate: \"C=US, O=Example, CN=www.example.com\"",
     .kind = KEYWORD_BUFFER,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
 };
 
 const struct keyword keyword_tls_cert_issuer = {
@@ -262,8 +251,7 @@ const struct keyword keyword_tls_cert_issuer = {
     .aliases = { "tls_cert_issuer" },
     .help = "issuer of the certificate",
     .kind = KEYWORD_BUFFER,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
 };
 
 const struct keyword keyword_tls_cert_serial = {
@@ -272,8 +260,7 @@ const struct keyword keyword_tls_cert_serial = {
     .help = "serial number of the certificate: \"5C:19:B7:B1\"",
     .manual = "Contents are converted to upper case.",
     .kind = KEYWORD_BUFFER,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
     .finish = tls_finish_serial,
 };
 
@@ -283,8 +270,7 @@ const struct keyword keyword_tls_cert_fingerprint = {
     .help = "SHA-1 fingerprint of the certificate: \"4a:a3:66:...\"",
     .manual = "Contents are converted to lower case.",
     .kind = KEYWORD_BUFFER,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
     .finish = tls_finish_fingerprint,
 };
 
@@ -293,8 +279,7 @@ const struct keyword keyword_tls_certs = {
     .help = "each certificate of the chain, DER-encoded as sent",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
 };
 
 const struct keyword keyword_tls_subjectaltname = {
@@ -302,8 +287,7 @@ const struct keyword keyword_tls_subjectaltname = {
     .help = "each subject alternative name of the server's certificate",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
-    .applications = tls_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { tls_applications, APP_TO_CLIENT },
 };
 
 /* --- Buffer table --------------------------------------------------------------------------------- */

@@ -10,18 +10,12 @@
 
 enum { MD5_DIGITS = 32, SHA1_DIGITS = 59 };
 
-/* Returns the pattern of a content condition, NULL for others. Keywords with a `literal` function store a content. */
-static struct content *content_of(const struct condition *condition)
-{
-    return condition->keyword->literal ? (struct content *)condition->data : NULL;
-}
-
 static int convert_contents(struct rule_parser *parser, const struct condition *conditions, bool is_upper)
 {
     const uint8_t from = is_upper ? 'a' : 'A'; /* first letter of the other case */
 
     for (const struct condition *c = conditions; c; c = c->next) {
-        struct content *content = content_of(c);
+        struct content *content = condition_content(c);
 
         if (!content)
             continue;
@@ -45,7 +39,7 @@ static int content_error(struct rule_parser *parser, const char *what)
 int tls_finish_ja3(struct rule_parser *parser, const struct condition *conditions)
 {
     for (const struct condition *c = conditions; c; c = c->next) {
-        if (content_of(c) && content_of(c)->length != MD5_DIGITS)
+        if (condition_content(c) && condition_content(c)->length != MD5_DIGITS)
             return content_error(parser, "this content can never match: a JA3 hash has 32 hexadecimal digits");
     }
     return convert_contents(parser, conditions, false);
@@ -59,7 +53,7 @@ int tls_finish_ja4(struct rule_parser *parser, const struct condition *condition
 int tls_finish_fingerprint(struct rule_parser *parser, const struct condition *conditions)
 {
     for (const struct condition *c = conditions; c; c = c->next) {
-        const struct content *content = content_of(c);
+        const struct content *content = condition_content(c);
 
         if (content && (content->length != SHA1_DIGITS || !memchr(content->bytes, ':', content->length)))
             return content_error(parser,
@@ -72,7 +66,7 @@ int tls_finish_fingerprint(struct rule_parser *parser, const struct condition *c
 int tls_finish_serial(struct rule_parser *parser, const struct condition *conditions)
 {
     for (const struct condition *c = conditions; c; c = c->next) {
-        const struct content *content = content_of(c);
+        const struct content *content = condition_content(c);
 
         if (content && content->length > 2 && !memchr(content->bytes, ':', content->length))
             return content_error(parser,

@@ -21,7 +21,7 @@ static const struct tls_certificates *server_certificates(const struct app_tx *t
 
 /* --- tls.subject, tls.issuerdn -------------------------------------------------------------------- */
 
-static int add_text(struct rule_parser *parser, struct span value, bool negated)
+static int add_text(struct rule_parser *parser, struct span value)
 {
     struct span *text = arena_alloc(rule_parser_arena(parser), sizeof(*text));
     char *copy = arena_alloc(rule_parser_arena(parser), value.length + 1);
@@ -31,14 +31,14 @@ static int add_text(struct rule_parser *parser, struct span value, bool negated)
     memcpy(copy, value.at, value.length);
     copy[value.length] = '\0';
     *text = (struct span){ copy, value.length };
-    return rule_parser_add_transaction_condition(parser, text, negated);
+    return rule_parser_add_transaction_condition(parser, text, rule_parser_is_negated(parser));
 }
 
-static int text_parse(struct rule_parser *parser, struct span value, bool negated)
+static int text_parse(struct rule_parser *parser, struct span value)
 {
     if (value.length == 0)
         return rule_parser_error(parser, value, "the text to search for is missing");
-    return add_text(parser, value, negated);
+    return add_text(parser, value);
 }
 
 static bool has_text(const struct tls_certificates *certificates, struct tls_piece piece, const struct span *text)
@@ -73,10 +73,9 @@ const struct keyword keyword_tls_subject = {
     .manual = "New rules should use tls.cert_subject with content.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
-    .applications = tls_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { tls_applications, APP_TO_CLIENT },
     .parse = text_parse,
-    .match_transaction = tls_subject_match,
+    .transaction = { .match = tls_subject_match },
 };
 
 const struct keyword keyword_tls_issuerdn = {
@@ -86,10 +85,9 @@ const struct keyword keyword_tls_issuerdn = {
     .manual = "New rules should use tls.cert_issuer with content.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
-    .applications = tls_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { tls_applications, APP_TO_CLIENT },
     .parse = text_parse,
-    .match_transaction = tls_issuerdn_match,
+    .transaction = { .match = tls_issuerdn_match },
 };
 
 /* --- tls.fingerprint ------------------------------------------------------------------------------ */
@@ -105,12 +103,12 @@ static bool is_fingerprint(struct span text)
     return true;
 }
 
-static int tls_fingerprint_parse(struct rule_parser *parser, struct span value, bool negated)
+static int tls_fingerprint_parse(struct rule_parser *parser, struct span value)
 {
     if (!is_fingerprint(value))
         return rule_parser_error(
             parser, value, "a fingerprint must be 20 hexadecimal bytes separated by colons, such as \"4a:a3:...\"");
-    return add_text(parser, value, negated);
+    return add_text(parser, value);
 }
 
 static bool tls_fingerprint_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
@@ -130,19 +128,17 @@ const struct keyword keyword_tls_fingerprint = {
     .help = "True if the server's certificate has this SHA-1 fingerprint",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
-    .applications = tls_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { tls_applications, APP_TO_CLIENT },
     .parse = tls_fingerprint_parse,
-    .match_transaction = tls_fingerprint_match,
+    .transaction = { .match = tls_fingerprint_match },
 };
 
 /* --- tls.cert_chain_len --------------------------------------------------------------------------- */
 
-static int tls_cert_chain_len_parse(struct rule_parser *parser, struct span value, bool negated)
+static int tls_cert_chain_len_parse(struct rule_parser *parser, struct span value)
 {
     struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
 
-    (void)negated;
     if (!range)
         return -ENOMEM;
     int err = number_range_parse(parser, value, UINT32_MAX, NULL, range);
@@ -168,10 +164,9 @@ const struct keyword keyword_tls_cert_chain_len = {
     .value = NUMBER_RANGE_FORM,
     .help = "number of certificates in the Certificate message",
     .kind = KEYWORD_TRANSACTION,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
     .parse = tls_cert_chain_len_parse,
-    .match_transaction = tls_cert_chain_len_match,
+    .transaction = { .match = tls_cert_chain_len_match },
 };
 
 /* --- Validity ------------------------------------------------------------------------------------- */
@@ -260,11 +255,10 @@ static bool parse_time_range(struct span value, struct time_range *out)
     return true;
 }
 
-static int time_parse(struct rule_parser *parser, struct span value, bool negated)
+static int time_parse(struct rule_parser *parser, struct span value)
 {
     struct time_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
 
-    (void)negated;
     if (!range)
         return -ENOMEM;
     if (!parse_time_range(value, range))
@@ -309,10 +303,9 @@ const struct keyword keyword_tls_cert_notbefore = {
     .manual = "The times themselves belong to the range.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
-    .applications = tls_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { tls_applications, APP_TO_CLIENT },
     .parse = time_parse,
-    .match_transaction = notbefore_match,
+    .transaction = { .match = notbefore_match },
 };
 
 const struct keyword keyword_tls_cert_notafter = {
@@ -322,16 +315,14 @@ const struct keyword keyword_tls_cert_notafter = {
     .manual = "The times themselves belong to the range.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
-    .applications = tls_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { tls_applications, APP_TO_CLIENT },
     .parse = time_parse,
-    .match_transaction = notafter_match,
+    .transaction = { .match = notafter_match },
 };
 
-static int current_time_parse(struct rule_parser *parser, struct span value, bool negated)
+static int current_time_parse(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     return rule_parser_add_transaction_condition(parser, NULL, false);
 }
 
@@ -366,10 +357,9 @@ const struct keyword keyword_tls_cert_expired = {
     .help = "True if the server's certificate has expired at the time of the packet",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_NO_VALUE,
-    .applications = tls_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { tls_applications, APP_TO_CLIENT },
     .parse = current_time_parse,
-    .match_transaction = expired_match,
+    .transaction = { .match = expired_match },
 };
 
 const struct keyword keyword_tls_cert_valid = {
@@ -377,8 +367,7 @@ const struct keyword keyword_tls_cert_valid = {
     .help = "True if the server's certificate is valid at the time of the packet",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_NO_VALUE,
-    .applications = tls_applications,
-    .directions = APP_TO_CLIENT,
+    .scope = { tls_applications, APP_TO_CLIENT },
     .parse = current_time_parse,
-    .match_transaction = valid_match,
+    .transaction = { .match = valid_match },
 };

@@ -40,7 +40,7 @@ struct version_condition {
     bool is_raw; /* hexadecimal: exactly this version, drafts not included */
 };
 
-static int tls_version_parse(struct rule_parser *parser, struct span value, bool negated)
+static int tls_version_parse(struct rule_parser *parser, struct span value)
 {
     static const struct name_value names[] = {
         { "1.0", TLS_10 }, { "1.1", TLS_11 }, { "1.2", TLS_12 }, { "1.3", TLS_13 }, { NULL, 0 },
@@ -59,7 +59,7 @@ static int tls_version_parse(struct rule_parser *parser, struct span value, bool
     else
         return rule_parser_error(parser, value,
                                  "tls.version must be 1.0, 1.1, 1.2, 1.3 or a hexadecimal number such as 0x7f12");
-    return rule_parser_add_transaction_condition(parser, condition, negated);
+    return rule_parser_add_transaction_condition(parser, condition, rule_parser_is_negated(parser));
 }
 
 static bool tls_version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
@@ -79,10 +79,9 @@ const struct keyword keyword_tls_version = {
     .manual = "For the client the first version offered, for the server the selected one. 1.3 includes its drafts.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
     .parse = tls_version_parse,
-    .match_transaction = tls_version_match,
+    .transaction = { .match = tls_version_match },
 };
 
 /* --- ssl_version ---------------------------------------------------------------------------------- */
@@ -125,12 +124,11 @@ static int add_version(struct rule_parser *parser, struct span part, struct vers
     return 0;
 }
 
-static int ssl_version_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ssl_version_parse(struct rule_parser *parser, struct span value)
 {
     struct version_set *set = arena_alloc(rule_parser_arena(parser), sizeof(*set));
     struct span part;
 
-    (void)negated;
     if (!set)
         return -ENOMEM;
     *set = (struct version_set){ 0 };
@@ -159,10 +157,9 @@ const struct keyword keyword_ssl_version = {
     .help = "True if the version is one of these; with !, if it is none of these",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
     .parse = ssl_version_parse,
-    .match_transaction = ssl_version_match,
+    .transaction = { .match = ssl_version_match },
 };
 
 /* --- ssl_state ------------------------------------------------------------------------------------ */
@@ -209,12 +206,11 @@ static struct span next_state(struct span *rest)
     return span_trim(part);
 }
 
-static int ssl_state_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ssl_state_parse(struct rule_parser *parser, struct span value)
 {
     struct state_set *set = arena_alloc(rule_parser_arena(parser), sizeof(*set));
     struct span rest = value;
 
-    (void)negated;
     if (!set)
         return -ENOMEM;
     *set = (struct state_set){ 0 };
@@ -243,8 +239,7 @@ const struct keyword keyword_ssl_state = {
     .value = "[!]client_hello|server_hello|client_keyx|server_keyx|unknown[,...]",
     .help = "True if one of these messages was seen; with !, if one of these was not seen yet",
     .kind = KEYWORD_TRANSACTION,
-    .applications = tls_applications,
-    .directions = APP_BOTH,
+    .scope = { tls_applications, APP_BOTH },
     .parse = ssl_state_parse,
-    .match_transaction = ssl_state_match,
+    .transaction = { .match = ssl_state_match },
 };

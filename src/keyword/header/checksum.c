@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "checksum.h"
 
-int checksum_parse(struct rule_parser *parser, struct span value, bool negated)
+int checksum_parse(struct rule_parser *parser, struct span value)
 {
     static const bool valid = true, invalid = false;
 
-    (void)negated;
     if (span_equal_nocase(value, "valid"))
         return rule_parser_add_packet_condition(parser, &valid, false);
     if (span_equal_nocase(value, "invalid"))

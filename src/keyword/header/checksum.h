@@ -8,7 +8,7 @@
 #define CHECKSUM_FORM "valid or invalid"
 
 /* parse() of these keywords. The condition's data is a bool: true when the checksum must be valid. */
-int checksum_parse(struct rule_parser *parser, struct span value, bool negated);
+int checksum_parse(struct rule_parser *parser, struct span value);
 
 /* A checksum that is not verified (see decode_check_checksums) counts as valid. */
 static inline bool checksum_match(const struct packet *pkt, uint32_t bad_flag, const void *data)

@@ -8,10 +8,10 @@ static bool ctmark_match(const struct match_input *in, const void *data)
     return netfilter_conntrack(&conntrack, in->packet) && mark_bits_hold(data, conntrack.mark);
 }
 
-static int ctmark_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ctmark_parse(struct rule_parser *parser, struct span value)
 {
     rule_parser_rule(parser)->needs_conntrack = true;
-    return mark_bits_condition(parser, value, negated);
+    return mark_bits_condition(parser, value);
 }
 
 const struct keyword keyword_ctmark = {
@@ -22,7 +22,6 @@ const struct keyword keyword_ctmark = {
               "request conntrack data with each packet, which the kernel must support (queue.conntrack).",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
-    .cost = 2,
+    .packet = { .cost = 2, .match = ctmark_match },
     .parse = ctmark_parse,
-    .match = ctmark_match,
 };

@@ -64,14 +64,14 @@ static int parse_state(struct rule_parser *parser, struct span name, unsigned *o
                              SPAN_ARGS(name));
 }
 
-static int ctstate_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ctstate_parse(struct rule_parser *parser, struct span value)
 {
     struct ct_states *wanted = arena_alloc(rule_parser_arena(parser), sizeof(*wanted));
     int err = 0;
 
     if (!wanted)
         return -ENOMEM;
-    *wanted = (struct ct_states){ .negated = negated };
+    *wanted = (struct ct_states){ .negated = rule_parser_is_negated(parser) };
     for (struct span rest = value, name; !err && span_next(&rest, ',', &name);)
         err = parse_state(parser, name, &wanted->states);
     rule_parser_rule(parser)->needs_conntrack = true;
@@ -89,7 +89,6 @@ const struct keyword keyword_ctstate = {
               "invalid and untracked match only after the first packet with a connection in a queue.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
-    .cost = 1,
+    .packet = { .cost = 1, .match = ctstate_match },
     .parse = ctstate_parse,
-    .match = ctstate_match,
 };

@@ -37,11 +37,10 @@ static bool find_event(struct span name, unsigned *out)
     return true;
 }
 
-static int decode_event_parse(struct rule_parser *parser, struct span value, bool negated)
+static int decode_event_parse(struct rule_parser *parser, struct span value)
 {
     unsigned *event = arena_alloc(rule_parser_arena(parser), sizeof(*event));
 
-    (void)negated;
     if (!event)
         return -ENOMEM;
     if (!find_event(value, event))
@@ -58,6 +57,6 @@ const struct keyword keyword_decode_event = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .parse = decode_event_parse,
-    .match = decode_event_match,
-    .event = decode_event_number,
+    .packet = { .match = decode_event_match },
+    .hints = &(const struct prefilter_hints){ .event = decode_event_number },
 };

@@ -13,5 +13,5 @@ const struct keyword keyword_ether_hdr = {
     .name = "ether.hdr",
     .help = "Ethernet header: 14 bytes, without VLAN tags",
     .kind = KEYWORD_BUFFER,
-    .buffer = ether_hdr_buffer,
+    .buffer = { .get = ether_hdr_buffer },
 };

@@ -20,11 +20,10 @@ static bool fragbits_match(const struct match_input *in, const void *data)
     return pkt->ip_version == 4 && number_range_has(data, bits);
 }
 
-static int fragbits_parse(struct rule_parser *parser, struct span value, bool negated)
+static int fragbits_parse(struct rule_parser *parser, struct span value)
 {
     struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
 
-    (void)negated;
     if (!range)
         return -ENOMEM;
     int err = flag_letters_parse(parser, value, letters, FRAGBITS_ALL, range);
@@ -40,5 +39,5 @@ const struct keyword keyword_fragbits = {
               "not all of them.",
     .kind = KEYWORD_PACKET,
     .parse = fragbits_parse,
-    .match = fragbits_match,
+    .packet = { .match = fragbits_match },
 };

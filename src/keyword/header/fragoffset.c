@@ -18,9 +18,8 @@ static bool fragoffset_match(const struct match_input *in, const void *data)
     return pkt->ip_version == 6 && has_fragment_header(pkt) && number_range_has(data, pkt->fragment_offset);
 }
 
-static int fragoffset_parse(struct rule_parser *parser, struct span value, bool negated)
+static int fragoffset_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT16_MAX, NULL);
 }
 
@@ -31,5 +30,5 @@ const struct keyword keyword_fragoffset = {
     .manual = "The units are Suricata's. IPv6 packets without a fragment header do not match.",
     .kind = KEYWORD_PACKET,
     .parse = fragoffset_parse,
-    .match = fragoffset_match,
+    .packet = { .match = fragoffset_match },
 };

@@ -81,12 +81,11 @@ static int parse_code(struct rule_parser *parser, struct span code, struct count
     return 0;
 }
 
-static int geoip_parse(struct rule_parser *parser, struct span value, bool negated)
+static int geoip_parse(struct rule_parser *parser, struct span value)
 {
     struct countries *countries = arena_alloc(rule_parser_arena(parser), sizeof(*countries));
     struct span rest = value;
 
-    (void)negated;
     if (!countries)
         return -ENOMEM;
     parse_side(&rest, &countries->side);
@@ -107,7 +106,6 @@ const struct keyword keyword_geoip = {
     .manual = "Countries are ISO 3166 codes from the MaxMind database set in geoip-database. A ! negates "
               "the whole list. An address whose country is unknown does not match.",
     .kind = KEYWORD_PACKET,
-    .cost = 3,
+    .packet = { .cost = 3, .match = geoip_match },
     .parse = geoip_parse,
-    .match = geoip_match,
 };

@@ -9,9 +9,8 @@ static bool icmp_id_match(const struct match_input *in, const void *data)
     return header_is_icmp(pkt) && pkt->icmp.has_id && number_range_has(data, pkt->icmp.id);
 }
 
-static int icmp_id_parse(struct rule_parser *parser, struct span value, bool negated)
+static int icmp_id_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT16_MAX, NULL);
 }
 
@@ -22,5 +21,5 @@ const struct keyword keyword_icmp_id = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED,
     .parse = icmp_id_parse,
-    .match = icmp_id_match,
+    .packet = { .match = icmp_id_match },
 };

@@ -9,9 +9,8 @@ static bool icmp_seq_match(const struct match_input *in, const void *data)
     return header_is_icmp(pkt) && pkt->icmp.has_id && number_range_has(data, pkt->icmp.sequence);
 }
 
-static int icmp_seq_parse(struct rule_parser *parser, struct span value, bool negated)
+static int icmp_seq_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT16_MAX, NULL);
 }
 
@@ -22,5 +21,5 @@ const struct keyword keyword_icmp_seq = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED,
     .parse = icmp_seq_parse,
-    .match = icmp_seq_match,
+    .packet = { .match = icmp_seq_match },
 };

@@ -18,6 +18,6 @@ const struct keyword keyword_icmpv4_csum = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
-    .match = icmpv4_csum_match,
-    .narrow = icmpv4_csum_narrow,
+    .packet = { .match = icmpv4_csum_match },
+    .hints = &(const struct prefilter_hints){ .narrow = icmpv4_csum_narrow },
 };

@@ -36,5 +36,5 @@ const struct keyword keyword_icmpv4_hdr = {
     .manual = "The header has eight bytes, plus the addresses of a router advertisement or the three times "
               "of a timestamp message.",
     .kind = KEYWORD_BUFFER,
-    .buffer = icmpv4_hdr_buffer,
+    .buffer = { .get = icmpv4_hdr_buffer },
 };

@@ -18,6 +18,6 @@ const struct keyword keyword_icmpv6_csum = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
-    .match = icmpv6_csum_match,
-    .narrow = icmpv6_csum_narrow,
+    .packet = { .match = icmpv6_csum_match },
+    .hints = &(const struct prefilter_hints){ .narrow = icmpv6_csum_narrow },
 };

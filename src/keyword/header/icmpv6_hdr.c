@@ -17,5 +17,5 @@ const struct keyword keyword_icmpv6_hdr = {
     .name = "icmpv6.hdr",
     .help = "ICMPv6 header: the first eight bytes of the message",
     .kind = KEYWORD_BUFFER,
-    .buffer = icmpv6_hdr_buffer,
+    .buffer = { .get = icmpv6_hdr_buffer },
 };

@@ -12,9 +12,8 @@ static bool icmpv6_mtu_match(const struct match_input *in, const void *data)
            number_range_has(data, pkt->icmp.mtu);
 }
 
-static int icmpv6_mtu_parse(struct rule_parser *parser, struct span value, bool negated)
+static int icmpv6_mtu_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT32_MAX, NULL);
 }
 
@@ -24,5 +23,5 @@ const struct keyword keyword_icmpv6_mtu = {
     .help = "MTU in an ICMPv6 \"packet too big\" message, in bytes",
     .kind = KEYWORD_PACKET,
     .parse = icmpv6_mtu_parse,
-    .match = icmpv6_mtu_match,
+    .packet = { .match = icmpv6_mtu_match },
 };

@@ -9,9 +9,8 @@ static bool icode_match(const struct match_input *in, const void *data)
     return header_is_icmp(pkt) && number_range_has(data, pkt->icmp.code);
 }
 
-static int icode_parse(struct rule_parser *parser, struct span value, bool negated)
+static int icode_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT8_MAX, NULL);
 }
 
@@ -21,5 +20,5 @@ const struct keyword keyword_icode = {
     .help = "ICMP or ICMPv6 code",
     .kind = KEYWORD_PACKET,
     .parse = icode_parse,
-    .match = icode_match,
+    .packet = { .match = icode_match },
 };

@@ -9,9 +9,8 @@ static bool id_match(const struct match_input *in, const void *data)
     return pkt->ip_version == 4 && number_range_has(data, pkt->fragment_id);
 }
 
-static int id_parse(struct rule_parser *parser, struct span value, bool negated)
+static int id_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT16_MAX, NULL);
 }
 
@@ -22,5 +21,5 @@ const struct keyword keyword_id = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED,
     .parse = id_parse,
-    .match = id_match,
+    .packet = { .match = id_match },
 };

@@ -18,6 +18,6 @@ const struct keyword keyword_igmp_csum = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
-    .match = igmp_csum_match,
-    .narrow = igmp_csum_narrow,
+    .packet = { .match = igmp_csum_match },
+    .hints = &(const struct prefilter_hints){ .narrow = igmp_csum_narrow },
 };

@@ -15,5 +15,5 @@ const struct keyword keyword_igmp_hdr = {
     .name = "igmp.hdr",
     .help = "IGMP header",
     .kind = KEYWORD_BUFFER,
-    .buffer = igmp_hdr_buffer,
+    .buffer = { .get = igmp_hdr_buffer },
 };

@@ -10,9 +10,8 @@ static bool igmp_type_match(const struct match_input *in, const void *data)
            number_range_has(data, pkt->transport[0]);
 }
 
-static int igmp_type_parse(struct rule_parser *parser, struct span value, bool negated)
+static int igmp_type_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT8_MAX, NULL);
 }
 
@@ -22,5 +21,5 @@ const struct keyword keyword_igmp_type = {
     .help = "IGMP message type",
     .kind = KEYWORD_PACKET,
     .parse = igmp_type_parse,
-    .match = igmp_type_match,
+    .packet = { .match = igmp_type_match },
 };

@@ -18,5 +18,5 @@ const struct keyword keyword_iif = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
     .parse = interface_list_condition,
-    .match = iif_match,
+    .packet = { .match = iif_match },
 };

@@ -36,14 +36,14 @@ static int parse_interface(struct rule_parser *parser, struct span text, uint32_
     return 0;
 }
 
-int interface_list_condition(struct rule_parser *parser, struct span value, bool negated)
+int interface_list_condition(struct rule_parser *parser, struct span value)
 {
     struct interface_list *list = arena_alloc(rule_parser_arena(parser), sizeof(*list));
     int err = 0;
 
     if (!list)
         return -ENOMEM;
-    *list = (struct interface_list){ .negated = negated };
+    *list = (struct interface_list){ .negated = rule_parser_is_negated(parser) };
     for (struct span rest = value, part; !err && span_next(&rest, ',', &part);) {
         if (list->count == MAX_INTERFACES)
             return rule_parser_error(parser, part, "more than %d interfaces", MAX_INTERFACES);

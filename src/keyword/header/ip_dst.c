@@ -16,5 +16,5 @@ const struct keyword keyword_ip_dst = {
     .name = "ip.dst",
     .help = "destination address: 4 bytes for IPv4, 16 bytes for IPv6",
     .kind = KEYWORD_BUFFER,
-    .buffer = ip_dst_buffer,
+    .buffer = { .get = ip_dst_buffer },
 };

@@ -32,9 +32,8 @@ static void ip_proto_narrow(const void *data, struct packet_needs *needs)
         packet_needs_protocols(needs, (uint8_t)range->low, (uint8_t)(range->low + range->width));
 }
 
-static int ip_proto_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ip_proto_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT8_MAX, names);
 }
 
@@ -45,6 +44,6 @@ const struct keyword keyword_ip_proto = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_IP_ONLY,
     .parse = ip_proto_parse,
-    .match = ip_proto_match,
-    .narrow = ip_proto_narrow,
+    .packet = { .match = ip_proto_match },
+    .hints = &(const struct prefilter_hints){ .narrow = ip_proto_narrow },
 };

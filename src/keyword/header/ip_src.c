@@ -16,5 +16,5 @@ const struct keyword keyword_ip_src = {
     .name = "ip.src",
     .help = "source address: 4 bytes for IPv4, 16 bytes for IPv6",
     .kind = KEYWORD_BUFFER,
-    .buffer = ip_src_buffer,
+    .buffer = { .get = ip_src_buffer },
 };

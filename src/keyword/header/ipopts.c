@@ -28,9 +28,8 @@ static bool ipopts_match(const struct match_input *in, const void *data)
     return in->packet->ip_version == 4 && (in->packet->ip_options_seen & option->bits);
 }
 
-static int ipopts_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ipopts_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (span_equal_nocase(value, names[i].name))
             return rule_parser_add_packet_condition(parser, &names[i], false);
@@ -43,5 +42,5 @@ const struct keyword keyword_ipopts = {
     .help = "option in the IPv4 header",
     .kind = KEYWORD_PACKET,
     .parse = ipopts_parse,
-    .match = ipopts_match,
+    .packet = { .match = ipopts_match },
 };

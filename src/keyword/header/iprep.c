@@ -100,13 +100,12 @@ static int parse_fields(struct rule_parser *parser, const struct span fields[4],
     return parse_category(parser, fields[1], rep);
 }
 
-static int iprep_parse(struct rule_parser *parser, struct span value, bool negated)
+static int iprep_parse(struct rule_parser *parser, struct span value)
 {
     struct iprep *rep = arena_alloc(rule_parser_arena(parser), sizeof(*rep));
     struct span rest = value, fields[4];
     size_t count = 0;
 
-    (void)negated;
     if (!rep)
         return -ENOMEM;
     while (count < 4 && span_next(&rest, ',', &fields[count]))
@@ -127,7 +126,6 @@ const struct keyword keyword_iprep = {
               "reputation does not match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_IP_ONLY,
-    .cost = 2,
+    .packet = { .cost = 2, .match = iprep_match },
     .parse = iprep_parse,
-    .match = iprep_match,
 };

@@ -20,6 +20,6 @@ const struct keyword keyword_ipv4_csum = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
-    .match = ipv4_csum_match,
-    .narrow = ipv4_csum_narrow,
+    .packet = { .match = ipv4_csum_match },
+    .hints = &(const struct prefilter_hints){ .narrow = ipv4_csum_narrow },
 };

@@ -15,5 +15,5 @@ const struct keyword keyword_ipv4_hdr = {
     .name = "ipv4.hdr",
     .help = "IPv4 header with options",
     .kind = KEYWORD_BUFFER,
-    .buffer = ipv4_hdr_buffer,
+    .buffer = { .get = ipv4_hdr_buffer },
 };

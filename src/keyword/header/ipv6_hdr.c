@@ -17,5 +17,5 @@ const struct keyword keyword_ipv6_hdr = {
     .name = "ipv6.hdr",
     .help = "IPv6 header with extension headers",
     .kind = KEYWORD_BUFFER,
-    .buffer = ipv6_hdr_buffer,
+    .buffer = { .get = ipv6_hdr_buffer },
 };

@@ -9,9 +9,8 @@ static bool itype_match(const struct match_input *in, const void *data)
     return header_is_icmp(pkt) && number_range_has(data, pkt->icmp.type);
 }
 
-static int itype_parse(struct rule_parser *parser, struct span value, bool negated)
+static int itype_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT8_MAX, NULL);
 }
 
@@ -21,5 +20,5 @@ const struct keyword keyword_itype = {
     .help = "ICMP or ICMPv6 type",
     .kind = KEYWORD_PACKET,
     .parse = itype_parse,
-    .match = itype_match,
+    .packet = { .match = itype_match },
 };

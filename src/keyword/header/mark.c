@@ -17,5 +17,5 @@ const struct keyword keyword_mark = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
     .parse = mark_bits_condition,
-    .match = mark_match,
+    .packet = { .match = mark_match },
 };

@@ -33,7 +33,7 @@ int mark_bits_parse(struct rule_parser *parser, struct span text, bool mask_requ
     return err;
 }
 
-int mark_bits_condition(struct rule_parser *parser, struct span value, bool negated)
+int mark_bits_condition(struct rule_parser *parser, struct span value)
 {
     struct mark_bits *bits = arena_alloc(rule_parser_arena(parser), sizeof(*bits));
     int err;
@@ -46,6 +46,6 @@ int mark_bits_condition(struct rule_parser *parser, struct span value, bool nega
     if (bits->value & ~bits->mask)
         return rule_parser_error(parser, value, "0x%" PRIx32 " has bits outside its mask 0x%" PRIx32 ": never equal",
                                  bits->value, bits->mask);
-    bits->negated = negated;
+    bits->negated = rule_parser_is_negated(parser);
     return rule_parser_add_packet_condition(parser, bits, false);
 }

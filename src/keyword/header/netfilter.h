@@ -41,13 +41,13 @@ static inline bool mark_bits_hold(const struct mark_bits *bits, uint32_t mark)
 }
 
 /* Parses VALUE or VALUE/MASK and adds the condition. 0 or -errno after an error. */
-int mark_bits_condition(struct rule_parser *parser, struct span value, bool negated);
+int mark_bits_condition(struct rule_parser *parser, struct span value);
 /* Parses VALUE/MASK, each of any 32 bits. 0 or -errno after an error. */
 int mark_bits_parse(struct rule_parser *parser, struct span text, bool mask_required, struct mark_bits *out);
 
 /* Parses interface names or indexes. */
 struct interface_list;
-int interface_list_condition(struct rule_parser *parser, struct span value, bool negated);
+int interface_list_condition(struct rule_parser *parser, struct span value);
 /* True when either one is listed: the interface or, with a bridge, its port. */
 bool interface_list_holds(const struct interface_list *list, uint32_t index, uint32_t physical);
 

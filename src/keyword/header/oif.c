@@ -18,5 +18,5 @@ const struct keyword keyword_oif = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
     .parse = interface_list_condition,
-    .match = oif_match,
+    .packet = { .match = oif_match },
 };

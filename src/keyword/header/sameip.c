@@ -9,10 +9,9 @@ static bool sameip_match(const struct match_input *in, const void *data)
     return pkt->ip_version != 0 && address_equal(&pkt->source_address, &pkt->destination_address);
 }
 
-static int sameip_parse(struct rule_parser *parser, struct span value, bool negated)
+static int sameip_parse(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     return rule_parser_add_packet_condition(parser, NULL, false);
 }
 
@@ -22,5 +21,5 @@ const struct keyword keyword_sameip = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NO_VALUE,
     .parse = sameip_parse,
-    .match = sameip_match,
+    .packet = { .match = sameip_match },
 };

@@ -13,9 +13,8 @@ static bool sctp_chunk_cnt_match(const struct match_input *in, const void *data)
     return header_is(in->packet, IPPROTO_SCTP) && number_range_has(data, count);
 }
 
-static int sctp_chunk_cnt_parse(struct rule_parser *parser, struct span value, bool negated)
+static int sctp_chunk_cnt_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT16_MAX, NULL);
 }
 
@@ -25,5 +24,5 @@ const struct keyword keyword_sctp_chunk_cnt = {
     .help = "number of chunks in an SCTP packet, counted up to 256",
     .kind = KEYWORD_PACKET,
     .parse = sctp_chunk_cnt_parse,
-    .match = sctp_chunk_cnt_match,
+    .packet = { .match = sctp_chunk_cnt_match },
 };

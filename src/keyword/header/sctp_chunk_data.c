@@ -19,5 +19,5 @@ const struct keyword keyword_sctp_chunk_data = {
     .name = "sctp.chunk_data",
     .help = "user data of the first DATA chunk of an SCTP packet",
     .kind = KEYWORD_BUFFER,
-    .buffer = sctp_chunk_data_buffer,
+    .buffer = { .get = sctp_chunk_data_buffer },
 };

@@ -20,9 +20,8 @@ static bool sctp_chunk_type_match(const struct match_input *in, const void *data
     return false;
 }
 
-static int sctp_chunk_type_parse(struct rule_parser *parser, struct span value, bool negated)
+static int sctp_chunk_type_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT8_MAX, names);
 }
 
@@ -34,5 +33,5 @@ const struct keyword keyword_sctp_chunk_type = {
               "cookie_echo, cookie_ack, ecne, cwr, shutdown_complete and forward_tsn.",
     .kind = KEYWORD_PACKET,
     .parse = sctp_chunk_type_parse,
-    .match = sctp_chunk_type_match,
+    .packet = { .match = sctp_chunk_type_match },
 };

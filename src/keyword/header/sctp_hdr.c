@@ -15,5 +15,5 @@ const struct keyword keyword_sctp_hdr = {
     .name = "sctp.hdr",
     .help = "SCTP common header and all chunks",
     .kind = KEYWORD_BUFFER,
-    .buffer = sctp_hdr_buffer,
+    .buffer = { .get = sctp_hdr_buffer },
 };

@@ -10,9 +10,8 @@ static bool sctp_vtag_match(const struct match_input *in, const void *data)
            number_range_has(data, load_be32(pkt->transport + 4));
 }
 
-static int sctp_vtag_parse(struct rule_parser *parser, struct span value, bool negated)
+static int sctp_vtag_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT32_MAX, NULL);
 }
 
@@ -22,5 +21,5 @@ const struct keyword keyword_sctp_vtag = {
     .help = "SCTP verification tag",
     .kind = KEYWORD_PACKET,
     .parse = sctp_vtag_parse,
-    .match = sctp_vtag_match,
+    .packet = { .match = sctp_vtag_match },
 };

@@ -36,11 +36,10 @@ static bool is_number(struct span value)
     return false;
 }
 
-static int tcp_flags_parse(struct rule_parser *parser, struct span value, bool negated)
+static int tcp_flags_parse(struct rule_parser *parser, struct span value)
 {
     struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
 
-    (void)negated;
     if (!range)
         return -ENOMEM;
     int err = is_number(value) ? number_range_parse(parser, value, UINT8_MAX, NULL, range)
@@ -59,6 +58,6 @@ const struct keyword keyword_tcp_flags = {
               "with or without ECN.",
     .kind = KEYWORD_PACKET,
     .parse = tcp_flags_parse,
-    .match = tcp_flags_match,
-    .narrow = tcp_flags_narrow,
+    .packet = { .match = tcp_flags_match },
+    .hints = &(const struct prefilter_hints){ .narrow = tcp_flags_narrow },
 };

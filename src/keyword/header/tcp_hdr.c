@@ -15,5 +15,5 @@ const struct keyword keyword_tcp_hdr = {
     .name = "tcp.hdr",
     .help = "TCP header with options",
     .kind = KEYWORD_BUFFER,
-    .buffer = tcp_hdr_buffer,
+    .buffer = { .get = tcp_hdr_buffer },
 };

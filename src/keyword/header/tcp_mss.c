@@ -9,9 +9,8 @@ static bool tcp_mss_match(const struct match_input *in, const void *data)
     return header_is(pkt, IPPROTO_TCP) && pkt->tcp.has_mss && number_range_has(data, pkt->tcp.mss);
 }
 
-static int tcp_mss_parse(struct rule_parser *parser, struct span value, bool negated)
+static int tcp_mss_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT16_MAX, NULL);
 }
 
@@ -21,5 +20,5 @@ const struct keyword keyword_tcp_mss = {
     .help = "maximum segment size option of a TCP SYN, in bytes; does not match without the option",
     .kind = KEYWORD_PACKET,
     .parse = tcp_mss_parse,
-    .match = tcp_mss_match,
+    .packet = { .match = tcp_mss_match },
 };

@@ -9,9 +9,8 @@ static bool tcp_seq_match(const struct match_input *in, const void *data)
     return header_is(pkt, IPPROTO_TCP) && number_range_has(data, pkt->tcp.sequence);
 }
 
-static int tcp_seq_parse(struct rule_parser *parser, struct span value, bool negated)
+static int tcp_seq_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT32_MAX, NULL);
 }
 
@@ -22,5 +21,5 @@ const struct keyword keyword_tcp_seq = {
     .help = "TCP sequence number",
     .kind = KEYWORD_PACKET,
     .parse = tcp_seq_parse,
-    .match = tcp_seq_match,
+    .packet = { .match = tcp_seq_match },
 };

@@ -9,9 +9,8 @@ static bool tcp_window_match(const struct match_input *in, const void *data)
     return header_is(pkt, IPPROTO_TCP) && number_range_has(data, pkt->tcp.window);
 }
 
-static int tcp_window_parse(struct rule_parser *parser, struct span value, bool negated)
+static int tcp_window_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT16_MAX, NULL);
 }
 
@@ -22,5 +21,5 @@ const struct keyword keyword_tcp_window = {
     .help = "TCP window field, without scaling",
     .kind = KEYWORD_PACKET,
     .parse = tcp_window_parse,
-    .match = tcp_window_match,
+    .packet = { .match = tcp_window_match },
 };

@@ -9,9 +9,8 @@ static bool tcp_wscale_match(const struct match_input *in, const void *data)
     return header_is(pkt, IPPROTO_TCP) && pkt->tcp.has_window_scale && number_range_has(data, pkt->tcp.window_scale);
 }
 
-static int tcp_wscale_parse(struct rule_parser *parser, struct span value, bool negated)
+static int tcp_wscale_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT8_MAX, NULL);
 }
 
@@ -21,5 +20,5 @@ const struct keyword keyword_tcp_wscale = {
     .help = "window scale option of a TCP SYN (shift count); does not match without the option",
     .kind = KEYWORD_PACKET,
     .parse = tcp_wscale_parse,
-    .match = tcp_wscale_match,
+    .packet = { .match = tcp_wscale_match },
 };

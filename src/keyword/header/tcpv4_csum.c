@@ -18,6 +18,6 @@ const struct keyword keyword_tcpv4_csum = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
-    .match = tcpv4_csum_match,
-    .narrow = tcpv4_csum_narrow,
+    .packet = { .match = tcpv4_csum_match },
+    .hints = &(const struct prefilter_hints){ .narrow = tcpv4_csum_narrow },
 };

@@ -18,6 +18,6 @@ const struct keyword keyword_tcpv6_csum = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
-    .match = tcpv6_csum_match,
-    .narrow = tcpv6_csum_narrow,
+    .packet = { .match = tcpv6_csum_match },
+    .hints = &(const struct prefilter_hints){ .narrow = tcpv6_csum_narrow },
 };

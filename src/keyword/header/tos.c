@@ -29,11 +29,10 @@ static bool parse_short_hex(struct span value, struct number_range *out)
     return true;
 }
 
-static int tos_parse(struct rule_parser *parser, struct span value, bool negated)
+static int tos_parse(struct rule_parser *parser, struct span value)
 {
     struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
 
-    (void)negated;
     if (!range)
         return -ENOMEM;
     int err = parse_short_hex(value, range) ? 0 : number_range_parse(parser, value, UINT8_MAX, NULL, range);
@@ -49,5 +48,5 @@ const struct keyword keyword_tos = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED,
     .parse = tos_parse,
-    .match = tos_match,
+    .packet = { .match = tos_match },
 };

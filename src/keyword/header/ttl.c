@@ -9,9 +9,8 @@ static bool ttl_match(const struct match_input *in, const void *data)
     return pkt->ip_version != 0 && number_range_has(data, pkt->ttl);
 }
 
-static int ttl_parse(struct rule_parser *parser, struct span value, bool negated)
+static int ttl_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT8_MAX, NULL);
 }
 
@@ -21,5 +20,5 @@ const struct keyword keyword_ttl = {
     .help = "IPv4 TTL or IPv6 hop limit",
     .kind = KEYWORD_PACKET,
     .parse = ttl_parse,
-    .match = ttl_match,
+    .packet = { .match = ttl_match },
 };

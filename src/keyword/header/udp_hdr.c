@@ -15,5 +15,5 @@ const struct keyword keyword_udp_hdr = {
     .name = "udp.hdr",
     .help = "UDP header",
     .kind = KEYWORD_BUFFER,
-    .buffer = udp_hdr_buffer,
+    .buffer = { .get = udp_hdr_buffer },
 };

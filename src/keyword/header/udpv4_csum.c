@@ -19,6 +19,6 @@ const struct keyword keyword_udpv4_csum = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
-    .match = udpv4_csum_match,
-    .narrow = udpv4_csum_narrow,
+    .packet = { .match = udpv4_csum_match },
+    .hints = &(const struct prefilter_hints){ .narrow = udpv4_csum_narrow },
 };

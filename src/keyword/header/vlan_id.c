@@ -16,11 +16,10 @@ static bool vlan_id_match(const struct match_input *in, const void *data)
     return number_list_match(data, get_id, in->packet, in->packet->vlan_count);
 }
 
-static int vlan_id_parse(struct rule_parser *parser, struct span value, bool negated)
+static int vlan_id_parse(struct rule_parser *parser, struct span value)
 {
     struct number_list *list = arena_alloc(rule_parser_arena(parser), sizeof(*list));
 
-    (void)negated;
     if (!list)
         return -ENOMEM;
     int err = number_list_parse(parser, value, VLAN_ID_MAX, NULL, PACKET_MAX_VLANS, list);
@@ -37,5 +36,5 @@ const struct keyword keyword_vlan_id = {
               "match.",
     .kind = KEYWORD_PACKET,
     .parse = vlan_id_parse,
-    .match = vlan_id_match,
+    .packet = { .match = vlan_id_match },
 };

@@ -7,9 +7,8 @@ static bool vlan_layers_match(const struct match_input *in, const void *data)
     return number_range_has(data, in->packet->vlan_count);
 }
 
-static int vlan_layers_parse(struct rule_parser *parser, struct span value, bool negated)
+static int vlan_layers_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, PACKET_MAX_VLANS, NULL);
 }
 
@@ -19,5 +18,5 @@ const struct keyword keyword_vlan_layers = {
     .help = "number of VLAN tags of the packet",
     .kind = KEYWORD_PACKET,
     .parse = vlan_layers_parse,
-    .match = vlan_layers_match,
+    .packet = { .match = vlan_layers_match },
 };

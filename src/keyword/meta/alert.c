@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sluice/keyword.h"
 
-static int alert_parse(struct rule_parser *parser, struct span value, bool negated)
+static int alert_parse(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     rule_parser_rule(parser)->alert = true;
     return 0;
 }

@@ -2,10 +2,9 @@
 /* bypass; excludes the rest of the flow from inspection once the rule has matched. */
 #include "sluice/keyword.h"
 
-static int bypass_parse(struct rule_parser *parser, struct span value, bool negated)
+static int bypass_parse(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     rule_parser_rule(parser)->bypass = true;
     return 0;
 }

@@ -7,13 +7,12 @@
 
 #include "sluice/keyword.h"
 
-static int classtype_parse(struct rule_parser *parser, struct span value, bool negated)
+static int classtype_parse(struct rule_parser *parser, struct span value)
 {
     struct rule *rule = rule_parser_rule(parser);
     const char *name = NULL, *description = NULL;
     uint8_t priority = 0;
 
-    (void)negated;
     if (!rule_parser_find_class(parser, value, &name, &description, &priority))
         rule_parser_warning(parser, value, "there is no class '" SPAN_FORMAT "'; its rules get priority 3",
                             SPAN_ARGS(value));

@@ -3,12 +3,11 @@
  */
 #include "sluice/keyword.h"
 
-static int detection_filter_parse(struct rule_parser *parser, struct span value, bool negated)
+static int detection_filter_parse(struct rule_parser *parser, struct span value)
 {
     struct threshold threshold;
     int err;
 
-    (void)negated;
     /* As in Suricata: while a buffer is selected, a second one is accepted (existing rules have it), and both must be
      * satisfied. */
     if (rule_parser_rule(parser)->thresholds && !rule_parser_current_buffer(parser))

@@ -127,12 +127,11 @@ static int check_earlier(struct rule_parser *parser, struct span value, const st
     return 0;
 }
 
-static int flow_parse(struct rule_parser *parser, struct span value, bool negated)
+static int flow_parse(struct rule_parser *parser, struct span value)
 {
     struct flow_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     const struct flow_word *seen[GROUP_COUNT] = { 0 };
 
-    (void)negated;
     if (!condition)
         return -ENOMEM;
     int err = parse_words(parser, value, seen);
@@ -182,8 +181,7 @@ const struct keyword keyword_flow = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .parse = flow_parse,
-    .match = flow_match,
-    .narrow = flow_narrow,
-    .is_header = flow_is_header,
+    .packet = { .match = flow_match, .is_header = flow_is_header },
     .finish = flow_finish,
+    .hints = &(const struct prefilter_hints){ .narrow = flow_narrow },
 };

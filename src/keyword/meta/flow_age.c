@@ -16,9 +16,8 @@ static bool flow_age_match(const struct match_input *in, const void *data)
     return number_range_has(data, last > start ? last - start : 0);
 }
 
-static int flow_age_parse(struct rule_parser *parser, struct span value, bool negated)
+static int flow_age_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return number_range_condition(parser, value, UINT32_MAX, NULL);
 }
 
@@ -29,5 +28,5 @@ const struct keyword keyword_flow_age = {
     .manual = "Evaluated for every packet, not once at the end of the flow.",
     .kind = KEYWORD_PACKET,
     .parse = flow_age_parse,
-    .match = flow_age_match,
+    .packet = { .match = flow_age_match },
 };

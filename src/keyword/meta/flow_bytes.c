@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow_total.h"
 
-static int flow_bytes_parse(struct rule_parser *parser, struct span value, bool negated)
+static int flow_bytes_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return flow_total_condition(parser, value, UINT64_MAX);
 }
 
@@ -15,5 +14,5 @@ const struct keyword keyword_flow_bytes = {
               "packet, not once at the end of the flow.",
     .kind = KEYWORD_PACKET,
     .parse = flow_bytes_parse,
-    .match = flow_total_bytes,
+    .packet = { .match = flow_total_bytes },
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow_total.h"
 
-static int flow_bytes_toclient_parse(struct rule_parser *parser, struct span value, bool negated)
+static int flow_bytes_toclient_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return flow_total_condition_of(parser, value, UINT64_MAX, FLOW_TOTAL_TO_CLIENT);
 }
 
@@ -13,5 +12,5 @@ const struct keyword keyword_flow_bytes_toclient = {
     .help = "number of bytes the flow has transferred so far to the client",
     .kind = KEYWORD_PACKET,
     .parse = flow_bytes_toclient_parse,
-    .match = flow_total_bytes,
+    .packet = { .match = flow_total_bytes },
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow_total.h"
 
-static int flow_pkts_parse(struct rule_parser *parser, struct span value, bool negated)
+static int flow_pkts_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return flow_total_condition(parser, value, UINT32_MAX);
 }
 
@@ -15,5 +14,5 @@ const struct keyword keyword_flow_pkts = {
               "packet, not once at the end of the flow.",
     .kind = KEYWORD_PACKET,
     .parse = flow_pkts_parse,
-    .match = flow_total_packets,
+    .packet = { .match = flow_total_packets },
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow_total.h"
 
-static int flow_pkts_toserver_parse(struct rule_parser *parser, struct span value, bool negated)
+static int flow_pkts_toserver_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return flow_total_condition_of(parser, value, UINT32_MAX, FLOW_TOTAL_TO_SERVER);
 }
 
@@ -13,5 +12,5 @@ const struct keyword keyword_flow_pkts_toserver = {
     .help = "number of packets of the flow so far to the server",
     .kind = KEYWORD_PACKET,
     .parse = flow_pkts_toserver_parse,
-    .match = flow_total_packets,
+    .packet = { .match = flow_total_packets },
 };

@@ -124,7 +124,8 @@ static int add_command(struct rule_parser *parser, struct span value, struct spa
         err = check_contradiction(parser, value, bits);
     if (err)
         return err;
-    return is_action ? rule_parser_add_action(parser, bits) : rule_parser_add_packet_condition(parser, bits, false);
+    return is_action ? rule_parser_add_action(parser, flowbits_act, bits)
+                     : rule_parser_add_packet_condition(parser, bits, false);
 }
 
 static int parse_noalert(struct rule_parser *parser, struct span rest)
@@ -135,11 +136,10 @@ static int parse_noalert(struct rule_parser *parser, struct span rest)
     return 0;
 }
 
-static int flowbits_parse(struct rule_parser *parser, struct span value, bool negated)
+static int flowbits_parse(struct rule_parser *parser, struct span value)
 {
     struct span names = value, command;
 
-    (void)negated;
     span_next(&names, ',', &command);
     if (span_equal(command, "noalert"))
         return parse_noalert(parser, names);
@@ -167,8 +167,6 @@ const struct keyword keyword_flowbits = {
               "without a flow never match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
-    .cost = 1,
+    .packet = { .cost = 1, .match = flowbits_match },
     .parse = flowbits_parse,
-    .match = flowbits_match,
-    .act = flowbits_act,
 };

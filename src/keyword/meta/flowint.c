@@ -169,12 +169,11 @@ static int parse_name(struct rule_parser *parser, struct span name, struct flow_
                              &out->number);
 }
 
-static int flowint_parse(struct rule_parser *parser, struct span value, bool negated)
+static int flowint_parse(struct rule_parser *parser, struct span value)
 {
     struct flow_integer *integer = arena_alloc(rule_parser_arena(parser), sizeof(*integer));
     struct span rest = value, name;
 
-    (void)negated;
     if (!integer)
         return -ENOMEM;
     span_next(&rest, ',', &name);
@@ -186,7 +185,7 @@ static int flowint_parse(struct rule_parser *parser, struct span value, bool neg
         err = parse_name(parser, name, integer);
     if (err)
         return err;
-    return integer->operation >= INTEGER_SET ? rule_parser_add_action(parser, integer)
+    return integer->operation >= INTEGER_SET ? rule_parser_add_action(parser, flowint_act, integer)
                                              : rule_parser_add_packet_condition(parser, integer, false);
 }
 
@@ -199,8 +198,6 @@ const struct keyword keyword_flowint = {
               "the value 0. Names are case-sensitive. Packets without a flow never match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
-    .cost = 1,
+    .packet = { .cost = 1, .match = flowint_match },
     .parse = flowint_parse,
-    .match = flowint_match,
-    .act = flowint_act,
 };

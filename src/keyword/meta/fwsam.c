@@ -94,7 +94,7 @@ static int parse_time(struct rule_parser *parser, struct span value, uint32_t *o
     return 0;
 }
 
-static int fwsam_parse(struct rule_parser *parser, struct span value, bool negated)
+static int fwsam_parse(struct rule_parser *parser, struct span value)
 {
     struct rule *rule = rule_parser_rule(parser);
     enum rule_block who = RULE_BLOCK_NONE;
@@ -102,7 +102,6 @@ static int fwsam_parse(struct rule_parser *parser, struct span value, bool negat
     struct span rest = value, part;
     int err = 0;
 
-    (void)negated;
     if (rule->action == ACTION_ALERT || rule->action == ACTION_PASS)
         rule_parser_warning(parser, value, "'fwsam' blocks hosts of rules that drop; this one does not");
     if (span_next(&rest, ',', &part))

@@ -2,11 +2,10 @@
 /* gid:1; the generator ID, the namespace of the sid. */
 #include "sluice/keyword.h"
 
-static int gid_parse(struct rule_parser *parser, struct span value, bool negated)
+static int gid_parse(struct rule_parser *parser, struct span value)
 {
     uint64_t number;
 
-    (void)negated;
     if (!span_to_uint(value, 0, UINT32_MAX, &number))
         return rule_parser_error(parser, value, "'gid' needs a number from 0 to %u, got '" SPAN_FORMAT "'",
                                  (unsigned)UINT32_MAX, SPAN_ARGS(value));

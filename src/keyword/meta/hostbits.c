@@ -15,14 +15,13 @@ static int parse_track(struct rule_parser *parser, struct span text, enum host_b
     return 0;
 }
 
-static int hostbits_parse(struct rule_parser *parser, struct span value, bool negated)
+static int hostbits_parse(struct rule_parser *parser, struct span value)
 {
     struct host_bit bit = { .expire_seconds = HOSTBITS_SECONDS };
     struct span name, rest = value;
     bool done;
     int err = host_bit_parse_command(parser, &rest, &bit.command, &done);
 
-    (void)negated;
     if (err || done)
         return err;
     span_next(&rest, ',', &name);
@@ -39,8 +38,6 @@ const struct keyword keyword_hostbits = {
               "ip_dst uses the same bits.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE | KEYWORD_IP_ONLY,
-    .cost = 2,
+    .packet = { .cost = 2, .match = host_bit_match },
     .parse = hostbits_parse,
-    .match = host_bit_match,
-    .act = host_bit_act,
 };

@@ -29,12 +29,11 @@ static int add_pair(struct rule_parser *parser, struct span pair, struct metadat
     return 0;
 }
 
-static int metadata_parse(struct rule_parser *parser, struct span value, bool negated)
+static int metadata_parse(struct rule_parser *parser, struct span value)
 {
     struct metadata **tail = &rule_parser_rule(parser)->metadata;
     struct span rest = value, pair;
 
-    (void)negated;
     while (*tail)
         tail = &(*tail)->next;
     while (span_next(&rest, ',', &pair)) {

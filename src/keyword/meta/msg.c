@@ -4,12 +4,11 @@
 
 #include "sluice/keyword.h"
 
-static int msg_parse(struct rule_parser *parser, struct span value, bool negated)
+static int msg_parse(struct rule_parser *parser, struct span value)
 {
     char *text = arena_alloc(rule_parser_arena(parser), value.length + 1);
     size_t length = 0;
 
-    (void)negated;
     if (!text)
         return -ENOMEM;
     for (size_t i = 0; i < value.length; i++) {

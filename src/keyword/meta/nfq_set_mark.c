@@ -27,11 +27,10 @@ static void nfq_set_mark_act(const struct match_input *in, const void *data)
     root->mark_set = true;
 }
 
-static int nfq_set_mark_parse(struct rule_parser *parser, struct span value, bool negated)
+static int nfq_set_mark_parse(struct rule_parser *parser, struct span value)
 {
     struct mark_bits *bits = arena_alloc(rule_parser_arena(parser), sizeof(*bits));
 
-    (void)negated;
     if (!bits)
         return -ENOMEM;
     int err = mark_bits_parse(parser, value, true, bits);
@@ -42,7 +41,7 @@ static int nfq_set_mark_parse(struct rule_parser *parser, struct span value, boo
         rule_parser_warning(parser, value, "no bit is set under the mask 0");
     else if (bits->value & ~bits->mask)
         rule_parser_warning(parser, value, "bits of the mark outside the mask are left out");
-    return rule_parser_add_action(parser, bits);
+    return rule_parser_add_action(parser, nfq_set_mark_act, bits);
 }
 
 const struct keyword keyword_nfq_set_mark = {
@@ -56,5 +55,4 @@ const struct keyword keyword_nfq_set_mark = {
     .kind = KEYWORD_META,
     .flags = KEYWORD_EACH_PACKET,
     .parse = nfq_set_mark_parse,
-    .act = nfq_set_mark_act,
 };

@@ -2,10 +2,9 @@
 /* noalert; the rule takes effect without an alert. */
 #include "sluice/keyword.h"
 
-static int noalert_parse(struct rule_parser *parser, struct span value, bool negated)
+static int noalert_parse(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     rule_parser_rule(parser)->noalert = true;
     return 0;
 }

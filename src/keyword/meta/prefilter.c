@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sluice/keyword.h"
 
-static int prefilter_parse(struct rule_parser *parser, struct span value, bool negated)
+static int prefilter_parse(struct rule_parser *parser, struct span value)
 {
     (void)parser;
     (void)value;
-    (void)negated;
     return 0;
 }
 

@@ -5,12 +5,11 @@
 
 enum { MAX_PRIORITY = 255 };
 
-static int priority_parse(struct rule_parser *parser, struct span value, bool negated)
+static int priority_parse(struct rule_parser *parser, struct span value)
 {
     struct rule *rule = rule_parser_rule(parser);
     uint64_t number;
 
-    (void)negated;
     if (!span_to_uint(value, 1, MAX_PRIORITY, &number))
         return rule_parser_error(parser, value, "'priority' needs a number from 1 to %d, got '" SPAN_FORMAT "'",
                                  MAX_PRIORITY, SPAN_ARGS(value));

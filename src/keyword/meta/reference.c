@@ -5,14 +5,13 @@
 
 #include "sluice/keyword.h"
 
-static int reference_parse(struct rule_parser *parser, struct span value, bool negated)
+static int reference_parse(struct rule_parser *parser, struct span value)
 {
     struct arena *arena = rule_parser_arena(parser);
     struct span rest = value, system = { 0 }, id;
     struct reference **link = &rule_parser_rule(parser)->references;
     struct reference *reference;
 
-    (void)negated;
     span_next(&rest, ',', &system);
     id = span_trim(rest);
     if (system.length == 0 || id.length == 0)

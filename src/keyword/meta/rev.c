@@ -2,11 +2,10 @@
 /* rev:3; among rules with the same gid and sid the one with the highest revision is used. */
 #include "sluice/keyword.h"
 
-static int rev_parse(struct rule_parser *parser, struct span value, bool negated)
+static int rev_parse(struct rule_parser *parser, struct span value)
 {
     uint64_t number;
 
-    (void)negated;
     if (!span_to_uint(value, 0, UINT32_MAX, &number))
         return rule_parser_error(parser, value, "'rev' needs a number from 0 to %u, got '" SPAN_FORMAT "'",
                                  (unsigned)UINT32_MAX, SPAN_ARGS(value));

@@ -2,11 +2,10 @@
 /* sid:2000001; the signature ID, required in every rule. */
 #include "sluice/keyword.h"
 
-static int sid_parse(struct rule_parser *parser, struct span value, bool negated)
+static int sid_parse(struct rule_parser *parser, struct span value)
 {
     uint64_t number;
 
-    (void)negated;
     if (!span_to_uint(value, 1, UINT32_MAX, &number))
         return rule_parser_error(parser, value, "'sid' needs a number from 1 to %u, got '" SPAN_FORMAT "'",
                                  (unsigned)UINT32_MAX, SPAN_ARGS(value));

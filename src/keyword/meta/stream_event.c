@@ -43,11 +43,10 @@ static int unknown_event(struct rule_parser *parser, struct span value)
                              nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-static int stream_event_parse(struct rule_parser *parser, struct span value, bool negated)
+static int stream_event_parse(struct rule_parser *parser, struct span value)
 {
     enum stream_event *event = arena_alloc(rule_parser_arena(parser), sizeof(*event));
 
-    (void)negated;
     if (!event)
         return -ENOMEM;
     if (!stream_event_find(value.at, value.length, event))
@@ -64,6 +63,6 @@ const struct keyword keyword_stream_event = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .parse = stream_event_parse,
-    .match = stream_event_match,
-    .event = stream_event_number,
+    .packet = { .match = stream_event_match },
+    .hints = &(const struct prefilter_hints){ .event = stream_event_number },
 };

@@ -111,12 +111,11 @@ static int parse_number(struct rule_parser *parser, struct span operator_text, s
     return 0;
 }
 
-static int stream_size_parse(struct rule_parser *parser, struct span value, bool negated)
+static int stream_size_parse(struct rule_parser *parser, struct span value)
 {
     struct stream_size *size = arena_alloc(rule_parser_arena(parser), sizeof(*size));
     struct span rest = value, side, operator_text, number;
 
-    (void)negated;
     if (!size)
         return -ENOMEM;
     if (!span_next(&rest, ',', &side) || !span_next(&rest, ',', &operator_text) || !span_next(&rest, ',', &number) ||
@@ -136,7 +135,6 @@ const struct keyword keyword_stream_size = {
     .manual = "A SYN counts as one byte. Packets whose flow has no TCP session do not match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
-    .cost = 1,
+    .packet = { .cost = 1, .match = stream_size_match },
     .parse = stream_size_parse,
-    .match = stream_size_match,
 };

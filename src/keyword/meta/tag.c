@@ -88,12 +88,11 @@ static int parse_fields(struct rule_parser *parser, struct span rest, struct rul
     return err;
 }
 
-static int tag_parse(struct rule_parser *parser, struct span value, bool negated)
+static int tag_parse(struct rule_parser *parser, struct span value)
 {
     struct rule *rule = rule_parser_rule(parser);
     struct rule_tag *tag = arena_alloc(rule_parser_arena(parser), sizeof(*tag));
 
-    (void)negated;
     if (!tag)
         return -ENOMEM;
     *tag = (struct rule_tag){ .count = RULE_TAG_MAX_PACKETS, .unit = TAG_PACKETS, .next = rule->tag };

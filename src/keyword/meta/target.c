@@ -2,12 +2,11 @@
 /* target:src_ip; the side of the rule that is the target of the attack. */
 #include "sluice/keyword.h"
 
-static int target_parse(struct rule_parser *parser, struct span value, bool negated)
+static int target_parse(struct rule_parser *parser, struct span value)
 {
     struct rule *rule = rule_parser_rule(parser);
     enum target target;
 
-    (void)negated;
     if (span_equal_nocase(value, "src_ip"))
         target = TARGET_SOURCE;
     else if (span_equal_nocase(value, "dest_ip"))

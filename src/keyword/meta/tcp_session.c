@@ -64,12 +64,11 @@ static int add_phase(struct rule_parser *parser, struct span part, unsigned *out
                              SPAN_ARGS(part));
 }
 
-static int tcp_session_parse(struct rule_parser *parser, struct span value, bool negated)
+static int tcp_session_parse(struct rule_parser *parser, struct span value)
 {
     unsigned *wanted = arena_alloc(rule_parser_arena(parser), sizeof(*wanted));
     int err = wanted ? 0 : -ENOMEM;
 
-    (void)negated;
     for (struct span part; !err && span_next(&value, ',', &part);)
         err = add_phase(parser, part, wanted);
     return err ? err : rule_parser_add_packet_condition(parser, wanted, false);
@@ -83,7 +82,6 @@ const struct keyword keyword_tcp_session = {
               "well.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
-    .cost = 1,
+    .packet = { .cost = 1, .match = tcp_session_match },
     .parse = tcp_session_parse,
-    .match = tcp_session_match,
 };

@@ -2,12 +2,11 @@
 /* threshold:type limit, track by_src, count 1, seconds 60; or type backoff, track by_flow, count 1, multiplier 10; */
 #include "sluice/keyword.h"
 
-static int threshold_parse(struct rule_parser *parser, struct span value, bool negated)
+static int threshold_parse(struct rule_parser *parser, struct span value)
 {
     struct threshold threshold;
     int err;
 
-    (void)negated;
     /* As in Suricata: while a buffer is selected, a second one is accepted (existing rules have it), and both must be
      * satisfied. */
     if (rule_parser_rule(parser)->thresholds && !rule_parser_current_buffer(parser))

@@ -49,7 +49,7 @@ static int set_expire(struct rule_parser *parser, struct span value, void *data,
     return err;
 }
 
-static int xbits_parse(struct rule_parser *parser, struct span value, bool negated)
+static int xbits_parse(struct rule_parser *parser, struct span value)
 {
     static const struct option options[] = {
         { "track", set_track, 0, true },
@@ -60,7 +60,6 @@ static int xbits_parse(struct rule_parser *parser, struct span value, bool negat
     bool done;
     int err = host_bit_parse_command(parser, &rest, &xbits.bit.command, &done);
 
-    (void)negated;
     if (err || done)
         return err;
     span_next(&rest, ',', &name);
@@ -79,8 +78,6 @@ const struct keyword keyword_xbits = {
               "track tx is not supported.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE | KEYWORD_IP_ONLY,
-    .cost = 2,
+    .packet = { .cost = 2, .match = host_bit_match },
     .parse = xbits_parse,
-    .match = host_bit_match,
-    .act = host_bit_act,
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sluice/keyword.h"
 
-static int absent_parse(struct rule_parser *parser, struct span value, bool negated)
+static int absent_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     if (value.length > 0 && !span_equal(value, "or_else"))
         return rule_parser_error(parser, value, "absent takes nothing or 'or_else', got '" SPAN_FORMAT "'",
                                  SPAN_ARGS(value));

@@ -181,12 +181,11 @@ static int parse_option(struct rule_parser *parser, struct span word, struct spa
     return err;
 }
 
-static int asn1_parse(struct rule_parser *parser, struct span value, bool negated)
+static int asn1_parse(struct rule_parser *parser, struct span value)
 {
     struct asn1 asn1 = { 0 };
     struct span rest = value, word;
 
-    (void)negated;
     while (take_word(&rest, &word)) {
         int err = parse_option(parser, word, &rest, &asn1);
 
@@ -215,5 +214,5 @@ const struct keyword keyword_asn1 = {
               "(double_overflow). Incomplete values, and values nested in more than 30 others, are ignored.",
     .kind = KEYWORD_CONTENT,
     .parse = asn1_parse,
-    .inspect = asn1_inspect,
+    .content = { .inspect = asn1_inspect },
 };

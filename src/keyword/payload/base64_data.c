@@ -10,9 +10,8 @@ static bool was_decoded(const struct rule *rule)
     return false;
 }
 
-static int base64_data_parse(struct rule_parser *parser, struct span value, bool negated)
+static int base64_data_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     if (!was_decoded(rule_parser_rule(parser)))
         return rule_parser_error(parser, value, "'base64_data' needs a 'base64_decode' before it");
     return rule_parser_select_buffer(parser, &keyword_base64_data);

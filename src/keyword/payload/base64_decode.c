@@ -112,12 +112,11 @@ static const struct option options[] = {
     { .name = "relative", .set = set_relative },
 };
 
-static int base64_decode_parse(struct rule_parser *parser, struct span value, bool negated)
+static int base64_decode_parse(struct rule_parser *parser, struct span value)
 {
     struct base64_decode *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
     struct span rest = value;
 
-    (void)negated;
     if (!want)
         return -ENOMEM;
     want->bytes = MAX_BYTES;
@@ -153,6 +152,6 @@ const struct keyword keyword_base64_decode = {
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_OPTIONAL_VALUE,
     .parse = base64_decode_parse,
-    .inspect = base64_decode_inspect,
+    .content = { .inspect = base64_decode_inspect },
     .finish = base64_decode_finish,
 };

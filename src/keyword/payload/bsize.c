@@ -10,11 +10,10 @@ static enum inspect_result bsize_inspect(struct inspection *in, const struct con
     return size_range_has(condition->data, in->length) ? INSPECT_YES : INSPECT_NEVER;
 }
 
-static int bsize_parse(struct rule_parser *parser, struct span value, bool negated)
+static int bsize_parse(struct rule_parser *parser, struct span value)
 {
     struct size_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
 
-    (void)negated;
     if (!range)
         return -ENOMEM;
     if (!rule_parser_current_buffer(parser))
@@ -36,6 +35,6 @@ const struct keyword keyword_bsize = {
     .manual = "LOW<>HIGH excludes both limits.",
     .kind = KEYWORD_CONTENT,
     .parse = bsize_parse,
-    .inspect = bsize_inspect,
+    .content = { .inspect = bsize_inspect },
     .finish = bsize_finish,
 };

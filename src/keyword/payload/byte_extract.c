@@ -108,12 +108,11 @@ static int check(struct rule_parser *parser, struct span value, const struct byt
     return 0;
 }
 
-static int byte_extract_parse(struct rule_parser *parser, struct span value, bool negated)
+static int byte_extract_parse(struct rule_parser *parser, struct span value)
 {
     struct byte_extract *extract = arena_alloc(rule_parser_arena(parser), sizeof(*extract));
     struct span rest = value, name = value;
 
-    (void)negated;
     if (!extract)
         return -ENOMEM;
     byte_source_init(&extract->source);
@@ -142,5 +141,5 @@ const struct keyword keyword_byte_extract = {
     .help = "store a number from the buffer in a variable for options of later conditions",
     .kind = KEYWORD_CONTENT,
     .parse = byte_extract_parse,
-    .inspect = byte_extract_inspect,
+    .content = { .inspect = byte_extract_inspect },
 };

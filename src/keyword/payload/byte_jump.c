@@ -136,12 +136,11 @@ static int parse_positional(struct rule_parser *parser, struct span value, struc
     return err;
 }
 
-static int byte_jump_parse(struct rule_parser *parser, struct span value, bool negated)
+static int byte_jump_parse(struct rule_parser *parser, struct span value)
 {
     struct byte_jump *jump = arena_alloc(rule_parser_arena(parser), sizeof(*jump));
     struct span rest = value;
 
-    (void)negated;
     if (!jump)
         return -ENOMEM;
     byte_source_init(&jump->source);
@@ -172,6 +171,6 @@ const struct keyword keyword_byte_jump = {
               "multiplied.",
     .kind = KEYWORD_CONTENT,
     .parse = byte_jump_parse,
-    .inspect = byte_jump_inspect,
-    .decided_by_place = byte_jump_by_place,
+    .content = { .inspect = byte_jump_inspect },
+    .hints = &(const struct prefilter_hints){ .decided_by_place = byte_jump_by_place },
 };

@@ -207,11 +207,10 @@ static int check(struct rule_parser *parser, struct span value, const struct byt
     return 0;
 }
 
-static int byte_math_parse(struct rule_parser *parser, struct span value, bool negated)
+static int byte_math_parse(struct rule_parser *parser, struct span value)
 {
     struct byte_math *math = arena_alloc(rule_parser_arena(parser), sizeof(*math));
 
-    (void)negated;
     if (!math)
         return -ENOMEM;
     byte_source_init(&math->source);
@@ -238,5 +237,5 @@ const struct keyword keyword_byte_math = {
     .manual = "bytes and rvalue may be variables. A division by 0 does not match.",
     .kind = KEYWORD_CONTENT,
     .parse = byte_math_parse,
-    .inspect = byte_math_inspect,
+    .content = { .inspect = byte_math_inspect },
 };

@@ -137,12 +137,11 @@ static int parse_positional(struct rule_parser *parser, struct span value, struc
     return err;
 }
 
-static int byte_test_parse(struct rule_parser *parser, struct span value, bool negated)
+static int byte_test_parse(struct rule_parser *parser, struct span value)
 {
     struct byte_test *test = arena_alloc(rule_parser_arena(parser), sizeof(*test));
     struct span rest = value;
 
-    (void)negated;
     if (!test)
         return -ENOMEM;
     byte_source_init(&test->source);
@@ -167,6 +166,6 @@ const struct keyword keyword_byte_test = {
               "masked number is shifted right by the number of trailing zeros of the mask.",
     .kind = KEYWORD_CONTENT,
     .parse = byte_test_parse,
-    .inspect = byte_test_inspect,
-    .decided_by_place = byte_test_by_place,
+    .content = { .inspect = byte_test_inspect },
+    .hints = &(const struct prefilter_hints){ .decided_by_place = byte_test_by_place },
 };

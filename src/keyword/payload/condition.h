@@ -32,6 +32,10 @@ void replacement_note(const struct inspection *in, const struct replacement *rep
 int replacement_finish(struct rule_parser *parser, const struct content_condition *condition);
 
 extern const struct keyword keyword_content, keyword_pcre;
+/* The functions of keyword_content, for keywords with the same data. */
+enum inspect_result content_inspect(struct inspection *in, const struct condition *condition,
+                                    struct inspect_retry *retry);
+int content_finish(struct rule_parser *parser, const struct condition *condition);
 
 /* Returns the content directly before the next condition: the last condition of the payload, or in a selected buffer
  * the last content that no pcre follows. NULL for none. */

@@ -122,8 +122,8 @@ static enum inspect_result found_negated(const struct content *content, struct w
     return content->relative || content->offset_value >= 0 || content->depth_value >= 0 ? INSPECT_NO : INSPECT_NEVER;
 }
 
-static enum inspect_result content_inspect(struct inspection *in, const struct condition *condition,
-                                           struct inspect_retry *retry)
+enum inspect_result content_inspect(struct inspection *in, const struct condition *condition,
+                                    struct inspect_retry *retry)
 {
     const struct content_condition *data = condition->data;
     const struct content *content = &data->content;
@@ -166,7 +166,7 @@ static bool content_by_place(const struct condition *condition)
 
 /* --- Parsing -------------------------------------------------------------------------------------- */
 
-static int content_parse(struct rule_parser *parser, struct span value, bool negated)
+static int content_parse(struct rule_parser *parser, struct span value)
 {
     struct content_condition *data = arena_alloc(rule_parser_arena(parser), sizeof(*data));
     uint16_t length = 0;
@@ -181,7 +181,7 @@ static int content_parse(struct rule_parser *parser, struct span value, bool neg
     data->content = (struct content){
         .bytes = bytes,
         .length = length,
-        .negated = negated,
+        .negated = rule_parser_is_negated(parser),
         .offset_value = -1,
         .depth_value = -1,
         .distance_value = -1,
@@ -190,19 +190,12 @@ static int content_parse(struct rule_parser *parser, struct span value, bool neg
     return rule_parser_add_content_condition(parser, data, false);
 }
 
-static int content_finish(struct rule_parser *parser, const struct condition *condition)
+int content_finish(struct rule_parser *parser, const struct condition *condition)
 {
     struct content_condition *data = (struct content_condition *)condition->data;
 
     data->retry = condition_needs_retry(parser, condition);
     return data->replacement ? replacement_finish(parser, data) : 0;
-}
-
-static const struct content *content_literal(const struct condition *condition)
-{
-    const struct content_condition *data = condition->data;
-
-    return data->content.negated ? NULL : &data->content;
 }
 
 const struct keyword keyword_content = {
@@ -216,8 +209,7 @@ const struct keyword keyword_content = {
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE,
     .parse = content_parse,
-    .inspect = content_inspect,
-    .decided_by_place = content_by_place,
-    .literal = content_literal,
+    .content = { .inspect = content_inspect, .is_literal = true },
     .finish = content_finish,
+    .hints = &(const struct prefilter_hints){ .decided_by_place = content_by_place },
 };

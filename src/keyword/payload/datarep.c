@@ -42,12 +42,11 @@ static int parse_comparison(struct rule_parser *parser, struct span *rest, struc
     return err;
 }
 
-static int datarep_parse(struct rule_parser *parser, struct span value, bool negated)
+static int datarep_parse(struct rule_parser *parser, struct span value)
 {
     struct datarep *rep = arena_alloc(rule_parser_arena(parser), sizeof(*rep));
     struct span rest = value, name = value;
 
-    (void)negated;
     if (!rep)
         return -ENOMEM;
     span_next(&rest, ',', &name);
@@ -66,5 +65,5 @@ const struct keyword keyword_datarep = {
               "not in the set never matches. The other options are those of dataset.",
     .kind = KEYWORD_CONTENT,
     .parse = datarep_parse,
-    .inspect = datarep_inspect,
+    .content = { .inspect = datarep_inspect },
 };

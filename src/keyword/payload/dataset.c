@@ -50,12 +50,11 @@ static bool find_command(struct span word, enum dataset_command *out)
     return false;
 }
 
-static int dataset_parse(struct rule_parser *parser, struct span value, bool negated)
+static int dataset_parse(struct rule_parser *parser, struct span value)
 {
     struct dataset_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     struct span rest = value, word = value, name = { value.at, 0 };
 
-    (void)negated;
     if (!condition)
         return -ENOMEM;
     span_next(&rest, ',', &word);
@@ -82,5 +81,5 @@ const struct keyword keyword_dataset = {
               "set fails and is counted. hashsize is accepted and ignored.",
     .kind = KEYWORD_CONTENT,
     .parse = dataset_parse,
-    .inspect = dataset_inspect,
+    .content = { .inspect = dataset_inspect },
 };

@@ -27,11 +27,10 @@ static void dsize_narrow(const void *data, struct packet_needs *needs)
         needs->payload_high = (uint32_t)range->high;
 }
 
-static int dsize_parse(struct rule_parser *parser, struct span value, bool negated)
+static int dsize_parse(struct rule_parser *parser, struct span value)
 {
     struct size_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
 
-    (void)negated;
     if (!range)
         return -ENOMEM;
     int err = size_range_parse(parser, value, UINT16_MAX, range);
@@ -52,7 +51,7 @@ const struct keyword keyword_dsize = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_ONCE,
     .parse = dsize_parse,
-    .match = dsize_match,
-    .narrow = dsize_narrow,
+    .packet = { .match = dsize_match },
     .finish = dsize_finish,
+    .hints = &(const struct prefilter_hints){ .narrow = dsize_narrow },
 };

@@ -3,11 +3,10 @@
 
 #include "condition.h"
 
-static int endswith_parse(struct rule_parser *parser, struct span value, bool negated)
+static int endswith_parse(struct rule_parser *parser, struct span value)
 {
     struct content *content = condition_modified_content(parser, value, "endswith");
 
-    (void)negated;
     if (!content)
         return -EINVAL;
     content->ends_with = true;

@@ -48,12 +48,11 @@ static int parse_chop(struct rule_parser *parser, struct span value, struct cont
     return 0;
 }
 
-static int fast_pattern_parse(struct rule_parser *parser, struct span value, bool negated)
+static int fast_pattern_parse(struct rule_parser *parser, struct span value)
 {
     struct content *content = condition_modified_content(parser, value, "fast_pattern");
     int err = 0;
 
-    (void)negated;
     if (!content)
         return -EINVAL;
     if (content->negated && (content->relative || content->has_offset || content->has_depth))

@@ -45,11 +45,10 @@ static bool has(const struct digests *digests, const uint8_t *wanted)
 }
 
 /* An incomplete file has no digest and never matches, negated or not. */
-enum file_match file_digest_match(const struct match_input *in, const struct file *file, const void *data)
+enum file_match file_digest_match(const struct file *file, const void *data)
 {
     const struct digests *digests = data;
 
-    (void)in;
     if (file->state == FILE_OPEN)
         return FILE_MATCH_LATER;
     if (file->state != FILE_CLOSED || !(file->digests >> digests->kind & 1))
@@ -188,7 +187,7 @@ static int settle(struct reading *reading)
     return 0;
 }
 
-int file_digest_parse(struct rule_parser *parser, struct span value, bool negated, enum file_digest kind)
+int file_digest_parse(struct rule_parser *parser, struct span value, enum file_digest kind)
 {
     static const uint8_t sizes[] = { [FILE_MD5] = 16, [FILE_SHA1] = 20, [FILE_SHA256] = 32 };
     struct digests *digests = arena_alloc(rule_parser_arena(parser), sizeof(*digests));
@@ -196,7 +195,7 @@ int file_digest_parse(struct rule_parser *parser, struct span value, bool negate
 
     if (!digests)
         return -ENOMEM;
-    *digests = (struct digests){ .kind = kind, .negated = negated, .size = sizes[kind] };
+    *digests = (struct digests){ .kind = kind, .negated = rule_parser_is_negated(parser), .size = sizes[kind] };
     int err = set_path(&reading);
 
     if (!err)

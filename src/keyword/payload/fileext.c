@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "name_content.h"
 
-static int fileext_parse(struct rule_parser *parser, struct span value, bool negated)
+static int fileext_parse(struct rule_parser *parser, struct span value)
 {
-    return name_content_parse(parser, value, negated, true);
+    return name_content_parse(parser, value, true);
 }
 
 const struct keyword keyword_fileext = {
@@ -13,10 +13,8 @@ const struct keyword keyword_fileext = {
     .manual = "fileext:\"jpg\" is a shorthand for file.name; content:\".jpg\"; nocase; endswith;",
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE,
-    .applications = name_content_applications,
-    .directions = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT,
+    .scope = { name_content_applications, 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT },
     .parse = fileext_parse,
-    .inspect = name_content_inspect,
-    .literal = name_content_literal,
-    .finish = name_content_finish,
+    .content = { .inspect = content_inspect, .is_literal = true },
+    .finish = content_finish,
 };

@@ -9,11 +9,10 @@
 #include "sluice/file.h"
 
 /* A file without a description never matches, negated or not, as in Suricata. */
-static enum file_match filemagic_match(const struct match_input *in, const struct file *file, const void *data)
+static enum file_match filemagic_match(const struct file *file, const void *data)
 {
     const struct content *content = data;
 
-    (void)in;
     if (!file->magic)
         return file->magic_done || file->state != FILE_OPEN ? FILE_MATCH_NO : FILE_MATCH_LATER;
     /* The terminating NUL is part of the searched text, so that a rule can match its end. */
@@ -22,7 +21,7 @@ static enum file_match filemagic_match(const struct match_input *in, const struc
     return found != content->negated ? FILE_MATCH_YES : FILE_MATCH_NO;
 }
 
-static int filemagic_parse(struct rule_parser *parser, struct span value, bool negated)
+static int filemagic_parse(struct rule_parser *parser, struct span value)
 {
     struct content *content = arena_alloc(rule_parser_arena(parser), sizeof(*content));
     uint8_t *bytes;
@@ -36,7 +35,8 @@ static int filemagic_parse(struct rule_parser *parser, struct span value, bool n
         return err;
     for (uint16_t i = 0; i < length; i++)
         bytes[i] = search_lower(bytes[i]);
-    *content = (struct content){ .bytes = bytes, .length = length, .nocase = true, .negated = negated };
+    *content =
+        (struct content){ .bytes = bytes, .length = length, .nocase = true, .negated = rule_parser_is_negated(parser) };
     rule_parser_rule(parser)->file_needs |= RULE_FILE_MAGIC;
     return rule_parser_add_file_condition(parser, content, false);
 }
@@ -48,8 +48,7 @@ const struct keyword keyword_filemagic = {
     .manual = "libmagic examines each file once, after its first 4096 bytes or when it is complete.",
     .kind = KEYWORD_FILE,
     .flags = KEYWORD_NEGATABLE,
-    .applications = name_content_applications,
-    .directions = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT,
+    .scope = { name_content_applications, 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT },
     .parse = filemagic_parse,
-    .match_file = filemagic_match,
+    .file = { .match = filemagic_match },
 };

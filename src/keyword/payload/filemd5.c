@@ -2,9 +2,9 @@
 #include "file_digest.h"
 #include "name_content.h"
 
-static int filemd5_parse(struct rule_parser *parser, struct span value, bool negated)
+static int filemd5_parse(struct rule_parser *parser, struct span value)
 {
-    return file_digest_parse(parser, value, negated, FILE_MD5);
+    return file_digest_parse(parser, value, FILE_MD5);
 }
 
 const struct keyword keyword_filemd5 = {
@@ -14,8 +14,7 @@ const struct keyword keyword_filemd5 = {
     .manual = FILE_DIGEST_MANUAL,
     .kind = KEYWORD_FILE,
     .flags = KEYWORD_NEGATABLE | KEYWORD_QUOTED,
-    .applications = name_content_applications,
-    .directions = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT,
+    .scope = { name_content_applications, 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT },
     .parse = filemd5_parse,
-    .match_file = file_digest_match,
+    .file = { .match = file_digest_match },
 };

@@ -2,9 +2,9 @@
 #include "file_digest.h"
 #include "name_content.h"
 
-static int filesha1_parse(struct rule_parser *parser, struct span value, bool negated)
+static int filesha1_parse(struct rule_parser *parser, struct span value)
 {
-    return file_digest_parse(parser, value, negated, FILE_SHA1);
+    return file_digest_parse(parser, value, FILE_SHA1);
 }
 
 const struct keyword keyword_filesha1 = {
@@ -14,8 +14,7 @@ const struct keyword keyword_filesha1 = {
     .manual = FILE_DIGEST_MANUAL,
     .kind = KEYWORD_FILE,
     .flags = KEYWORD_NEGATABLE | KEYWORD_QUOTED,
-    .applications = name_content_applications,
-    .directions = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT,
+    .scope = { name_content_applications, 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT },
     .parse = filesha1_parse,
-    .match_file = file_digest_match,
+    .file = { .match = file_digest_match },
 };

@@ -14,11 +14,10 @@ static bool has_no_upper_end(const struct number_range *range)
     return !range->negated && range->mask == UINT64_MAX && range->low + range->width == UINT64_MAX;
 }
 
-static enum file_match filesize_match(const struct match_input *in, const struct file *file, const void *data)
+static enum file_match filesize_match(const struct file *file, const void *data)
 {
     const struct number_range *range = data;
 
-    (void)in;
     if (file->state != FILE_CLOSED && !has_no_upper_end(range))
         return file->state == FILE_OPEN ? FILE_MATCH_LATER : FILE_MATCH_NO;
     if (number_range_has(range, file->size))
@@ -26,11 +25,10 @@ static enum file_match filesize_match(const struct match_input *in, const struct
     return file->state == FILE_OPEN ? FILE_MATCH_LATER : FILE_MATCH_NO;
 }
 
-static int filesize_parse(struct rule_parser *parser, struct span value, bool negated)
+static int filesize_parse(struct rule_parser *parser, struct span value)
 {
     struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
 
-    (void)negated;
     if (!range)
         return -ENOMEM;
     int err = number_range_parse(parser, value, UINT64_MAX, NULL, range);
@@ -44,8 +42,7 @@ const struct keyword keyword_filesize = {
     .help = "size of the file in bytes",
     .manual = "For a file whose end was not seen, only > and >= can match.",
     .kind = KEYWORD_FILE,
-    .applications = name_content_applications,
-    .directions = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT,
+    .scope = { name_content_applications, 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT },
     .parse = filesize_parse,
-    .match_file = filesize_match,
+    .file = { .match = filesize_match },
 };

@@ -12,9 +12,8 @@ static bool flowvar_match(const struct match_input *in, const void *data)
     return text_content_is_in(want, text, length);
 }
 
-static int flowvar_parse(struct rule_parser *parser, struct span value, bool negated)
+static int flowvar_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return text_content_parse(parser, RULE_NAME_FLOW_TEXT, value);
 }
 
@@ -26,7 +25,6 @@ const struct keyword keyword_flowvar = {
               "packet.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
-    .cost = 2,
+    .packet = { .cost = 2, .match = flowvar_match },
     .parse = flowvar_parse,
-    .match = flowvar_match,
 };

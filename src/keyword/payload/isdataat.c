@@ -69,9 +69,9 @@ static int parse_flags(struct rule_parser *parser, struct span rest, struct isda
     return 0;
 }
 
-static int isdataat_parse(struct rule_parser *parser, struct span value, bool negated)
+static int isdataat_parse(struct rule_parser *parser, struct span value)
 {
-    struct isdataat data = { .negated = negated };
+    struct isdataat data = { .negated = rule_parser_is_negated(parser) };
     struct span rest = value, first;
     int64_t number = 0;
 
@@ -101,6 +101,6 @@ const struct keyword keyword_isdataat = {
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE,
     .parse = isdataat_parse,
-    .inspect = isdataat_inspect,
-    .decided_by_place = isdataat_by_place,
+    .content = { .inspect = isdataat_inspect },
+    .hints = &(const struct prefilter_hints){ .decided_by_place = isdataat_by_place },
 };

@@ -10,22 +10,6 @@
 
 const char *const name_content_applications[] = { "http", "http2", "smtp", "ftp-data", "smb", "nfs", NULL };
 
-enum inspect_result name_content_inspect(struct inspection *in, const struct condition *condition,
-                                         struct inspect_retry *retry)
-{
-    return keyword_content.inspect(in, condition, retry);
-}
-
-const struct content *name_content_literal(const struct condition *condition)
-{
-    return keyword_content.literal(condition);
-}
-
-int name_content_finish(struct rule_parser *parser, const struct condition *condition)
-{
-    return keyword_content.finish(parser, condition);
-}
-
 /* Quotes are optional; unquoted values have no escapes. */
 static int parse_bytes(struct rule_parser *parser, struct span value, uint8_t **bytes, uint16_t *length)
 {
@@ -67,7 +51,7 @@ static int make_content(struct rule_parser *parser, struct content *content, con
     return 0;
 }
 
-int name_content_parse(struct rule_parser *parser, struct span value, bool negated, bool is_extension)
+int name_content_parse(struct rule_parser *parser, struct span value, bool is_extension)
 {
     struct content_condition *data = arena_alloc(rule_parser_arena(parser), sizeof(*data));
     const struct keyword *buffer = rule_parser_find_keyword(parser, "file.name");
@@ -82,7 +66,7 @@ int name_content_parse(struct rule_parser *parser, struct span value, bool negat
 
     if (!err)
         err = make_content(parser, &data->content, bytes, length, is_extension);
-    data->content.negated = negated;
+    data->content.negated = rule_parser_is_negated(parser);
     if (!err)
         err = rule_parser_select_buffer(parser, NULL);
     if (!err)

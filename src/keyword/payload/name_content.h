@@ -3,18 +3,12 @@
 #ifndef SLUICE_KEYWORD_NAME_CONTENT_H
 #define SLUICE_KEYWORD_NAME_CONTENT_H
 
-#include "sluice/keyword.h"
+#include "condition.h"
 
 /* For parse(): adds `value`, quoted or not, as a case-insensitive content of file.name. `is_extension` prepends a dot
  * and requires the match at the end of the name. 0 or -errno. */
-int name_content_parse(struct rule_parser *parser, struct span value, bool negated, bool is_extension);
+int name_content_parse(struct rule_parser *parser, struct span value, bool is_extension);
 
 extern const char *const name_content_applications[];
-
-/* The keyword shares the functions of content. */
-enum inspect_result name_content_inspect(struct inspection *in, const struct condition *condition,
-                                         struct inspect_retry *retry);
-const struct content *name_content_literal(const struct condition *condition);
-int name_content_finish(struct rule_parser *parser, const struct condition *condition);
 
 #endif

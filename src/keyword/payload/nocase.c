@@ -5,11 +5,10 @@
 #include "search.h"
 
 /* The content's bytes are lower case from here on; see search.c. */
-static int nocase_parse(struct rule_parser *parser, struct span value, bool negated)
+static int nocase_parse(struct rule_parser *parser, struct span value)
 {
     struct content *content = condition_modified_content(parser, value, "nocase");
 
-    (void)negated;
     if (!content)
         return -EINVAL;
     if (content->nocase)

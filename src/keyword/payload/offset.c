@@ -4,12 +4,11 @@
 #include "condition.h"
 #include "keyword/meta/option.h"
 
-static int offset_parse(struct rule_parser *parser, struct span value, bool negated)
+static int offset_parse(struct rule_parser *parser, struct span value)
 {
     struct content *content = condition_modified_content(parser, value, "offset");
     int64_t number;
 
-    (void)negated;
     if (!content)
         return -EINVAL;
     if (content->has_offset)

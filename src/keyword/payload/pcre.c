@@ -411,7 +411,7 @@ static int add_condition(struct rule_parser *parser, const struct pcre_flags *fl
     return rule_parser_add_content_condition(parser, data, data->relative && rule_parser_has_previous(parser));
 }
 
-static int pcre_parse(struct rule_parser *parser, struct span value, bool negated)
+static int pcre_parse(struct rule_parser *parser, struct span value)
 {
     struct pcre_condition *data = arena_alloc(rule_parser_arena(parser), sizeof(*data));
     struct pcre_text text = { .pattern = value };
@@ -419,7 +419,7 @@ static int pcre_parse(struct rule_parser *parser, struct span value, bool negate
 
     if (!data)
         return -ENOMEM;
-    data->negated = negated;
+    data->negated = rule_parser_is_negated(parser);
     int err = split(parser, value, &text);
 
     if (!err)
@@ -481,7 +481,7 @@ const struct keyword keyword_pcre = {
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE | KEYWORD_QUOTED,
     .parse = pcre_parse,
-    .inspect = pcre_inspect,
+    .content = { .inspect = pcre_inspect },
     .finish = pcre_finish,
     .release = pcre_release,
 };

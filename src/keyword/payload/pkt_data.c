@@ -3,10 +3,9 @@
 
 #include "sluice/keyword.h"
 
-static int pkt_data_parse(struct rule_parser *parser, struct span value, bool negated)
+static int pkt_data_parse(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     return rule_parser_select_buffer(parser, NULL);
 }
 

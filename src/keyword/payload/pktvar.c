@@ -16,9 +16,8 @@ static bool pktvar_match(const struct match_input *in, const void *data)
     return false;
 }
 
-static int pktvar_parse(struct rule_parser *parser, struct span value, bool negated)
+static int pktvar_parse(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return text_content_parse(parser, RULE_NAME_PACKET_TEXT, value);
 }
 
@@ -28,7 +27,6 @@ const struct keyword keyword_pktvar = {
     .help = "content of a text that a pcre of another rule captured from this packet (pkt:NAME)",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
-    .cost = 2,
+    .packet = { .cost = 2, .match = pktvar_match },
     .parse = pktvar_parse,
-    .match = pktvar_match,
 };

@@ -3,11 +3,10 @@
 
 #include "condition.h"
 
-static int rawbytes_parse(struct rule_parser *parser, struct span value, bool negated)
+static int rawbytes_parse(struct rule_parser *parser, struct span value)
 {
     struct content *content = condition_modified_content(parser, value, "rawbytes");
 
-    (void)negated;
     if (!content)
         return -EINVAL;
     if (content->rawbytes)

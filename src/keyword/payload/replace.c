@@ -64,8 +64,8 @@ static uint8_t count_replacements(const struct rule *rule)
 {
     unsigned count = 0;
 
-    for (const struct condition *c = rule->actions; c; c = c->next)
-        count += c->keyword == &keyword_replace;
+    for (const struct match_action *action = rule->actions; action; action = action->next)
+        count += action->keyword == &keyword_replace;
     return (uint8_t)(count < EDIT_MAX_PENDING ? count : EDIT_MAX_PENDING);
 }
 
@@ -82,7 +82,7 @@ static int check_place(struct rule_parser *parser, struct span value, const stru
     return 0;
 }
 
-static int replace_parse(struct rule_parser *parser, struct span value, bool negated)
+static int replace_parse(struct rule_parser *parser, struct span value)
 {
     /* The content is the first member of the condition's data, see condition.h. */
     struct content_condition *condition = (struct content_condition *)rule_parser_last_content(parser);
@@ -91,7 +91,6 @@ static int replace_parse(struct rule_parser *parser, struct span value, bool neg
     uint8_t *bytes;
     int err = replacement ? check_place(parser, value, condition) : -ENOMEM;
 
-    (void)negated;
     if (!err)
         err = literal_parse(parser, value, &bytes, &replacement->length);
     if (err)
@@ -109,7 +108,7 @@ static int replace_parse(struct rule_parser *parser, struct span value, bool neg
     if (rule->payload == RULE_PAYLOAD_DEFAULT)
         rule->payload = RULE_PAYLOAD_PACKET_ONLY;
     condition->replacement = replacement;
-    return rule_parser_add_action(parser, replacement);
+    return rule_parser_add_action(parser, replace_act, replacement);
 }
 
 const struct keyword keyword_replace = {
@@ -121,5 +120,4 @@ const struct keyword keyword_replace = {
               "Other rules see the original packet. Without inline operation nothing is replaced.",
     .kind = KEYWORD_MODIFIER,
     .parse = replace_parse,
-    .act = replace_act,
 };

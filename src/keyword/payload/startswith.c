@@ -3,11 +3,10 @@
 
 #include "condition.h"
 
-static int startswith_parse(struct rule_parser *parser, struct span value, bool negated)
+static int startswith_parse(struct rule_parser *parser, struct span value)
 {
     struct content *content = condition_modified_content(parser, value, "startswith");
 
-    (void)negated;
     if (!content)
         return -EINVAL;
     if (content->has_depth || content->has_offset)

@@ -5,12 +5,11 @@
 #include "condition.h"
 #include "keyword/meta/option.h"
 
-static int within_parse(struct rule_parser *parser, struct span value, bool negated)
+static int within_parse(struct rule_parser *parser, struct span value)
 {
     struct content *content = condition_modified_content(parser, value, "within");
     int64_t number;
 
-    (void)negated;
     if (!content)
         return -EINVAL;
     if (content->has_within)

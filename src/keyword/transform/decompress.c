@@ -110,12 +110,11 @@ static int set_max_size(struct rule_parser *parser, struct span value, void *dat
 
 static const struct option options[] = { { .name = "max-size", .set = set_max_size, .has_value = true } };
 
-int decompress_parse(struct rule_parser *parser, struct span value, bool negated)
+int decompress_parse(struct rule_parser *parser, struct span value)
 {
     struct decompress *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
     struct span rest = value;
 
-    (void)negated;
     if (!want)
         return -ENOMEM;
     if (value.length == 0)

@@ -8,7 +8,7 @@
 enum decompress_format { DECOMPRESS_ZLIB, DECOMPRESS_GZIP };
 
 /* parse() of both keywords: [max-size SIZE]. */
-int decompress_parse(struct rule_parser *parser, struct span value, bool negated);
+int decompress_parse(struct rule_parser *parser, struct span value);
 
 /* Decompresses at most the number of bytes set in `data` (see decompress_parse()); the result is empty when the input
  * is malformed. False when out of memory. */

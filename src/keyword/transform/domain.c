@@ -22,5 +22,5 @@ const struct keyword keyword_domain = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = domain_transform,
+    .transform = { .apply = domain_transform },
 };

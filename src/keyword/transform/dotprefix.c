@@ -28,5 +28,5 @@ const struct keyword keyword_dotprefix = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = dotprefix_transform,
+    .transform = { .apply = dotprefix_transform },
 };

@@ -88,12 +88,11 @@ static const struct option options[] = {
     { .name = "mode", .set = set_mode, .has_value = true },
 };
 
-static int from_base64_parse(struct rule_parser *parser, struct span value, bool negated)
+static int from_base64_parse(struct rule_parser *parser, struct span value)
 {
     struct from_base64 *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
     struct span rest = value;
 
-    (void)negated;
     if (!want)
         return -ENOMEM;
     if (value.length == 0)
@@ -113,5 +112,5 @@ const struct keyword keyword_from_base64 = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_OPTIONAL_VALUE,
     .parse = from_base64_parse,
-    .transform = from_base64_transform,
+    .transform = { .apply = from_base64_transform },
 };

@@ -16,5 +16,5 @@ const struct keyword keyword_gunzip = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_OPTIONAL_VALUE,
     .parse = decompress_parse,
-    .transform = gunzip_transform,
+    .transform = { .apply = gunzip_transform },
 };

@@ -26,13 +26,12 @@ static bool pcrexform_transform(struct transform_scratch *scratch, const uint8_t
     return transform_keep(bytes + group[0], (uint32_t)(group[1] - group[0]), out, out_length);
 }
 
-static int pcrexform_parse(struct rule_parser *parser, struct span value, bool negated)
+static int pcrexform_parse(struct rule_parser *parser, struct span value)
 {
     pcre2_code *code = NULL;
     uint32_t groups = 0;
     int err = pcre_compile(parser, value, 0, &code);
 
-    (void)negated;
     if (err)
         return err;
     pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &groups);
@@ -63,7 +62,7 @@ const struct keyword keyword_pcrexform = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_QUOTED | KEYWORD_QUOTES_REQUIRED,
     .parse = pcrexform_parse,
-    .transform = pcrexform_transform,
+    .transform = { .apply = pcrexform_transform },
     .finish = pcrexform_finish,
     .release = pcrexform_release,
 };

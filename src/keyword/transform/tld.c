@@ -22,5 +22,5 @@ const struct keyword keyword_tld = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = tld_transform,
+    .transform = { .apply = tld_transform },
 };

@@ -27,5 +27,5 @@ const struct keyword keyword_to_md5 = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = to_md5_transform,
+    .transform = { .apply = to_md5_transform },
 };

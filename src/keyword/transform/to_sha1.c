@@ -27,5 +27,5 @@ const struct keyword keyword_to_sha1 = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = to_sha1_transform,
+    .transform = { .apply = to_sha1_transform },
 };

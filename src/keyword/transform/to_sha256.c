@@ -27,5 +27,5 @@ const struct keyword keyword_to_sha256 = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = to_sha256_transform,
+    .transform = { .apply = to_sha256_transform },
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "transform.h"
 
-int transform_parse(struct rule_parser *parser, struct span value, bool negated)
+int transform_parse(struct rule_parser *parser, struct span value)
 {
     (void)value;
-    (void)negated;
     return rule_parser_add_transform(parser, NULL);
 }

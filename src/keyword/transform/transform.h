@@ -11,7 +11,7 @@
 #include "sluice/transform.h"
 
 /* parse() of a transform without a value. */
-int transform_parse(struct rule_parser *parser, struct span value, bool negated);
+int transform_parse(struct rule_parser *parser, struct span value);
 
 static inline bool transform_is_space(uint8_t c)
 {

@@ -97,11 +97,10 @@ static int parse_offset(struct rule_parser *parser, struct span *text, struct xo
     return err;
 }
 
-static int xor_parse(struct rule_parser *parser, struct span value, bool negated)
+static int xor_parse(struct rule_parser *parser, struct span value)
 {
     struct xor_key *key = arena_alloc(rule_parser_arena(parser), sizeof(*key));
 
-    (void)negated;
     if (!key)
         return -ENOMEM;
     int err = parse_offset(parser, &value, key);
@@ -121,5 +120,5 @@ const struct keyword keyword_xor = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_QUOTED,
     .parse = xor_parse,
-    .transform = xor_transform,
+    .transform = { .apply = xor_transform },
 };

@@ -16,5 +16,5 @@ const struct keyword keyword_zlib_deflate = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_OPTIONAL_VALUE,
     .parse = decompress_parse,
-    .transform = zlib_deflate_transform,
+    .transform = { .apply = zlib_deflate_transform },
 };
