@@ -80,22 +80,6 @@ static void collect(const struct rule_parser *parser, const char *const *words, 
         add(out, canonical(*word));
 }
 
-static void keep_common(struct application_set *set, const struct application_set *with)
-{
-    unsigned kept = 0;
-
-    for (unsigned i = 0; i < set->count; i++) {
-        if (has(with, set->names[i]))
-            set->names[kept++] = set->names[i];
-    }
-    set->count = kept;
-}
-
-static bool is_above_tcp_or_udp(const struct rule_protocol *protocol)
-{
-    return protocol->ip_protocols[0] & (UINT64_C(1) << IPPROTO_TCP | UINT64_C(1) << IPPROTO_UDP);
-}
-
 void applications_start(struct rule_parser *parser)
 {
     const char *word = parser->rule->protocol.application;
@@ -114,18 +98,21 @@ void applications_start(struct rule_parser *parser)
 int rule_parser_require_applications(struct rule_parser *parser, const char *const *words)
 {
     const struct rule_protocol *protocol = &parser->rule->protocol;
-    struct application_set wanted, common = parser->applications;
+    struct application_set wanted, common = { .count = 0 };
 
     if (!protocol->name)
         return 0; /* a mistake in the header, already reported */
-    if (!is_above_tcp_or_udp(protocol))
+    if (!(protocol->ip_protocols[0] & (UINT64_C(1) << IPPROTO_TCP | UINT64_C(1) << IPPROTO_UDP)))
         return rule_parser_error(parser, parser->keyword_name,
                                  "'%s' belongs to '%s', which cannot match in a rule for '%s'", parser->keyword->name,
                                  words[0], protocol->name);
     collect(parser, words, &wanted);
-    if (common.count == 0)
+    if (parser->applications.count == 0)
         common = wanted;
-    keep_common(&common, &wanted);
+    for (unsigned i = 0; i < parser->applications.count; i++) {
+        if (has(&wanted, parser->applications.names[i]))
+            common.names[common.count++] = parser->applications.names[i];
+    }
     if (common.count == 0)
         return rule_parser_error(parser, parser->keyword_name, "'%s' belongs to '%s', but the rule is for '%s'%s",
                                  parser->keyword->name, words[0], parser->applications.names[0],
@@ -159,16 +146,6 @@ static unsigned directions_of(const struct rule_parser *parser, const struct key
     return keyword->scope.directions ? keyword->scope.directions : BOTH_DIRECTIONS;
 }
 
-/* Whether the keyword may have a direction word. */
-static bool takes_direction(const struct keyword *keyword)
-{
-    bool has_direction = keyword->kind == KEYWORD_BUFFER || keyword->kind == KEYWORD_TRANSACTION ||
-                         (keyword->kind == KEYWORD_FILE && !(keyword->flags & KEYWORD_PARSES_DIRECTION));
-
-    return has_direction && keyword->scope.applications &&
-           (keyword->scope.directions == 0 || keyword->scope.directions == BOTH_DIRECTIONS);
-}
-
 int applications_cut_direction(struct rule_parser *parser, struct span *value)
 {
     static const struct {
@@ -178,10 +155,16 @@ int applications_cut_direction(struct rule_parser *parser, struct span *value)
         { "to_server", 1 << FLOW_TO_SERVER },
         { "to_client", 1 << FLOW_TO_CLIENT },
     };
+    const struct keyword *keyword = parser->keyword;
+    bool may_have = keyword->kind == KEYWORD_BUFFER || keyword->kind == KEYWORD_TRANSACTION ||
+                    (keyword->kind == KEYWORD_FILE && !(keyword->flags & KEYWORD_PARSES_DIRECTION));
     struct span rest = *value, word;
 
     parser->forced_directions = 0;
-    if (!takes_direction(parser->keyword) || value->length == 0 || !span_next(&rest, ',', &word))
+    if (!may_have || !keyword->scope.applications ||
+        (keyword->scope.directions != 0 && keyword->scope.directions != BOTH_DIRECTIONS))
+        return 0;
+    if (value->length == 0 || !span_next(&rest, ',', &word))
         return 0;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (span_equal(word, words[i].word))

@@ -65,13 +65,6 @@ int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keywo
 
 /* --- Mistakes ------------------------------------------------------------------------------------- */
 
-/* A diag stores a limited number of entries. When half of them are used, each rule gets one only, so that many broken
- * rules do not hide the last ones. */
-static bool may_report(const struct rule_parser *parser)
-{
-    return parser->mistakes + parser->unsupported == 0 || diag_count(parser->diag) < DIAG_MAX_ENTRIES / 2;
-}
-
 static void report(struct rule_parser *parser, struct span where, enum diag_severity severity, const char *tag,
                    const char *format, va_list args)
 {
@@ -81,7 +74,9 @@ static void report(struct rule_parser *parser, struct span where, enum diag_seve
     if ((severity == DIAG_ERROR && parser->mistakes == 0) ||
         (severity == DIAG_UNSUPPORTED && parser->mistakes + parser->unsupported == 0))
         snprintf(parser->reason, sizeof(parser->reason), "%.*s", RULE_REASON_SIZE - 1, message);
-    if (!may_report(parser))
+    /* A diag stores a limited number of entries. When half of them are used, each rule gets one only, so that many
+     * broken rules do not hide the last ones. */
+    if (parser->mistakes + parser->unsupported > 0 && diag_count(parser->diag) >= DIAG_MAX_ENTRIES / 2)
         return;
     diag_report(parser->diag, severity, statement_position(parser->statement, where), tag, "%s", message);
 }
@@ -443,28 +438,22 @@ static bool is_in_use(const struct rule_buffer *buffer)
     return buffer->conditions || buffer->absence != BUFFER_PRESENT;
 }
 
-/* As in Suricata, transforms may also follow conditions on a buffer without transforms: http.uri; content:"a"; to_md5;
- * content:"b"; selects the buffer again. */
-static bool may_transform(const struct rule_parser *parser)
-{
-    const struct rule_buffer *buffer = parser->buffer;
-
-    return buffer && !(buffer->keyword->flags & KEYWORD_NESTED) && !(is_in_use(buffer) && buffer->transforms);
-}
-
 int rule_parser_add_transform(struct rule_parser *parser, const void *data)
 {
+    const struct rule_buffer *buffer = parser->buffer;
     struct condition **link;
     struct transform *transform;
     unsigned count = 0;
 
-    if (!may_transform(parser))
+    /* As in Suricata, transforms may also follow conditions on a buffer without transforms: http.uri; content:"a";
+     * to_md5; content:"b"; selects the buffer again. */
+    if (!buffer || buffer->keyword->flags & KEYWORD_NESTED || (is_in_use(buffer) && buffer->transforms))
         return rule_parser_error(parser, parser->keyword_name, "'%s' must directly follow a buffer keyword",
                                  parser->keyword->name);
-    if (is_in_use(parser->buffer)) {
-        parser->forced_directions = parser->buffer->directions;
+    if (is_in_use(buffer)) {
+        parser->forced_directions = buffer->directions;
 
-        int err = rule_parser_select_buffer(parser, parser->buffer->keyword);
+        int err = rule_parser_select_buffer(parser, buffer->keyword);
 
         if (err)
             return err;
@@ -515,24 +504,10 @@ const struct rule_buffer *rule_parser_selected_buffer(const struct rule_parser *
     return buffer;
 }
 
-static void unlink_condition(struct rule_buffer *buffer, struct condition *condition)
-{
-    struct condition *before = NULL;
-
-    for (struct condition *c = buffer->conditions; c != condition; c = c->next)
-        before = c;
-    if (before)
-        before->next = condition->next;
-    else
-        buffer->conditions = condition->next;
-    if (buffer->last == condition)
-        buffer->last = before;
-}
-
 int rule_parser_move_last_content(struct rule_parser *parser, const struct keyword *keyword)
 {
-    struct condition *condition = parser->last_content;
-    struct rule_buffer *to;
+    struct condition *condition = parser->last_content, *before = NULL;
+    struct rule_buffer *from = parser->content_buffer, *to;
     const struct content *content = rule_parser_last_content(parser);
 
     if (content && content->rawbytes)
@@ -544,7 +519,7 @@ int rule_parser_move_last_content(struct rule_parser *parser, const struct keywo
         return rule_parser_error(parser, parser->keyword_name,
                                  "'%s' modifies a content, but '%s' has selected a buffer; 'pkt_data;' ends that",
                                  parser->keyword->name, parser->buffer->keyword->name);
-    if (!condition || parser->content_buffer->keyword)
+    if (!condition || from->keyword)
         return rule_parser_error(parser, parser->keyword_name, "'%s' needs a content before it", parser->keyword->name);
     int err = applications_take(parser, keyword);
 
@@ -553,7 +528,14 @@ int rule_parser_move_last_content(struct rule_parser *parser, const struct keywo
     to = get_buffer(parser, keyword);
     if (!to)
         return -ENOMEM;
-    unlink_condition(parser->content_buffer, condition);
+    for (struct condition *c = from->conditions; c != condition; c = c->next)
+        before = c;
+    if (before)
+        before->next = condition->next;
+    else
+        from->conditions = condition->next;
+    if (from->last == condition)
+        from->last = before;
     append(to, condition);
     parser->content_buffer = to;
     if (parser->last_condition == condition)

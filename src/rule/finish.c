@@ -79,20 +79,6 @@ static int resolve_duplicate(struct rule_list *list, struct rule_entry *first, s
     return err;
 }
 
-/* Adds one warning for all copies, because a file and its copy have thousands of equal rules. */
-static void warn_about_copies(const struct rule_list *list, const struct rule_entry *original,
-                              const struct rule_entry *copy, uint32_t gid, uint32_t sid, struct diag *diag)
-{
-    char others[64] = "";
-
-    if (list->copies > 1)
-        snprintf(others, sizeof(others), ", and %zu more copies of rules are skipped", list->copies - 1);
-    diag_warning(diag, sid_position(copy), "rule %u:%u is a copy and is skipped%s", gid, sid, others);
-    diag_note(diag, sid_position(original),
-              original->rule ? "the skipped rule is a copy of this rule, which is loaded"
-                             : "the skipped rule is a copy of this rule, which a newer revision replaced");
-}
-
 /* Builds the index by sid. Rules that are replaced or copies are released, and their entries removed. */
 static int build_index(struct rule_list *list, struct diag *diag)
 {
@@ -127,8 +113,17 @@ static int build_index(struct rule_list *list, struct diag *diag)
             entry->rule = NULL;
         }
     }
-    if (copy)
-        warn_about_copies(list, original, copy, gid, sid, diag);
+    /* One warning for all copies, because a file and its copy have thousands of equal rules. */
+    if (copy) {
+        char others[64] = "";
+
+        if (list->copies > 1)
+            snprintf(others, sizeof(others), ", and %zu more copies of rules are skipped", list->copies - 1);
+        diag_warning(diag, sid_position(copy), "rule %u:%u is a copy and is skipped%s", gid, sid, others);
+        diag_note(diag, sid_position(original),
+                  original->rule ? "the skipped rule is a copy of this rule, which is loaded"
+                                 : "the skipped rule is a copy of this rule, which a newer revision replaced");
+    }
 
     list->by_sid = arena_alloc(list->arena, (list->count + 1) * sizeof(struct rule *));
     for (size_t i = 0; list->by_sid && i < list->count; i++) {

@@ -60,37 +60,31 @@ struct numbered {
     uint32_t number;
 };
 
-static bool make_room(struct arena *arena, struct kind_names *kind, uint32_t count)
-{
-    const char **old = atomic_load_explicit(&kind->texts, memory_order_relaxed);
-    uint32_t capacity = kind->capacity ? kind->capacity * 2 : 64;
-
-    if (count < kind->capacity)
-        return true;
-
-    const char **texts = arena_alloc(arena, capacity * sizeof(*texts));
-
-    if (!texts)
-        return false;
-    if (count > 0)
-        memcpy(texts, old, count * sizeof(*texts));
-    atomic_store_explicit(&kind->texts, texts, memory_order_release);
-    kind->capacity = capacity;
-    return true;
-}
-
 static uint32_t add_name(struct rule_names *names, struct kind_names *kind, struct span name)
 {
     uint32_t count = atomic_load_explicit(&kind->count, memory_order_relaxed);
+    const char **texts = atomic_load_explicit(&kind->texts, memory_order_relaxed);
     struct numbered *entry = arena_alloc(names->arena, sizeof(*entry));
 
-    if (!entry || !make_room(names->arena, kind, count))
+    if (!entry)
         return 0;
+    if (count == kind->capacity) {
+        uint32_t capacity = kind->capacity ? kind->capacity * 2 : 64;
+        const char **larger = arena_alloc(names->arena, capacity * sizeof(*larger));
+
+        if (!larger)
+            return 0;
+        if (count > 0)
+            memcpy(larger, texts, count * sizeof(*larger));
+        atomic_store_explicit(&kind->texts, larger, memory_order_release);
+        kind->capacity = capacity;
+        texts = larger;
+    }
     entry->text = arena_strndup(names->arena, name.at, name.length);
     entry->number = count + 1;
     if (!entry->text || map_put(&kind->numbers, (struct span){ entry->text, name.length }, entry))
         return 0;
-    atomic_load_explicit(&kind->texts, memory_order_relaxed)[count] = entry->text;
+    texts[count] = entry->text;
     atomic_store_explicit(&kind->count, count + 1, memory_order_release);
     return entry->number;
 }

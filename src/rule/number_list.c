@@ -114,19 +114,10 @@ static unsigned part_of(const struct number_list *list, unsigned count, unsigned
     return (unsigned)(to - from);
 }
 
-static bool match_index(const struct number_list *list, number_list_get *number, const void *of, unsigned first,
-                        unsigned count)
-{
-    int64_t index = list->index < 0 ? (int64_t)count + list->index : list->index;
-
-    if (index < 0 || index >= (int64_t)count)
-        return list->mode == NUMBER_LIST_INDEX_OR_OUTSIDE;
-    return number_range_has(&list->number, number(of, first + (unsigned)index));
-}
-
 bool number_list_match(const struct number_list *list, number_list_get *number, const void *of, unsigned count)
 {
     unsigned first = 0, matches = 0;
+    int64_t index;
 
     count = part_of(list, count, &first);
     for (unsigned i = 0; i < count; i++)
@@ -142,7 +133,10 @@ bool number_list_match(const struct number_list *list, number_list_get *number, 
         return matches > 0 || count == 0;
     case NUMBER_LIST_INDEX:
     case NUMBER_LIST_INDEX_OR_OUTSIDE:
-        return match_index(list, number, of, first, count);
+        index = list->index < 0 ? (int64_t)count + list->index : list->index;
+        if (index < 0 || index >= (int64_t)count)
+            return list->mode == NUMBER_LIST_INDEX_OR_OUTSIDE;
+        return number_range_has(&list->number, number(of, first + (unsigned)index));
     case NUMBER_LIST_MATCHES:
         return number_range_has(&list->count, matches);
     case NUMBER_LIST_COUNT:

@@ -84,39 +84,6 @@ static int unknown_keyword(struct rule_parser *parser, struct span name)
     return 0;
 }
 
-static int check_once(struct rule_parser *parser)
-{
-    if (!(parser->keyword->flags & KEYWORD_ONCE))
-        return 0;
-    for (unsigned i = 0; i < parser->once_count; i++) {
-        if (parser->once[i] == parser->keyword)
-            return rule_parser_error(parser, parser->keyword_name, "a rule can have only one '%s'",
-                                     parser->keyword->name);
-    }
-    if (parser->once_count < PARSER_MAX_ONCE)
-        parser->once[parser->once_count++] = parser->keyword;
-    return 0;
-}
-
-static int strip_quotes(struct rule_parser *parser, struct span *value)
-{
-    const char *name = parser->keyword->name;
-
-    if (value->length == 0 || value->at[0] != '"') {
-        if (parser->keyword->flags & KEYWORD_QUOTES_REQUIRED)
-            return rule_parser_error(parser, *value, "the value of '%s' must be in double quotes", name);
-        return 0;
-    }
-    if (value->length < 2 || value->at[value->length - 1] != '"')
-        return rule_parser_error(parser, *value,
-                                 "the value of '%s' has no closing quote (is a ';' inside not escaped?)", name);
-    value->at++;
-    value->length -= 2;
-    if (value->length == 0)
-        return rule_parser_error(parser, *value, "the value of '%s' is empty", name);
-    return 0;
-}
-
 /* Checks the value against the keyword's flags and strips it to the form that parse() expects. */
 static int prepare_value(struct rule_parser *parser, struct span *value)
 {
@@ -136,7 +103,19 @@ static int prepare_value(struct rule_parser *parser, struct span *value)
         if (value->length == 0)
             return rule_parser_error(parser, parser->keyword_name, "'%s' needs a value after the '!'", keyword->name);
     }
-    return keyword->flags & KEYWORD_QUOTED ? strip_quotes(parser, value) : 0;
+    if (!(keyword->flags & KEYWORD_QUOTED))
+        return 0;
+    if (value->length == 0 || value->at[0] != '"') {
+        if (keyword->flags & KEYWORD_QUOTES_REQUIRED)
+            return rule_parser_error(parser, *value, "the value of '%s' must be in double quotes", keyword->name);
+        return 0;
+    }
+    if (value->length < 2 || value->at[value->length - 1] != '"')
+        return rule_parser_error(
+            parser, *value, "the value of '%s' has no closing quote (is a ';' inside not escaped?)", keyword->name);
+    value->at++;
+    value->length -= 2;
+    return value->length > 0 ? 0 : rule_parser_error(parser, *value, "the value of '%s' is empty", keyword->name);
 }
 
 static int parse_option(struct rule_parser *parser, struct span option)
@@ -164,7 +143,13 @@ static int parse_option(struct rule_parser *parser, struct span option)
     if (keyword->kind == KEYWORD_MODIFIER && parser->last_content &&
         parser->last_content->keyword == &unsupported_content)
         return 0; /* the modifier of an unsupported content has no effect */
-    if (check_once(parser) || applications_cut_direction(parser, &value) || prepare_value(parser, &value))
+    for (unsigned i = 0; keyword->flags & KEYWORD_ONCE && i < parser->once_count; i++) {
+        if (parser->once[i] == keyword)
+            return rule_parser_error(parser, name, "a rule can have only one '%s'", keyword->name);
+    }
+    if (keyword->flags & KEYWORD_ONCE && parser->once_count < PARSER_MAX_ONCE)
+        parser->once[parser->once_count++] = keyword;
+    if (applications_cut_direction(parser, &value) || prepare_value(parser, &value))
         return 0;
     parser->keyword_value = value;
     if (span_equal(span_of(keyword->name), "sid"))
@@ -180,19 +165,6 @@ static int parse_option(struct rule_parser *parser, struct span option)
     return err == -ENOMEM ? err : 0;
 }
 
-/* Returns the `;` that ends the option; NULL: none. */
-static const char *find_end(const char *at, const char *end)
-{
-    const char *start = at;
-
-    while ((at = memchr(at, ';', (size_t)(end - at)))) {
-        if (at == start || at[-1] != '\\')
-            return at;
-        at++;
-    }
-    return NULL;
-}
-
 static int parse_options(struct rule_parser *parser, struct span options)
 {
     const char *at = options.at, *end = options.at + options.length;
@@ -203,7 +175,11 @@ static int parse_options(struct rule_parser *parser, struct span options)
         if (at == end)
             return 0;
 
-        const char *stop = find_end(at, end);
+        const char *stop = at;
+
+        /* A `;` ends the option, unless it is escaped. */
+        while ((stop = memchr(stop, ';', (size_t)(end - stop))) && stop > at && stop[-1] == '\\')
+            stop++;
         struct span option = span_trim((struct span){ at, (size_t)((stop ? stop : end) - at) });
 
         if (!stop) {
@@ -241,11 +217,6 @@ static struct span take_options(struct rule_parser *parser, struct span rest)
 
 /* --- Header --------------------------------------------------------------------------------------- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 /* Returns the length of the first word of the text. Spaces in a list do not end it; false if the list is not closed. */
 static bool measure_word(struct span text, bool lists, size_t *length)
 {
@@ -257,7 +228,7 @@ static bool measure_word(struct span text, bool lists, size_t *length)
 
         if (lists)
             depth += (c == '[') - (c == ']');
-        if (depth <= 0 && (is_blank(c) || c == '('))
+        if (depth <= 0 && (c == ' ' || c == '\t' || c == '\r' || c == '('))
             break;
     }
     *length = i;
@@ -442,23 +413,6 @@ static void mark_next_relative(struct rule_buffer *buffer)
     }
 }
 
-/* Stable insertion sort: rules have a handful of packet conditions. */
-static void sort_packet_conditions(struct rule *rule)
-{
-    struct condition *sorted = NULL;
-
-    for (struct condition *c = rule->packet_conditions, *next; c; c = next) {
-        struct condition **link = &sorted;
-
-        next = c->next;
-        while (*link && (*link)->keyword->packet.cost <= c->keyword->packet.cost)
-            link = &(*link)->next;
-        c->next = *link;
-        *link = c;
-    }
-    rule->packet_conditions = sorted;
-}
-
 static int finish_conditions(struct rule_parser *parser, const struct condition *conditions)
 {
     for (const struct condition *c = conditions; c; c = c->next) {
@@ -535,9 +489,34 @@ static int finish_buffers(struct rule_parser *parser)
     return 0;
 }
 
-/* Moves buffers that conditions of other buffers use to rule->nested. */
-static void move_nested(struct rule *rule)
+static int finish_rule(struct rule_parser *parser)
 {
+    struct rule *rule = parser->rule;
+    struct condition *sorted = NULL;
+    int err;
+
+    if (rule->sid == 0)
+        return rule_parser_error(parser, parser->statement->text, "the rule has no sid");
+    rule_parser_settle_buffer(parser);
+    /* Stable insertion sort by cost: rules have a handful of packet conditions. */
+    for (struct condition *c = rule->packet_conditions, *next; c; c = next) {
+        struct condition **link = &sorted;
+
+        next = c->next;
+        while (*link && (*link)->keyword->packet.cost <= c->keyword->packet.cost)
+            link = &(*link)->next;
+        c->next = *link;
+        *link = c;
+    }
+    rule->packet_conditions = sorted;
+    if (finish_conditions(parser, rule->packet_conditions) || finish_conditions(parser, rule->transaction_conditions) ||
+        finish_conditions(parser, rule->file_conditions))
+        return -ENOMEM;
+    err = finish_buffers(parser);
+    if (err)
+        return err;
+    plausibility_check_rule(parser);
+    /* Move the buffers that conditions of other buffers use to rule->nested. */
     for (struct rule_buffer **link = &rule->buffers, *buffer; (buffer = *link);) {
         if (!buffer->keyword || !(buffer->keyword->flags & KEYWORD_NESTED)) {
             link = &buffer->next;
@@ -547,47 +526,13 @@ static void move_nested(struct rule *rule)
         buffer->next = rule->nested;
         rule->nested = buffer;
     }
-}
-
-static int finish_rule(struct rule_parser *parser)
-{
-    struct rule *rule = parser->rule;
-    int err;
-
-    if (rule->sid == 0)
-        return rule_parser_error(parser, parser->statement->text, "the rule has no sid");
-    rule_parser_settle_buffer(parser);
-    sort_packet_conditions(rule);
-    if (finish_conditions(parser, rule->packet_conditions) || finish_conditions(parser, rule->transaction_conditions) ||
-        finish_conditions(parser, rule->file_conditions))
-        return -ENOMEM;
-    err = finish_buffers(parser);
-    if (err)
-        return err;
-    plausibility_check_rule(parser);
-    move_nested(rule);
     return applications_finish(parser);
-}
-
-static struct rule *new_rule(const struct rule_parser *parser)
-{
-    const struct statement *statement = parser->statement;
-    struct rule *rule = arena_alloc(parser->list->arena, sizeof(*rule));
-
-    if (!rule)
-        return NULL;
-    rule->gid = 1;
-    rule->priority = DEFAULT_PRIORITY;
-    rule->message = "";
-    rule->text = statement->text.at;
-    rule->file = statement->source->name;
-    rule->line = statement->line;
-    return rule;
 }
 
 int rule_parse(struct rule_parser *parser, struct rule **out)
 {
-    struct span rest = parser->statement->text;
+    const struct statement *statement = parser->statement;
+    struct span rest = statement->text;
     int err = 0;
 
     if (rest.length > MAX_RULE_LENGTH)
@@ -596,9 +541,17 @@ int rule_parse(struct rule_parser *parser, struct rule **out)
     if (memchr(rest.at, '\0', rest.length))
         return rule_parser_error(parser, (struct span){ memchr(rest.at, '\0', rest.length), 1 },
                                  "a NUL byte in the rule");
-    parser->rule = new_rule(parser);
+    parser->rule = arena_alloc(parser->list->arena, sizeof(*parser->rule));
     if (!parser->rule)
         return -ENOMEM;
+    *parser->rule = (struct rule){
+        .gid = 1,
+        .priority = DEFAULT_PRIORITY,
+        .message = "",
+        .text = statement->text.at,
+        .file = statement->source->name,
+        .line = statement->line,
+    };
     if (parse_header(parser, &rest)) {
         rest = take_options(parser, rest);
         if (rest.length == 0)

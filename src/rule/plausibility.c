@@ -10,24 +10,15 @@
 
 /* --- A missing ';' -------------------------------------------------------------------------------- */
 
-static bool is_name_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("_.-", c);
-}
-
-static bool is_keyword(const struct rule_parser *parser, struct span name)
-{
-    return name.length > 0 && (keyword_table_find(parser->list->options.keywords, name) || known_keyword_find(name));
-}
-
 /* Returns the keyword at the start of the text; empty if there is none. *has_value: a colon follows. */
 static struct span keyword_at(const struct rule_parser *parser, struct span text, bool *has_value)
 {
+    static const char characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     struct span name = { .at = text.at };
 
-    while (name.length < text.length && text.at[name.length] && is_name_character(text.at[name.length]))
+    while (name.length < text.length && memchr(characters, text.at[name.length], sizeof(characters) - 1))
         name.length++;
-    if (!is_keyword(parser, name))
+    if (name.length == 0 || !(keyword_table_find(parser->list->options.keywords, name) || known_keyword_find(name)))
         return (struct span){ .at = text.at };
     text = span_trim((struct span){ text.at + name.length, text.length - name.length });
     *has_value = text.length > 0 && text.at[0] == ':';
@@ -91,20 +82,11 @@ static void check_plain(struct rule_parser *parser, struct span value)
     }
 }
 
-/* Every TCP connection has segments with these flags. */
-static bool are_usual_flags(struct span value)
-{
-    for (size_t i = 0; i < value.length; i++) {
-        if (!strchr("SsAaPpCcEe12+, ", value.at[i]))
-            return false;
-    }
-    return true;
-}
-
 int plausibility_check_value(struct rule_parser *parser, struct span value)
 {
-    if (strcmp(parser->keyword->name, "tcp.flags") == 0)
-        parser->unusual_flags |= !are_usual_flags(value);
+    /* Every TCP connection has segments with these flags. */
+    for (size_t i = 0; strcmp(parser->keyword->name, "tcp.flags") == 0 && i < value.length; i++)
+        parser->unusual_flags |= !strchr("SsAaPpCcEe12+, ", value.at[i]);
     if (value.length > 0 && value.at[0] == '!')
         value = span_trim((struct span){ value.at + 1, value.length - 1 });
     if (value.length == 0)
@@ -157,11 +139,6 @@ bool plausibility_names_addresses(struct span word)
     return false;
 }
 
-static bool is_header_like(const struct rule_parser *parser, const struct keyword *keyword)
-{
-    return strcmp(keyword->name, "flow") == 0 || (strcmp(keyword->name, "tcp.flags") == 0 && !parser->unusual_flags);
-}
-
 /* A header that lists addresses, or the ports of both sides, is assumed to drop all its traffic on purpose. */
 static bool has_condition(const struct rule_parser *parser)
 {
@@ -172,7 +149,8 @@ static bool has_condition(const struct rule_parser *parser)
     if (rule->buffers || rule->transaction_conditions || rule->file_conditions)
         return true;
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
-        if (!is_header_like(parser, c->keyword))
+        if (strcmp(c->keyword->name, "flow") != 0 &&
+            (strcmp(c->keyword->name, "tcp.flags") != 0 || parser->unusual_flags))
             return true;
     }
     for (const struct threshold *t = rule->thresholds; t; t = t->next) {

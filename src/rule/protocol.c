@@ -156,16 +156,6 @@ static struct rule_protocol make_application(const char *name, unsigned over)
     return protocol;
 }
 
-/* Returns the name of a supported application protocol; NULL: not supported. */
-static const char *find_supported(const char *const *applications, struct span word)
-{
-    for (; applications && *applications; applications++) {
-        if (span_equal_nocase(word, *applications))
-            return *applications;
-    }
-    return NULL;
-}
-
 bool rule_parser_knows_protocol(struct span name)
 {
     for (size_t i = 0; i < APPLICATION_COUNT; i++) {
@@ -181,8 +171,10 @@ bool rule_parser_knows_protocol(struct span name)
 
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out)
 {
-    const char *supported = find_supported(applications, word);
+    const char *supported = NULL; /* name of a supported application protocol */
 
+    for (; applications && *applications && !supported; applications++)
+        supported = span_equal_nocase(word, *applications) ? *applications : NULL;
     for (size_t i = 0; i < PROTOCOL_COUNT; i++) {
         if (span_equal_nocase(word, protocols[i].name)) {
             *out = make_protocol(i);

@@ -151,23 +151,16 @@ static bool is_continued(const struct segment *line, size_t length)
     return length > 0 && line->at[length - 1] == '\\';
 }
 
-/* Counts the lines and bytes of the statement that begins with `line`. */
-static void measure(struct scanner scanner, struct segment line, size_t length, uint32_t *lines, size_t *bytes)
-{
-    *lines = 1;
-    *bytes = length;
-    while (is_continued(&line, length) && take_line(&scanner, &line, &length)) {
-        (*lines)++;
-        *bytes += length;
-    }
-}
-
+/* Joins the lines of the statement that begins with `line`. */
 static int join(struct scanner *scanner, struct arena *arena, struct segment line, size_t length, struct statement *out)
 {
-    uint32_t lines, count = 0;
-    size_t bytes, used = 0;
+    struct scanner ahead = *scanner;
+    struct segment next = line;
+    uint32_t lines = 1, count = 0;
+    size_t bytes = length, used = 0;
 
-    measure(*scanner, line, length, &lines, &bytes);
+    for (size_t size = length; is_continued(&next, size) && take_line(&ahead, &next, &size); bytes += size)
+        lines++;
 
     struct segment *segments = arena_alloc(arena, lines * sizeof(*segments));
     char *text = arena_alloc(arena, bytes + 1);
@@ -239,15 +232,6 @@ int scanner_next(struct scanner *scanner, struct arena *arena, struct statement 
 
 /* --- Positions ------------------------------------------------------------------------------------ */
 
-static const struct segment *find_segment(const struct statement *statement, size_t offset)
-{
-    const struct segment *found = &statement->segments[0];
-
-    for (uint32_t i = 1; i < statement->segment_count && statement->segments[i].offset <= offset; i++)
-        found = &statement->segments[i];
-    return found;
-}
-
 struct position statement_position(const struct statement *statement, struct span where)
 {
     const struct span *text = &statement->text;
@@ -267,8 +251,10 @@ struct position statement_position(const struct statement *statement, struct spa
 
     if (statement->segment_count > 0) {
         size_t offset = (size_t)(where.at - text->at);
-        const struct segment *segment = find_segment(statement, offset);
+        const struct segment *segment = &statement->segments[0];
 
+        for (uint32_t i = 1; i < statement->segment_count && statement->segments[i].offset <= offset; i++)
+            segment = &statement->segments[i];
         at = segment->at + (offset - segment->offset);
         position.line_text = segment->line_start;
         position.line = segment->line;

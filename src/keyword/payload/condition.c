@@ -63,53 +63,30 @@ static const struct rule_buffer *buffer_of(struct rule_parser *parser, const str
     return NULL;
 }
 
-static bool in_payload(struct rule_parser *parser, const struct condition *condition)
-{
-    const struct rule_buffer *buffer = buffer_of(parser, condition);
-
-    return buffer && !buffer->keyword;
-}
-
-static const struct rule_buffer *payload_of(struct rule_parser *parser)
-{
-    const struct rule_buffer *buffer = rule_parser_rule(parser)->buffers;
-
-    while (buffer && buffer->keyword)
-        buffer = buffer->next;
-    return buffer;
-}
-
-/* Whether `next`, the content or pcre after `condition`, depends on the position where `condition` matched. */
-static bool pattern_depends(const struct condition *condition, const struct condition *next)
-{
-    if (next->keyword == &keyword_pcre)
-        return next->relative;
-
-    const struct content *content = next->data;
-
-    if (content->has_distance && (content->negated || condition->keyword == &keyword_pcre))
-        return true;
-    return content->has_within;
-}
-
 bool condition_needs_retry(struct rule_parser *parser, const struct condition *condition)
 {
+    const struct rule_buffer *buffer = buffer_of(parser, condition);
     const struct condition *next = condition->next;
-
-    if (!next)
-        return false;
-    bool payload = in_payload(parser, condition);
+    bool payload = buffer && !buffer->keyword;
 
     for (; next && !is_pattern(next); next = next->next)
         if (next->relative && next->keyword != &keyword_base64_decode && (!payload || next == condition->next))
             return true;
-    return next && pattern_depends(condition, next);
+    if (!next || next->keyword == &keyword_pcre)
+        return next && next->relative;
+
+    const struct content *content = next->data;
+
+    return content->has_within || (content->has_distance && (content->negated || condition->keyword == &keyword_pcre));
 }
 
 int64_t condition_required_bytes(struct rule_parser *parser, const struct condition *condition)
 {
-    const struct rule_buffer *buffer = condition ? buffer_of(parser, condition) : payload_of(parser);
+    const struct rule_buffer *buffer = condition ? buffer_of(parser, condition) : rule_parser_rule(parser)->buffers;
     int64_t total = 0, offset = 0;
+
+    while (!condition && buffer && buffer->keyword)
+        buffer = buffer->next;
 
     for (const struct condition *c = buffer ? buffer->conditions : NULL; c; c = c->next) {
         const struct content *content = c->data;
@@ -134,22 +111,15 @@ struct content *condition_modified_content(struct rule_parser *parser, struct sp
     return content;
 }
 
-/* Returns the content or pcre that precedes a content in its buffer. */
-static const struct condition *pattern_before(struct rule_parser *parser, const struct content *content)
+/* Whether the content or pcre before this content in its buffer is a content with fast_pattern:only. */
+static bool follows_fast_pattern_only(struct rule_parser *parser, const struct content *content)
 {
-    const struct condition *condition = find_content(parser, content), *found = NULL;
+    const struct condition *condition = find_content(parser, content), *before = NULL;
     const struct rule_buffer *buffer = condition ? buffer_of(parser, condition) : NULL;
 
     for (const struct condition *c = buffer ? buffer->conditions : NULL; c != condition; c = c->next)
         if (is_pattern(c))
-            found = c;
-    return found;
-}
-
-static bool follows_fast_pattern_only(struct rule_parser *parser, const struct content *content)
-{
-    const struct condition *before = pattern_before(parser, content);
-
+            before = c;
     return before && before->keyword == &keyword_content && ((const struct content *)before->data)->fast_pattern_only;
 }
 

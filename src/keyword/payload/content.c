@@ -113,15 +113,6 @@ static const uint8_t *find(struct inspection *in, const struct condition *condit
     return search_equal(content, last) ? last : NULL;
 }
 
-/* Result for a negated content whose bytes were found. With endswith it still matches when the first occurrence is not
- * at the end of the window; later occurrences are not considered, as in Suricata. */
-static enum inspect_result found_negated(const struct content *content, struct window window, uint32_t match_end)
-{
-    if (content->ends_with && window.end - window.start != match_end)
-        return INSPECT_YES;
-    return content->relative || content->offset_value >= 0 || content->depth_value >= 0 ? INSPECT_NO : INSPECT_NEVER;
-}
-
 enum inspect_result content_inspect(struct inspection *in, const struct condition *condition,
                                     struct inspect_retry *retry)
 {
@@ -145,8 +136,14 @@ enum inspect_result content_inspect(struct inspection *in, const struct conditio
     }
     uint32_t match_start = (uint32_t)(found - in->data);
 
-    if (content->negated)
-        return found_negated(content, window, match_start + content->length);
+    if (content->negated) {
+        /* With endswith it still matches when the first occurrence is not at the end of the window; later occurrences
+         * are not considered, as in Suricata. */
+        if (content->ends_with && window.end - window.start != match_start + content->length)
+            return INSPECT_YES;
+        return content->relative || content->offset_value >= 0 || content->depth_value >= 0 ? INSPECT_NO
+                                                                                            : INSPECT_NEVER;
+    }
     if (data->replacement)
         replacement_note(in, data->replacement, match_start);
     in->at = match_start + content->length;

@@ -21,15 +21,6 @@ static bool rule_has_fast_pattern(struct rule_parser *parser)
     return false;
 }
 
-static int parse_only(struct rule_parser *parser, struct span value, struct content *content)
-{
-    if (content->negated || content->relative || content->has_offset || content->has_depth)
-        return rule_parser_error(parser, value,
-                                 "fast_pattern:only can't be used with !, offset, depth, distance or within");
-    content->fast_pattern_only = true;
-    return 0;
-}
-
 static int parse_chop(struct rule_parser *parser, struct span value, struct content *content)
 {
     struct span rest = value, offset_text, length_text;
@@ -60,10 +51,14 @@ static int fast_pattern_parse(struct rule_parser *parser, struct span value)
             parser, value, "fast_pattern can't be used for a negated content with offset, depth, distance or within");
     if (rule_has_fast_pattern(parser))
         return rule_parser_error(parser, value, "only one content of a rule can be the fast pattern");
-    if (span_equal(value, "only"))
-        err = parse_only(parser, value, content);
-    else if (value.length > 0)
+    if (span_equal(value, "only")) {
+        if (content->negated || content->relative || content->has_offset || content->has_depth)
+            return rule_parser_error(parser, value,
+                                     "fast_pattern:only can't be used with !, offset, depth, distance or within");
+        content->fast_pattern_only = true;
+    } else if (value.length > 0) {
         err = parse_chop(parser, value, content);
+    }
     if (!err)
         content->fast_pattern = true;
     return err;

@@ -83,23 +83,7 @@ static int add(struct reading *reading, const uint8_t *digest)
     return 0;
 }
 
-static int read_line(struct reading *reading, const char *line, uint32_t number)
-{
-    uint8_t digest[DIGEST_MAX];
-    size_t length = 0;
-
-    while (hex_digit(line[length]) >= 0)
-        length++;
-    if (length == 0)
-        return 0;
-    if (length != 2 * (size_t)reading->digests->size)
-        return rule_parser_error(reading->parser, reading->value, "%s:%u: the digest has %zu digits and not %u",
-                                 reading->path, number, length, 2 * reading->digests->size);
-    for (size_t i = 0; i < length; i += 2)
-        hex_byte(line + i, &digest[i / 2]);
-    return add(reading, digest);
-}
-
+/* A line starts with a digest in hexadecimal; lines without one are ignored. */
 static int read_lines(struct reading *reading, FILE *file)
 {
     char *line = NULL;
@@ -107,8 +91,24 @@ static int read_lines(struct reading *reading, FILE *file)
     uint32_t number = 0;
     int err = 0;
 
-    while (!err && getline(&line, &size, file) >= 0)
-        err = read_line(reading, line, ++number);
+    while (!err && getline(&line, &size, file) >= 0) {
+        uint8_t digest[DIGEST_MAX];
+        size_t length = 0;
+
+        number++;
+        while (hex_digit(line[length]) >= 0)
+            length++;
+        if (length == 0)
+            continue;
+        if (length != 2 * (size_t)reading->digests->size) {
+            err = rule_parser_error(reading->parser, reading->value, "%s:%u: the digest has %zu digits and not %u",
+                                    reading->path, number, length, 2 * reading->digests->size);
+            break;
+        }
+        for (size_t i = 0; i < length; i += 2)
+            hex_byte(line + i, &digest[i / 2]);
+        err = add(reading, digest);
+    }
     if (!err && ferror(file))
         err = rule_parser_error(reading->parser, reading->value, "%s: %s", reading->path, strerror(EIO));
     free(line);
@@ -139,18 +139,6 @@ static int read_file(struct reading *reading)
 
     fclose(file);
     return err;
-}
-
-static int set_path(struct reading *reading)
-{
-    const char *rules = rule_parser_file(reading->parser), *slash = strrchr(rules, '/');
-    bool relative = reading->value.at[0] != '/' && slash;
-    int length = snprintf(reading->path, sizeof(reading->path), "%.*s" SPAN_FORMAT,
-                          relative ? (int)(slash + 1 - rules) : 0, rules, SPAN_ARGS(reading->value));
-
-    if (length < 0 || (size_t)length >= sizeof(reading->path))
-        return rule_parser_error(reading->parser, reading->value, "the path is too long");
-    return 0;
 }
 
 static int compare16(const void *a, const void *b)
@@ -192,14 +180,18 @@ int file_digest_parse(struct rule_parser *parser, struct span value, enum file_d
     static const uint8_t sizes[] = { [FILE_MD5] = 16, [FILE_SHA1] = 20, [FILE_SHA256] = 32 };
     struct digests *digests = arena_alloc(rule_parser_arena(parser), sizeof(*digests));
     struct reading reading = { .parser = parser, .value = value, .digests = digests };
+    const char *rules = rule_parser_file(parser), *slash = strrchr(rules, '/');
+    int folder = value.at[0] != '/' && slash ? (int)(slash + 1 - rules) : 0; /* a path is relative to the rule file */
 
     if (!digests)
         return -ENOMEM;
-    *digests = (struct digests){ .kind = kind, .negated = rule_parser_is_negated(parser), .size = sizes[kind] };
-    int err = set_path(&reading);
+    int length = snprintf(reading.path, sizeof(reading.path), "%.*s" SPAN_FORMAT, folder, rules, SPAN_ARGS(value));
 
-    if (!err)
-        err = read_file(&reading);
+    if (length < 0 || (size_t)length >= sizeof(reading.path))
+        return rule_parser_error(parser, value, "the path is too long");
+    *digests = (struct digests){ .kind = kind, .negated = rule_parser_is_negated(parser), .size = sizes[kind] };
+    int err = read_file(&reading);
+
     if (!err)
         err = settle(&reading);
     if (err) {

@@ -44,48 +44,33 @@ static bool isdataat_by_place(const struct condition *condition)
     return data->value < 0;
 }
 
-/* content:"x"; isdataat:!1,relative; is the historic form of endswith. */
-static bool make_endswith(struct rule_parser *parser, const struct isdataat *data)
-{
-    struct content *content;
-
-    if (!data->negated || !data->relative || data->value >= 0 || data->number != 1)
-        return false;
-    content = condition_content_before(parser);
-    if (!content)
-        return false;
-    content->ends_with = true;
-    return true;
-}
-
-static int parse_flags(struct rule_parser *parser, struct span rest, struct isdataat *data)
-{
-    for (struct span part; span_next(&rest, ',', &part);) {
-        if (span_equal(part, "relative"))
-            data->relative = true;
-        else if (!span_equal(part, "rawbytes"))
-            return rule_parser_error(parser, part, "isdataat takes a number, 'relative' and 'rawbytes'");
-    }
-    return 0;
-}
-
 static int isdataat_parse(struct rule_parser *parser, struct span value)
 {
     struct isdataat data = { .negated = rule_parser_is_negated(parser) };
     struct span rest = value, first;
+    struct content *content = NULL;
     int64_t number = 0;
 
     if (!span_next(&rest, ',', &first))
         first = value;
     int err = option_number_or_value(parser, first, "the number of bytes", 0, UINT16_MAX, &number, &data.value);
 
-    if (!err)
-        err = parse_flags(parser, rest, &data);
     if (err)
         return err;
+    for (struct span part; span_next(&rest, ',', &part);) {
+        if (span_equal(part, "relative"))
+            data.relative = true;
+        else if (!span_equal(part, "rawbytes"))
+            return rule_parser_error(parser, part, "isdataat takes a number, 'relative' and 'rawbytes'");
+    }
     data.number = (uint32_t)number;
-    if (make_endswith(parser, &data))
+    /* content:"x"; isdataat:!1,relative; is the historic form of endswith. */
+    if (data.negated && data.relative && data.value < 0 && data.number == 1)
+        content = condition_content_before(parser);
+    if (content) {
+        content->ends_with = true;
         return 0;
+    }
     const void *copy = arena_copy(rule_parser_arena(parser), &data, sizeof(data));
 
     if (!copy)

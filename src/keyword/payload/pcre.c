@@ -145,68 +145,37 @@ struct pcre_text {
     struct span names; /* names of captured texts after the flags; empty when there are none */
 };
 
-static int choose_buffer(struct rule_parser *parser, struct span where, const struct buffer_letter *letter,
-                         struct pcre_flags *flags)
-{
-    if (flags->letter)
-        return rule_parser_error(parser, where, "/%c and /%c ask for different buffers", flags->letter->letter,
-                                 letter->letter);
-    flags->letter = letter;
-    flags->buffer = rule_parser_find_keyword(parser, letter->buffer);
-    if (!flags->buffer)
-        return rule_parser_unsupported(parser, where, letter->tag, "pcre /%c: '%s' is not supported", letter->letter,
-                                       letter->buffer);
-    return 0;
-}
-
-static int parse_flag(struct rule_parser *parser, struct span letter, struct pcre_condition *data,
-                      struct pcre_flags *flags)
-{
-    char c = letter.at[0];
-
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        if (options[i].letter == c) {
-            flags->options |= options[i].option;
-            return 0;
-        }
-    }
-    for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
-        if (buffers[i].letter == c)
-            return choose_buffer(parser, letter, &buffers[i], flags);
-    if (c == 'R')
-        data->relative = true;
-    else if (c == 'B')
-        flags->rawbytes = true;
-    else if (c != 'O') /* accepted: it overrides limits that are not configurable here */
-        return rule_parser_error(parser, letter, "unknown pcre modifier '%c'", c);
-    return 0;
-}
-
 static int parse_flags(struct rule_parser *parser, struct span text, struct pcre_condition *data,
                        struct pcre_flags *flags)
 {
-    for (size_t i = 0; i < text.length; i++) {
-        struct span letter = { .at = text.at + i, .length = 1 };
+    for (size_t at = 0; at < text.length; at++) {
+        struct span where = { .at = text.at + at, .length = 1 };
+        char c = text.at[at];
+        const struct buffer_letter *letter = NULL;
+        uint32_t option = 0;
 
-        int err = parse_flag(parser, letter, data, flags);
-
-        if (err)
-            return err;
+        for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+            option |= options[i].letter == c ? options[i].option : 0;
+        for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
+            letter = buffers[i].letter == c ? &buffers[i] : letter;
+        flags->options |= option;
+        data->relative |= c == 'R';
+        flags->rawbytes |= c == 'B';
+        if (!letter) {
+            /* O is accepted: it overrides limits that are not configurable here. */
+            if (option == 0 && (c == '\0' || !strchr("RBO", c)))
+                return rule_parser_error(parser, where, "unknown pcre modifier '%c'", c);
+            continue;
+        }
+        if (flags->letter)
+            return rule_parser_error(parser, where, "/%c and /%c ask for different buffers", flags->letter->letter, c);
+        flags->letter = letter;
+        flags->buffer = rule_parser_find_keyword(parser, letter->buffer);
+        if (!flags->buffer)
+            return rule_parser_unsupported(parser, where, letter->tag, "pcre /%c: '%s' is not supported", c,
+                                           letter->buffer);
     }
     return 0;
-}
-
-/* The flags end at a comma or blank. */
-static void cut_names(struct pcre_text *text)
-{
-    size_t length = 0;
-
-    while (length < text->flags.length && text->flags.at[length] != ',' && text->flags.at[length] != ' ')
-        length++;
-    text->names = span_trim((struct span){ .at = text->flags.at + length, .length = text->flags.length - length });
-    if (text->names.length > 0 && text->names.at[0] == ',')
-        text->names = span_trim((struct span){ .at = text->names.at + 1, .length = text->names.length - 1 });
-    text->flags.length = length;
 }
 
 /* Splits /PATTERN/FLAGS at the first slash and the last one that is not preceded by a single backslash. Variable names
@@ -227,7 +196,15 @@ static int split(struct rule_parser *parser, struct span value, struct pcre_text
         /* An unmatched quote ends the flags: existing rules have this. */
         if (memchr(out->flags.at, '"', out->flags.length))
             out->flags.length = (size_t)((const char *)memchr(out->flags.at, '"', out->flags.length) - out->flags.at);
-        cut_names(out);
+        size_t length = 0;
+
+        /* The flags end at a comma or blank. */
+        while (length < out->flags.length && out->flags.at[length] != ',' && out->flags.at[length] != ' ')
+            length++;
+        out->names = span_trim((struct span){ .at = out->flags.at + length, .length = out->flags.length - length });
+        if (out->names.length > 0 && out->names.at[0] == ',')
+            out->names = span_trim((struct span){ .at = out->names.at + 1, .length = out->names.length - 1 });
+        out->flags.length = length;
         return 0;
     }
     return rule_parser_error(parser, value, "the closing slash is missing");
@@ -340,19 +317,6 @@ static int named_captures(struct rule_parser *parser, struct span pattern, struc
     return 0;
 }
 
-static int find_captures(struct rule_parser *parser, const struct pcre_text *text, struct pcre_condition *data)
-{
-    int err = 0;
-
-    if (text->names.length > 0)
-        err = list_captures(parser, text->names, data);
-    if (!err)
-        err = named_captures(parser, text->pattern, data);
-    if (!err && data->negated && data->capture_count > 0)
-        err = rule_parser_error(parser, text->pattern, "a negated pcre has no text to capture");
-    return err;
-}
-
 /* --- The keyword ---------------------------------------------------------------------------------- */
 
 /* http.host is normalized to lower case. */
@@ -367,28 +331,24 @@ static bool has_capital(struct span pattern)
     return false;
 }
 
-/* Response bodies have two names. */
-static bool is_buffer(const struct rule_parser *parser, const struct pcre_flags *flags, const struct keyword *buffer)
-{
-    return buffer == flags->buffer ||
-           (flags->letter->letter == 'Q' && buffer == rule_parser_find_keyword(parser, "http.response_body"));
-}
-
 static int check_letter(struct rule_parser *parser, const struct pcre_text *text, const struct pcre_flags *flags)
 {
     static const char *const http1[] = { "http1", NULL };
+    const struct keyword *buffer = rule_parser_current_buffer(parser);
     char letter = flags->letter->letter;
+    /* Response bodies have two names. */
+    bool is_same =
+        buffer == flags->buffer || (letter == 'Q' && buffer == rule_parser_find_keyword(parser, "http.response_body"));
 
     if (flags->rawbytes)
         return rule_parser_error(parser, text->flags, "/B is for the payload, and /%c for '%s'", letter,
                                  flags->letter->buffer);
-    if (rule_parser_current_buffer(parser) == &unsupported_buffer)
+    if (buffer == &unsupported_buffer)
         return 0;
-    if (rule_parser_current_buffer(parser) && (!is_buffer(parser, flags, rule_parser_current_buffer(parser)) ||
-                                               rule_parser_selected_buffer(parser)->transforms))
+    if (buffer && (!is_same || rule_parser_selected_buffer(parser)->transforms))
         return rule_parser_error(parser, text->flags,
                                  "/%c is for '%s', but '%s' has selected a buffer; 'pkt_data;' ends that", letter,
-                                 flags->letter->buffer, rule_parser_current_buffer(parser)->name);
+                                 flags->letter->buffer, buffer->name);
     if (letter == 'W' && !(flags->options & PCRE2_CASELESS) && has_capital(text->pattern))
         return rule_parser_error(parser, text->pattern, "the host is lower case: an upper-case letter never matches");
     return rule_parser_require_applications(parser, http1);
@@ -402,13 +362,6 @@ static int check_relative(struct rule_parser *parser, const struct pcre_text *te
         return 0;
     return rule_parser_error(parser, text->flags, "pcre /R needs a content or pcre before it in %s",
                              flags->buffer ? "its buffer" : "the payload");
-}
-
-static int add_condition(struct rule_parser *parser, const struct pcre_flags *flags, const struct pcre_condition *data)
-{
-    if (flags->buffer && !rule_parser_current_buffer(parser))
-        return rule_parser_add_content_condition_in(parser, flags->buffer, data, data->relative);
-    return rule_parser_add_content_condition(parser, data, data->relative && rule_parser_has_previous(parser));
 }
 
 static int pcre_parse(struct rule_parser *parser, struct span value)
@@ -431,19 +384,17 @@ static int pcre_parse(struct rule_parser *parser, struct span value)
     if (!err)
         err = pcre_compile(parser, text.pattern,
                            flags.options | (text.names.length > 0 ? 0 : (uint32_t)PCRE2_NO_AUTO_CAPTURE), &data->code);
+    if (!err && text.names.length > 0)
+        err = list_captures(parser, text.names, data);
     if (!err)
-        err = find_captures(parser, &text, data);
-    return err ? err : add_condition(parser, &flags, data);
-}
-
-/* In UTF-8 mode PCRE2 must validate the text first. */
-static bool is_direct(const pcre2_code *code)
-{
-    uint32_t flags = 0;
-    size_t size = 0;
-
-    return pcre2_pattern_info(code, PCRE2_INFO_ALLOPTIONS, &flags) == 0 && !(flags & PCRE2_UTF) &&
-           pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &size) == 0 && size > 0;
+        err = named_captures(parser, text.pattern, data);
+    if (!err && data->negated && data->capture_count > 0)
+        err = rule_parser_error(parser, text.pattern, "a negated pcre has no text to capture");
+    if (err)
+        return err;
+    if (flags.buffer && !rule_parser_current_buffer(parser))
+        return rule_parser_add_content_condition_in(parser, flags.buffer, data, data->relative);
+    return rule_parser_add_content_condition(parser, data, data->relative && rule_parser_has_previous(parser));
 }
 
 /* Machine code is generated only for rules that are kept; where PCRE2 cannot generate it, the pattern is interpreted.
@@ -451,10 +402,14 @@ static bool is_direct(const pcre2_code *code)
 static int pcre_finish(struct rule_parser *parser, const struct condition *condition)
 {
     struct pcre_condition *data = (struct pcre_condition *)condition->data;
+    uint32_t flags = 0;
+    size_t size = 0;
 
     data->retry = !data->negated && condition_needs_retry(parser, condition);
     pcre2_jit_compile(data->code, PCRE2_JIT_COMPLETE);
-    data->direct = is_direct(data->code);
+    /* In UTF-8 mode PCRE2 must validate the text first. */
+    data->direct = pcre2_pattern_info(data->code, PCRE2_INFO_ALLOPTIONS, &flags) == 0 && !(flags & PCRE2_UTF) &&
+                   pcre2_pattern_info(data->code, PCRE2_INFO_JITSIZE, &size) == 0 && size > 0;
     return 0;
 }
 
