@@ -207,23 +207,28 @@ struct app_bytes {
     bool little;     /* numbers in the buffer are little-endian, for byte_test:...,dce and similar keywords */
 };
 
-/*
- * The getter of a buffer keyword for a transaction of this protocol; one row for each direction. `index` selects
- * a buffer of a keyword with KEYWORD_MULTI and is 0 otherwise. get() returns false if there is no such buffer. The
- * bytes are valid until the transaction is fed again.
- */
-struct app_buffer {
-    const struct keyword *keyword;
+/* Selects one value of a buffer in a transaction. */
+struct app_selector {
     enum flow_direction direction;
-    uint8_t progress; /* progress of the direction from which on the buffer is available */
-    bool grows;       /* evaluated from `progress` on whenever tx->fresh is set, until it is no longer partial */
-    bool (*get)(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+    unsigned index; /* of the value, for a keyword with KEYWORD_MULTI; otherwise 0 */
+    int part;       /* app_buffer.part */
 };
 
-/* The progress from which on a KEYWORD_TRANSACTION condition may be evaluated, by direction. */
+/* A buffer that transactions of this protocol have: a row for the directions with the same progress and getter. */
+struct app_buffer {
+    const struct keyword *keyword;
+    unsigned directions; /* APP_TO_SERVER, APP_TO_CLIENT, APP_BOTH */
+    uint8_t progress;    /* progress of the direction from which on the buffer is available */
+    /* Returns false if there is no such value. The bytes are valid until the transaction is fed again. */
+    bool (*get)(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+    int part;   /* argument of a getter that is shared by several rows */
+    bool grows; /* evaluated from `progress` on whenever tx->fresh is set, until it is no longer partial */
+};
+
+/* The progress from which on a KEYWORD_TRANSACTION condition may be evaluated; as in struct app_buffer. */
 struct app_condition {
     const struct keyword *keyword;
-    enum flow_direction direction;
+    unsigned directions;
     uint8_t progress;
 };
 
@@ -448,12 +453,12 @@ void app_transfer_buffer(struct app_context *context, struct transfer *t, struct
 /* The keyword file.data and its getter, for the buffer tables of protocols that carry files: the inspection window of
  * file `index`, which grows. */
 extern const struct keyword keyword_file_data;
-bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool app_file_data(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
 /* Rows for file.name and file.magic, which every protocol with file.data has. NULL for other keywords. */
 extern const struct keyword keyword_file_name, keyword_file_magic;
 extern const char *const app_file_protocols[]; /* names of the protocols that carry files */
 extern const char *const app_common_bodies[];  /* prefilter_hints.common of the bodies in which they carry files */
-const struct app_buffer *app_file_buffer(const struct keyword *keyword, enum flow_direction direction);
+const struct app_buffer *app_file_buffer(const struct keyword *keyword);
 /* Stores all present and future files of a direction of the flow (filestore:...,flow). */
 void app_store_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid);
 

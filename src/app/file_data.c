@@ -2,12 +2,12 @@
 /* file.data: the content of files of all protocols. Bodies that do not form a file are not included. */
 #include "app_priv.h"
 
-bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool app_file_data(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     static const uint8_t nothing[1];
-    const struct file *file = tx->files[direction].first;
+    const struct file *file = tx->files[which.direction].first;
 
-    for (; file && index > 0; index--)
+    for (; file && which.index > 0; which.index--)
         file = file->next;
     if (!file)
         return false;

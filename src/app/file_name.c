@@ -23,27 +23,27 @@ static bool find_other_name(const struct file *file, unsigned *index, struct app
 }
 
 /* The names of all files. The name of each file is followed by its alternative names, which some receivers use. */
-static bool get_name(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_name(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     static const uint8_t nothing[1];
 
-    for (const struct file *file = tx->files[direction].first; file; file = file->next) {
+    for (const struct file *file = tx->files[which.direction].first; file; file = file->next) {
         *out =
             (struct app_bytes){ .bytes = file->name.bytes ? file->name.bytes : nothing, .length = file->name.length };
-        if (index-- == 0)
+        if (which.index-- == 0)
             return true;
-        if (file->other_names.length > 0 && find_other_name(file, &index, out))
+        if (file->other_names.length > 0 && find_other_name(file, &which.index, out))
             return true;
     }
     return false;
 }
 
 /* A file whose type is not known yet hides the files after it, so that each file keeps its index. */
-static bool get_magic(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_magic(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct file *file = tx->files[direction].first;
+    const struct file *file = tx->files[which.direction].first;
 
-    for (; file && file->magic_done && index > 0; index--)
+    for (; file && file->magic_done && which.index > 0; which.index--)
         file = file->next;
     if (!file || !file->magic_done)
         return false;
@@ -79,16 +79,14 @@ const struct keyword keyword_file_magic = {
 };
 
 static const struct app_buffer buffers[] = {
-    { .keyword = &keyword_file_name, .direction = FLOW_TO_SERVER, .grows = true, .get = get_name },
-    { .keyword = &keyword_file_name, .direction = FLOW_TO_CLIENT, .grows = true, .get = get_name },
-    { .keyword = &keyword_file_magic, .direction = FLOW_TO_SERVER, .grows = true, .get = get_magic },
-    { .keyword = &keyword_file_magic, .direction = FLOW_TO_CLIENT, .grows = true, .get = get_magic },
+    { &keyword_file_name, APP_BOTH, 0, .get = get_name, .grows = true },
+    { &keyword_file_magic, APP_BOTH, 0, .get = get_magic, .grows = true },
 };
 
-const struct app_buffer *app_file_buffer(const struct keyword *keyword, enum flow_direction direction)
+const struct app_buffer *app_file_buffer(const struct keyword *keyword)
 {
     for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
-        if (buffers[i].keyword == keyword && buffers[i].direction == direction)
+        if (buffers[i].keyword == keyword)
             return &buffers[i];
     return NULL;
 }

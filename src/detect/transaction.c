@@ -34,9 +34,18 @@ static bool is_complete(const struct transaction_scan *scan, enum flow_direction
     return direction == scan->direction ? scan->complete : app_tx_is_complete(scan->tx, direction);
 }
 
-static bool has_reached(const struct transaction_scan *scan, const struct app_buffer *access)
+/* Returns the direction of a part of the rule: `directions` of the buffer or condition. */
+static enum flow_direction direction_of(const struct transaction_scan *scan, uint8_t directions)
 {
-    return scan->tx->progress[access->direction] >= access->progress || is_complete(scan, access->direction);
+    if (directions == 0)
+        return scan->direction;
+    return directions >> FLOW_TO_SERVER & 1 ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
+}
+
+static bool has_reached(const struct transaction_scan *scan, const struct app_buffer *access,
+                        enum flow_direction direction)
+{
+    return scan->tx->progress[direction] >= access->progress || is_complete(scan, direction);
 }
 
 /* --- Buffers -------------------------------------------------------------------------------------- */
@@ -60,13 +69,14 @@ static bool is_of_files(const struct keyword *keyword)
 /* Reads value `index` of a buffer at the transaction's progress; the memory of the transforms is reused for each value.
  */
 static inline bool next_value(const struct transaction_scan *scan, const struct app_buffer *access,
-                              const struct condition *transforms, unsigned index, struct app_bytes *out)
+                              enum flow_direction direction, const struct condition *transforms, unsigned index,
+                              struct app_bytes *out)
 {
     if (index > 0 && (!(access->keyword->flags & KEYWORD_MULTI) || index >= TRANSACTION_VALUES))
         return false;
     transform_scratch_reset(scan->ev->detector->transforms);
     *out = (struct app_bytes){ .bytes = NULL };
-    if (!access->get(scan->tx, access->direction, index, out) || !out->bytes)
+    if (!access->get(scan->tx, (struct app_selector){ direction, index, access->part }, out) || !out->bytes)
         return false;
     return !transforms || transform(scan, transforms, out);
 }
@@ -74,16 +84,17 @@ static inline bool next_value(const struct transaction_scan *scan, const struct 
 static enum outcome inspect_transaction_buffer(struct transaction_scan *scan, struct inspection *inspection,
                                                const struct rule_buffer *buffer, const struct app_buffer *access)
 {
-    bool complete = is_complete(scan, access->direction), partial = false;
+    enum flow_direction direction = direction_of(scan, buffer->directions);
+    bool complete = is_complete(scan, direction), partial = false;
     unsigned first = scan->first_file;
     unsigned index;
     struct app_bytes value;
 
-    if (!has_reached(scan, access))
+    if (!has_reached(scan, access, direction))
         return OUTCOME_LATER;
-    if (first > 0 && (!is_of_files(access->keyword) || access->direction != scan->direction))
+    if (first > 0 && (!is_of_files(access->keyword) || direction != scan->direction))
         first = 0;
-    for (index = first; next_value(scan, access, buffer->transforms, index, &value); index++) {
+    for (index = first; next_value(scan, access, direction, buffer->transforms, index, &value); index++) {
         inspection->data = value.bytes;
         inspection->length = value.length;
         inspection->start_is_cut = value.offset > 0;
@@ -148,13 +159,6 @@ static enum outcome inspect_round(struct transaction_scan *scan, struct inspecti
 }
 
 /* --- Conditions ----------------------------------------------------------------------------------- */
-
-static enum flow_direction direction_of(const struct transaction_scan *scan, uint8_t directions)
-{
-    if (directions == 0)
-        return scan->direction;
-    return directions >> FLOW_TO_SERVER & 1 ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
-}
 
 static enum outcome match_conditions(struct transaction_scan *scan, const struct signature *signature,
                                      const struct transaction_plan *plan)
@@ -327,11 +331,12 @@ static void scan_buffer(struct transaction_scan *scan, uint32_t at)
     struct app_detection *state = scan->state;
     struct app_bytes value;
 
-    if (!has_reached(scan, buffer->access))
+    if (!has_reached(scan, buffer->access, buffer->direction))
         return;
     if (state->scanned[at / 64] >> (at % 64) & 1)
         return;
-    for (unsigned index = 0; next_value(scan, buffer->access, buffer->transforms, index, &value); index++) {
+    for (unsigned index = 0; next_value(scan, buffer->access, buffer->direction, buffer->transforms, index, &value);
+         index++) {
         if (buffer->access->grows)
             scan_growing(scan, at, index, &value);
         else
@@ -684,10 +689,11 @@ static struct app_bytes get_new_bytes(const struct evaluation *ev, const struct 
                                       const struct transaction_group *group)
 {
     const struct app_detection *state = tx->detection[ev->direction];
-    const struct app_buffer *access = group->buffers[group->merged_buffer].access;
+    const struct transaction_buffer *merged = &group->buffers[group->merged_buffer];
+    const struct app_selector which = { merged->direction, 0, merged->access->part };
     struct app_bytes value = { .bytes = NULL };
 
-    if (tx->progress[access->direction] < access->progress || !access->get(tx, access->direction, 0, &value))
+    if (tx->progress[merged->direction] < merged->access->progress || !merged->access->get(tx, which, &value))
         return (struct app_bytes){ .length = 0 };
     for (uint32_t i = 0; state && i < state->grown_count; i++) {
         uint64_t to = state->grown[i].to;

@@ -15,7 +15,7 @@
 static bool carries_files(const struct app_proto *proto, enum flow_direction direction)
 {
     for (size_t i = 0; i < proto->buffer_count; i++)
-        if (proto->buffers[i].keyword == &keyword_file_data && proto->buffers[i].direction == direction)
+        if (proto->buffers[i].keyword == &keyword_file_data && proto->buffers[i].directions >> direction & 1)
             return true;
     return false;
 }
@@ -24,11 +24,11 @@ static const struct app_buffer *transaction_access(const struct app_proto *proto
                                                    enum flow_direction direction)
 {
     for (size_t i = 0; i < proto->buffer_count; i++) {
-        if (proto->buffers[i].keyword == keyword && proto->buffers[i].direction == direction)
+        if (proto->buffers[i].keyword == keyword && proto->buffers[i].directions >> direction & 1)
             return &proto->buffers[i];
     }
     if ((keyword == &keyword_file_name || keyword == &keyword_file_magic) && carries_files(proto, direction))
-        return app_file_buffer(keyword, direction);
+        return app_file_buffer(keyword);
     return NULL;
 }
 
@@ -38,7 +38,7 @@ static int condition_progress(const struct app_proto *proto, const struct keywor
                               enum flow_direction direction)
 {
     for (size_t i = 0; i < proto->condition_count; i++) {
-        if (proto->conditions[i].keyword == keyword && proto->conditions[i].direction == direction)
+        if (proto->conditions[i].keyword == keyword && proto->conditions[i].directions >> direction & 1)
             return proto->conditions[i].progress;
     }
     return keyword->scope.applications ? -1 : 0;
@@ -68,12 +68,13 @@ static bool same_transforms(const struct condition *a, const struct condition *b
 /* Finds or creates the group's entry for the buffer, in order of creation. Returns NULL if the group is full or memory
  * is exhausted. */
 static struct transaction_buffer *find_or_add_buffer(struct transaction_group *group, const struct app_buffer *access,
-                                                     const struct rule_buffer *buffer)
+                                                     enum flow_direction direction, const struct rule_buffer *buffer)
 {
     struct transaction_buffer *list, *slot;
 
     for (uint32_t i = 0; i < group->buffer_count; i++) {
-        if (group->buffers[i].access == access && same_transforms(group->buffers[i].transforms, buffer->transforms))
+        if (group->buffers[i].access == access && group->buffers[i].direction == direction &&
+            same_transforms(group->buffers[i].transforms, buffer->transforms))
             return &group->buffers[i];
     }
     if (group->buffer_count == TRANSACTION_BUFFERS)
@@ -83,7 +84,7 @@ static struct transaction_buffer *find_or_add_buffer(struct transaction_group *g
         return NULL;
     group->buffers = list;
     slot = &list[group->buffer_count];
-    *slot = (struct transaction_buffer){ .access = access, .transforms = buffer->transforms };
+    *slot = (struct transaction_buffer){ .access = access, .direction = direction, .transforms = buffer->transforms };
     if (access->grows && !slot->transforms) {
         if (!group->growing && prefilter_new(&group->growing))
             return NULL;
@@ -143,8 +144,9 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
     }
     if (literal_choose(signature->rule, true, directions, &literal)) {
         enum flow_direction direction = direction_of(literal.rule_buffer->directions, plan->direction);
-        struct transaction_buffer *buffer = find_or_add_buffer(
-            group, transaction_access(app_proto_by_id(plan->proto), literal.buffer, direction), literal.rule_buffer);
+        struct transaction_buffer *buffer =
+            find_or_add_buffer(group, transaction_access(app_proto_by_id(plan->proto), literal.buffer, direction),
+                               direction, literal.rule_buffer);
 
         if (buffer) {
             literal.grows = buffer->access->grows;

@@ -43,6 +43,7 @@ struct transaction_plan {
 
 struct transaction_buffer {
     const struct app_buffer *access;
+    enum flow_direction direction;
     const struct condition *transforms;
     struct prefilter *prefilter; /* separate, or that of the group */
 };

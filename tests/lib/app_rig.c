@@ -167,13 +167,18 @@ static void app_rig_read_all(struct app_tx *tx)
         const struct app_buffer *buffer = &tx->proto->buffers[i];
         struct app_bytes bytes = { 0 };
 
-        if (tx->progress[buffer->direction] < buffer->progress && !app_tx_is_complete(tx, buffer->direction))
-            continue;
-        for (unsigned index = 0; index < 64 && buffer->get(tx, buffer->direction, index, &bytes); index++) {
-            app_rig_require(bytes.bytes != NULL, "a buffer that is there has bytes");
-            app_rig_read(&bytes);
-            if (!(buffer->keyword->flags & KEYWORD_MULTI))
-                break;
+        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+            struct app_selector which = { direction, 0, buffer->part };
+
+            if (!(buffer->directions >> direction & 1) ||
+                (tx->progress[direction] < buffer->progress && !app_tx_is_complete(tx, direction)))
+                continue;
+            for (; which.index < 64 && buffer->get(tx, which, &bytes); which.index++) {
+                app_rig_require(bytes.bytes != NULL, "a buffer that is there has bytes");
+                app_rig_read(&bytes);
+                if (!(buffer->keyword->flags & KEYWORD_MULTI))
+                    break;
+            }
         }
     }
 }
@@ -306,12 +311,12 @@ bool app_rig_buffer(const struct app_rig *rig, uint64_t id, const char *keyword,
     for (size_t i = 0; tx && i < tx->proto->buffer_count; i++) {
         const struct app_buffer *buffer = &tx->proto->buffers[i];
 
-        if (buffer->direction != direction || strcmp(buffer->keyword->name, keyword) != 0)
+        if (!(buffer->directions >> direction & 1) || strcmp(buffer->keyword->name, keyword) != 0)
             continue;
         if (tx->progress[direction] < buffer->progress && !app_tx_is_complete(tx, direction))
             return false;
         memset(out, 0, sizeof(*out));
-        return buffer->get(tx, direction, index, out);
+        return buffer->get(tx, (struct app_selector){ direction, index, buffer->part }, out);
     }
     app_rig_require(!tx, "the protocol has no such buffer in this direction");
     return false;

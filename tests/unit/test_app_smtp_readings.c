@@ -143,10 +143,10 @@ static bool has_content(const struct app_rig *rig, const char *content)
 
 static bool has_name(const struct app_rig *rig, const char *name)
 {
-    const struct app_buffer *buffer = app_file_buffer(&keyword_file_name, FLOW_TO_SERVER);
+    const struct app_buffer *buffer = app_file_buffer(&keyword_file_name);
     struct app_bytes bytes;
 
-    for (unsigned i = 0; buffer->get(app_rig_tx(rig, 0), FLOW_TO_SERVER, i, &bytes); i++)
+    for (unsigned i = 0; buffer->get(app_rig_tx(rig, 0), (struct app_selector){ FLOW_TO_SERVER, i, 0 }, &bytes); i++)
         if (bytes.length == strlen(name) && memcmp(bytes.bytes, name, bytes.length) == 0)
             return true;
     return false;

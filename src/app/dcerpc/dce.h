@@ -145,7 +145,7 @@ void dce_log(const struct app_tx *tx, const void *settings, struct fields *out);
 
 extern const struct keyword keyword_dcerpc_iface, keyword_dcerpc_opnum, keyword_dcerpc_stub_data;
 /* Buffer getter for transactions that begin with struct dce_tx. */
-bool dce_get_stub(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool dce_get_stub(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
 
 /* --- datagram.c -------------------------------------------------------------------------------------- */
 

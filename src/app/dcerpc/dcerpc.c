@@ -380,14 +380,11 @@ static const struct setting setting_rows[] = {
 };
 
 static const struct app_buffer buffers[] = {
-    { &keyword_dcerpc_stub_data, FLOW_TO_SERVER, DCE_COMPLETE, false, dce_get_stub },
-    { &keyword_dcerpc_stub_data, FLOW_TO_CLIENT, DCE_COMPLETE, false, dce_get_stub },
+    { &keyword_dcerpc_stub_data, APP_BOTH, DCE_COMPLETE, .get = dce_get_stub },
 };
 static const struct app_condition conditions[] = {
-    { &keyword_dcerpc_iface, FLOW_TO_SERVER, DCE_COMPLETE },
-    { &keyword_dcerpc_iface, FLOW_TO_CLIENT, DCE_COMPLETE },
-    { &keyword_dcerpc_opnum, FLOW_TO_SERVER, DCE_COMPLETE },
-    { &keyword_dcerpc_opnum, FLOW_TO_CLIENT, DCE_COMPLETE },
+    { &keyword_dcerpc_iface, APP_BOTH, DCE_COMPLETE },
+    { &keyword_dcerpc_opnum, APP_BOTH, DCE_COMPLETE },
 };
 
 /* Start of a datagram: version 4, type request; the reserved bits of flags2 and of the data representation are 0. */

@@ -208,16 +208,15 @@ const struct keyword keyword_dcerpc_opnum = {
 
 /* --- dcerpc.stub_data -------------------------------------------------------------------------------- */
 
-bool dce_get_stub(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool dce_get_stub(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct dce_call *call = ((const struct dce_tx *)tx)->call;
 
-    (void)index;
-    if (!call || call->stub[direction].length == 0)
+    if (!call || call->stub[which.direction].length == 0)
         return false;
     *out = (struct app_bytes){
-        .bytes = call->stub[direction].bytes,
-        .length = call->stub[direction].length,
+        .bytes = call->stub[which.direction].bytes,
+        .length = call->stub[which.direction].length,
         .little = call->little,
     };
     return true;

@@ -58,7 +58,7 @@ bool dhcp_number(const struct dhcp_tx *tx, enum dhcp_option code, uint32_t *out)
 
 /* --- keywords.c, log.c ------------------------------------------------------------------------------- */
 
-enum { DHCP_BUFFERS = 2, DHCP_CONDITIONS = 6 };
+enum { DHCP_BUFFERS = 1, DHCP_CONDITIONS = 3 };
 extern const struct app_buffer dhcp_buffers[DHCP_BUFFERS];
 extern const struct app_condition dhcp_conditions[DHCP_CONDITIONS];
 

@@ -71,13 +71,12 @@ const struct keyword keyword_dhcp_renewal_time = {
     .transaction = { .match = renewal_match },
 };
 
-static bool get_hostname(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_hostname(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     uint8_t length = 0;
     const uint8_t *value = dhcp_option((const struct dhcp_tx *)tx, DHCP_HOSTNAME, &length);
 
-    (void)direction;
-    (void)index;
+    (void)which;
     *out = (struct app_bytes){ .bytes = value, .length = length };
     return value != NULL;
 }
@@ -90,15 +89,11 @@ const struct keyword keyword_dhcp_hostname = {
 };
 
 const struct app_buffer dhcp_buffers[DHCP_BUFFERS] = {
-    { &keyword_dhcp_hostname, FLOW_TO_SERVER, DHCP_COMPLETE, false, get_hostname },
-    { &keyword_dhcp_hostname, FLOW_TO_CLIENT, DHCP_COMPLETE, false, get_hostname },
+    { &keyword_dhcp_hostname, APP_BOTH, DHCP_COMPLETE, .get = get_hostname },
 };
 
 const struct app_condition dhcp_conditions[DHCP_CONDITIONS] = {
-    { &keyword_dhcp_leasetime, FLOW_TO_SERVER, DHCP_COMPLETE },
-    { &keyword_dhcp_leasetime, FLOW_TO_CLIENT, DHCP_COMPLETE },
-    { &keyword_dhcp_rebinding_time, FLOW_TO_SERVER, DHCP_COMPLETE },
-    { &keyword_dhcp_rebinding_time, FLOW_TO_CLIENT, DHCP_COMPLETE },
-    { &keyword_dhcp_renewal_time, FLOW_TO_SERVER, DHCP_COMPLETE },
-    { &keyword_dhcp_renewal_time, FLOW_TO_CLIENT, DHCP_COMPLETE },
+    { &keyword_dhcp_leasetime, APP_BOTH, DHCP_COMPLETE },
+    { &keyword_dhcp_rebinding_time, APP_BOTH, DHCP_COMPLETE },
+    { &keyword_dhcp_renewal_time, APP_BOTH, DHCP_COMPLETE },
 };

@@ -153,7 +153,7 @@ enum app_probe_result dns_probe_lenient(const struct app_probe *in);
 
 /* --- keywords.c -------------------------------------------------------------------------------------- */
 
-enum { DNS_BUFFERS = 12, DNS_CONDITIONS = 6, MDNS_BUFFERS = 10, LLMNR_BUFFERS = 10 };
+enum { DNS_BUFFERS = 8, DNS_CONDITIONS = 3, MDNS_BUFFERS = 5, LLMNR_BUFFERS = 5 };
 extern const struct app_buffer dns_buffers[DNS_BUFFERS], mdns_buffers[MDNS_BUFFERS], llmnr_buffers[LLMNR_BUFFERS];
 extern const struct app_condition dns_conditions[DNS_CONDITIONS];
 

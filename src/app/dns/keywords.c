@@ -25,56 +25,30 @@ static bool get_name(const struct dns_tx *tx, const struct dns_records *section,
     return set_bytes(tx, &section->first[section->first[index].named].name, out);
 }
 
-static bool get_query(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+/* Names of the records of a section: part is enum dns_section. */
+static bool get_record_name(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct dns_tx *dns = (const struct dns_tx *)tx;
 
-    (void)direction;
-    return get_name(dns, &dns->section[DNS_QUERIES], index, out);
-}
-
-static bool get_answer(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
-{
-    const struct dns_tx *dns = (const struct dns_tx *)tx;
-
-    (void)direction;
-    return get_name(dns, &dns->section[DNS_ANSWERS], index, out);
-}
-
-static bool get_authority(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
-{
-    const struct dns_tx *dns = (const struct dns_tx *)tx;
-
-    (void)direction;
-    return get_name(dns, &dns->section[DNS_AUTHORITIES], index, out);
-}
-
-static bool get_additional(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                           struct app_bytes *out)
-{
-    const struct dns_tx *dns = (const struct dns_tx *)tx;
-
-    (void)direction;
-    return get_name(dns, &dns->section[DNS_ADDITIONALS], index, out);
+    return get_name(dns, &dns->section[which.part], which.index, out);
 }
 
 /* The names in a response: of its queries and records, and in their data. */
-static bool get_response(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_response(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct dns_tx *dns = (const struct dns_tx *)tx;
 
-    (void)direction;
     bool response = dns->response || (tx->directions == APP_BOTH && dns->flags & DNS_RESPONSE);
 
     for (unsigned i = 0; response && i < DNS_SECTIONS; i++) {
         const struct dns_records *section = &dns->section[i];
 
-        if (index < section->named)
-            return get_name(dns, section, index, out);
-        index -= section->named;
-        if (index < section->targeted)
-            return set_bytes(dns, &section->first[section->first[index].targeted].target, out);
-        index -= section->targeted;
+        if (which.index < section->named)
+            return get_name(dns, section, which.index, out);
+        which.index -= section->named;
+        if (which.index < section->targeted)
+            return set_bytes(dns, &section->first[section->first[which.index].targeted].target, out);
+        which.index -= section->targeted;
     }
     return false;
 }
@@ -231,44 +205,30 @@ const struct keyword keyword_llmnr_response_rrname = {
 };
 
 const struct app_buffer dns_buffers[DNS_BUFFERS] = {
-    { &keyword_dns_query, FLOW_TO_SERVER, DNS_COMPLETE, false, get_query },
-    { &keyword_dns_query_name, FLOW_TO_SERVER, DNS_COMPLETE, false, get_query },
-    { &keyword_dns_query_name, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_query },
-    { &keyword_dns_queries_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_query },
-    { &keyword_dns_queries_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_query },
-    { &keyword_dns_answer_name, FLOW_TO_SERVER, DNS_COMPLETE, false, get_answer },
-    { &keyword_dns_answer_name, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_answer },
-    { &keyword_dns_answers_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_answer },
-    { &keyword_dns_answers_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_answer },
-    { &keyword_dns_authorities_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_authority },
-    { &keyword_dns_additionals_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_additional },
-    { &keyword_dns_response_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_response },
+    { &keyword_dns_query, APP_TO_SERVER, DNS_COMPLETE, .get = get_record_name, .part = DNS_QUERIES },
+    { &keyword_dns_query_name, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_QUERIES },
+    { &keyword_dns_queries_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_QUERIES },
+    { &keyword_dns_answer_name, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_ANSWERS },
+    { &keyword_dns_answers_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_ANSWERS },
+    { &keyword_dns_authorities_rrname, APP_TO_CLIENT, DNS_COMPLETE, .get = get_record_name, .part = DNS_AUTHORITIES },
+    { &keyword_dns_additionals_rrname, APP_TO_CLIENT, DNS_COMPLETE, .get = get_record_name, .part = DNS_ADDITIONALS },
+    { &keyword_dns_response_rrname, APP_TO_CLIENT, DNS_COMPLETE, .get = get_response },
 };
 
 const struct app_buffer mdns_buffers[MDNS_BUFFERS] = {
-    { &keyword_mdns_queries_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_query },
-    { &keyword_mdns_queries_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_query },
-    { &keyword_mdns_answers_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_answer },
-    { &keyword_mdns_answers_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_answer },
-    { &keyword_mdns_authorities_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_authority },
-    { &keyword_mdns_authorities_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_authority },
-    { &keyword_mdns_additionals_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_additional },
-    { &keyword_mdns_additionals_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_additional },
-    { &keyword_mdns_response_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_response },
-    { &keyword_mdns_response_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_response },
+    { &keyword_mdns_queries_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_QUERIES },
+    { &keyword_mdns_answers_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_ANSWERS },
+    { &keyword_mdns_authorities_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_AUTHORITIES },
+    { &keyword_mdns_additionals_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_ADDITIONALS },
+    { &keyword_mdns_response_rrname, APP_BOTH, DNS_COMPLETE, .get = get_response },
 };
 
 const struct app_buffer llmnr_buffers[LLMNR_BUFFERS] = {
-    { &keyword_llmnr_queries_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_query },
-    { &keyword_llmnr_queries_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_query },
-    { &keyword_llmnr_answers_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_answer },
-    { &keyword_llmnr_answers_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_answer },
-    { &keyword_llmnr_authorities_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_authority },
-    { &keyword_llmnr_authorities_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_authority },
-    { &keyword_llmnr_additionals_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_additional },
-    { &keyword_llmnr_additionals_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_additional },
-    { &keyword_llmnr_response_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_response },
-    { &keyword_llmnr_response_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_response },
+    { &keyword_llmnr_queries_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_QUERIES },
+    { &keyword_llmnr_answers_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_ANSWERS },
+    { &keyword_llmnr_authorities_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_AUTHORITIES },
+    { &keyword_llmnr_additionals_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_ADDITIONALS },
+    { &keyword_llmnr_response_rrname, APP_BOTH, DNS_COMPLETE, .get = get_response },
 };
 
 /* --- Numbers ----------------------------------------------------------------------------------------- */
@@ -365,7 +325,7 @@ const struct keyword keyword_dns_rrtype = {
 };
 
 const struct app_condition dns_conditions[DNS_CONDITIONS] = {
-    { &keyword_dns_opcode, FLOW_TO_SERVER, DNS_COMPLETE }, { &keyword_dns_opcode, FLOW_TO_CLIENT, DNS_COMPLETE },
-    { &keyword_dns_rcode, FLOW_TO_SERVER, DNS_COMPLETE },  { &keyword_dns_rcode, FLOW_TO_CLIENT, DNS_COMPLETE },
-    { &keyword_dns_rrtype, FLOW_TO_SERVER, DNS_COMPLETE }, { &keyword_dns_rrtype, FLOW_TO_CLIENT, DNS_COMPLETE },
+    { &keyword_dns_opcode, APP_BOTH, DNS_COMPLETE },
+    { &keyword_dns_rcode, APP_BOTH, DNS_COMPLETE },
+    { &keyword_dns_rrtype, APP_BOTH, DNS_COMPLETE },
 };

@@ -111,8 +111,7 @@ static void ftp_data_tx_free(struct app_context *context, struct app_tx *tx)
 }
 
 static const struct app_buffer buffers[FTP_DATA_BUFFERS] = {
-    { &keyword_file_data, FLOW_TO_SERVER, 0, true, app_file_data },
-    { &keyword_file_data, FLOW_TO_CLIENT, 0, true, app_file_data },
+    { &keyword_file_data, APP_BOTH, 0, .get = app_file_data, .grows = true },
 };
 
 const struct app_proto app_ftp_data = {

@@ -134,7 +134,7 @@ struct ftp_data_tx {
 
 /* --- keywords.c, log.c ------------------------------------------------------------------------------- */
 
-enum { FTP_BUFFERS = 4, FTP_CONDITIONS = 6, FTP_DATA_BUFFERS = 2, FTP_DATA_CONDITIONS = 2 };
+enum { FTP_BUFFERS = 4, FTP_CONDITIONS = 4, FTP_DATA_BUFFERS = 1, FTP_DATA_CONDITIONS = 1 };
 extern const struct app_buffer ftp_buffers[FTP_BUFFERS];
 extern const struct app_condition ftp_conditions[FTP_CONDITIONS];
 extern const struct app_condition ftp_data_conditions[FTP_DATA_CONDITIONS];

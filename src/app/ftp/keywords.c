@@ -32,56 +32,52 @@ static bool get_command_line(const struct ftp_tx *ftp, unsigned index, struct ap
     return true;
 }
 
-static bool get_command(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_command(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     uint32_t argument_at;
 
-    (void)direction;
-    return get_command_line(get_ftp_tx(tx), index, out, &out->length, &argument_at);
+    return get_command_line(get_ftp_tx(tx), which.index, out, &out->length, &argument_at);
 }
 
-static bool get_command_data(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                             struct app_bytes *out)
+static bool get_command_data(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct ftp_tx *ftp = get_ftp_tx(tx);
     uint32_t command_length, argument_at;
 
-    (void)direction;
     /* The buffers are numbered without gaps: if the line as sent has no argument, that of the other interpretation is
      * number 0. */
-    if (index == 0 && ftp->argument_at >= ftp->request.length)
-        index = 1;
-    else if (index == 1 && ftp->argument_at >= ftp->request.length)
+    if (which.index == 0 && ftp->argument_at >= ftp->request.length)
+        which.index = 1;
+    else if (which.index == 1 && ftp->argument_at >= ftp->request.length)
         return false;
-    if (!get_command_line(ftp, index, out, &command_length, &argument_at) || argument_at >= out->length)
+    if (!get_command_line(ftp, which.index, out, &command_length, &argument_at) || argument_at >= out->length)
         return false;
     out->bytes += argument_at;
     out->length -= argument_at;
     return true;
 }
 
-static bool get_reply(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_reply(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     static const uint8_t nothing[1];
     const struct ftp_tx *ftp = get_ftp_tx(tx);
 
-    (void)direction;
-    if (index >= ftp->reply_count)
+    if (which.index >= ftp->reply_count)
         return false;
-    *out = (struct app_bytes){ .bytes = ftp->replies.bytes ? ftp->replies.bytes + ftp->reply[index].at : nothing,
-                               .length = ftp->reply[index].length };
+    *out = (struct app_bytes){ .bytes = ftp->replies.bytes ? ftp->replies.bytes + ftp->reply[which.index].at : nothing,
+                               .length = ftp->reply[which.index].length };
     return true;
 }
 
 /* The buffer of a line without a code is empty, so that code and text of a line have the same index. */
-static bool get_code(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_code(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct ftp_tx *ftp = get_ftp_tx(tx);
 
-    (void)direction;
-    if (index >= ftp->reply_count)
+    if (which.index >= ftp->reply_count)
         return false;
-    *out = (struct app_bytes){ .bytes = ftp->reply[index].code, .length = ftp->reply[index].has_code ? 3 : 0 };
+    *out =
+        (struct app_bytes){ .bytes = ftp->reply[which.index].code, .length = ftp->reply[which.index].has_code ? 3 : 0 };
     return true;
 }
 
@@ -118,10 +114,10 @@ const struct keyword keyword_ftp_completion_code = {
 };
 
 const struct app_buffer ftp_buffers[FTP_BUFFERS] = {
-    { &keyword_ftp_command, FLOW_TO_SERVER, FTP_COMPLETE, false, get_command },
-    { &keyword_ftp_command_data, FLOW_TO_SERVER, FTP_COMPLETE, false, get_command_data },
-    { &keyword_ftp_reply, FLOW_TO_CLIENT, FTP_COMPLETE, false, get_reply },
-    { &keyword_ftp_completion_code, FLOW_TO_CLIENT, FTP_COMPLETE, false, get_code },
+    { &keyword_ftp_command, APP_TO_SERVER, FTP_COMPLETE, .get = get_command },
+    { &keyword_ftp_command_data, APP_TO_SERVER, FTP_COMPLETE, .get = get_command_data },
+    { &keyword_ftp_reply, APP_TO_CLIENT, FTP_COMPLETE, .get = get_reply },
+    { &keyword_ftp_completion_code, APP_TO_CLIENT, FTP_COMPLETE, .get = get_code },
 };
 
 /* --- Conditions -------------------------------------------------------------------------------------- */
@@ -245,12 +241,10 @@ const struct keyword keyword_ftpbounce = {
 };
 
 const struct app_condition ftp_conditions[FTP_CONDITIONS] = {
-    { &keyword_ftpbounce, FLOW_TO_SERVER, FTP_COMPLETE },
-    { &keyword_ftp_mode, FLOW_TO_SERVER, FTP_COMPLETE },
-    { &keyword_ftp_mode, FLOW_TO_CLIENT, FTP_COMPLETE },
-    { &keyword_ftp_dynamic_port, FLOW_TO_SERVER, FTP_COMPLETE },
-    { &keyword_ftp_dynamic_port, FLOW_TO_CLIENT, FTP_COMPLETE },
-    { &keyword_ftp_reply_received, FLOW_TO_CLIENT, FTP_COMPLETE },
+    { &keyword_ftpbounce, APP_TO_SERVER, FTP_COMPLETE },
+    { &keyword_ftp_mode, APP_BOTH, FTP_COMPLETE },
+    { &keyword_ftp_dynamic_port, APP_BOTH, FTP_COMPLETE },
+    { &keyword_ftp_reply_received, APP_TO_CLIENT, FTP_COMPLETE },
 };
 
 /* --- Data connections -------------------------------------------------------------------------------- */
@@ -291,6 +285,5 @@ const struct keyword keyword_ftpdata_command = {
 };
 
 const struct app_condition ftp_data_conditions[FTP_DATA_CONDITIONS] = {
-    { &keyword_ftpdata_command, FLOW_TO_SERVER, 0 },
-    { &keyword_ftpdata_command, FLOW_TO_CLIENT, 0 },
+    { &keyword_ftpdata_command, APP_BOTH, 0 },
 };

@@ -45,65 +45,58 @@ static bool get_response_text(const struct app_tx *tx, const struct http_text *t
     return index == 0 && get_text(get_message(tx, FLOW_TO_CLIENT), text, out);
 }
 
-bool http_get_method(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool http_get_method(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)direction;
-    return get_request_text(tx, &to_http_tx(tx)->method_text, index, out);
+    return get_request_text(tx, &to_http_tx(tx)->method_text, which.index, out);
 }
 
-bool http_get_uri(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool http_get_uri(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)direction;
-    return get_request_text(tx, &to_http_tx(tx)->uri, index, out);
+    return get_request_text(tx, &to_http_tx(tx)->uri, which.index, out);
 }
 
-bool http_get_uri_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool http_get_uri_raw(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)direction;
-    return get_request_text(tx, &to_http_tx(tx)->uri_raw, index, out);
+    return get_request_text(tx, &to_http_tx(tx)->uri_raw, which.index, out);
 }
 
-bool http_get_host(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool http_get_host(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)direction;
-    return get_request_text(tx, &to_http_tx(tx)->host, index, out);
+    return get_request_text(tx, &to_http_tx(tx)->host, which.index, out);
 }
 
 /* The host in the URI has priority. */
-bool http_get_host_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool http_get_host_raw(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    if (index > 0)
+    if (which.index > 0)
         return false;
     if (to_http_tx(tx)->uri_host.is_set)
         return get_request_text(tx, &to_http_tx(tx)->uri_host, 0, out);
-    return http_get_known(tx, direction, HTTP_HOST, out);
+    return http_get_known(tx, which.direction, HTTP_HOST, out);
 }
 
-bool http_get_protocol(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool http_get_protocol(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    if (direction == FLOW_TO_SERVER)
-        return get_request_text(tx, &to_http_tx(tx)->protocol, index, out);
-    return get_response_text(tx, &to_http_tx(tx)->response_protocol, index, out);
+    if (which.direction == FLOW_TO_SERVER)
+        return get_request_text(tx, &to_http_tx(tx)->protocol, which.index, out);
+    return get_response_text(tx, &to_http_tx(tx)->response_protocol, which.index, out);
 }
 
-bool http_get_line(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool http_get_line(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct http_message *message = get_message(tx, direction);
+    const struct http_message *message = get_message(tx, which.direction);
 
-    return index == 0 && get_text(message, &message->line, out);
+    return which.index == 0 && get_text(message, &message->line, out);
 }
 
-bool http_get_status(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool http_get_status(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)direction;
-    return get_response_text(tx, &to_http_tx(tx)->status_text, index, out);
+    return get_response_text(tx, &to_http_tx(tx)->status_text, which.index, out);
 }
 
-bool http_get_status_message(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                             struct app_bytes *out)
+bool http_get_status_message(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)direction;
-    return get_response_text(tx, &to_http_tx(tx)->status_message, index, out);
+    return get_response_text(tx, &to_http_tx(tx)->status_message, which.index, out);
 }
 
 /* --- Headers -------------------------------------------------------------------------------------- */
@@ -120,16 +113,16 @@ bool http_get_known(const struct app_tx *tx, enum flow_direction direction, enum
     return true;
 }
 
-bool http_get_each_header(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool http_get_each_header(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct http_message *message = get_message(tx, direction);
+    const struct http_message *message = get_message(tx, which.direction);
 
     for (uint16_t i = 0; i < message->header_count; i++) {
         const struct http_header *header = &message->headers[i];
 
         if (header->joined)
             continue;
-        if (index-- > 0)
+        if (which.index-- > 0)
             continue;
         *out = (struct app_bytes){ .bytes = http_header_text(message, header), .length = header->length };
         return true;
@@ -155,11 +148,11 @@ bool http_get_named(const struct app_tx *tx, const char *name, struct app_bytes 
 }
 
 /* The headers as sent, with the empty line and the trailers. */
-bool http_get_header_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool http_get_header_raw(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct http_message *message = get_message(tx, direction);
+    const struct http_message *message = get_message(tx, which.direction);
 
-    if (index > 0 || message->head.length <= message->headers_at)
+    if (which.index > 0 || message->head.length <= message->headers_at)
         return false;
     *out = (struct app_bytes){
         .bytes = message->head.bytes + message->headers_at,
@@ -278,21 +271,20 @@ static void write_names(const struct http_message *message, uint8_t *to)
     append(to, "\r\n", 2);
 }
 
-static bool get_concatenation(const struct app_tx *tx, enum flow_direction direction,
-                              enum http_concatenation_kind which, unsigned index, struct app_bytes *out)
+bool http_get_concatenation(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     /* The memory is reserved for this buffer, and only this worker accesses it. */
-    struct http_message *message = (struct http_message *)get_message(tx, direction);
-    struct http_concatenation *concatenation = &message->concatenations[which];
+    struct http_message *message = (struct http_message *)get_message(tx, which.direction);
+    struct http_concatenation *concatenation = &message->concatenations[which.part];
 
-    if (index > 0 || !concatenation->is_set || (!concatenation->in_head && !message->joined))
+    if (which.index > 0 || !concatenation->is_set || (!concatenation->in_head && !message->joined))
         return false;
     if (!concatenation->in_head && !concatenation->is_written) {
         uint8_t *to = message->joined + concatenation->at;
 
-        if (which == HTTP_CONCATENATION_HEADER) {
+        if (which.part == HTTP_CONCATENATION_HEADER) {
             write_headers(message, message->known[cookie_header(message, to_http_tx(tx))], to);
-        } else if (which == HTTP_CONCATENATION_NAMES) {
+        } else if (which.part == HTTP_CONCATENATION_NAMES) {
             write_names(message, to);
         } else {
             append(to + concatenation->length - 2, "\r\n", 2);
@@ -308,32 +300,16 @@ static bool get_concatenation(const struct app_tx *tx, enum flow_direction direc
     return true;
 }
 
-bool http_get_header(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
-{
-    return get_concatenation(tx, direction, HTTP_CONCATENATION_HEADER, index, out);
-}
-
-bool http_get_header_names(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                           struct app_bytes *out)
-{
-    return get_concatenation(tx, direction, HTTP_CONCATENATION_NAMES, index, out);
-}
-
-bool http_get_start(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
-{
-    return get_concatenation(tx, direction, HTTP_CONCATENATION_START, index, out);
-}
-
 /* --- Bodies --------------------------------------------------------------------------------------- */
 
-bool http_get_body(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+bool http_get_body(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct http_message *message = get_message(tx, direction);
+    const struct http_message *message = get_message(tx, which.direction);
 
-    if (index > 0)
+    if (which.index > 0)
         return false;
     if (message->file_is_body)
-        return app_file_data(tx, direction, 0, out);
+        return app_file_data(tx, which, out);
     if (message->body.length == 0)
         return false;
     *out = (struct app_bytes){

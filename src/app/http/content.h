@@ -110,7 +110,7 @@ void http_form_free(struct heap *heap, struct http_form *form);
 
 /* --- buffers.c, log.c ----------------------------------------------------------------------------- */
 
-enum { HTTP_BUFFERS = 40 };
+enum { HTTP_BUFFERS = 30 };
 extern const struct app_buffer http_buffer_table[HTTP_BUFFERS];
 void http_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void http_describe(const struct app_tx *tx, const void *settings, struct fields *out);
@@ -120,24 +120,20 @@ int http_log_field(const char *name);
 
 /* --- content.c: buffers for rules ---------------------------------------------------------------- */
 
-bool http_get_method(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-bool http_get_uri(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-bool http_get_uri_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-bool http_get_host(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-bool http_get_host_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-bool http_get_protocol(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-bool http_get_line(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-bool http_get_status(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-bool http_get_status_message(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                             struct app_bytes *out);
-bool http_get_header(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-bool http_get_header_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-bool http_get_header_names(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                           struct app_bytes *out);
-bool http_get_start(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-bool http_get_each_header(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                          struct app_bytes *out);
-bool http_get_body(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_method(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool http_get_uri(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool http_get_uri_raw(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool http_get_host(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool http_get_host_raw(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool http_get_protocol(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool http_get_line(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool http_get_status(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool http_get_status_message(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+/* http.header, http.header_names, http.start: part is enum http_concatenation_kind. */
+bool http_get_concatenation(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool http_get_header_raw(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool http_get_each_header(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool http_get_body(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
 /* Gets the value of a known header. */
 bool http_get_known(const struct app_tx *tx, enum flow_direction direction, enum http_known known,
                     struct app_bytes *out);

@@ -220,7 +220,7 @@ void http_describe_alert(const struct app_tx *base, const void *configured, stru
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         struct app_bytes body;
 
-        if (!http_get_body(base, direction, 0, &body) || body.length == 0)
+        if (!http_get_body(base, (struct app_selector){ .direction = direction }, &body) || body.length == 0)
             continue;
         size_t length = body.length < FIELDS_VALUE_MAX ? body.length : FIELDS_VALUE_MAX;
 

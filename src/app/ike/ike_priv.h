@@ -148,7 +148,7 @@ const char *ike_transform_name(unsigned type, uint16_t id);
 
 /* --- keywords.c, log.c ------------------------------------------------------------------------------- */
 
-enum { IKE_BUFFERS = 7, IKE_CONDITIONS = 7 };
+enum { IKE_BUFFERS = 5, IKE_CONDITIONS = 4 };
 extern const struct app_buffer ike_buffers[IKE_BUFFERS];
 extern const struct app_condition ike_conditions[IKE_CONDITIONS];
 extern const struct keyword keyword_ike_exchtype;

@@ -12,36 +12,33 @@ static const char *const applications[] = { "ike", NULL };
 
 /* --- Buffers ----------------------------------------------------------------------------------------- */
 
-static bool get_initiator(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_initiator(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct ike_tx *ike = (const struct ike_tx *)tx;
 
-    (void)direction;
-    (void)index;
+    (void)which;
     *out = (struct app_bytes){ .bytes = (const uint8_t *)ike->initiator, .length = IKE_SPI_TEXT };
     return ike->parsed;
 }
 
-static bool get_responder(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_responder(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct ike_tx *ike = (const struct ike_tx *)tx;
 
-    (void)direction;
-    (void)index;
+    (void)which;
     *out = (struct app_bytes){ .bytes = (const uint8_t *)ike->responder, .length = IKE_SPI_TEXT };
     return ike->parsed;
 }
 
-static bool get_vendor(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_vendor(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct ike_tx *ike = (const struct ike_tx *)tx;
 
-    (void)direction;
-    if (index >= ike->vendors)
+    if (which.index >= ike->vendors)
         return false;
-    *out = (struct app_bytes){ .bytes = (const uint8_t *)"", .length = ike->vendor[index].length };
+    *out = (struct app_bytes){ .bytes = (const uint8_t *)"", .length = ike->vendor[which.index].length };
     if (out->length)
-        out->bytes = ike->text.bytes + ike->vendor[index].at;
+        out->bytes = ike->text.bytes + ike->vendor[which.index].at;
     return true;
 }
 
@@ -51,18 +48,15 @@ static bool set_bytes(const struct buffer *buffer, struct app_bytes *out)
     return buffer->length > 0;
 }
 
-static bool get_key_exchange(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                             struct app_bytes *out)
+static bool get_key_exchange(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)direction;
-    (void)index;
+    (void)which;
     return set_bytes(&((const struct ike_tx *)tx)->in_message.key_exchange, out);
 }
 
-static bool get_nonce(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_nonce(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)direction;
-    (void)index;
+    (void)which;
     return set_bytes(&((const struct ike_tx *)tx)->in_message.nonce, out);
 }
 
@@ -103,13 +97,11 @@ const struct keyword keyword_ike_nonce_payload = {
 };
 
 const struct app_buffer ike_buffers[IKE_BUFFERS] = {
-    { &keyword_ike_init_spi, FLOW_TO_SERVER, IKE_COMPLETE, false, get_initiator },
-    { &keyword_ike_resp_spi, FLOW_TO_CLIENT, IKE_COMPLETE, false, get_responder },
-    { &keyword_ike_vendor, FLOW_TO_SERVER, IKE_COMPLETE, false, get_vendor },
-    { &keyword_ike_key_exchange_payload, FLOW_TO_SERVER, IKE_COMPLETE, false, get_key_exchange },
-    { &keyword_ike_key_exchange_payload, FLOW_TO_CLIENT, IKE_COMPLETE, false, get_key_exchange },
-    { &keyword_ike_nonce_payload, FLOW_TO_SERVER, IKE_COMPLETE, false, get_nonce },
-    { &keyword_ike_nonce_payload, FLOW_TO_CLIENT, IKE_COMPLETE, false, get_nonce },
+    { &keyword_ike_init_spi, APP_TO_SERVER, IKE_COMPLETE, .get = get_initiator },
+    { &keyword_ike_resp_spi, APP_TO_CLIENT, IKE_COMPLETE, .get = get_responder },
+    { &keyword_ike_vendor, APP_TO_SERVER, IKE_COMPLETE, .get = get_vendor },
+    { &keyword_ike_key_exchange_payload, APP_BOTH, IKE_COMPLETE, .get = get_key_exchange },
+    { &keyword_ike_nonce_payload, APP_BOTH, IKE_COMPLETE, .get = get_nonce },
 };
 
 /* --- Numbers ----------------------------------------------------------------------------------------- */
@@ -259,11 +251,8 @@ const struct keyword keyword_ike_chosen_sa_attribute = {
 };
 
 const struct app_condition ike_conditions[IKE_CONDITIONS] = {
-    { &keyword_ike_exchtype, FLOW_TO_SERVER, IKE_COMPLETE },
-    { &keyword_ike_exchtype, FLOW_TO_CLIENT, IKE_COMPLETE },
-    { &keyword_ike_key_exchange_payload_length, FLOW_TO_SERVER, IKE_COMPLETE },
-    { &keyword_ike_key_exchange_payload_length, FLOW_TO_CLIENT, IKE_COMPLETE },
-    { &keyword_ike_nonce_payload_length, FLOW_TO_SERVER, IKE_COMPLETE },
-    { &keyword_ike_nonce_payload_length, FLOW_TO_CLIENT, IKE_COMPLETE },
-    { &keyword_ike_chosen_sa_attribute, FLOW_TO_CLIENT, IKE_COMPLETE },
+    { &keyword_ike_exchtype, APP_BOTH, IKE_COMPLETE },
+    { &keyword_ike_key_exchange_payload_length, APP_BOTH, IKE_COMPLETE },
+    { &keyword_ike_nonce_payload_length, APP_BOTH, IKE_COMPLETE },
+    { &keyword_ike_chosen_sa_attribute, APP_TO_CLIENT, IKE_COMPLETE },
 };

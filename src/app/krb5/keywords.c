@@ -20,20 +20,18 @@ static bool get_component(const struct krb5_tx *tx, const struct krb5_name *name
     return true;
 }
 
-static bool get_client(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_client(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
 
-    (void)direction;
-    return get_component(krb5, &krb5->client, index, out);
+    return get_component(krb5, &krb5->client, which.index, out);
 }
 
-static bool get_server(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_server(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
 
-    (void)direction;
-    return get_component(krb5, &krb5->server, index, out);
+    return get_component(krb5, &krb5->server, which.index, out);
 }
 
 const struct keyword keyword_krb5_cname = {
@@ -57,10 +55,8 @@ const struct keyword keyword_krb5_sname = {
 };
 
 const struct app_buffer krb5_buffers[KRB5_BUFFERS] = {
-    { &keyword_krb5_cname, FLOW_TO_SERVER, KRB5_COMPLETE, false, get_client },
-    { &keyword_krb5_cname, FLOW_TO_CLIENT, KRB5_COMPLETE, false, get_client },
-    { &keyword_krb5_sname, FLOW_TO_SERVER, KRB5_COMPLETE, false, get_server },
-    { &keyword_krb5_sname, FLOW_TO_CLIENT, KRB5_COMPLETE, false, get_server },
+    { &keyword_krb5_cname, APP_BOTH, KRB5_COMPLETE, .get = get_client },
+    { &keyword_krb5_sname, APP_BOTH, KRB5_COMPLETE, .get = get_server },
 };
 
 /* --- Numbers ----------------------------------------------------------------------------------------- */
@@ -206,10 +202,7 @@ const struct keyword keyword_krb5_ticket_encryption = {
 };
 
 const struct app_condition krb5_conditions[KRB5_CONDITIONS] = {
-    { &keyword_krb5_msg_type, FLOW_TO_SERVER, KRB5_COMPLETE },
-    { &keyword_krb5_msg_type, FLOW_TO_CLIENT, KRB5_COMPLETE },
-    { &keyword_krb5_err_code, FLOW_TO_SERVER, KRB5_COMPLETE },
-    { &keyword_krb5_err_code, FLOW_TO_CLIENT, KRB5_COMPLETE },
-    { &keyword_krb5_ticket_encryption, FLOW_TO_SERVER, KRB5_COMPLETE },
-    { &keyword_krb5_ticket_encryption, FLOW_TO_CLIENT, KRB5_COMPLETE },
+    { &keyword_krb5_msg_type, APP_BOTH, KRB5_COMPLETE },
+    { &keyword_krb5_err_code, APP_BOTH, KRB5_COMPLETE },
+    { &keyword_krb5_ticket_encryption, APP_BOTH, KRB5_COMPLETE },
 };

@@ -70,7 +70,7 @@ const char *krb5_type_name(uint8_t type); /* KRB_AS_REQ and so on, or "UNKNOWN" 
 
 /* --- keywords.c, log.c ------------------------------------------------------------------------------- */
 
-enum { KRB5_BUFFERS = 4, KRB5_CONDITIONS = 6 };
+enum { KRB5_BUFFERS = 2, KRB5_CONDITIONS = 3 };
 extern const struct app_buffer krb5_buffers[KRB5_BUFFERS];
 extern const struct app_condition krb5_conditions[KRB5_CONDITIONS];
 

@@ -117,6 +117,6 @@ const struct keyword keyword_nfs_version = {
 };
 
 const struct app_condition nfs_conditions[NFS_CONDITIONS] = {
-    { &keyword_nfs_procedure, FLOW_TO_SERVER, NFS_COMPLETE },
-    { &keyword_nfs_version, FLOW_TO_SERVER, NFS_COMPLETE },
+    { &keyword_nfs_procedure, APP_TO_SERVER, NFS_COMPLETE },
+    { &keyword_nfs_version, APP_TO_SERVER, NFS_COMPLETE },
 };

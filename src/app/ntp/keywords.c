@@ -79,12 +79,11 @@ const struct keyword keyword_ntp_stratum = {
     .transaction = { .match = stratum_match },
 };
 
-static bool get_reference(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_reference(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct ntp_tx *ntp = (const struct ntp_tx *)tx;
 
-    (void)direction;
-    (void)index;
+    (void)which;
     *out = (struct app_bytes){ .bytes = ntp->reference, .length = NTP_REFERENCE_LENGTH };
     return ntp->parsed;
 }
@@ -97,12 +96,11 @@ const struct keyword keyword_ntp_reference_id = {
 };
 
 const struct app_buffer ntp_buffers[NTP_BUFFERS] = {
-    { &keyword_ntp_reference_id, FLOW_TO_SERVER, NTP_COMPLETE, false, get_reference },
-    { &keyword_ntp_reference_id, FLOW_TO_CLIENT, NTP_COMPLETE, false, get_reference },
+    { &keyword_ntp_reference_id, APP_BOTH, NTP_COMPLETE, .get = get_reference },
 };
 
 const struct app_condition ntp_conditions[NTP_CONDITIONS] = {
-    { &keyword_ntp_version, FLOW_TO_SERVER, NTP_COMPLETE }, { &keyword_ntp_version, FLOW_TO_CLIENT, NTP_COMPLETE },
-    { &keyword_ntp_mode, FLOW_TO_SERVER, NTP_COMPLETE },    { &keyword_ntp_mode, FLOW_TO_CLIENT, NTP_COMPLETE },
-    { &keyword_ntp_stratum, FLOW_TO_SERVER, NTP_COMPLETE }, { &keyword_ntp_stratum, FLOW_TO_CLIENT, NTP_COMPLETE },
+    { &keyword_ntp_version, APP_BOTH, NTP_COMPLETE },
+    { &keyword_ntp_mode, APP_BOTH, NTP_COMPLETE },
+    { &keyword_ntp_stratum, APP_BOTH, NTP_COMPLETE },
 };

@@ -23,7 +23,7 @@ struct ntp_tx {
     uint8_t reference[NTP_REFERENCE_LENGTH];
 };
 
-enum { NTP_BUFFERS = 2, NTP_CONDITIONS = 6 };
+enum { NTP_BUFFERS = 1, NTP_CONDITIONS = 3 };
 extern const struct app_buffer ntp_buffers[NTP_BUFFERS];
 extern const struct app_condition ntp_conditions[NTP_CONDITIONS];
 extern const struct keyword keyword_ntp_mode;

@@ -37,18 +37,15 @@ static bool get_tree(const struct app_tx *head, bool pipe_share, struct app_byte
     return tx->kind == SMB_TREE_CONNECT && is_pipe(tx) == pipe_share && set_bytes(&tx->text[SMB_TEXT_NAME], out);
 }
 
-static bool get_named_pipe(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                           struct app_bytes *out)
+static bool get_named_pipe(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)direction;
-    (void)index;
+    (void)which;
     return get_tree(tx, true, out);
 }
 
-static bool get_share(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_share(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)direction;
-    (void)index;
+    (void)which;
     return get_tree(tx, false, out);
 }
 
@@ -59,17 +56,15 @@ static bool get_ntlmssp(const struct app_tx *head, enum smb_text text, struct ap
     return tx->kind == SMB_SESSION_SETUP && tx->setup.has_ntlmssp && set_bytes(&tx->text[text], out);
 }
 
-static bool get_user(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_user(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)direction;
-    (void)index;
+    (void)which;
     return get_ntlmssp(tx, SMB_TEXT_USER, out);
 }
 
-static bool get_domain(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_domain(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)direction;
-    (void)index;
+    (void)which;
     return get_ntlmssp(tx, SMB_TEXT_DOMAIN, out);
 }
 
@@ -141,18 +136,16 @@ const struct keyword keyword_smb_version = {
 /* --- Tables ------------------------------------------------------------------------------------------ */
 
 const struct app_buffer smb_buffers[SMB_BUFFERS] = {
-    { &keyword_smb_named_pipe, FLOW_TO_SERVER, SMB_COMPLETE, false, get_named_pipe },
-    { &keyword_smb_share, FLOW_TO_SERVER, SMB_COMPLETE, false, get_share },
-    { &keyword_smb_ntlmssp_user, FLOW_TO_SERVER, SMB_COMPLETE, false, get_user },
-    { &keyword_smb_ntlmssp_domain, FLOW_TO_SERVER, SMB_COMPLETE, false, get_domain },
-    { &keyword_dcerpc_stub_data, FLOW_TO_SERVER, SMB_COMPLETE, false, dce_get_stub },
-    { &keyword_dcerpc_stub_data, FLOW_TO_CLIENT, SMB_COMPLETE, false, dce_get_stub },
-    { &keyword_file_data, FLOW_TO_SERVER, 0, true, app_file_data },
-    { &keyword_file_data, FLOW_TO_CLIENT, 0, true, app_file_data },
+    { &keyword_smb_named_pipe, APP_TO_SERVER, SMB_COMPLETE, .get = get_named_pipe },
+    { &keyword_smb_share, APP_TO_SERVER, SMB_COMPLETE, .get = get_share },
+    { &keyword_smb_ntlmssp_user, APP_TO_SERVER, SMB_COMPLETE, .get = get_user },
+    { &keyword_smb_ntlmssp_domain, APP_TO_SERVER, SMB_COMPLETE, .get = get_domain },
+    { &keyword_dcerpc_stub_data, APP_BOTH, SMB_COMPLETE, .get = dce_get_stub },
+    { &keyword_file_data, APP_BOTH, 0, .get = app_file_data, .grows = true },
 };
 
 const struct app_condition smb_conditions[SMB_CONDITIONS] = {
-    { &keyword_smb_version, FLOW_TO_SERVER, SMB_COMPLETE },  { &keyword_smb_version, FLOW_TO_CLIENT, SMB_COMPLETE },
-    { &keyword_dcerpc_iface, FLOW_TO_SERVER, SMB_COMPLETE }, { &keyword_dcerpc_iface, FLOW_TO_CLIENT, SMB_COMPLETE },
-    { &keyword_dcerpc_opnum, FLOW_TO_SERVER, SMB_COMPLETE }, { &keyword_dcerpc_opnum, FLOW_TO_CLIENT, SMB_COMPLETE },
+    { &keyword_smb_version, APP_BOTH, SMB_COMPLETE },
+    { &keyword_dcerpc_iface, APP_BOTH, SMB_COMPLETE },
+    { &keyword_dcerpc_opnum, APP_BOTH, SMB_COMPLETE },
 };

@@ -111,7 +111,7 @@ void smb_log(const struct app_tx *tx, const void *settings, struct fields *out);
 bool smb_wants_log(const struct app_tx *tx, const void *settings);
 
 extern const struct app_event smb_events[SMB_EVENTS];
-enum { SMB_BUFFERS = 8, SMB_CONDITIONS = 6 };
+enum { SMB_BUFFERS = 6, SMB_CONDITIONS = 3 };
 extern const struct app_buffer smb_buffers[SMB_BUFFERS];
 extern const struct app_condition smb_conditions[SMB_CONDITIONS];
 

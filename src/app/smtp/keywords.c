@@ -38,111 +38,75 @@ static bool get_listed_text(const struct buffer *others, unsigned index, struct 
     return false;
 }
 
-static bool get_helo(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_helo(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct smtp_tx *smtp = get_smtp_tx(tx);
 
-    (void)direction;
-    if (index > 0)
-        return get_listed_text(&smtp->other_helos, index, out);
+    if (which.index > 0)
+        return get_listed_text(&smtp->other_helos, which.index, out);
     return smtp->has_helo && set_bytes(smtp->helo.bytes, smtp->helo.length, out);
 }
 
-static bool get_mail_from(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_mail_from(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct smtp_tx *smtp = get_smtp_tx(tx);
 
-    (void)direction;
-    if (index > 0)
-        return get_listed_text(&smtp->other_senders, index, out);
+    if (which.index > 0)
+        return get_listed_text(&smtp->other_senders, which.index, out);
     return smtp->has_mail_from && set_bytes(smtp->mail_from.bytes, smtp->mail_from.length, out);
 }
 
-static bool get_recipient(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_recipient(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct smtp_tx *smtp = get_smtp_tx(tx);
 
-    (void)direction;
-    return index < smtp->recipient_count &&
-           set_bytes(buffer_at(&smtp->recipient_text, smtp->recipients[index].at), smtp->recipients[index].length, out);
+    return which.index < smtp->recipient_count &&
+           set_bytes(buffer_at(&smtp->recipient_text, smtp->recipients[which.index].at),
+                     smtp->recipients[which.index].length, out);
 }
 
 /* --- Message -------------------------------------------------------------------------------------- */
 
-static bool get_header(const struct app_tx *tx, const char *name, unsigned index, struct app_bytes *out)
+/* Headers of the message, by name: part is the index. */
+enum {
+    HEADER_FROM,
+    HEADER_TO,
+    HEADER_CC,
+    HEADER_SUBJECT,
+    HEADER_DATE,
+    HEADER_MESSAGE_ID,
+    HEADER_X_MAILER,
+    HEADER_RECEIVED
+};
+static const char *const header_names[] = {
+    "from", "to", "cc", "subject", "date", "message-id", "x-mailer", "received"
+};
+
+static bool get_header(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct mime *mime = get_smtp_tx(tx)->mime;
-    const struct mime_header *header = mime && mime->main_complete ? mime_headers_find(&mime->main, name, index) : NULL;
+    const struct mime_header *header =
+        mime && mime->main_complete ? mime_headers_find(&mime->main, header_names[which.part], which.index) : NULL;
 
     return header && set_bytes(buffer_at(&mime->main.text, header->value), header->value_length, out);
 }
 
-static bool get_url(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_url(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct mime *mime = get_smtp_tx(tx)->mime;
 
-    (void)direction;
-    return mime && index < mime->urls.count &&
-           set_bytes(buffer_at(&mime->urls.text, mime->urls.list[index].at), mime->urls.list[index].length, out);
+    return mime && which.index < mime->urls.count &&
+           set_bytes(buffer_at(&mime->urls.text, mime->urls.list[which.index].at), mime->urls.list[which.index].length,
+                     out);
 }
 
 /* Returns the MD5 in hexadecimal, as rules specify it. */
-static bool get_body_md5(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_body_md5(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct mime *mime = get_smtp_tx(tx)->mime;
 
-    (void)direction;
-    (void)index;
+    (void)which;
     return mime && mime->md5_done && set_bytes(mime->md5_text, sizeof(mime->md5_text), out);
-}
-
-static bool get_from(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
-{
-    (void)direction;
-    return get_header(tx, "from", index, out);
-}
-
-static bool get_to(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
-{
-    (void)direction;
-    return get_header(tx, "to", index, out);
-}
-
-static bool get_cc(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
-{
-    (void)direction;
-    return get_header(tx, "cc", index, out);
-}
-
-static bool get_subject(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
-{
-    (void)direction;
-    return get_header(tx, "subject", index, out);
-}
-
-static bool get_date(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
-{
-    (void)direction;
-    return get_header(tx, "date", index, out);
-}
-
-static bool get_message_id(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                           struct app_bytes *out)
-{
-    (void)direction;
-    return get_header(tx, "message-id", index, out);
-}
-
-static bool get_x_mailer(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
-{
-    (void)direction;
-    return get_header(tx, "x-mailer", index, out);
-}
-
-static bool get_received(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
-{
-    (void)direction;
-    return get_header(tx, "received", index, out);
 }
 
 /* --- Keyword definitions -------------------------------------------------------------------------- */
@@ -253,18 +217,18 @@ const struct keyword keyword_email_body_md5 = {
 };
 
 const struct app_buffer smtp_buffers[SMTP_BUFFERS] = {
-    { &keyword_file_data, FLOW_TO_SERVER, SMTP_DATA, true, app_file_data },
-    { &keyword_smtp_helo, FLOW_TO_SERVER, SMTP_STARTED, true, get_helo },
-    { &keyword_smtp_mail_from, FLOW_TO_SERVER, SMTP_STARTED, true, get_mail_from },
-    { &keyword_smtp_rcpt_to, FLOW_TO_SERVER, SMTP_STARTED, true, get_recipient },
-    { &keyword_email_from, FLOW_TO_SERVER, SMTP_HEADERS, false, get_from },
-    { &keyword_email_to, FLOW_TO_SERVER, SMTP_HEADERS, false, get_to },
-    { &keyword_email_cc, FLOW_TO_SERVER, SMTP_HEADERS, false, get_cc },
-    { &keyword_email_subject, FLOW_TO_SERVER, SMTP_HEADERS, false, get_subject },
-    { &keyword_email_date, FLOW_TO_SERVER, SMTP_HEADERS, false, get_date },
-    { &keyword_email_message_id, FLOW_TO_SERVER, SMTP_HEADERS, false, get_message_id },
-    { &keyword_email_x_mailer, FLOW_TO_SERVER, SMTP_HEADERS, false, get_x_mailer },
-    { &keyword_email_received, FLOW_TO_SERVER, SMTP_HEADERS, false, get_received },
-    { &keyword_email_url, FLOW_TO_SERVER, SMTP_HEADERS, true, get_url },
-    { &keyword_email_body_md5, FLOW_TO_SERVER, SMTP_COMPLETE, false, get_body_md5 },
+    { &keyword_file_data, APP_TO_SERVER, SMTP_DATA, .get = app_file_data, .grows = true },
+    { &keyword_smtp_helo, APP_TO_SERVER, SMTP_STARTED, .get = get_helo, .grows = true },
+    { &keyword_smtp_mail_from, APP_TO_SERVER, SMTP_STARTED, .get = get_mail_from, .grows = true },
+    { &keyword_smtp_rcpt_to, APP_TO_SERVER, SMTP_STARTED, .get = get_recipient, .grows = true },
+    { &keyword_email_from, APP_TO_SERVER, SMTP_HEADERS, .get = get_header, .part = HEADER_FROM },
+    { &keyword_email_to, APP_TO_SERVER, SMTP_HEADERS, .get = get_header, .part = HEADER_TO },
+    { &keyword_email_cc, APP_TO_SERVER, SMTP_HEADERS, .get = get_header, .part = HEADER_CC },
+    { &keyword_email_subject, APP_TO_SERVER, SMTP_HEADERS, .get = get_header, .part = HEADER_SUBJECT },
+    { &keyword_email_date, APP_TO_SERVER, SMTP_HEADERS, .get = get_header, .part = HEADER_DATE },
+    { &keyword_email_message_id, APP_TO_SERVER, SMTP_HEADERS, .get = get_header, .part = HEADER_MESSAGE_ID },
+    { &keyword_email_x_mailer, APP_TO_SERVER, SMTP_HEADERS, .get = get_header, .part = HEADER_X_MAILER },
+    { &keyword_email_received, APP_TO_SERVER, SMTP_HEADERS, .get = get_header, .part = HEADER_RECEIVED },
+    { &keyword_email_url, APP_TO_SERVER, SMTP_HEADERS, .get = get_url, .grows = true },
+    { &keyword_email_body_md5, APP_TO_SERVER, SMTP_COMPLETE, .get = get_body_md5 },
 };

@@ -17,45 +17,40 @@ static const struct ssh_side *get_side(const struct app_tx *tx, enum flow_direct
     return &((const struct ssh_tx *)tx)->side[direction];
 }
 
-static bool get_proto(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_proto(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct ssh_side *side = get_side(tx, direction);
+    const struct ssh_side *side = get_side(tx, which.direction);
 
-    (void)index;
     if (side->proto_length == 0)
         return false;
     *out = (struct app_bytes){ .bytes = side->banner.bytes, .length = side->proto_length };
     return true;
 }
 
-static bool get_software(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_software(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct ssh_side *side = get_side(tx, direction);
+    const struct ssh_side *side = get_side(tx, which.direction);
 
-    (void)index;
     if (!side->has_software)
         return false;
     *out = (struct app_bytes){ .bytes = side->banner.bytes + side->software_at, .length = side->software_length };
     return true;
 }
 
-static bool get_hassh(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_hassh(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct ssh_side *side = get_side(tx, direction);
+    const struct ssh_side *side = get_side(tx, which.direction);
 
-    (void)index;
     if (side->hassh_string.length == 0)
         return false;
     *out = (struct app_bytes){ .bytes = (const uint8_t *)side->hassh, .length = SSH_HASSH };
     return true;
 }
 
-static bool get_hassh_string(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                             struct app_bytes *out)
+static bool get_hassh_string(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct ssh_side *side = get_side(tx, direction);
+    const struct ssh_side *side = get_side(tx, which.direction);
 
-    (void)index;
     if (side->hassh_string.length == 0)
         return false;
     *out = (struct app_bytes){ .bytes = side->hassh_string.bytes, .length = side->hassh_string.length };
@@ -111,14 +106,12 @@ const struct keyword keyword_ssh_hassh_server_string = {
 };
 
 const struct app_buffer ssh_buffers[SSH_BUFFERS] = {
-    { &keyword_ssh_proto, FLOW_TO_SERVER, SSH_BANNER_WAIT_EOL, false, get_proto },
-    { &keyword_ssh_proto, FLOW_TO_CLIENT, SSH_BANNER_WAIT_EOL, false, get_proto },
-    { &keyword_ssh_software, FLOW_TO_SERVER, SSH_BANNER_WAIT_EOL, false, get_software },
-    { &keyword_ssh_software, FLOW_TO_CLIENT, SSH_BANNER_WAIT_EOL, false, get_software },
-    { &keyword_ssh_hassh, FLOW_TO_SERVER, SSH_KEY_EXCHANGE, false, get_hassh },
-    { &keyword_ssh_hassh_string, FLOW_TO_SERVER, SSH_KEY_EXCHANGE, false, get_hassh_string },
-    { &keyword_ssh_hassh_server, FLOW_TO_CLIENT, SSH_KEY_EXCHANGE, false, get_hassh },
-    { &keyword_ssh_hassh_server_string, FLOW_TO_CLIENT, SSH_KEY_EXCHANGE, false, get_hassh_string },
+    { &keyword_ssh_proto, APP_BOTH, SSH_BANNER_WAIT_EOL, .get = get_proto },
+    { &keyword_ssh_software, APP_BOTH, SSH_BANNER_WAIT_EOL, .get = get_software },
+    { &keyword_ssh_hassh, APP_TO_SERVER, SSH_KEY_EXCHANGE, .get = get_hassh },
+    { &keyword_ssh_hassh_string, APP_TO_SERVER, SSH_KEY_EXCHANGE, .get = get_hassh_string },
+    { &keyword_ssh_hassh_server, APP_TO_CLIENT, SSH_KEY_EXCHANGE, .get = get_hassh },
+    { &keyword_ssh_hassh_server_string, APP_TO_CLIENT, SSH_KEY_EXCHANGE, .get = get_hassh_string },
 };
 
 /* --- Conditions on the banner ------------------------------------------------------------------------ */
@@ -137,7 +130,8 @@ static bool ssh_softwareversion_match(const struct match_input *in, const struct
     struct app_bytes software;
 
     (void)in;
-    return get_software(tx, direction, 0, &software) && contains_nocase(software.bytes, software.length, data);
+    return get_software(tx, (struct app_selector){ .direction = direction }, &software) &&
+           contains_nocase(software.bytes, software.length, data);
 }
 
 /* Adds a condition whose text is copied to the rule's memory. */
@@ -183,7 +177,7 @@ static bool ssh_protoversion_match(const struct match_input *in, const struct ap
     struct app_bytes proto;
 
     (void)in;
-    if (!get_proto(tx, direction, 0, &proto))
+    if (!get_proto(tx, (struct app_selector){ .direction = direction }, &proto))
         return false;
     if (span_equal_nocase(*text, "2_compat"))
         return is_equal(&proto, span_of("2")) || is_equal(&proto, span_of("2.0")) || is_equal(&proto, span_of("1.99"));
@@ -207,8 +201,6 @@ const struct keyword keyword_ssh_protoversion = {
 };
 
 const struct app_condition ssh_conditions[SSH_CONDITIONS] = {
-    { &keyword_ssh_softwareversion, FLOW_TO_SERVER, SSH_BANNER_WAIT_EOL },
-    { &keyword_ssh_softwareversion, FLOW_TO_CLIENT, SSH_BANNER_WAIT_EOL },
-    { &keyword_ssh_protoversion, FLOW_TO_SERVER, SSH_BANNER_WAIT_EOL },
-    { &keyword_ssh_protoversion, FLOW_TO_CLIENT, SSH_BANNER_WAIT_EOL },
+    { &keyword_ssh_softwareversion, APP_BOTH, SSH_BANNER_WAIT_EOL },
+    { &keyword_ssh_protoversion, APP_BOTH, SSH_BANNER_WAIT_EOL },
 };

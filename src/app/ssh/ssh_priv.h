@@ -43,7 +43,7 @@ int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction dire
 
 /* --- keywords.c -------------------------------------------------------------------------------------- */
 
-enum { SSH_BUFFERS = 8, SSH_CONDITIONS = 4 };
+enum { SSH_BUFFERS = 6, SSH_CONDITIONS = 2 };
 extern const struct app_buffer ssh_buffers[SSH_BUFFERS];
 extern const struct app_condition ssh_conditions[SSH_CONDITIONS];
 

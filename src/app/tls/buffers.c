@@ -19,18 +19,18 @@ static const struct tls_hello *hello_of(const struct app_tx *tx, enum flow_direc
 
 /* --- Hellos --------------------------------------------------------------------------------------- */
 
-static bool get_sni(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_sni(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     struct cursor name;
 
-    return tls_server_name_at(hello_of(tx, direction), index, &name) && set_bytes(name, out);
+    return tls_server_name_at(hello_of(tx, which.direction), which.index, &name) && set_bytes(name, out);
 }
 
-static bool get_alpn(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_alpn(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     struct cursor name;
 
-    return tls_alpn_at(&tls_tx_of(tx)->side[direction], index, &name) && set_bytes(name, out);
+    return tls_alpn_at(&tls_tx_of(tx)->side[which.direction], which.index, &name) && set_bytes(name, out);
 }
 
 static bool get_random_part(const struct app_tx *tx, enum flow_direction direction, uint32_t at, uint32_t length,
@@ -42,51 +42,42 @@ static bool get_random_part(const struct app_tx *tx, enum flow_direction directi
     return hello->random.length > 0 && set_bytes(tls_piece_cursor(&hello->body, piece), out);
 }
 
-static bool get_random(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_random(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)index;
-    return get_random_part(tx, direction, 0, TLS_RANDOM_LENGTH, out);
+    return get_random_part(tx, which.direction, 0, TLS_RANDOM_LENGTH, out);
 }
 
-static bool get_random_time(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                            struct app_bytes *out)
+static bool get_random_time(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)index;
-    return get_random_part(tx, direction, 0, 4, out);
+    return get_random_part(tx, which.direction, 0, 4, out);
 }
 
-static bool get_random_bytes(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                             struct app_bytes *out)
+static bool get_random_bytes(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    (void)index;
-    return get_random_part(tx, direction, 4, TLS_RANDOM_LENGTH - 4, out);
+    return get_random_part(tx, which.direction, 4, TLS_RANDOM_LENGTH - 4, out);
 }
 
 /* --- Fingerprints --------------------------------------------------------------------------------- */
 
-static bool get_ja3_hash(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_ja3_hash(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct tls_fingerprints *fingerprints = tls_ja3(tls_tx_of(tx), direction);
+    const struct tls_fingerprints *fingerprints = tls_ja3(tls_tx_of(tx), which.direction);
 
-    (void)index;
     return fingerprints && set_bytes(cursor_of(fingerprints->ja3_hash, sizeof(fingerprints->ja3_hash)), out);
 }
 
-static bool get_ja3_string(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                           struct app_bytes *out)
+static bool get_ja3_string(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct tls_fingerprints *fingerprints = tls_ja3(tls_tx_of(tx), direction);
+    const struct tls_fingerprints *fingerprints = tls_ja3(tls_tx_of(tx), which.direction);
 
-    (void)index;
     return fingerprints && set_bytes(cursor_of(fingerprints->ja3.bytes, fingerprints->ja3.length), out);
 }
 
-static bool get_ja4(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_ja4(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct tls_fingerprints *fingerprints = tls_ja4(tls_tx_of(tx));
 
-    (void)direction;
-    (void)index;
+    (void)which;
     return fingerprints && set_bytes(cursor_of(fingerprints->ja4, sizeof(fingerprints->ja4)), out);
 }
 
@@ -102,56 +93,49 @@ static bool set_text(const struct tls_certificates *certificates, struct tls_pie
     return certificates->decoded && set_bytes(cursor_of(certificates->text + piece.at, piece.length), out);
 }
 
-static bool get_subject(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_subject(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct tls_certificates *certificates = certificates_of(tx, direction);
+    const struct tls_certificates *certificates = certificates_of(tx, which.direction);
 
-    (void)index;
     return set_text(certificates, certificates->subject, out);
 }
 
-static bool get_issuer(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_issuer(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct tls_certificates *certificates = certificates_of(tx, direction);
+    const struct tls_certificates *certificates = certificates_of(tx, which.direction);
 
-    (void)index;
     return set_text(certificates, certificates->issuer, out);
 }
 
-static bool get_serial(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+static bool get_serial(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct tls_certificates *certificates = certificates_of(tx, direction);
+    const struct tls_certificates *certificates = certificates_of(tx, which.direction);
 
-    (void)index;
     return set_text(certificates, certificates->serial, out);
 }
 
-static bool get_fingerprint(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                            struct app_bytes *out)
+static bool get_fingerprint(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct tls_certificates *certificates = certificates_of(tx, direction);
+    const struct tls_certificates *certificates = certificates_of(tx, which.direction);
 
-    (void)index;
     return certificates->decoded &&
            set_bytes(cursor_of(certificates->fingerprint, sizeof(certificates->fingerprint)), out);
 }
 
-static bool get_certificate(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                            struct app_bytes *out)
+static bool get_certificate(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct tls_certificates *certificates = certificates_of(tx, direction);
+    const struct tls_certificates *certificates = certificates_of(tx, which.direction);
 
-    return index < certificates->count &&
-           set_bytes(tls_piece_cursor(&certificates->chain, certificates->certs[index]), out);
+    return which.index < certificates->count &&
+           set_bytes(tls_piece_cursor(&certificates->chain, certificates->certs[which.index]), out);
 }
 
-static bool get_alternative(const struct app_tx *tx, enum flow_direction direction, unsigned index,
-                            struct app_bytes *out)
+static bool get_alternative(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct tls_certificates *certificates = certificates_of(tx, direction);
+    const struct tls_certificates *certificates = certificates_of(tx, which.direction);
 
-    return certificates->decoded && index < certificates->name_count &&
-           set_text(certificates, certificates->names[index], out);
+    return certificates->decoded && which.index < certificates->name_count &&
+           set_text(certificates, certificates->names[which.index], out);
 }
 
 /* --- Keywords ------------------------------------------------------------------------------------- */
@@ -293,29 +277,29 @@ const struct keyword keyword_tls_subjectaltname = {
 /* --- Buffer table --------------------------------------------------------------------------------- */
 
 const struct app_buffer tls_buffers[TLS_BUFFER_COUNT] = {
-    { &keyword_tls_sni, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_sni },
-    { &keyword_tls_alpn, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_alpn },
-    { &keyword_tls_alpn, FLOW_TO_CLIENT, TLS_SERVER_HELLO, false, get_alpn },
-    { &keyword_tls_random, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_random },
-    { &keyword_tls_random, FLOW_TO_CLIENT, TLS_SERVER_HELLO, false, get_random },
-    { &keyword_tls_random_time, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_random_time },
-    { &keyword_tls_random_time, FLOW_TO_CLIENT, TLS_SERVER_HELLO, false, get_random_time },
-    { &keyword_tls_random_bytes, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_random_bytes },
-    { &keyword_tls_random_bytes, FLOW_TO_CLIENT, TLS_SERVER_HELLO, false, get_random_bytes },
-    { &keyword_ja3_hash, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_ja3_hash },
-    { &keyword_ja3_string, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_ja3_string },
-    { &keyword_ja3s_hash, FLOW_TO_CLIENT, TLS_SERVER_HELLO, false, get_ja3_hash },
-    { &keyword_ja3s_string, FLOW_TO_CLIENT, TLS_SERVER_HELLO, false, get_ja3_string },
-    { &keyword_ja4_hash, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_ja4 },
-    { &keyword_tls_cert_subject, FLOW_TO_SERVER, TLS_CLIENT_CERT_DONE, false, get_subject },
-    { &keyword_tls_cert_subject, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE, false, get_subject },
-    { &keyword_tls_cert_issuer, FLOW_TO_SERVER, TLS_CLIENT_CERT_DONE, false, get_issuer },
-    { &keyword_tls_cert_issuer, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE, false, get_issuer },
-    { &keyword_tls_cert_serial, FLOW_TO_SERVER, TLS_CLIENT_CERT_DONE, false, get_serial },
-    { &keyword_tls_cert_serial, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE, false, get_serial },
-    { &keyword_tls_cert_fingerprint, FLOW_TO_SERVER, TLS_CLIENT_CERT_DONE, false, get_fingerprint },
-    { &keyword_tls_cert_fingerprint, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE, false, get_fingerprint },
-    { &keyword_tls_certs, FLOW_TO_SERVER, TLS_CLIENT_CERT_DONE, false, get_certificate },
-    { &keyword_tls_certs, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE, false, get_certificate },
-    { &keyword_tls_subjectaltname, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE, false, get_alternative },
+    { &keyword_tls_sni, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = get_sni },
+    { &keyword_tls_alpn, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = get_alpn },
+    { &keyword_tls_alpn, APP_TO_CLIENT, TLS_SERVER_HELLO, .get = get_alpn },
+    { &keyword_tls_random, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = get_random },
+    { &keyword_tls_random, APP_TO_CLIENT, TLS_SERVER_HELLO, .get = get_random },
+    { &keyword_tls_random_time, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = get_random_time },
+    { &keyword_tls_random_time, APP_TO_CLIENT, TLS_SERVER_HELLO, .get = get_random_time },
+    { &keyword_tls_random_bytes, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = get_random_bytes },
+    { &keyword_tls_random_bytes, APP_TO_CLIENT, TLS_SERVER_HELLO, .get = get_random_bytes },
+    { &keyword_ja3_hash, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = get_ja3_hash },
+    { &keyword_ja3_string, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = get_ja3_string },
+    { &keyword_ja3s_hash, APP_TO_CLIENT, TLS_SERVER_HELLO, .get = get_ja3_hash },
+    { &keyword_ja3s_string, APP_TO_CLIENT, TLS_SERVER_HELLO, .get = get_ja3_string },
+    { &keyword_ja4_hash, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = get_ja4 },
+    { &keyword_tls_cert_subject, APP_TO_SERVER, TLS_CLIENT_CERT_DONE, .get = get_subject },
+    { &keyword_tls_cert_subject, APP_TO_CLIENT, TLS_SERVER_CERT_DONE, .get = get_subject },
+    { &keyword_tls_cert_issuer, APP_TO_SERVER, TLS_CLIENT_CERT_DONE, .get = get_issuer },
+    { &keyword_tls_cert_issuer, APP_TO_CLIENT, TLS_SERVER_CERT_DONE, .get = get_issuer },
+    { &keyword_tls_cert_serial, APP_TO_SERVER, TLS_CLIENT_CERT_DONE, .get = get_serial },
+    { &keyword_tls_cert_serial, APP_TO_CLIENT, TLS_SERVER_CERT_DONE, .get = get_serial },
+    { &keyword_tls_cert_fingerprint, APP_TO_SERVER, TLS_CLIENT_CERT_DONE, .get = get_fingerprint },
+    { &keyword_tls_cert_fingerprint, APP_TO_CLIENT, TLS_SERVER_CERT_DONE, .get = get_fingerprint },
+    { &keyword_tls_certs, APP_TO_SERVER, TLS_CLIENT_CERT_DONE, .get = get_certificate },
+    { &keyword_tls_certs, APP_TO_CLIENT, TLS_SERVER_CERT_DONE, .get = get_certificate },
+    { &keyword_tls_subjectaltname, APP_TO_CLIENT, TLS_SERVER_CERT_DONE, .get = get_alternative },
 };

@@ -210,21 +210,21 @@ static const struct app_event events[] = {
 _Static_assert(sizeof(events) / sizeof(events[0]) == TLS_EVENT_COUNT, "an event for each of enum tls_event");
 
 static const struct app_condition conditions[] = {
-    { &keyword_tls_version, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE },
-    { &keyword_tls_version, FLOW_TO_CLIENT, TLS_SERVER_HELLO },
-    { &keyword_ssl_version, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE },
-    { &keyword_ssl_version, FLOW_TO_CLIENT, TLS_SERVER_HELLO },
-    { &keyword_ssl_state, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE },
-    { &keyword_ssl_state, FLOW_TO_CLIENT, TLS_SERVER_HELLO },
-    { &keyword_tls_subject, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE },
-    { &keyword_tls_issuerdn, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE },
-    { &keyword_tls_fingerprint, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE },
-    { &keyword_tls_cert_chain_len, FLOW_TO_SERVER, TLS_CLIENT_CERT_DONE },
-    { &keyword_tls_cert_chain_len, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE },
-    { &keyword_tls_cert_notbefore, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE },
-    { &keyword_tls_cert_notafter, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE },
-    { &keyword_tls_cert_expired, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE },
-    { &keyword_tls_cert_valid, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE },
+    { &keyword_tls_version, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE },
+    { &keyword_tls_version, APP_TO_CLIENT, TLS_SERVER_HELLO },
+    { &keyword_ssl_version, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE },
+    { &keyword_ssl_version, APP_TO_CLIENT, TLS_SERVER_HELLO },
+    { &keyword_ssl_state, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE },
+    { &keyword_ssl_state, APP_TO_CLIENT, TLS_SERVER_HELLO },
+    { &keyword_tls_subject, APP_TO_CLIENT, TLS_SERVER_CERT_DONE },
+    { &keyword_tls_issuerdn, APP_TO_CLIENT, TLS_SERVER_CERT_DONE },
+    { &keyword_tls_fingerprint, APP_TO_CLIENT, TLS_SERVER_CERT_DONE },
+    { &keyword_tls_cert_chain_len, APP_TO_SERVER, TLS_CLIENT_CERT_DONE },
+    { &keyword_tls_cert_chain_len, APP_TO_CLIENT, TLS_SERVER_CERT_DONE },
+    { &keyword_tls_cert_notbefore, APP_TO_CLIENT, TLS_SERVER_CERT_DONE },
+    { &keyword_tls_cert_notafter, APP_TO_CLIENT, TLS_SERVER_CERT_DONE },
+    { &keyword_tls_cert_expired, APP_TO_CLIENT, TLS_SERVER_CERT_DONE },
+    { &keyword_tls_cert_valid, APP_TO_CLIENT, TLS_SERVER_CERT_DONE },
 };
 
 const struct app_proto app_tls = {
