@@ -44,7 +44,7 @@ enum keyword_kind {
     KEYWORD_MODIFIER,    /* changes the last content: nocase, depth */
     KEYWORD_BUFFER,      /* selects the buffer of the conditions that follow: tcp.hdr, http.uri */
     KEYWORD_TRANSACTION, /* a condition on a transaction of an application protocol: dns.opcode */
-    KEYWORD_FILE,        /* a condition on a file in a transaction: filename. All of a rule must match the same file */
+    KEYWORD_FILE,        /* a condition on a file in a transaction: filesize. All of a rule must match the same file */
     KEYWORD_TRANSFORM,   /* changes the contents of the selected buffer: to_lowercase */
 };
 

@@ -98,20 +98,15 @@ static int report_unknown_event(struct rule_parser *parser, struct span name, co
                              nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-/* Returns the current name of an event that had another name before. */
-static struct span current_event_name(const struct app_proto *proto, struct span name)
-{
-    for (const char *const *pair = proto->event_aliases; pair && *pair; pair += 2) {
-        if (span_equal_nocase(name, pair[0]))
-            return span_of(pair[1]);
-    }
-    return name;
-}
-
 static int parse_protocol_event(struct rule_parser *parser, struct span text, struct event_condition *condition)
 {
     const struct app_proto *proto = app_proto_by_id(condition->proto);
-    struct span name = current_event_name(proto, text);
+    struct span name = text;
+
+    for (const char *const *pair = proto->event_aliases; pair && *pair; pair += 2) { /* former name, current name */
+        if (span_equal_nocase(text, pair[0]))
+            name = span_of(pair[1]);
+    }
 
     for (size_t i = 0; i < proto->event_count; i++) {
         if (!span_equal_nocase(name, proto->events[i].name))

@@ -144,6 +144,6 @@ const struct keyword keyword_app_layer_protocol = {
               "inline for that packet, and for the next one of the direction. Its drop or pass applies to the flow.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE | KEYWORD_NEGATABLE | KEYWORD_PROTOCOL_DETECTED,
-    .packet = { .cost = 1, .match = app_layer_protocol_match },
     .parse = app_layer_protocol_parse,
+    .packet = { .cost = 1, .match = app_layer_protocol_match },
 };

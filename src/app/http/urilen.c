@@ -97,8 +97,8 @@ const struct keyword keyword_urilen = {
     .manual = "A<>B: more than A and less than B bytes.",
     .kind = KEYWORD_CONTENT,
     .parse = urilen_parse,
-    .content = { .inspect = urilen_inspect },
     .finish = urilen_finish,
+    .content = { .inspect = urilen_inspect },
 };
 
 static int uricontent_parse(struct rule_parser *parser, struct span value)

@@ -156,24 +156,6 @@ static int add_encryption(struct rule_parser *parser, struct span item, struct e
     return 0;
 }
 
-static bool is_separator(char c)
-{
-    return c == ',' || c == ' ' || c == '\t';
-}
-
-static int add_encryptions(struct rule_parser *parser, struct span value, struct encryption_condition *out)
-{
-    for (size_t at = 0, end; at < value.length; at = end + 1) {
-        for (end = at; end < value.length && !is_separator(value.at[end]); end++)
-            ;
-        int err = end > at ? add_encryption(parser, (struct span){ value.at + at, end - at }, out) : 0;
-
-        if (err)
-            return err;
-    }
-    return out->count ? 0 : rule_parser_error(parser, value, "expected encryption types, or weak");
-}
-
 static int ticket_parse(struct rule_parser *parser, struct span value)
 {
     struct encryption_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
@@ -186,7 +168,13 @@ static int ticket_parse(struct rule_parser *parser, struct span value)
         condition->by_weakness = true;
         condition->weak = text.at[0] == 'w';
     } else {
-        err = add_encryptions(parser, text, condition);
+        for (size_t at = 0, end; !err && at < text.length; at = end + 1) {
+            for (end = at; end < text.length && !memchr(", \t", text.at[end], 3); end++)
+                ;
+            err = end > at ? add_encryption(parser, (struct span){ text.at + at, end - at }, condition) : 0;
+        }
+        if (!err && condition->count == 0)
+            err = rule_parser_error(parser, text, "expected encryption types, or weak");
     }
     return err ? err : rule_parser_add_transaction_condition(parser, condition, false);
 }

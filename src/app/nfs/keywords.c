@@ -49,30 +49,24 @@ static int parse_closed_range(struct rule_parser *parser, struct span text, size
     return 0;
 }
 
-/* False if no version has a procedure of this name. */
-static bool read_procedure_name(struct span text, struct procedure_condition *out)
-{
-    if (text.length > 0 && text.at[0] == '!') {
-        out->negated = true;
-        text = span_trim((struct span){ text.at + 1, text.length - 1 });
-    }
-    for (uint8_t version = 0; version < VERSIONS; version++) {
-        out->number[version] = nfs_procedure_number(version, text.at, text.length);
-        out->named |= out->number[version] >= 0;
-    }
-    return out->named;
-}
-
 static int procedure_parse(struct rule_parser *parser, struct span value)
 {
     struct procedure_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
-    struct span text = span_trim(value);
+    struct span text = span_trim(value), name = text;
     size_t length = 0, at = number_range_separator(text, &length);
     int err = 0;
 
     if (!condition)
         return -ENOMEM;
-    if (!read_procedure_name(text, condition))
+    if (name.length > 0 && name.at[0] == '!') {
+        condition->negated = true;
+        name = span_trim((struct span){ name.at + 1, name.length - 1 });
+    }
+    for (uint8_t version = 0; version < VERSIONS; version++) {
+        condition->number[version] = nfs_procedure_number(version, name.at, name.length);
+        condition->named |= condition->number[version] >= 0;
+    }
+    if (!condition->named)
         err = at ? parse_closed_range(parser, text, at, length, &condition->range)
                  : number_range_parse(parser, text, UINT32_MAX, NULL, &condition->range);
     return err ? err : rule_parser_add_transaction_condition(parser, condition, false);

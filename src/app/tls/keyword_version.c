@@ -193,19 +193,6 @@ static int add_state(struct rule_parser *parser, struct span part, struct state_
     return 0;
 }
 
-/* Reads the next state name; names are separated by commas or bars. */
-static struct span next_state(struct span *rest)
-{
-    struct span part = { rest->at, 0 };
-
-    while (part.length < rest->length && part.at[part.length] != ',' && part.at[part.length] != '|')
-        part.length++;
-    size_t taken = part.length + (part.length < rest->length);
-
-    *rest = (struct span){ rest->at + taken, rest->length - taken };
-    return span_trim(part);
-}
-
 static int ssl_state_parse(struct rule_parser *parser, struct span value)
 {
     struct state_set *set = arena_alloc(rule_parser_arena(parser), sizeof(*set));
@@ -214,9 +201,16 @@ static int ssl_state_parse(struct rule_parser *parser, struct span value)
     if (!set)
         return -ENOMEM;
     *set = (struct state_set){ 0 };
-    do {
-        int err = add_state(parser, next_state(&rest), set);
+    do { /* names are separated by commas or bars */
+        struct span part = { rest.at, 0 };
+        int err;
 
+        while (part.length < rest.length && part.at[part.length] != ',' && part.at[part.length] != '|')
+            part.length++;
+        size_t taken = part.length + (part.length < rest.length);
+
+        rest = (struct span){ rest.at + taken, rest.length - taken };
+        err = add_state(parser, span_trim(part), set);
         if (err)
             return err;
     } while (rest.length > 0);

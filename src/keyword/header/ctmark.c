@@ -22,6 +22,6 @@ const struct keyword keyword_ctmark = {
               "request conntrack data with each packet, which the kernel must support (queue.conntrack).",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
-    .packet = { .cost = 2, .match = ctmark_match },
     .parse = ctmark_parse,
+    .packet = { .cost = 2, .match = ctmark_match },
 };

@@ -89,6 +89,6 @@ const struct keyword keyword_ctstate = {
               "invalid and untracked match only after the first packet with a connection in a queue.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
-    .packet = { .cost = 1, .match = ctstate_match },
     .parse = ctstate_parse,
+    .packet = { .cost = 1, .match = ctstate_match },
 };

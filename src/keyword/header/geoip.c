@@ -106,6 +106,6 @@ const struct keyword keyword_geoip = {
     .manual = "Countries are ISO 3166 codes from the MaxMind database set in geoip-database. A ! negates "
               "the whole list. An address whose country is unknown does not match.",
     .kind = KEYWORD_PACKET,
-    .packet = { .cost = 3, .match = geoip_match },
     .parse = geoip_parse,
+    .packet = { .cost = 3, .match = geoip_match },
 };

@@ -126,6 +126,6 @@ const struct keyword keyword_iprep = {
               "reputation does not match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_IP_ONLY,
-    .packet = { .cost = 2, .match = iprep_match },
     .parse = iprep_parse,
+    .packet = { .cost = 2, .match = iprep_match },
 };

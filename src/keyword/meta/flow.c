@@ -181,7 +181,7 @@ const struct keyword keyword_flow = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .parse = flow_parse,
-    .packet = { .match = flow_match, .is_header = flow_is_header },
     .finish = flow_finish,
+    .packet = { .match = flow_match, .is_header = flow_is_header },
     .hints = &(const struct prefilter_hints){ .narrow = flow_narrow },
 };

@@ -60,27 +60,6 @@ static void flowbits_act(const struct match_input *in, const void *data)
         flow_bit_clear(in->flows, flow, number);
 }
 
-static uint32_t count_names(struct span names)
-{
-    uint32_t count = 1;
-
-    for (size_t i = 0; i < names.length; i++)
-        count += names.at[i] == '|';
-    return count;
-}
-
-static int parse_names(struct rule_parser *parser, struct span names, unsigned use, struct flow_bits *bits)
-{
-    for (struct span name; span_next(&names, '|', &name);) {
-        int err = state_name_number(parser, RULE_NAME_FLOWBIT, name, use, &bits->numbers[bits->count]);
-
-        if (err)
-            return err;
-        bits->count++;
-    }
-    return 0;
-}
-
 /* Whether the rule has this command with this name alone. */
 static bool has_command(const struct condition *conditions, enum bit_command command, uint32_t number)
 {
@@ -94,22 +73,15 @@ static bool has_command(const struct condition *conditions, enum bit_command com
     return false;
 }
 
-static int check_contradiction(struct rule_parser *parser, struct span value, const struct flow_bits *bits)
-{
-    enum bit_command opposite = bits->command == BIT_IS_SET ? BIT_IS_NOT_SET : BIT_IS_SET;
-
-    if (bits->count != 1 || (bits->command != BIT_IS_SET && bits->command != BIT_IS_NOT_SET) ||
-        !has_command(rule_parser_rule(parser)->packet_conditions, opposite, bits->numbers[0]))
-        return 0;
-    return rule_parser_error(parser, value, "the rule can't match: it tests the same bit with both isset and isnotset");
-}
-
 static int add_command(struct rule_parser *parser, struct span value, struct span names, size_t row)
 {
-    uint32_t count = count_names(names);
-    struct flow_bits *bits;
     bool is_action = commands[row].is_action;
+    unsigned use = is_action ? RULE_STATE_WRITES : RULE_STATE_READS;
+    struct flow_bits *bits;
+    uint32_t count = 1;
 
+    for (size_t i = 0; i < names.length; i++)
+        count += names.at[i] == '|';
     if (is_action && count > 1)
         return rule_parser_error(parser, names, "'%s' takes one name; write a 'flowbits' for each", commands[row].name);
     if (count > MAX_NAMES)
@@ -118,22 +90,19 @@ static int add_command(struct rule_parser *parser, struct span value, struct spa
     if (!bits)
         return -ENOMEM;
     bits->command = commands[row].command;
-    int err = parse_names(parser, names, is_action ? RULE_STATE_WRITES : RULE_STATE_READS, bits);
+    for (struct span name; span_next(&names, '|', &name); bits->count++) {
+        int err = state_name_number(parser, RULE_NAME_FLOWBIT, name, use, &bits->numbers[bits->count]);
 
-    if (!err)
-        err = check_contradiction(parser, value, bits);
-    if (err)
-        return err;
+        if (err)
+            return err;
+    }
+    if (!is_action && bits->count == 1 &&
+        has_command(rule_parser_rule(parser)->packet_conditions,
+                    bits->command == BIT_IS_SET ? BIT_IS_NOT_SET : BIT_IS_SET, bits->numbers[0]))
+        return rule_parser_error(parser, value,
+                                 "the rule can't match: it tests the same bit with both isset and isnotset");
     return is_action ? rule_parser_add_action(parser, flowbits_act, bits)
                      : rule_parser_add_packet_condition(parser, bits, false);
-}
-
-static int parse_noalert(struct rule_parser *parser, struct span rest)
-{
-    if (rest.at)
-        return rule_parser_error(parser, rest, "'noalert' takes no name");
-    rule_parser_rule(parser)->noalert = true;
-    return 0;
 }
 
 static int flowbits_parse(struct rule_parser *parser, struct span value)
@@ -141,8 +110,12 @@ static int flowbits_parse(struct rule_parser *parser, struct span value)
     struct span names = value, command;
 
     span_next(&names, ',', &command);
-    if (span_equal(command, "noalert"))
-        return parse_noalert(parser, names);
+    if (span_equal(command, "noalert")) {
+        if (names.at)
+            return rule_parser_error(parser, names, "'noalert' takes no name");
+        rule_parser_rule(parser)->noalert = true;
+        return 0;
+    }
     for (size_t row = 0; row < COMMANDS; row++) {
         if (!span_equal(command, commands[row].name))
             continue;
@@ -167,6 +140,6 @@ const struct keyword keyword_flowbits = {
               "without a flow never match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
-    .packet = { .cost = 1, .match = flowbits_match },
     .parse = flowbits_parse,
+    .packet = { .cost = 1, .match = flowbits_match },
 };

@@ -129,44 +129,25 @@ static int parse_right_side(struct rule_parser *parser, struct span text, struct
     return 0;
 }
 
-/* Returns the row of the operator at the start of the text and removes it together with a following comma; -EINVAL for
- * none. */
-static int take_operator(struct span *text)
-{
-    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
-        if (number_range_skip_prefix(text, operators[i].name)) {
-            number_range_skip_prefix(text, ",");
-            return (int)i;
-        }
-    }
-    return -EINVAL;
-}
-
 static int parse_operation(struct rule_parser *parser, struct span text, struct flow_integer *out)
 {
+    enum { OPERATORS = sizeof(operators) / sizeof(operators[0]) };
     struct span rest = text;
-    int row = take_operator(&rest);
+    size_t row = 0;
 
-    if (row < 0)
+    while (row < OPERATORS && !number_range_skip_prefix(&rest, operators[row].name))
+        row++;
+    if (row == OPERATORS)
         return rule_parser_error(
             parser, text, "expected one of isset, notset, ==, !=, <, <=, >, >=, =, + and -, got '" SPAN_FORMAT "'",
             SPAN_ARGS(text));
+    number_range_skip_prefix(&rest, ",");
     out->operation = operators[row].operation;
     if (operators[row].has_value)
         return parse_right_side(parser, rest, out);
     if (rest.length > 0)
         rule_parser_warning(parser, rest, "'%s' takes no value; it is ignored", operators[row].name);
     return 0;
-}
-
-static int parse_name(struct rule_parser *parser, struct span name, struct flow_integer *out)
-{
-    bool changes = out->operation >= INTEGER_SET;
-
-    if (name.length > 0 && !isalpha((unsigned char)name.at[0]))
-        return rule_parser_error(parser, name, "the name must begin with a letter");
-    return state_name_number(parser, RULE_NAME_FLOWINT, name, changes ? RULE_STATE_WRITES : RULE_STATE_READS,
-                             &out->number);
 }
 
 static int flowint_parse(struct rule_parser *parser, struct span value)
@@ -180,13 +161,17 @@ static int flowint_parse(struct rule_parser *parser, struct span value)
     if (!rest.at)
         return rule_parser_error(parser, value, "expected NAME,OPERATOR or NAME,OPERATOR,NUMBER");
     int err = parse_operation(parser, span_trim(rest), integer);
+    bool changes = integer->operation >= INTEGER_SET;
 
+    if (!err && name.length > 0 && !isalpha((unsigned char)name.at[0]))
+        err = rule_parser_error(parser, name, "the name must begin with a letter");
     if (!err)
-        err = parse_name(parser, name, integer);
+        err = state_name_number(parser, RULE_NAME_FLOWINT, name, changes ? RULE_STATE_WRITES : RULE_STATE_READS,
+                                &integer->number);
     if (err)
         return err;
-    return integer->operation >= INTEGER_SET ? rule_parser_add_action(parser, flowint_act, integer)
-                                             : rule_parser_add_packet_condition(parser, integer, false);
+    return changes ? rule_parser_add_action(parser, flowint_act, integer)
+                   : rule_parser_add_packet_condition(parser, integer, false);
 }
 
 const struct keyword keyword_flowint = {
@@ -198,6 +183,6 @@ const struct keyword keyword_flowint = {
               "the value 0. Names are case-sensitive. Packets without a flow never match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
-    .packet = { .cost = 1, .match = flowint_match },
     .parse = flowint_parse,
+    .packet = { .cost = 1, .match = flowint_match },
 };

@@ -4,20 +4,9 @@
 
 enum { HOSTBITS_SECONDS = 300 };
 
-static int parse_track(struct rule_parser *parser, struct span text, enum host_bit_track *track)
-{
-    *track = HOST_BIT_SOURCE;
-    if (!text.at || span_equal(text, "src"))
-        return 0;
-    if (!span_equal(text, "dst"))
-        return rule_parser_error(parser, text, "expected src or dst, got '" SPAN_FORMAT "'", SPAN_ARGS(text));
-    *track = HOST_BIT_DESTINATION;
-    return 0;
-}
-
 static int hostbits_parse(struct rule_parser *parser, struct span value)
 {
-    struct host_bit bit = { .expire_seconds = HOSTBITS_SECONDS };
+    struct host_bit bit = { .expire_seconds = HOSTBITS_SECONDS, .track = HOST_BIT_SOURCE };
     struct span name, rest = value;
     bool done;
     int err = host_bit_parse_command(parser, &rest, &bit.command, &done);
@@ -25,8 +14,13 @@ static int hostbits_parse(struct rule_parser *parser, struct span value)
     if (err || done)
         return err;
     span_next(&rest, ',', &name);
-    err = parse_track(parser, rest.at ? span_trim(rest) : rest, &bit.track);
-    return err ? err : host_bit_add(parser, name, &bit);
+    rest = rest.at ? span_trim(rest) : rest;
+    if (rest.at && !span_equal(rest, "src")) {
+        if (!span_equal(rest, "dst"))
+            return rule_parser_error(parser, rest, "expected src or dst, got '" SPAN_FORMAT "'", SPAN_ARGS(rest));
+        bit.track = HOST_BIT_DESTINATION;
+    }
+    return host_bit_add(parser, name, &bit);
 }
 
 const struct keyword keyword_hostbits = {
@@ -38,6 +32,6 @@ const struct keyword keyword_hostbits = {
               "ip_dst uses the same bits.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE | KEYWORD_IP_ONLY,
-    .packet = { .cost = 2, .match = host_bit_match },
     .parse = hostbits_parse,
+    .packet = { .cost = 2, .match = host_bit_match },
 };

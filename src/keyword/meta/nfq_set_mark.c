@@ -8,19 +8,14 @@
 
 #include "keyword/header/netfilter.h"
 
-static bool may_mark(const struct packet *pkt)
-{
-    if (pkt->root->flags & PACKET_CARRIES_TUNNEL)
-        return false;
-    return pkt->root == pkt || pkt->flags & PACKET_REASSEMBLED;
-}
-
 static void nfq_set_mark_act(const struct match_input *in, const void *data)
 {
     const struct mark_bits *bits = data;
-    struct packet *root = in->packet->root;
+    const struct packet *packet = in->packet;
+    struct packet *root = packet->root;
 
-    if (!root || bits->mask == 0 || !may_mark(in->packet))
+    if (!root || bits->mask == 0 || root->flags & PACKET_CARRIES_TUNNEL ||
+        (root != packet && !(packet->flags & PACKET_REASSEMBLED)))
         return;
     root->mark_value = (root->mark_value & ~bits->mask) | (bits->value & bits->mask);
     root->mark_mask |= bits->mask;

@@ -4,7 +4,8 @@
 #include <ctype.h>
 #include <errno.h>
 
-static int check_name(struct rule_parser *parser, struct span name)
+int state_name_number(struct rule_parser *parser, enum rule_name_kind kind, struct span name, unsigned use,
+                      uint32_t *out)
 {
     if (name.length == 0)
         return rule_parser_error(parser, name, "a name is missing");
@@ -12,16 +13,6 @@ static int check_name(struct rule_parser *parser, struct span name)
         if (isspace((unsigned char)name.at[i]))
             return rule_parser_error(parser, (struct span){ name.at + i, 1 }, "a name can't have spaces");
     }
-    return 0;
-}
-
-int state_name_number(struct rule_parser *parser, enum rule_name_kind kind, struct span name, unsigned use,
-                      uint32_t *out)
-{
-    int err = check_name(parser, name);
-
-    if (err)
-        return err;
     uint32_t number = rule_parser_state(parser, kind, name, use);
 
     if (number == 0)

@@ -35,23 +35,18 @@ static const char *find_nearest(struct span value)
     return text_nearest(copy, names, STREAM_EVENT_END - STREAM_EVENT_FIRST);
 }
 
-static int unknown_event(struct rule_parser *parser, struct span value)
-{
-    const char *nearest = find_nearest(value);
-
-    return rule_parser_error(parser, value, "unknown stream event '" SPAN_FORMAT "'%s%s%s", SPAN_ARGS(value),
-                             nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-}
-
 static int stream_event_parse(struct rule_parser *parser, struct span value)
 {
     enum stream_event *event = arena_alloc(rule_parser_arena(parser), sizeof(*event));
+    const char *nearest;
 
     if (!event)
         return -ENOMEM;
-    if (!stream_event_find(value.at, value.length, event))
-        return unknown_event(parser, value);
-    return rule_parser_add_packet_condition(parser, event, false);
+    if (stream_event_find(value.at, value.length, event))
+        return rule_parser_add_packet_condition(parser, event, false);
+    nearest = find_nearest(value);
+    return rule_parser_error(parser, value, "unknown stream event '" SPAN_FORMAT "'%s%s%s", SPAN_ARGS(value),
+                             nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 const struct keyword keyword_stream_event = {

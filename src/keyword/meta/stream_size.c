@@ -51,29 +51,6 @@ static bool stream_size_match(const struct match_input *in, const void *data)
     return false;
 }
 
-static int parse_side(struct rule_parser *parser, struct span text, enum size_side *out)
-{
-    for (size_t i = 0; i < SIDES; i++) {
-        if (span_equal(text, sides[i])) {
-            *out = (enum size_side)i;
-            return 0;
-        }
-    }
-    return rule_parser_error(parser, text, "expected server, client, both or either, got '" SPAN_FORMAT "'",
-                             SPAN_ARGS(text));
-}
-
-static bool is_operator(struct span text)
-{
-    static const char *const operators[] = { "<", "<=", ">", ">=", "=", "!=", "!" };
-
-    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
-        if (span_equal(text, operators[i]))
-            return true;
-    }
-    return false;
-}
-
 /* Converts operator and number to bounds. Unlike in other keywords, a condition that always matches is accepted:
  * published rules have stream_size:client,>=,0. */
 static struct number_range range_of(struct span operator_text, uint32_t number)
@@ -96,36 +73,36 @@ static struct number_range range_of(struct span operator_text, uint32_t number)
     return range;
 }
 
-static int parse_number(struct rule_parser *parser, struct span operator_text, struct span text,
-                        struct number_range *out)
-{
-    uint64_t number = 0;
-
-    if (!is_operator(operator_text))
-        return rule_parser_error(parser, operator_text, "expected one of <, <=, >, >=, = and !=, got '" SPAN_FORMAT "'",
-                                 SPAN_ARGS(operator_text));
-    if (!span_to_uint(text, 0, UINT32_MAX, &number))
-        return rule_parser_error(parser, text, "expected a number from 0 to %u, got '" SPAN_FORMAT "'", UINT32_MAX,
-                                 SPAN_ARGS(text));
-    *out = range_of(operator_text, (uint32_t)number);
-    return 0;
-}
-
 static int stream_size_parse(struct rule_parser *parser, struct span value)
 {
+    static const char *const operators[] = { "<", "<=", ">", ">=", "=", "!=", "!" };
     struct stream_size *size = arena_alloc(rule_parser_arena(parser), sizeof(*size));
-    struct span rest = value, side, operator_text, number;
+    struct span rest = value, side, operator_text, number_text;
+    uint64_t number = 0;
+    bool is_operator = false;
+    size_t row = 0;
 
     if (!size)
         return -ENOMEM;
-    if (!span_next(&rest, ',', &side) || !span_next(&rest, ',', &operator_text) || !span_next(&rest, ',', &number) ||
-        rest.at)
+    if (!span_next(&rest, ',', &side) || !span_next(&rest, ',', &operator_text) ||
+        !span_next(&rest, ',', &number_text) || rest.at)
         return rule_parser_error(parser, value, "expected SIDE,OPERATOR,NUMBER like client,>,100");
-    int err = parse_side(parser, side, &size->side);
-
-    if (!err)
-        err = parse_number(parser, operator_text, number, &size->range);
-    return err ? err : rule_parser_add_packet_condition(parser, size, false);
+    while (row < SIDES && !span_equal(side, sides[row]))
+        row++;
+    if (row == SIDES)
+        return rule_parser_error(parser, side, "expected server, client, both or either, got '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(side));
+    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+        is_operator |= span_equal(operator_text, operators[i]);
+    if (!is_operator)
+        return rule_parser_error(parser, operator_text, "expected one of <, <=, >, >=, = and !=, got '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(operator_text));
+    if (!span_to_uint(number_text, 0, UINT32_MAX, &number))
+        return rule_parser_error(parser, number_text, "expected a number from 0 to %u, got '" SPAN_FORMAT "'",
+                                 UINT32_MAX, SPAN_ARGS(number_text));
+    size->side = (enum size_side)row;
+    size->range = range_of(operator_text, (uint32_t)number);
+    return rule_parser_add_packet_condition(parser, size, false);
 }
 
 const struct keyword keyword_stream_size = {
@@ -135,6 +112,6 @@ const struct keyword keyword_stream_size = {
     .manual = "A SYN counts as one byte. Packets whose flow has no TCP session do not match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
-    .packet = { .cost = 1, .match = stream_size_match },
     .parse = stream_size_parse,
+    .packet = { .cost = 1, .match = stream_size_match },
 };

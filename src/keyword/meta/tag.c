@@ -7,100 +7,62 @@
 
 #include "sluice/keyword.h"
 
-static int parse_scope(struct rule_parser *parser, struct span text, struct rule_tag *tag)
-{
-    if (span_equal(text, "session"))
-        tag->scope = TAG_SESSION;
-    else if (span_equal(text, "host"))
-        tag->scope = TAG_HOST;
-    else
-        return rule_parser_error(
-            parser, text, "'tag' needs session or host as its first argument, got '" SPAN_FORMAT "'", SPAN_ARGS(text));
-    return 0;
-}
-
-static int parse_unit(struct rule_parser *parser, struct span text, struct rule_tag *tag)
+static int tag_parse(struct rule_parser *parser, struct span value)
 {
     static const char *const units[] = {
         [TAG_PACKETS] = "packets",
         [TAG_SECONDS] = "seconds",
         [TAG_BYTES] = "bytes",
     };
-
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (span_equal(text, units[i])) {
-            tag->unit = (enum tag_unit)i;
-            return 0;
-        }
-    }
-    return rule_parser_error(parser, text, "expected packets, seconds or bytes, got '" SPAN_FORMAT "'",
-                             SPAN_ARGS(text));
-}
-
-static int parse_count(struct rule_parser *parser, struct span count, struct span unit, struct rule_tag *tag)
-{
+    enum { UNITS = sizeof(units) / sizeof(units[0]) };
+    struct rule *rule = rule_parser_rule(parser);
+    struct rule_tag *tag = arena_alloc(rule_parser_arena(parser), sizeof(*tag));
+    struct span rest = value, scope, count, unit, word;
     uint64_t number = 0;
+    size_t row = 0;
 
+    if (!tag)
+        return -ENOMEM;
+    *tag = (struct rule_tag){ .count = RULE_TAG_MAX_PACKETS, .unit = TAG_PACKETS, .next = rule->tag };
+    span_next(&rest, ',', &scope);
+    if (!span_equal(scope, "session") && !span_equal(scope, "host"))
+        return rule_parser_error(parser, scope,
+                                 "'tag' needs session or host as its first argument, got '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(scope));
+    tag->scope = span_equal(scope, "session") ? TAG_SESSION : TAG_HOST;
+    if (!span_next(&rest, ',', &count))
+        goto add;
+    if (!span_next(&rest, ',', &unit))
+        return rule_parser_error(parser, count, "a unit must follow the count: packets, seconds or bytes");
     if (!span_to_uint(count, 0, UINT32_MAX, &number))
         return rule_parser_error(parser, count, "expected a number from 0 to %u, got '" SPAN_FORMAT "'", UINT32_MAX,
                                  SPAN_ARGS(count));
-    int err = parse_unit(parser, unit, tag);
-
-    if (err)
-        return err;
+    while (row < UNITS && !span_equal(unit, units[row]))
+        row++;
+    if (row == UNITS)
+        return rule_parser_error(parser, unit, "expected packets, seconds or bytes, got '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(unit));
+    tag->unit = (enum tag_unit)row;
     tag->count = (uint32_t)number;
     if (tag->unit == TAG_PACKETS && tag->count > RULE_TAG_MAX_PACKETS) {
         rule_parser_warning(parser, count, "the count is limited to %d packets", RULE_TAG_MAX_PACKETS);
         tag->count = RULE_TAG_MAX_PACKETS;
     }
-    return 0;
-}
-
-static int parse_side(struct rule_parser *parser, struct span text, struct rule_tag *tag)
-{
-    if (span_equal(text, "exclusive")) {
-        tag->exclusive = true;
-        return 0;
+    while (span_next(&rest, ',', &word)) {
+        if (span_equal(word, "exclusive")) {
+            tag->exclusive = true;
+            continue;
+        }
+        if (!span_equal(word, "src") && !span_equal(word, "dst"))
+            return rule_parser_error(parser, word, "expected src, dst or exclusive, got '" SPAN_FORMAT "'",
+                                     SPAN_ARGS(word));
+        tag->of_source = span_equal(word, "src");
+        if (tag->scope == TAG_SESSION)
+            rule_parser_warning(parser, word, "'" SPAN_FORMAT "' has no effect for a session", SPAN_ARGS(word));
     }
-    if (!span_equal(text, "src") && !span_equal(text, "dst"))
-        return rule_parser_error(parser, text, "expected src, dst or exclusive, got '" SPAN_FORMAT "'",
-                                 SPAN_ARGS(text));
-    tag->of_source = span_equal(text, "src");
-    if (tag->scope == TAG_SESSION)
-        rule_parser_warning(parser, text, "'" SPAN_FORMAT "' has no effect for a session", SPAN_ARGS(text));
+add:
+    rule->tag = tag;
     return 0;
-}
-
-static int parse_fields(struct rule_parser *parser, struct span rest, struct rule_tag *tag)
-{
-    struct span scope, count, unit, side;
-    int err;
-
-    span_next(&rest, ',', &scope);
-    err = parse_scope(parser, scope, tag);
-    if (err || !span_next(&rest, ',', &count))
-        return err;
-    if (!span_next(&rest, ',', &unit))
-        return rule_parser_error(parser, count, "a unit must follow the count: packets, seconds or bytes");
-    err = parse_count(parser, count, unit, tag);
-    while (!err && span_next(&rest, ',', &side))
-        err = parse_side(parser, side, tag);
-    return err;
-}
-
-static int tag_parse(struct rule_parser *parser, struct span value)
-{
-    struct rule *rule = rule_parser_rule(parser);
-    struct rule_tag *tag = arena_alloc(rule_parser_arena(parser), sizeof(*tag));
-
-    if (!tag)
-        return -ENOMEM;
-    *tag = (struct rule_tag){ .count = RULE_TAG_MAX_PACKETS, .unit = TAG_PACKETS, .next = rule->tag };
-    int err = parse_fields(parser, value, tag);
-
-    if (!err)
-        rule->tag = tag;
-    return err;
 }
 
 const struct keyword keyword_tag = {

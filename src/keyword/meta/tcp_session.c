@@ -82,6 +82,6 @@ const struct keyword keyword_tcp_session = {
               "well.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
-    .packet = { .cost = 1, .match = tcp_session_match },
     .parse = tcp_session_parse,
+    .packet = { .cost = 1, .match = tcp_session_match },
 };

@@ -78,6 +78,6 @@ const struct keyword keyword_xbits = {
               "track tx is not supported.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE | KEYWORD_IP_ONLY,
-    .packet = { .cost = 2, .match = host_bit_match },
     .parse = xbits_parse,
+    .packet = { .cost = 2, .match = host_bit_match },
 };

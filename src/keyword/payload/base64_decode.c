@@ -152,6 +152,6 @@ const struct keyword keyword_base64_decode = {
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_OPTIONAL_VALUE,
     .parse = base64_decode_parse,
-    .content = { .inspect = base64_decode_inspect },
     .finish = base64_decode_finish,
+    .content = { .inspect = base64_decode_inspect },
 };

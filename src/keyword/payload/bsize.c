@@ -35,6 +35,6 @@ const struct keyword keyword_bsize = {
     .manual = "LOW<>HIGH excludes both limits.",
     .kind = KEYWORD_CONTENT,
     .parse = bsize_parse,
-    .content = { .inspect = bsize_inspect },
     .finish = bsize_finish,
+    .content = { .inspect = bsize_inspect },
 };

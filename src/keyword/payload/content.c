@@ -206,7 +206,7 @@ const struct keyword keyword_content = {
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE,
     .parse = content_parse,
-    .content = { .inspect = content_inspect, .is_literal = true },
     .finish = content_finish,
+    .content = { .inspect = content_inspect, .is_literal = true },
     .hints = &(const struct prefilter_hints){ .decided_by_place = content_by_place },
 };

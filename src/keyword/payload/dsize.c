@@ -51,7 +51,7 @@ const struct keyword keyword_dsize = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_ONCE,
     .parse = dsize_parse,
-    .packet = { .match = dsize_match },
     .finish = dsize_finish,
+    .packet = { .match = dsize_match },
     .hints = &(const struct prefilter_hints){ .narrow = dsize_narrow },
 };

@@ -15,6 +15,6 @@ const struct keyword keyword_filename = {
     .flags = KEYWORD_NEGATABLE,
     .scope = { name_content_applications, 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT },
     .parse = filename_parse,
-    .content = { .inspect = content_inspect, .is_literal = true },
     .finish = content_finish,
+    .content = { .inspect = content_inspect, .is_literal = true },
 };

@@ -25,6 +25,6 @@ const struct keyword keyword_flowvar = {
               "packet.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
-    .packet = { .cost = 2, .match = flowvar_match },
     .parse = flowvar_parse,
+    .packet = { .cost = 2, .match = flowvar_match },
 };

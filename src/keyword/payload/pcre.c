@@ -436,7 +436,7 @@ const struct keyword keyword_pcre = {
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE | KEYWORD_QUOTED,
     .parse = pcre_parse,
-    .content = { .inspect = pcre_inspect },
     .finish = pcre_finish,
     .release = pcre_release,
+    .content = { .inspect = pcre_inspect },
 };

@@ -27,6 +27,6 @@ const struct keyword keyword_pktvar = {
     .help = "content of a text that a pcre of another rule captured from this packet (pkt:NAME)",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
-    .packet = { .cost = 2, .match = pktvar_match },
     .parse = pktvar_parse,
+    .packet = { .cost = 2, .match = pktvar_match },
 };

@@ -62,7 +62,7 @@ const struct keyword keyword_pcrexform = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_QUOTED | KEYWORD_QUOTES_REQUIRED,
     .parse = pcrexform_parse,
-    .transform = { .apply = pcrexform_transform },
     .finish = pcrexform_finish,
     .release = pcrexform_release,
+    .transform = { .apply = pcrexform_transform },
 };
