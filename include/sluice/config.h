@@ -7,6 +7,10 @@
  * rows. A name is a path ("stream.midstream"). A `*` in it stands for one part of the user's choice
  * ("vars.address-groups.*"), a final `**` for any subtree, which is kept and not checked.
  *
+ * A module never looks a value up by its name: config_fill() writes all its values to a struct with typed members, when
+ * the configuration was read. Names are for what has no value: positions for diagnostics, the members that the user has
+ * chosen (config_each()), and whether a setting is set at all.
+ *
  * All mistakes are reported with their positions: unknown settings with the nearest known name, wrong types, values out
  * of range. A setting with a mistake keeps its previous value or default.
  *
@@ -87,27 +91,17 @@ int config_set(struct config *config, const char *assignment, struct diag *diag)
  */
 void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options);
 
-/* Getters, for the setup of modules: value or default of a setting, whose name must be in a table (asserted). Without
- * both a number is 0, and a list is empty. */
-bool config_is_set(const struct config *config, const char *name);        /* by a file or config_set */
-bool config_bool(const struct config *config, const char *name);          /* of a section: whether it is present */
-int64_t config_number(const struct config *config, const char *name);     /* numbers and sizes */
-const char *config_string(const struct config *config, const char *name); /* strings, enums, paths; NULL when unset */
-size_t config_list_count(const struct config *config, const char *name);
-const char *config_list_get(const struct config *config, const char *name, size_t index);
-/* The same with a default of the caller: config_string_or(c, "queues.0-3.verdict", NULL). */
-const char *config_string_or(const struct config *config, const char *name, const char *otherwise);
-int64_t config_number_or(const struct config *config, const char *name, int64_t otherwise);
-bool config_bool_or(const struct config *config, const char *name, bool otherwise);
+/* Whether a file or config_set() sets it; the name must be in a table (asserted). For commands whose default is another
+ * than that of the table: sluice replay writes to the working directory unless log-dir is set. */
+bool config_is_set(const struct config *config, const char *name);
 /* The paths of the files that were read, as they were given; NULL past the last. */
 const char *config_file(const struct config *config, size_t index);
-/* The position of a value, for diagnostics; line 0 if it is not set. */
+/* The position of a value, or of the name of a section, for diagnostics; line 0 if it is not set. */
 struct position config_position(const struct config *config, const char *name);
 
 /* The members of a section in the order of the file: config_each(c, "vars.address-groups", i) returns "HOME_NET" ...;
- * NULL past the last. config_has_section() is true for an empty section, too. */
+ * NULL past the last. */
 const char *config_each(const struct config *config, const char *name, size_t index);
-bool config_has_section(const struct config *config, const char *name);
 
 /* The rule variables: those of the files in their order, then Suricata's defaults for names that they do not define
  * (HOME_NET ...). False past the last. */
@@ -118,9 +112,9 @@ struct config_variable {
 bool config_variable(const struct config *config, enum config_variable_kind kind, size_t index,
                      struct config_variable *out);
 
-/* Reads a setting with ports: "any", numbers, and port variables ("[4789,$VXLAN_PORTS]"). Returns the number of ports
- * written (0 with *any), or -EINVAL after a report. */
-int config_ports(const struct config *config, const char *name, uint16_t *out, size_t max, bool *any,
+/* Reads ports: "any", numbers, and port variables ("[4789,$VXLAN_PORTS]"). Returns the number of ports written (0 with
+ * *any), or -EINVAL after a report. `name` is the setting of the value, for the report. */
+int config_ports(const struct config *config, const char *name, const char *value, uint16_t *out, size_t max, bool *any,
                  struct diag *diag);
 
 /* Formats of values. Queues and CPUs: "0-3,8" gives 0 1 2 3 8. Returns the number of numbers, or -EINVAL for another
@@ -136,9 +130,6 @@ const char *config_check_mark(const char *value); /* for rows */
 /* "10.0.0.0/8", or an address. Returns its IP version and clears the bits after the prefix; -EINVAL for another format.
  */
 int config_network(const char *value, struct address *network, unsigned *prefix);
-
-/* Reports conflicts between settings: the verdict repeat without a mark, a route to a queue of queue.numbers ... */
-void config_check(const struct config *config, struct diag *diag);
 
 /* Calls `each` for every setting (or the section of those with a `*`) whose value differs. */
 void config_each_difference(const struct config *one, const struct config *other,

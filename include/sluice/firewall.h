@@ -102,10 +102,6 @@ void firewall_settings_read(const struct config *config, struct firewall_setting
 
 enum { FIREWALL_ERROR_SIZE = 512 };
 
-/* Reads the settings nft.*, queue.numbers and queue.mark; strings stay owned by the configuration. Returns 0, or
- * -EINVAL with a line in `error`. */
-int firewall_options_read(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE]);
-
 /* Finds a mode by name. For an unknown name *found is false, and the mode is ATTACH_NONE. */
 enum attach_mode firewall_mode_find(const char *name, bool *found);
 const char *firewall_mode_name(enum attach_mode mode);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/capture.h"
 #include "sluice/config.h"
 #include "sluice/dataset.h"
 #include "sluice/diag.h"
@@ -26,7 +27,6 @@
 
 struct datasets;
 struct firewall_options;
-struct nfqueue_options;
 struct rule_list;
 struct rule_names;
 struct rule_variables;
@@ -35,10 +35,21 @@ struct ruleset;
 /* --- Settings ------------------------------------------------------------------------------------- */
 
 extern const struct setting dataset_settings[]; /* of one dataset */
-extern const struct setting queue_settings[];
-extern const struct setting decode_settings[]; /* of struct decode_options */
-extern const struct setting flow_settings[];   /* of struct flow_options; the memcap is that of all workers */
+extern const struct setting decode_settings[];
+extern const struct setting flow_settings[]; /* of struct flow_options; the memcap is that of all workers */
 extern const struct setting exception_settings[];
+
+enum queue_conntrack { QUEUE_CONNTRACK_AUTO, QUEUE_CONNTRACK_ALWAYS, QUEUE_CONNTRACK_NO };
+
+/* Settings queue.* and ips.mode; for one queue with its entry below `queues`. */
+struct queue_options {
+    const char *numbers;
+    struct nfqueue_options nfqueue;
+    bool has_route; /* queue.route-to is set */
+    enum queue_conntrack conntrack;
+    enum ips_mode ips_mode;
+};
+extern const struct setting queue_settings[];
 
 /* Settings of rules and datasets. */
 struct rules_options {
@@ -77,6 +88,9 @@ struct file_store_settings {
 };
 extern const struct setting file_settings[];
 
+/* Reports conflicts between settings: the verdict repeat without a mark, a route to a queue of queue.numbers ... */
+void setup_check_conflicts(const struct config *config, struct diag *diag);
+
 /* --- Queues --------------------------------------------------------------------------------------- */
 
 /* Reads the queues of the configuration, at most `max`, with the options of each. */
@@ -85,6 +99,8 @@ int setup_queue_options(const struct config *config, struct nfqueue_options *out
 /* The same with the options that depend on the sluice table; at most ENGINE_MAX_QUEUES. */
 int setup_plan_queues(const struct config *config, const struct firewall_options *firewall, struct nfqueue_options *out,
                       size_t *count, char error[ENGINE_ERROR_SIZE]);
+/* Reads the options of the sluice table: nft.* and what it needs of queue.*. Strings are owned by the configuration. */
+int setup_firewall_options(const struct config *config, struct firewall_options *out, char error[ENGINE_ERROR_SIZE]);
 /* Reads the mode of a queue from its entry in `queues`, otherwise from ips.mode. */
 void setup_queue_mode(const struct config *config, uint16_t queue, struct queue_mode *out);
 /* Whether queue.conntrack is no. */

@@ -1,86 +1,98 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Settings common to all protocols: on which transports and ports they are detected. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "app_priv.h"
 
-static const char *const enabled_choices[] = { "yes", "no", "detection-only", NULL };
+enum { COMMON, TCP, UDP, SCOPES }; /* of a setting: both transports, or one, which overrides */
+enum { DESTINATION, SOURCE, PORT_LISTS };
+enum detection { DETECTION_YES, DETECTION_NO, DETECTION_ONLY, DETECTION_UNSET };
 
-#define PORTS_HELP "Ports on which the protocol is probed, instead of its default ports: 53, \"53, 5353\" or a list"
+/* Settings of one protocol. */
+struct detection_settings {
+    enum detection enabled[SCOPES];
+    const char *ports[SCOPES][PORT_LISTS]; /* NULL: unset */
+};
+
+static const char *const enabled_choices[] = {
+    [DETECTION_YES] = "yes", [DETECTION_NO] = "no", [DETECTION_ONLY] = "detection-only", NULL
+};
+static const char destination_help[] =
+    "Ports on which the protocol is probed, instead of its default ports: 53, \"53, 5353\" or a list";
+static const char source_help[] = "More ports on which the protocol is probed";
 
 const struct setting app_setting_rows[] = {
     { .name = "app-layer.protocols.*.enabled",
+      SETTING_FIELD(detection_settings, enabled[COMMON]),
       .type = SETTING_ENUM,
       .choices = enabled_choices,
       .default_value = "yes",
       .help = "Detect and parse the protocol; detection-only is treated as yes" },
     { .name = "app-layer.protocols.*.tcp.enabled",
+      SETTING_FIELD(detection_settings, enabled[TCP]),
       .type = SETTING_ENUM,
       .choices = enabled_choices,
       .help = "Detect and parse the protocol over TCP; overrides `enabled`" },
     { .name = "app-layer.protocols.*.udp.enabled",
+      SETTING_FIELD(detection_settings, enabled[UDP]),
       .type = SETTING_ENUM,
       .choices = enabled_choices,
       .help = "Detect and parse the protocol over UDP; overrides `enabled`" },
-    { .name = "app-layer.protocols.*.detection-ports.dp", .type = SETTING_VARIABLE, .help = PORTS_HELP },
+    { .name = "app-layer.protocols.*.detection-ports.dp",
+      SETTING_FIELD(detection_settings, ports[COMMON][DESTINATION]),
+      .type = SETTING_VARIABLE,
+      .help = destination_help },
     { .name = "app-layer.protocols.*.detection-ports.sp",
+      SETTING_FIELD(detection_settings, ports[COMMON][SOURCE]),
       .type = SETTING_VARIABLE,
-      .help = "More ports on which the protocol is probed" },
-    { .name = "app-layer.protocols.*.tcp.detection-ports.dp", .type = SETTING_VARIABLE, .help = PORTS_HELP },
+      .help = source_help },
+    { .name = "app-layer.protocols.*.tcp.detection-ports.dp",
+      SETTING_FIELD(detection_settings, ports[TCP][DESTINATION]),
+      .type = SETTING_VARIABLE,
+      .help = destination_help },
     { .name = "app-layer.protocols.*.tcp.detection-ports.sp",
+      SETTING_FIELD(detection_settings, ports[TCP][SOURCE]),
       .type = SETTING_VARIABLE,
-      .help = "More ports on which the protocol is probed" },
-    { .name = "app-layer.protocols.*.udp.detection-ports.dp", .type = SETTING_VARIABLE, .help = PORTS_HELP },
+      .help = source_help },
+    { .name = "app-layer.protocols.*.udp.detection-ports.dp",
+      SETTING_FIELD(detection_settings, ports[UDP][DESTINATION]),
+      .type = SETTING_VARIABLE,
+      .help = destination_help },
     { .name = "app-layer.protocols.*.udp.detection-ports.sp",
+      SETTING_FIELD(detection_settings, ports[UDP][SOURCE]),
       .type = SETTING_VARIABLE,
-      .help = "More ports on which the protocol is probed" },
+      .help = source_help },
     { .name = NULL },
 };
 
-enum { NAME_SIZE = 128 };
-
-static bool is_enabled(const struct config *config, const char *name, const char *part, bool otherwise)
-{
-    char path[NAME_SIZE];
-
-    snprintf(path, sizeof(path), "app-layer.protocols.%s.%senabled", name, part);
-    return strcmp(config_string_or(config, path, otherwise ? "yes" : "no"), "no") != 0;
-}
-
-static int read_port_list(struct app_ports *ports, const struct config *config, const char *path, struct diag *diag)
-{
-    bool any = false;
-
-    if (!config_is_set(config, path))
-        return 0;
-    int count = config_ports(config, path, ports->port + ports->count, APP_PORTS_MAX - ports->count, &any, diag);
-
-    if (count < 0)
-        return count;
-    ports->set = true;
-    ports->any |= any;
-    ports->count += (unsigned)count;
-    return 0;
-}
-
 /* Reads the ports of the transport, or else those common to both transports. */
-static int read_ports(struct app_ports *ports, const struct config *config, const char *name, const char *transport,
-                      struct diag *diag)
+static int read_ports(struct app_ports *ports, const struct config *config, const struct detection_settings *settings,
+                      unsigned transport, const char *protocol, struct diag *diag)
 {
-    static const char *const kinds[] = { "dp", "sp" };
-    const char *const parts[] = { transport, "" };
-    char path[NAME_SIZE];
+    static const char *const scopes[] = { "", "tcp.", "udp." }, *const lists[] = { "dp", "sp" };
+    const bool own = settings->ports[transport][DESTINATION] || settings->ports[transport][SOURCE];
+    const unsigned scope = own ? transport : COMMON;
 
-    for (unsigned part = 0; part < 2 && !ports->set; part++) {
-        for (unsigned kind = 0; kind < 2; kind++) {
-            snprintf(path, sizeof(path), "app-layer.protocols.%s.%sdetection-ports.%s", name, parts[part], kinds[kind]);
-            int err = read_port_list(ports, config, path, diag);
+    for (unsigned list = 0; list < PORT_LISTS; list++) {
+        const char *value = settings->ports[scope][list];
+        char name[128];
+        bool any = false;
 
-            if (err)
-                return err;
-        }
+        if (!value)
+            continue;
+        snprintf(name, sizeof(name), "app-layer.protocols.%s.%sdetection-ports.%s", protocol, scopes[scope],
+                 lists[list]);
+        int count =
+            config_ports(config, name, value, ports->port + ports->count, APP_PORTS_MAX - ports->count, &any, diag);
+
+        if (count < 0)
+            return count;
+        ports->set = true;
+        ports->any |= any;
+        ports->count += (unsigned)count;
     }
     return 0;
 }
@@ -89,16 +101,22 @@ int app_options_read(struct app_options *options, const struct config *config, s
 {
     for (size_t i = 0; i < app_list_count; i++) {
         const char *name = app_list[i]->name;
-        bool enabled = is_enabled(config, name, "", true);
-        int err = read_ports(&options->ports[i][0], config, name, "tcp.", diag);
+        struct detection_settings settings = { .enabled = { [TCP] = DETECTION_UNSET, [UDP] = DETECTION_UNSET } };
 
-        options->transports[i] = (uint8_t)((is_enabled(config, name, "tcp.", enabled) ? APP_TCP : 0) |
-                                           (is_enabled(config, name, "udp.", enabled) ? APP_UDP : 0));
+        config_fill(config, app_setting_rows, name, &settings);
+        options->transports[i] = 0;
+        for (unsigned transport = TCP; transport <= UDP; transport++) {
+            enum detection enabled = settings.enabled[transport];
+            int err = read_ports(&options->ports[i][transport - TCP], config, &settings, transport, name, diag);
+
+            if (err)
+                return err;
+            if (enabled == DETECTION_UNSET)
+                enabled = settings.enabled[COMMON];
+            if (enabled != DETECTION_NO)
+                options->transports[i] |= transport == TCP ? APP_TCP : APP_UDP;
+        }
         options->enabled[i] = options->transports[i] & app_list[i]->transports;
-        if (!err)
-            err = read_ports(&options->ports[i][1], config, name, "udp.", diag);
-        if (err)
-            return err;
     }
     return 0;
 }

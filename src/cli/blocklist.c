@@ -10,6 +10,7 @@
 #include "sluice/address.h"
 #include "sluice/blocklist.h"
 #include "sluice/block_exemptions.h"
+#include "sluice/firewall.h"
 
 enum { OPTION_JSON = CLI_OPTION_OWN, OPTION_FORCE, OPTION_PERMANENT };
 
@@ -18,6 +19,8 @@ struct arguments {
     bool json, force, permanent;
     struct blocked_host *hosts; /* the addresses of the command line */
     size_t count;
+    const struct config *config;
+    struct firewall_settings firewall; /* of the configuration */
 };
 
 static const struct cli_option options[] = {
@@ -128,13 +131,13 @@ static int list_json(const struct listing *listing)
     return cli_write(&out);
 }
 
-static int list(const struct arguments *arguments, const struct config *config)
+static int list(const struct arguments *arguments)
 {
     char error[FIREWALL_ERROR_SIZE], address[ADDRESS_TEXT_SIZE];
     struct listing listing = { .count = 0 };
     int code = EXIT_OK;
 
-    if (blocklist_each(config_string(config, "nft.table"), collect, &listing, error)) {
+    if (blocklist_each(arguments->firewall.options.table, collect, &listing, error)) {
         code = failed(error);
         goto free_hosts;
     }
@@ -178,14 +181,14 @@ static int print_count(const struct arguments *arguments, const char *key, size_
     return cli_write(&out);
 }
 
-static int refuse_exempt(const struct arguments *arguments, const struct config *config)
+static int refuse_exempt(const struct arguments *arguments)
 {
     struct block_exemptions *never = NULL;
     struct diag *diag = diag_new();
     char address[ADDRESS_TEXT_SIZE];
     int code = EXIT_OK;
 
-    if (!diag || block_exemptions_new(&never, config, diag)) {
+    if (!diag || block_exemptions_new(&never, arguments->config, diag)) {
         if (diag)
             cli_print_brief(diag);
         code = failed("cannot read nft.blocklist.never; no address was blocked");
@@ -205,39 +208,39 @@ static int refuse_exempt(const struct arguments *arguments, const struct config 
     return code;
 }
 
-static int add(const struct arguments *arguments, const struct config *config)
+static int add(const struct arguments *arguments)
 {
     char error[FIREWALL_ERROR_SIZE];
-    uint64_t timeout_ms = arguments->permanent ? 0 : (uint64_t)config_number(config, "nft.blocklist.timeout") * 1000;
-    int code = arguments->force ? EXIT_OK : refuse_exempt(arguments, config);
+    uint64_t timeout_ms = arguments->permanent ? 0 : (uint64_t)arguments->firewall.block_seconds * 1000;
+    int code = arguments->force ? EXIT_OK : refuse_exempt(arguments);
 
     if (code)
         return code;
     for (size_t i = 0; i < arguments->count; i++)
         arguments->hosts[i].timeout_ms = timeout_ms;
-    if (blocklist_add(config_string(config, "nft.table"), arguments->hosts, arguments->count, error))
+    if (blocklist_add(arguments->firewall.options.table, arguments->hosts, arguments->count, error))
         return failed(error);
     return print_count(arguments, "added", arguments->count);
 }
 
-static int remove_hosts(const struct arguments *arguments, const struct config *config)
+static int remove_hosts(const struct arguments *arguments)
 {
     char error[FIREWALL_ERROR_SIZE];
     size_t removed = 0;
 
-    if (blocklist_remove(config_string(config, "nft.table"), arguments->hosts, arguments->count, &removed, error))
+    if (blocklist_remove(arguments->firewall.options.table, arguments->hosts, arguments->count, &removed, error))
         return failed(error);
     if (!arguments->json && removed < arguments->count)
         printf("%zu of %zu were blocked\n", removed, arguments->count);
     return print_count(arguments, "removed", removed);
 }
 
-static int flush(const struct arguments *arguments, const struct config *config)
+static int flush(const struct arguments *arguments)
 {
     char error[FIREWALL_ERROR_SIZE];
 
     (void)arguments;
-    return blocklist_flush(config_string(config, "nft.table"), error) ? failed(error) : EXIT_OK;
+    return blocklist_flush(arguments->firewall.options.table, error) ? failed(error) : EXIT_OK;
 }
 
 /* --- The command ---------------------------------------------------------------------------------- */
@@ -248,7 +251,7 @@ static const char *const action_names[ACTIONS] = { "list", "add", "remove", "flu
 
 static const struct action {
     bool takes_hosts;
-    int (*run)(const struct arguments *arguments, const struct config *config);
+    int (*run)(const struct arguments *arguments);
 } actions[ACTIONS] = {
     [ACTION_LIST] = { false, list },
     [ACTION_ADD] = { true, add },
@@ -302,8 +305,11 @@ static int run_blocklist(int argc, char **argv)
     code = read_hosts(&arguments, action, argc - first - 1, argv + first + 1);
     if (!code)
         code = cli_load_sound_config(&arguments.input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, "nothing was done", &config);
-    if (!code)
-        code = actions[action].run(&arguments, config);
+    if (!code) {
+        firewall_settings_read(config, &arguments.firewall);
+        arguments.config = config;
+        code = actions[action].run(&arguments);
+    }
     config_free(config);
     free(arguments.hosts);
 

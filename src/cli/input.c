@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "sluice/daemon.h"
+#include "sluice/firewall.h"
+#include "sluice/setup.h"
 
 enum { MAX_WARNINGS = 5 };
 
@@ -81,13 +83,14 @@ static int apply_settings(const struct cli_input *input, struct config *config)
 /* The attach modes repeat and route need the verdict of the same name. */
 static void derive_verdict(struct config *config, struct diag *diag)
 {
-    const char *attach = config_string(config, "nft.attach");
+    struct firewall_settings firewall;
 
     if (config_is_set(config, "queue.verdict"))
         return;
-    if (strcmp(attach, "repeat") == 0)
+    firewall_settings_read(config, &firewall);
+    if (firewall.options.mode == ATTACH_REPEAT)
         config_set(config, "queue.verdict=repeat", diag);
-    else if (strcmp(attach, "route") == 0)
+    else if (firewall.options.mode == ATTACH_ROUTE)
         config_set(config, "queue.verdict=route", diag);
 }
 
@@ -114,7 +117,7 @@ int cli_load_config(const struct cli_input *input, enum config_strictness strict
         goto free_config;
     if (!input->skip_consistency_check) {
         derive_verdict(config, diag);
-        config_check(config, diag);
+        setup_check_conflicts(config, diag);
     }
     *out = config;
     return 0;

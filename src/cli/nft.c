@@ -13,6 +13,7 @@
 #include "sluice/connections.h"
 #include "sluice/daemon.h"
 #include "sluice/firewall.h"
+#include "sluice/setup.h"
 
 enum { OPTION_JSON = CLI_OPTION_OWN };
 
@@ -338,9 +339,11 @@ static const struct action {
 static int run_action(const struct action *action, struct config *config, bool json)
 {
     char error[FIREWALL_ERROR_SIZE];
+    struct firewall_settings settings;
     struct firewall_options firewall;
 
-    if (!action->examine && strcmp(config_string(config, "nft.attach"), firewall_mode_name(ATTACH_NONE)) == 0) {
+    firewall_settings_read(config, &settings);
+    if (!action->examine && settings.options.mode == ATTACH_NONE) {
         struct diag *diag = diag_new();
         int err = diag ? config_set(config, "nft.attach=after", diag) : -ENOMEM;
 
@@ -348,7 +351,7 @@ static int run_action(const struct action *action, struct config *config, bool j
         if (err)
             return failed_by(err, strerror(-err));
     }
-    if (firewall_options_read(&firewall, config, error))
+    if (setup_firewall_options(config, &firewall, error))
         return failed_by(-EINVAL, error);
     return action->examine ? action->examine(config, &firewall, json) : action->run(&firewall, json);
 }

@@ -58,14 +58,16 @@ int nft_doctor(const struct config *config, const struct firewall_options *optio
         .hooks_given = config_is_set(config, "nft.hooks"),
         .bypass_given = config_is_set(config, "nft.bypass"),
         .attach_given = config_is_set(config, "nft.attach"),
-        .repeats = strcmp(config_string(config, "queue.verdict"), "repeat") == 0,
     };
+    struct queue_options queue = { .numbers = NULL };
     struct doctor_report *report;
     struct netrules *ruleset = NULL;
     struct doctor_host *host = NULL;
     struct text out;
     int err, code = EXIT_UNREADABLE;
 
+    config_fill(config, queue_settings, NULL, &queue);
+    input.repeats = queue.nfqueue.mode == QUEUE_REPEAT;
     /* Without permission to list connections the counts stay 0. */
     if (options->mark_mask)
         doctor_count_connections(options->mark, options->mark_mask, &input.connections.judged);

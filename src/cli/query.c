@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "sluice/daemon.h"
+
 enum { PATH_SIZE = 512 };
 
 int query_init(struct query *query, const struct command *command, int argc)
@@ -48,7 +50,10 @@ int query_send(struct query *query, unsigned seconds, struct control_reply *repl
     int code = diag ? cli_load_config(&query->input, CONFIG_LENIENT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
 
     if (!code) {
-        const char *name = config_string(config, "unix-command.filename");
+        struct daemon_options options;
+
+        config_fill(config, daemon_settings, NULL, &options);
+        const char *name = options.control_name;
 
         snprintf(path, PATH_SIZE, "%s%s", strchr(name, '/') ? "" : SLUICE_RUNDIR "/", name);
         json_object_close(&query->request);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The configuration: the rows of all tables with their defaults, one tree of the values that were set, the options that
- * are filled from both, and the getters.
- *
- * Values are checked when they are set, so a getter cannot fail. The name of a getter must be in a table (asserted).
+ * The configuration: the rows of all tables with their defaults, one tree of the values that were set, and the options
+ * that are filled from both. Values are checked when they are set, so filling cannot fail.
  */
 #include "config_priv.h"
 
@@ -86,16 +84,6 @@ static const struct node *set_node(const struct config *config, const char *name
     return node && node->kind != NODE_NULL ? node : NULL;
 }
 
-/* The value that is set, or the default; NULL without both. */
-static const struct node *effective_node(const struct config *config, const char *name)
-{
-    const struct schema_row *row = schema_find(config, name);
-    const struct node *node = set_node(config, name);
-
-    assert(row);
-    return node ? node : row->default_node;
-}
-
 bool config_is_set(const struct config *config, const char *name)
 {
     assert(schema_find(config, name) || schema_is_section(config, name));
@@ -106,7 +94,9 @@ struct position config_position(const struct config *config, const char *name)
 {
     const struct node *node = node_find(config->root, name);
 
-    return node ? node->at : (struct position){ .line = 0 };
+    if (!node)
+        return (struct position){ .line = 0 };
+    return node->kind == NODE_MAP ? node->key_at : node->at;
 }
 
 /* --- Values --------------------------------------------------------------------------------------- */
@@ -125,68 +115,6 @@ static int64_t node_number(const struct node *node)
     if (node->kind == NODE_SCALAR)
         text_to_int(node->value, strlen(node->value), INT64_MIN, INT64_MAX, &value);
     return value;
-}
-
-bool config_bool(const struct config *config, const char *name)
-{
-    const struct schema_row *row = schema_find(config, name);
-
-    if (row && row->setting->type == SETTING_SECTION)
-        return config_has_section(config, name);
-
-    const struct node *node = effective_node(config, name);
-
-    return node && node_bool(node);
-}
-
-int64_t config_number(const struct config *config, const char *name)
-{
-    const struct node *node = effective_node(config, name);
-
-    return node ? node_number(node) : 0;
-}
-
-const char *config_string(const struct config *config, const char *name)
-{
-    const struct node *node = effective_node(config, name);
-
-    return node && node->kind == NODE_SCALAR ? node->value : NULL;
-}
-
-size_t config_list_count(const struct config *config, const char *name)
-{
-    const struct node *node = effective_node(config, name);
-
-    return node && node->kind == NODE_LIST ? node->count : 0;
-}
-
-const char *config_list_get(const struct config *config, const char *name, size_t index)
-{
-    const struct node *node = effective_node(config, name);
-    const struct node *item = node && node->kind == NODE_LIST ? node_item(node, index) : NULL;
-
-    return item ? item->value : NULL;
-}
-
-const char *config_string_or(const struct config *config, const char *name, const char *otherwise)
-{
-    const struct node *node = effective_node(config, name);
-
-    return node && node->kind == NODE_SCALAR ? node->value : otherwise;
-}
-
-int64_t config_number_or(const struct config *config, const char *name, int64_t otherwise)
-{
-    const struct node *node = effective_node(config, name);
-
-    return node ? node_number(node) : otherwise;
-}
-
-bool config_bool_or(const struct config *config, const char *name, bool otherwise)
-{
-    const struct node *node = effective_node(config, name);
-
-    return node ? node_bool(node) : otherwise;
 }
 
 /* --- Options of modules --------------------------------------------------------------------------- */
@@ -233,39 +161,38 @@ static void store_value(const struct setting *row, const struct node *node, void
     }
 }
 
-/* Stores the default of a row, or the value that a file or the command line has set. */
-static void store_setting(const struct config *config, const struct setting *row, const char *name, bool is_default,
-                          void *options)
+void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options)
 {
     static const char *const no_strings[] = { NULL };
     static const struct node empty_list = { .kind = NODE_LIST, .strings = no_strings };
-    const struct node *node = is_default ? schema_find(config, name)->default_node : set_node(config, name);
+    char path[CONFIG_MAX_PATH];
 
-    if (row->type == SETTING_SECTION)
-        store_number(row, config_has_section(config, name), (char *)options + row->offset);
-    else if (node && (node->kind != NODE_LIST || node->strings))
-        store_value(row, node, options);
-    else if (is_default && (row->type == SETTING_LIST || row->type == SETTING_PATHS))
-        store_value(row, &empty_list, options);
-}
-
-/* First all defaults, so that of two settings for one field the default of one does not replace the value of the
- * other. */
-void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options)
-{
-    char name[CONFIG_MAX_PATH];
-
+    /* First all defaults, so that of two settings for one field the default of one does not replace the value of the
+     * other. */
     for (unsigned pass = 0; pass < 2; pass++) {
         for (const struct setting *row = rows; row->name; row++) {
-            const char *star = strchr(row->name, '*');
+            const char *name = row->name, *star = strchr(name, '*');
+            const struct schema_row *known;
+            const struct node *node;
 
             if ((row->size == 0 && !row->store) || !star != !part)
                 continue;
-            if (!star)
-                store_setting(config, row, row->name, pass == 0, options);
-            else if (snprintf(name, sizeof(name), "%.*s%s%s", (int)(star - row->name), row->name, part, star + 1) <
-                     (int)sizeof(name))
-                store_setting(config, row, name, pass == 0, options);
+            if (star) {
+                int length = snprintf(path, sizeof(path), "%.*s%s%s", (int)(star - name), name, part, star + 1);
+
+                if (length < 0 || length >= (int)sizeof(path))
+                    continue;
+                name = path;
+            }
+            known = schema_find(config, name);
+            assert(known);
+            node = pass == 0 ? known->default_node : set_node(config, name);
+            if (row->type == SETTING_SECTION)
+                store_number(row, config_has_section(config, name), (char *)options + row->offset);
+            else if (node && (node->kind != NODE_LIST || node->strings))
+                store_value(row, node, options);
+            else if (pass == 0 && (row->type == SETTING_LIST || row->type == SETTING_PATHS))
+                store_value(row, &empty_list, options);
         }
     }
 }

@@ -105,6 +105,11 @@ bool value_to_size(const char *value, int64_t *out);
 /* Reads a file and applies it. `at` is the include that names it; its file is NULL for the first file. */
 int load_file(struct walk *walk, const char *path, struct position at);
 
+/* --- config.c ------------------------------------------------------------------------------------- */
+
+/* Whether the section is present, if only by default or empty. */
+bool config_has_section(const struct config *config, const char *name);
+
 /* --- print.c -------------------------------------------------------------------------------------- */
 
 /* Whether all sections above `path` are present: the settings of an event type that is not written have no effect. */

@@ -155,11 +155,11 @@ static int read_ports(struct ports *ports, struct span text, unsigned depth)
     return err;
 }
 
-int config_ports(const struct config *config, const char *name, uint16_t *out, size_t max, bool *any, struct diag *diag)
+int config_ports(const struct config *config, const char *name, const char *value, uint16_t *out, size_t max, bool *any,
+                 struct diag *diag)
 {
     struct ports ports = { .config = config, .name = name, .diag = diag, .out = out, .max = max };
-    const char *value = config_string(config, name);
-    int err = value ? read_ports(&ports, span_of(value), 0) : 0;
+    int err = read_ports(&ports, span_of(value), 0);
 
     if (err)
         return err;

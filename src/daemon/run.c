@@ -702,7 +702,7 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     die_with_supervisor(true);
-    err = firewall_options_read(&engine->firewall, engine->options->config, cause);
+    err = setup_firewall_options(engine->options->config, &engine->firewall, cause);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
     else

@@ -10,7 +10,7 @@
 
 #include "sluice/config.h"
 
-enum { TABLE_NAME_LENGTH = 32, MAX_QUEUES = 1024, MAX_QUEUE = 65535, DEFAULT_BLOCKLIST_SIZE = 16384 };
+enum { TABLE_NAME_LENGTH = 32, DEFAULT_BLOCKLIST_SIZE = 16384 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -135,24 +135,6 @@ void firewall_options_default(struct firewall_options *options)
 
 /* --- Configuration ---------------------------------------------------------------------------------- */
 
-static int read_queues(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
-{
-    const char *numbers = config_string(config, "queue.numbers");
-    uint32_t queues[MAX_QUEUES];
-    int count = config_ranges(numbers, MAX_QUEUE, queues, MAX_QUEUES);
-
-    if (count <= 0)
-        return nft_fail(error, -EINVAL, "queue.numbers '%s' contains no queues", numbers);
-    for (int i = 1; i < count && out->mode != ATTACH_NONE; i++)
-        if (queues[i] != queues[i - 1] + 1)
-            return nft_fail(error, -EINVAL,
-                            "attaching (nft.attach) needs queues in one range such as 0-3, got queue.numbers '%s'",
-                            numbers);
-    out->queue_first = (uint16_t)queues[0];
-    out->queue_last = (uint16_t)queues[count - 1];
-    return 0;
-}
-
 void firewall_settings_read(const struct config *config, struct firewall_settings *out)
 {
     enum { ACCEPTED = 1, DROPPED = 2 };
@@ -170,35 +152,6 @@ void firewall_settings_read(const struct config *config, struct firewall_setting
     options->offload.accept = out->offload_flows & ACCEPTED;
     options->offload.drop = out->offload_flows & DROPPED;
     options->offload.saves = out->offload_verdict != OFFLOAD_BY_CONNECTION;
-}
-
-int firewall_options_read(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
-{
-    struct firewall_settings settings;
-    struct firewall_options *options = &settings.options;
-    const char *mark = config_string(config, "queue.mark");
-    int64_t next = config_number_or(config, "queue.route-to", -1);
-    int err;
-
-    firewall_settings_read(config, &settings);
-    err = read_queues(options, config, error);
-    if (err)
-        return err;
-    if (mark && !config_mark(mark, &options->mark, &options->mark_mask))
-        return nft_fail(error, -EINVAL, "queue.mark '%s' is not MARK/MASK, such as 0x1/0x1", mark);
-    if (options->mode == ATTACH_ROUTE && next >= 0) { /* queue.route-to of all queues: one rule serves them */
-        options->offload.has_next = true;
-        options->offload.next_queue = (uint16_t)next;
-        options->offload.next_bypass = config_bool(config, "queue.route-bypass");
-    }
-    for (const char *const *device = settings.devices; *device; device++) {
-        if (options->offload.device_count == FIREWALL_MAX_DEVICES)
-            return nft_fail(error, -EINVAL, "nft.offload.flowtable has too many devices; the maximum is %d",
-                            FIREWALL_MAX_DEVICES);
-        options->offload.devices[options->offload.device_count++] = *device;
-    }
-    *out = *options;
-    return 0;
 }
 
 /* --- Contradictions --------------------------------------------------------------------------------- */

@@ -70,10 +70,14 @@ static int replay_packets(struct replay *replay)
     struct packet *batch[CAPTURE_MAX_BATCH];
     struct worker *worker = &replay->workers[0];
     const struct config *config = replay->options->config;
-    size_t batch_size =
-        config_is_set(config, "queue.batch") ? (size_t)config_number(config, "queue.batch") : PCAP_FILE_BATCH;
+    struct queue_options queue;
+    size_t batch_size = PCAP_FILE_BATCH;
     int count, err = 0;
 
+    if (config_is_set(config, "queue.batch")) {
+        config_fill(config, queue_settings, NULL, &queue);
+        batch_size = queue.nfqueue.batch;
+    }
     while (!err && (count = capture_receive(replay->capture, batch, batch_size, 0)) >= 0) {
         for (int i = 0; i < count; i++) {
             bool expire = begins_second(replay, batch[i]);
@@ -351,8 +355,11 @@ int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZ
     if (!err) {
         output_counters(replay.output, &counters);
         if (counters.write_errors > 0) {
+            struct log_options log;
+
+            config_fill(options->config, output_settings, NULL, &log);
             snprintf(error, ENGINE_ERROR_SIZE, "cannot write all events to '%s': check whether the disk is full",
-                     config_string(options->config, "eve.filename"));
+                     log.eve_name);
             err = -EIO;
         }
     }

@@ -56,28 +56,25 @@ static const char *range_of(const struct config *config, uint16_t queue)
     return NULL;
 }
 
-/* Reads queue.*, and then the entry of the queue below `queues` if there is one. Returns the entry's name, or NULL. */
-static const char *read_queue_options(const struct config *config, uint16_t queue, struct queue_options *out)
+void setup_fill_queue(const struct config *config, const char *range, struct queue_options *out)
 {
-    const char *range = range_of(config, queue);
-
-    memset(out, 0, sizeof(*out));
-    nfqueue_options_default(&out->nfqueue);
+    *out = (struct queue_options){ .nfqueue.inherited_fd = -1 };
     config_fill(config, queue_settings, NULL, out);
     if (range)
         config_fill(config, queue_settings, range, out);
-    out->nfqueue.queue = queue;
-    return range;
 }
 
 void setup_queue_mode(const struct config *config, uint16_t queue, struct queue_mode *out)
 {
-    struct queue_options options;
-    const char *range = read_queue_options(config, queue, &options);
-    char name[128];
+    const enum ips_mode not_set = (enum ips_mode)(IPS_MODE_ALERT_ONLY + 1);
+    struct queue_options options = { .ips_mode = not_set };
+    const char *range = range_of(config, queue);
 
-    snprintf(name, sizeof(name), "queues.%s.ips-mode", range ? range : "");
-    out->of_range = range && config_is_set(config, name);
+    if (range)
+        config_fill(config, queue_settings, range, &options);
+    out->of_range = options.ips_mode != not_set;
+    if (!out->of_range)
+        config_fill(config, queue_settings, NULL, &options);
     out->mode = options.ips_mode;
 }
 
@@ -85,7 +82,7 @@ bool setup_conntrack_is_off(const struct config *config, uint16_t queue)
 {
     struct queue_options options;
 
-    read_queue_options(config, queue, &options);
+    setup_fill_queue(config, range_of(config, queue), &options);
     return options.conntrack == QUEUE_CONNTRACK_NO;
 }
 
@@ -95,7 +92,7 @@ int64_t setup_conntrack_seconds(const struct config *config, uint16_t queue)
     struct stream_options stream;
     struct queue_options options;
 
-    read_queue_options(config, queue, &options);
+    setup_fill_queue(config, range_of(config, queue), &options);
     if (options.conntrack == QUEUE_CONNTRACK_ALWAYS)
         return 0;
     config_fill(config, inspection_settings, NULL, &inspection);
@@ -114,10 +111,11 @@ static int read_queue(const struct config *config, uint16_t queue, struct nfqueu
     struct stream_options stream;
     struct queue_options options;
 
-    read_queue_options(config, queue, &options);
+    setup_fill_queue(config, range_of(config, queue), &options);
     config_fill(config, inspection_settings, NULL, &inspection);
     config_fill(config, stream_settings, NULL, &stream);
     *out = options.nfqueue;
+    out->queue = queue;
     out->conntrack = options.conntrack == QUEUE_CONNTRACK_AUTO
                          ? stream.midstream || inspection.midstream_grace_seconds > 0
                          : options.conntrack == QUEUE_CONNTRACK_ALWAYS;
@@ -171,14 +169,57 @@ int setup_plan_queues(const struct config *config, const struct firewall_options
     return err;
 }
 
-/* --- Decode --------------------------------------------------------------------------------------- */
-
-static int read_ports(const struct config *config, const char *name, struct decode_ports *out, struct diag *diag)
+int setup_firewall_options(const struct config *config, struct firewall_options *out, char error[ENGINE_ERROR_SIZE])
 {
+    struct firewall_settings settings;
+    struct firewall_options *options = &settings.options;
+    struct queue_options queue;
+    uint32_t queues[ENGINE_MAX_QUEUES];
     int count;
 
-    memset(out, 0, sizeof(*out));
-    count = config_ports(config, name, out->port, DECODE_MAX_PORTS, &out->any, diag);
+    firewall_settings_read(config, &settings);
+    setup_fill_queue(config, NULL, &queue); /* without `queues`: one rule serves all queues */
+    count = config_ranges(queue.numbers, UINT16_MAX, queues, ENGINE_MAX_QUEUES);
+    if (count <= 0) {
+        snprintf(error, ENGINE_ERROR_SIZE, "queue.numbers '%s' contains no queues", queue.numbers);
+        return -EINVAL;
+    }
+    for (int i = 1; i < count && options->mode != ATTACH_NONE; i++) {
+        if (queues[i] == queues[i - 1] + 1)
+            continue;
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "attaching (nft.attach) needs queues in one range such as 0-3, got queue.numbers '%s'", queue.numbers);
+        return -EINVAL;
+    }
+    options->queue_first = (uint16_t)queues[0];
+    options->queue_last = (uint16_t)queues[count - 1];
+    options->mark = queue.nfqueue.mark;
+    options->mark_mask = queue.nfqueue.mark_mask;
+    if (options->mode == ATTACH_ROUTE && queue.has_route) {
+        options->offload.has_next = true;
+        options->offload.next_queue = queue.nfqueue.route_to;
+        options->offload.next_bypass = queue.nfqueue.route_bypass;
+    }
+    for (const char *const *device = settings.devices; *device; device++) {
+        if (options->offload.device_count == FIREWALL_MAX_DEVICES) {
+            snprintf(error, ENGINE_ERROR_SIZE, "nft.offload.flowtable has too many devices; the maximum is %d",
+                     FIREWALL_MAX_DEVICES);
+            return -EINVAL;
+        }
+        options->offload.devices[options->offload.device_count++] = *device;
+    }
+    *out = *options;
+    return 0;
+}
+
+/* --- Decode --------------------------------------------------------------------------------------- */
+
+static int read_ports(const struct config *config, const char *name, const char *value, struct decode_ports *out,
+                      struct diag *diag)
+{
+    *out = (struct decode_ports){ .any = false };
+    int count = config_ports(config, name, value, out->port, DECODE_MAX_PORTS, &out->any, diag);
+
     if (count < 0)
         return count;
     out->count = (uint8_t)count;
@@ -187,16 +228,16 @@ static int read_ports(const struct config *config, const char *name, struct deco
 
 int setup_decode_options(const struct config *config, struct decode_options *out, struct diag *diag)
 {
-    int err;
+    struct decode_settings settings;
+    int errors[3];
 
-    decode_options_default(out);
-    config_fill(config, decode_settings, NULL, out);
-    err = read_ports(config, "decoder.teredo.ports", &out->teredo, diag);
-    if (!err)
-        err = read_ports(config, "decoder.vxlan.ports", &out->vxlan, diag);
-    if (!err)
-        err = read_ports(config, "decoder.geneve.ports", &out->geneve, diag);
-    return err;
+    decode_options_default(&settings.options);
+    config_fill(config, decode_settings, NULL, &settings);
+    *out = settings.options;
+    errors[0] = read_ports(config, "decoder.teredo.ports", settings.teredo_ports, &out->teredo, diag);
+    errors[1] = read_ports(config, "decoder.vxlan.ports", settings.vxlan_ports, &out->vxlan, diag);
+    errors[2] = read_ports(config, "decoder.geneve.ports", settings.geneve_ports, &out->geneve, diag);
+    return errors[0] ? errors[0] : errors[1] ? errors[1] : errors[2];
 }
 
 void setup_budget_options(const struct config *config, struct budget_options *out)

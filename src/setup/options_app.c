@@ -22,15 +22,25 @@ int setup_app_options(const struct config *config, unsigned workers, struct app_
 /* Selects the protocols whose events are written: all, or those in eve.types. */
 void setup_app_events(const struct config *config, struct eve_options *out)
 {
-    for (size_t i = 0; i < app_list_count; i++) {
-        char name[96];
+    struct event_type {
+        bool written;
+    };
+    /* The rows of the protocols, which have no field: one protocol does not know the index of the other. */
+    static const struct setting rows[] = {
+        { .name = "eve.types.*", SETTING_FIELD(event_type, written), .type = SETTING_SECTION },
+        { .name = NULL },
+    };
 
-        if (!app_list[i]->log_type)
+    for (size_t i = 0; i < app_list_count; i++) {
+        const struct app_proto *proto = app_list[i];
+        struct event_type type;
+
+        if (!proto->log_type)
             continue;
-        snprintf(name, sizeof(name), "eve.types.%s",
-                 app_list[i]->log_setting ? app_list[i]->log_setting : app_list[i]->log_type);
-        out->app[i] = !out->types || config_has_section(config, name);
+        config_fill(config, rows, proto->log_setting ? proto->log_setting : proto->log_type, &type);
+        out->app[i] = !out->types || type.written;
         out->enabled[OUTPUT_APP] |= out->app[i];
     }
-    out->enabled[OUTPUT_FILE] = !out->types || config_has_section(config, "eve.types.files");
+    if (!out->types)
+        out->enabled[OUTPUT_FILE] = true;
 }

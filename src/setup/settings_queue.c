@@ -4,8 +4,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "sluice/config.h"
+#include "sluice/text.h"
 
 static const char *const verdicts[] = {
     [QUEUE_ACCEPT] = "accept", [QUEUE_REPEAT] = "repeat", [QUEUE_ROUTE] = "route", NULL
@@ -30,7 +32,7 @@ static const char *check_queues(const char *value)
 
     return config_ranges(value, UINT16_MAX, numbers, ENGINE_MAX_QUEUES) > 0
                ? NULL
-               : "queue numbers such as 0, 0-3 or 0-3,8 (at most 1024 of 0 to 65535, each once)";
+               : "queue numbers such as 0, 0-3 or 0-3,8 (at most 256 of 0 to 65535, each once)";
 }
 
 static void store_mark(const char *value, void *options)
@@ -38,6 +40,15 @@ static void store_mark(const char *value, void *options)
     struct queue_options *queue = options;
 
     config_mark(value, &queue->nfqueue.mark, &queue->nfqueue.mark_mask);
+}
+
+static void store_route(const char *value, void *options)
+{
+    struct queue_options *queue = options;
+    uint64_t number = 0;
+
+    queue->has_route = text_to_uint(value, strlen(value), 0, UINT16_MAX, &number);
+    queue->nfqueue.route_to = (uint16_t)number;
 }
 
 const struct setting queue_settings[] = {
@@ -89,7 +100,7 @@ const struct setting queue_settings[] = {
       .help = "Treatment of packets of more than 65531 bytes, of which the kernel copies the beginning only, and which "
               "it cannot segment: drop, or inspect the copied bytes and let the others pass" },
     { .name = "queue.route-to",
-      SETTING_FIELD(queue_options, nfqueue.route_to),
+      .store = store_route,
       .type = SETTING_NUMBER,
       .low = 0,
       .high = 65535,
@@ -171,7 +182,7 @@ const struct setting queue_settings[] = {
       .choices = truncated_policies,
       .help = "queue.truncated-packets for these queues" },
     { .name = "queues.*.route-to",
-      SETTING_FIELD(queue_options, nfqueue.route_to),
+      .store = store_route,
       .type = SETTING_NUMBER,
       .low = 0,
       .high = 65535,

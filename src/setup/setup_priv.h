@@ -3,7 +3,7 @@
 #ifndef SLUICE_SETUP_PRIV_H
 #define SLUICE_SETUP_PRIV_H
 
-#include "sluice/capture.h"
+#include "sluice/decode.h"
 #include "sluice/policy.h"
 #include "sluice/setup.h"
 
@@ -15,19 +15,18 @@ struct dataset_options {
     size_t memcap; /* 0: datasets.defaults.memcap */
 };
 
-enum queue_conntrack { QUEUE_CONNTRACK_AUTO, QUEUE_CONNTRACK_ALWAYS, QUEUE_CONNTRACK_NO };
-
-/* queue.*, or for one queue with its entry below `queues`. */
-struct queue_options {
-    const char *numbers;
-    struct nfqueue_options nfqueue;
-    enum queue_conntrack conntrack;
-    enum ips_mode ips_mode;
+/* decoder.*; the ports may be variables. */
+struct decode_settings {
+    struct decode_options options;
+    const char *teredo_ports, *vxlan_ports, *geneve_ports;
 };
 
 struct exception_options {
     enum exception_policy master;                    /* EXCEPTION_POLICY_COUNT: auto */
     enum exception_policy policies[EXCEPTION_COUNT]; /* EXCEPTION_POLICY_COUNT: auto, or not set */
 };
+
+/* Reads queue.*, and then the entry `range` below `queues` unless it is NULL. */
+void setup_fill_queue(const struct config *config, const char *range, struct queue_options *out);
 
 #endif

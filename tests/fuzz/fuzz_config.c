@@ -11,6 +11,7 @@
 
 #include "sluice/config.h"
 #include "sluice/daemon.h"
+#include "sluice/setup.h"
 #include "sluice/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -21,17 +22,17 @@ static void must(bool holds)
         abort();
 }
 
-static void check_getters(const struct config *config)
+static void check_values(const struct config *config)
 {
-    const char *verdict = config_string(config, "queue.verdict"), *mark = config_string(config, "queue.mark");
-    int64_t length = config_number(config, "queue.length");
-    uint32_t bits, mask;
+    struct queue_options queue = { .numbers = NULL };
+    struct rules_options rules;
 
-    must(strcmp(verdict, "accept") == 0 || strcmp(verdict, "repeat") == 0 || strcmp(verdict, "route") == 0);
-    must(length >= 1 && length <= 1 << 20);
-    must(!mark || config_mark(mark, &bits, &mask));
-    for (size_t i = 0; i < config_list_count(config, "rule-files"); i++)
-        must(config_list_get(config, "rule-files", i) != NULL);
+    config_fill(config, queue_settings, NULL, &queue);
+    config_fill(config, rules_settings, NULL, &rules);
+    must(queue.nfqueue.mode <= QUEUE_ROUTE);
+    must(queue.nfqueue.length >= 1 && queue.nfqueue.length <= 1 << 20);
+    must((queue.nfqueue.mark & ~queue.nfqueue.mark_mask) == 0);
+    must(rules.files && rules.action_order && rules.action_order[0]);
 }
 
 static struct config *parse(const char *text, size_t length, struct diag *diag)
@@ -75,10 +76,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     diag = diag_new();
     must(diag != NULL);
     config = parse((const char *)data, size, diag);
-    check_getters(config);
+    check_values(config);
     if (diag_errors(diag) == 0)
         check_round_trip(config, diag);
-    config_check(config, diag);
+    setup_check_conflicts(config, diag);
     config_free(config);
     diag_free(diag);
     return 0;

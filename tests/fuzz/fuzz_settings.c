@@ -115,7 +115,7 @@ static void check_firewall(const struct config *config)
     char error[FIREWALL_ERROR_SIZE] = "";
     struct text out;
 
-    if (firewall_options_read(&options, config, error)) {
+    if (setup_firewall_options(config, &options, error)) {
         must(error[0] != '\0');
         return;
     }
@@ -145,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (memmem(data, size, "threading.", strlen("threading."))) /* reads the machine's topology, which takes its time */
         check_affinity(config);
     check_firewall(config);
-    config_check(config, diag);
+    setup_check_conflicts(config, diag);
     config_free(config);
     diag_free(diag);
     return 0;

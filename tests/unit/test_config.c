@@ -41,30 +41,73 @@ static void parse_clean(const char *text)
     ck_assert_uint_eq(diag_count(diag), 0);
 }
 
+/* The value of one setting, by config_fill() with a row for it: numbers, booleans and enums in canonical form. */
+static const char *string_of(const char *name)
+{
+    const struct setting rows[] = { { .name = name, .type = SETTING_STRING, .size = sizeof(char *) },
+                                    { .name = NULL } };
+    const char *value = NULL;
+
+    config_fill(config, rows, NULL, &value);
+    return value;
+}
+
+static int64_t number_of(const char *name)
+{
+    return strtoll(string_of(name), NULL, 10);
+}
+
+static const char *const *list_of(const char *name)
+{
+    const struct setting rows[] = { { .name = name, .type = SETTING_LIST, .size = sizeof(char **) }, { .name = NULL } };
+    const char *const *list = NULL;
+
+    config_fill(config, rows, NULL, &list);
+    return list;
+}
+
+static size_t count_of(const char *name)
+{
+    const char *const *list = list_of(name);
+    size_t count = 0;
+
+    while (list[count])
+        count++;
+    return count;
+}
+
+static bool has_section(const char *name)
+{
+    const struct setting rows[] = { { .name = name, .type = SETTING_SECTION, .size = sizeof(bool) }, { .name = NULL } };
+    bool present = false;
+
+    config_fill(config, rows, NULL, &present);
+    return present;
+}
+
 /* --- Values --------------------------------------------------------------------------------------- */
 
 START_TEST(defaults_come_from_the_table)
 {
-    ck_assert_str_eq(config_string(config, "queue.numbers"), "0");
-    ck_assert_str_eq(config_string(config, "queue.verdict"), "accept");
-    ck_assert_ptr_null(config_string(config, "queue.mark"));
-    ck_assert_int_eq(config_number(config, "queue.length"), 4096);
-    ck_assert_int_eq(config_number(config, "threshold.memcap"), 16 << 20);
-    ck_assert_int_eq(config_number(config, "queue.route-to"), 0);
-    ck_assert_int_eq(config_number_or(config, "queue.route-to", -1), -1);
-    ck_assert(config_bool(config, "queue.gso"));
-    ck_assert(!config_bool(config, "queue.fail-open"));
+    ck_assert_str_eq(string_of("queue.numbers"), "0");
+    ck_assert_str_eq(string_of("queue.verdict"), "accept");
+    ck_assert_ptr_null(string_of("queue.mark"));
+    ck_assert_int_eq(number_of("queue.length"), 4096);
+    ck_assert_int_eq(number_of("threshold.memcap"), 16 << 20);
+    ck_assert_ptr_null(string_of("queue.route-to"));
+    ck_assert_str_eq(string_of("queue.gso"), "yes");
+    ck_assert_str_eq(string_of("queue.fail-open"), "no");
     ck_assert(!config_is_set(config, "queue.length"));
-    ck_assert_uint_eq(config_list_count(config, "action-order"), 4);
-    ck_assert_str_eq(config_list_get(config, "action-order", 2), "reject");
-    ck_assert_ptr_null(config_list_get(config, "action-order", 4));
-    ck_assert_uint_eq(config_list_count(config, "rule-files"), 0);
+    ck_assert_uint_eq(count_of("action-order"), 4);
+    ck_assert_str_eq(list_of("action-order")[2], "reject");
+    ck_assert_ptr_null(list_of("action-order")[4]);
+    ck_assert_uint_eq(count_of("rule-files"), 0);
     ck_assert_uint_eq(config_position(config, "queue.length").line, 0);
 }
 END_TEST
 
 static const struct {
-    const char *text, *name, *value; /* as config_string() or the number */
+    const char *text, *name, *value; /* as string_of() */
 } good_values[] = {
     { "queue.length: 100", "queue.length", "100" },
     { "queue: {length: 0x10}", "queue.length", "16" },
@@ -108,7 +151,7 @@ START_TEST(takes_good_values)
     const char *name = good_values[_i].name;
 
     parse_clean(good_values[_i].text);
-    ck_assert_str_eq(config_string(config, name), good_values[_i].value);
+    ck_assert_str_eq(string_of(name), good_values[_i].value);
 }
 END_TEST
 
@@ -191,10 +234,10 @@ START_TEST(a_mistake_leaves_the_default_and_the_rest_is_read)
 {
     parse("queue: {length: abc, batch: 32, verdict: no}\nnonsense: 1\nstats: {interval: 5}\n");
     ck_assert_uint_eq(diag_errors(diag), 3);
-    ck_assert_int_eq(config_number(config, "queue.length"), 4096);
-    ck_assert_int_eq(config_number(config, "queue.batch"), 32);
-    ck_assert_str_eq(config_string(config, "queue.verdict"), "accept");
-    ck_assert_int_eq(config_number(config, "stats.interval"), 5);
+    ck_assert_int_eq(number_of("queue.length"), 4096);
+    ck_assert_int_eq(number_of("queue.batch"), 32);
+    ck_assert_str_eq(string_of("queue.verdict"), "accept");
+    ck_assert_int_eq(number_of("stats.interval"), 5);
 }
 END_TEST
 
@@ -235,11 +278,11 @@ END_TEST
 START_TEST(a_single_value_is_a_list_of_one)
 {
     parse_clean("rule-files: a.rules\nthreading: {worker-cpu-set: 0-3}\nnft: {hooks: 'forward, input'}");
-    ck_assert_uint_eq(config_list_count(config, "rule-files"), 1);
-    ck_assert_str_eq(config_list_get(config, "rule-files", 0), "a.rules");
-    ck_assert_uint_eq(config_list_count(config, "threading.worker-cpu-set"), 1);
-    ck_assert_uint_eq(config_list_count(config, "nft.hooks"), 2);
-    ck_assert_str_eq(config_list_get(config, "nft.hooks", 1), "input");
+    ck_assert_uint_eq(count_of("rule-files"), 1);
+    ck_assert_str_eq(list_of("rule-files")[0], "a.rules");
+    ck_assert_uint_eq(count_of("threading.worker-cpu-set"), 1);
+    ck_assert_uint_eq(count_of("nft.hooks"), 2);
+    ck_assert_str_eq(list_of("nft.hooks")[1], "input");
 }
 END_TEST
 
@@ -247,7 +290,7 @@ START_TEST(an_empty_list_is_set)
 {
     parse_clean("nft: {hooks: []}");
     ck_assert(config_is_set(config, "nft.hooks"));
-    ck_assert_uint_eq(config_list_count(config, "nft.hooks"), 0);
+    ck_assert_uint_eq(count_of("nft.hooks"), 0);
 }
 END_TEST
 
@@ -273,10 +316,10 @@ START_TEST(event_types_are_what_is_named)
     size_t count = 0;
 
     parse_clean(event_types[_i].text);
-    ck_assert_int_eq(config_has_section(config, "eve.types.alert"), event_types[_i].alert);
-    ck_assert_int_eq(config_has_section(config, "eve.types.drop"), event_types[_i].drop);
-    ck_assert_int_eq(config_bool(config, "eve.types.stats"), event_types[_i].stats);
-    ck_assert_int_eq(config_has_section(config, "eve.types.alert.metadata"), event_types[_i].metadata);
+    ck_assert_int_eq(has_section("eve.types.alert"), event_types[_i].alert);
+    ck_assert_int_eq(has_section("eve.types.drop"), event_types[_i].drop);
+    ck_assert_int_eq(has_section("eve.types.stats"), event_types[_i].stats);
+    ck_assert_int_eq(has_section("eve.types.alert.metadata"), event_types[_i].metadata);
     while (config_each(config, "eve.types", count))
         count++;
     ck_assert_uint_eq(count, event_types[_i].count);
@@ -307,13 +350,13 @@ START_TEST(later_files_win)
 {
     parse_clean("queue: {length: 1, batch: 2}\neve: {types: {alert: {payload: yes}}}\nnft: {hooks: [input, output]}");
     parse_clean("queue: {length: 3}\neve: {types: {alert: no}}\nnft: {hooks: [forward]}");
-    ck_assert_int_eq(config_number(config, "queue.length"), 3);
-    ck_assert_int_eq(config_number(config, "queue.batch"), 2);
-    ck_assert(!config_has_section(config, "eve.types.alert"));
-    ck_assert_uint_eq(config_list_count(config, "nft.hooks"), 1);
+    ck_assert_int_eq(number_of("queue.length"), 3);
+    ck_assert_int_eq(number_of("queue.batch"), 2);
+    ck_assert(!has_section("eve.types.alert"));
+    ck_assert_uint_eq(count_of("nft.hooks"), 1);
     parse_clean("eve: {types: {alert: {packet: yes}}}");
-    ck_assert(config_has_section(config, "eve.types.alert"));
-    ck_assert(!config_bool(config, "eve.types.alert.payload"));
+    ck_assert(has_section("eve.types.alert"));
+    ck_assert_str_eq(string_of("eve.types.alert.payload"), "no");
 }
 END_TEST
 
@@ -349,7 +392,7 @@ START_TEST(one_setting_from_the_command_line)
     ck_assert_int_eq(config_set(config, assignments[_i].assignment, diag), assignments[_i].err);
     ck_assert_uint_eq(diag_errors(diag), assignments[_i].err ? 1 : 0);
     if (assignments[_i].name)
-        ck_assert_str_eq(config_string(config, assignments[_i].name), assignments[_i].value);
+        ck_assert_str_eq(string_of(assignments[_i].name), assignments[_i].value);
 }
 END_TEST
 
@@ -358,7 +401,7 @@ START_TEST(the_command_line_wins_and_may_repeat)
     parse_clean("queue: {length: 1}");
     ck_assert_int_eq(config_set(config, "queue.length=2", diag), 0);
     ck_assert_int_eq(config_set(config, "queue.length=3", diag), 0);
-    ck_assert_int_eq(config_number(config, "queue.length"), 3);
+    ck_assert_int_eq(number_of("queue.length"), 3);
 }
 END_TEST
 
@@ -419,11 +462,11 @@ START_TEST(paths_are_relative_to_their_file)
     ck_assert_int_eq(load("main.yaml"), 0);
     ck_assert_uint_eq(diag_count(diag), 0);
     snprintf(want, sizeof(want), "%s/a.rules", folder);
-    ck_assert_str_eq(config_list_get(config, "rule-files", 0), want);
-    ck_assert_str_eq(config_list_get(config, "rule-files", 1), "/b.rules");
+    ck_assert_str_eq(list_of("rule-files")[0], want);
+    ck_assert_str_eq(list_of("rule-files")[1], "/b.rules");
     snprintf(want, sizeof(want), "%s/sub/t.config", folder);
-    ck_assert_str_eq(config_string(config, "threshold-file"), want);
-    ck_assert_int_eq(config_number(config, "queue.length"), 9);
+    ck_assert_str_eq(string_of("threshold-file"), want);
+    ck_assert_int_eq(number_of("queue.length"), 9);
 }
 END_TEST
 
@@ -448,8 +491,8 @@ START_TEST(what_stands_later_wins_over_an_include)
     write_file("sub/a.yaml", "queue: {length: 2}\npacket-alert-max: 2\n");
     ck_assert_int_eq(load("main.yaml"), 0);
     ck_assert_uint_eq(diag_count(diag), 0);
-    ck_assert_int_eq(config_number(config, "queue.length"), 2);
-    ck_assert_int_eq(config_number(config, "packet-alert-max"), 3);
+    ck_assert_int_eq(number_of("queue.length"), 2);
+    ck_assert_int_eq(number_of("packet-alert-max"), 3);
 }
 END_TEST
 
@@ -586,7 +629,9 @@ START_TEST(ports_of_tunnels)
     snprintf(text, sizeof(text), "vars: {port-groups: {LOOP: $LOOP}}\ndecoder: {teredo: {ports: %s}}",
              port_lists[_i].value);
     parse_clean(text);
-    ck_assert_int_eq(config_ports(config, "decoder.teredo.ports", ports, 16, &any, diag), port_lists[_i].count);
+    ck_assert_int_eq(
+        config_ports(config, "decoder.teredo.ports", string_of("decoder.teredo.ports"), ports, 16, &any, diag),
+        port_lists[_i].count);
     ck_assert_uint_eq(diag_errors(diag), port_lists[_i].count < 0);
     if (port_lists[_i].count < 0)
         return;
@@ -635,46 +680,6 @@ START_TEST(durations_have_units)
 
     ck_assert_int_eq(is_one, durations[_i].seconds >= 0);
     ck_assert_uint_eq(seconds, is_one ? (uint64_t)durations[_i].seconds : 7);
-}
-END_TEST
-
-/* --- Conflicts ------------------------------------------------------------------------------------ */
-
-static const struct {
-    const char *text;
-    size_t errors;
-    const char *message;
-} conflicts[] = {
-    { "", 0, NULL },
-    { "queue: {verdict: repeat, mark: 0x1/0x1}\nnft: {attach: repeat}", 0, NULL },
-    { "queue: {verdict: repeat, mark: 0x1/0x1}", 0, NULL },
-    { "queue: {verdict: repeat}", 1, "needs a mark" },
-    { "queue: {verdict: repeat, mark: 0x0/0x1}", 1, "is 0 under its mask" },
-    { "queue: {verdict: repeat, mark: 0x40000000/0x40000000}", 1, "shares bits" },
-    { "queue: {verdict: route}", 1, "queue of the next consumer" },
-    { "queue: {verdict: route, route-to: 1, numbers: 0-3}", 1, "which is in 'queue.numbers'" },
-    { "queue: {verdict: route, route-to: 4, numbers: 0-3}", 0, NULL },
-    { "queue: {numbers: 0-3}\nqueues: {\"0-1\": {verdict: repeat, mark: 0x1/0x1}, \"2\": {verdict: route, route-to: "
-      "9}}",
-      0, NULL },
-    { "queue: {numbers: 0-3}\nqueues: {\"0-1\": {verdict: repeat}}", 1, "set 'queue.mark'" },
-    { "queue: {numbers: 0-3}\nqueues: {\"0-1\": {length: 5}, \"1\": {length: 6}}", 1, "in another range too" },
-    { "queue: {numbers: 0-3}\nqueues: {\"4\": {length: 5}}", 0, "queue 4 is not in 'queue.numbers'" },
-    { "queue: {numbers: 0-3}\nqueues: {\"0,2\": {length: 5}}", 1, "the name must be one queue or range" },
-    { "queues: {x: {length: 5}}", 1, "the name must be one queue or range" },
-    { "queue: {numbers: '0,2'}\nnft: {attach: after}", 1, "queues in one range" },
-    { "nft: {attach: repeat}", 1, "needs 'queue.verdict' repeat" },
-    { "queue: {verdict: repeat, mark: 0x1/0x1}\nnft: {attach: after}", 1, "in a loop" },
-    { "decoder: {vxlan: {ports: $NO}}", 1, "is not a port variable" },
-};
-
-START_TEST(conflicts_are_found)
-{
-    parse_clean(conflicts[_i].text);
-    config_check(config, diag);
-    ck_assert_uint_eq(diag_errors(diag), conflicts[_i].errors);
-    if (conflicts[_i].message)
-        ck_assert_msg(strstr(diag_get(diag, 0)->message, conflicts[_i].message), "%s", diag_get(diag, 0)->message);
 }
 END_TEST
 
@@ -867,7 +872,6 @@ static void add_meaning_tests(Suite *suite)
     tcase_add_loop_test(tcase, ports_of_tunnels, 0, ROWS(port_lists));
     tcase_add_test(tcase, ranges_and_marks);
     tcase_add_loop_test(tcase, durations_have_units, 0, ROWS(durations));
-    tcase_add_loop_test(tcase, conflicts_are_found, 0, ROWS(conflicts));
     tcase_add_loop_test(tcase, what_is_printed_reads_back, 0, ROWS(printed));
     tcase_add_test(tcase, prints_what_is_in_effect);
     tcase_add_loop_test(tcase, differences_are_named, 0, ROWS(differences));

@@ -20,8 +20,8 @@
 #include <string.h>
 
 #include "firewall/firewall_priv.h"
-#include "sluice/config.h"
 #include "sluice/daemon.h"
+#include "sluice/setup.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -86,7 +86,7 @@ START_TEST(queues_may_have_gaps_without_a_table)
 
     ck_assert_int_eq(daemon_new_config(&config), 0);
     ck_assert_int_eq(config_set(config, "queue.numbers=1,3", diag), 0);
-    ck_assert_int_eq(firewall_options_read(&options, config, error), 0);
+    ck_assert_int_eq(setup_firewall_options(config, &options, error), 0);
     ck_assert_int_eq(options.mode, ATTACH_NONE);
     config_free(config);
     diag_free(diag);
@@ -101,7 +101,7 @@ START_TEST(settings_are_read)
     ck_assert_int_eq(daemon_new_config(&config), 0);
     for (const char *const *set = configurations[_i].settings; *set; set++)
         ck_assert_int_eq(config_set(config, *set, diag), 0);
-    ck_assert_int_eq(firewall_options_read(&options, config, error), configurations[_i].err);
+    ck_assert_int_eq(setup_firewall_options(config, &options, error), configurations[_i].err);
     ck_assert_ptr_nonnull(strstr(error, configurations[_i].message));
     if (configurations[_i].err) {
         ck_assert_int_eq(options.mode, ATTACH_AFTER); /* untouched */
@@ -131,7 +131,7 @@ START_TEST(hooks_and_marks_are_read)
     ck_assert_int_eq(daemon_new_config(&config), 0);
     for (size_t i = 0; i < COUNT(settings); i++)
         ck_assert_int_eq(config_set(config, settings[i], diag), 0);
-    ck_assert_int_eq(firewall_options_read(&options, config, error), 0);
+    ck_assert_int_eq(setup_firewall_options(config, &options, error), 0);
     ck_assert_uint_eq(options.hooks, FIREWALL_INPUT | FIREWALL_OUTPUT);
     ck_assert_uint_eq(options.mark, 0x10);
     ck_assert_uint_eq(options.mark_mask, 0xf0);

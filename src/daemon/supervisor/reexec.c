@@ -169,7 +169,7 @@ static bool new_queues_are_free(const struct supervisor *supervisor, char why[CH
     bool are_free = true;
 
     if (diag && run->load_config && run->load_config(run->load_config_user, &config, diag) == 0 &&
-        (firewall_options_read(&firewall, config, cause) ||
+        (setup_firewall_options(config, &firewall, cause) ||
          setup_plan_queues(config, &firewall, planned, &count, error)))
         count = 0;
     for (size_t i = 0; i < count && are_free; i++) {

@@ -30,6 +30,7 @@
 #include "sluice/inject.h"
 #include "sluice/log.h"
 #include "sluice/sandbox.h"
+#include "sluice/setup.h"
 #include "sluice/engine_limits.h"
 #include "sluice/supervisor_channel.h"
 
@@ -103,7 +104,7 @@ static int start(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
     static const int handled[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD };
     char cause[FIREWALL_ERROR_SIZE], sandbox_error[SANDBOX_ERROR_SIZE];
-    int err = firewall_options_read(&supervisor->firewall, supervisor->config, cause);
+    int err = setup_firewall_options(supervisor->config, &supervisor->firewall, cause);
     sigset_t signals;
 
     if (err) {

@@ -17,6 +17,7 @@
 
 #include "sluice/clock.h"
 #include "sluice/firewall.h"
+#include "sluice/setup.h"
 
 #include "supervisor_priv.h"
 
@@ -92,7 +93,7 @@ int supervisor_remove_left_table(const struct config *config, char error[ENGINE_
 
     if (err || strcmp(job.type, "stop") != 0)
         return err;
-    err = firewall_options_read(&firewall, config, cause);
+    err = setup_firewall_options(config, &firewall, cause);
     if (!err && firewall.mode != ATTACH_NONE)
         err = firewall_remove(firewall.table, cause);
     if (err)

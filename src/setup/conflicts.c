@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds settings that conflict with each other, and reports them at the position of one of them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "setup_priv.h"
+
+#include "sluice/config.h"
+#include "sluice/diag.h"
+#include "sluice/firewall.h"
+
+enum { MAX_RANGE = 1024, MAX_QUEUE = 65535, NAME_SIZE = 320 };
+
+struct check {
+    const struct config *config;
+    struct diag *diag;
+    struct firewall_settings firewall;
+    const char *numbers; /* queue.numbers */
+    uint32_t queues[ENGINE_MAX_QUEUES];
+    size_t queue_count;
+};
+
+static bool is_served(const struct check *check, uint32_t queue)
+{
+    for (size_t i = 0; i < check->queue_count; i++)
+        if (check->queues[i] == queue)
+            return true;
+    return false;
+}
+
+/* Writes the name of a setting for a range of queues ("queues.0-3.mark") if it is set, otherwise that for all queues.
+ * Returns its position; line 0 if neither is set. */
+static struct position find_name(const struct check *check, const char *range, const char *key, char name[NAME_SIZE])
+{
+    struct position at = { .line = 0 };
+
+    if (range) {
+        snprintf(name, NAME_SIZE, "queues.%s.%s", range, key);
+        at = config_position(check->config, name);
+    }
+    if (!at.line) {
+        snprintf(name, NAME_SIZE, "queue.%s", key);
+        at = config_position(check->config, name);
+    }
+    return at;
+}
+
+/* Checks what the verdict of all queues, or of a range of queues, needs. */
+static void check_verdict(const struct check *check, const char *range)
+{
+    const struct firewall_options *firewall = &check->firewall.options;
+    struct queue_options queue;
+    char name[NAME_SIZE], mark_name[NAME_SIZE], route_name[NAME_SIZE];
+    struct position at = find_name(check, range, "verdict", name), mark_at = find_name(check, range, "mark", mark_name),
+                    route_at = find_name(check, range, "route-to", route_name);
+
+    setup_fill_queue(check->config, range, &queue);
+    const uint32_t mark = queue.nfqueue.mark, mask = queue.nfqueue.mark_mask;
+
+    if (queue.nfqueue.mode == QUEUE_REPEAT && mask == 0) {
+        diag_error(check->diag, at, "the verdict repeat needs a mark: set '%s' to MARK/MASK, such as 0x1/0x1",
+                   mark_name);
+    } else if (queue.nfqueue.mode == QUEUE_REPEAT) {
+        if (mark == 0)
+            diag_error(check->diag, mark_at,
+                       "'%s' is 0 under its mask: with the verdict repeat, packets would be queued again in a loop",
+                       mark_name);
+        if (mask & firewall->reject_mask)
+            diag_error(check->diag, mark_at, "'%s' (0x%x/0x%x) shares bits with 'nft.reject-mark' (0x%x/0x%x)",
+                       mark_name, mark, mask, firewall->reject_mark, firewall->reject_mask);
+    } else if (queue.nfqueue.mode == QUEUE_ROUTE && !queue.has_route) {
+        diag_error(check->diag, at, "the verdict route needs the queue of the next consumer: set '%s'", route_name);
+    } else if (queue.nfqueue.mode == QUEUE_ROUTE && is_served(check, queue.nfqueue.route_to)) {
+        diag_error(check->diag, route_at,
+                   "'%s' is %u, which is in 'queue.numbers': packets would be queued again in a loop", route_name,
+                   (unsigned)queue.nfqueue.route_to);
+    }
+}
+
+static void check_range(const struct check *check, const char *range, uint8_t seen[MAX_QUEUE + 1])
+{
+    uint32_t numbers[MAX_RANGE];
+    int count = config_ranges(range, MAX_QUEUE, numbers, MAX_RANGE);
+    char name[NAME_SIZE];
+
+    snprintf(name, sizeof(name), "queues.%s", range);
+    const struct position at = config_position(check->config, name);
+
+    if (count <= 0 || strchr(range, ',')) {
+        diag_error(check->diag, at, "'%s': the name must be one queue or range, such as 0 or 0-3", name);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        if (seen[numbers[i]]++) {
+            diag_error(check->diag, at, "'%s': queue %u is in another range too", name, numbers[i]);
+            return;
+        }
+        if (!is_served(check, numbers[i])) { /* --queue may serve fewer than the file is written for */
+            diag_warning(check->diag, at, "'%s': queue %u is not in 'queue.numbers' (%s)", name, numbers[i],
+                         check->numbers);
+            return;
+        }
+    }
+    check_verdict(check, range);
+}
+
+static void check_attach(const struct check *check, enum queue_verdict_mode verdict)
+{
+    static const char *const verdict_names[] = { "accept", "repeat", "route" };
+    const enum attach_mode attach = check->firewall.options.mode;
+    const char *attach_name = firewall_mode_name(attach);
+    const struct position at = config_position(check->config, "nft.attach");
+
+    if (attach == ATTACH_NONE) {
+        if (check->firewall.options.blocklist)
+            diag_warning(check->diag, config_position(check->config, "nft.blocklist.enabled"),
+                         "'nft.blocklist' has no effect without the sluice table: set 'nft.attach'");
+        return;
+    }
+    for (size_t i = 1; i < check->queue_count; i++) {
+        struct position numbers_at = config_position(check->config, "queue.numbers");
+
+        if (check->queues[i] == check->queues[i - 1] + 1)
+            continue;
+        diag_error(check->diag, numbers_at.line ? numbers_at : at, "'nft.attach' needs queues in one range, got '%s'",
+                   check->numbers);
+        break;
+    }
+    if ((attach == ATTACH_REPEAT && verdict != QUEUE_REPEAT) || (attach == ATTACH_ROUTE && verdict != QUEUE_ROUTE))
+        diag_error(check->diag, at, "'nft.attach' %s needs 'queue.verdict' %s, not %s", attach_name, attach_name,
+                   verdict_names[verdict]);
+    if (verdict == QUEUE_REPEAT && (attach == ATTACH_AFTER || attach == ATTACH_BEFORE))
+        diag_error(check->diag, at,
+                   "'queue.verdict' repeat would queue packets again in a loop with 'nft.attach' %s: "
+                   "use 'nft.attach' repeat",
+                   attach_name);
+}
+
+void setup_check_conflicts(const struct config *config, struct diag *diag)
+{
+    struct check check = { .config = config, .diag = diag };
+    uint8_t seen[MAX_QUEUE + 1] = { 0 };
+    struct decode_options decode;
+    struct queue_options queue;
+    const char *range;
+
+    firewall_settings_read(config, &check.firewall);
+    setup_fill_queue(config, NULL, &queue);
+    check.numbers = queue.numbers;
+    int count = config_ranges(queue.numbers, MAX_QUEUE, check.queues, ENGINE_MAX_QUEUES);
+
+    check.queue_count = count > 0 ? (size_t)count : 0;
+    check_verdict(&check, NULL);
+    for (size_t i = 0; (range = config_each(config, "queues", i)); i++)
+        check_range(&check, range, seen);
+    check_attach(&check, queue.nfqueue.mode);
+    setup_decode_options(config, &decode, diag); /* reports ports that are not valid */
+}
