@@ -47,6 +47,7 @@ enum setting_type {
 /* A row; an array of rows ends with one without a name. */
 struct setting {
     const char *name;
+    const char *alias; /* another name of the setting, without `*`; NULL: none */
     enum setting_type type;
     const char *default_value;  /* as in a file; NULL: unset */
     int64_t low, high;          /* SETTING_NUMBER and SETTING_SIZE; both 0: any */
@@ -74,6 +75,8 @@ enum config_strictness { CONFIG_STRICT, CONFIG_LENIENT };
 /* An empty configuration with the defaults of the tables (NULL-terminated array of tables). 0 or -ENOMEM. */
 int config_new(struct config **out, const struct setting *const *tables);
 void config_free(struct config *config);
+/* The settings in the order of the tables, an alias as a setting of its own; NULL past the last. */
+const struct setting *config_setting(const struct config *config, size_t index);
 
 /* Reads a file; its values replace earlier ones. 0, or -errno if it cannot be read (reported, too). Mistakes are in
  * `diag`. */
@@ -85,9 +88,10 @@ int config_set(struct config *config, const char *assignment, struct diag *diag)
 
 /*
  * Writes the values of the rows to their fields of `options`. A setting that has neither a value nor a default leaves
- * its field unchanged; of several settings for a field the last one that is set counts. Rows with a `*` in their name
- * are read only for a part that replaces it: config_fill(c, rows, "0-3", &options) reads "queues.0-3.mark" for
- * "queues.*.mark", and no row without `*`. The rows must be in a table of config_new().
+ * its field unchanged; of several settings for a field, or names of a setting, the last one that is set counts. Rows
+ * with a `*` in their name are read only for a part that replaces it: config_fill(c, rows, "0-3", &options) reads
+ * "queues.0-3.mark" for "queues.*.mark", and no row without `*`. Each name must be in a table of config_new()
+ * (asserted).
  */
 void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options);
 

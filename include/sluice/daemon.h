@@ -53,10 +53,7 @@ struct daemon_options {
 };
 extern const struct setting daemon_settings[];
 
-enum { DAEMON_MAX_TABLES = APP_MAX_PROTOCOLS + 24 };
-/* The settings of all modules and protocols: arrays of rows, with NULL at the end. */
-void daemon_list_settings(const struct setting *tables[DAEMON_MAX_TABLES]);
-/* An empty configuration with these settings. 0 or -ENOMEM. */
+/* An empty configuration with the settings of all modules and protocols. 0 or -ENOMEM. */
 int daemon_new_config(struct config **out);
 
 struct run_options {

@@ -109,20 +109,15 @@ static bool is_selected(const struct setting *setting, const char *name)
     return strncmp(setting->name, name, length) == 0 && (setting->name[length] == '\0' || setting->name[length] == '.');
 }
 
-static int unknown_setting(const char *name)
+static int unknown_setting(const struct config *config, const char *name)
 {
-    const struct setting *tables[DAEMON_MAX_TABLES];
-    const char *names[1024];
+    const struct setting *setting;
+    const char *names[1024], *near;
     size_t count = 0;
 
-    daemon_list_settings(tables);
-    for (const struct setting **table = tables; *table; table++) {
-        for (const struct setting *row = *table; row->name && count < sizeof(names) / sizeof(names[0]); row++)
-            names[count++] = row->name;
-    }
-
-    const char *near = text_nearest(name, names, count);
-
+    while ((setting = config_setting(config, count)) && count < sizeof(names) / sizeof(names[0]))
+        names[count++] = setting->name;
+    near = text_nearest(name, names, count);
     if (near)
         cli_error(&command_settings, "unknown setting '%s', did you mean '%s'?", name, near);
     else
@@ -130,26 +125,23 @@ static int unknown_setting(const char *name)
     return EXIT_USAGE;
 }
 
-static int print(enum format format, const char *name)
+static int print(const struct config *config, enum format format, const char *name)
 {
-    const struct setting *tables[DAEMON_MAX_TABLES];
+    const struct setting *setting;
     struct text out, scratch;
     bool found = false;
 
-    daemon_list_settings(tables);
     text_init(&out);
     text_init(&scratch);
     if (formats[format].head)
         text_puts(&out, formats[format].head);
     if (formats[format].before)
         formats[format].before(&out, NULL);
-    for (const struct setting **table = tables; *table; table++) {
-        for (const struct setting *row = *table; row->name; row++) {
-            if (!is_selected(row, name))
-                continue;
-            formats[format].each(&out, row, &scratch);
-            found = true;
-        }
+    for (size_t i = 0; (setting = config_setting(config, i)); i++) {
+        if (!is_selected(setting, name))
+            continue;
+        formats[format].each(&out, setting, &scratch);
+        found = true;
     }
     if (formats[format].after)
         formats[format].after(&out);
@@ -157,27 +149,14 @@ static int print(enum format format, const char *name)
     if (found)
         return cli_write(&out);
     text_clear(&out);
-    return unknown_setting(name);
-}
-
-static int print_yaml(void)
-{
-    struct config *config;
-    struct text out;
-
-    text_init(&out);
-    if (daemon_new_config(&config)) {
-        cli_error(&command_settings, "out of memory");
-        return EXIT_FAILED;
-    }
-    config_print_example(config, &out);
-    config_free(config);
-    return cli_write(&out);
+    return unknown_setting(config, name);
 }
 
 static int run_settings(int argc, char **argv)
 {
     enum format format = FORMAT_PLAIN;
+    struct config *config;
+    struct text out;
     int first, code = cli_parse(&command_settings, argc, argv, handle_option, &format, NULL, &first);
 
     if (code >= 0)
@@ -191,7 +170,19 @@ static int run_settings(int argc, char **argv)
         cli_error(&command_settings, "unexpected argument '%s': --yaml prints all settings", argv[first]);
         return EXIT_USAGE;
     }
-    return format == FORMAT_YAML ? print_yaml() : print(format, first < argc ? argv[first] : NULL);
+    if (daemon_new_config(&config)) {
+        cli_error(&command_settings, "out of memory");
+        return EXIT_FAILED;
+    }
+    if (format == FORMAT_YAML) {
+        text_init(&out);
+        config_print_example(config, &out);
+        code = cli_write(&out);
+    } else {
+        code = print(config, format, first < argc ? argv[first] : NULL);
+    }
+    config_free(config);
+    return code;
 }
 
 const struct command command_settings = {

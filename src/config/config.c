@@ -46,15 +46,27 @@ int config_new(struct config **out, const struct setting *const *tables)
         goto free_config;
     for (size_t i = 0; tables[i]; i++)
         for (const struct setting *row = tables[i]; row->name; row++)
-            count++;
+            count += row->alias ? 2 : 1;
     config->rows = arena_alloc(config->arena, count * sizeof(*config->rows) + 1);
     config->root = node_new(config, NODE_MAP);
     if (!config->rows || !config->root)
         goto free_config;
     err = 0;
     for (size_t i = 0; tables[i] && !err; i++)
-        for (const struct setting *row = tables[i]; row->name && !err; row++)
+        for (const struct setting *row = tables[i]; row->name && !err; row++) {
             err = add_row(config, row, diag);
+            if (!row->alias || err)
+                continue;
+            struct setting *alias = arena_alloc(config->arena, sizeof(*alias));
+
+            err = -ENOMEM;
+            if (alias) {
+                *alias = *row;
+                alias->name = row->alias;
+                alias->alias = NULL;
+                err = add_row(config, alias, diag);
+            }
+        }
     if (err)
         goto free_config;
     *out = config;
@@ -73,6 +85,11 @@ void config_free(struct config *config)
         return;
     arena_free(config->arena);
     free(config);
+}
+
+const struct setting *config_setting(const struct config *config, size_t index)
+{
+    return index < config->row_count ? config->rows[index].setting : NULL;
 }
 
 /* --- Nodes ---------------------------------------------------------------------------------------- */
@@ -161,38 +178,44 @@ static void store_value(const struct setting *row, const struct node *node, void
     }
 }
 
-void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options)
+/* Stores the default of a row, or the value that a file or the command line has set. */
+static void store_setting(const struct config *config, const struct setting *row, const char *name, bool is_default,
+                          void *options)
 {
     static const char *const no_strings[] = { NULL };
     static const struct node empty_list = { .kind = NODE_LIST, .strings = no_strings };
-    char path[CONFIG_MAX_PATH];
+    const struct schema_row *known = schema_find(config, name);
 
-    /* First all defaults, so that of two settings for one field the default of one does not replace the value of the
-     * other. */
+    assert(known);
+    const struct node *node = is_default ? known->default_node : set_node(config, name);
+
+    if (row->type == SETTING_SECTION)
+        store_number(row, config_has_section(config, name), (char *)options + row->offset);
+    else if (node && (node->kind != NODE_LIST || node->strings))
+        store_value(row, node, options);
+    else if (is_default && (row->type == SETTING_LIST || row->type == SETTING_PATHS))
+        store_value(row, &empty_list, options);
+}
+
+/* First all defaults, so that of two settings for one field the default of one does not replace the value of the
+ * other. */
+void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options)
+{
+    char name[CONFIG_MAX_PATH];
+
     for (unsigned pass = 0; pass < 2; pass++) {
         for (const struct setting *row = rows; row->name; row++) {
-            const char *name = row->name, *star = strchr(name, '*');
-            const struct schema_row *known;
-            const struct node *node;
+            const char *star = strchr(row->name, '*');
 
             if ((row->size == 0 && !row->store) || !star != !part)
                 continue;
-            if (star) {
-                int length = snprintf(path, sizeof(path), "%.*s%s%s", (int)(star - name), name, part, star + 1);
-
-                if (length < 0 || length >= (int)sizeof(path))
-                    continue;
-                name = path;
-            }
-            known = schema_find(config, name);
-            assert(known);
-            node = pass == 0 ? known->default_node : set_node(config, name);
-            if (row->type == SETTING_SECTION)
-                store_number(row, config_has_section(config, name), (char *)options + row->offset);
-            else if (node && (node->kind != NODE_LIST || node->strings))
-                store_value(row, node, options);
-            else if (pass == 0 && (row->type == SETTING_LIST || row->type == SETTING_PATHS))
-                store_value(row, &empty_list, options);
+            if (!star)
+                store_setting(config, row, row->name, pass == 0, options);
+            else if (snprintf(name, sizeof(name), "%.*s%s%s", (int)(star - row->name), row->name, part, star + 1) <
+                     (int)sizeof(name))
+                store_setting(config, row, name, pass == 0, options);
+            if (row->alias && pass == 1)
+                store_setting(config, row, row->alias, false, options);
         }
     }
 }

@@ -19,6 +19,8 @@
 #include "sluice/setup.h"
 #include "sluice/stream.h"
 
+enum { MAX_TABLES = APP_MAX_PROTOCOLS + 24 };
+
 static const char no_effect[] = "has no effect yet";
 static const char *const refuse_or_skip[] = { "refuse", "skip", NULL };
 static const char *const failure_policies[] = {
@@ -219,9 +221,9 @@ const struct setting daemon_settings[] = {
     { .name = NULL },
 };
 
-/* The order of `sluice settings` and sluice.yaml(5). */
-void daemon_list_settings(const struct setting *tables[DAEMON_MAX_TABLES])
+int daemon_new_config(struct config **out)
 {
+    /* The order of `sluice settings` and sluice.yaml(5). */
     static const struct setting *const modules[] = {
         rules_settings,   dataset_settings,  policy_settings,    daemon_settings,   detector_settings,
         queue_settings,   firewall_settings, affinity_settings,  decode_settings,   inspection_settings,
@@ -229,15 +231,9 @@ void daemon_list_settings(const struct setting *tables[DAEMON_MAX_TABLES])
         host_os_settings, output_settings,   eve_settings,       file_settings,
     };
     const size_t count = sizeof(modules) / sizeof(modules[0]);
+    const struct setting *tables[MAX_TABLES];
 
     memcpy(tables, modules, sizeof(modules));
     tables[count + app_setting_tables(tables + count)] = NULL;
-}
-
-int daemon_new_config(struct config **out)
-{
-    const struct setting *tables[DAEMON_MAX_TABLES];
-
-    daemon_list_settings(tables);
     return config_new(out, tables);
 }

@@ -741,26 +741,20 @@ END_TEST
 /* Each row can be printed and checked. */
 START_TEST(rows_are_complete)
 {
-    const struct setting *tables[DAEMON_MAX_TABLES], *rows[1024];
-    size_t count = 0;
+    const struct setting *row;
 
-    daemon_list_settings(tables);
-    for (size_t i = 0; tables[i]; i++) {
-        for (const struct setting *row = tables[i]; row->name; row++) {
-            ck_assert_msg(row->help && row->help[0], "%s", row->name);
-            ck_assert_msg(row->type != SETTING_ENUM || row->choices, "%s", row->name);
-            ck_assert_msg(row->low <= row->high, "%s", row->name);
-            if (row->type == SETTING_NUMBER || row->type == SETTING_SIZE) { /* the field has all values of the range */
-                uint64_t high = (uint64_t)row->high * (row->scale ? row->scale : 1);
+    for (size_t i = 0; (row = config_setting(config, i)); i++) {
+        ck_assert_msg(row->help && row->help[0], "%s", row->name);
+        ck_assert_msg(row->type != SETTING_ENUM || row->choices, "%s", row->name);
+        ck_assert_msg(row->low <= row->high, "%s", row->name);
+        if (row->type == SETTING_NUMBER || row->type == SETTING_SIZE) { /* the field has all values of the range */
+            uint64_t high = (uint64_t)row->high * (row->scale ? row->scale : 1);
 
-                ck_assert_msg(row->size == 0 || row->size == 8 || (row->low >= 0 && high >> (8 * row->size) == 0), "%s",
-                              row->name);
-            }
-            for (size_t k = 0; k < count; k++)
-                ck_assert_str_ne(row->name, rows[k]->name);
-            ck_assert_uint_lt(count, sizeof(rows) / sizeof(rows[0]));
-            rows[count++] = row;
+            ck_assert_msg(row->size == 0 || row->size == 8 || (row->low >= 0 && high >> (8 * row->size) == 0), "%s",
+                          row->name);
         }
+        for (size_t k = 0; k < i; k++)
+            ck_assert_str_ne(row->name, config_setting(config, k)->name);
     }
 }
 END_TEST

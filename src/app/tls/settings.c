@@ -8,9 +8,6 @@
 
 #include "tls_priv.h"
 
-#define PROTOCOL "app-layer.protocols.tls."
-#define EVENTS "eve.types.tls."
-
 static const char *const encrypted_choices[] = { "track-only", "default", "bypass", "full", NULL };
 
 /* In the order of the bits TLS_FIELD_*. */
@@ -58,21 +55,21 @@ static void store_encryption(const char *value, void *data)
 }
 
 const struct setting tls_settings_table[] = {
-    { .name = PROTOCOL "encryption-handling",
+    { .name = "app-layer.protocols.tls.encryption-handling",
       .store = store_encryption,
       .type = SETTING_ENUM,
       .default_value = "track-only",
       .choices = encrypted_choices,
       .help = "Treatment of a connection after the handshake: track-only or default (encrypted data is not inspected), "
               "bypass (the flow is bypassed), full (encrypted data is inspected)" },
-    { .name = PROTOCOL "ja3-fingerprints",
+    { .name = "app-layer.protocols.tls.ja3-fingerprints",
       SETTING_FIELD(tls_settings, ja3),
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = setting_auto_choices,
       .help = "Compute JA3 and JA3S fingerprints: no, yes (and write them in every event), auto (when a rule or "
               "eve.types.tls.custom needs them)" },
-    { .name = PROTOCOL "ja4-fingerprints",
+    { .name = "app-layer.protocols.tls.ja4-fingerprints",
       SETTING_FIELD(tls_settings, ja4),
       .type = SETTING_ENUM,
       .default_value = "auto",
@@ -80,22 +77,22 @@ const struct setting tls_settings_table[] = {
       .help = "Compute JA4 fingerprints: no, yes (and write them in every event), auto (when a rule or the fields of "
               "eve.types.tls need them, as they do by default)" },
     { .name = "eve.types.tls", .type = SETTING_SECTION, .help = "Event type tls: a TLS handshake" },
-    { .name = EVENTS "extended",
+    { .name = "eve.types.tls.extended",
       SETTING_FIELD(tls_settings, extended),
       .type = SETTING_BOOL,
       .default_value = "yes",
       .help = "Write all usual fields; otherwise subject, issuer and alternative names only" },
-    { .name = EVENTS "session-resumption",
+    { .name = "eve.types.tls.session-resumption",
       SETTING_FIELD(tls_settings, log_resumed),
       .type = SETTING_BOOL,
       .default_value = "yes",
       .help = "Write events of resumed sessions, too, which have no certificate" },
-    { .name = EVENTS "custom",
+    { .name = "eve.types.tls.custom",
       SETTING_FIELD(tls_settings, custom),
       .type = SETTING_LIST,
       .choices = field_choices,
       .help = "Fields to write, instead of those that extended selects" },
-    { .name = EVENTS "ja4",
+    { .name = "eve.types.tls.ja4",
       SETTING_FIELD(tls_settings, log_ja4),
       .type = SETTING_BOOL,
       .default_value = "no",
