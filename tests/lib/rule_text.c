@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int select_test_buffer(struct rule_parser *parser, struct span value, bool negated);
+static int select_test_buffer(struct rule_parser *parser, struct span value);
 
 static const struct keyword test_buffer = {
     .name = "test.buffer",
@@ -24,9 +24,8 @@ static const struct keyword test_uri = {
     .parse = select_test_buffer,
 };
 
-static int select_test_buffer(struct rule_parser *parser, struct span value, bool negated)
+static int select_test_buffer(struct rule_parser *parser, struct span value)
 {
-    (void)negated;
     return rule_parser_select_buffer(parser, value.at[-1] == 'i' ? &test_uri : &test_buffer);
 }
 
