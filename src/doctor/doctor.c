@@ -198,28 +198,6 @@ const char *queues_text(struct context *context, unsigned first, unsigned last)
 
 /* --- The report ------------------------------------------------------------------------------------- */
 
-/* Sorts the findings by severity, highest first; the order within one severity stays. */
-static void sort_findings(struct doctor_report *report)
-{
-    struct doctor_finding *sorted = NULL, **last = &sorted;
-
-    for (int severity = DOCTOR_BROKEN; severity >= DOCTOR_NOTE; severity--) {
-        for (struct doctor_finding **link = &report->findings; *link;) {
-            struct doctor_finding *finding = *link;
-
-            if ((int)finding->severity != severity) {
-                link = &finding->next;
-                continue;
-            }
-            *link = finding->next;
-            finding->next = NULL;
-            *last = finding;
-            last = &finding->next;
-        }
-    }
-    report->findings = sorted;
-}
-
 int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_host *host,
                    const struct doctor_input *input)
 {
@@ -229,6 +207,7 @@ int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, c
     };
     struct arena *arena = arena_new(0);
     struct doctor_report *report = arena ? arena_alloc(arena, sizeof(*report)) : NULL;
+    struct doctor_finding *sorted = NULL, **last = &sorted;
     struct context context = {
         .ruleset = ruleset,
         .host = host,
@@ -251,7 +230,21 @@ int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, c
         report->queue_last = context.last_queue;
         for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
             checks[i](&context);
-        sort_findings(report);
+        /* Sort the findings by severity, highest first; the order within one severity stays. */
+        for (int severity = DOCTOR_BROKEN; severity >= DOCTOR_NOTE; severity--)
+            for (struct doctor_finding **link = &report->findings; *link;) {
+                struct doctor_finding *finding = *link;
+
+                if ((int)finding->severity != severity) {
+                    link = &finding->next;
+                    continue;
+                }
+                *link = finding->next;
+                finding->next = NULL;
+                *last = finding;
+                last = &finding->next;
+            }
+        report->findings = sorted;
     }
     if (!report || context.failed) {
         arena_free(arena);

@@ -112,36 +112,12 @@ static size_t read_inodes(const struct doctor_host *host, struct inode_of_port o
     return count;
 }
 
-/* Stores the id and name of the process in the listeners with this port. */
-static int name_listeners(struct doctor_host *host, uint32_t port, const char *process)
-{
-    char path[NAME_SIZE], name[NAME_SIZE] = "";
-    const char *copy;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%.20s/comm", process);
-    file = fopen(path, "re");
-    if (file) {
-        if (fgets(name, sizeof(name), file))
-            name[strcspn(name, "\n")] = '\0';
-        fclose(file);
-    }
-    copy = arena_strdup(host->arena, name);
-    if (!copy)
-        return -ENOMEM;
-    for (struct doctor_listener *listener = host->listeners; listener; listener = listener->next) {
-        if (listener->port != port || listener->process)
-            continue;
-        listener->process = (uint32_t)strtoul(process, NULL, 10);
-        listener->name = *copy ? copy : NULL;
-    }
-    return 0;
-}
-
+/* Stores the id and name of the process in the listeners whose sockets it has open. */
 static int find_sockets(struct doctor_host *host, const char *process, const struct inode_of_port *inodes, size_t count)
 {
-    char path[NAME_SIZE], target[NAME_SIZE];
+    char path[NAME_SIZE], target[NAME_SIZE], line[NAME_SIZE];
     const struct dirent *entry;
+    const char *name = NULL;
     unsigned files = 0;
     int err = 0;
     DIR *folder;
@@ -151,13 +127,33 @@ static int find_sockets(struct doctor_host *host, const char *process, const str
     while (folder && !err && files++ < FILES_OF_A_PROCESS && (entry = readdir(folder))) {
         ssize_t length = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
         unsigned long inode;
+        size_t i = 0;
 
         target[length > 0 ? length : 0] = '\0';
         if (sscanf(target, "socket:[%lu]", &inode) != 1)
             continue;
-        for (size_t i = 0; i < count && !err; i++)
-            if (inodes[i].inode == inode)
-                err = name_listeners(host, inodes[i].port, process);
+        while (i < count && inodes[i].inode != inode)
+            i++;
+        if (i == count)
+            continue;
+        if (!name) { /* of the first one */
+            FILE *file;
+
+            snprintf(path, sizeof(path), "/proc/%.20s/comm", process);
+            file = fopen(path, "re");
+            if (!file || !fgets(line, sizeof(line), file))
+                line[0] = '\0';
+            if (file)
+                fclose(file);
+            name = arena_strndup(host->arena, line, strcspn(line, "\n"));
+            err = name ? 0 : -ENOMEM;
+        }
+        for (struct doctor_listener *listener = host->listeners; listener && name; listener = listener->next) {
+            if (listener->port != inodes[i].port || listener->process)
+                continue;
+            listener->process = (uint32_t)strtoul(process, NULL, 10);
+            listener->name = *name ? name : NULL;
+        }
     }
     if (folder)
         closedir(folder);
@@ -408,46 +404,42 @@ static bool is_one(const char *path)
     return first != EOF && first != '0';
 }
 
-/* Which links merge UDP datagrams, whether the host forwards packets and has IPv6, and the kernel version. */
-static void read_features_and_sysctls(struct doctor_host *host)
+int doctor_host_read(struct doctor_host **out)
 {
-    FILE *file = fopen("/proc/net/if_inet6", "re");
-    int one = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    struct doctor_kernel *kernel = &host->kernel;
+    struct doctor_host *host = NULL;
+    struct doctor_kernel *kernel;
     struct utsname name;
     char line[LINE_SIZE];
     unsigned scope;
+    FILE *file;
+    int err = -EINTR, one;
 
+    for (int i = 0; i < TRIES && err == -EINTR; i++) {
+        doctor_host_free(host);
+        host = doctor_host_new();
+        err = host ? read_routes_and_links(host) : -ENOMEM;
+    }
+    if (!err)
+        err = read_listeners(host);
+    if (err) {
+        doctor_host_free(host);
+        return err;
+    }
+    one = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     for (struct doctor_link *link = host->links; link && one >= 0; link = link->next)
         read_features(link, one);
     if (one >= 0)
         close(one);
     host->forwards_ipv4 = is_one("/proc/sys/net/ipv4/ip_forward");
     host->forwards_ipv6 = is_one("/proc/sys/net/ipv6/conf/all/forwarding");
+    file = fopen("/proc/net/if_inet6", "re");
     while (file && fgets(line, sizeof(line), file)) /* an address beyond link and host has scope 00 (global) */
         host->has_ipv6 |= sscanf(line, "%*s %*x %*x %x", &scope) == 1 && scope == 0;
     if (file)
         fclose(file);
+    kernel = &host->kernel;
     if (uname(&name) < 0 || sscanf(name.release, "%u.%u.%u", &kernel->major, &kernel->minor, &kernel->patch) < 2)
         *kernel = (struct doctor_kernel){ .major = 0 };
-}
-
-int doctor_host_read(struct doctor_host **out)
-{
-    int err = -EINTR;
-
-    for (int i = 0; i < TRIES && err == -EINTR; i++) {
-        struct doctor_host *host = doctor_host_new();
-
-        err = host ? read_routes_and_links(host) : -ENOMEM;
-        if (!err)
-            err = read_listeners(host);
-        if (err) {
-            doctor_host_free(host);
-            continue;
-        }
-        read_features_and_sysctls(host);
-        *out = host;
-    }
-    return err;
+    *out = host;
+    return 0;
 }

@@ -8,42 +8,38 @@
 
 #include "doctor_priv.h"
 
-static void check_rule(struct context *context, const struct netrules_rule *rule)
-{
-    const struct netrules_flowtable *flowtable = rule->chain->table->flowtables;
-    const char *devices;
-    bool inspects = false; /* forwarded packets of this family */
-
-    for (const struct feed *feed = context->feeds; feed; feed = feed->next) {
-        const struct netrules_chain *chain = feed->rule->chain;
-        bool local = chain->base && (chain->hook == NF_INET_LOCAL_IN || chain->hook == NF_INET_LOCAL_OUT);
-
-        inspects |= (feed->rule->families & rule->families) && !local;
-    }
-    if (!rule->flowtable || is_sluice_rule(context, rule) || !inspects)
-        return;
-    while (flowtable && strcmp(flowtable->name, rule->flowtable) != 0)
-        flowtable = flowtable->next;
-    devices = flowtable && flowtable->devices ? flowtable->devices : "no devices";
-    set_finding_rule(
-        add_finding(
-            context, rule->matches_connection_mark ? DOCTOR_NOTE : DOCTOR_BROKEN, "offload.flowtable",
-            "Packets of an offloaded flow traverse no hook: Sluice receives the first packets of a "
-            "connection and none of the later ones, wherever this rule is.",
-            rule->matches_connection_mark
-                ? "None, as long as only Sluice sets this connection mark (rules with nfq_set_mark, nft.offload)."
-                : "Remove the rule (firewalld: NftablesFlowtable=off in firewalld.conf; OpenWrt: "
-                  "flow_offloading '0'), or offload only flows that need no inspection, selected by a "
-                  "connection mark.",
-            "flows are offloaded to flowtable %s (%s%s)", rule->flowtable, devices,
-            flowtable && flowtable->hardware ? ", in hardware" : ""),
-        rule);
-}
-
 void check_offload(struct context *context)
 {
-    for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));)
-        check_rule(context, rule);
+    for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));) {
+        const struct netrules_flowtable *flowtable = rule->chain->table->flowtables;
+        const char *devices;
+        bool inspects = false; /* forwarded packets of this family */
+
+        for (const struct feed *feed = context->feeds; feed; feed = feed->next) {
+            const struct netrules_chain *chain = feed->rule->chain;
+            bool local = chain->base && (chain->hook == NF_INET_LOCAL_IN || chain->hook == NF_INET_LOCAL_OUT);
+
+            inspects |= (feed->rule->families & rule->families) && !local;
+        }
+        if (!rule->flowtable || is_sluice_rule(context, rule) || !inspects)
+            continue;
+        while (flowtable && strcmp(flowtable->name, rule->flowtable) != 0)
+            flowtable = flowtable->next;
+        devices = flowtable && flowtable->devices ? flowtable->devices : "no devices";
+        set_finding_rule(
+            add_finding(
+                context, rule->matches_connection_mark ? DOCTOR_NOTE : DOCTOR_BROKEN, "offload.flowtable",
+                "Packets of an offloaded flow traverse no hook: Sluice receives the first packets of a "
+                "connection and none of the later ones, wherever this rule is.",
+                rule->matches_connection_mark
+                    ? "None, as long as only Sluice sets this connection mark (rules with nfq_set_mark, nft.offload)."
+                    : "Remove the rule (firewalld: NftablesFlowtable=off in firewalld.conf; OpenWrt: "
+                      "flow_offloading '0'), or offload only flows that need no inspection, selected by a "
+                      "connection mark.",
+                "flows are offloaded to flowtable %s (%s%s)", rule->flowtable, devices,
+                flowtable && flowtable->hardware ? ", in hardware" : ""),
+            rule);
+    }
     for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
         for (const struct netrules_flowtable *flowtable = table->flowtables; flowtable; flowtable = flowtable->next) {
             bool used = find_own_table(context, table) != NULL;

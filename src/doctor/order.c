@@ -111,39 +111,6 @@ static void record_ahead(const struct step *step, void *user)
     ahead->count++;
 }
 
-static void report_ahead(struct context *context, const struct ahead *ahead)
-{
-    if (ahead->established)
-        set_finding_rule(
-            add_finding(context, DOCTOR_BROKEN, "order.accept-established",
-                        "Packets of established connections leave the chain here: the queue receives the first "
-                        "packet of each connection and never its contents.",
-                        "Put the queue rule before it. Better: give Sluice its own base chain after those of the "
-                        "firewall: `sluice nft install --mode after`.",
-                        "established connections are accepted ahead of the queue, in the same base chain"),
-            ahead->established);
-    if (ahead->replies && !ahead->established)
-        set_finding_rule(
-            add_finding(context, DOCTOR_BROKEN, "order.accept-replies",
-                        "The queue rule has conditions, such as a port, that packets of the other direction do "
-                        "not meet. This rule accepts those packets, so they pass uninspected.",
-                        "Queue established connections, too, instead of this rule or before it: `ct state "
-                        "established,related jump sluice_ips`. Better: give Sluice its own base chain after "
-                        "those of the firewall: `sluice nft install --mode after`.",
-                        "established connections are accepted after the queue rule, which matches only some packets"),
-            ahead->replies);
-    if (ahead->first)
-        set_finding_rule(
-            add_finding(context, DOCTOR_WARNING, "order.accept",
-                        "An accept ends the base chain: the accepted packets never reach the queue rule after it "
-                        "and pass uninspected.",
-                        "If this is not intended, put the queue rule before it. Better: give Sluice its own base "
-                        "chain after those of the firewall: `sluice nft install --mode after`.",
-                        "%zu rule%s accept%s packets ahead of the queue, in the same base chain; the first is",
-                        ahead->count, ahead->count == 1 ? "" : "s", ahead->count == 1 ? "s" : ""),
-            ahead->first);
-}
-
 struct order {
     struct context *context;
     const struct feed *feed;
@@ -176,7 +143,35 @@ static void check_base(const struct netrules_chain *base, void *user)
                         order->feed->rule->chain->name, order->feed->rule->chain->table->legacy ? "number" : "handle",
                         (unsigned long long)order->feed->rule->handle),
             path.blocker);
-    report_ahead(order->context, &ahead);
+    if (ahead.established)
+        set_finding_rule(
+            add_finding(order->context, DOCTOR_BROKEN, "order.accept-established",
+                        "Packets of established connections leave the chain here: the queue receives the first "
+                        "packet of each connection and never its contents.",
+                        "Put the queue rule before it. Better: give Sluice its own base chain after those of the "
+                        "firewall: `sluice nft install --mode after`.",
+                        "established connections are accepted ahead of the queue, in the same base chain"),
+            ahead.established);
+    if (ahead.replies && !ahead.established)
+        set_finding_rule(
+            add_finding(order->context, DOCTOR_BROKEN, "order.accept-replies",
+                        "The queue rule has conditions, such as a port, that packets of the other direction do "
+                        "not meet. This rule accepts those packets, so they pass uninspected.",
+                        "Queue established connections, too, instead of this rule or before it: `ct state "
+                        "established,related jump sluice_ips`. Better: give Sluice its own base chain after "
+                        "those of the firewall: `sluice nft install --mode after`.",
+                        "established connections are accepted after the queue rule, which matches only some packets"),
+            ahead.replies);
+    if (ahead.first)
+        set_finding_rule(
+            add_finding(order->context, DOCTOR_WARNING, "order.accept",
+                        "An accept ends the base chain: the accepted packets never reach the queue rule after it "
+                        "and pass uninspected.",
+                        "If this is not intended, put the queue rule before it. Better: give Sluice its own base "
+                        "chain after those of the firewall: `sluice nft install --mode after`.",
+                        "%zu rule%s accept%s packets ahead of the queue, in the same base chain; the first is",
+                        ahead.count, ahead.count == 1 ? "" : "s", ahead.count == 1 ? "s" : ""),
+            ahead.first);
 }
 
 void check_order(struct context *context)
@@ -247,23 +242,6 @@ static void compare_priorities(struct context *context, const struct netrules_ch
         finding->chain = other;
 }
 
-static void check_own_chain(struct context *context, const struct netrules_chain *ours, enum attach_mode mode)
-{
-    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next) {
-        enum attach_mode ignored;
-
-        if (find_own_table(context, table) ||
-            firewall_is_sluice_table(table->comment, &ignored)) /* table of another sluice instance */
-            continue;
-        if (table->dormant || (table->legacy && strcmp(table->name, "nat") == 0))
-            continue;
-        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            if (same_hook(ours, chain) && strcmp(chain->type, "filter") == 0 &&
-                (chain->rules || chain->policy == NETRULES_DROP))
-                compare_priorities(context, ours, mode, chain);
-    }
-}
-
 /* Reports queue rules outside the range from DNAT (-100) to SNAT (100), in which both directions have the inside
  * addresses. */
 static void check_place(const struct netrules_chain *base, void *user)
@@ -306,9 +284,23 @@ static void check_place(const struct netrules_chain *base, void *user)
 void check_priorities(struct context *context)
 {
     for (const struct sluice_table *own = context->own; own; own = own->next)
-        for (const struct netrules_chain *chain = own->table->chains; chain; chain = chain->next)
-            if (chain->base && own->mode != ATTACH_CHAIN)
-                check_own_chain(context, chain, own->mode);
+        for (const struct netrules_chain *ours = own->table->chains; ours; ours = ours->next) {
+            if (!ours->base || own->mode == ATTACH_CHAIN)
+                continue;
+            for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next) {
+                enum attach_mode ignored;
+
+                if (find_own_table(context, table) ||
+                    firewall_is_sluice_table(table->comment, &ignored)) /* table of another sluice instance */
+                    continue;
+                if (table->dormant || (table->legacy && strcmp(table->name, "nat") == 0))
+                    continue;
+                for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
+                    if (same_hook(ours, chain) && strcmp(chain->type, "filter") == 0 &&
+                        (chain->rules || chain->policy == NETRULES_DROP))
+                        compare_priorities(context, ours, own->mode, chain);
+            }
+        }
     for (const struct feed *feed = context->feeds; feed; feed = feed->next) {
         struct order order = { .context = context, .feed = feed };
 

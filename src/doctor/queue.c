@@ -202,52 +202,6 @@ void check_queues(struct context *context)
 
 /* --- Listeners -------------------------------------------------------------------------------------- */
 
-/* Reports each range of queues without a listener. */
-static void check_queue_listeners(struct context *context, const struct feed *feed)
-{
-    bool bypass = feed->rule->queue.bypass;
-    unsigned last = feed->rule->queue.last, ranges = 0;
-
-    for (unsigned queue = feed->rule->queue.first; queue <= last && ranges < MAX_RANGES; queue++) {
-        unsigned first = queue;
-
-        while (queue <= last && !listener_of(context, queue))
-            queue++;
-        if (queue == first)
-            continue;
-        set_finding_rule(add_finding(context, bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "queue.no-listener",
-                                     bypass ? "Because of bypass, packets pass uninspected."
-                                            : "Without bypass the kernel drops every packet that matches this rule.",
-                                     "Start the daemon with all these queue numbers: `sluice run --queue FIRST-LAST`.",
-                                     "%s: no listener", queues_text(context, first, queue - 1)),
-                         feed->rule);
-        ranges++;
-    }
-}
-
-/* Checks the listener of a queue of Sluice. */
-static void check_listener(struct context *context, const struct doctor_listener *listener)
-{
-    struct doctor_finding *finding;
-
-    if (listener->name && strncmp(listener->name, "sluice", strlen("sluice")) != 0) {
-        finding = add_finding(
-            context, DOCTOR_BROKEN, "queue.foreign-listener",
-            "A queue has only one listener. That program receives the packets, and Sluice cannot open the queue.",
-            "Choose other queue numbers for Sluice (queue.numbers), or stop that program.",
-            "queue %u is in use by %s (%u)", (unsigned)listener->queue, listener->name, listener->process);
-        finding->other = arena_printf(context->arena, "process %u (%s)", listener->process, listener->name);
-        context->failed |= !finding->other;
-    }
-    if (listener->dropped)
-        add_finding(context, DOCTOR_NOTE, "queue.dropped",
-                    "The queue or its socket buffer was full: the kernel has dropped these packets since the "
-                    "queue was opened.",
-                    "Configure more queues (queue.numbers), a longer queue (queue.length) or a larger buffer "
-                    "(queue.receive-buffer).",
-                    "queue %u has dropped %u packets", (unsigned)listener->queue, listener->dropped);
-}
-
 /* Reports one queue that receives nearly all packets of several. */
 static void check_load(struct context *context)
 {
@@ -289,11 +243,50 @@ void check_listeners(struct context *context)
                                  : "Start the program that reads this queue, or set queue.route-bypass: yes.",
                     "accepted packets are routed to queue %u, which has no listener", (unsigned)next->queue);
     }
-    for (const struct feed *feed = context->feeds; feed; feed = feed->next)
-        if (!feed->rule->queue.unknown && !is_repeated(context, feed))
-            check_queue_listeners(context, feed);
-    for (const struct doctor_listener *listener = context->host->listeners; listener; listener = listener->next)
-        if (listener->queue >= context->first && listener->queue <= context->last_queue)
-            check_listener(context, listener);
+    for (const struct feed *feed = context->feeds; feed; feed = feed->next) { /* each range without a listener */
+        bool bypass = feed->rule->queue.bypass;
+        unsigned last = feed->rule->queue.last, ranges = 0;
+
+        if (feed->rule->queue.unknown || is_repeated(context, feed))
+            continue;
+        for (unsigned queue = feed->rule->queue.first; queue <= last && ranges < MAX_RANGES; queue++) {
+            unsigned first = queue;
+
+            while (queue <= last && !listener_of(context, queue))
+                queue++;
+            if (queue == first)
+                continue;
+            set_finding_rule(
+                add_finding(context, bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "queue.no-listener",
+                            bypass ? "Because of bypass, packets pass uninspected."
+                                   : "Without bypass the kernel drops every packet that matches this rule.",
+                            "Start the daemon with all these queue numbers: `sluice run --queue FIRST-LAST`.",
+                            "%s: no listener", queues_text(context, first, queue - 1)),
+                feed->rule);
+            ranges++;
+        }
+    }
+    for (const struct doctor_listener *listener = context->host->listeners; listener; listener = listener->next) {
+        struct doctor_finding *finding;
+
+        if (listener->queue < context->first || listener->queue > context->last_queue)
+            continue;
+        if (listener->name && strncmp(listener->name, "sluice", strlen("sluice")) != 0) {
+            finding = add_finding(
+                context, DOCTOR_BROKEN, "queue.foreign-listener",
+                "A queue has only one listener. That program receives the packets, and Sluice cannot open the queue.",
+                "Choose other queue numbers for Sluice (queue.numbers), or stop that program.",
+                "queue %u is in use by %s (%u)", (unsigned)listener->queue, listener->name, listener->process);
+            finding->other = arena_printf(context->arena, "process %u (%s)", listener->process, listener->name);
+            context->failed |= !finding->other;
+        }
+        if (listener->dropped)
+            add_finding(context, DOCTOR_NOTE, "queue.dropped",
+                        "The queue or its socket buffer was full: the kernel has dropped these packets since the "
+                        "queue was opened.",
+                        "Configure more queues (queue.numbers), a longer queue (queue.length) or a larger buffer "
+                        "(queue.receive-buffer).",
+                        "queue %u has dropped %u packets", (unsigned)listener->queue, listener->dropped);
+    }
     check_load(context);
 }

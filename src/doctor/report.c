@@ -29,40 +29,6 @@ static void write_wrapped(struct text *out, const char *label, const char *words
     text_puts(out, "\n");
 }
 
-static void write_finding(struct text *out, const struct doctor_finding *finding)
-{
-    const struct netrules_chain *chain = finding->chain;
-    const struct netrules_rule *rule = finding->rule;
-
-    text_printf(out, "%s %s: %s\n", doctor_severity_name(finding->severity), finding->id, finding->what);
-    if (finding->other)
-        text_printf(out, "    in: %s\n", finding->other);
-    if (chain) {
-        const char *tool = !chain->table->legacy                  ? ""
-                           : chain->table->family == NFPROTO_IPV6 ? "ip6tables-legacy "
-                                                                  : "iptables-legacy ";
-
-        text_printf(out, "    in: %stable %s %s, chain %s", tool, netrules_family_name(chain->table->family),
-                    chain->table->name, chain->name);
-        if (chain->base)
-            text_printf(out, " (%s, priority %d)", netrules_hook_name(chain->table->family, chain->hook),
-                        (int)chain->priority);
-        text_puts(out, "\n");
-    }
-    if (chain && rule) {
-        text_printf(out, "    %s %llu: %s", chain->table->legacy ? "number" : "handle",
-                    (unsigned long long)rule->handle, finding->text);
-        if (rule->comment && !strstr(finding->text, " comment \"")) {
-            text_puts(out, " comment \"");
-            text_printable(out, rule->comment, strlen(rule->comment));
-            text_puts(out, "\"");
-        }
-        text_puts(out, "\n");
-    }
-    write_wrapped(out, "why:", finding->why);
-    write_wrapped(out, "remedy:", finding->remedy);
-}
-
 static void write_count(struct text *out, size_t count, const char *name)
 {
     text_printf(out, "%zu %s%s", count, name, count == 1 ? "" : "s");
@@ -70,8 +36,38 @@ static void write_count(struct text *out, size_t count, const char *name)
 
 void doctor_print(struct text *out, const struct doctor_report *report)
 {
-    for (const struct doctor_finding *finding = report->findings; finding; finding = finding->next)
-        write_finding(out, finding);
+    for (const struct doctor_finding *finding = report->findings; finding; finding = finding->next) {
+        const struct netrules_chain *chain = finding->chain;
+        const struct netrules_rule *rule = finding->rule;
+
+        text_printf(out, "%s %s: %s\n", doctor_severity_name(finding->severity), finding->id, finding->what);
+        if (finding->other)
+            text_printf(out, "    in: %s\n", finding->other);
+        if (chain) {
+            const char *tool = !chain->table->legacy                  ? ""
+                               : chain->table->family == NFPROTO_IPV6 ? "ip6tables-legacy "
+                                                                      : "iptables-legacy ";
+
+            text_printf(out, "    in: %stable %s %s, chain %s", tool, netrules_family_name(chain->table->family),
+                        chain->table->name, chain->name);
+            if (chain->base)
+                text_printf(out, " (%s, priority %d)", netrules_hook_name(chain->table->family, chain->hook),
+                            (int)chain->priority);
+            text_puts(out, "\n");
+        }
+        if (chain && rule) {
+            text_printf(out, "    %s %llu: %s", chain->table->legacy ? "number" : "handle",
+                        (unsigned long long)rule->handle, finding->text);
+            if (rule->comment && !strstr(finding->text, " comment \"")) {
+                text_puts(out, " comment \"");
+                text_printable(out, rule->comment, strlen(rule->comment));
+                text_puts(out, "\"");
+            }
+            text_puts(out, "\n");
+        }
+        write_wrapped(out, "why:", finding->why);
+        write_wrapped(out, "remedy:", finding->remedy);
+    }
     if (report->queue_first == report->queue_last)
         text_printf(out, "queue %u: ", (unsigned)report->queue_first);
     else

@@ -42,11 +42,6 @@ static int query_generation(struct netlink_session *session, uint32_t *out)
                                  out);
 }
 
-static int dump(struct netlink_session *session, struct netrules *ruleset, uint16_t type)
-{
-    return netlink_session_query(session, request_nft(session, type, NLM_F_DUMP, NFPROTO_UNSPEC), add_message, ruleset);
-}
-
 /* Reads the elements of the sets that are needed to read rules. */
 static int dump_elements(struct netlink_session *session, struct netrules *ruleset)
 {
@@ -80,7 +75,11 @@ static int read_all(struct netlink_session *session, struct netrules *ruleset, b
 
         if (!needed && !everything)
             continue;
-        err = types[i] == NFT_MSG_GETSETELEM ? dump_elements(session, ruleset) : dump(session, ruleset, types[i]);
+        if (types[i] == NFT_MSG_GETSETELEM)
+            err = dump_elements(session, ruleset);
+        else
+            err = netlink_session_query(session, request_nft(session, types[i], NLM_F_DUMP, NFPROTO_UNSPEC),
+                                        add_message, ruleset);
         if (types[i] == NFT_MSG_GETFLOWTABLE && (err == -EOPNOTSUPP || err == -EINVAL))
             err = 0; /* a kernel without them */
     }
