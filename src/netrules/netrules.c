@@ -144,6 +144,8 @@ int netrules_end_rule(struct netrules_builder *builder)
                              builder->text.length);
     text_clear(&builder->text);
     builder->rule->text = text ? text : "";
+    if (builder->rule->verdict != NETRULES_JUMP && builder->rule->verdict != NETRULES_GOTO)
+        builder->rule->target = NULL; /* of an earlier verdict */
     return builder->failed || !text ? -ENOMEM : 0;
 }
 

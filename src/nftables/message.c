@@ -283,8 +283,12 @@ static void read_expression(struct rule_reader *reader, const struct nlattr *ele
     struct nlattr *nest;
     const struct nlattr *attribute;
 
-    mnl_attr_for_each_nested(attribute, element) if (mnl_attr_get_type(attribute) == NFTA_EXPR_NAME) name =
-        netrules_copy_string(&reader->builder, mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute));
+    mnl_attr_for_each_nested(attribute, element)
+    {
+        if (mnl_attr_get_type(attribute) == NFTA_EXPR_NAME)
+            name = netrules_copy_string(&reader->builder, mnl_attr_get_payload(attribute),
+                                        mnl_attr_get_payload_len(attribute));
+    }
     mnl_nlmsg_put_extra_header(message, sizeof(struct nfgenmsg));
     nest = mnl_attr_nest_start(message, NFTA_RULE_EXPRESSIONS);
     if (mnl_attr_put_check(message, EXPRESSION_SIZE - NLMSG_ALIGNTO, NFTA_LIST_ELEM, mnl_attr_get_payload_len(element),
@@ -312,8 +316,11 @@ static int add_rule(struct netrules *ruleset, const struct nlmsghdr *message)
     struct rule_reader reader;
     const char *name;
 
-    mnl_attr_for_each(attribute, message, sizeof(*head)) if (mnl_attr_get_type(attribute) <= NFTA_RULE_MAX)
-        attributes[mnl_attr_get_type(attribute)] = attribute;
+    mnl_attr_for_each(attribute, message, sizeof(*head))
+    {
+        if (mnl_attr_get_type(attribute) <= NFTA_RULE_MAX)
+            attributes[mnl_attr_get_type(attribute)] = attribute;
+    }
     if (attributes[NFTA_RULE_TABLE])
         table = find_table(ruleset, head->nfgen_family, mnl_attr_get_str(attributes[NFTA_RULE_TABLE]));
     if (table && attributes[NFTA_RULE_CHAIN]) { /* rules arrive chain by chain */
@@ -336,9 +343,12 @@ static int add_rule(struct netrules *ruleset, const struct nlmsghdr *message)
     netrules_start_rule(&reader.builder, ruleset, rule);
     for (size_t i = 0; i < REGISTERS; i++)
         reader.registers[i] = (struct operand){ .mask = UINT32_MAX };
-    if (attributes[NFTA_RULE_EXPRESSIONS])
-        mnl_attr_for_each_nested(attribute, attributes[NFTA_RULE_EXPRESSIONS]) if (!reader.builder.failed)
+    if (attributes[NFTA_RULE_EXPRESSIONS]) {
+        mnl_attr_for_each_nested(attribute, attributes[NFTA_RULE_EXPRESSIONS])
+        {
             read_expression(&reader, attribute);
+        }
+    }
     return netrules_end_rule(&reader.builder);
 }
 
