@@ -22,6 +22,14 @@ static inline uint32_t bucket_places(const struct bucket *bucket)
     return bucket->count < BUCKET_PLACES ? bucket->count : BUCKET_PLACES;
 }
 
+/* Iterates the flows of a bucket: *place is 0 at first, and `previous` is the flow returned last. NULL: no more. */
+static inline struct flow *bucket_next(const struct bucket *bucket, const struct flow *previous, uint32_t *place)
+{
+    if (*place < bucket_places(bucket))
+        return bucket->flows[(*place)++];
+    return bucket->count > BUCKET_PLACES ? previous->next : NULL;
+}
+
 static inline void bucket_put(struct bucket *bucket, uint32_t place, struct flow *flow)
 {
     bucket->flows[place] = flow;

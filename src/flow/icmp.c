@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ICMP: which types answer each other, and what errors quote. Only the addresses and the first bytes of the transport
- * header of the quoted packet are certain to be there (RFC 792, RFC 1812 §4.3.2.3, RFC 4443 §3): those suffice for a
- * key.
+ * ICMP: pairs of request and reply types, and the packets that errors quote. An error is only required to quote the IP
+ * header and the first bytes of the transport header (RFC 792, RFC 1812 section 4.3.2.3, RFC 4443 section 3); a key
+ * needs no more.
  */
 #include <netinet/in.h>
 
@@ -63,6 +63,7 @@ bool icmp_is_error(const struct packet *pkt)
     return protocol_is_icmp(pkt->protocol) && pkt->transport && type_is_error(pkt->protocol, pkt->icmp.type);
 }
 
+/* Reads the ports, or the ICMP type, of the quoted packet. False if they are missing, or the packet is an error. */
 static bool read_ports(struct flow_key *key, struct cursor *cur)
 {
     const uint8_t *ports;
@@ -90,19 +91,7 @@ static bool read_ports(struct flow_key *key, struct cursor *cur)
     }
 }
 
-static bool read_ipv4(struct flow_key *key, struct cursor *cur)
-{
-    const uint8_t *ip = cursor_read(cur, IPV4_HEADER_LENGTH);
-
-    if (!ip || ip[0] >> 4 != 4 || (ip[0] & 0x0f) < 5 || (load_be16(ip + 6) & FRAGMENT_OFFSET_MASK_V4) != 0)
-        return false;
-    key->protocol = ip[9];
-    memcpy(key->source.bytes, ip + 12, 4);
-    memcpy(key->destination.bytes, ip + 16, 4);
-    return cursor_skip(cur, (ip[0] & 0x0f) * 4u - IPV4_HEADER_LENGTH);
-}
-
-/* Skips the extension headers; the first fragment has its transport header, too. */
+/* Skips the IPv6 extension headers. False if they are malformed, or the packet is not the first fragment. */
 static bool skip_extensions(uint8_t *next, struct cursor *cur)
 {
     for (unsigned i = 0; i < MAX_EXTENSIONS; i++) {
@@ -129,18 +118,6 @@ static bool skip_extensions(uint8_t *next, struct cursor *cur)
     return false;
 }
 
-static bool read_ipv6(struct flow_key *key, struct cursor *cur)
-{
-    const uint8_t *ip = cursor_read(cur, IPV6_HEADER_LENGTH);
-
-    if (!ip || ip[0] >> 4 != 6)
-        return false;
-    key->protocol = ip[6];
-    memcpy(key->source.bytes, ip + 8, 16);
-    memcpy(key->destination.bytes, ip + 24, 16);
-    return skip_extensions(&key->protocol, cur);
-}
-
 bool icmp_quoted_key(struct flow_key *key, const struct packet *error)
 {
     struct cursor cur = cursor_of(error->transport, (size_t)error->transport_header_length + error->payload_length);
@@ -153,7 +130,22 @@ bool icmp_quoted_key(struct flow_key *key, const struct packet *error)
     memcpy(key->vlan_id, error->vlan_id, sizeof(key->vlan_id));
     if (!cursor_skip(&cur, ICMP_ERROR_HEADER_LENGTH))
         return false;
-    if (!(error->protocol == IPPROTO_ICMP ? read_ipv4(key, &cur) : read_ipv6(key, &cur)))
+    if (error->protocol == IPPROTO_ICMP) {
+        const uint8_t *ip = cursor_read(&cur, IPV4_HEADER_LENGTH);
+
+        if (!ip || ip[0] >> 4 != 4 || (ip[0] & 0x0f) < 5 || (load_be16(ip + 6) & FRAGMENT_OFFSET_MASK_V4) != 0)
+            return false;
+        key->protocol = ip[9];
+        memcpy(key->source.bytes, ip + 12, 4);
+        memcpy(key->destination.bytes, ip + 16, 4);
+        return cursor_skip(&cur, (ip[0] & 0x0f) * 4u - IPV4_HEADER_LENGTH) && read_ports(key, &cur);
+    }
+    const uint8_t *ip = cursor_read(&cur, IPV6_HEADER_LENGTH);
+
+    if (!ip || ip[0] >> 4 != 6)
         return false;
-    return read_ports(key, &cur);
+    key->protocol = ip[6];
+    memcpy(key->source.bytes, ip + 8, 16);
+    memcpy(key->destination.bytes, ip + 24, 16);
+    return skip_extensions(&key->protocol, &cur) && read_ports(key, &cur);
 }

@@ -3,8 +3,8 @@
  * Selects the flow that is evicted when the table is full and contains no new flows. Of the first IDLE_SAMPLES flows of
  * a list the one that has been idle for the longest time is selected; all of them move to the end of the list. So no
  * packet has to move its flow, the cost is bounded, and each flow is considered in turn. TCP connections are in a
- * separate list: their client has proved its address, so they are evicted last, and only after an idle time. So is a
- * dropped flow, as its next packets would begin a new one.
+ * separate list: their client has proved its address, so they are evicted last, and only after they have been idle for
+ * PROVEN_IDLE_NS. The same time applies to dropped flows, because their next packets would begin new flows.
  */
 #include "flow_priv.h"
 
@@ -35,21 +35,15 @@ void settled_remove(struct flow_table *table, struct flow *flow)
     flow->newer = flow->older = NULL;
 }
 
-static bool may_be_evicted(const struct flow *flow, uint64_t now_ns)
-{
-    bool proven = flow->class == FLOW_CLASS_TCP && flow->state != FLOW_CLOSED;
-
-    if (proven || flow->flags & FLOW_DROPPED)
-        return now_ns > flow->last_ns + PROVEN_IDLE_NS;
-    return now_ns > flow->last_ns;
-}
-
 static struct flow *find_idle(struct flow_table *table, struct flow_list *list, uint64_t now_ns)
 {
     struct flow *idle = NULL, *flow;
 
     for (unsigned i = 0; i < IDLE_SAMPLES && (flow = list->oldest); i++) {
-        if (may_be_evicted(flow, now_ns) && (!idle || flow->last_ns < idle->last_ns))
+        bool is_proven = flow->class == FLOW_CLASS_TCP && flow->state != FLOW_CLOSED;
+        uint64_t idle_ns = is_proven || flow->flags & FLOW_DROPPED ? PROVEN_IDLE_NS : 0;
+
+        if (now_ns > flow->last_ns + idle_ns && (!idle || flow->last_ns < idle->last_ns))
             idle = flow;
         settled_remove(table, flow);
         settled_add(table, flow);

@@ -13,7 +13,7 @@
 
 #include "flow_priv.h"
 
-/* Without padding, since its bytes are hashed. */
+/* Has no padding, because its bytes are hashed. */
 struct hash_input {
     struct address low, high;
     uint16_t low_port, high_port;
@@ -21,7 +21,7 @@ struct hash_input {
     uint8_t vlan_count, ip_version, protocol, tunnel_depth;
 };
 
-static_assert(sizeof(struct hash_input) == 46, "no holes");
+static_assert(sizeof(struct hash_input) == 46, "no padding");
 
 /* The same protocols as in Suricata. */
 static bool protocol_has_flows(uint8_t protocol)
@@ -39,15 +39,13 @@ static bool protocol_has_flows(uint8_t protocol)
     }
 }
 
-/* IP in IP has no transport header that could be malformed. */
-static bool is_ip_in_ip(const struct packet *pkt)
-{
-    return (pkt->protocol == IPPROTO_IPIP || pkt->protocol == IPPROTO_IPV6) && pkt->flags & PACKET_CARRIES_TUNNEL;
-}
-
 bool key_of_packet(struct flow_key *key, const struct packet *pkt)
 {
-    if (!is_ip_in_ip(pkt) && (!pkt->transport || !protocol_has_flows(pkt->protocol)))
+    /* IP in IP has no transport header that could be malformed. */
+    bool is_ip_in_ip =
+        (pkt->protocol == IPPROTO_IPIP || pkt->protocol == IPPROTO_IPV6) && pkt->flags & PACKET_CARRIES_TUNNEL;
+
+    if (!is_ip_in_ip && (!pkt->transport || !protocol_has_flows(pkt->protocol)))
         return false;
     key->source = pkt->source_address;
     key->destination = pkt->destination_address;
@@ -68,41 +66,6 @@ bool key_of_packet(struct flow_key *key, const struct packet *pkt)
         key->destination_port = (uint16_t)pkt->esp.spi;
     }
     return true;
-}
-
-/* Numbers compare faster than bytes; the order itself is arbitrary. */
-static int compare_addresses(const struct address *a, const struct address *b)
-{
-    uint64_t left[2], right[2];
-
-    memcpy(left, a->bytes, sizeof(left));
-    memcpy(right, b->bytes, sizeof(right));
-    if (left[0] != right[0])
-        return left[0] < right[0] ? -1 : 1;
-    return left[1] == right[1] ? 0 : left[1] < right[1] ? -1 : 1;
-}
-
-static uint64_t hash_ordered(const struct flow_key *key, uint64_t seed)
-{
-    struct hash_input input;
-    int comparison = compare_addresses(&key->source, &key->destination);
-    bool swap = comparison > 0 || (comparison == 0 && key->source_port > key->destination_port);
-
-    input.low = swap ? key->destination : key->source;
-    input.high = swap ? key->source : key->destination;
-    input.low_port = swap ? key->destination_port : key->source_port;
-    input.high_port = swap ? key->source_port : key->destination_port;
-    if (protocol_is_icmp(key->protocol)) {
-        uint16_t kind = key->source_port < key->destination_port ? key->source_port : key->destination_port;
-
-        input.low_port = input.high_port = kind;
-    }
-    memcpy(input.vlan_id, key->vlan_id, sizeof(input.vlan_id));
-    input.vlan_count = key->vlan_count;
-    input.ip_version = key->ip_version;
-    input.protocol = key->protocol;
-    input.tunnel_depth = key->tunnel_depth;
-    return XXH3_64bits_withSeed(&input, sizeof(input), seed);
 }
 
 /* XOR of the halves of the product, which depends on all bits of both. */
@@ -155,9 +118,35 @@ uint32_t key_hash(const struct flow_key *key, const struct key_secret *secret)
 
 uint64_t key_flow_id(const struct flow_key *key, uint64_t start_ns, uint64_t number)
 {
-    /* JSON readers keep 53 bits of a number. */
-    uint64_t id = hash_ordered(key, start_ns ^ number * UINT64_C(0x9E3779B97F4A7C15)) >> 11;
+    struct hash_input input;
+    uint64_t source[2], destination[2], id;
+    bool swap;
 
+    /* Compared as numbers, which is faster than bytes; the order is arbitrary. */
+    memcpy(source, key->source.bytes, sizeof(source));
+    memcpy(destination, key->destination.bytes, sizeof(destination));
+    if (source[0] != destination[0])
+        swap = source[0] > destination[0];
+    else if (source[1] != destination[1])
+        swap = source[1] > destination[1];
+    else
+        swap = key->source_port > key->destination_port;
+    input.low = swap ? key->destination : key->source;
+    input.high = swap ? key->source : key->destination;
+    input.low_port = swap ? key->destination_port : key->source_port;
+    input.high_port = swap ? key->source_port : key->destination_port;
+    if (protocol_is_icmp(key->protocol)) {
+        uint16_t type = key->source_port < key->destination_port ? key->source_port : key->destination_port;
+
+        input.low_port = input.high_port = type;
+    }
+    memcpy(input.vlan_id, key->vlan_id, sizeof(input.vlan_id));
+    input.vlan_count = key->vlan_count;
+    input.ip_version = key->ip_version;
+    input.protocol = key->protocol;
+    input.tunnel_depth = key->tunnel_depth;
+    id = XXH3_64bits_withSeed(&input, sizeof(input), start_ns ^ number * UINT64_C(0x9E3779B97F4A7C15));
+    id >>= 11; /* JSON readers keep 53 bits of a number */
     return id ? id : 1;
 }
 
@@ -196,30 +185,28 @@ bool key_matches(const struct flow_key *key, const struct flow *flow, const stru
     return *direction == FLOW_TO_SERVER || ends_match(key, flow, FLOW_TO_CLIENT);
 }
 
-/* The key has ports only where the packet certainly has them; an ICMP error has the key of the packet it quotes. */
-static void spreading_key(struct flow_key *key, const struct packet *pkt)
-{
-    bool is_error = icmp_is_error(pkt);
-
-    /* ESP packets of both directions go to one worker. */
-    if (is_error ? icmp_quoted_key(key, pkt) : pkt->protocol != IPPROTO_ESP && key_of_packet(key, pkt))
-        return;
-    *key = (struct flow_key){
-        .source = pkt->source_address,
-        .destination = pkt->destination_address,
-        .ip_version = pkt->ip_version,
-        .protocol = pkt->protocol,
-    };
-}
-
 uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresses_only)
 {
     struct key_secret secret;
     struct flow_key key;
 
+    bool has_key;
+
     if (pkt->ip_version == 0)
         return 0;
-    spreading_key(&key, pkt);
+    /* The key has ports only where each packet of the flow has them. An ICMP error has the key of the packet that it
+     * quotes. ESP has no ports, so that the packets of both directions go to one worker. */
+    if (icmp_is_error(pkt))
+        has_key = icmp_quoted_key(&key, pkt);
+    else
+        has_key = pkt->protocol != IPPROTO_ESP && key_of_packet(&key, pkt);
+    if (!has_key)
+        key = (struct flow_key){
+            .source = pkt->source_address,
+            .destination = pkt->destination_address,
+            .ip_version = pkt->ip_version,
+            .protocol = pkt->protocol,
+        };
     memset(key.vlan_id, 0, sizeof(key.vlan_id));
     key.vlan_count = key.tunnel_depth = 0;
     if (addresses_only || (pkt->flags & PACKET_FRAGMENT)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Offloaded flows: the kernel's reports of them, periodic and at their end.
+ * Offloaded flows: the kernel's reports about their connections, periodic and at their end.
  *
  * The kernel's counts are those of the whole connection, and are stored unchanged: the packets that were queued are
  * counted here, and the difference was handled by the kernel alone. The timeout of a flow restarts when the counts have
@@ -17,50 +17,39 @@ void kernel_counts_free(struct flow_table *table, struct flow *flow)
     flow->kernel = NULL;
 }
 
-static struct flow_kernel_counts *get_kernel_counts(struct flow_table *table, struct flow *flow)
-{
-    if (!flow->kernel && (flow->kernel = pool_alloc(table->kernels)))
-        *flow->kernel = (struct flow_kernel_counts){ .until_ns = 0 };
-    return flow->kernel;
-}
-
-static uint64_t more(uint64_t now, uint64_t before)
+static uint64_t difference(uint64_t now, uint64_t before)
 {
     return now > before ? now - before : 0;
-}
-
-/* Counts the difference to the last report, or at least to the packets seen here. */
-static void count_difference(struct flow_table *table, const struct flow *flow, const struct flow_kernel_counts *before,
-                             const struct flow_kernel_counts *now)
-{
-    for (int side = 0; side < FLOW_DIRECTIONS; side++) {
-        const struct flow_side *seen = &flow->side[side];
-        uint64_t packets = before->packets[side] > seen->packets ? before->packets[side] : seen->packets;
-        uint64_t bytes = before->bytes[side] > seen->bytes ? before->bytes[side] : seen->bytes;
-
-        table->counters[FLOW_COUNTER_BYPASSED_PACKETS] += more(now->packets[side], packets);
-        table->counters[FLOW_COUNTER_BYPASSED_BYTES] += more(now->bytes[side], bytes);
-    }
 }
 
 /* Stores the counts of a report; true when packets have arrived since the last report. */
 static bool store_counts(struct flow_table *table, struct flow *flow, enum flow_direction direction,
                          const struct flow_report *report, uint64_t now_ns)
 {
-    struct flow_kernel_counts *kernel = get_kernel_counts(table, flow), now = { .until_ns = 0 };
+    struct flow_kernel_counts *kernel = flow->kernel, now = { .until_ns = 0 };
     bool moved;
 
-    if (!kernel)
-        return true; /* unknown: assume that packets have arrived */
+    if (!kernel) {
+        kernel = flow->kernel = pool_alloc(table->kernels);
+        if (!kernel)
+            return true; /* no memory: assume that packets have arrived */
+        *kernel = (struct flow_kernel_counts){ .until_ns = 0 };
+    }
     now.until_ns = now_ns + report->timeout_seconds * NS_PER_SECOND;
     moved = now.until_ns > kernel->until_ns + NS_PER_SECOND;
     if (report->has_counts) {
         for (int side = 0; side < FLOW_DIRECTIONS; side++) {
+            const struct flow_side *seen = &flow->side[side];
+            uint64_t packets = kernel->packets[side] > seen->packets ? kernel->packets[side] : seen->packets;
+            uint64_t bytes = kernel->bytes[side] > seen->bytes ? kernel->bytes[side] : seen->bytes;
+
             now.packets[side] = report->packets[side ^ (int)direction];
             now.bytes[side] = report->bytes[side ^ (int)direction];
+            /* The difference to the last report, or to the packets that were inspected here. */
+            table->counters[FLOW_COUNTER_BYPASSED_PACKETS] += difference(now.packets[side], packets);
+            table->counters[FLOW_COUNTER_BYPASSED_BYTES] += difference(now.bytes[side], bytes);
         }
         moved = now.packets[0] != kernel->packets[0] || now.packets[1] != kernel->packets[1];
-        count_difference(table, flow, kernel, &now);
     }
     *kernel = now;
     return moved;

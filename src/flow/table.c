@@ -8,7 +8,7 @@
  * both ends have sent packets are not in that list. They are evicted when no other flow can be (idle.c).
  *
  * Threads:   one worker.
- * Ownership: flows are in the pool from create() to release().
+ * Ownership: flows are in the pool from create() to flow_table_end().
  */
 #include <assert.h>
 #include <errno.h>
@@ -22,16 +22,16 @@
 #include "sluice/pool.h"
 
 enum {
-    VARIABLE_SHARE = 16,     /* one part in 16 of the memcap is for bits and integers */
-    TEXT_SHARE = 64,         /* one part for texts */
-    KERNEL_SHARE = 32,       /* one part for the kernel's counts of offloaded flows */
-    MAC_SHARE = 4,           /* one part for MAC addresses, when they are recorded */
-    BUCKET_SHARE = 8,        /* one part at most, half of it at least: two or three flows per bucket */
+    VARIABLE_SHARE = 16,     /* 1/16 of the memcap is for bits and integers */
+    TEXT_SHARE = 64,         /* 1/64 for texts */
+    KERNEL_SHARE = 32,       /* 1/32 for the kernel's counts of offloaded flows */
+    MAC_SHARE = 4,           /* 1/4 for MAC addresses, if they are recorded */
+    BUCKET_SHARE = 8,        /* from 1/16 to 1/8 for buckets: two or three flows per bucket */
     MAX_BUCKETS = 1 << 30,   /* the mask has 32 bits */
     EMERGENCY_OVER = 70,     /* percent of the flows in use: Suricata's emergency-recovery */
-    RECLAIM_VISITS = 8,      /* wheel visits when there is no memory, limited so that no packet waits long */
-    LAST_RESORT_VISITS = 64, /* the same when no new flow can be evicted */
-    VISITS_PER_EXPIRED = 8,  /* flows visited to find one that may be ended */
+    RECLAIM_VISITS = 8,      /* flows visited in the wheel when there is no memory; few, so that no packet waits long */
+    LAST_RESORT_VISITS = 64, /* the same if there is no new flow to evict */
+    VISITS_PER_EXPIRED = 8,  /* visits allowed for each flow that may be ended */
 };
 
 /* --- Creation and removal of a table -------------------------------------------------------------- */
@@ -115,26 +115,6 @@ void flow_table_free(struct flow_table *table)
     free(table);
 }
 
-/* --- Emergency ------------------------------------------------------------------------------------ */
-
-static void enter_emergency(struct flow_table *table)
-{
-    if (table->emergency)
-        return;
-    table->emergency = true;
-    table->wheel.sweep_left = WHEEL_SLOTS;
-    table->counters[FLOW_COUNTER_EMERGENCY_ENTERED]++;
-}
-
-static void leave_emergency(struct flow_table *table)
-{
-    if (!table->emergency || pool_used(table->flows) > table->leave_emergency_at)
-        return;
-    table->emergency = false;
-    table->wheel.sweep_left = 0;
-    table->counters[FLOW_COUNTER_EMERGENCY_OVER]++;
-}
-
 /* --- The list of new flows, by their start -------------------------------------------------------- */
 
 static void link_new(struct flow_table *table, struct flow *flow)
@@ -191,20 +171,15 @@ void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state
 
 /* --- End of flows --------------------------------------------------------------------------------- */
 
-/* Selects the counter by who handled the flow at its end. */
-static enum flow_counter end_counter(const struct flow *flow)
-{
-    if (flow->state == FLOW_BYPASSED && flow->offload != OFFLOAD_NONE)
-        return FLOW_COUNTER_END_CAPTURED;
-    return FLOW_COUNTER_END_STATE + flow->state;
-}
-
 void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason)
 {
     /* The flow is still in the table: the callback may set its state or variables. */
     if (table->end)
         table->end(flow, reason, table->user);
-    table->counters[end_counter(flow)]++;
+    if (flow->state == FLOW_BYPASSED && flow->offload != OFFLOAD_NONE)
+        table->counters[FLOW_COUNTER_END_CAPTURED]++;
+    else
+        table->counters[FLOW_COUNTER_END_STATE + flow->state]++;
     if (reason == FLOW_END_REUSED)
         table->counters[FLOW_COUNTER_TCP_REUSE]++;
     bucket_remove(bucket_of(table, flow->hash), flow);
@@ -214,7 +189,11 @@ void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end r
     kernel_counts_free(table, flow);
     macs_free(table, flow);
     pool_release(table->flows, flow);
-    leave_emergency(table);
+    if (table->emergency && pool_used(table->flows) <= table->leave_emergency_at) {
+        table->emergency = false;
+        table->wheel.sweep_left = 0;
+        table->counters[FLOW_COUNTER_EMERGENCY_OVER]++;
+    }
 }
 
 size_t flow_table_expire(struct flow_table *table, uint64_t now_ns, size_t budget)
@@ -234,22 +213,17 @@ static bool began_before(const struct flow *a, const struct flow *b)
     return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->first_number < b->first_number;
 }
 
-/* Returns the end of a run: consecutive flows in the right order. */
-static struct flow **end_of_run(struct flow *flow)
-{
-    while (flow->wheel_next && !began_before(flow->wheel_next, flow))
-        flow = flow->wheel_next;
-    return &flow->wheel_next;
-}
-
-/* Cuts the first run off; returns the rest of the list. */
+/* Cuts off the first run, which is a sequence of flows in the right order; *end is the end of the run. Returns the rest
+ * of the list. */
 static struct flow *cut_run(struct flow *list, struct flow ***end)
 {
-    *end = end_of_run(list);
+    struct flow *rest;
 
-    struct flow *rest = **end;
-
-    **end = NULL;
+    while (list->wheel_next && !began_before(list->wheel_next, list))
+        list = list->wheel_next;
+    *end = &list->wheel_next;
+    rest = list->wheel_next;
+    list->wheel_next = NULL;
     return rest;
 }
 
@@ -268,8 +242,8 @@ static struct flow **merge_runs(struct flow *left, struct flow **left_end, struc
     return left ? left_end : right_end;
 }
 
-/* Merges the existing runs, two by two: needs no memory, and little time for a list that is nearly in order, as slots
- * are. */
+/* Sorts a list by merging its runs, two by two. This needs no memory, and little time for a list that is nearly sorted,
+ * as slots are. */
 static struct flow *sort_by_start(struct flow *list)
 {
     size_t runs = 2;
@@ -320,11 +294,16 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason)
 
 /* --- Start of flows ------------------------------------------------------------------------------- */
 
-static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
+/* Enters the emergency and ends a flow, so that the pool has memory for a new one. NULL: no flow may be evicted. */
+static struct flow *evict_for_new_flow(struct flow_table *table, uint64_t now_ns)
 {
     size_t planned = table->oldest ? RECLAIM_VISITS : LAST_RESORT_VISITS, visits = planned;
 
-    enter_emergency(table);
+    if (!table->emergency) {
+        table->emergency = true;
+        table->wheel.sweep_left = WHEEL_SLOTS;
+        table->counters[FLOW_COUNTER_EMERGENCY_ENTERED]++;
+    }
     struct flow *victim = wheel_next_expired(table, now_ns, &visits);
 
     table->counters[FLOW_COUNTER_GET_USED_EVAL] += planned - visits;
@@ -390,7 +369,7 @@ static struct flow *create(struct flow_table *table, const struct packet *pkt, c
     struct flow *flow = pool_alloc(table->flows);
 
     if (!flow)
-        flow = make_room(table, pkt->time_ns);
+        flow = evict_for_new_flow(table, pkt->time_ns);
     if (!flow)
         return NULL;
     memset(flow, 0, sizeof(*flow));
@@ -435,8 +414,9 @@ void flow_add_transferred(struct flow_table *table, struct flow *flow)
 }
 
 /*
- * Creates a flow. Without other knowledge the end that sends first is the client. Conntrack may know better for a flow
- * that began before the program; then conntrack has seen the client's packet, too, and only TCP's own states say more.
+ * Creates a flow. The first sender is the client, unless conntrack data shows that the packet is a reply, because the
+ * connection began before the program. Then both directions have been seen: the flow is established, except for TCP,
+ * whose state the stream determines.
  */
 static struct flow *create_flow(struct flow_table *table, const struct packet *pkt, const struct flow_key *key,
                                 uint32_t hash, enum flow_direction *direction)
@@ -499,22 +479,6 @@ struct flow *flow_find_key(struct flow_table *table, const struct flow_key *key,
     return find_in_bucket(bucket_of(table, hash), table, key, hash, direction);
 }
 
-/* Lists a bucket as a whole, so that its flows may change their slots between two pages; one with more than `max` flows
- * is truncated. */
-static size_t list_bucket(const struct bucket *bucket, const struct flow **out, size_t max)
-{
-    uint32_t places = bucket_places(bucket);
-    size_t count = 0;
-
-    for (uint32_t i = 0; i < places && count < max; i++)
-        out[count++] = bucket->flows[i];
-    if (bucket->count <= BUCKET_PLACES)
-        return count;
-    for (const struct flow *flow = bucket->flows[BUCKET_LAST]->next; flow && count < max; flow = flow->next)
-        out[count++] = flow;
-    return count;
-}
-
 size_t flow_table_list(struct flow_table *table, size_t *cursor, size_t buckets, const struct flow **out, size_t max)
 {
     size_t at = *cursor, end = (size_t)table->bucket_mask + 1, count = 0;
@@ -522,29 +486,19 @@ size_t flow_table_list(struct flow_table *table, size_t *cursor, size_t buckets,
     if (at < end && buckets < end - at)
         end = at + buckets;
     for (; at < end && count < max; at++) {
-        if (count > 0 && table->buckets[at].count > max - count)
-            break; /* the next page lists all of it */
-        count += list_bucket(&table->buckets[at], out + count, max - count);
+        const struct bucket *bucket = &table->buckets[at];
+        const struct flow *flow = NULL;
+        uint32_t place = 0;
+
+        /* A page contains all flows of a bucket, because they may change their slots before the next page. A bucket
+         * with more than `max` flows is truncated. */
+        if (count > 0 && bucket->count > max - count)
+            break;
+        while (count < max && (flow = bucket_next(bucket, flow, &place)))
+            out[count++] = flow;
     }
     *cursor = at > table->bucket_mask ? 0 : at;
     return count;
-}
-
-static const struct flow *find_id_in_bucket(const struct bucket *bucket, uint64_t id)
-{
-    uint32_t places = bucket->count < BUCKET_PLACES ? bucket->count : BUCKET_PLACES;
-
-    for (uint32_t i = 0; i < places; i++) {
-        if (bucket->flows[i]->id == id)
-            return bucket->flows[i];
-    }
-    if (bucket->count <= BUCKET_PLACES)
-        return NULL;
-    for (const struct flow *flow = bucket->flows[BUCKET_LAST]->next; flow; flow = flow->next) {
-        if (flow->id == id)
-            return flow;
-    }
-    return NULL;
 }
 
 const struct flow *flow_table_find_id(const struct flow_table *table, uint64_t id, size_t *cursor, size_t buckets)
@@ -554,8 +508,13 @@ const struct flow *flow_table_find_id(const struct flow_table *table, uint64_t i
 
     if (at < end && buckets < end - at)
         end = at + buckets;
-    for (; at < end && !found; at++)
-        found = find_id_in_bucket(&table->buckets[at], id);
+    for (; at < end && !found; at++) {
+        uint32_t place = 0;
+
+        do
+            found = bucket_next(&table->buckets[at], found, &place);
+        while (found && found->id != id);
+    }
     *cursor = found || at > table->bucket_mask ? 0 : at;
     return found;
 }
@@ -646,12 +605,6 @@ struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum e
 
 /* --- Update by a packet --------------------------------------------------------------------------- */
 
-/* Whether the error quotes a packet of another flow; an ICMPv6 error may have a separate flow. */
-static bool is_foreign_error(const struct flow *flow, const struct packet *pkt)
-{
-    return icmp_is_error(pkt) && !(flow->protocol == pkt->protocol && flow->client_port == pkt->icmp.type);
-}
-
 void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt)
 {
     const uint16_t both = FLOW_SERVER_SEEN | FLOW_CLIENT_SEEN;
@@ -671,7 +624,8 @@ void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt
     side->bytes += pkt->length;
     if (table->options.mac_addresses)
         macs_record(table, flow, pkt, direction);
-    if (is_foreign_error(flow, pkt))
+    /* An error counts for neither side, unless the flow is that of ICMPv6 errors themselves. */
+    if (icmp_is_error(pkt) && !(flow->protocol == pkt->protocol && flow->client_port == pkt->icmp.type))
         flow->flags |= FLOW_ICMP_ERROR_SEEN;
     else
         flow->flags |= direction == FLOW_TO_CLIENT ? FLOW_SERVER_SEEN : FLOW_CLIENT_SEEN;

@@ -17,7 +17,7 @@
 
 /* --- The flow's own fields ------------------------------------------------------------------------ */
 
-static void transfer_key(struct transfer *t, struct flow *flow)
+void flow_transfer(struct transfer *t, struct flow *flow)
 {
     transfer_bytes(t, &flow->client, sizeof(flow->client));
     transfer_bytes(t, &flow->server, sizeof(flow->server));
@@ -30,32 +30,6 @@ static void transfer_key(struct transfer *t, struct flow *flow)
     transfer_u8(t, &flow->protocol);
     transfer_u8(t, &flow->tunnel_depth);
     transfer_require(t, flow->vlan_count <= PACKET_MAX_VLANS && (flow->ip_version == 4 || flow->ip_version == 6));
-}
-
-static void transfer_decisions(struct transfer *t, struct flow *flow)
-{
-    transfer_u32(t, &flow->application);
-    transfer_u32(t, &flow->drop_sid);
-    transfer_u32(t, &flow->drop_gid);
-    /* The causes that follow this one were added later, and the format has no field for them. drop_reason contains
-     * their effect. */
-    for (unsigned i = 0; i <= EXCEPTION_OVERLOAD; i++) {
-        transfer_u8(t, &flow->exceptions[i]);
-        transfer_require(t, flow->exceptions[i] <= EXCEPTION_POLICY_COUNT);
-    }
-    transfer_bool(t, &flow->emergency);
-    transfer_u8(t, &flow->would_drop);
-    transfer_bool(t, &flow->drop_by_exception);
-    transfer_u8(t, &flow->drop_reason);
-    transfer_u8(t, &flow->app_evicted);
-    transfer_u8(t, &flow->offload);
-    transfer_require(t, flow->drop_reason < DROP_REASON_COUNT && flow->offload <= OFFLOAD_DROP &&
-                            flow->would_drop <= FLOW_WOULD_DROP_BY_RULE);
-}
-
-void flow_transfer(struct transfer *t, struct flow *flow)
-{
-    transfer_key(t, flow);
     transfer_u8(t, &flow->state);
     transfer_u16(t, &flow->flags);
     transfer_u64(t, &flow->id);
@@ -84,37 +58,46 @@ void flow_transfer(struct transfer *t, struct flow *flow)
     transfer_u16(t, &flow->origin.queue);
     transfer_u8(t, &flow->origin.hook);
     transfer_bool(t, &flow->origin.has_conntrack);
-    transfer_decisions(t, flow);
+    transfer_u32(t, &flow->application);
+    transfer_u32(t, &flow->drop_sid);
+    transfer_u32(t, &flow->drop_gid);
+    /* The causes that follow this one were added later, and the format has no field for them. drop_reason contains
+     * their effect. */
+    for (unsigned i = 0; i <= EXCEPTION_OVERLOAD; i++) {
+        transfer_u8(t, &flow->exceptions[i]);
+        transfer_require(t, flow->exceptions[i] <= EXCEPTION_POLICY_COUNT);
+    }
+    transfer_bool(t, &flow->emergency);
+    transfer_u8(t, &flow->would_drop);
+    transfer_bool(t, &flow->drop_by_exception);
+    transfer_u8(t, &flow->drop_reason);
+    transfer_u8(t, &flow->app_evicted);
+    transfer_u8(t, &flow->offload);
+    transfer_require(t, flow->drop_reason < DROP_REASON_COUNT && flow->offload <= OFFLOAD_DROP &&
+                            flow->would_drop <= FLOW_WOULD_DROP_BY_RULE);
     transfer_require(t, flow->state < FLOW_STATE_COUNT);
 }
 
 /* --- Adding to the table -------------------------------------------------------------------------- */
 
-static struct flow_key key_of_flow(const struct flow *flow)
-{
-    struct flow_key key = {
-        .source = flow->client,
-        .destination = flow->server,
-        .source_port = flow->client_port,
-        .destination_port = flow->server_port,
-        .vlan_count = flow->vlan_count,
-        .ip_version = flow->ip_version,
-        .protocol = flow->protocol,
-        .tunnel_depth = flow->tunnel_depth,
-    };
-
-    memcpy(key.vlan_id, flow->vlan_id, sizeof(key.vlan_id));
-    if (protocol_is_icmp(key.protocol))
-        key.destination_port = icmp_answer(key.protocol, (uint8_t)key.source_port);
-    return key;
-}
-
 struct flow *flow_table_add_copy(struct flow_table *table, const struct flow *from)
 {
-    struct flow_key key = key_of_flow(from);
+    struct flow_key key = {
+        .source = from->client,
+        .destination = from->server,
+        .source_port = from->client_port,
+        .destination_port = from->server_port,
+        .vlan_count = from->vlan_count,
+        .ip_version = from->ip_version,
+        .protocol = from->protocol,
+        .tunnel_depth = from->tunnel_depth,
+    };
     enum flow_direction direction;
     struct flow *flow;
 
+    memcpy(key.vlan_id, from->vlan_id, sizeof(key.vlan_id));
+    if (protocol_is_icmp(key.protocol))
+        key.destination_port = icmp_answer(key.protocol, (uint8_t)key.source_port);
     key_mask(&key, &table->options);
     if (flow_find_key(table, &key, &direction) || !(flow = pool_alloc(table->flows)))
         return NULL;
@@ -124,7 +107,7 @@ struct flow *flow_table_add_copy(struct flow_table *table, const struct flow *fr
     return flow;
 }
 
-/* A number computed from the packets so far, never 0. */
+/* Returns a number that changes with each packet of the flow, and is never 0. */
 static uint32_t packets_so_far(const struct flow *flow)
 {
     return (uint32_t)(flow->side[0].packets + flow->side[1].packets) << 1 | 1;
@@ -142,26 +125,16 @@ bool flow_is_duplicate(const struct flow *flow)
 
 /* --- Writing the table ---------------------------------------------------------------------------- */
 
-static void list_settled(struct bucket *bucket, flow_each_function *each, void *user)
-{
-    uint32_t places = bucket_places(bucket);
-
-    for (uint32_t i = 0; i < places; i++) {
-        if (bucket->flows[i]->state != FLOW_NEW)
-            each(bucket->flows[i], user);
-    }
-    if (bucket->count <= BUCKET_PLACES)
-        return;
-    for (struct flow *flow = bucket->flows[BUCKET_LAST]->next; flow; flow = flow->next) {
-        if (flow->state != FLOW_NEW)
-            each(flow, user);
-    }
-}
-
 void flow_table_each(struct flow_table *table, flow_each_function *each, void *user)
 {
-    for (size_t i = 0; i <= table->bucket_mask; i++)
-        list_settled(&table->buckets[i], each, user);
+    for (size_t i = 0; i <= table->bucket_mask; i++) {
+        struct flow *flow = NULL;
+        uint32_t place = 0;
+
+        while ((flow = bucket_next(&table->buckets[i], flow, &place)))
+            if (flow->state != FLOW_NEW)
+                each(flow, user);
+    }
     for (struct flow *flow = table->oldest; flow; flow = flow->newer)
         each(flow, user);
 }

@@ -53,7 +53,7 @@ static bool comes_before(const struct flow_variable *variable, uint32_t number, 
     return variable->number != number ? variable->number < number : variable->kind < kind;
 }
 
-static bool is_it(const struct flow_variable *variable, uint32_t number, enum variable_kind kind)
+static bool is_variable(const struct flow_variable *variable, uint32_t number, enum variable_kind kind)
 {
     return variable && variable->number == number && variable->kind == kind;
 }
@@ -64,10 +64,11 @@ static const struct flow_variable *find(const struct flow *flow, uint32_t number
 
     while (variable && comes_before(variable, number, kind))
         variable = variable->next;
-    return is_it(variable, number, kind) ? variable : NULL;
+    return is_variable(variable, number, kind) ? variable : NULL;
 }
 
-static struct flow_variable **place(struct flow *flow, uint32_t number, enum variable_kind kind)
+/* Returns the link to the variable, or to the variable before which it is to be inserted. */
+static struct flow_variable **find_link(struct flow *flow, uint32_t number, enum variable_kind kind)
 {
     struct flow_variable **link = &flow->variables;
 
@@ -80,9 +81,9 @@ static struct flow_variable **place(struct flow *flow, uint32_t number, enum var
 static struct flow_variable *find_or_add(struct flow_table *table, struct flow *flow, uint32_t number,
                                          enum variable_kind kind)
 {
-    struct flow_variable **link = place(flow, number, kind);
+    struct flow_variable **link = find_link(flow, number, kind);
 
-    if (!is_it(*link, number, kind)) {
+    if (!is_variable(*link, number, kind)) {
         struct flow_variable *added = pool_alloc(pool_of(table, kind));
 
         if (!added) {
@@ -116,9 +117,9 @@ bool flow_bit_set(struct flow_table *table, struct flow *flow, uint32_t number)
 
 void flow_bit_clear(struct flow_table *table, struct flow *flow, uint32_t number)
 {
-    struct flow_variable **link = place(flow, number, VARIABLE_BIT), *variable = *link;
+    struct flow_variable **link = find_link(flow, number, VARIABLE_BIT), *variable = *link;
 
-    if (!is_it(variable, number, VARIABLE_BIT))
+    if (!is_variable(variable, number, VARIABLE_BIT))
         return;
     *link = variable->next;
     pool_release(table->variables, variable);
@@ -196,18 +197,7 @@ void flow_each_text(const struct flow *flow,
 
 /* --- Transfer to another process ------------------------------------------------------------------ */
 
-static uint32_t local_number(const struct flow_numbers *numbers, uint32_t number, enum variable_kind kind)
-{
-    const uint32_t *here = kind == VARIABLE_BIT       ? numbers->bits
-                           : kind == VARIABLE_INTEGER ? numbers->integers
-                                                      : numbers->texts;
-    uint32_t count = kind == VARIABLE_BIT       ? numbers->bit_count
-                     : kind == VARIABLE_INTEGER ? numbers->integer_count
-                                                : numbers->text_count;
-
-    return number < count ? here[number] : 0;
-}
-
+/* Reads a variable and sets it in the flow, by the number that its name has in this process. */
 static void read_variable(struct transfer *t, struct flow_table *table, struct flow *flow,
                           const struct flow_numbers *numbers)
 {
@@ -221,7 +211,19 @@ static void read_variable(struct transfer *t, struct flow_table *table, struct f
     transfer_require(t, kind <= VARIABLE_TEXT && (kind != VARIABLE_TEXT || value <= FLOW_TEXT_MAX));
     if (!t->error && kind == VARIABLE_TEXT)
         bytes = transfer_lend(t, value);
-    number = t->error ? 0 : local_number(numbers, number, (enum variable_kind)kind);
+    if (t->error)
+        return;
+    switch (kind) {
+    case VARIABLE_BIT:
+        number = number < numbers->bit_count ? numbers->bits[number] : 0;
+        break;
+    case VARIABLE_INTEGER:
+        number = number < numbers->integer_count ? numbers->integers[number] : 0;
+        break;
+    default:
+        number = number < numbers->text_count ? numbers->texts[number] : 0;
+        break;
+    }
     if (number == 0)
         return;
     if (kind == VARIABLE_TEXT)

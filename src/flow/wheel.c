@@ -4,34 +4,18 @@
  * move it: it only writes the flow's own last_ns, and when a slot is emptied the refreshed flows move to their current
  * slot. So a packet touches no neighbour, and a flow costs one visit per timeout however busy it is.
  *
- * A slot is emptied when its time has passed completely, so that its flows have expired or were refreshed; a bit for
- * each slot marks those that are not empty, for captures have hours without packets. The flows of the slot are visited
- * from a separate list (`pending`), because a budget may end within it.
+ * A slot is emptied when its time has passed completely, so that its flows have expired or were refreshed. A bit for
+ * each slot marks those that are not empty, because captures may have hours without packets. The flows of the slot are
+ * visited from a separate list (`pending`), because the budget of a call may end within it.
  *
- * Time comes from packets and may jump. Forward by more than a turn: one turn visits all flows. Back by more than a
- * turn: the wheel goes back, too, and visits all flows within a turn from there. When the emergency makes all timeouts
- * shorter, flows are in slots that are due too late: these are searched once, slot by slot.
+ * Time comes from packets and may jump. After a jump forward by more than a turn, one turn visits all flows. After a
+ * jump back by more than a turn, the wheel is set back and visits all flows within a turn from there. When the
+ * emergency makes all timeouts shorter, flows are in slots that are due too late, so all slots are searched once.
  */
 #include "bucket.h"
 #include "flow_priv.h"
 
 enum { BITS = 64 };
-
-static uint64_t deadline_ns(const struct flow_table *table, const struct flow *flow)
-{
-    uint64_t timeout = flow_timeout_ns(table, flow);
-
-    return timeout > UINT64_MAX - flow->last_ns ? UINT64_MAX : flow->last_ns + timeout;
-}
-
-static void list_push(struct flow **head, struct flow *flow)
-{
-    flow->wheel_next = *head;
-    flow->wheel_link = head;
-    if (*head)
-        (*head)->wheel_link = &flow->wheel_next;
-    *head = flow;
-}
 
 void wheel_remove(struct flow *flow)
 {
@@ -47,13 +31,21 @@ void wheel_remove(struct flow *flow)
 void wheel_add(struct flow_table *table, struct flow *flow)
 {
     struct wheel *wheel = &table->wheel;
-    uint64_t tick = deadline_ns(table, flow) >> WHEEL_TICK_SHIFT;
+    uint64_t timeout_ns = flow_timeout_ns(table, flow);
+    uint64_t deadline_ns = timeout_ns > UINT64_MAX - flow->last_ns ? UINT64_MAX : flow->last_ns + timeout_ns;
+    uint64_t tick = deadline_ns >> WHEEL_TICK_SHIFT;
+    struct flow **slot;
 
     if (tick <= wheel->tick)
         tick = wheel->tick + 1;
     else if (tick - wheel->tick > WHEEL_SLOTS)
         tick = wheel->tick + WHEEL_SLOTS;
-    list_push(&wheel->slots[tick % WHEEL_SLOTS], flow);
+    slot = &wheel->slots[tick % WHEEL_SLOTS];
+    flow->wheel_next = *slot;
+    flow->wheel_link = slot;
+    if (*slot)
+        (*slot)->wheel_link = &flow->wheel_next;
+    *slot = flow;
     wheel->used[tick % WHEEL_SLOTS / BITS] |= UINT64_C(1) << tick % BITS;
 }
 
@@ -66,14 +58,6 @@ static void empty_slot(struct wheel *wheel, uint64_t index)
     if (wheel->pending)
         wheel->pending->wheel_link = &wheel->pending;
     *slot = NULL;
-}
-
-static void follow_jumps(struct wheel *wheel, uint64_t now)
-{
-    if (now > wheel->tick + WHEEL_SLOTS + 1)
-        wheel->tick = now - WHEEL_SLOTS - 1;
-    else if (now + WHEEL_SLOTS < wheel->tick)
-        wheel->tick = now > 0 ? now - 1 : 0;
 }
 
 /* Returns the distance to the first of `count` slots from `index` on that may contain flows, counted from 1; `count`
@@ -95,7 +79,8 @@ static uint64_t next_used(const struct wheel *wheel, uint64_t index, uint64_t co
     return passed < count ? passed : count;
 }
 
-/* Fills `pending`; false when no slot is due. At most one turn of steps, ensured by follow_jumps(). */
+/* Fills `pending`; false if no slot is due. Takes at most one turn of steps, because `tick` is at most one turn behind.
+ */
 static bool next_slot(struct wheel *wheel, uint64_t now)
 {
     while (wheel->tick + 1 < now) {
@@ -117,7 +102,11 @@ struct flow *wheel_next_expired(struct flow_table *table, uint64_t now_ns, size_
     struct wheel *wheel = &table->wheel;
     uint64_t now = now_ns >> WHEEL_TICK_SHIFT;
 
-    follow_jumps(wheel, now);
+    /* Time has jumped by more than one turn. */
+    if (now > wheel->tick + WHEEL_SLOTS + 1)
+        wheel->tick = now - WHEEL_SLOTS - 1;
+    else if (now + WHEEL_SLOTS < wheel->tick)
+        wheel->tick = now > 0 ? now - 1 : 0;
     while (*visits > 0 && (wheel->pending || next_slot(wheel, now))) {
         struct flow *flow = wheel->pending, *next = flow->wheel_next;
 
@@ -137,7 +126,8 @@ void wheel_set_start(struct flow_table *table, uint64_t now_ns)
         table->wheel.tick = now_ns >> WHEEL_TICK_SHIFT;
 }
 
-static struct flow *take_slot(struct flow **head, struct flow *before)
+/* Removes all flows of a slot and puts them in front of a list. Returns the new list. */
+static struct flow *remove_slot(struct flow **head, struct flow *before)
 {
     struct flow *flow;
 
@@ -153,9 +143,9 @@ struct flow *wheel_remove_all(struct wheel *wheel)
 {
     struct flow *list = NULL;
 
-    /* The flow that expires first, mostly the one that began first, comes first. */
+    /* The flow that expires first is the first of the list. It mostly also began first. */
     for (uint64_t i = WHEEL_SLOTS; i > 0; i--)
-        list = take_slot(&wheel->slots[(wheel->tick + i) % WHEEL_SLOTS], list);
+        list = remove_slot(&wheel->slots[(wheel->tick + i) % WHEEL_SLOTS], list);
     wheel->sweep_left = 0;
-    return take_slot(&wheel->pending, list);
+    return remove_slot(&wheel->pending, list);
 }
