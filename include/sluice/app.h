@@ -315,7 +315,7 @@ struct app_proto {
      * response). Otherwise the event has the direction of the flow, from the client to the server. */
     bool (*logs_from_server)(const struct app_tx *tx, const void *settings);
     /* Optional: the value of a header sent by the client, by its case-insensitive name; used for the headers in which
-     * proxies report the client's address. Returns false if there is no such header (yet). The bytes are valid until
+     * proxies report the client's address. Returns false if the header has not been received. The bytes are valid until
      * the transaction is fed again. */
     bool (*header)(const struct app_tx *tx, const char *name, struct app_bytes *out);
 
@@ -609,8 +609,8 @@ static inline unsigned app_original_protocol(const struct flow *flow)
     return flow->application >> 24;
 }
 const char *app_name_by_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 */
-/* Sets *first to the open transactions of a reading of the flow (0: the main one), linked by link[APP_TX_OPEN]. Returns
- * false if there is no such reading. */
+/* Sets *first to the open transactions of a parser instance of the flow, linked by link[APP_TX_OPEN]. `reading` is its
+ * number, 0 for the first. Returns false if the flow does not have that many. */
 bool app_get_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first);
 /* Bit set of the ids of the other protocols as which the flow is parsed. */
 uint64_t app_other_protocols(const struct flow *flow);

@@ -91,7 +91,7 @@ int confinement_check_user(const struct config *config, char error[ENGINE_ERROR_
  * descriptor or -errno. */
 int daemon_open_event_file(const struct run_options *options, char error[ENGINE_ERROR_SIZE]);
 
-/* What an engine inherits from its supervisor; lent. */
+/* Descriptors and memory that an engine inherits from its supervisor, which owns them. */
 struct engine_inputs {
     struct engine_memory *memory;
     int channel;

@@ -12,11 +12,12 @@
  * All memory is reserved at the start; a lookup never allocates. A flow expires exactly `timeout` after its last
  * packet: a lookup that finds an expired flow ends it and begins a new one, whether or not flow_table_expire() has run;
  * so the result for a capture does not depend on budgets, batches or workers. A full table is in emergency: the
- * emergency timeouts apply, and the oldest flow that is still new is evicted; when there is none, one that has been
- * idle for long (idle.c).
+ * emergency timeouts apply, and the oldest flow in state FLOW_NEW is evicted for a new flow; without such a flow, one
+ * that has been idle for a long time (idle.c).
  *
  * Threads:   a table and its flows belong to one worker.
- * Ownership: flows are lent until they end; the `end` callback is the last to see one and frees what is attached to it.
+ * Ownership: the table owns the flows. A pointer to a flow is valid until the flow ends; the `end` callback frees the
+ *            state that other modules have attached to it.
  */
 #ifndef SLUICE_FLOW_H
 #define SLUICE_FLOW_H
@@ -49,8 +50,8 @@ enum flow_flag {
     FLOW_SWAPPED = 1 << 3,               /* client and server were exchanged after the first packet */
     FLOW_NO_STREAM = 1 << 4,             /* TCP: no session, or reassembly stopped: packets are inspected one by one */
     FLOW_ACCEPTED_BY_EXCEPTION = 1 << 5, /* exception policy pass-flow */
-    FLOW_BYPASS_REQUESTED = 1 << 6,      /* a rule or policy asks for bypass */
-    FLOW_ICMP_ERROR_SEEN = 1 << 7,       /* an ICMP error quoted a packet of it */
+    FLOW_BYPASS_REQUESTED = 1 << 6,      /* a rule or policy requests bypass */
+    FLOW_ICMP_ERROR_SEEN = 1 << 7,       /* an ICMP error quoted one of its packets */
     FLOW_DROP_LOGGED = 1 << 8,           /* a drop event to the server has been written (eve drop.flows: start) */
     FLOW_SERVER_SEEN = 1 << 9,           /* the server sent a packet; ICMP errors count for neither side */
     FLOW_CLIENT_SEEN = 1 << 10,          /* the client sent a packet */
@@ -204,8 +205,8 @@ void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt
 
 /* Sets the state: its timeout applies from now on. */
 void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state state);
-/* Exchanges client and server (the first packet seen was the server's). Clears nothing but exchanges the sides;
- * PACKET_TO_CLIENT of the current packet (NULL is allowed) changes. Does nothing for ICMP, where the type shows which
+/* Exchanges client and server, because the first packet seen was the server's. The data of both sides is exchanged, and
+ * PACKET_TO_CLIENT of the current packet is inverted (NULL is allowed). Does nothing for ICMP, whose type shows which
  * side sends the request. */
 void flow_swap(struct flow *flow, struct packet *pkt);
 
@@ -221,7 +222,7 @@ struct flow_report {
 };
 /* Stores the counts with the flow, if it is offloaded; the flow's timeout restarts when the counts have changed since
  * the last report. An accepted flow ends with its connection; a dropped flow lasts for its timeout, even if the
- * kernel's connection has expired. False when there is no such flow. */
+ * kernel's connection has expired. False when the flow is not found. */
 bool flow_table_update_offloaded(struct flow_table *table, const struct flow_report *report, uint64_t now_ns);
 
 /* Returns the number of flows evicted because the table was full, new ones included. */
@@ -277,7 +278,7 @@ void flow_each_variable(const struct flow *flow, void (*each)(uint32_t number, b
  * FLOW_TEXTS_MAX of them. set: false when there is no memory or no room (counted). */
 enum { FLOW_TEXT_MAX = 112, FLOW_TEXTS_MAX = 16 };
 bool flow_text_set(struct flow_table *table, struct flow *flow, uint32_t number, const uint8_t *bytes, uint32_t length);
-/* Lent until it is set again; NULL when it has no value. */
+/* Valid until the text is set again; NULL when it has no value. */
 const uint8_t *flow_text_get(const struct flow *flow, uint32_t number, uint32_t *length);
 void flow_each_text(const struct flow *flow,
                     void (*each)(uint32_t number, const uint8_t *bytes, uint32_t length, void *user), void *user);
@@ -309,8 +310,8 @@ struct flow *flow_table_add_copy(struct flow_table *table, const struct flow *fr
 typedef void flow_each_function(struct flow *flow, void *user);
 void flow_table_each(struct flow_table *table, flow_each_function *each, void *user);
 size_t flow_table_count(const struct flow_table *table);
-/* Marks a flow that another worker has, too, and that the other worker reports unless its packets arrive here: true
- * until one arrives. */
+/* Marks a flow that another worker also has. The other worker reports it, unless a packet of it arrives here: then
+ * flow_is_duplicate() returns false. */
 void flow_set_duplicate(struct flow *flow);
 bool flow_is_duplicate(const struct flow *flow);
 

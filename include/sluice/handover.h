@@ -31,7 +31,7 @@ struct pipeline;
 struct pipeline_shared;
 struct ruleset;
 
-/* Which of how many workers. */
+/* A worker, by its number, and the number of all workers. */
 struct handover_place {
     uint32_t worker, workers;
 };
@@ -40,7 +40,7 @@ struct handover_counts {
     uint64_t flows;    /* written, or read */
     uint64_t sessions; /* of TCP */
     uint64_t left;     /* flows skipped for lack of memory */
-    uint64_t spoiled;  /* invalid parts of flows: 0 unless there is a bug */
+    uint64_t spoiled;  /* parts of flows that were invalid; always 0 without a bug */
     uint64_t bytes;    /* of files */
 };
 

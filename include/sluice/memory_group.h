@@ -17,7 +17,7 @@ enum { MEMORY_GROUP_PATH_SIZE = 256 };
 
 struct memory_group {
     uint64_t limit, used;              /* bytes; memory that the kernel can reclaim at once is not counted as used */
-    uint64_t kills;                    /* processes of our own group killed for lack of memory */
+    uint64_t kills;                    /* processes of this control group killed for lack of memory */
     char name[MEMORY_GROUP_PATH_SIZE]; /* name of the group with the limit, as in /proc/self/cgroup, possibly shortened
                                         */
 };

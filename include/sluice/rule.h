@@ -216,7 +216,7 @@ enum rule_payload {
 enum rule_block { RULE_BLOCK_NONE, RULE_BLOCK_SOURCE, RULE_BLOCK_DESTINATION, RULE_BLOCK_BOTH };
 #define RULE_BLOCK_SECONDS_DEFAULT UINT32_MAX /* until rule_list_finish() */
 
-/* What a rule needs of files and messages, besides their bytes. */
+/* Properties of files and messages that a rule needs in addition to their bytes. */
 enum {
     RULE_FILE_MD5 = 1 << 0, /* 1 << enum file_digest */
     RULE_FILE_SHA1 = 1 << 1,

@@ -199,8 +199,8 @@ uint64_t stream_inspection_window(struct stream *stream, const struct flow *flow
                                   uint32_t *chunk_at);
 
 /*
- * STREAM_URGENT_BOTH: gets the inspection window of the chunk as read by a receiver that takes urgent bytes out of the
- * stream. `number` counts from 1. False when there is no such reading. Lent until the next call for the same engine.
+ * STREAM_URGENT_BOTH: gets the inspection window of the chunk as read by a receiver that removes urgent bytes from the
+ * stream. `number` counts from 1. False after the last reading. Valid until the next call for the same engine.
  */
 bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                          const struct stream_chunk *chunk, unsigned number, struct stream_chunk *out);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What supervisor and engine share: a channel of small messages, whose closing shows each that the other has died, and
+ * Communication between supervisor and engine: a channel of small messages, which closes when one of them dies, and
  * memory that outlives the engine, with the heartbeat and the current packet of each worker and the history of engines.
  *
  * A bug in a parser may let a packet take over the engine, and the supervisor has more privileges. So the supervisor
- * trusts nothing that an engine can write. It keeps sizes and offsets in its own struct engine_memory_map, and counters
+ * trusts nothing that an engine can write. It keeps sizes and offsets in its own struct memory_map, and counters
  * and events in its own struct supervisor_record, of which engines get a copy; it reads each number of the engine once
  * and checks it. The memory file is sealed: if an engine could truncate it, the supervisor would die of SIGBUS. Each
  * engine gets new memory.
  *
  * Threads:   the main thread of each side uses the channel. Each worker writes its own struct worker_heartbeat. All
  *            fields that both processes access while an engine runs are atomic.
- * Ownership: the supervisor owns struct engine_memory_map; an engine inherits the mapping by fork().
+ * Ownership: the supervisor owns struct memory_map; an engine inherits the mapping by fork().
  */
 #ifndef SLUICE_SUPERVISOR_CHANNEL_H
 #define SLUICE_SUPERVISOR_CHANNEL_H
@@ -54,7 +54,7 @@ enum channel_kind {
     CHANNEL_OPEN_EVENTS, /* from the engine: its sandbox prevents it from opening the event file; open it */
     CHANNEL_EVENTS_FILE, /* from the supervisor: with the file, or value is -errno and text is the reason */
     CHANNEL_CLOSED,      /* not sent: the other process has died */
-    CHANNEL_INVALID,     /* not sent: the received data is no message, or of another version */
+    CHANNEL_INVALID,     /* not sent: the received data is not a message, or has another version */
 };
 
 struct channel_message {
@@ -81,15 +81,15 @@ enum channel_kind channel_receive_file(int fd, struct channel_message *out, int 
 
 enum heartbeat_state { HEARTBEAT_IDLE, HEARTBEAT_RUNNING, HEARTBEAT_ENDED };
 
-/* What a worker publishes for the supervisor, in a separate cache line. */
+/* State that a worker publishes for the supervisor, in a separate cache line. */
 struct worker_heartbeat {
     _Alignas(64) _Atomic uint64_t epoch; /* incremented with each batch, and while no packets arrive */
     _Atomic uint32_t state;              /* enum heartbeat_state */
-    _Atomic uint32_t has_packet;         /* it inspects the packet below */
-    _Atomic uint32_t id;                 /* of the packet in the queue */
+    _Atomic uint32_t has_packet;         /* the worker inspects a packet; the next three fields describe it */
+    _Atomic uint32_t id;                 /* the kernel's id of the packet in the queue */
     _Atomic uint32_t length;             /* of the packet in bytes */
     _Atomic uint64_t offset;             /* of the packet in the slots of this worker */
-    _Atomic uint32_t conntrack;          /* its rules need conntrack data: request them when binding the queue */
+    _Atomic uint32_t conntrack;          /* rules need conntrack data: request it when binding the queue */
     _Atomic uint32_t mode;               /* configured ips.mode in the engine's encoding; 0: none yet */
 };
 
@@ -100,8 +100,8 @@ enum engine_event_kind { ENGINE_EVENT_RESTART, ENGINE_EVENT_QUARANTINE, ENGINE_E
 struct engine_event {
     enum engine_event_kind kind;
     uint64_t time_ns;                  /* realtime */
-    int signal;                        /* that killed it; 0: it exited... */
-    int code;                          /* ... with this code */
+    int signal;                        /* the signal that killed the engine; 0: it exited */
+    int code;                          /* its exit code */
     bool hung;                         /* a worker was hung, and the supervisor killed the engine */
     unsigned queue;                    /* of the current packet, or of the hung worker */
     uint32_t repeated;                 /* packets that were queued again */
@@ -161,7 +161,7 @@ struct memory_map {
 /* Creates and maps the memory; pages are allocated when they are written. 0 or -errno. */
 int engine_memory_open(struct memory_map *out, unsigned workers, size_t slots_size);
 /* Maps the memory file of the previous supervisor and takes ownership of it. 0 or -errno: -EPROTO for another version
- * or impossible sizes, -EPERM when the file is not sealed. */
+ * or invalid sizes, -EPERM when the file is not sealed. */
 int engine_memory_adopt(struct memory_map *out, int fd);
 void engine_memory_close(struct memory_map *memory_map); /* a map without memory is allowed */
 /* Copies counters and events of the record to the memory. */
@@ -171,8 +171,8 @@ void engine_memory_restore(const struct memory_map *memory_map, const struct sup
 /* Reads and checks the state that the engine leaves for the next one. */
 void engine_memory_collect(const struct memory_map *memory_map, struct supervisor_record *record);
 
-/* Copies the current packet of a worker to `buffer`; `out` points there. False: there is none, or its offset or length
- * is impossible. */
+/* Copies the current packet of a worker to `buffer`, to which `out` points. False: there is none, or its offset or
+ * length is invalid. */
 struct current_packet {
     const uint8_t *bytes;
     uint32_t length, id;

@@ -20,7 +20,7 @@ enum { QUERY_OPTION_JSON = CLI_OPTION_OWN, QUERY_OPTION_OWN };
         .id = QUERY_OPTION_JSON, .letter = 'j', .name = "json", .help = "print JSON"                                   \
     }
 
-/* Seconds to wait for a reply that the daemon has at hand. */
+/* Seconds to wait for a reply that the daemon can send at once. */
 enum { QUERY_SECONDS = 10 };
 
 struct query {

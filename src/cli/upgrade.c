@@ -29,8 +29,9 @@ const struct command command_upgrade = {
         "Use it after an update of the package, or of settings that a reload does not apply (memory, queues, output).\n"
         "The daemon prepares a new engine with the current rules and settings while the old engine still inspects "
         "packets.\n"
-        "Then the new engine takes over the queues and the state of all flows; packets wait in the kernel meanwhile, "
-        "and none\n"
+        "Then the new engine takes over the queues and the state of all flows. Until it has, packets wait in the "
+        "kernel; "
+        "none\n"
         "is lost or passes uninspected. If the new engine cannot start, nothing changes, and the exit code is 1.",
     .options = options,
     .run = run_upgrade,

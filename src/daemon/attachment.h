@@ -36,7 +36,7 @@ struct attachment_counters {
     uint64_t notifications_lost;         /* how often the kernel lost notifications about changes */
     uint64_t hosts;                      /* currently blocked */
     uint64_t added, refused, full, lost; /* hosts to block: added, exempt, set was full, port was full */
-    /* What the kernel did without queueing: packets of blocked hosts, and of offloaded flows. */
+    /* Packets that the kernel handled without queueing: of blocked hosts, and of offloaded flows. */
     uint64_t blocked_packets, blocked_bytes;
     uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
 };

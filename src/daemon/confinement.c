@@ -442,8 +442,8 @@ int confinement_check_user(const struct config *config, char error[ENGINE_ERROR_
     return err;
 }
 
-/* No link: the folder belongs to the engine's user, and what asks may be an engine that somebody else has got hold of.
- */
+/* Does not follow a symbolic link: the folder belongs to the engine's user, and an attacker may control the engine that
+ * requests the file. */
 int daemon_open_event_file(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
 {
     struct confinement confinement;

@@ -61,11 +61,11 @@ struct waiting_client {
 struct service {
     struct service_options options;
     struct control_server *server; /* NULL: none */
-    struct worker_query *queries;  /* one a worker */
+    struct worker_query *queries;  /* one for each worker */
     struct waiting_client waiting[MAX_TICKETS];
     unsigned waiting_count;
-    uint64_t upgrade; /* who waits for the next engine; NO_TICKET: nobody */
-    int events_error; /* that was told last; 0: none */
+    uint64_t upgrade; /* ticket of the client that waits for the next engine; NO_TICKET: none */
+    int events_error; /* error of the event file that was logged last; 0: none */
 };
 
 static uint64_t uptime(const struct service *service)
@@ -614,28 +614,33 @@ static void put_version(void *user, struct control_request *request)
 static void list_commands(void *user, struct control_request *request);
 
 static const struct control_command commands[] = {
-    { "status", NULL, "what runs, and how", status },
-    { "stats", "dump-counters", "all counters", stats },
-    { "queues", NULL, "the queues, each with its counters", queues },
-    { "costs", NULL, "the rules that take most time, where they are timed", costs },
-    { "flows", NULL, "the flows there are; limit, from", flows },
+    { "status", NULL, "Show the state of the daemon", status },
+    { "stats", "dump-counters", "Show all counters", stats },
+    { "queues", NULL, "Show the queues with their counters", queues },
+    { "costs", NULL, "Show the rules that take most time, if rules are timed", costs },
+    { "flows", NULL, "List the flows: limit, from", flows },
     { "explain", NULL,
-      "what became of a flow (flow_id; or proto, src_ip, src_port, dest_ip, dest_port, vlan), or of a rule (sid, gid)",
+      "Explain the verdict on a flow (flow_id; or proto, src_ip, src_port, dest_ip, dest_port, vlan) or the state of a "
+      "rule (sid, gid)",
       explain },
     { "rules", NULL, "List the loaded rules: limit, from", list_rules },
     { "failed-rules", "ruleset-failed-rules",
       "List the rules and rule files that were left out, each with the reason: limit, from", list_failed_rules },
-    { "reload", "reload-rules", "rules and settings anew; answers when all workers have them", reload_rules },
-    { "reload-nonblocking", "ruleset-reload-nonblocking", "the same, and answers at once", reload_rules_later },
-    { "ruleset-reload-rules", NULL, "the same as reload", reload_rules },
+    { "reload", "reload-rules", "Reload rules and settings; the answer is sent when all workers use them",
+      reload_rules },
+    { "reload-nonblocking", "ruleset-reload-nonblocking", "Reload rules and settings; the answer is sent at once",
+      reload_rules_later },
+    { "ruleset-reload-rules", NULL, "Same as reload", reload_rules },
     { "mode", NULL,
-      "the mode of each queue; with mode (drop, alert-only, configured) changes it, for `seconds` if given", mode },
-    { "reopen", "reopen-log-files", "opens the event files by their names again, after a rotation", reopen },
-    { "upgrade", NULL, "the program as it lies there now takes over, with flows and packets; answers when it does",
+      "Show the mode of each queue; with mode (drop, alert-only, configured) change it, for `seconds` if set", mode },
+    { "reopen", "reopen-log-files", "Reopen the event file by its name, after a log rotation", reopen },
+    { "upgrade", NULL,
+      "Replace the running daemon with the installed binary, without packet loss; the answer is sent when it has taken "
+      "over",
       upgrade },
-    { "uptime", NULL, "seconds since the start, upgrades left out of account", put_uptime },
-    { "version", NULL, "of the program", put_version },
-    { "command-list", "help", "these", list_commands },
+    { "uptime", NULL, "Show the seconds since the start; upgrades do not reset them", put_uptime },
+    { "version", NULL, "Show the version of the program", put_version },
+    { "command-list", "help", "List the commands", list_commands },
     { NULL, NULL, NULL, NULL },
 };
 

@@ -35,9 +35,9 @@ struct service_options {
 int service_new(struct service **out, const struct service_options *options, char error[ENGINE_ERROR_SIZE]);
 void service_free(struct service *service); /* NULL is allowed */
 
-/* Waits for a signal that the supervisor forwards, at most `timeout_ms`, and serves clients meanwhile. Returns its
- * number, 0 if there was none, -EPIPE when the supervisor has died, SERVICE_HAND_OVER when the next engine requests the
- * state. */
+/* Waits up to `timeout_ms` for a signal that the supervisor forwards, and serves clients while it waits. Returns the
+ * number of the signal, 0 if there was none, -EPIPE when the supervisor has died, SERVICE_HAND_OVER when the next
+ * engine requests the state. */
 enum { SERVICE_HAND_OVER = -1000 };
 int service_wait(struct service *service, int timeout_ms);
 

@@ -141,7 +141,7 @@ struct passage {
     struct numbers names;
     struct flow_numbers variables;
     struct handover_counts *counts;
-    bool is_visit; /* reading: another worker is given the same flows, and tells of them */
+    bool is_visit; /* reading: another worker also reads these flows, and reports them */
 };
 
 static void transfer_about(struct transfer *t, struct about *about)

@@ -36,7 +36,7 @@ size_t load_progress_line(struct load_progress *progress, uint64_t now_ns, const
 static void write_line(const char *line, size_t length)
 {
     if (length > 0 && write(STDERR_FILENO, line, length) < 0)
-        return; /* it was only for somebody who looks */
+        return; /* the line is only informative */
 }
 
 static void show(void *user, const char *what, size_t done, size_t total)

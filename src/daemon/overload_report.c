@@ -27,7 +27,7 @@ enum { NOTICE_RING_SIZE = 32 << 10, MAX_SUSPENDED = 256 };
 #define QUEUE_INTERVAL_NS (NS_PER_SECOND / 5)
 #define LOG_INTERVAL_NS (60 * NS_PER_SECOND)
 
-/* What was reported about a queue. */
+/* Values of a queue that were reported last. */
 struct reported_queue {
     uint64_t missing;
     uint64_t lost_since_log;

@@ -226,6 +226,6 @@ int queue_account_open_file(uint16_t first_queue, char path[ACCOUNT_PATH_SIZE])
     if (fd >= 0)
         return fd;
     path[0] = '\0';
-    fd = memfd_create("sluice-queues", MFD_CLOEXEC); /* for the engines of this keeper alone */
+    fd = memfd_create("sluice-queues", MFD_CLOEXEC); /* only the engines of this supervisor share it */
     return fd < 0 ? -errno : fd;
 }

@@ -474,7 +474,7 @@ static void report_listener(struct queue_monitor *monitor, const struct next_que
     };
 
     if (next->listening)
-        log_notice("queue %u (queue.route-to) has a listener again after %.1f s; meanwhile the kernel %s %" PRIu64
+        log_notice("queue %u (queue.route-to) has a listener again after %.1f s; until then the kernel %s %" PRIu64
                    " packet%s",
                    (unsigned)next->queue, (double)(now_ns - next->since_ns) / NS_PER_SECOND,
                    next->bypass ? "passed" : "dropped", next->packets, next->packets == 1 ? "" : "s");

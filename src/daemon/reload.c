@@ -51,8 +51,8 @@ struct reload {
     enum reload_state state;
     struct config *config;          /* of the rules in use; NULL: that of the start */
     struct daemon_options settings; /* of the configuration in use */
-    size_t rules_memory;            /* what the rules in use took */
-    size_t rule_errors;             /* mistakes in them */
+    size_t rules_memory;            /* memory of the rules in use */
+    size_t rule_errors;             /* mistakes in the rules in use */
 
     /* the builder's */
     pthread_t builder;
@@ -63,15 +63,15 @@ struct reload {
     struct ruleset *new_ruleset;
     size_t new_memory;
     char cause[ENGINE_ERROR_SIZE];
-    char late[ENGINE_ERROR_SIZE]; /* main's, as all below */
-
-    struct worker_update *updates; /* one a worker */
+    /* the main thread's */
+    char late[ENGINE_ERROR_SIZE];
+    struct worker_update *updates; /* one for each worker */
     const struct ruleset *before;  /* the one in use when it began */
     struct ruleset *old;           /* to be freed when the output has drained */
     uint64_t ticket, begun_ns;
     struct reload_result result;
-    bool stuck;           /* the builder stands still: that was told as a failure, and there is no other end */
-    struct diag *no_diag; /* for that; what the builder has to say is not ours yet */
+    bool stuck;           /* the builder is hung, which was reported as a failure; this reload cannot end otherwise */
+    struct diag *no_diag; /* empty diagnostics for that report, because the builder still uses its own */
 };
 
 /* --- Memory --------------------------------------------------------------------------------------- */

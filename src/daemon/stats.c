@@ -523,7 +523,7 @@ void stats_set_engine_memory(struct stats *stats, const struct engine_memory *me
 }
 
 /* Adds the counters of the supervisor, which outlive engines. */
-static void add_lifeline(struct stats *stats)
+static void add_supervisor(struct stats *stats)
 {
     if (!stats->memory)
         return;
@@ -639,7 +639,7 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add_shared(stats, workers[0], ruleset);
     add_files(stats, &sums, workers[0]);
     add_attachment(stats);
-    add_lifeline(stats);
+    add_supervisor(stats);
     add_follower(stats);
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)

@@ -670,7 +670,8 @@ static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const str
     scan.state->progress = tx->progress[ev->direction];
     if (scan.state != temporary)
         return;
-    /* Store the state, unless the direction is complete. A rule that matched may have stored one meanwhile. */
+    /* Store the state, unless the direction is complete. The evaluation may have stored a state for a rule that
+     * matched. */
     if (!scan.complete && !*stored) {
         *stored = pool_alloc(detector->transactions);
         if (*stored)

@@ -35,7 +35,7 @@ static const char *const offload_verdicts[] = {
     [OFFLOAD_BY_EITHER] = "auto", [OFFLOAD_BY_CONNECTION] = "conntrack", [OFFLOAD_BY_PACKET_MARK] = "packet-mark", NULL
 };
 
-/* What nft accepts as a name, so that the printed ruleset can be read by it. */
+/* Accepts the names that nft accepts, so that nft can read the printed ruleset. */
 static const char *check_name(const char *value)
 {
     size_t length = strlen(value);

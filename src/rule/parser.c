@@ -396,8 +396,8 @@ static bool parse_header(struct rule_parser *parser, struct span *rest)
 
 /* --- Rules ---------------------------------------------------------------------------------------- */
 
-/* Sets next_relative: further positions of a condition are tried only if a later condition is relative to it. A content
- * that is not relative starts anew. */
+/* Sets next_relative of the conditions to which a later condition is relative: only for these, further positions are
+ * tried. A content that is not relative starts a new sequence. */
 static void mark_next_relative(struct rule_buffer *buffer)
 {
     struct condition *start = buffer->conditions;

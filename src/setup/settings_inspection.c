@@ -120,7 +120,7 @@ const struct setting decode_settings[] = {
       SETTING_FIELD(decode_settings, options.erspan_type1),
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "Decode ERSPAN type I, which has no header of its own" },
+      .help = "Decode ERSPAN type I, which has no ERSPAN header" },
     { .name = NULL },
 };
 

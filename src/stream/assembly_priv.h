@@ -97,7 +97,8 @@ struct range {
     enum range_kind kind;
 };
 
-/* Walks over a range, one kind of bytes at a time. The lists must not change meanwhile. */
+/* An iterator over a range that returns parts with one kind of bytes each. The lists must not change during the
+ * iteration. */
 struct walk {
     struct assembly_block *block; /* hint for the blocks of the bytes */
     uint64_t at, end, contiguous;

@@ -6,9 +6,9 @@
  *
  * Overload begins as soon as the queue or the buffer of its socket is filled to the configured level, because a queue
  * fills within milliseconds. It also begins when packets have been older than the configured age for OLD_NS without a
- * pause; a single scheduling delay also produces old packets, but only for a moment. Then the first class is shed, and
- * one more each WIDEN_NS while level or age stay too high. Overload ends when both have been below half of their limits
- * for QUIET_NS; meanwhile no further flows are shed. Flows that were shed stay bypassed.
+ * pause; a single scheduling delay also produces old packets, but only for a moment. First one class is shed, and one
+ * more each WIDEN_NS while level or age stay too high. Overload ends when both have been below half of their limits for
+ * QUIET_NS; during that time no further flows are shed. Flows that were shed stay bypassed.
  *
  * Threads: the worker. The caller passes the time, so that tests can use any.
  */

@@ -56,10 +56,11 @@ static unsigned permille(uint64_t part, uint64_t whole)
 }
 
 /*
- * The time that a receive waits for packets is not their age. If the worker was stopped meanwhile (SIGSTOP), the
- * receive ends without packets, and those that wait may have arrived at any time since the last mark. If the worker got
- * no CPU, they may have arrived at any time during the receive; as it should have ended after WAIT_NS, its first packet
- * has waited for about the rest. That age is counted, but sheds no flow, because it is not certain.
+ * The time that a receive waits for packets is not their age. If the worker was stopped during the receive (SIGSTOP),
+ * the receive ends without packets, and those in the queue may have arrived at any time since the last mark. If the
+ * worker got no CPU, they may have arrived at any time during the receive. It should have ended after WAIT_NS, so its
+ * first packet has waited for about the time beyond that. This age is counted, but no flow is shed for it, because it
+ * is an estimate.
  */
 void queue_watch_received(struct queue_watch *watch, struct capture *capture, struct packet *const *batch, int count,
                           uint64_t now_ns)

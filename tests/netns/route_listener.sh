@@ -50,7 +50,7 @@ udp_send cli 10.66.2.2 7000 one two three
 for _ in $(seq 50); do [ "$(kernel_queue 0 sequence)" = 3 ] && break; sleep 0.05; done
 sleep 1.2 # the next look
 hold
-said lost "queue 20 (queue.route-to) has a listener again after .* s; meanwhile the kernel dropped 3 packets"
+said lost "queue 20 (queue.route-to) has a listener again after .* s; until then the kernel dropped 3 packets"
 wait_listener true
 wait_events lost 1 event_type=overload overload.action=listener overload.queue=20 overload.packets=3
 diagnosis | grep -q route.no-listener && fail "doctor: $(diagnosis)"

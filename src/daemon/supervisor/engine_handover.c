@@ -2,7 +2,7 @@
 /*
  * Engine hand-over: a new engine replaces a running one. The new engine starts beside it, with separate memory, and
  * prepares what takes time: rules, memory, files. When it requests the queues, the old engine stops between two packets
- * and writes the state of its traffic to files; the new engine reads them and gets the queues. Meanwhile packets wait
+ * and writes the state of its traffic to files; the new engine reads them and gets the queues. Until then packets wait
  * in the kernel.
  *
  * The next engine may also be that of the next supervisor (restart_handover.c): then systemd stores the files for it.

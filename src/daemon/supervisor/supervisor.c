@@ -6,8 +6,8 @@
  *
  * If the first engine fails to start, the supervisor exits with its error. An engine that dies later is replaced: at
  * once if it had inspected packets, otherwise after a growing delay, and at most engine.restart-limit times in a row.
- * When it is asked to stop, the supervisor exits after an engine has stopped in order: if that engine dies meanwhile,
- * another one finishes the work. When systemd restarts the service, the supervisor exits and leaves queues and table.
+ * On a stop request, the supervisor exits after an engine has stopped in order: if that engine dies before, another one
+ * is started to stop in order. When systemd restarts the service, the supervisor exits and leaves queues and table.
  */
 #include "sluice/supervisor.h"
 
