@@ -27,10 +27,10 @@ char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Invalidates all lent memory and keeps the blocks for reuse. */
+/* Invalidates all memory that was allocated from the arena, and keeps its blocks for reuse. */
 void arena_reset(struct arena *arena);
 
-/* Bytes lent, and bytes allocated from the system. */
+/* Return the bytes in use, and the bytes allocated from the system. */
 size_t arena_used(const struct arena *arena);
 size_t arena_reserved(const struct arena *arena);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The subcommands: one file each under src/cli/, listed in commands.c; `sluice --help` prints that list.
+ * The subcommands. Each has a file in src/cli/, and commands.c lists them for `sluice --help`.
  *
- * A command has a table of options, from which getopt_long's arrays and the text of `--help` are made. An option that
- * names a setting overrides that setting of the configuration.
+ * A command has a table of options, which is used for getopt_long() and for the text of `--help`. An option that names
+ * a setting overrides that setting of the configuration.
  */
 #ifndef SLUICE_CLI_H
 #define SLUICE_CLI_H
@@ -39,24 +39,23 @@ extern const struct command command_run, command_replay, command_check, command_
 /* All commands in the order of `sluice --help`; ends with NULL. */
 extern const struct command *const cli_commands[];
 
-/* Runs the command that argv[1] names. An exit code. */
+/* Runs the command that argv[1] names. Returns its exit code. */
 int cli_main(int argc, char **argv);
 
 /* Prints one line to stderr: "sluice COMMAND: MESSAGE"; `command` may be NULL. */
 void cli_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Reads the options of argv by command->options, and calls `handle` for each that does not name a setting; `handle`
- * returns 0 or an exit code. Settings are added to `settings`, unless that is NULL. Options may stand between
- * arguments. Returns -1 with *first, the index of the first argument, or an exit code: a mistake is printed, and so is
- * --help.
+ * Parses the options of argv by command->options. Options that name a setting are added to `settings`, unless that is
+ * NULL; for the others it calls `handle`, which returns 0 or an exit code. Options may stand between arguments. Returns
+ * -1 with the index of the first argument in *first, or an exit code after printing an error or the help.
  */
 struct cli_settings;
 int cli_parse(const struct command *command, int argc, char **argv,
               int (*handle)(void *user, const struct cli_option *option, const char *value), void *user,
               struct cli_settings *settings, int *first);
 
-/* The same for commands without arguments: an argument is a mistake. */
+/* The same for commands without arguments; an argument is an error. */
 int cli_parse_without_arguments(const struct command *command, int argc, char **argv,
                                 int (*handle)(void *user, const struct cli_option *option, const char *value),
                                 void *user, struct cli_settings *settings);

@@ -3,8 +3,8 @@
  * Setup: reads the options of all modules from the configuration, and loads rules and datasets, for the daemon, replay
  * and `sluice check`.
  *
- * Errors:  functions return 0 or -errno. With `error`, the text of the error is there; with `diag`, the mistakes in
- *          the configuration or in the rules.
+ * Errors:  functions return 0 or -errno. They write the text of the error to `error`, and report mistakes in the
+ *          configuration or in the rules to `diag`.
  * Threads: the main thread, and the thread of a reload.
  */
 #ifndef SLUICE_SETUP_H

@@ -293,8 +293,9 @@ bool conntrack_is_reply_direction(const struct conntrack *conntrack)
     return conntrack->info >= IP_CT_IS_REPLY && conntrack->info < IP_CT_NUMBER;
 }
 
-/* A connection that conntrack picked up midstream has liberal sides, whose scales are unknown; and without the option
- * on both sides conntrack reports 0, which is then the right value. */
+/* conntrack marks the sides of a connection that it picked up midstream as liberal, because it does not know their
+ * window scales. If it has seen the handshake and a side did not send the option, it reports the scale 0, which is
+ * correct. */
 bool conntrack_has_window_scales(const struct conntrack *conntrack)
 {
     const uint8_t flags = conntrack->tcp_flags[CONNTRACK_ORIGINAL] | conntrack->tcp_flags[CONNTRACK_REPLY];

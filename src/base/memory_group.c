@@ -135,7 +135,7 @@ static void read_group(const struct place *place, const char *group, struct memo
     if (tightest->limit != UINT64_MAX && left(&group_limit) >= left(tightest))
         return;
     group_limit.kills = tightest->kills;
-    if (length >= sizeof(group_limit.name)) /* its end is more specific */
+    if (length >= sizeof(group_limit.name)) /* keep the end of the path, which is more specific */
         snprintf(group_limit.name, sizeof(group_limit.name), "...%s",
                  group + length - sizeof(group_limit.name) + sizeof("..."));
     else

@@ -178,7 +178,7 @@ static void apply_include(struct walk *walk, const struct node *in)
 
 /* --- Tree ----------------------------------------------------------------------------------------- */
 
-/* Whether no part is empty ("a..b", ".a"). */
+/* Returns false if a part of the name is empty, as in "a..b" or ".a". */
 static bool is_valid_path(const char *path)
 {
     size_t length = strlen(path);

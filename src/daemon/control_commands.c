@@ -184,7 +184,7 @@ static void flows(void *user, struct control_request *request)
     bool answering = true;
 
     if (limit < 1 || limit > MAX_FLOWS || (from && !read_place(from, &place))) {
-        control_fail(request, "\"limit\" must be 1 to %d, \"from\" the \"next\" of an answer", MAX_FLOWS);
+        control_fail(request, "\"limit\" must be 1 to %d, and \"from\" the value of \"next\" in an answer", MAX_FLOWS);
         return;
     }
     struct text *out = control_answer(request);

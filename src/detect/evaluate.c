@@ -421,7 +421,7 @@ static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev
         pending_remove(ev, index);
 }
 
-/* Evaluates the candidates and books their time on the rules. */
+/* Evaluates the candidates, and measures the time for each rule. */
 static __attribute__((noinline, cold)) void evaluate_timed(struct evaluation *ev)
 {
     struct detector *detector = ev->detector;

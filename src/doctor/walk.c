@@ -89,8 +89,8 @@ static bool walk_rule(struct walker *walker, const struct netrules_rule *rule, c
     bool always = !rule->conditional, jumps = rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO, leads;
     const struct netrules_rule *goal = walker->path->goal;
 
-    /* No packet reaches this rule. In a base chain the blocker covers that case, and after a queue verdict the packets
-     * are in a queue already. */
+    /* No packet reaches this rule, because an earlier rule of the caller has a verdict for all. In a base chain
+     * `blocked` is set for this; after a queue verdict the packets are in a queue, so the walk continues. */
     if (caller->ender && !walker->blocked && caller->ender->verdict != NETRULES_QUEUE)
         return true;
     leads = rule == goal || (jumps && netrules_find_chain(rule->chain->table, rule->target) == goal->chain);

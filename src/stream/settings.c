@@ -58,9 +58,10 @@ const struct setting stream_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "yes",
       .choices = conntrack_choices,
-      .help = "Pick up TCP connections whose beginning was not seen when conntrack knows them as established, whatever "
-              "stream.midstream and its policy are; so idle connections outlive flow.timeouts.tcp.established. only: "
-              "no others in the time of stream.midstream-grace, either" },
+      .help =
+          "Pick up TCP connections whose beginning was not seen if conntrack has them as established, regardless of "
+          "stream.midstream and its policy, so that idle connections outlive flow.timeouts.tcp.established; only: "
+          "pick up no others, not even during stream.midstream-grace" },
     { .name = "stream.async-oneside",
       SETTING_FIELD(stream_options, async_oneside),
       .type = SETTING_BOOL,
