@@ -16,7 +16,7 @@ udp_sink 7000 "$WORK/got"
 for to in 10.66.2.2 fd66:2::2; do
 	udp_send cli "$to" 7000 "first" "some EVIL text" "an ODD text" "GOOD-EVIL text" "last"
 done
-for _ in $(seq 60); do [ "$(grep -c last "$WORK/got")" = 2 ] && break; sleep 0.05; done
+wait_lines "$WORK/got" last 2
 equal "plain datagrams" "$(grep -c first "$WORK/got")" 2
 equal "dropped datagrams that arrived" "$(grep -c 'some EVIL' "$WORK/got" || true)" 0
 equal "alerted datagrams" "$(grep -c 'an ODD' "$WORK/got")" 2

@@ -38,13 +38,13 @@ restarted() { # restarted ENGINE: waits for the next one, and until it answers
 : >"$WORK/background.log"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 background srv python3 "$HERE/traffic.py" tcp-echo 7004
-for _ in $(seq 100); do [ "$(grep -c listening "$WORK/background.log")" = 2 ] && break; sleep 0.05; done
+wait_lines "$WORK/background.log" listening 2
 # A connection that is older than Sluice: mode drop cuts it (stream.midstream-policy).
 mkfifo "$WORK/steps"
 client python3 -u "$HERE/traffic.py" tcp-steps 10.66.2.3 7004 <"$WORK/steps" >"$WORK/answers" 2>&1 &
 exec 3>"$WORK/steps"
 echo before >&3
-for _ in $(seq 100); do grep -q before "$WORK/answers" && break; sleep 0.05; done
+wait_text "$WORK/answers" before
 
 config drop
 start_sluice ips --config "$WORK/sluice.yaml" --queue 0,4 --rules "$WORK/t.rules" --set unix-command.filename="$WORK/control" \
@@ -72,8 +72,7 @@ equal "drop events of queue 4" "$(events ips event_type=drop queue.number=4)" 0
 equal "blocked alerts of queue 0" "$(events ips event_type=alert alert.action=blocked queue.number=0)" 1
 # Exception policies.
 echo after >&3
-for _ in $(seq 100); do grep -q after "$WORK/answers" && break; sleep 0.05; done
-grep -q after "$WORK/answers" || fail "a connection that midstream-policy drops does not pass: $(cat "$WORK/answers")"
+wait_text "$WORK/answers" after
 exec 3>&-
 [ "$(stats ips.would_drop_reason.stream_midstream)" -gt 0 ] || fail "stream midstream is not counted"
 [ "$(stats ips.would_drop_reason.exception_policy_flow_drop)" -gt 0 ] || fail "packets of the flow are not counted"
@@ -151,7 +150,7 @@ mkfifo "$WORK/more"
 client python3 -u "$HERE/traffic.py" tcp-steps 10.66.2.4 7001 <"$WORK/more" >"$WORK/heard" 2>&1 &
 exec 4>"$WORK/more"
 echo first >&4
-for _ in $(seq 100); do grep -q first "$WORK/heard" && break; sleep 0.05; done
+wait_text "$WORK/heard" first
 echo DROPPED >&4
 for _ in $(seq 100); do [ "$(stats ips.offload.dropped)" = 1 ] && break; sleep 0.05; done
 equal "connections that the kernel drops" "$(stats ips.offload.dropped)" 1
@@ -159,8 +158,7 @@ equal "connections that the kernel drops" "$(stats ips.offload.dropped)" 1
 ask mode alert-only >/dev/null
 grep -q "removed nft.offload.drop-mark from 1 connections" "$WORK/kernel.log" || fail "the mark of the connection is still there"
 echo >&4
-for _ in $(seq 160); do grep -q DROPPED "$WORK/heard" && break; sleep 0.05; done
-grep -q DROPPED "$WORK/heard" || fail "the kernel still drops the connection: $(cat "$WORK/heard")"
+wait_text "$WORK/heard" DROPPED
 exec 4>&-
 # An engine that starts in alert-only removes the mark from the connections of the previous engine.
 ask mode configured >/dev/null
@@ -168,6 +166,5 @@ client python3 "$HERE/traffic.py" tcp-ask 10.66.2.5 7001 DROPPED >/dev/null &
 for _ in $(seq 100); do [ "$(stats ips.offload.dropped)" = 2 ] && break; sleep 0.05; done
 config alert-only
 ask upgrade >"$WORK/upgrade.out" 2>&1 || fail "upgrade: $(cat "$WORK/upgrade.out")"
-for _ in $(seq 100); do [ "$(grep -c "removed nft.offload.drop-mark" "$WORK/kernel.log")" = 2 ] && break; sleep 0.05; done
-equal "times that the mark was removed" "$(grep -c "removed nft.offload.drop-mark" "$WORK/kernel.log")" 2
+wait_lines "$WORK/kernel.log" "removed nft.offload.drop-mark" 2
 stop_process "$supervisor" || fail "exit code $?"

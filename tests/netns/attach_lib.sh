@@ -8,7 +8,7 @@ topology
 echo 'drop udp any any -> any any (msg:"bad word"; content:"EVIL"; sid:1;)' >"$WORK/t.rules"
 for port in 7000 7001; do background srv python3 "$HERE/traffic.py" udp-sink $port "$WORK/got$port"; done
 for port in 7000 7001; do
-	for _ in $(seq 100); do [ -s "$WORK/got$port" ] && break; sleep 0.05; done
+	wait_for test -s "$WORK/got$port" || fail "got$port is empty"
 done
 
 ruleset() { gateway nft list ruleset 2>/dev/null | sed -E 's/packets [0-9]+ bytes [0-9]+/packets 0 bytes 0/'; }
@@ -22,7 +22,7 @@ pass() {
 		udp_send cli $to 7000 "$what: good" "$what: EVIL" "$what: last"
 		client ping -c1 -W5 -q $to >/dev/null || fail "$what: no ping to $to"
 	done
-	for _ in $(seq 100); do [ "$(grep -c "$what: last" "$WORK/got7000")" = 2 ] && break; sleep 0.05; done
+	wait_lines "$WORK/got7000" "$what: last" 2
 	equal "$what: good datagrams" "$(grep -cE "$what: (good|last)" "$WORK/got7000")" 4
 	equal "$what: bad datagrams" "$(grep -c "$what: EVIL" "$WORK/got7000" || true)" "$evil"
 	equal "$what: datagrams to the closed port" "$(grep -c "$what" "$WORK/got7001" || true)" 0

@@ -47,7 +47,7 @@ done
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 background srv python3 "$HERE/traffic.py" udp-sink 7003 "$WORK/all"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
-for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+wait_for test -s "$WORK/got" || fail "got is empty"
 
 cat >"$WORK/t.rules" <<'RULES'
 drop udp any any -> any 7000 (msg:"bad word"; content:"EVIL"; sid:1;)
@@ -94,7 +94,7 @@ for net in $nets; do
 		equal "a datagram to $to" "$(refused "$to")" refused
 	done
 	equal "a bad stream in net $net" "$(client timeout 30 python3 "$HERE/traffic.py" tcp-ask "10.66.$net.2" 7001 EVIL)" TIMEOUT
-	for _ in $(seq 100); do [ "$(grep -c "last $net" "$WORK/got")" = 2 ] && break; sleep 0.05; done
+	wait_lines "$WORK/got" "last $net" 2
 	equal "good in net $net" "$(grep -c "good $net" "$WORK/got")" 2
 	equal "changed in net $net" "$(grep -c "new $net" "$WORK/got")" 2
 	expected=$((expected + 2))

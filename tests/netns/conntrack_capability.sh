@@ -24,12 +24,10 @@ wait_ready 2
 engine=$(engine_of "$ips")
 kill -STOP "$engine"
 udp_send cli 10.66.2.2 7000 one two three
-for _ in $(seq 100); do [ "$(kernel_queue 0 waiting)" = 3 ] && break; sleep 0.05; done
-equal "packets waiting" "$(kernel_queue 0 waiting)" 3
+wait_equal "packets that wait" 3 kernel_queue 0 waiting
 kill -9 "$engine"
 wait_ready 3
-for _ in $(seq 100); do grep -q three "$WORK/got" && break; sleep 0.05; done
-grep -q three "$WORK/got" || fail "the packets that waited did not arrive"
+wait_text "$WORK/got" three
 
 gateway "$SLUICE" upgrade --socket "$WORK/socket" >"$WORK/out" 2>&1 || fail "upgrade: $(cat "$WORK/out")"
 wait_ready 4

@@ -16,10 +16,10 @@ continuity_rules() {
 # traffic_start: in the background, until traffic_stop. Not many pings: ping has room for a hundred or so that come at once.
 traffic_start() {
 	background srv python3 "$HERE/continuity.py" serve "$ADDRESSES" 7000
-	for _ in $(seq 100); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
+	wait_text "$WORK/background.log" listening
 	ip netns exec "$P-cli" python3 "$HERE/continuity.py" ask "$ADDRESSES" 7000 "${RATE:-500}" >"$WORK/asked" 2>"$WORK/asked.log" &
 	ASKING=$!
-	for _ in $(seq 200); do [ -s "$WORK/asked" ] && break; sleep 0.05; done
+	wait_for test -s "$WORK/asked" || fail "asked is empty"
 	pings_start
 }
 

@@ -28,7 +28,7 @@ mkfifo "$WORK/steps"
 client python3 "$HERE/traffic.py" tcp-steps 10.66.2.2 7001 <"$WORK/steps" >"$WORK/answers" 2>&1 &
 exec 3>"$WORK/steps"
 echo hello >&3
-for _ in $(seq 100); do grep -q hello "$WORK/answers" && break; sleep 0.05; done
+wait_text "$WORK/answers" hello
 
 # A flow by its ends, in either order.
 ask flows >"$WORK/flows"
@@ -41,7 +41,7 @@ equal "verdict" "$(json verdict <"$WORK/flow")" inspected
 equal "rule of the flow" "$(json rules.0.signature_id <"$WORK/flow")" 1
 equal "reported" "$(json rules.0.reported <"$WORK/flow")" true
 echo evil >&3
-for _ in $(seq 120); do grep -q TIMEOUT "$WORK/answers" && break; sleep 0.05; done
+wait_text "$WORK/answers" TIMEOUT
 ask explain tcp 10.66.2.2:7001 "10.66.1.2:$port" --json >"$WORK/flow"
 equal "verdict" "$(json verdict <"$WORK/flow")" dropped
 equal "reason" "$(json drop.reason <"$WORK/flow")" rules
@@ -174,7 +174,7 @@ while True:
             clients[connect(half)] = half
 PYTHON
 HOLDER=$!
-for _ in $(seq 200); do [ -s "$WORK/held" ] && break; sleep 0.05; done
+wait_for test -s "$WORK/held" || fail "held is empty"
 for command in "status" "stats uptime" "queues" "flows" "status"; do
 	# shellcheck disable=SC2086
 	ask $command >"$WORK/said" 2>&1 || fail "'$command' beside half-open clients: $(cat "$WORK/said")"

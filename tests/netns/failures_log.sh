@@ -28,8 +28,7 @@ sent=0
 judged() {
 	sent=$((sent + 1))
 	udp_send cli 10.66.2.2 7000 "number 5" "number 4 of $sent"
-	for _ in $(seq 100); do grep -q "number 4 of $sent" "$WORK/got" && break; sleep 0.05; done
-	grep -q "number 4 of $sent" "$WORK/got" || fail "$1: traffic does not pass"
+	wait_text "$WORK/got" "number 4 of $sent"
 	grep -q "number 5" "$WORK/got" && fail "$1: what must not pass passes"
 	true
 }

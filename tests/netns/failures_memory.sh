@@ -82,8 +82,7 @@ set_limit $(($(cat "$GROUP/$used") + (96 << 20)))
 hog "$engine" 28
 wait "$HOG" || fail "the hog did not end well"
 tells ips "the engine was killed by signal 9 (Killed), because it ran out of memory: control group .*sluice-test.* raise the limit (MemoryMax=)"
-for _ in $(seq 200); do [ "$(grep -c "^sluice: ready" "$WORK/ips.log")" = 2 ] && break; sleep 0.05; done
-equal "engines that became ready" "$(grep -c "^sluice: ready" "$WORK/ips.log")" 2
+wait_lines "$WORK/ips.log" "^sluice: ready" 2
 kill -0 "$ips" || fail "the supervisor is gone"
 wait "$PINGS" || true
 grep -q " 0% packet loss" "$WORK/pings" || fail "packets were lost: $(cat "$WORK/pings")"

@@ -15,8 +15,7 @@ mkdir "$WORK/ips"
 ip netns exec "$P-gw" "$SLUICE" run --config "$WORK/ips.yaml" --log-dir "$WORK/ips" --attach after --no-console \
 	--set "unix-command.filename=$WORK/socket" >"$WORK/ips.log" 2>&1 &
 ips=$!
-for _ in $(seq 200); do grep -q "^sluice: ready" "$WORK/ips.log" && break; sleep 0.05; done
-grep -q "^sluice: ready" "$WORK/ips.log" || fail "it does not start"
+wait_text "$WORK/ips.log" "^sluice: ready"
 engine=$(engine_of "$ips")
 
 # refuses WHAT PATTERN COMMAND: the command fails, somebody says why, and it goes on as it was.
@@ -37,7 +36,7 @@ grep -q "run-as.user: nobody-of-that-name: user not found" "$WORK/out" || fail "
 # A queue that somebody else has: at a reload it is no matter yet, at an upgrade it is seen before the old engine has handed over.
 background gw python3 "$HERE/hold_queue.py" 2
 holder=$LAST_PID
-for _ in $(seq 100); do grep -q bound "$WORK/background.log" && break; sleep 0.05; done
+wait_text "$WORK/background.log" bound
 configure 0-2
 ask reload >"$WORK/out" 2>&1 || fail "reload: $(cat "$WORK/out")"
 grep -q "'queue.numbers' has changed: it takes effect with .sluice upgrade., or at the next start" "$WORK/out" "$WORK/ips.log" || fail "reload: does not tell of the queue"

@@ -43,7 +43,7 @@ send() {
 COUNT=$(echo "$FAMILIES" | wc -w)
 # expect WHAT NAME EVIL: all of NAME arrived at the open port, EVIL (how many of each family) of the bad ones, nothing at the closed one.
 expect() {
-	for _ in $(seq 60); do [ "$(arrived "$2 end")" = "$COUNT" ] && break; sleep 0.05; done
+	wait_equal "arrivals of $2 end" "$COUNT" arrived "$2 end"
 	equal "$1: what is allowed" "$(arrived "$2")" "$COUNT"
 	equal "$1: bad ones" "$(arrived "$2 EVIL")" $((COUNT * $3))
 	equal "$1: what the firewall denies" "$(leaked "$2")" 0

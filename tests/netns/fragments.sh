@@ -29,7 +29,7 @@ s.bind(("0.0.0.0", 7003))
 print("listening")
 while True:
     print("received", s.recv(65536).decode())'
-for _ in $(seq 50); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
+wait_text "$WORK/background.log" listening
 client python3 - <<'PY'
 import socket, struct, time
 s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
@@ -60,10 +60,9 @@ send(104, 16, b'IL......', False)
 send(105, 0, first(b'seven...'), True)
 send(105, 16, b'....good', False)
 PY
-for _ in $(seq 50); do grep -q "received seven" "$WORK/background.log" && break; sleep 0.1; done
+wait_text "$WORK/background.log" "received seven"
 equal "datagrams that arrived" "$(grep -o 'received [a-z]*' "$WORK/background.log" | tr '\n' ' ')" "received one received seven "
-kill -USR1 "$ips"
-sleep 0.3
+ask_stats ips "$ips"
 wait_events ips 1 event_type=drop alert.signature_id=3
 equal "datagrams dropped whole, IPv4" "$(events ips event_type=drop alert.signature_id=1)" 3
 equal "datagrams dropped whole, IPv6" "$(events ips event_type=drop alert.signature_id=2)" 3

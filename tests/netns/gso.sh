@@ -11,7 +11,7 @@ RULES
 start_sluice ips --queue 0 --rules "$WORK/t.rules"
 ips=$LAST_PID
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
-for _ in $(seq 50); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
+wait_text "$WORK/background.log" listening
 equal "bytes back" "$(client python3 "$HERE/traffic.py" tcp-bulk 10.66.2.2 7001 20000000)" 20000000
 equal "IPv6 bytes back" "$(client python3 "$HERE/traffic.py" tcp-bulk fd66:2::2 7001 5000000)" 5000000
 wait_events ips 1 event_type=alert alert.signature_id=1
@@ -33,8 +33,7 @@ print('whole' if got.endswith(b'EVIL') else 'cut')
 PY
 )
 equal "text with the bad end" "$answer" cut
-kill -USR1 "$ips"
-sleep 0.3
+ask_stats ips "$ips"
 [ "$(last_stats ips queue.0.gso)" -gt 0 ] || fail "no super-packet was seen"
 equal "truncated" "$(last_stats ips queue.0.truncated)" 0
 stop_process "$ips" || fail "exit code $?"

@@ -31,8 +31,7 @@ hostile() {
 	[ "$(engine_of "$supervisor")" != "$before" ] || fail "$1: it is the same engine"
 	kill -0 "$supervisor" || fail "$1: the supervisor has died"
 	udp_send cli 10.66.2.2 7003 "before $1" "EVIL $1" "after $1"
-	for _ in $(seq 200); do grep -q "after $1" "$WORK/got" && break; sleep 0.05; done
-	grep -q "after $1" "$WORK/got" || fail "$1: traffic does not pass"
+	wait_text "$WORK/got" "after $1"
 	grep -q "EVIL" "$WORK/got" && fail "$1: traffic is not inspected"
 	true
 }

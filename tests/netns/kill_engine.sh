@@ -29,15 +29,13 @@ for i in $(seq "${KILLS:-10}"); do
 done
 sleep 1
 traffic_stop
-kill -USR1 "$supervisor"
 died=$(grep -c "the engine was killed" "$WORK/ips.log")
 [ "$died" -ge "${KILLS:-10}" ] || fail "only $died engines died"
 # One that was killed after it wrote what the one before died of, and before it knew that it had, leaves it to the next.
 EVE_ONCE=engine.number wait_events ips "$died" event_type=engine engine.action=restarted
 told=$(events ips event_type=engine engine.action=restarted)
 [ "$told" -le $((died + died / 2)) ] || fail "$died engines died, and that was told $told times"
-for _ in $(seq 50); do [ "$(last_stats ips engine.restarts)" = "$died" ] && break; sleep 0.1; done
-equal "restarts" "$(last_stats ips engine.restarts)" "$died"
+wait_stats ips "$supervisor" engine.restarts "$died"
 grep -q 192.0.2.7 <<<"$(gateway "$SLUICE" blocklist list)" || fail "the blocklist is empty"
 equal "in quarantine" "$(last_stats ips engine.quarantined)" 0
 stop_process "$supervisor" || fail "exit code $?"

@@ -10,7 +10,7 @@ mkdir "$WORK/ips"
 ip netns exec "$P-gw" python3 "$HERE/fdstore.py" "$WORK" "${KILLS:-5}" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/ips" --queue 0-1 --rules "$WORK/t.rules" \
 	--attach after --set "unix-command.filename=$WORK/control" >"$WORK/ips.log" 2>&1 &
 systemd=$!
-for _ in $(seq 200); do grep -q "^sluice: ready" "$WORK/ips.log" && break; sleep 0.05; done
+wait_text "$WORK/ips.log" "^sluice: ready"
 traffic_start
 for _ in $(seq 400); do grep -q WATCHDOG "$WORK/said" 2>/dev/null && [ "$(grep -c "^sluice: ready" "$WORK/ips.log")" -gt "${KILLS:-5}" ] && break; sleep 0.1; done
 equal "starts" "$(grep -c "^sluice: ready" "$WORK/ips.log")" $((${KILLS:-5} + 1))

@@ -190,6 +190,12 @@ wait_equal() {
 	fail "$1: got '$got', wanted '$2'"
 }
 
+# wait_text FILE PATTERN: until a line of the file matches, at most 30 s.
+wait_text() { wait_for grep -qs -e "$2" "$1" || fail "$(basename "$1") has no line with '$2'"; }
+
+# wait_lines FILE PATTERN COUNT: until so many lines of the file match, at most 30 s.
+wait_lines() { wait_equal "lines with '$2' in $(basename "$1")" "$3" grep -c -e "$2" "$1"; }
+
 # background cli|gw|srv COMMAND...: on that host, in the background until the test ends.
 background() {
 	ip netns exec "$P-$1" "${@:2}" >>"$WORK/background.log" 2>&1 &
@@ -225,14 +231,22 @@ last_stats() {
 	eve stats "$WORK/$name/eve.json" "$@"
 }
 
-# wait_stats NAME PID PATH WANTED: until a statistics event has this number; asks the daemon PID for such events, at most 30 s.
+# ask_stats NAME PID: until the daemon PID, asked for it, has written another statistics event.
+ask_stats() {
+	local had
+	had=$(events "$1" event_type=stats)
+	kill -USR1 "$2"
+	[ "$(eve wait "$WORK/$1/eve.json" $((had + 1)) event_type=stats)" -gt "$had" ] || fail "$1: no statistics event"
+}
+
+# wait_stats NAME PID PATH WANTED: until a statistics event has this number; asks for such events.
 wait_stats() {
 	local got
-	for _ in $(seq 200); do
-		kill -USR1 "$2"
-		sleep 0.1
-		got=$(last_stats "$1" "$3") || true
+	for _ in $(seq 100); do
+		ask_stats "$1" "$2"
+		got=$(last_stats "$1" "$3")
 		[ "$got" = "$4" ] && return
+		sleep 0.1
 	done
 	fail "$3: got '$got', wanted '$4'"
 }

@@ -32,7 +32,7 @@ RULES
 background srv python3 "$L" serve 80
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 background srv python3 "$HERE/overload_traffic.py" udp-echo 7000
-for _ in $(seq 100); do [ "$(grep -c listening "$WORK/background.log")" = 3 ] && break; sleep 0.05; done
+wait_lines "$WORK/background.log" listening 3
 
 caps=(app-layer.memcap=8MiB flow.memcap=2MiB stream.memcap=2MiB stream.reassembly-memcap=8MiB defrag.memcap=1MiB)
 cap_sum=21

@@ -17,7 +17,7 @@ RULES
 start_sluice ips --queue 0 --rules "$WORK/t.rules"
 ips=$LAST_PID
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
-for _ in $(seq 50); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
+wait_text "$WORK/background.log" listening
 lose cli input
 lose srv input
 lose gw prerouting
@@ -47,8 +47,7 @@ with concurrent.futures.ThreadPoolExecutor(20) as pool:
 PY
 )
 equal "short connections" "$answer" 200
-kill -USR1 "$ips"
-wait_events ips 1 event_type=stats
+ask_stats ips "$ips"
 [ "$(last_stats ips tcp.overlap)" -gt 0 ] || fail "nothing was sent twice"
 equal "contradictions" "$(last_stats ips tcp.overlap_diff_data)" 0
 stop_process "$ips" || fail "exit code $?"

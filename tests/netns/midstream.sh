@@ -8,7 +8,7 @@ queue_rule --queue-num 0 --queue-bypass
 echo 'drop tcp any any -> any any (msg:"the pattern"; content:"EVIL-PATTERN"; sid:1;)' >"$WORK/t.rules"
 : >"$WORK/background.log"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
-for _ in $(seq 50); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
+wait_text "$WORK/background.log" listening
 
 # connect NAME ADDRESS: a connection that say and hear talk over.
 connect() {

@@ -44,7 +44,7 @@ start_sluice ips --queue 0 --rules "$WORK/t.rules" --attach after --set nft.bloc
 ips=$LAST_PID
 ours >"$WORK/table"
 gateway "$SLUICE" blocklist add 203.0.113.5 2001:db8::5 --config /dev/null --permanent
-sleep 1.5 # until it is seen
+wait_stats ips "$ips" firewall.blocklist.hosts 2
 breaks "the table deleted" table,chains,rules,sets 'delete table inet sluice'
 breaks "its rules flushed" rules 'flush chain inet sluice forward'
 breaks "a rule ahead of ours" rules 'insert rule inet sluice forward accept'

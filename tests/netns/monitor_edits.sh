@@ -19,7 +19,7 @@ eve:
     stats: {}
 YAML
 background srv python3 "$HERE/monitor_edits.py" receive 7000 "$WORK/got"
-for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+wait_for test -s "$WORK/got" || fail "got is empty"
 start_sluice ips --config "$WORK/c.yaml" --queue 0-1 --rules "$WORK/t.rules" --attach after --set queue.length=20000
 ips=$LAST_PID
 # From the first chain that goes on each packet that is lost is counted, not only batches.

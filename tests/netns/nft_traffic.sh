@@ -13,12 +13,9 @@ send() { udp_send cli "$@"; }
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got7000"
 background srv python3 "$HERE/traffic.py" udp-sink 7001 "$WORK/got7001"
 for port in 7000 7001; do
-	for _ in $(seq 50); do [ -s "$WORK/got$port" ] && break; sleep 0.05; done
+	wait_for test -s "$WORK/got$port" || fail "got$port is empty"
 done
-arrives() { # arrives TEXT PORT: within 2 s
-	for _ in $(seq 40); do grep "$1" "$WORK/got$2" >/dev/null && return 0; sleep 0.05; done
-	return 1
-}
+arrives() { wait_for grep -q "$1" "$WORK/got$2"; } # arrives TEXT PORT
 
 # A firewall that lets port 7000 through, and nothing else but ICMP.
 gateway nft -f - <<'NFT'
@@ -34,27 +31,24 @@ NFT
 # after: only what was accepted, IPv4 and IPv6; nobody listens and bypass lets it pass, and only that.
 install --mode after --queue 0-3
 for to in 10.66.2.2 fd66:2::2; do
-	send $to 7000 "after-$to"
 	send $to 7001 "after-$to"
+	send $to 7000 "after-$to"
 	arrives "after-$to" 7000 || fail "after: $to does not arrive"
 done
-sleep 0.2
 grep after "$WORK/got7001" >/dev/null && fail "bypass opened the firewall"
 equal "after: queued" "$(queued)" 2
 
 # The same without bypass: the kernel drops.
 install --mode after --queue 0-3 --no-bypass
 send 10.66.2.2 7000 "closed"
-sleep 0.3
+wait_equal "no bypass: queued" 1 queued
 grep closed "$WORK/got7000" >/dev/null && fail "no bypass and no listener, and it passed"
-equal "no bypass: queued" "$(queued)" 1
 
 # before: everything, also what the firewall drops afterwards.
 install --mode before --queue 5
-send 10.66.2.2 7000 "before"
 send 10.66.2.2 7001 "before"
+send 10.66.2.2 7000 "before"
 arrives before 7000 || fail "before: does not arrive"
-sleep 0.2
 grep before "$WORK/got7001" >/dev/null && fail "before: the firewall after us was skipped"
 equal "before: queued" "$(queued)" 2
 
@@ -101,16 +95,14 @@ remove
 
 # Packets that wait in a queue survive other rules in the same chains, looking, printing and refused installations.
 background gw python3 "$HERE/hold_queue.py" 9
-for _ in $(seq 50); do grep bound "$WORK/background.log" >/dev/null && break; sleep 0.05; done
+wait_text "$WORK/background.log" bound
 install --mode after --queue 9
 for i in 1 2 3; do send 10.66.2.2 7000 "held-$i"; done
-for _ in $(seq 50); do [ "$(kernel_queue 9 waiting)" = 3 ] && break; sleep 0.05; done
-equal "waiting" "$(kernel_queue 9 waiting)" 3
+wait_equal "packets that wait" 3 kernel_queue 9 waiting
 gateway "$SLUICE" nft status --config /dev/null >/dev/null
 gateway "$SLUICE" nft print --config /dev/null >/dev/null
 gateway "$SLUICE" nft install --config /dev/null --table second --family bridge --xt >/dev/null 2>&1 && fail "xt in a bridge"
 install --mode after --queue 9-10
 equal "waiting after an installation with the same chains" "$(kernel_queue 9 waiting)" 3
 remove
-for _ in $(seq 50); do [ "$(kernel_queue 9 waiting)" = 0 ] && break; sleep 0.05; done
-equal "waiting after the chain went" "$(kernel_queue 9 waiting)" 0
+wait_equal "packets that wait" 0 kernel_queue 9 waiting

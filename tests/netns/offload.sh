@@ -15,7 +15,7 @@ neighbour
 : >"$WORK/background.log"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 background srv python3 "$HERE/traffic.py" tcp-echo 7002
-for _ in $(seq 100); do [ "$(grep -c listening "$WORK/background.log")" = 2 ] && break; sleep 0.05; done
+wait_lines "$WORK/background.log" listening 2
 cat >"$WORK/t.rules" <<'RULES'
 drop tcp any any -> any any (msg:"bad word"; flow:established,to_server; content:"EVIL"; sid:1;)
 alert tcp any any -> any any (msg:"enough"; flow:established,to_server; content:"ENOUGH"; bypass; sid:2;)

@@ -9,7 +9,7 @@ talk() {
 	ip netns exec "$P-cli" python3 "$HERE/traffic.py" tcp-steps "$2" "$3" 1.2 <"$WORK/$1.in" >"$WORK/$1.out" 2>"$WORK/$1.port" &
 	exec {fd}>"$WORK/$1.in"
 	eval "TALK_$1=$fd"
-	for _ in $(seq 100); do [ -s "$WORK/$1.port" ] && break; sleep 0.05; done
+	wait_for test -s "$WORK/$1.port" || fail "$1.port is empty"
 	LINES[$1]=0
 }
 

@@ -16,7 +16,7 @@ YAML
 addresses="10.66.2.2 10.66.2.3 10.66.2.4 fd66:2::2 fd66:2::3"
 : >"$WORK/background.log"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
-for _ in $(seq 50); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
+wait_text "$WORK/background.log" listening
 
 # transfer NAME: 10 MB there and back, through a gateway that begins with it.
 transfer() {

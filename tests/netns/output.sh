@@ -12,8 +12,7 @@ udp_sink 7000 "$WORK/got"
 # flood NAME ARRIVED: 1000 datagrams, of which 111 are dropped; that many lines are in the sink afterwards.
 flood() {
 	client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7000 1000
-	for _ in $(seq 100); do [ "$(grep -c number "$WORK/got")" = "$2" ] && break; sleep 0.05; done
-	equal "$1: arrived" "$(grep -c number "$WORK/got")" "$2"
+	wait_lines "$WORK/got" number "$2"
 	equal "$1: dropped" "$(grep -c "number 5" "$WORK/got" || true)" 0
 }
 ask() { "$SLUICE" "$@" --socket "$WORK/socket"; }

@@ -12,7 +12,7 @@ T="$HERE/overload_traffic.py"
 background srv python3 "$T" udp-echo 7000
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 background srv python3 "$T" tls-echo 7443 "$WORK/cert.pem"
-for _ in $(seq 100); do [ "$(grep -c listening "$WORK/background.log")" = 3 ] && break; sleep 0.05; done
+wait_lines "$WORK/background.log" listening 3
 cat >"$WORK/t.rules" <<'RULES'
 drop tcp any any -> any any (msg:"bad word"; flow:established,to_server; content:"EVIL"; sid:1;)
 alert udp any any -> any 7000 (msg:"slow"; pcre:"/^(a+)+$/"; sid:2;)

@@ -10,22 +10,18 @@ udp_sink 7000 "$WORK/got"
 start_sluice closed --queue 0 --rules "$WORK/t.rules" --set queue.length=16
 freeze "$LAST_PID"
 client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7000 100
-sleep 0.2
+wait_equal "dropped by the kernel" 84 kernel_queue 0 queue_dropped
 equal "waiting" "$(kernel_queue 0 waiting)" 16
-equal "dropped by the kernel" "$(kernel_queue 0 queue_dropped)" 84
 equal "arrived" "$(grep -c number "$WORK/got" || true)" 0
 thaw "$LAST_PID"
-for _ in $(seq 60); do [ "$(grep -c number "$WORK/got")" = 16 ] && break; sleep 0.05; done
-equal "arrived after all" "$(grep -c number "$WORK/got")" 16
+wait_lines "$WORK/got" number 16
 stop_process "$LAST_PID" || fail "exit code $?"
 equal "the loss in the statistics" "$(last_stats closed queue.0.queue_dropped)" 84
 
 start_sluice open --queue 0 --rules "$WORK/t.rules" --set queue.length=16 --fail-open
 freeze "$LAST_PID"
 client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7000 100
-for _ in $(seq 60); do [ "$(grep -c number "$WORK/got")" = 100 ] && break; sleep 0.05; done
-equal "let pass by the kernel" "$(grep -c number "$WORK/got")" 100
+wait_lines "$WORK/got" number 100
 thaw "$LAST_PID"
-for _ in $(seq 60); do [ "$(grep -c number "$WORK/got")" = 116 ] && break; sleep 0.05; done
-equal "arrived with those that waited" "$(grep -c number "$WORK/got")" 116
+wait_lines "$WORK/got" number 116
 stop_process "$LAST_PID" || fail "exit code $?"

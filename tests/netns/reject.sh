@@ -18,7 +18,7 @@ RULES
 start_sluice ips --queue 0 --rules "$WORK/t.rules"
 ips=$LAST_PID
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
-for _ in $(seq 50); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
+wait_text "$WORK/background.log" listening
 
 for to in 10.66.2.2 fd66:2::2; do
 	equal "good text to $to" "$(client python3 "$HERE/traffic.py" tcp-ask "$to" 7001 hello)" hello
@@ -48,17 +48,6 @@ for _ in $(seq 100); do
 	sleep 0.05
 done
 equal "connections left at the server" "$(server ss -Htn state established '( sport = :7001 )' | wc -l)" 2
-counted=
-for _ in $(seq 20); do # each signal writes statistics; the answers may be counted a moment later
-	[ "$counted" != 7 ] || break
-	written=$(eve count "$WORK/ips/eve.json" event_type=stats)
-	kill -USR1 "$ips"
-	for _ in $(seq 100); do
-		[ "$(eve count "$WORK/ips/eve.json" event_type=stats)" = "$written" ] || break
-		sleep 0.05
-	done
-	counted=$(last_stats ips ips.reject_packets_sent)
-done
-equal "answers that were sent" "$(last_stats ips ips.reject_packets_sent)" 7
+wait_stats ips "$ips" ips.reject_packets_sent 7
 equal "answers that came back into the queue" "$(last_stats ips ips.marked)" 0
 stop_process "$ips" || fail "exit code $?"

@@ -31,7 +31,7 @@ rules 1 >"$WORK/t.rules"
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 background srv python3 "$HERE/traffic.py" udp-sink 7002 "$WORK/once"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
-for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+wait_for test -s "$WORK/got" || fail "got is empty"
 start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --no-console
 SLUICE_PID=$LAST_PID
 
@@ -39,7 +39,7 @@ mkfifo "$WORK/steps"
 client python3 "$HERE/traffic.py" tcp-steps 10.66.2.2 7001 <"$WORK/steps" >"$WORK/answers" 2>&1 &
 exec 3>"$WORK/steps"
 echo "the first" >&3
-for _ in $(seq 100); do grep -q "the first" "$WORK/answers" && break; sleep 0.05; done
+wait_text "$WORK/answers" "the first"
 udp_send cli 10.66.2.2 7002 once
 
 background cli python3 "$HERE/traffic.py" udp-paced 10.66.2.2 7000 1000 60
@@ -73,15 +73,14 @@ equal "that must not arrive" "$(grep -c "number 5" "$WORK/got" || true)" 0
 
 # The connection is older than all reloads, and its bit is still there.
 echo "the second" >&3
-for _ in $(seq 120); do grep -q TIMEOUT "$WORK/answers" && break; sleep 0.05; done
-grep -q TIMEOUT "$WORK/answers" || fail "the second text came through: $(cat "$WORK/answers")"
+wait_text "$WORK/answers" TIMEOUT
 exec 3>&-
 wait_events ips 1 event_type=alert alert.signature_id=3
 equal "generation of the alert" "$(events ips event_type=alert alert.signature_id=3 queue.ruleset=23)" 1
 
 # The threshold counts on.
 udp_send cli 10.66.2.2 7002 once once
-for _ in $(seq 60); do [ "$(grep -c once "$WORK/once")" = 3 ] && break; sleep 0.05; done
+wait_lines "$WORK/once" once 3
 stop_process "$SLUICE_PID" || fail "exit code $?"
 equal "alerts of the threshold" "$(events ips event_type=alert alert.signature_id=4)" 1
 equal "judged" "$(last_stats ips ips.accepted)" "$(($(last_stats ips capture.kernel_packets) - $(last_stats ips ips.blocked)))"

@@ -17,14 +17,14 @@ start_sluice ips --queue 0 --rules "$WORK/t.rules" --verdict repeat --mark 0x1/0
 ips=$LAST_PID
 for port in 7000 7009; do
 	background srv python3 "$HERE/traffic.py" udp-sink $port "$WORK/got$port"
-	for _ in $(seq 50); do [ -s "$WORK/got$port" ] && break; sleep 0.05; done
+	wait_for test -s "$WORK/got$port" || fail "got$port is empty"
 done
 for to in 10.66.2.2 fd66:2::2; do
 	udp_send cli "$to" 7000 good EVIL last
 	udp_send cli "$to" 7009 good EVIL last
 done
-for _ in $(seq 60); do [ "$(grep -c last "$WORK/got7000")" = 2 ] && break; sleep 0.05; done
-sleep 0.2
+wait_lines "$WORK/got7000" last 2
+wait_stats ips "$ips" queue.0.repeated 8 # all but the four bad ones
 equal "accepted by both" "$(grep -c good "$WORK/got7000")" 2
 equal "dropped by us" "$(grep -c EVIL "$WORK/got7000" || true)" 0
 equal "dropped by the firewall after us" "$(grep -cE 'good|last|EVIL' "$WORK/got7009" || true)" 0
@@ -32,7 +32,6 @@ wait_events ips 4 event_type=alert alert.signature_id=1
 equal "the neighbours' mark in the event" "$(events ips event_type=alert queue.mark=43776)" 4
 stop_process "$ips" || fail "exit code $?"
 equal "packets seen again" "$(last_stats ips queue.0.marked)" 0
-equal "repeated" "$(last_stats ips queue.0.repeated)" 8
 
 # A packet that comes back marked is counted and judged by policy.
 for ipt in iptables ip6tables; do
@@ -48,7 +47,6 @@ stop_process "$LAST_PID" || fail "exit code $?"
 equal "marked packets" "$(last_stats marked queue.0.marked)" 3
 start_sluice passing --queue 0 --rules "$WORK/t.rules" --verdict repeat --mark 0x1/0x1
 udp_send cli 10.66.2.2 7000 "late EVIL"
-for _ in $(seq 60); do grep -q 'late EVIL' "$WORK/got7000" && break; sleep 0.05; done
-grep -q 'late EVIL' "$WORK/got7000" || fail "a marked packet does not pass by default"
+wait_text "$WORK/got7000" 'late EVIL'
 stop_process "$LAST_PID" || fail "exit code $?"
 equal "passed uninspected, counted" "$(last_stats passing ips.uninspected.marked)" 1

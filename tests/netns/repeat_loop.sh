@@ -66,8 +66,7 @@ equal "bad ones that passed" "$(arrived EVIL)" 0
 # A flood of them, more than wait in the queue: nothing of it circles for ever, and the rest of the traffic goes on.
 start_sluice flood --queue 0 --rules "$WORK/t.rules" --verdict repeat --mark 0x1/0x1 --set queue.repeat-limit=20
 client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7000 3000
-for _ in $(seq 200); do [ "$(kernel_queue 0 waiting)" = 0 ] && break; sleep 0.05; done
-equal "still in the queue" "$(kernel_queue 0 waiting)" 0
+wait_equal "packets that wait" 0 kernel_queue 0 waiting
 client ping -c1 -W2 -q 10.66.2.2 >/dev/null || fail "ping"
 stop_process "$LAST_PID" || fail "exit code $?"
 [ "$(last_stats flood queue.0.looping)" -gt 500 ] || fail "only $(last_stats flood queue.0.looping) found"

@@ -49,7 +49,7 @@ with() {
 	others "$(printf '0x%x' $theirs)" "$(printf '0x%x' $behind)" "$(printf '0x%x' $end)" "$(printf '0x%x' $tagged)"
 	start_sluice "ips$number" --queue 0 --attach repeat --mark "$ours/$mask" --rules "$WORK/t.rules"
 	for to in 10.66.2.2 fd66:2::2; do udp_send cli $to 7000 "plain$number" EVIL "tagged$number"; done
-	for _ in $(seq 60); do [ "$(grep -c "tagged$number" "$WORK/got")" = 2 ] && break; sleep 0.05; done
+	wait_lines "$WORK/got" "tagged$number" 2
 	stop_process "$LAST_PID" || fail "exit code $?"
 	equal "$ours/$mask: what arrived" "$(grep -cE "(plain|tagged)$number\$" "$WORK/got")" 4
 	equal "$ours/$mask: repeated" "$(last_stats "ips$number" queue.0.repeated)" 4
@@ -74,6 +74,6 @@ gateway iptables -t mangle -A FORWARD -p udp -m mark ! --mark 0xbfffffff/0xbffff
 others 0x1234 0xbfffffff 0xbfffffff 0x1
 start_sluice all --queue 0 --verdict repeat --mark 0xbfffffff/0xbfffffff --rules "$WORK/t.rules"
 udp_send cli 10.66.2.2 7000 whole
-for _ in $(seq 60); do grep whole "$WORK/got" >/dev/null && break; sleep 0.05; done
+wait_text "$WORK/got" whole
 stop_process "$LAST_PID" || fail "exit code $?"
 equal "all bits" "$(count)" "1 1 1 0"

@@ -25,7 +25,7 @@ words fd66:2::2
 client ethtool -K c0 tx off >/dev/null
 words 10.66.2.3
 client ethtool -K c0 tx on >/dev/null
-for _ in $(seq 100); do [ "$(grep -c 'say' "$WORK/sink")" = 6 ] && break; sleep 0.05; done
+wait_lines "$WORK/sink" 'say' 6
 equal "datagrams that were changed" "$(grep -c 'say HELLO$' "$WORK/sink")" 3
 equal "datagrams that were not" "$(grep -c 'say nothing$' "$WORK/sink")" 3
 
@@ -50,8 +50,7 @@ PY
 }
 equal "super-packets" "$(large 10.66.2.2)" "HELLO!"
 equal "super-packets over IPv6" "$(large fd66:2::2)" "HELLO!"
-kill -USR1 "$ips"
-sleep 0.3
+ask_stats ips "$ips"
 [ "$(last_stats ips queue.0.gso)" -gt 0 ] || fail "no super-packet was seen"
 [ "$(last_stats ips ips.replaced)" -ge 6 ] || fail "$(last_stats ips ips.replaced) packets were changed"
 equal "refused" "$(last_stats ips ips.replace_refused)" 0

@@ -13,20 +13,19 @@ second=$LAST_PID
 start_sluice first --queue 0 --rules "$WORK/first.rules" --verdict route --route-to 20
 first=$LAST_PID
 udp_send cli 10.66.2.2 7000 ONE TWO three
-for _ in $(seq 60); do grep -q three "$WORK/got" && break; sleep 0.05; done
+wait_text "$WORK/got" three
 equal "arrived" "$(grep -cE 'ONE|TWO|three' "$WORK/got")" 1
 wait_events first 1 event_type=drop alert.signature_id=1
 wait_events second 1 event_type=drop alert.signature_id=2
 stop_process "$second" || fail "exit code $?"
 
 udp_send cli 10.66.2.2 7000 four
-sleep 0.3
+wait_stats first "$first" queue.0.routed 3
 equal "arrived without a listener and without bypass" "$(grep -c four "$WORK/got" || true)" 0
 stop_process "$first" || fail "exit code $?"
-equal "routed" "$(last_stats first queue.0.routed)" 3
 
 start_sluice bypass --queue 0 --rules "$WORK/first.rules" --verdict route --route-to 20 --set queue.route-bypass=yes
 udp_send cli 10.66.2.2 7000 ONE five
-for _ in $(seq 60); do grep -q five "$WORK/got" && break; sleep 0.05; done
+wait_text "$WORK/got" five
 equal "arrived without a listener but with bypass" "$(grep -cE 'ONE|five' "$WORK/got")" 1
 stop_process "$LAST_PID" || fail "exit code $?"

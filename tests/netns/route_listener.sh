@@ -47,7 +47,7 @@ found = [f for f in json.load(sys.stdin)["findings"] if f["id"] == "route.no-lis
 assert len(found) == 1 and found[0]["severity"] == "broken", found' || fail "doctor: $(diagnosis)"
 diagnosis --set queue.route-bypass=yes | grep -q '"severity":"warning","id":"route.no-listener"' || fail "doctor with bypass: $(diagnosis --set queue.route-bypass=yes)"
 udp_send cli 10.66.2.2 7000 one two three
-for _ in $(seq 50); do [ "$(kernel_queue 0 sequence)" = 3 ] && break; sleep 0.05; done
+wait_equal "sequence of queue 0" 3 kernel_queue 0 sequence
 sleep 1.2 # the next look
 hold
 said lost "queue 20 (queue.route-to) has a listener again after .* s; until then the kernel dropped 3 packets"

@@ -40,7 +40,7 @@ forwarded() {
 	local word arrived
 	round=$((round + 1))
 	for word in first second third fourth end; do udp_send cli 10.66.2.2 7000 "$word $round"; done
-	for _ in $(seq 100); do grep -q "end $round" "$WORK/got" && break; sleep 0.05; done
+	wait_text "$WORK/got" "end $round"
 	arrived=$(sed -n "/ end /d; s/^[0-9]* \(.*\) $round$/\1/p" "$WORK/got" | paste -sd' ')
 	equal "forwarded in round $round" "$arrived" "$*"
 }

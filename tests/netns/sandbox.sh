@@ -143,8 +143,7 @@ grep -q 10.66.1.2 <<<"$(gateway "$SLUICE" blocklist list --config /dev/null)" ||
 gateway "$SLUICE" blocklist flush --config /dev/null >/dev/null || fail "the list can't be cleared"
 grep -q "^ *0" <<<"$(ask queues)" || fail "no queues: $(ask queues)"
 ask stats >/dev/null || fail "no stats"
-kill -USR1 "$ips"
-wait_events ips 1 event_type=stats
+ask_stats ips "$ips"
 stop_process "$ips" || fail "exit code $?"
 grep -q "still wait" "$WORK/ips.log" && fail "packets were left"
 equal "lines of the dataset" "$(base64 -d "$WORK/lib/uris.lst" | tr '\n' ' ')" "/wanted"

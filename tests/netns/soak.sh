@@ -67,14 +67,14 @@ fi
 
 ip netns exec "$P-srv" python3 "$HERE/soak.py" serve 7000 "$WORK/cert.pem" >"$WORK/served" 2>"$WORK/served.log" &
 serving=$!
-for _ in $(seq 100); do grep -qs listening "$WORK/served" && break; sleep 0.1; done
+wait_text "$WORK/served" listening
 ip netns exec "$P-srv" "$SOAK_LOAD" serve 80 "${places[@]}" >"$WORK/bulk_served" 2>"$WORK/bulk_served.log" &
 bulk_serving=$!
-for _ in $(seq 100); do grep -qs listening "$WORK/bulk_served" && break; sleep 0.1; done
+wait_text "$WORK/bulk_served" listening
 python3 "$HERE/soak.py" watch "$supervisor" "$WORK/ips/eve.json" "$WORK/socket" "$WORK/looks" "$((seconds >= 120 ? 10 : 2))" \
 	>"$WORK/watched" 2>"$WORK/watched.log" &
 watching=$!
-for _ in $(seq 100); do [ -s "$WORK/looks" ] && break; sleep 0.1; done
+wait_for test -s "$WORK/looks" || fail "looks is empty"
 pings_start
 python3 "$HERE/soak.py" raw "$((${SOAK_RATE:-600} / 4))" "$((ramp + seconds))" 1 "$P-cli,c0,$(mac g0)" "$P-srv,s0,$(mac g1)" "${captures[@]}" >"$WORK/raw" 2>"$WORK/raw.log" &
 playing=$!

@@ -38,8 +38,7 @@ nothing_left stopped
 
 begin killed
 kill -SEGV "$ENGINE"
-for _ in $(seq 400); do grep -q "^sluice: ready" "$WORK/killed.log" && break; sleep 0.05; done
-grep -q "^sluice: ready" "$WORK/killed.log" || fail "killed: no other engine becomes ready"
+wait_text "$WORK/killed.log" "^sluice: ready"
 client ping -c1 -W2 -q 10.66.2.2 >/dev/null || fail "killed: traffic does not pass"
 grep -q . <<<"$("$SLUICE" status --socket "$WORK/control")" || fail "killed: the control socket does not answer"
 stop_process "$LAST_PID" || fail "killed: exit code $?"

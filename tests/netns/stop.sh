@@ -9,13 +9,11 @@ udp_sink 7000 "$WORK/got"
 start_sluice ips --queue 0 --rules "$WORK/t.rules"
 freeze "$LAST_PID"
 client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7000 1000
-sleep 0.2
-equal "waiting" "$(kernel_queue 0 waiting)" 1000
+wait_equal "packets that wait" 1000 kernel_queue 0 waiting
 kill -TERM "$LAST_PID"
 thaw "$LAST_PID"
 stop_process "$LAST_PID" || fail "exit code $?"
 # 5, 50-59, 500-599 of 0..999
-for _ in $(seq 60); do [ "$(grep -c number "$WORK/got")" = 889 ] && break; sleep 0.05; done
-equal "arrived" "$(grep -c number "$WORK/got")" 889
+wait_lines "$WORK/got" number 889
 equal "judged" "$(last_stats ips queue.0.packets)" 1000
 equal "dropped" "$(last_stats ips queue.0.dropped)" 111

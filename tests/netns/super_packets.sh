@@ -33,10 +33,7 @@ for _ in $(seq 100); do [ "$(grep -c listening "$WORK/background.log")" = 1 ] &&
 
 # counter NAME PATH: of a statistics event that is written now.
 counter() {
-	local before
-	before=$(events "$1" event_type=stats)
-	kill -USR1 "$ips"
-	wait_events "$1" $((before + 1)) event_type=stats
+	ask_stats "$1" "$ips"
 	last_stats "$1" "$2"
 }
 
@@ -97,8 +94,7 @@ for address in sys.argv[1:]:
     sock.setsockopt(socket.IPPROTO_UDP, 103, 100)  # UDP_SEGMENT
     sock.sendto(b''.join((b'EVIL' if i % 5 == 2 else b'GOOD').ljust(100, b'.') for i in range(20)), (address, 7003))
 PY
-for _ in $(seq 100); do [ "$(grep -c GOOD "$WORK/sink")" = 32 ] && break; sleep 0.05; done
-equal "good datagrams" "$(grep -c GOOD "$WORK/sink" || true)" 32
+wait_lines "$WORK/sink" GOOD 32
 equal "bad datagrams" "$(grep -c EVIL "$WORK/sink" || true)" 0
 wait_events udp 8 event_type=alert alert.signature_id=1
 [ "$(counter udp ips.segmented.udp)" -gt 0 ] || fail "no datagrams came in one packet"

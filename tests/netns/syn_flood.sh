@@ -11,7 +11,7 @@ echo 'drop tcp any any -> any any (msg:"the pattern"; content:"EVIL-PATTERN"; si
 : >"$WORK/background.log"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 background srv python3 "$HERE/traffic.py" tcp-echo 80
-for _ in $(seq 50); do [ "$(grep -c listening "$WORK/background.log")" = 2 ] && break; sleep 0.05; done
+wait_lines "$WORK/background.log" listening 2
 mac=$(gateway cat /sys/class/net/g0/address)
 
 resident() { # of Sluice, in KiB
@@ -29,7 +29,7 @@ ask() { # ask TEXT WANTED
 }
 
 drained() {
-	for _ in $(seq 200); do [ "$(kernel_queue 0 waiting)" = 0 ] && break; sleep 0.05; done
+	wait_equal "packets that wait" 0 kernel_queue 0 waiting
 }
 
 # accounted NAME: packets that the kernel queued are judged or lost, exactly. Asked again when some came while we asked.
@@ -38,8 +38,7 @@ accounted() {
 	for _ in $(seq 20); do
 		drained
 		before=$(kernel_queue 0 sequence)
-		kill -USR1 "$ips"
-		sleep 0.5
+		ask_stats "$1" "$ips"
 		read -r judged accepted dropped queue_dropped errors < <(last_stats "$1" \
 			queue.0.packets queue.0.accepted queue.0.dropped queue.0.queue_dropped queue.0.verdict_errors)
 		[ "$(kernel_queue 0 sequence)" = "$before" ] && break

@@ -19,13 +19,13 @@ else
 	client iptables -t mangle -A OUTPUT -p tcp ! --syn -j NFQUEUE --queue-num 1
 	: >"$WORK/impair.log"
 	ip netns exec "$P-cli" python3 "$HERE/impair.py" 1 1 delay=200 >"$WORK/impair.log" 2>&1 & # a function would run in a shell that is ended alone
-	for _ in $(seq 100); do grep -q bound "$WORK/impair.log" && break; sleep 0.05; done
+	wait_text "$WORK/impair.log" bound
 fi
 queue_rule --queue-num 0 --queue-bypass
 echo 'alert tcp any any -> any 80 (msg:"marked"; flow:established,to_server; content:"MARKED"; depth:6; sid:1;)' >"$WORK/t.rules"
 : >"$WORK/background.log"
 background srv python3 "$HERE/good_client.py" serve 10.66.2.2 80
-for _ in $(seq 100); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
+wait_text "$WORK/background.log" listening
 mac=$(gateway cat /sys/class/net/g0/address)
 # Without the grace, in which any segment may begin a session.
 # shellcheck disable=SC2086

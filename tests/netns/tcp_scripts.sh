@@ -9,7 +9,7 @@ gateway ip route add 10.66.64.0/18 via 10.66.1.2
 gateway ip route add 10.66.128.0/18 via 10.66.2.2
 : >"$WORK/background.log"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
-for _ in $(seq 100); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
+wait_text "$WORK/background.log" listening
 mac=$(gateway cat /sys/class/net/g0/address) server_mac=$(gateway cat /sys/class/net/g1/address)
 echo 'drop tcp any any -> any any (msg:"never"; content:"NEVER-IN-THIS-TEST"; sid:1;)' >"$WORK/t.rules"
 play() { client python3 "$HERE/tcp_scripts.py" "$WORK/$1.json" "$mac" "$2" "$P-srv" "$server_mac" "${@:3}"; }

@@ -10,7 +10,7 @@ if [ -n "${IMPAIR:-}" ]; then
 		# shellcheck disable=SC2086
 		background "$host" python3 "$HERE/impair.py" 1 "${SEED:-1}" $IMPAIR
 	done
-	for _ in $(seq 100); do [ "$(grep -c bound "$WORK/background.log")" = 2 ] && break; sleep 0.05; done
+	wait_lines "$WORK/background.log" bound 2
 fi
 rounds=${ROUNDS:-2} seed=${SEED:-1}
 echo 'drop tcp any any -> any any (msg:"never"; content:"NEVER-IN-THIS-TEST"; sid:1;)' >"$WORK/t.rules"

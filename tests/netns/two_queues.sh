@@ -8,7 +8,7 @@ echo 'alert tcp any any -> any any (msg:"word"; content:"MARKER"; sid:1;)' >"$WO
 start_sluice ips --queue 0-1 --rules "$WORK/t.rules"
 ips=$LAST_PID
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
-for _ in $(seq 50); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
+wait_text "$WORK/background.log" listening
 for i in 2 3 4 5 6 7 8 9; do
 	equal "echo of 10.66.2.$i" "$(client python3 "$HERE/traffic.py" tcp-ask "10.66.2.$i" 7001 "MARKER $i")" "MARKER $i"
 done

@@ -50,9 +50,7 @@ equal "engine" "$(engine_of "$supervisor")" "$engine"
 
 sleep 0.5
 traffic_stop
-kill -USR1 "$supervisor"
-for _ in $(seq 50); do [ "$(last_stats ips engine.handovers)" = "${UPGRADES:-4}" ] && break; sleep 0.1; done
-equal "hand-overs" "$(last_stats ips engine.handovers)" "${UPGRADES:-4}"
+wait_stats ips "$supervisor" engine.handovers "${UPGRADES:-4}"
 equal "restarts" "$(last_stats ips engine.restarts)" 0
 wait_events ips "${UPGRADES:-4}" event_type=engine engine.action=handed_over
 sessions=$(last_stats ips tcp.sessions)
