@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# service.sh FILE: the unit has no mistakes in systemd's eyes, and is as hardened as we say (under 2.0 of systemd-analyze security).
+# service.sh FILE: the unit has no mistakes in systemd's eyes, and is as hardened as we say (under 2.0 of
+# systemd-analyze security).
 set -euo pipefail
 command -v systemd-analyze >/dev/null || { echo "SKIP: systemd-analyze is not installed"; exit 77; }
 work=$(mktemp -d)

@@ -9,7 +9,8 @@ import json
 import os
 
 OURS = {
-    # Statistics of what the field has not: rings to the writer, files, verdicts of an inline engine, the kernel's conntrack.
+    # Statistics of what the field has not: rings to the writer, files, verdicts of an inline engine, the kernel's
+    # conntrack.
     'stats': {'files', 'output'},
     'stats.app_layer': {'byterange', 'memcap', 'memuse'},
     'stats.app_layer.flow': {'also_tcp', 'also_udp'},

@@ -19,10 +19,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MSS = 1400
 SERVER = bytes([192, 0, 2, 1])
 
-# `steps`: what the sender sends, in order; each bytes is one segment, WAIT waits for an answer of the peer. `place`: the key of the protocol's
-# rules whose word the message carries, or None. `features`: the oddities that the generator chose; `ends-with-close`: no endpoint understands the
-# message before the connection ends, so that a drop of its end is in time. `opening`: what the peer sends first.
-# `udp`: each of the steps is a datagram.
+# `steps`: what the sender sends, in order; each bytes is one segment, WAIT waits for an answer of the peer. `place`:
+# the key of the protocol's rules whose word the message carries, or None. `features`: the oddities that the generator
+# chose; `ends-with-close`: no endpoint understands the message before the connection ends, so that a drop of its end is
+# in time. `opening`: what the peer sends first. `udp`: each of the steps is a datagram.
 WAIT = None
 Message = collections.namedtuple('Message', 'number seed from_client port steps place features opening answer count udp')
 Verdict = collections.namedtuple('Verdict', 'stopped reason late')

@@ -13,8 +13,9 @@ import time
 
 import core
 
-# `steps`: bytes are one write of the client. WAIT waits for the server's reply. The other steps are tuples of a data connection (FTP).
-# `deadline`: the index of the step that completes what carries the word; a drop after it is too late. None: the last bytes.
+# `steps`: bytes are one write of the client. WAIT waits for the server's reply. The other steps are tuples of a data
+# connection (FTP). `deadline`: the index of the step that completes what carries the word; a drop after it is too late.
+# None: the last bytes.
 WAIT = None
 Session = collections.namedtuple('Session', 'number seed port steps place features deadline')
 AT_ONCE = 16

@@ -30,7 +30,8 @@ import smtp_servers
 import tls_servers
 
 PROCESSES = 6  # clients of a pair that run at the same time
-# Pairs that also fail sometimes without Sluice (see --without-sluice): the server does not read the body, or its FTP data connection times out.
+# Pairs that also fail sometimes without Sluice (see --without-sluice): the server does not read the body, or its FTP
+# data connection times out.
 FAIL_WITHOUT_SLUICE = {('curl-put', 'python'), ('curl-put', 'wsgiref'), ('ftplib-active', 'pyftpdlib')}
 SECONDS = 900  # for the clients of a pair
 RST = 4

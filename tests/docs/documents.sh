@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# documents.sh BUILD-FOLDER DOCUMENT: run the blocks of a document (blocks.py) on a host that has Debian's packages and a checkout, but no
-# Sluice. The host is this machine behind an overlay: all files can be written, nothing is kept, and mounts, network and processes are its own.
+# documents.sh BUILD-FOLDER DOCUMENT: run the blocks of a document (blocks.py) on a host that has Debian's packages and
+# a checkout, but no Sluice. The host is this machine behind an overlay: all files can be written, nothing is kept, and
+# mounts, network and processes are its own.
 #
-# README.md and the guide build in build/release. When that is the folder of the running test, its objects are visible through the overlay and
-# the build takes seconds; from scratch it would take many minutes on two CPUs, so any other folder is a skip (77). DOCUMENTS_BUILD=yes
-# builds all the same.
+# README.md and the guide build in build/release. When that is the folder of the running test, its objects are visible
+# through the overlay and the build takes seconds; from scratch it would take many minutes on two CPUs, so any other
+# folder is a skip (77). DOCUMENTS_BUILD=yes builds all the same.
 set -euo pipefail
 SOURCE=$(cd "$(dirname "$0")/../.." && pwd)
 

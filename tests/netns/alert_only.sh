@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Mode alert-only changes nothing on the wire and reports what mode drop does: by queue range, by rule, by reload, by `sluice mode` for a time,
-# and over a crash, an upgrade and the end of that time.
+# Mode alert-only changes nothing on the wire and reports what mode drop does: by queue range, by rule, by reload, by
+# `sluice mode` for a time, and over a crash, an upgrade and the end of that time.
 . "$(dirname "$0")/lib.sh"
 topology
 # Both directions of port 7004 go to queue 4, all else to queue 0.

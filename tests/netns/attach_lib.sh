@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced by attach_iptables.sh and attach_nft.sh, which make a firewall, then check_modes: `sluice run --attach` in each mode beside
-# that firewall drops bad packets, and the firewall's decisions and its rules stay what they were: while Sluice runs, after a
-# clean stop, after kill -9, and after `sluice nft remove`.
+# Sourced by attach_iptables.sh and attach_nft.sh, which make a firewall, then check_modes: `sluice run --attach` in
+# each mode beside that firewall drops bad packets, and the firewall's decisions and its rules stay what they were:
+# while Sluice runs, after a clean stop, after kill -9, and after `sluice nft remove`.
 . "$(dirname "$0")/lib.sh"
 topology
 echo 'drop udp any any -> any any (msg:"bad word"; content:"EVIL"; sid:1;)' >"$WORK/t.rules"
@@ -14,7 +14,8 @@ done
 ruleset() { gateway nft list ruleset 2>/dev/null | sed -E 's/packets [0-9]+ bytes [0-9]+/packets 0 bytes 0/'; }
 unchanged() { ruleset | cmp -s - "$WORK/before" || fail "$1: the ruleset is not what it was: $(ruleset)"; }
 
-# pass WHAT EVIL: sends to the open and to the closed port, by both families; EVIL is how many of the two bad datagrams arrive.
+# pass WHAT EVIL: sends to the open and to the closed port, by both families; EVIL is how many of the two bad datagrams
+# arrive.
 pass() {
 	local what=$1 evil=$2 to
 	for to in 10.66.2.2 fd66:2::2; do

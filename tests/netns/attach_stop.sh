@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A clean start and a clean stop lose nothing and let nothing pass twice: numbered datagrams and echo requests run on while
-# `sluice run --attach` comes and goes in each mode.
+# A clean start and a clean stop lose nothing and let nothing pass twice: numbered datagrams and echo requests run on
+# while `sluice run --attach` comes and goes in each mode.
 . "$(dirname "$0")/lib.sh"
 topology
 gateway iptables -P FORWARD DROP

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Blocked hosts: a rule that drops blocks its host in the kernel, whose flood then costs the daemon nothing: its queue stands still
-# while the kernel's counters rise. The list is shown and edited beside the daemon, times run out, HOME_NET is never blocked, and
-# everybody else's rules stay what they are.
+# Blocked hosts: a rule that drops blocks its host in the kernel, whose flood then costs the daemon nothing: its queue
+# stands still while the kernel's counters rise. The list is shown and edited beside the daemon, times run out, HOME_NET
+# is never blocked, and everybody else's rules stay what they are.
 . "$(dirname "$0")/lib.sh"
 topology
 for host in 3 4 5; do

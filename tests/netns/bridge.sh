@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A transparent gateway: a bridge between client and server, inspected by the family bridge. Frames keep their headers; what a rule
-# drops does not arrive, what it rejects is answered, what it replaces arrives; ARP and others pass. With VLANs where the kernel has them,
-# or WITH_VLAN asks. FAMILY=inet: by br_netfilter, as with bridges of containers.
+# A transparent gateway: a bridge between client and server, inspected by the family bridge. Frames keep their headers;
+# what a rule drops does not arrive, what it rejects is answered, what it replaces arrives; ARP and others pass. With
+# VLANs where the kernel has them, or WITH_VLAN asks. FAMILY=inet: by br_netfilter, as with bridges of containers.
 . "$(dirname "$0")/lib.sh"
 FAMILY=${FAMILY:-bridge}
 for host in cli gw srv; do
@@ -129,7 +129,8 @@ for number in range(20):
 '
 for _ in $(seq 40); do [ "$(grep -c "to all" "$WORK/all")" -ge 20 ] && break; sleep 0.1; done
 equal "broadcasts that arrived" "$(grep -c "to all" "$WORK/all" || true)" 20
-# Both sides of a connection were told, or one: the server keeps those with the bad word and those of which the client alone was told.
+# Both sides of a connection were told, or one: the server keeps those with the bad word and those of which the client
+# alone was told.
 left=$((expected + $(echo "$nets" | wc -w)))
 held() { server ss -Htn state established '( sport = :7001 )' | wc -l; }
 for _ in $(seq 20); do [ $FAMILY = inet ] || [ "$(held)" -le "$left" ] && break; sleep 0.2; done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The next daemon counts, logs and reports packets that a queue rule with bypass passed while no daemon listened: before the first daemon
-# started, after one was killed, and with a rule of another table that has a counter.
+# The next daemon counts, logs and reports packets that a queue rule with bypass passed while no daemon listened: before
+# the first daemon started, after one was killed, and with a rule of another table that has a counter.
 . "$(dirname "$0")/uninspected_lib.sh"
 
 # No listener: first before any daemon has run, then after the daemon was killed.

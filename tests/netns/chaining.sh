@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# We and another consumer of queues, one behind the other: by routing, with and without the bypass bit, and by repeat; we first and
-# they first; and what happens when one of them dies under load. CONSUMER: python (queue_consumer.py) or suricata.
+# We and another consumer of queues, one behind the other: by routing, with and without the bypass bit, and by repeat;
+# we first and they first; and what happens when one of them dies under load. CONSUMER: python (queue_consumer.py) or
+# suricata.
 . "$(dirname "$0")/lib.sh"
 CONSUMER=${CONSUMER:-python}
 CHROOT=${BENCH_DIR:-/nonexistent}/trixie
@@ -75,7 +76,7 @@ stands() { # whether nothing arrives of what is sent; packets with a verdict may
 unload() { kill $LOAD && wait $LOAD || fail "the load"; }
 end_them() { kill -9 $THEM; wait $THEM 2>/dev/null || true; }
 
-# --- We first, and route ------------------------------------------------------------------------------------------------------------
+# --- We first, and route ----------------------------------------------------------------------------------------------
 rule -j NFQUEUE --queue-num 0
 them accept
 we first --verdict route --route-to 20
@@ -103,7 +104,7 @@ stands || fail "packets pass a dead first"
 unload
 end_them
 
-# --- They first, and route ----------------------------------------------------------------------------------------------------------
+# --- They first, and route --------------------------------------------------------------------------------------------
 gateway iptables -t mangle -F FORWARD
 rule -j NFQUEUE --queue-num 20
 we second
@@ -130,7 +131,7 @@ else
 	kill_process $WE
 fi
 
-# --- Both repeat in one chain, each with a mark of its own ----------------------------------------------------------------------------
+# --- Both repeat in one chain, each with a mark of its own ------------------------------------------------------------
 # order FIRST SECOND: numbers of queues
 order() {
 	gateway iptables -t mangle -F FORWARD

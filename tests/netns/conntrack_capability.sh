@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whether queued packets carry conntrack data is a property of the kernel: the engine that starts first, its successor after a death, after an
-# upgrade, and the one that takes over with packets waiting in the queue all log the same.
+# Whether queued packets carry conntrack data is a property of the kernel: the engine that starts first, its successor
+# after a death, after an upgrade, and the one that takes over with packets waiting in the queue all log the same.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0

@@ -27,7 +27,7 @@ def room(transport):
     transport.get_extra_info('socket').setsockopt(socket.SOL_SOCKET, 33, 64 << 20)
 
 
-# --- The server ---------------------------------------------------------------------------------------------------------------------
+# --- The server -------------------------------------------------------------------------------------------------------
 
 class Echo(asyncio.DatagramProtocol):
     def connection_made(self, transport):
@@ -60,7 +60,7 @@ async def serve(addresses, port):
     await server.serve_forever()
 
 
-# --- The client ---------------------------------------------------------------------------------------------------------------------
+# --- The client -------------------------------------------------------------------------------------------------------
 
 class Numbers(asyncio.DatagramProtocol):
     def __init__(self):

@@ -13,7 +13,8 @@ continuity_rules() {
 	} >"$1"
 }
 
-# traffic_start: in the background, until traffic_stop. Not many pings: ping has room for a hundred or so that come at once.
+# traffic_start: in the background, until traffic_stop. Not many pings: ping has room for a hundred or so that come at
+# once.
 traffic_start() {
 	background srv python3 "$HERE/continuity.py" serve "$ADDRESSES" 7000
 	wait_text "$WORK/background.log" listening
@@ -41,8 +42,8 @@ stall() {
 	echo "$1: the longest gap $(tail -n 1 "$WORK/asked" | awk '{ print $1 " s, the slowest request " $2 " s" }')"
 }
 
-# pings_missing FILE: the sequence numbers of the pings that were lost: those without an answer before the last one that was answered. The
-# answers arrive in order; the answers of the last pings may still be on their way when ping ends.
+# pings_missing FILE: the sequence numbers of the pings that were lost: those without an answer before the last one that
+# was answered. The answers arrive in order; the answers of the last pings may still be on their way when ping ends.
 pings_missing() {
 	awk '/bytes from .*icmp_seq=/ { sub(/.*icmp_seq=/, ""); seen[$1 + 0] = 1; if ($1 + 0 > last) last = $1 + 0 }
 		END { if (!last) print "all"; for (i = 1; i < last; i++) if (!(i in seen)) printf "%d ", i }' "$1"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The control socket: what the daemon says of itself, of flows and of rules, who may ask, and that clients cost no packet.
+# The control socket: what the daemon says of itself, of flows and of rules, who may ask, and that clients cost no
+# packet.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-balance 0:1
@@ -147,7 +148,8 @@ answer = line(silent)
 assert answer is None or 'too long' in answer['message'], answer
 PYTHON
 
-# 150 clients with half a request, and slow readers: they stay connected and retry, and the daemon answers others all the same.
+# 150 clients with half a request, and slow readers: they stay connected and retry, and the daemon answers others all
+# the same.
 python3 - "$WORK/socket" >"$WORK/held" <<'PYTHON' &
 import select, socket, sys
 
@@ -182,8 +184,8 @@ done
 kill "$HOLDER" || fail "the half-open clients have gone"
 wait "$HOLDER" || true
 
-# A second daemon refuses to start on the socket of a running one, whatever unix-command.enabled is; the socket of a daemon that died is
-# replaced.
+# A second daemon refuses to start on the socket of a running one, whatever unix-command.enabled is; the socket of a
+# daemon that died is replaced.
 mkdir -p "$WORK/other"
 for enabled in yes auto; do
 	ip netns exec "$P-gw" timeout 20 "$SLUICE" run --set run-as.user=root --log-dir "$WORK/other" --queue 9 --rules "$WORK/t.rules" --no-console \

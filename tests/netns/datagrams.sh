@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Datagrams to real sockets: junk of both sides before a query, a UDP length of 0 in IPv6, a tunnel's port, and a pcre that reaches its limit.
+# Datagrams to real sockets: junk of both sides before a query, a UDP length of 0 in IPv6, a tunnel's port, and a pcre
+# that reaches its limit.
 . "$(dirname "$0")/lib.sh"
 topology
 cat >"$WORK/t.rules" <<'RULES'

@@ -7,7 +7,7 @@ sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 
 clear() { nft flush ruleset; }
 
-# --- Clean ---------------------------------------------------------------------------------------------------------------------
+# --- Clean ------------------------------------------------------------------------------------------------------------
 nft -f - <<'NFT'
 table inet firewall {
 	set blocked { type ipv4_addr; elements = { 192.0.2.1 } }
@@ -47,7 +47,7 @@ for mode in "before" "repeat --mark 0x1/0x1 --set queue.verdict=repeat" "route -
 	stop
 done
 
-# --- Our own table -------------------------------------------------------------------------------------------------------------
+# --- Our own table ----------------------------------------------------------------------------------------------------
 install() { nft_command install --mode after "$@" >/dev/null || fail "install $*"; }
 hold 0 # not by us; but the findings here are others
 install
@@ -100,7 +100,7 @@ examine "attached by the configuration" --mode after
 found own.missing broken
 clear
 
-# --- Priorities ---------------------------------------------------------------------------------------------------------------
+# --- Priorities -------------------------------------------------------------------------------------------------------
 install
 nft 'table inet late { chain f { type filter hook forward priority 70; policy accept; tcp dport 1 drop; }; }'
 examine "a filter behind us"
@@ -122,7 +122,7 @@ examine "a filter before us"
 found order.filter-before note "early"
 clear
 
-# --- Mode chain -----------------------------------------------------------------------------------------------------------------
+# --- Mode chain -------------------------------------------------------------------------------------------------------
 nft_command install --mode chain >/dev/null
 examine "mode chain, not jumped to"
 found order.unused broken sluice_ips
@@ -140,7 +140,7 @@ found order.accept-established broken "ct state established accept"
 found order.accept warning "udp dport 53 accept"
 clear
 
-# --- Marks ----------------------------------------------------------------------------------------------------------------------
+# --- Marks ------------------------------------------------------------------------------------------------------------
 install
 nft 'table inet m { chain f { type filter hook prerouting priority mangle; tcp dport 1 meta mark set meta mark | 0x40000000; }; }'
 examine "our mark, set by somebody"
@@ -199,7 +199,7 @@ examine "a connection with our mark" --set queue.verdict=repeat --mark 0x1/0x1
 found mark.connections warning "1 connections"
 clear
 
-# --- Families -------------------------------------------------------------------------------------------------------------------
+# --- Families ---------------------------------------------------------------------------------------------------------
 install --family ip
 examine "IPv4 only"
 found family.ipv6 warning forward
@@ -211,7 +211,7 @@ examine "IPv6 only"
 found family.ipv4 warning forward
 clear
 
-# --- Who else -------------------------------------------------------------------------------------------------------------------
+# --- Who else ---------------------------------------------------------------------------------------------------------
 install
 nft 'table inet firewalld { chain filter_FORWARD { type filter hook forward priority filter + 10; ct state established accept; reject; }; }'
 nft 'table ip docker-bridges { chain filter-forward { }; }'
@@ -221,7 +221,7 @@ for manager in firewalld docker fail2ban; do found manager.$manager note; done
 only queue.no-listener
 clear
 
-# --- Interfaces that build super-packets which the kernel has to segment -----------------------------------------------------------
+# --- Interfaces that build super-packets which the kernel has to segment ----------------------------------------------
 ip link add name l0 type veth peer name l1
 ip link set l0 up
 ip link set l1 up
@@ -246,7 +246,7 @@ examine "an interface that is down"
 absent link.big-tcp
 ip link del l0
 
-# --- By hand, and by whom it may --------------------------------------------------------------------------------------------------
+# --- By hand, and by whom it may --------------------------------------------------------------------------------------
 if command -v setpriv >/dev/null; then
 	code=0
 	setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all "$SLUICE" nft doctor --config /dev/null >"$WORK/out" 2>&1 || code=$?

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `sluice nft doctor` beside queue rules in iptables: as manuals of other programs have them, by nft's and by the legacy tables.
+# `sluice nft doctor` beside queue rules in iptables: as manuals of other programs have them, by nft's and by the legacy
+# tables.
 . "$(dirname "$0")/doctor_lib.sh"
 for tool in iptables-nft ip6tables-nft iptables-legacy ip6tables-legacy; do command -v $tool >/dev/null || skip "no $tool"; done
 iptables-legacy -L >/dev/null 2>&1 || skip "the kernel has no legacy tables"

@@ -11,7 +11,8 @@ everything() {
 	ip -6 rule
 }
 
-# examine NAME [ARGS...]: asks the doctor; what it found is in $WORK/found.json, its exit code in CODE. Nothing may have changed.
+# examine NAME [ARGS...]: asks the doctor; what it found is in $WORK/found.json, its exit code in CODE. Nothing may have
+# changed.
 examine() {
 	NAME=$1
 	shift

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `sluice nft doctor` finds no problem in the rules of the documents and of the folder nft/, while a daemon reads the queues: docs/modes.md, the
-# examples for iptables, and the guide's rules for marks and for several consumers. The examples for nft are in tests/vm/case_doctor.sh.
+# `sluice nft doctor` finds no problem in the rules of the documents and of the folder nft/, while a daemon reads the
+# queues: docs/modes.md, the examples for iptables, and the guide's rules for marks and for several consumers. The
+# examples for nft are in tests/vm/case_doctor.sh.
 . "$(dirname "$0")/doctor_lib.sh"
 for tool in iptables-nft-restore ip6tables-nft-restore; do command -v $tool >/dev/null || skip "no $tool"; done
 sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
@@ -29,7 +30,7 @@ jumps() {
 
 start --queue 0-3 --set nft.attach=none
 
-# --- docs/modes.md: each command that prints a ruleset, as one that installs it ------------------------------------------------------------
+# --- docs/modes.md: each command that prints a ruleset, as one that installs it ---------------------------------------
 sed -n 's/^<!-- sluice nft print \(.*\) -->$/\1/p' "$SOURCE/docs/modes.md" >"$WORK/modes"
 [ "$(wc -l <"$WORK/modes")" -ge 10 ] || fail "docs/modes.md has no commands"
 installed=0
@@ -63,7 +64,7 @@ while read -ra options; do
 done <"$WORK/modes"
 [ $installed -ge 7 ] || fail "only $installed rulesets of docs/modes.md were installed"
 
-# --- nft/: the files unchanged ---------------------------------------------------------------------------------------------------------------------
+# --- nft/: the files unchanged ----------------------------------------------------------------------------------------
 for file in "$SOURCE"/nft/iptables/*.rules; do
 	mode=$(basename "$file" .rules)
 	restore "$file"
@@ -77,7 +78,7 @@ for file in "$SOURCE"/nft/iptables/*.rules; do
 	absent mark.kept
 	clear
 done
-# --- Marks: a queue rule of one's own in mode repeat, and the rule that removes the mark -------------------------------------------------------
+# --- Marks: a queue rule of one's own in mode repeat, and the rule that removes the mark ------------------------------
 repeat=(--set queue.verdict=repeat --mark 0x1/0x1 --queue 0)
 both -A FORWARD -m mark ! --mark 0x1/0x1 -j NFQUEUE --queue-num 0
 both -A FORWARD -p tcp --dport 22 -j DROP
@@ -101,7 +102,7 @@ examine "repeat with bypass" "${repeat[@]}"
 found queue.bypass-shared broken
 clear
 
-# --- Several consumers ---------------------------------------------------------------------------------------------------------------------
+# --- Several consumers ------------------------------------------------------------------------------------------------
 hold 20
 nft_command install --mode route --queue 0 --set queue.route-to=20 >/dev/null
 clean "Sluice first" --queue 0

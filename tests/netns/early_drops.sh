@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The daemon reports packets that the kernel dropped since the queue was bound, also before the daemon was ready, and how long packets waited
-# while the engine was stopped.
+# The daemon reports packets that the kernel dropped since the queue was bound, also before the daemon was ready, and
+# how long packets waited while the engine was stopped.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0 --queue-bypass
@@ -23,8 +23,8 @@ wait_for grep -q "^sluice: ready" "$WORK/ips.log" || fail "not ready"
 wait_events ips 1 event_type=overload overload.action=lost overload.queue_dropped="$dropped"
 grep -q "the kernel dropped $dropped packets" "$WORK/ips.log" || fail "the log does not report the drops"
 
-# Packets that wait for two seconds are two seconds old. Sluice knows it to 200 ms, the time that a receive waits for packets: it cannot tell
-# when in that time they came.
+# Packets that wait for two seconds are two seconds old. Sluice knows it to 200 ms, the time that a receive waits for
+# packets: it cannot tell when in that time they came.
 engine=$(engine_of "$ips")
 waits() { wait_equal "packets that wait" "$1" kernel_queue 0 waiting; }
 waits 0

@@ -39,8 +39,8 @@ SERVER = {4: '10.66.2.2', 6: 'fd66:2::2'}
 BATCH = 64
 LOST = 2  # TTL of packets that the gateway forwards and the server never gets
 
-# What Linux does not deliver whole, by the beginning of the name: what came first counts, RST counts, a contradiction of fragments ends
-# the datagram. And what depends on its fast path.
+# What Linux does not deliver whole, by the beginning of the name: what came first counts, RST counts, a contradiction
+# of fragments ends the datagram. And what depends on its fast path.
 REFUSED = ('harmless bytes overwritten, 1 at', 'harmless bytes overwritten, 4 at', 'changed retransmission after the first was accepted',
            'changed retransmission of a part', 'overlapping fragments, harmless first', 'TCP in fragments, overlapping (', 'decoy with all flags')
 UNSURE = ('decoy with a very old acknowledgment',)
@@ -52,7 +52,7 @@ def enter(namespace):
             raise OSError(ctypes.get_errno(), f'setns {namespace}')
 
 
-# --- Cases that need a real receiver -----------------------------------------------------------------------------------------
+# --- Cases that need a real receiver ----------------------------------------------------------------------------------
 
 
 def fragments(size, order=None, more=None):
@@ -120,8 +120,8 @@ def tcp_cases(version):
     case = new('lost RST and SYN').handshake().send(0, BEFORE).send(AT, b'', flags=RST, ttl=LOST)
     case.add(case.tcp(True, 500000, 0, SYN, ttl=LOST))
     yield case.send(AT, PATTERN + AFTER)
-    # The RST is lost or has a wrong sequence number, so that the server keeps the connection; a SYN follows. An inspector that accepts both would
-    # begin a new stream.
+    # The RST is lost or has a wrong sequence number, so that the server keeps the connection; a SYN follows. An
+    # inspector that accepts both would begin a new stream.
     for reset, how in (('lost RST', {'ttl': LOST}), ('RST with a wrong number', {'shift': 5})):
         for number, back in (('the same number', 0), ('a lower number', 40), ('a higher number', -30000)):
             for syn, ttl in (('lost SYN', LOST), ('SYN', 64)):
@@ -211,7 +211,7 @@ def run_cases(version, run, only):
             yield case
 
 
-# --- The two hosts -----------------------------------------------------------------------------------------------------------
+# --- The two hosts ----------------------------------------------------------------------------------------------------
 
 
 class Server(threading.Thread):

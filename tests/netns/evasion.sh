@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Crafted TCP and fragments through the gateway to a real Linux server: with a drop rule on a pattern no program there ever reads it.
+# Crafted TCP and fragments through the gateway to a real Linux server: with a drop rule on a pattern no program there
+# ever reads it.
 . "$(dirname "$0")/lib.sh"
 topology
 client sysctl -qw net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Packets that the kernel passes because a fail-open queue is full are counted, logged and reported, and no other packets are: with the sluice
-# table, and with a rule of another table that has a counter.
+# Packets that the kernel passes because a fail-open queue is full are counted, logged and reported, and no other
+# packets are: with the sluice table, and with a rule of another table that has a counter.
 . "$(dirname "$0")/uninspected_lib.sh"
 
-# Nothing is reported for a start, a reload, an upgrade, the death of an engine, and a table that was removed and restored. The events outlive
-# the engines.
+# Nothing is reported for a start, a reload, an upgrade, the death of an engine, and a table that was removed and
+# restored. The events outlive the engines.
 start own --queue 0-1 --attach after --fail-open
 traffic
 ask reload >/dev/null || fail "reload"

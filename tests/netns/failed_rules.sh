@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A rule set of which 1 % has mistakes and 5 % is unsupported: the service starts, a reload works, and `sluice rules --failed` lists exactly
-# those rules; so do the stats and the engine events. A rule file that cannot be read is reported in the same way. With --strict neither
-# a start nor a reload succeeds.
+# A rule set of which 1 % has mistakes and 5 % is unsupported: the service starts, a reload works, and `sluice rules
+# --failed` lists exactly those rules; so do the stats and the engine events. A rule file that cannot be read is
+# reported in the same way. With --strict neither a start nor a reload succeeds.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0
@@ -95,8 +95,8 @@ udp_send cli 10.66.2.2 7000 late
 wait_events ips 1 event_type=alert alert.signature_id=2001
 stop_process "$PID" || fail "exit code $?"
 
-# A missing semicolon does not make a rule that drops everything: the rule is an error. A rule that does drop everything of its header is
-# loaded, and start and reload warn of it.
+# A missing semicolon does not make a rule that drops everything: the rule is an error. A rule that does drop everything
+# of its header is loaded, and start and reload warn of it.
 drops_all='plain.rules:[0-9]*:1: warning: rule 1:2 drops all traffic of its header'
 missing="plain.rules:[0-9]*:41: error: a ';' is missing before 'content'"
 cat >"$WORK/plain.rules" <<'RULES'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where events and rules lie: a disk that is full or can't be written, a log folder that goes and comes back, rules in a folder that the sandbox
-# does not know. Each with its line in the log, verdicts and traffic as ever, and a way on without a restart.
+# Where events and rules lie: a disk that is full or can't be written, a log folder that goes and comes back, rules in a
+# folder that the sandbox does not know. Each with its line in the log, verdicts and traffic as ever, and a way on
+# without a restart.
 . "$(dirname "$0")/lib.sh"
 topology
 mkdir "$WORK/conf"
@@ -52,7 +53,7 @@ mount_disk() { # mount_disk NAME OPTIONS
 	mounted+=("$WORK/$1")
 }
 
-# --- A full disk: it starts, judges, and says what it can't write; with room it goes on ------------------------------------------------------
+# --- A full disk: it starts, judges, and says what it can't write; with room it goes on -------------------------------
 mount_disk full size=64k
 head -c 1M /dev/zero >"$WORK/full/filler" 2>/dev/null || true
 start_sluice full "${options[@]}" --rules "$WORK/conf/t.rules"
@@ -66,14 +67,14 @@ written "room again" "$WORK/full/eve.json"
 tells full "events are written again; [0-9]* events were lost"
 stop_process "$LAST_PID" || fail "full: exit code $?"
 
-# --- A disk that can't be written: no start, with the reason ----------------------------------------------------------------------------------
+# --- A disk that can't be written: no start, with the reason ----------------------------------------------------------
 mount_disk readonly size=64k,ro
 code=0
 timeout 20 ip netns exec "$P-gw" "$SLUICE" run --log-dir "$WORK/readonly" "${options[@]}" --rules "$WORK/conf/t.rules" >"$WORK/ro.log" 2>&1 || code=$?
 equal "read-only: exit code" "$code" 1
 grep -q "cannot write events to $WORK/readonly/eve.json: Read-only file system" "$WORK/ro.log" || fail "read-only: does not say why"
 
-# --- The log folder: the sandbox is for the one that was there ----------------------------------------------------------------------------------
+# --- The log folder: the sandbox is for the one that was there --------------------------------------------------------
 printf 'rule-files: [%s]\n' "$WORK/conf/t.rules" >"$WORK/conf/ips.yaml"
 start_sluice ips "${options[@]}" --config "$WORK/conf/ips.yaml"
 ips=$LAST_PID
@@ -108,7 +109,7 @@ if grep -q "Landlock on" "$WORK/ips.log"; then
 	written "no link" "$WORK/ips/eve.json"
 fi
 
-# --- Rules in a folder that was not named at the start ---------------------------------------------------------------------------------------------
+# --- Rules in a folder that was not named at the start ----------------------------------------------------------------
 mkdir "$WORK/more"
 echo 'drop udp any any -> any 7000 (msg:"more"; content:"other"; sid:2;)' >"$WORK/more/more.rules"
 printf 'rule-files: [%s, %s]\n' "$WORK/conf/t.rules" "$WORK/more/more.rules" >"$WORK/conf/ips.yaml"

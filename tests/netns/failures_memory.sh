@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Too little memory, by the limit of a control group: at the start, at a reload, while it runs, and for good. The engine dies of it and never the
-# supervisor, who says why; traffic goes on, and when there is no memory for an engine it is treated by the policy.
+# Too little memory, by the limit of a control group: at the start, at a reload, while it runs, and for good. The engine
+# dies of it and never the supervisor, who says why; traffic goes on, and when there is no memory for an engine it is
+# treated by the policy.
 . "$(dirname "$0")/lib.sh"
 
 # A group of our own below ours, of the version that this kernel has memory in.
@@ -33,7 +34,7 @@ score() { cat "/proc/$1/oom_score_adj"; }
 for i in $(seq 4000); do echo "alert tcp any any -> any $((i % 50)) (msg:\"filler\"; content:\"filler number $i\"; pcre:\"/some$i[a-f]+/\"; sid:$i;)"; done >"$WORK/t.rules"
 options=(--rules "$WORK/t.rules" --queue 0-1 --attach after --no-console --set "unix-command.filename=$WORK/socket" --set engine.restart-limit=2)
 
-# --- At the start: it ends with the reason, and the firewall is as it was ----------------------------------------------------------------
+# --- At the start: it ends with the reason, and the firewall is as it was ---------------------------------------------
 enter "$GROUP"
 set_limit 24M
 code=0
@@ -45,7 +46,7 @@ tells start "sluice run: the engine was killed by signal 9 (Killed), because it 
 grep -q sluice <<<"$(gateway nft list tables)" && fail "start: the table is there"
 set_limit -1 2>/dev/null || set_limit max
 
-# --- At a reload: refused before anything is read; the old rules stay ---------------------------------------------------------------------
+# --- At a reload: refused before anything is read; the old rules stay -------------------------------------------------
 enter "$GROUP"
 start_sluice ips "${options[@]}"
 enter "$outer"
@@ -55,10 +56,11 @@ ask reload >"$WORK/out" 2>&1 && fail "reload: there was no memory for it"
 grep -q "a second set of rules needs about [0-9]* MiB, and [0-9]* MiB are available" "$WORK/out" || fail "reload: does not say why: $(cat "$WORK/out")"
 pings || fail "reload: traffic does not pass"
 
-# --- While it runs: the kernel takes the engine, of all that are in the group; another one goes on -----------------------------------------
+# --- While it runs: the kernel takes the engine, of all that are in the group; another one goes on --------------------
 engine=$(engine_of "$ips")
 [ "$(score "$engine")" -gt "$(score "$ips")" ] || fail "the engine counts no more than its supervisor: $(score "$engine"), $(score "$ips")"
-# hog PID MIB: takes four times so much in the group, by processes that are each smaller than an engine, until that process is gone.
+# hog PID MIB: takes four times so much in the group, by processes that are each smaller than an engine, until that
+# process is gone.
 hog() {
 	python3 - "$1" "$GROUP" "$2" <<'PYTHON' &
 import os, sys, time
@@ -88,7 +90,7 @@ wait "$PINGS" || true
 grep -q " 0% packet loss" "$WORK/pings" || fail "packets were lost: $(cat "$WORK/pings")"
 wait_events ips 1 event_type=engine engine.signal=9
 
-# --- For good: after the limit the supervisor ends, and the policy holds -------------------------------------------------------------------------
+# --- For good: after the limit the supervisor ends, and the policy holds ----------------------------------------------
 hog "$ips" 40 # more than there is even when the cache of files gives way
 code=0
 wait "$ips" || code=$?

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What never answers: a rule file that can't be read to its end, at the start, at a reload, for the next engine after a death, and for one
-# that is to take over; and an engine that does not stop. Nobody waits for ever, and traffic goes on or is treated by the policy.
+# What never answers: a rule file that can't be read to its end, at the start, at a reload, for the next engine after a
+# death, and for one that is to take over; and an engine that does not stop. Nobody waits for ever, and traffic goes on
+# or is treated by the policy.
 . "$(dirname "$0")/lib.sh"
 topology
 rules() { rm -f "$WORK/t.rules"; echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)' >"$WORK/t.rules"; }
@@ -23,7 +24,8 @@ equal "start: exit code" "$code" 1
 tells start "sluice run: the engine was not ready within 1 s (engine.load-timeout) and was killed"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "start: the table is there"
 
-# At a reload: the old rules stay, whoever asked is told, and so is the next one; a new engine goes on where the old one can't.
+# At a reload: the old rules stay, whoever asked is told, and so is the next one; a new engine goes on where the old one
+# can't.
 rules
 start_sluice ips "${options[@]}"
 ips=$LAST_PID

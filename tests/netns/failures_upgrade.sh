@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What is wrong when the running daemon reads its configuration again, by a reload or an upgrade: said to who asked, and everything stays as
-# it was. A user that is not there, a queue that is taken, rules and settings with mistakes.
+# What is wrong when the running daemon reads its configuration again, by a reload or an upgrade: said to who asked, and
+# everything stays as it was. A user that is not there, a queue that is taken, rules and settings with mistakes.
 . "$(dirname "$0")/lib.sh"
 topology
 echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)' >"$WORK/t.rules"
@@ -33,7 +33,8 @@ code=0
 equal "check: exit code" "$code" 1
 grep -q "run-as.user: nobody-of-that-name: user not found" "$WORK/out" || fail "check: $(cat "$WORK/out")"
 
-# A queue that somebody else has: at a reload it is no matter yet, at an upgrade it is seen before the old engine has handed over.
+# A queue that somebody else has: at a reload it is no matter yet, at an upgrade it is seen before the old engine has
+# handed over.
 background gw python3 "$HERE/hold_queue.py" 2
 holder=$LAST_PID
 wait_text "$WORK/background.log" bound

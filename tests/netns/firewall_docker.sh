@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Beside the rules that Docker writes, by iptables-nft or (VARIANT=legacy) iptables-legacy: g1 is the bridge of the containers.
+# Beside the rules that Docker writes, by iptables-nft or (VARIANT=legacy) iptables-legacy: g1 is the bridge of the
+# containers.
 . "$(dirname "$0")/firewall_lib.sh"
 VARIANT=${VARIANT:-nft}
 needs "iptables-$VARIANT-restore"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced by the tests firewall_*.sh: somebody's generator writes the gateway's firewall, which lets datagrams to port 7000 through and
-# none to port 7001; Sluice installs itself beside it. The script has the functions
+# Sourced by the tests firewall_*.sh: somebody's generator writes the gateway's firewall, which lets datagrams to port
+# 7000 through and none to port 7001; Sluice installs itself beside it. The script has the functions
 #
 #   firewall_start, firewall_reload
 #
-# and calls beside MODE PACKETS and account MODE for each that is to be tried. In mode chain the firewall's own rule sends to the queues
-# what it accepts: the script writes it where somebody would who uses this generator, and reloads.
+# and calls beside MODE PACKETS and account MODE for each that is to be tried. In mode chain the firewall's own rule
+# sends to the queues what it accepts: the script writes it where somebody would who uses this generator, and reloads.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 FAMILIES=${FAMILIES:-"10.66.2.2 fd66:2::2"}
 
@@ -41,7 +41,8 @@ send() {
 	done
 }
 COUNT=$(echo "$FAMILIES" | wc -w)
-# expect WHAT NAME EVIL: all of NAME arrived at the open port, EVIL (how many of each family) of the bad ones, nothing at the closed one.
+# expect WHAT NAME EVIL: all of NAME arrived at the open port, EVIL (how many of each family) of the bad ones, nothing
+# at the closed one.
 expect() {
 	wait_equal "arrivals of $2 end" "$COUNT" arrived "$2 end"
 	equal "$1: what is allowed" "$(arrived "$2")" "$COUNT"
@@ -69,7 +70,8 @@ run_beside() {
 # sum NAME COUNTER: of both queues, by the last statistics.
 sum() { echo $(($(last_stats "$1" "queue.0.$2") + $(last_stats "$1" "queue.1.$2"))); }
 
-# recipe NAME: the block of docs/guide/attach.md behind `<!-- recipe NAME -->`, with the queues and interfaces of these tests.
+# recipe NAME: the block of docs/guide/attach.md behind `<!-- recipe NAME -->`, with the queues and interfaces of these
+# tests.
 recipe() {
 	awk -v name="$1" '
 		$0 == "<!-- recipe " name " -->" { mine = 1; next }
@@ -124,7 +126,8 @@ beside() {
 	passed=$(grep -c number "$WORK/open" || true)
 	judged=$(sum "$mode" packets)
 	[ "$mode${RELOAD_OPENS:-}" = chain1 ] || [ "$judged" -ge $((passed - PASSED + 2 * COUNT * seen)) ] || fail "$mode: $passed arrived and $judged were inspected"
-	# Not told by the number that was inspected: while the firewall's chain is exchanged for a new one both stand, and a packet passes both.
+	# Not told by the number that was inspected: while the firewall's chain is exchanged for a new one both stand, and a
+	# packet passes both.
 	local denied
 	denied=$(events "$mode" event_type=flow dest_port=7001)
 	if [ "$seen" = 3 ]; then
@@ -158,8 +161,9 @@ beside() {
 	true
 }
 
-# account MODE: a reload while packets wait in the queue. Each numbered datagram arrives, or was flushed by the kernel and is counted
-# so, or was the firewall's to drop while it had no rules: what it lets through is inspected in mode after, and nothing is lost here.
+# account MODE: a reload while packets wait in the queue. Each numbered datagram arrives, or was flushed by the kernel
+# and is counted so, or was the firewall's to drop while it had no rules: what it lets through is inspected in mode
+# after, and nothing is lost here.
 account() {
 	local mode=$1 name=$1-account from pid sender
 	from=$(wc -l <"$WORK/open")

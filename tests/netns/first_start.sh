@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The first start on a new host: root runs `sluice check` and `sluice run`, the user sluice exists, the folders of the daemon do not, and the
-# command line names a rule file that the configuration names, too.
+# The first start on a new host: root runs `sluice check` and `sluice run`, the user sluice exists, the folders of the
+# daemon do not, and the command line names a rule file that the configuration names, too.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0

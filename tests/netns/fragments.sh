@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Fragments, as a gateway without conntrack queues them: what a rule drops does not arrive whole, what it accepts does; and a real
-# receiver that lacks a part of an accepted datagram cannot be given another one for it.
+# Fragments, as a gateway without conntrack queues them: what a rule drops does not arrive whole, what it accepts does;
+# and a real receiver that lacks a part of an accepted datagram cannot be given another one for it.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0
@@ -20,7 +20,8 @@ equal "small pings with the pattern" "$(pings -4 500 aabb 10.66.2.2)" "3 receive
 equal "large pings with the pattern" "$(pings -4 5000 aabb 10.66.2.2)" "0 received"
 equal "large IPv6 pings with the pattern" "$(pings -6 5000 aabb fd66:2::2)" "0 received"
 
-# A receiver of UDP says what it got. The sender makes its fragments itself; those with TTL 10 are lost behind the queue.
+# A receiver of UDP says what it got. The sender makes its fragments itself; those with TTL 10 are lost behind the
+# queue.
 gateway nft 'add table ip lost; add chain ip lost out { type filter hook postrouting priority 0; }; add rule ip lost out ip ttl 9 drop'
 background srv python3 -uc '
 import socket

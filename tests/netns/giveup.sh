@@ -23,7 +23,8 @@ give_up() {
 }
 pings() { client ping -c 3 -i 0.2 -W 1 -q 10.66.2.2 >"$WORK/pings" 2>&1; }
 
-# A client sends what the rules forbid all the time: with `closed` none of it arrives at any moment, with `open` not before the end.
+# A client sends what the rules forbid all the time: with `closed` none of it arrives at any moment, with `open` not
+# before the end.
 udp_sink 7000 "$WORK/got"
 cat >"$WORK/send.py" <<'PY'
 import socket, time

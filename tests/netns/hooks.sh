@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The hooks of a host: what comes in for it, what it sends, and what it forwards, each inspected once, and told with the interfaces
-# that the hook has, the sender's MAC address, and the mark.
+# The hooks of a host: what comes in for it, what it sends, and what it forwards, each inspected once, and told with the
+# interfaces that the hook has, the sender's MAC address, and the mark.
 . "$(dirname "$0")/lib.sh"
 topology
 for side in "gw 10.66.1.1" "srv 10.66.2.2"; do

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An engine that was taken over does its worst to the supervisor (hostile.c): garbage in the shared memory, floods of messages, messages that are
-# none, descriptors, a channel that it does not read or closes, queues that it gives up. The supervisor replaces it each time, and is neither
-# killed nor blocked; when that happens too often, the configured policy decides.
+# An engine that was taken over does its worst to the supervisor (hostile.c): garbage in the shared memory, floods of
+# messages, messages that are none, descriptors, a channel that it does not read or closes, queues that it gives up. The
+# supervisor replaces it each time, and is neither killed nor blocked; when that happens too often, the configured
+# policy decides.
 . "$(dirname "$0")/lib.sh"
 : "${SLUICE_HOSTILE:?path of the library}"
 topology

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Requests that servers read in different ways, inline: what a rule forbids in one of the readings does not reach the server; the others pass. With the
-# policy `drop` none of them reaches it.
+# Requests that servers read in different ways, inline: what a rule forbids in one of the readings does not reach the
+# server; the others pass. With the policy `drop` none of them reaches it.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A TCP connection that was idle for longer than flow.timeouts.tcp.established continues if conntrack knows it, and is inspected from there on.
-# All settings concerned have their defaults, and the grace period after the start is over. A segment without a connection is dropped.
+# A TCP connection that was idle for longer than flow.timeouts.tcp.established continues if conntrack knows it, and is
+# inspected from there on. All settings concerned have their defaults, and the grace period after the start is over. A
+# segment without a connection is dropped.
 . "$(dirname "$0")/lib.sh"
 topology
 gateway nft -f - <<'NFT' || skip "the kernel has no NAT by nftables"

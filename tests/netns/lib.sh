@@ -3,7 +3,8 @@
 #
 #   client 10.66.1.2, fd66:1::2  --  gateway  --  server 10.66.2.2 .. .9, fd66:2::2 .. ::9
 #
-# Needs root and SLUICE, the program to test. Everything is gone when the script ends, also by a signal. Exit code 77: skipped.
+# Needs root and SLUICE, the program to test. Everything is gone when the script ends, also by a signal. Exit code 77:
+# skipped.
 set -euo pipefail
 
 : "${SLUICE:?path of the program}"
@@ -29,15 +30,15 @@ fail() {
 [ "$(id -u)" = 0 ] || skip "needs root"
 for tool in ip iptables nft python3 unshare; do command -v "$tool" >/dev/null || skip "$tool is not installed"; done
 
-# The script runs again with an empty /run of its own. Tests that run at the same time then share no control socket, no names of network
-# namespaces (/run/netns) and no lock of the legacy iptables (/run/xtables.lock).
+# The script runs again with an empty /run of its own. Tests that run at the same time then share no control socket, no
+# names of network namespaces (/run/netns) and no lock of the legacy iptables (/run/xtables.lock).
 if [ -z "${PRIVATE_RUN:-}" ]; then
 	rm -rf "$WORK"
 	PRIVATE_RUN=yes exec unshare --mount bash -c 'mount -t tmpfs run /run && exec bash "$0" "$@"' "$0" "$@"
 fi
 
-# In an EXIT trap, too, the shell would stop at the first command that fails. Only jobs that are still there are ended: the
-# number of one that has gone may be somebody else's by now.
+# In an EXIT trap, too, the shell would stop at the first command that fails. Only jobs that are still there are ended:
+# the number of one that has gone may be somebody else's by now.
 cleanup() {
 	local pid pids host
 	set +e
@@ -97,8 +98,9 @@ queue_rule() {
 	gateway ip6tables -t mangle -A FORWARD -j NFQUEUE "$@"
 }
 
-# start_sluice NAME ARGS...: `sluice run` in the gateway, as root, to whom the folder belongs (sandbox.sh tries the user sluice); log in $WORK/NAME.log, events in $WORK/NAME/eve.json,
-# control socket $WORK/NAME.control. Sets LAST_PID. READY_SECONDS: how long it may take (10).
+# start_sluice NAME ARGS...: `sluice run` in the gateway, as root, to whom the folder belongs (sandbox.sh tries the user
+# sluice); log in $WORK/NAME.log, events in $WORK/NAME/eve.json, control socket $WORK/NAME.control. Sets LAST_PID.
+# READY_SECONDS: how long it may take (10).
 start_sluice() {
 	local name=$1 said
 	shift
@@ -208,8 +210,8 @@ udp_sink() {
 	wait_for test -s "$2" || fail "nothing listens on port $1"
 }
 
-# udp_send cli|gw|srv ADDRESS PORT TEXT...: from that host, all of one socket, a datagram a text. Not by Python, which takes long to start under
-# emulation. What an ICMP error before has told is no failure.
+# udp_send cli|gw|srv ADDRESS PORT TEXT...: from that host, all of one socket, a datagram a text. Not by Python, which
+# takes long to start under emulation. What an ICMP error before has told is no failure.
 udp_send() {
 	ip netns exec "$P-$1" bash -c '
 		exec 3<>"/dev/udp/$0/$1" || exit
@@ -224,7 +226,8 @@ events() {
 	eve count "$WORK/$1/eve.json" "${@:2}"
 }
 
-# last_stats NAME PATH...: values of the last stats event. Values that are compared are read together: the next event may come any time.
+# last_stats NAME PATH...: values of the last stats event. Values that are compared are read together: the next event
+# may come any time.
 last_stats() {
 	local name=$1
 	shift
@@ -259,8 +262,8 @@ wait_events() {
 	[ "$got" = "$wanted" ] || fail "$name: expected $wanted events with $*, got $got"
 }
 
-# kernel_queue N FIELD: from the gateway's /proc/net/netfilter/nfnetlink_queue; waiting, copy_mode (2: whole packets), queue_dropped,
-# user_dropped, sequence. Prints nothing for a queue without a listener.
+# kernel_queue N FIELD: from the gateway's /proc/net/netfilter/nfnetlink_queue; waiting, copy_mode (2: whole packets),
+# queue_dropped, user_dropped, sequence. Prints nothing for a queue without a listener.
 kernel_queue() {
 	local field
 	case $2 in waiting) field=3 ;; copy_mode) field=4 ;; queue_dropped) field=6 ;; user_dropped) field=7 ;; sequence) field=8 ;; esac

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Loads that use up one table after the other: idle bodies, UDP flows, incomplete datagrams, segments of one byte. Beside each of them a
-# client sends requests, and no more than 1 % of these may fail. The memory stays within the sum of the memcaps.
+# Loads that use up one table after the other: idle bodies, UDP flows, incomplete datagrams, segments of one byte.
+# Beside each of them a client sends requests, and no more than 1 % of these may fail. The memory stays within the sum
+# of the memcaps.
 #
 #   tests/netns/loads.sh                small tables, in seconds
 #   LOADS=full tests/netns/loads.sh     the default memcaps: 10,000 bodies, 600,000 flows, 60,000 datagrams, 100,000 segments; 99 % of the requests take

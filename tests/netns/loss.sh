@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Links that lose packets before and behind the gateway: connections that were looked at arrive whole, none hangs, none is cut.
-# Tracking sees segments and acknowledgments that the other side never gets, and some that it gets twice.
+# Links that lose packets before and behind the gateway: connections that were looked at arrive whole, none hangs, none
+# is cut. Tracking sees segments and acknowledgments that the other side never gets, and some that it gets twice.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0

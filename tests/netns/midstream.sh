@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Connections that are older than Sluice: they go on, and are inspected, for stream.midstream-grace; after that, and with 0, they are
-# cut, for nobody knows what was in them.
+# Connections that are older than Sluice: they go on, and are inspected, for stream.midstream-grace; after that, and
+# with 0, they are cut, for nobody knows what was in them.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0 --queue-bypass

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `sluice run --attach`: whatever somebody does to the own table is noticed, put back and told, with who did it; nft.monitor: report
-# tells alone, off does nothing. Neighbours' rules stay what they are.
+# `sluice run --attach`: whatever somebody does to the own table is noticed, put back and told, with who did it;
+# nft.monitor: report tells alone, off does nothing. Neighbours' rules stay what they are.
 . "$(dirname "$0")/lib.sh"
 topology
 : >"$WORK/t.rules"
@@ -85,8 +85,8 @@ gateway nft delete table inet sluice
 wait_events ips $((reasserted + 1)) event_type=firewall firewall.action=reasserted
 equal "the table" "$(ours)" "$(cat "$WORK/table")"
 
-# Somebody removes the table as soon as it is there, also while we look at what we made: the budget bounds what we do, and in the
-# end the table is there.
+# Somebody removes the table as soon as it is there, also while we look at what we made: the budget bounds what we do,
+# and in the end the table is there.
 yes 'delete table inet sluice' | head -n 800 | gateway nft -i >/dev/null 2>&1 || true
 for _ in $(seq 100); do [ "$(ours)" = "$(cat "$WORK/table")" ] && break; sleep 0.1; done
 equal "the table after a contest" "$(ours)" "$(cat "$WORK/table")"
@@ -113,7 +113,8 @@ equal "report: moved" "$(fires report firewall.action=moved)" 0
 gateway nft 'delete table inet other'
 stop_process "$LAST_PID" || fail "exit code $?"
 
-# A priority of one's own is kept, also when somebody comes to have the same: then the order is that of the registrations.
+# A priority of one's own is kept, also when somebody comes to have the same: then the order is that of the
+# registrations.
 start_sluice fixed --queue 0 --rules "$WORK/t.rules" --attach after --set nft.priority=61
 gateway nft 'add table inet other; add chain inet other late { type filter hook forward priority 61; }'
 wait_events fixed 1 event_type=firewall firewall.action=misplaced

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Another program edits its ruleset 1000 times while datagrams pass. Now and then it flushes the whole ruleset or removes the sluice table.
-# Datagrams that passed uninspected fall into the periods that events report, each lost datagram was counted as flushed, and the other
-# program ends up with exactly the rules that the same edits produce on a host without Sluice.
+# Another program edits its ruleset 1000 times while datagrams pass. Now and then it flushes the whole ruleset or
+# removes the sluice table. Datagrams that passed uninspected fall into the periods that events report, each lost
+# datagram was counted as flushed, and the other program ends up with exactly the rules that the same edits produce on a
+# host without Sluice.
 #
-# The kernel removes a base chain in two steps: it replaces the hook's list of chains, then it flushes the queues. When a verdict arrives
-# between the two, nf_reinject() finds that the position of our chain is past the end of the list and frees the packet, and the verdict
-# succeeds. Sluice cannot notice this loss, so the test counts these packets by the tracepoint skb:kfree_skb.
+# The kernel removes a base chain in two steps: it replaces the hook's list of chains, then it flushes the queues. When
+# a verdict arrives between the two, nf_reinject() finds that the position of our chain is past the end of the list and
+# frees the packet, and the verdict succeeds. Sluice cannot notice this loss, so the test counts these packets by the
+# tracepoint skb:kfree_skb.
 . "$(dirname "$0")/lib.sh"
 topology
 edits=${EDITS:-1000} seed=${SEED:-7}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced by the tests nft_*.sh and doctor*.sh: the script runs again in a network namespace of its own, with an empty ruleset and with an
-# empty /run of its own (control socket, lock of the legacy iptables). Needs root and SLUICE, the program to test. Exit code 77: skipped.
+# Sourced by the tests nft_*.sh and doctor*.sh: the script runs again in a network namespace of its own, with an empty
+# ruleset and with an empty /run of its own (control socket, lock of the legacy iptables). Needs root and SLUICE, the
+# program to test. Exit code 77: skipped.
 set -euo pipefail
 
 : "${SLUICE:?path of the program}"

@@ -55,8 +55,8 @@ equal "family" "$(status family)" inet
 handle() { nft -a list tables | sed -n 's/^table inet sluice.*handle //p'; }
 table=$(nft -a list table inet sluice 2>/dev/null | sed -n 's/.*chain forward .*handle //p')
 
-# The same chains with other rules: the rules are exchanged and the chain stays, because a base chain that goes makes the
-# kernel drop what waits in the queues.
+# The same chains with other rules: the rules are exchanged and the chain stays, because a base chain that goes makes
+# the kernel drop what waits in the queues.
 nft_command install --mode after --queue 20 >/dev/null
 equal "queues" "$(status queues)" '{"first": 20, "last": 20}'
 equal "the chain's handle" "$(nft -a list table inet sluice 2>/dev/null | sed -n 's/.*chain forward .*handle //p')" "$table"

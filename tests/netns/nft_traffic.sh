@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the rules of each mode see of real packets, without a daemon: by their counter, and by what arrives when nobody listens.
+# What the rules of each mode see of real packets, without a daemon: by their counter, and by what arrives when nobody
+# listens.
 . "$(dirname "$0")/lib.sh"
 topology
 

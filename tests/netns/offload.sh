@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Flows that are decided are the kernel's. What is accepted passes the queue by and arrives unchanged, what is dropped is dropped
-# there, in all modes and both families; the firewall's own decision holds nevertheless, and nobody else's bits of marks change.
+# Flows that are decided are the kernel's. What is accepted passes the queue by and arrives unchanged, what is dropped
+# is dropped there, in all modes and both families; the firewall's own decision holds nevertheless, and nobody else's
+# bits of marks change.
 mode=${1:-}
 if [ -z "$mode" ]; then # each on a network of its own: connections that were cut off go on to be heard of
 	for mode in after before repeat; do bash "$0" $mode; done
@@ -62,7 +63,8 @@ dropped=2 # with the one that has no connection
 [ $mode != after ] || { dropped "${mode}_d6" fd66:2::2; dropped=3; }
 [ "$(counter sluice offload_accepted)" -ge 12 ] || fail "$mode: the kernel accepted $(counter sluice offload_accepted)"
 
-# A packet without a connection has nothing to be saved to: what is dropped is dropped all the same, and what passes loses its mark.
+# A packet without a connection has nothing to be saved to: what is dropped is dropped all the same, and what passes
+# loses its mark.
 gateway nft 'add table inet loose; add chain inet loose p { type filter hook prerouting priority raw; }; add rule inet loose p tcp dport 7002 notrack; add rule inet loose p tcp sport 7002 notrack'
 talk "${mode}_n4" 10.66.2.2 7002
 says "${mode}_n4" one one

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced by the tests offload*.sh, after lib.sh: connections that are driven line by line, and what the gateway's kernel makes of them.
+# Sourced by the tests offload*.sh, after lib.sh: connections that are driven line by line, and what the gateway's
+# kernel makes of them.
 
 # talk NAME ADDRESS PORT: a connection of which step sends the lines.
 declare -A LINES=()
@@ -52,8 +53,8 @@ queued() {
 	echo "$sum"
 }
 
-# tracked IPV4-ADDRESS SERVER-PORT CLIENT-PORT: packets and bytes of both directions, as the gateway's conntrack has them; nothing where that
-# is not shown.
+# tracked IPV4-ADDRESS SERVER-PORT CLIENT-PORT: packets and bytes of both directions, as the gateway's conntrack has
+# them; nothing where that is not shown.
 tracked() {
 	gateway cat /proc/net/nf_conntrack 2>/dev/null | python3 -c '
 import re, sys
@@ -63,8 +64,8 @@ for line in sys.stdin:
         print(*re.findall("packets=([0-9]+)", line), *re.findall("bytes=([0-9]+)", line))' "$1" "$2" "$3"
 }
 
-# A firewall beside us, which marks all connections, and looks behind everybody else whether its bits are what they were, and whether
-# it sees any of ours.
+# A firewall beside us, which marks all connections, and looks behind everybody else whether its bits are what they
+# were, and whether it sees any of ours.
 neighbour() {
 	gateway nft -f - <<'NFT'
 table inet firewall {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What makes a flow the kernel's: TLS after its handshake, configured ports, a stream inspected to its depth, a bypass of UDP; and what
-# brings it back. In mode route the next consumer goes on to see what we have handed over, and as a fragment the rules work in a
-# firewall's own table.
+# What makes a flow the kernel's: TLS after its handshake, configured ports, a stream inspected to its depth, a bypass
+# of UDP; and what brings it back. In mode route the next consumer goes on to see what we have handed over, and as a
+# fragment the rules work in a firewall's own table.
 . "$(dirname "$0")/lib.sh"
 . "$HERE/offload_lib.sh"
 topology
@@ -85,12 +85,13 @@ if command -v openssl >/dev/null; then
 	exec 9>&-
 fi
 
-# Sluice reads the counters of marked connections once a second, and less often on a busy machine. Unmarked connections are not read, so the
-# packets up to here must have been counted before.
+# Sluice reads the counters of marked connections once a second, and less often on a busy machine. Unmarked connections
+# are not read, so the packets up to here must have been counted before.
 handled() { "$SLUICE" stats flow_bypassed.pkts --socket "$WORK/ips.control" | awk '{ print $2 }'; }
 for _ in $(seq 400); do [ "$(handled)" -ge 50 ] && break; sleep 0.05; done
 
-# Back to the queue, on demand. (What we know of the flow ourselves is that it is bypassed: it passes, and is marked again.)
+# Back to the queue, on demand. (What we know of the flow ourselves is that it is bypassed: it passes, and is marked
+# again.)
 talk back 10.66.2.2 7001
 says back one one
 says back ENOUGH ENOUGH

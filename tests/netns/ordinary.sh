@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Ten megabytes each way, of several connections, arrive unchanged, and nothing of them is dropped: with super-packets and without, with
-# segments lost before the gateway and behind it, and out of order.
+# Ten megabytes each way, of several connections, arrive unchanged, and nothing of them is dropped: with super-packets
+# and without, with segments lost before the gateway and behind it, and out of order.
 . "$(dirname "$0")/lib.sh"
 command -v ethtool >/dev/null || skip "ethtool is not installed"
 topology

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Output never holds up a verdict: a disk that is full, a folder that goes, a reader that dies. What is lost is counted by kind.
+# Output never holds up a verdict: a disk that is full, a folder that goes, a reader that dies. What is lost is counted
+# by kind.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A rule that takes its time, and more datagrams for it than can be judged: the queue's packets grow old. Encrypted and bulk flows are
-# shed then, and told; a flow that is neither stays inspected; and nothing that a queue has room for is lost.
+# A rule that takes its time, and more datagrams for it than can be judged: the queue's packets grow old. Encrypted and
+# bulk flows are shed then, and told; a flow that is neither stays inspected; and nothing that a queue has room for is
+# lost.
 . "$(dirname "$0")/lib.sh"
 command -v openssl >/dev/null || skip "openssl is not installed"
 topology
@@ -93,7 +94,8 @@ grep -q "detect.rule-budget" "$WORK/costs" || fail "costs: $(cat "$WORK/costs")"
 stop_process "$DAEMON" || fail "exit code $?"
 equal "bulk without a class: shed" "$(shed_flow none "$(cat "$WORK/bulk.port")")" 0
 
-# Slow packets and rules are reported, with the slowest rules; a rule that only alerts is suspended for a time, and resumed
+# Slow packets and rules are reported, with the slowest rules; a rule that only alerts is suspended for a time, and
+# resumed
 echo 'drop udp any any -> any 7000 (msg:"slow, and drops"; pcre:"/^(a|aa)+$/"; sid:4;)' >>"$WORK/t.rules"
 start_sluice budget --queue 0 --rules "$WORK/t.rules" --no-console --set detect.pcre-match-limit=100000 \
 	--set detect.packet-budget=1 --set detect.rule-budget=1 --set detect.suspend-slow-rules=alert --set detect.suspend-count=5 \

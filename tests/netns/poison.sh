@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A packet that kills each engine that looks at it, one with which a worker never ends, and one that has it start a program, which the
-# sandbox punishes: all are dropped after two deaths and kept, and the traffic around them goes on.
+# A packet that kills each engine that looks at it, one with which a worker never ends, and one that has it start a
+# program, which the sandbox punishes: all are dropped after two deaths and kept, and the traffic around them goes on.
 . "$(dirname "$0")/lib.sh"
 . "$HERE/continuity_lib.sh"
 : "${SLUICE_POISON:?path of the library}"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# reject answers: the client's connection is reset at once, a UDP sender gets ICMP, and the answers are not queued themselves.
+# reject answers: the client's connection is reset at once, a UDP sender gets ICMP, and the answers are not queued
+# themselves.
 . "$(dirname "$0")/lib.sh"
 topology
 # Everything, the gateway's own packets too: only the mark keeps the answers out.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Other rules while packets flow: none is lost, none goes uninspected, flows and their bits go on, and mistakes change nothing.
+# Other rules while packets flow: none is lost, none goes uninspected, flows and their bits go on, and mistakes change
+# nothing.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-balance 0:1

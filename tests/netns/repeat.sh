@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Repeat mode among other people's rules: the rule stands first in a filter chain that also uses marks. Inspected packets go
-# through that chain again, its own decisions stay, and only the bit under the mask changes.
+# Repeat mode among other people's rules: the rule stands first in a filter chain that also uses marks. Inspected
+# packets go through that chain again, its own decisions stay, and only the bit under the mask changes.
 . "$(dirname "$0")/lib.sh"
 topology
 for ipt in iptables ip6tables; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Packets that come back from REPEAT without the mark, for ever: found, judged by policy and reported. Equal packets one after the
-# other are none.
+# Packets that come back from REPEAT without the mark, for ever: found, judged by policy and reported. Equal packets one
+# after the other are none.
 . "$(dirname "$0")/lib.sh"
 topology
 udp_sink 7000 "$WORK/got"

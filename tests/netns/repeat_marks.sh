@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Repeat mode with marks and masks of any width: whatever bits others have in the mark are the same before, between and after, and
-# ours are gone when the packet leaves. A rule's nfq_set_mark goes along.
+# Repeat mode with marks and masks of any width: whatever bits others have in the mark are the same before, between and
+# after, and ours are gone when the packet leaves. A rule's nfq_set_mark goes along.
 . "$(dirname "$0")/lib.sh"
 topology
 udp_sink 7000 "$WORK/got"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Repeat mode and tunnels that begin or end on the gateway: the mark of a packet that was inspected does not stay with what is unwrapped
-# from it, nor with what it is wrapped into; each is inspected on its own hook. TUNNELS: kinds of tunnels to try;
-# DIRECTIONS: in (what is unwrapped) and out (what is wrapped).
+# Repeat mode and tunnels that begin or end on the gateway: the mark of a packet that was inspected does not stay with
+# what is unwrapped from it, nor with what it is wrapped into; each is inspected on its own hook. TUNNELS: kinds of
+# tunnels to try; DIRECTIONS: in (what is unwrapped) and out (what is wrapped).
 . "$(dirname "$0")/lib.sh"
 topology
 cat >"$WORK/t.rules" <<'RULES'
@@ -21,7 +21,8 @@ tunnel_device() {
 	ip netns exec "$P-$host" sysctl -qw net.ipv4.conf.t0.rp_filter=0 net.ipv6.conf.t0.disable_ipv6=1
 }
 
-# run NAME HOOKS ALERTS [CHAIN]: sends five words through, without that chain of our table, and waits for so many alerts.
+# run NAME HOOKS ALERTS [CHAIN]: sends five words through, without that chain of our table, and waits for so many
+# alerts.
 run() {
 	local name=$1
 	start_sluice "$name" --queue 0 --attach repeat --set nft.monitor=off --set "nft.hooks=[$2]" --mark 0x10/0x30 --rules "$WORK/t.rules"

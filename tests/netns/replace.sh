@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Words that go on as others: single packets whose checksum the kernel has not filled in yet, super-packets, and packets with a whole
-# checksum. A wrong checksum would show: the receiver would not get the packet.
+# Words that go on as others: single packets whose checksum the kernel has not filled in yet, super-packets, and packets
+# with a whole checksum. A wrong checksum would show: the receiver would not get the packet.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Route mode with a next consumer that does not listen: at the start and while the daemon runs the log, the status, an event and the doctor report
-# it, and the log reports when it listens again.
+# Route mode with a next consumer that does not listen: at the start and while the daemon runs the log, the status, an
+# event and the doctor report it, and the log reports when it listens again.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The rule policy: a rule changed to drop drops, a disabled one does not match, a reload reads the policy again, and `sluice explain` names
-# the line. A mistake in the policy stops neither the start nor a reload.
+# The rule policy: a rule changed to drop drops, a disabled one does not match, a reload reads the policy again, and
+# `sluice explain` names the line. A mistake in the policy stops neither the start nor a reload.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule
@@ -34,7 +34,8 @@ explained() {
 	ask explain "$1" >"$WORK/said" 2>&1 || fail "explain $1: $(cat "$WORK/said")"
 	grep -qF "$2" "$WORK/said" || fail "explain $1 does not say '$2': $(cat "$WORK/said")"
 }
-# forwarded WORD...: sends four words; only the given ones arrive. The arrival of the last packet shows that the others got their verdicts.
+# forwarded WORD...: sends four words; only the given ones arrive. The arrival of the last packet shows that the others
+# got their verdicts.
 round=0
 forwarded() {
 	local word arrived

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The daemon in its sandbox: started by root it runs as user sluice, with CAP_NET_ADMIN only, and everything that it does for months still
-# works: reload, rotation, stored files, datasets, compiled patterns, reject, blocked hosts, the control socket, a socket for events. What is
-# missing on a host is told, and a user that somebody asked for must be there.
+# The daemon in its sandbox: started by root it runs as user sluice, with CAP_NET_ADMIN only, and everything that it
+# does for months still works: reload, rotation, stored files, datasets, compiled patterns, reject, blocked hosts, the
+# control socket, a socket for events. What is missing on a host is told, and a user that somebody asked for must be
+# there.
 . "$(dirname "$0")/lib.sh"
 topology
 for tool in unshare setpriv curl; do command -v "$tool" >/dev/null || skip "$tool is not installed"; done
@@ -77,7 +78,7 @@ background srv python3 -m http.server --directory "$WORK/site" 8080
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 for _ in $(seq 100); do grep -q ':8080' <<<"$(server ss -tln)" && [ -s "$WORK/got" ] && break; sleep 0.05; done
 
-# --- All of it, in the strictest form: the daemon does not start if a part of it is off -----------------------------------------------------
+# --- All of it, in the strictest form: the daemon does not start if a part of it is off -------------------------------
 run_in "$WORK/passwd" ips --queue 0-1 --attach after --rules "$WORK/rules/t.rules" --set nft.blocklist.enabled=yes \
 	--set security.sandbox=auto --set stats.interval=0 --set file-store.enabled=yes --set "data-dir=$WORK/lib" \
 	--set detect.sgh-mpm-caching=yes --set "detect.sgh-mpm-caching-path=$WORK/cache/sgh" --set "nft.blocklist.never=[10.66.2.0/24]"
@@ -95,7 +96,8 @@ each_thread Seccomp 2
 for status in /proc/"$ENGINE"/task/*/status; do
 	grep -q "^Name:.*worker" "$status" && equal "filters of a worker" "$(awk '$1 == "Seccomp_filters:" { print $2 }' "$status")" 3
 done
-# The supervisor, which is root still, has what it needs: CHOWN DAC_OVERRIDE DAC_READ_SEARCH KILL SETGID SETUID SETPCAP NET_ADMIN NET_RAW.
+# The supervisor, which is root still, has what it needs: CHOWN DAC_OVERRIDE DAC_READ_SEARCH KILL SETGID SETUID SETPCAP
+# NET_ADMIN NET_RAW.
 ENGINE=$(supervisor_of)
 each_thread Uid 0
 for field in CapEff CapPrm CapBnd; do each_thread $field 00000000000031e7; done
@@ -149,7 +151,7 @@ grep -q "still wait" "$WORK/ips.log" && fail "packets were left"
 equal "lines of the dataset" "$(base64 -d "$WORK/lib/uris.lst" | tr '\n' ' ')" "/wanted"
 gateway nft list table inet sluice >/dev/null 2>&1 && fail "the table is left"
 
-# --- Events by a socket: the reader comes later, goes, and comes again ---------------------------------------------------------------------
+# --- Events by a socket: the reader comes later, goes, and comes again ------------------------------------------------
 mkdir "$WORK/reader"; chown $USER_ID "$WORK/reader"
 run_in "$WORK/passwd" reader --queue 0-1 --attach after --rules "$WORK/rules/t.rules" \
 	--set eve.filetype=unix_stream --set "eve.filename=$WORK/run/events"
@@ -178,7 +180,7 @@ PY
 done
 stop_process "$reader" || fail "exit code $?"
 
-# --- What is not as it should be, is told ---------------------------------------------------------------------------------------------------
+# --- What is not as it should be, is told -----------------------------------------------------------------------------
 chmod 600 "$WORK/rules/t.rules"
 mkdir -p "$WORK/strange"; : >"$WORK/strange/eve.json" # root's
 run_in "$WORK/passwd" strange --queue 0 --rules "$WORK/rules/t.rules"
@@ -196,7 +198,8 @@ refuses nouser "run-as.user: no-such-user: user not found" "$WORK/passwd" --queu
 refuses nogroup "run-as.group: no-such-group: group not found" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" --set run-as.group=no-such-group
 refuses required "security.sandbox is yes and the user sluice does not exist: create it with .useradd --system" "$WORK/passwd.none" --queue 0 --rules "$WORK/rules/t.rules" --set security.sandbox=yes
 
-# A host without the user; one where nothing is wanted; and a container, where who starts it has the one capability and is not root.
+# A host without the user; one where nothing is wanted; and a container, where who starts it has the one capability and
+# is not root.
 run_in "$WORK/passwd.none" plain --queue 0 --rules "$WORK/rules/t.rules"
 wait_ready plain
 tells plain "running as root because the user sluice does not exist: create it with .useradd --system .*sluice"

@@ -32,7 +32,7 @@ from continuity import EVIL, PATIENCE, Echo, Numbers, room
 PAGES = {b'/small': b'x' * 3000, b'/large': b'y' * 100000}
 
 
-# --- The server ---------------------------------------------------------------------------------------------------------------------
+# --- The server -------------------------------------------------------------------------------------------------------
 
 class Server:
     def __init__(self):
@@ -87,7 +87,7 @@ async def serve(port, certificate):
     print(json.dumps({'evil': server.evil}), flush=True)
 
 
-# --- The client ---------------------------------------------------------------------------------------------------------------------
+# --- The client -------------------------------------------------------------------------------------------------------
 
 class Client:
     def __init__(self, address, address6, port, seconds):
@@ -213,7 +213,7 @@ async def ask(address, address6, port, rate, seconds):
         'evil_requests_answered': client.done['evil_answered'], 'failed': len(client.failures), 'failures': client.failures[:5]}), flush=True)
 
 
-# --- Packets as they are ------------------------------------------------------------------------------------------------------------
+# --- Packets as they are ----------------------------------------------------------------------------------------------
 
 def raw_socket(place):
     """In that namespace, whatever becomes of this process."""
@@ -339,7 +339,7 @@ def raw(rate, seconds, seed, cli, srv, *paths):
     print(json.dumps({**counts, 'rounds': rounds}), flush=True)
 
 
-# --- The books ----------------------------------------------------------------------------------------------------------------------
+# --- The books --------------------------------------------------------------------------------------------------------
 
 def count_events(path, lines):
     """By kind, and by what clients can tell. The counters of the last stats event."""
@@ -467,7 +467,7 @@ def flat(stats, before=''):
             yield before + key, item
 
 
-# --- The verdict --------------------------------------------------------------------------------------------------------------------
+# --- The verdict ------------------------------------------------------------------------------------------------------
 
 def median(values):
     return sorted(values)[len(values) // 2]

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Mixed traffic for a long time: no memory grows, every packet is accounted for, nothing is lost, nothing passes that must not, and
-# at the end all is given back. Good for a sanitizer's build, too: what it says at the end counts.
-# Most of the load is soak_load's, which asks first as fast as answers come, and then at a part of that; soak.py's is of more kinds.
+# Mixed traffic for a long time: no memory grows, every packet is accounted for, nothing is lost, nothing passes that
+# must not, and at the end all is given back. Good for a sanitizer's build, too: what it says at the end counts. Most of
+# the load is soak_load's, which asks first as fast as answers come, and then at a part of that; soak.py's is of more
+# kinds.
 #   SOAK_LOAD      the program soak_load, of the build's tests/netns
 #   SOAK_MINUTES   how long (30)
 #   SOAK_RAMP      for how many seconds before that the capacity is sought (40)

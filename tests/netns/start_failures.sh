@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Ends at the start: told to stop while it loads, killed while it loads, a supervisor that dies then; nothing is left of any.
+# Ends at the start: told to stop while it loads, killed while it loads, a supervisor that dies then; nothing is left of
+# any.
 . "$(dirname "$0")/lib.sh"
 topology
 gateway iptables -A FORWARD -p udp --dport 1 -j DROP

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Under load engines are killed, rules reloaded, the program replaced, and all that at the same time: nothing is lost, no request fails,
-# nothing passes uninspected; how long packets had to wait is printed.
+# Under load engines are killed, rules reloaded, the program replaced, and all that at the same time: nothing is lost,
+# no request fails, nothing passes uninspected; how long packets had to wait is printed.
 #   KILLS, RELOADS, UPGRADES, MIXED  how many of each (4, 4, 2, 4); mixed: one of the others has begun when the engine is killed
 #   FIREWALL   how often the host's firewall is loaded anew meanwhile (0). The kernel drops what waits in queues then: that is counted
 #   PAUSE      the longest pause between two of them, in seconds (1)
@@ -18,7 +18,8 @@ options=(--rules "$WORK/t.rules" --attach after --set engine.restart-limit=1000 
 [ -z "${RULES:-}" ] || options+=(--rules "$RULES")
 [ -z "${CACHE:-}" ] || options+=(--set detect.sgh-mpm-caching=yes --set "detect.sgh-mpm-caching-path=$CACHE")
 
-# The host's own firewall, and counters ahead of it and at the very end. Its file is loaded as `nft -f` does: in place of what was.
+# The host's own firewall, and counters ahead of it and at the very end. Its file is loaded as `nft -f` does: in place
+# of what was.
 cat >"$WORK/firewall.nft" <<'NFT'
 table inet firewall
 delete table inet firewall
@@ -92,7 +93,8 @@ steps=$((${KILLS:-4} + ${RELOADS:-4} + ${UPGRADES:-2} + ${MIXED:-4})) step=0
 traffic_start
 sleep 1
 stall "nothing happens" >/dev/null
-# Not each time before the next one works: engines that never get as far are something else, and started later and later.
+# Not each time before the next one works: engines that never get as far are something else, and started later and
+# later.
 for i in $(seq "${KILLS:-4}"); do
 	[ $((i % 4)) = 0 ] || engine_answers
 	rest

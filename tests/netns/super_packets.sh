@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Super-packets that can't be inspected as they are: longer than what the kernel copies (BIG TCP), or of several UDP datagrams (GRO).
-# Every byte and every datagram is inspected, and all of the traffic arrives. A datagram that is too long and no super-packet is dropped.
+# Super-packets that can't be inspected as they are: longer than what the kernel copies (BIG TCP), or of several UDP
+# datagrams (GRO). Every byte and every datagram is inspected, and all of the traffic arrives. A datagram that is too
+# long and no super-packet is dropped.
 . "$(dirname "$0")/lib.sh"
 command -v ethtool >/dev/null || skip "ethtool is not installed"
 topology
@@ -13,7 +14,8 @@ client sysctl -qw net.ipv4.tcp_tso_rtt_log=30 net.ipv4.tcp_wmem="4096 8000000 16
 server sysctl -qw net.ipv4.tcp_rmem="4096 8000000 16000000"
 ip -n "$P-cli" route change default via 10.66.1.1 initcwnd 1000
 ip -n "$P-cli" -6 route change default via fd66:1::1 initcwnd 1000
-# The kernel compares IPv6 super-packets with the MTU including the 8 bytes of their jumbo option, and does not forward full ones.
+# The kernel compares IPv6 super-packets with the MTU including the 8 bytes of their jumbo option, and does not forward
+# full ones.
 ip -n "$P-gw" link set g1 mtu 9000
 ip -n "$P-srv" link set s0 mtu 9000
 client ethtool -K c0 tx-udp-segmentation off
@@ -37,7 +39,7 @@ counter() {
 	last_stats "$1" "$2"
 }
 
-# --- BIG TCP ---------------------------------------------------------------------------------------------------------------------
+# --- BIG TCP ----------------------------------------------------------------------------------------------------------
 # words ADDRESS: 8 MB, each word once and far from the others; prints how many bytes came back.
 words() {
 	client python3 - "$1" $WORDS <<'PY'
@@ -83,7 +85,7 @@ all_words six
 [ "$(counter six ips.segmented.large)" -gt 0 ] || fail "there was no IPv6 super-packet of more than 64 KiB"
 stop_process "$ips" || fail "exit code $?"
 
-# --- Several datagrams in one packet -----------------------------------------------------------------------------------------------
+# --- Several datagrams in one packet ----------------------------------------------------------------------------------
 start_sluice udp --queue 0 --rules "$WORK/t.rules"
 ips=$LAST_PID
 client python3 - 10.66.2.2 fd66:2::2 <<'PY'
@@ -101,7 +103,7 @@ wait_events udp 8 event_type=alert alert.signature_id=1
 equal "none was left whole" "$(last_stats udp ips.unsegmented_udp)" 0
 grep -q 'rx-udp-gro-forwarding' "$WORK/udp.log" || fail "the log does not say so"
 
-# --- Too long, and no super-packet: 65535 bytes, of which the kernel copies 65531 -----------------------------------------------------
+# --- Too long, and no super-packet: 65535 bytes, of which the kernel copies 65531 -------------------------------------
 gateway iptables -t mangle -I PREROUTING -m conntrack --ctstate INVALID # puts fragments together
 # long_datagram NAME: sends it, and waits for a short one behind it.
 long_datagram() {

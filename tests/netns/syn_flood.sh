@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# 30000 SYNs at a time, several times, from everywhere, at full speed: a connection that was there goes on and is inspected, memory
-# does not grow, every packet is accounted for. Once with memory for all of them, once with so little that flows must give way.
+# 30000 SYNs at a time, several times, from everywhere, at full speed: a connection that was there goes on and is
+# inspected, memory does not grow, every packet is accounted for. Once with memory for all of them, once with so little
+# that flows must give way.
 . "$(dirname "$0")/lib.sh"
 topology
 client sysctl -qw net.ipv4.ip_forward=0
@@ -50,8 +51,8 @@ accounted() {
 	equal "$1: verdicts that the kernel refused" "$errors" 0
 }
 
-# survives NAME ADDRESS LIMIT GROWTH ARGS...: the connection is with ADDRESS; resident memory stays below LIMIT MiB, and stops growing (by
-# GROWTH KiB and more for each flood).
+# survives NAME ADDRESS LIMIT GROWTH ARGS...: the connection is with ADDRESS; resident memory stays below LIMIT MiB, and
+# stops growing (by GROWTH KiB and more for each flood).
 survives() {
 	local name=$1 address=$2 limit=$3 growth=$4 seed=2 quiet=0 resident before queued
 	shift 4
@@ -66,9 +67,9 @@ survives() {
 	ask "in the middle" "in the middle"
 	wait $flooding || fail "the flood ended by itself"
 	drained
-	# Reserved memory becomes resident when it is used for the first time: tables until they are full, rings until they have been filled
-	# once. A leak grows with each flood. So two floods in a row must leave the memory as it is. How much of a flood the kernel queues depends on
-	# the machine; a flood counts when it queued 10,000 packets.
+	# Reserved memory becomes resident when it is used for the first time: tables until they are full, rings until they
+	# have been filled once. A leak grows with each flood. So two floods in a row must leave the memory as it is. How much
+	# of a flood the kernel queues depends on the machine; a flood counts when it queued 10,000 packets.
 	resident=$(resident)
 	while [ $quiet -lt 2 ] && [ $seed -lt 20 ]; do
 		before=$resident queued=$(kernel_queue 0 sequence)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A SYN flood that the server answers (SYN cookies), with memory for far fewer half-open connections than the flood begins during one round trip:
-# new connections succeed, and are inspected from their first byte on.
+# A SYN flood that the server answers (SYN cookies), with memory for far fewer half-open connections than the flood
+# begins during one round trip: new connections succeed, and are inspected from their first byte on.
 #
-# FLOOD=full: 50,000 SYNs a second for 60 s with the default memcaps (or those of SETTINGS), without an added delay. Prints the share of connections that
-# succeeded and their times; asks for 99 %, and for 100 ms at the 99th percentile.
+# FLOOD=full: 50,000 SYNs a second for 60 s with the default memcaps (or those of SETTINGS), without an added delay.
+# Prints the share of connections that succeeded and their times; asks for 99 %, and for 100 ms at the 99th percentile.
 . "$(dirname "$0")/lib.sh"
 : "${SYN_LOAD:?path of syn_load}"
 topology
@@ -15,7 +15,8 @@ rate=6000 seconds=3 parallel=40 settings="--set flow.memcap=256KiB --set stream.
 if [ "${FLOOD:-}" = full ]; then
 	rate=${RATE:-50000} seconds=${SECONDS_OF_FLOOD:-60} parallel=8 settings=${SETTINGS:-}
 else
-	# The handshake's ACK comes 200 ms after the SYN/ACK passed Sluice; the flood begins 1200 more connections in this time.
+	# The handshake's ACK comes 200 ms after the SYN/ACK passed Sluice; the flood begins 1200 more connections in this
+	# time.
 	client iptables -t mangle -A OUTPUT -p tcp ! --syn -j NFQUEUE --queue-num 1
 	: >"$WORK/impair.log"
 	ip netns exec "$P-cli" python3 "$HERE/impair.py" 1 1 delay=200 >"$WORK/impair.log" 2>&1 & # a function would run in a shell that is ended alone

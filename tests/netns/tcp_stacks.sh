@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Connections of real TCP stacks with random settings, without and with Sluice: none fails that succeeds without it, and Sluice drops no packet.
-# ROUNDS (2) rounds of 43 connections or pairs of connections from SEED (1); ROUNDS=300 SEED=$RANDOM for a night. IMPAIR="loss=.01 duplicate=.02 reorder=.1" adds a bad link.
+# Connections of real TCP stacks with random settings, without and with Sluice: none fails that succeeds without it, and
+# Sluice drops no packet. ROUNDS (2) rounds of 43 connections or pairs of connections from SEED (1); ROUNDS=300
+# SEED=$RANDOM for a night. IMPAIR="loss=.01 duplicate=.02 reorder=.1" adds a bad link.
 . "$(dirname "$0")/lib.sh"
 topology
 if [ -n "${IMPAIR:-}" ]; then

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced by the tests of packets that pass without entering a queue (fail_open.sh, bypass.sh): a topology, a sink for datagrams, and queries to
-# the daemon.
+# Sourced by the tests of packets that pass without entering a queue (fail_open.sh, bypass.sh): a topology, a sink for
+# datagrams, and queries to the daemon.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 topology
 echo 'alert udp any any -> any 9 (msg:"never"; sid:1;)' >"$WORK/t.rules"
@@ -8,7 +8,8 @@ udp_sink 7000 "$WORK/got"
 flood() { client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7000 "$1"; }
 arrived() { grep -c number "$WORK/got" || true; }
 wait_arrived() { wait_equal "datagrams that arrived" "$1" arrived; } # wait_arrived COUNT
-# wait_readings COUNT: until the daemon has read the kernel's counters so many times; it then writes what it has counted to a file.
+# wait_readings COUNT: until the daemon has read the kernel's counters so many times; it then writes what it has counted
+# to a file.
 wait_readings() {
 	local account before
 	account=$(compgen -G '/run/sluice/queues-*-0') || fail "the daemon keeps no account"

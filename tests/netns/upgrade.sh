@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The program takes over from itself again and again: nothing is lost, nothing passes uninspected, flows go on, and what can't start
-# leaves all as it is.
+# The program takes over from itself again and again: nothing is lost, nothing passes uninspected, flows go on, and what
+# can't start leaves all as it is.
 #   UPGRADES  how many times (4)
 . "$(dirname "$0")/lib.sh"
 . "$HERE/continuity_lib.sh"

@@ -137,7 +137,8 @@ def main():
             if control.total() <= runs[0].total() or runs[0].others == 0:
                 print('a second file has to be opened: the counter does not count')
                 failed = True
-            # Together: the threads that compile the rules share that work as it comes. The writer's buffers grow a few times.
+            # Together: the threads that compile the rules share that work as it comes. The writer's buffers grow a few
+            # times.
             if runs[1].total() - runs[0].total() > WRITER_MAY_GROW or runs[1].total_maps() != runs[0].total_maps():
                 print('the second half of the capture has allocated')
                 failed = True

@@ -55,16 +55,17 @@ eve:
 PACKET_FIELDS = ('timestamp', 'pcap_cnt', 'packet', 'packet_info', 'payload', 'payload_printable', 'stream', 'pkt_src', 'flow_id',
                  'traffic', 'metadata', 'tcp')
 FLOW_FIELDS = ('state', 'reason', 'alerted', 'tx_cnt')
-# An alert is compared by rule, flow and transaction: what it tells besides is the state of the transaction at the packet where the
-# rule became true. One of no transaction may come with several packets, and one on files for several files of a transaction, but once
-# for those that end in the same packet: it is there or not.
+# An alert is compared by rule, flow and transaction: what it tells besides is the state of the transaction at the
+# packet where the rule became true. One of no transaction may come with several packets, and one on files for several
+# files of a transaction, but once for those that end in the same packet: it is there or not.
 ALERT_FIELDS = ('src_ip', 'src_port', 'dest_ip', 'dest_port', 'tx_id')
 
 # Keywords of rules that are asked of a packet (sizes, headers, counts of packets, time), not of the stream.
 PACKET_KEYWORDS = ('dsize', 'flags', 'tcp.flags', 'seq', 'tcp.seq', 'ack', 'tcp.ack', 'window', 'tcp.window', 'tcp.hdr', 'ipv4.hdr', 'ipv6.hdr',
                    'stream_size', 'stream-event', 'threshold', 'detection_filter', 'tcpv4-csum', 'tcpv6-csum', 'tag', 'pkt_data', 'replace',
                    'flow.pkts', 'flow.pkts_toserver', 'flow.pkts_toclient', 'flow.bytes', 'flow.bytes_toserver', 'flow.bytes_toclient', 'flow.age')
-# Words that tie a content of the raw stream to where a packet, or the piece of the stream that is looked at, begins or ends.
+# Words that tie a content of the raw stream to where a packet, or the piece of the stream that is looked at, begins or
+# ends.
 PLACES = ('offset', 'depth', 'startswith', 'endswith', 'isdataat', 'byte_test', 'byte_jump', 'byte_extract', 'byte_math', 'pcre', 'bsize')
 PROTOCOLS = ('http', 'http1', 'tls', 'dns', 'smtp', 'ftp', 'ftp-data', 'ssh', 'smb', 'dcerpc', 'nfs', 'ike', 'krb5', 'dhcp', 'ntp', 'mdns', 'llmnr')
 

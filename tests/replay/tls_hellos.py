@@ -141,7 +141,8 @@ def connections(certificate, count, seed):
         yield (Connection(f'second hello with {name}', 1 if second == EVIL.encode() else 2, 443).client_says(hello).server_says(retry)
                .client_says(again))
         yield Connection(f'second hello with {name}, at once', 1 if second == EVIL.encode() else 2, 443).client_says(hello + again)
-    # Nobody reads a hello of this length: it ends the parsing, and inline app-layer.error-policy drops the flow by default.
+    # Nobody reads a hello of this length: it ends the parsing, and inline app-layer.error-policy drops the flow by
+    # default.
     for length in (136000, 0xffffff):
         long = b'\x01' + struct.pack('!I', length)[1:] + b'\x03\x03'
         yield Connection(f'a hello of {length} bytes', None, 443).client_says(record(HANDSHAKE, 0x0301, long + bytes(16000)))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# run.sh PRESET CTEST-ARGUMENTS...: runs tests in the build folder of a sanitizer's preset. scripts/test has built that before, so that there is
-# nothing left to build here; after a change of the sources the folder is brought up to date.
+# run.sh PRESET CTEST-ARGUMENTS...: runs tests in the build folder of a sanitizer's preset. scripts/test has built that
+# before, so that there is nothing left to build here; after a change of the sources the folder is brought up to date.
 set -euo pipefail
 preset=$1
 shift
@@ -10,8 +10,8 @@ if [ ! -f "build/$preset/build.ninja" ]; then
 	exit 1
 fi
 cmake --build --preset "$preset" --target sanitizer_tests | tail -n 3
-# Run all tests of a program in one process: with a process per test, LeakSanitizer runs once per test, which takes ten times as long as the
-# tests. A test that crashes then ends its program.
+# Run all tests of a program in one process: with a process per test, LeakSanitizer runs once per test, which takes ten
+# times as long as the tests. A test that crashes then ends its program.
 export CK_FORK=no
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 exec ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" "$@"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Conntrack around the queue. Its mark keeps what Sluice has said of a connection: only the packets before that are queued. And its
-# tuple of the original direction keeps a connection in one queue although NAT changes its addresses.
+# Conntrack around the queue. Its mark keeps what Sluice has said of a connection: only the packets before that are
+# queued. And its tuple of the original direction keeps a connection in one queue although NAT changes its addresses.
 . "$(dirname "$0")/lib.sh"
 topology
 gateway nft -f - <<'NFT'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The doctor where the kernel has nft's own queue and flowtables: clean beside an ordinary firewall with a daemon that listens, and the
-# findings about what only this kernel has.
+# The doctor where the kernel has nft's own queue and flowtables: clean beside an ordinary firewall with a daemon that
+# listens, and the findings about what only this kernel has.
 . "$(dirname "$0")/lib.sh"
 topology
 gateway nft -f - <<'NFT'

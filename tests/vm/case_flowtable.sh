@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Beside a firewall with a flowtable. What it offloads passes all hooks by, ours too: nobody sees it any more. When it offloads only what a
-# rule of ours has marked, we see everything until then, and the kernel forwards the rest.
+# Beside a firewall with a flowtable. What it offloads passes all hooks by, ours too: nobody sees it any more. When it
+# offloads only what a rule of ours has marked, we see everything until then, and the kernel forwards the rest.
 . "$(dirname "$0")/lib.sh"
 topology
 background srv python3 "$HERE/traffic.py" tcp-echo 7001

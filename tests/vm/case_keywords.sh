@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What rules ask of the kernel's connection tracking, which hands it over here: ctmark, ctstate, and the connection in events.
+# What rules ask of the kernel's connection tracking, which hands it over here: ctmark, ctstate, and the connection in
+# events.
 . "$(dirname "$0")/lib.sh"
 topology
 gateway nft -f - <<'NFT'
@@ -35,7 +36,8 @@ grep -q "queued packets carry conntrack data$" "$WORK/ips.log" || fail "conntrac
 udp_send cli 10.66.2.2 7000 one two
 udp_send cli fd66:2::2 7000 one two
 udp_send cli 10.66.2.2 7009 closed # nobody listens: the server's error is of this connection
-# That a packet has no connection is known on a queue that had one with a connection: a source port each, so that both queues have.
+# That a packet has no connection is known on a queue that had one with a connection: a source port each, so that both
+# queues have.
 client bash -c 'for _ in {1..20}; do echo tracked >/dev/udp/10.66.2.2/7000; done'
 udp_send cli 10.66.2.2 7010 untracked
 arrives two "$WORK/got"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `sluice nft` where the kernel has both ways of queueing: native by default, the text that is printed is the ruleset that is
-# installed, and both pass packets when nobody listens.
+# `sluice nft` where the kernel has both ways of queueing: native by default, the text that is printed is the ruleset
+# that is installed, and both pass packets when nobody listens.
 . "$(dirname "$0")/lib.sh"
 topology
 
@@ -12,7 +12,8 @@ nft_command() {
 }
 plain() { sed -E -e "s/packets [0-9]+ bytes [0-9]+/packets 0 bytes 0/" -e "s/, [0-9]+ packets .*//"; }
 
-# same ARGS...: printed and loaded by nft, and installed by us, are the same. More of them are in tests/netns/nft_print.sh.
+# same ARGS...: printed and loaded by nft, and installed by us, are the same. More of them are in
+# tests/netns/nft_print.sh.
 same() {
 	nft_command print --native "$@" >/tmp/print.nft || fail "print $*"
 	gateway nft -f /tmp/print.nft || fail "nft -f: $*"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A flowtable of our own, for connections that we have accepted: the kernel forwards them at ingress, past all hooks, and counts them
-# all the same; what we have dropped, or not yet accepted, never gets there.
+# A flowtable of our own, for connections that we have accepted: the kernel forwards them at ingress, past all hooks,
+# and counts them all the same; what we have dropped, or not yet accepted, never gets there.
 . "$(dirname "$0")/lib.sh"
 . "$HERE/offload_lib.sh"
 topology

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Connections that are older than Sluice, where the kernel says with each packet what its conntrack knows: who is the client is right
-# although the server's packet is the first one seen, also behind NAT; one that conntrack knows is picked up without a grace, and a
-# forged segment is not; when the grace is over packets come without conntrack data, and a connection is looked up in conntrack's table.
+# Connections that are older than Sluice, where the kernel says with each packet what its conntrack knows: who is the
+# client is right although the server's packet is the first one seen, also behind NAT; one that conntrack knows is
+# picked up without a grace, and a forged segment is not; when the grace is over packets come without conntrack data,
+# and a connection is looked up in conntrack's table.
 . "$(dirname "$0")/lib.sh"
 topology
 gateway nft -f - <<'NFT'
@@ -25,7 +26,8 @@ table ip nat {
 	}
 }
 NFT
-# The server says WORD when the file is there; the client prints what it hears. TCP by connection, UDP after one datagram.
+# The server says WORD when the file is there; the client prints what it hears. TCP by connection, UDP after one
+# datagram.
 cat >"$WORK/old.py" <<'PY'
 import os, socket, sys, threading, time
 role, kind, address, port, go = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5]
@@ -153,7 +155,8 @@ heard inside "$went_on"
 while [ $((SECONDS - started)) -le 7 ]; do sleep 0.2; done
 touch "$WORK/go.three"
 heard late "$went_on"
-# With both kinds of NAT the table cannot be searched by what a packet shows: the kernel attaches conntrack data to the retransmission.
+# With both kinds of NAT the table cannot be searched by what a packet shows: the kernel attaches conntrack data to the
+# retransmission.
 heard late_nat "$went_on"
 equal "drops, but for that packet" "$(events grace event_type=drop src_ip=10.66.2.6)" "$(events grace event_type=drop)"
 stop_process "$LAST_PID" || fail "exit code $?"

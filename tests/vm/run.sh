@@ -7,13 +7,14 @@
 #                                 It ends 20 s after the last script, and together with the process that called run.sh (ctest)
 #   run.sh --fetch                download the kernel and pack the files that all machines have
 #
-# A machine is used again only if the last script passed and left no process, file, kernel module or firewall rule behind.
+# A machine is used again only if the last script passed and left no process, file, kernel module or firewall rule
+# behind.
 #
-# systemd runs a script called systemd_NAME.sh, in a machine of its own where Sluice is installed: the systemd of this host, with nothing but
-# its targets and D-Bus, and the files that `cmake --install` of SLUICE_BUILD installs.
+# systemd runs a script called systemd_NAME.sh, in a machine of its own where Sluice is installed: the systemd of this
+# host, with nothing but its targets and D-Bus, and the files that `cmake --install` of SLUICE_BUILD installs.
 #
-# The kernel comes from Debian's package, unpacked into VM_CACHE and not installed, and what all machines have is packed there once. Software
-# emulation on purpose: it runs everywhere, and these tests ask for right and wrong only.
+# The kernel comes from Debian's package, unpacked into VM_CACHE and not installed, and what all machines have is packed
+# there once. Software emulation on purpose: it runs everywhere, and these tests ask for right and wrong only.
 set -euo pipefail
 machine=
 if [ "$1" = --machine ]; then
@@ -58,7 +59,7 @@ fetch_kernel() {
 	mv "$work/kernel" "$VM_CACHE/kernel"
 	echo "$version" >"$VM_CACHE/version"
 }
-# --- Programs and their libraries, under the names that they ask for -------------------------------------------------------------
+# --- Programs and their libraries, under the names that they ask for --------------------------------------------------
 new_root() { # new_root FOLDER: it becomes $root
 	root=$1
 	mkdir -p "$root"/{etc,usr/bin,usr/lib,usr/lib64,source/tests}
@@ -86,7 +87,7 @@ pack() { # pack ARCHIVE
 	(cd "$root" && find . | cpio -o -H newc --quiet) >"$1"
 }
 
-# --- What all machines have ------------------------------------------------------------------------------------------------------
+# --- What all machines have -------------------------------------------------------------------------------------------
 add_tools() {
 	local tool name
 	for tool in $tools; do add "$(type -P "$tool")" "$tool"; done
@@ -197,7 +198,7 @@ flock -u 9
 exec 9>&-
 [ "$script" != --fetch ] || exit 0
 
-# --- What this one has -----------------------------------------------------------------------------------------------------------
+# --- What this one has ------------------------------------------------------------------------------------------------
 version=$(cat "$VM_CACHE/version")
 # What keeps attackers out of a kernel costs a quarter of an emulated program's start.
 unguarded="mitigations=off init_on_alloc=0 hardened_usercopy=off randomize_kstack_offset=off nokaslr"

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `systemctl restart`: nothing is lost, flows go on, nothing passes uninspected; and whatever keeps the next supervisor from coming makes a stop
-# of it, which takes everything down.
+# `systemctl restart`: nothing is lost, flows go on, nothing passes uninspected; and whatever keeps the next supervisor
+# from coming makes a stop of it, which takes everything down.
 . "$(dirname "$0")/lib_systemd.sh"
 one_client
 
 configure 300
 start_service
 
-# A restart: systemd keeps the queues and what is known of flows, the table stays, and the next supervisor goes on with all of it. A literal of
-# which one half came before and the other one afterwards is found, so the flow's state went along.
+# A restart: systemd keeps the queues and what is known of flows, the table stays, and the next supervisor goes on with
+# all of it. A literal of which one half came before and the other one afterwards is found, so the flow's state went
+# along.
 queues() { awk '{ print $1, $2, $6, $7 }' /proc/net/netfilter/nfnetlink_queue; } # who has them, and what was dropped
 table() { nft -a list tables | grep sluice; }
 python3 /source/tests/netns/traffic.py tcp-echo 7001 >$WORK/echo 2>&1 &

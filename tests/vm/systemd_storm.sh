@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The service under load: engine and supervisor are killed again and again, and its rules reloaded. systemd has the sockets of the queues
-# meanwhile. Nothing is lost, no request fails, nothing passes uninspected.
+# The service under load: engine and supervisor are killed again and again, and its rules reloaded. systemd has the
+# sockets of the queues meanwhile. Nothing is lost, no request fails, nothing passes uninspected.
 . "$(dirname "$0")/lib_systemd.sh"
 HERE=/source/tests/netns P=vm
 background() {

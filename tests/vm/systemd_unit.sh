@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The service as it is installed, under systemd: it starts as the user sluice, is ready when packets are inspected, reloads, survives the
-# death of engine and supervisor without losing a packet, and takes its table along when it is stopped.
+# The service as it is installed, under systemd: it starts as the user sluice, is ready when packets are inspected,
+# reloads, survives the death of engine and supervisor without losing a packet, and takes its table along when it is
+# stopped.
 . "$(dirname "$0")/lib_systemd.sh"
 one_client
 
