@@ -82,8 +82,9 @@ struct match_input {
     struct turn *turn;        /* NULL in a daemon */
     bool in_stream; /* contents are searched in the stream: the inspected buffer is not the packet's payload */
     struct file_engine *files;  /* the worker's file engine; NULL without application protocols */
-    struct app_tx *transaction; /* for actions: the transaction in which the rule has matched; NULL for other rules */
-    enum flow_direction direction;
+    struct app_tx *transaction; /* KEYWORD_TRANSACTION: the transaction that the condition is evaluated on; actions: the
+                                   one in which the rule has matched; otherwise NULL */
+    enum flow_direction direction;     /* of `transaction` */
     const struct rule_captures *texts; /* texts that rules have captured from the packet so far; NULL for none */
 };
 
@@ -201,9 +202,8 @@ struct buffer_keyword_ops {
 
 /* KEYWORD_TRANSACTION */
 struct transaction_keyword_ops {
-    /* Whether the condition matches; called for a direction that has made enough progress. */
-    bool (*match)(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                  const void *data);
+    /* Whether in->transaction matches; called for a direction (in->direction) that has made enough progress. */
+    bool (*match)(const struct match_input *in, const void *data);
 };
 
 /* KEYWORD_FILE */

@@ -31,14 +31,11 @@ const char *app_layer_event_name(enum app_layer_event event)
     return layer_events[event - APP_LAYER_EVENT_FIRST];
 }
 
-static bool match_transaction(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                              const void *data)
+static bool match_transaction(const struct match_input *in, const void *data)
 {
     const struct event_condition *condition = data;
 
-    (void)in;
-    (void)direction;
-    return tx->protocol == condition->proto && app_tx_has_event(tx, condition->event);
+    return in->transaction->protocol == condition->proto && app_tx_has_event(in->transaction, condition->event);
 }
 
 static bool match_packet(const struct match_input *in, const void *data)

@@ -160,6 +160,18 @@ static enum outcome inspect_round(struct transaction_scan *scan, struct inspecti
 
 /* --- Conditions ----------------------------------------------------------------------------------- */
 
+static bool match_condition(struct transaction_scan *scan, const struct condition *c, enum flow_direction direction)
+{
+    struct match_input *in = &scan->ev->match;
+    bool match;
+
+    in->transaction = scan->tx;
+    in->direction = direction;
+    match = c->keyword->transaction.match(in, c->data) != c->negated;
+    in->transaction = NULL;
+    return match;
+}
+
 static enum outcome match_conditions(struct transaction_scan *scan, const struct signature *signature,
                                      const struct transaction_plan *plan)
 {
@@ -176,7 +188,7 @@ static enum outcome match_conditions(struct transaction_scan *scan, const struct
             all = OUTCOME_LATER;
             continue;
         }
-        if (c->keyword->transaction.match(&scan->ev->match, scan->tx, direction, c->data) != c->negated)
+        if (match_condition(scan, c, direction))
             continue;
         if (c->keyword->scope.applications || complete)
             return OUTCOME_NO;
@@ -541,7 +553,7 @@ static bool held_at_completion(struct transaction_scan *scan, const struct signa
     memcpy(tx->events, tx->settled_events[scan->direction], sizeof(now));
     for (const struct condition *c = signature->rule->transaction_conditions; c && held; c = c->next) {
         if (!c->keyword->scope.applications)
-            held = c->keyword->transaction.match(&scan->ev->match, tx, scan->direction, c->data) != c->negated;
+            held = match_condition(scan, c, scan->direction);
     }
     memcpy(tx->events, now, sizeof(now));
     return held;

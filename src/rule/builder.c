@@ -269,6 +269,7 @@ static struct rule_buffer *new_buffer(struct rule_parser *parser, const struct k
     struct rule_buffer **link = &parser->rule->buffers;
     struct rule_buffer *buffer = arena_alloc(parser->list->arena, sizeof(*buffer));
 
+    assert(!keyword || keyword->kind == KEYWORD_BUFFER);
     if (!buffer) {
         no_memory(parser);
         return NULL;

@@ -185,14 +185,18 @@ static void fill(struct tls_tx *tx, char *names)
 static bool holds(const struct tls_tx *tx, const char *options, enum flow_direction direction, int64_t seconds)
 {
     struct packet packet = { .time_ns = (uint64_t)seconds * 1000000000u };
-    const struct match_input in = { .packet = &packet };
+    const struct match_input in = {
+        .packet = &packet,
+        .transaction = (struct app_tx *)&tx->tx,
+        .direction = direction,
+    };
     struct rule_text text;
 
     rule_text_open(&text, options, strlen(options));
     ck_assert_msg(text.rule != NULL, "%s", text.message);
 
     const struct condition *condition = text.rule->transaction_conditions;
-    bool result = condition->keyword->transaction.match(&in, &tx->tx, direction, condition->data);
+    bool result = condition->keyword->transaction.match(&in, condition->data);
 
     rule_text_close(&text);
     return result;

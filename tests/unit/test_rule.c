@@ -124,7 +124,6 @@ static int fail_silently(struct rule_parser *parser, struct span value)
 }
 
 static int parse_buffer_a(struct rule_parser *parser, struct span value);
-static int parse_into_b(struct rule_parser *parser, struct span value);
 static int parse_payload(struct rule_parser *parser, struct span value);
 
 static const struct keyword test_sid = {
@@ -208,11 +207,12 @@ static const struct keyword test_buffer_a = {
     .flags = KEYWORD_NO_VALUE,
     .parse = parse_buffer_a,
 };
+static const struct keyword test_buffer_b = { .name = "into_b", .kind = KEYWORD_BUFFER };
 static const struct keyword test_into_b = {
     .name = "into_b",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = parse_into_b,
+    .moves_to = &test_buffer_b,
 };
 static const struct keyword test_payload = {
     .name = "payload",
@@ -225,12 +225,6 @@ static int parse_buffer_a(struct rule_parser *parser, struct span value)
 {
     (void)value;
     return rule_parser_select_buffer(parser, &test_buffer_a);
-}
-
-static int parse_into_b(struct rule_parser *parser, struct span value)
-{
-    (void)value;
-    return rule_parser_move_last_content(parser, &test_into_b);
 }
 
 static int parse_payload(struct rule_parser *parser, struct span value)
@@ -462,7 +456,7 @@ START_TEST(what_follows_a_moved_content_follows_it)
     const struct rule_buffer *payload = rule->buffers, *b = payload->next;
 
     ck_assert_uint_eq(count_conditions(payload), 2);
-    ck_assert_ptr_eq(b->keyword, &test_into_b);
+    ck_assert_ptr_eq(b->keyword, &test_buffer_b);
     ck_assert_uint_eq(count_conditions(b), 2);
     ck_assert(((const struct content *)b->conditions->data)->nocase);
     ck_assert(b->conditions->next->relative);
@@ -475,7 +469,7 @@ START_TEST(an_emptied_payload_is_no_buffer)
 {
     const struct rule *rule = parse_one("alert tcp any any -> any any (sid:1; content:\"a\"; into_b;)");
 
-    ck_assert_ptr_eq(rule->buffers->keyword, &test_into_b);
+    ck_assert_ptr_eq(rule->buffers->keyword, &test_buffer_b);
     ck_assert_ptr_null(rule->buffers->next);
 }
 END_TEST

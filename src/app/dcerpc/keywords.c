@@ -26,14 +26,11 @@ struct interface_condition {
     bool has_version, any_fragment;
 };
 
-static bool dcerpc_iface_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                               const void *data)
+static bool dcerpc_iface_match(const struct match_input *in, const void *data)
 {
     const struct interface_condition *condition = data;
-    const struct dce_call *call = get_request(tx);
+    const struct dce_call *call = get_request(in->transaction);
 
-    (void)in;
-    (void)direction;
     for (uint32_t i = 0; call && call->bindings && i < call->bindings->count; i++) {
         const struct dce_interface *interface = &call->bindings->at[i];
 
@@ -133,14 +130,11 @@ struct opnum_condition {
     } ranges[OPNUM_RANGES_MAX];
 };
 
-static bool dcerpc_opnum_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                               const void *data)
+static bool dcerpc_opnum_match(const struct match_input *in, const void *data)
 {
     const struct opnum_condition *condition = data;
-    const struct dce_call *call = get_request(tx);
+    const struct dce_call *call = get_request(in->transaction);
 
-    (void)in;
-    (void)direction;
     if (call && condition->count == 0)
         return number_range_has(&condition->range, call->opnum);
     for (unsigned i = 0; call && i < condition->count; i++)

@@ -12,28 +12,19 @@ static bool match_number(const struct app_tx *tx, enum dhcp_option code, const v
     return dhcp_number((const struct dhcp_tx *)tx, code, &number) && number_range_has(data, number);
 }
 
-static bool leasetime_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                            const void *data)
+static bool leasetime_match(const struct match_input *in, const void *data)
 {
-    (void)in;
-    (void)direction;
-    return match_number(tx, DHCP_LEASE_TIME, data);
+    return match_number(in->transaction, DHCP_LEASE_TIME, data);
 }
 
-static bool rebinding_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                            const void *data)
+static bool rebinding_match(const struct match_input *in, const void *data)
 {
-    (void)in;
-    (void)direction;
-    return match_number(tx, DHCP_REBINDING_TIME, data);
+    return match_number(in->transaction, DHCP_REBINDING_TIME, data);
 }
 
-static bool renewal_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                          const void *data)
+static bool renewal_match(const struct match_input *in, const void *data)
 {
-    (void)in;
-    (void)direction;
-    return match_number(tx, DHCP_RENEWAL_TIME, data);
+    return match_number(in->transaction, DHCP_RENEWAL_TIME, data);
 }
 
 static int seconds_parse(struct rule_parser *parser, struct span value)

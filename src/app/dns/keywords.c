@@ -233,13 +233,10 @@ const struct app_buffer llmnr_buffers[LLMNR_BUFFERS] = {
 
 /* --- Numbers ----------------------------------------------------------------------------------------- */
 
-static bool dns_opcode_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                             const void *data)
+static bool dns_opcode_match(const struct match_input *in, const void *data)
 {
-    const struct dns_tx *dns = (const struct dns_tx *)tx;
+    const struct dns_tx *dns = (const struct dns_tx *)in->transaction;
 
-    (void)in;
-    (void)direction;
     return dns->parsed && number_range_has(data, dns->flags >> 11 & 15);
 }
 
@@ -258,13 +255,10 @@ const struct keyword keyword_dns_opcode = {
     .transaction = { .match = dns_opcode_match },
 };
 
-static bool dns_rcode_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                            const void *data)
+static bool dns_rcode_match(const struct match_input *in, const void *data)
 {
-    const struct dns_tx *dns = (const struct dns_tx *)tx;
+    const struct dns_tx *dns = (const struct dns_tx *)in->transaction;
 
-    (void)in;
-    (void)direction;
     return dns->parsed && number_range_has(data, dns->flags & DNS_RCODE);
 }
 
@@ -288,13 +282,11 @@ static uint64_t get_type(const void *of, unsigned index)
     return ((const struct dns_records *)of)->first[index].type;
 }
 
-static bool dns_rrtype_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                             const void *data)
+static bool dns_rrtype_match(const struct match_input *in, const void *data)
 {
-    const struct dns_tx *dns = (const struct dns_tx *)tx;
-    const struct dns_records *section = &dns->section[direction == FLOW_TO_SERVER ? DNS_QUERIES : DNS_ANSWERS];
+    const struct dns_tx *dns = (const struct dns_tx *)in->transaction;
+    const struct dns_records *section = &dns->section[in->direction == FLOW_TO_SERVER ? DNS_QUERIES : DNS_ANSWERS];
 
-    (void)in;
     return number_list_match(data, get_type, section, section->count);
 }
 

@@ -132,14 +132,11 @@ static int add_flag_condition(struct rule_parser *parser, bool flag)
     return rule_parser_add_transaction_condition(parser, copy, false);
 }
 
-static bool ftp_mode_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                           const void *data)
+static bool ftp_mode_match(const struct match_input *in, const void *data)
 {
     const bool *active = data;
 
-    (void)in;
-    (void)direction;
-    return get_ftp_tx(tx)->dynamic_port != 0 && get_ftp_tx(tx)->active == *active;
+    return get_ftp_tx(in->transaction)->dynamic_port != 0 && get_ftp_tx(in->transaction)->active == *active;
 }
 
 static int ftp_mode_parse(struct rule_parser *parser, struct span value)
@@ -159,12 +156,10 @@ const struct keyword keyword_ftp_mode = {
     .transaction = { .match = ftp_mode_match },
 };
 
-static bool ftp_dynamic_port_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                                   const void *data)
+static bool ftp_dynamic_port_match(const struct match_input *in, const void *data)
 {
-    (void)in;
-    (void)direction;
-    return get_ftp_tx(tx)->dynamic_port != 0 && number_range_has(data, get_ftp_tx(tx)->dynamic_port);
+    return get_ftp_tx(in->transaction)->dynamic_port != 0 &&
+           number_range_has(data, get_ftp_tx(in->transaction)->dynamic_port);
 }
 
 static int ftp_dynamic_port_parse(struct rule_parser *parser, struct span value)
@@ -182,14 +177,11 @@ const struct keyword keyword_ftp_dynamic_port = {
     .transaction = { .match = ftp_dynamic_port_match },
 };
 
-static bool ftp_reply_received_match(const struct match_input *in, const struct app_tx *tx,
-                                     enum flow_direction direction, const void *data)
+static bool ftp_reply_received_match(const struct match_input *in, const void *data)
 {
     const bool *received = data;
 
-    (void)in;
-    (void)direction;
-    return get_ftp_tx(tx)->request.length > 0 && get_ftp_tx(tx)->done == *received;
+    return get_ftp_tx(in->transaction)->request.length > 0 && get_ftp_tx(in->transaction)->done == *received;
 }
 
 static int ftp_reply_received_parse(struct rule_parser *parser, struct span value)
@@ -215,13 +207,10 @@ const struct keyword keyword_ftp_reply_received = {
     .transaction = { .match = ftp_reply_received_match },
 };
 
-static bool ftpbounce_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                            const void *data)
+static bool ftpbounce_match(const struct match_input *in, const void *data)
 {
-    (void)in;
-    (void)direction;
     (void)data;
-    return get_ftp_tx(tx)->is_bounce;
+    return get_ftp_tx(in->transaction)->is_bounce;
 }
 
 static int ftpbounce_parse(struct rule_parser *parser, struct span value)
@@ -249,14 +238,11 @@ const struct app_condition ftp_conditions[FTP_CONDITIONS] = {
 
 /* --- Data connections -------------------------------------------------------------------------------- */
 
-static bool ftpdata_command_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                                  const void *data)
+static bool ftpdata_command_match(const struct match_input *in, const void *data)
 {
     const enum ftp_command *command = data;
 
-    (void)in;
-    (void)direction;
-    return ((const struct ftp_data_tx *)tx)->command == *command;
+    return ((const struct ftp_data_tx *)in->transaction)->command == *command;
 }
 
 static int ftpdata_command_parse(struct rule_parser *parser, struct span value)

@@ -113,33 +113,24 @@ static int number_parse(struct rule_parser *parser, struct span value)
     return number_range_transaction_condition(parser, value, limit, NULL);
 }
 
-static bool exchtype_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                           const void *data)
+static bool exchtype_match(const struct match_input *in, const void *data)
 {
-    const struct ike_tx *ike = (const struct ike_tx *)tx;
+    const struct ike_tx *ike = (const struct ike_tx *)in->transaction;
 
-    (void)in;
-    (void)direction;
     return ike->parsed && number_range_has(data, ike->exchange);
 }
 
-static bool key_length_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                             const void *data)
+static bool key_length_match(const struct match_input *in, const void *data)
 {
-    const struct ike_tx *ike = (const struct ike_tx *)tx;
+    const struct ike_tx *ike = (const struct ike_tx *)in->transaction;
 
-    (void)in;
-    (void)direction;
     return ike->in_message.key_exchange.length > 0 && number_range_has(data, ike->in_message.key_exchange.length);
 }
 
-static bool nonce_length_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                               const void *data)
+static bool nonce_length_match(const struct match_input *in, const void *data)
 {
-    const struct ike_tx *ike = (const struct ike_tx *)tx;
+    const struct ike_tx *ike = (const struct ike_tx *)in->transaction;
 
-    (void)in;
-    (void)direction;
     return ike->in_message.nonce.length > 0 && number_range_has(data, ike->in_message.nonce.length);
 }
 
@@ -191,14 +182,11 @@ static const struct {
     { "sa_key_length", 14, 0 }, { "sa_field_size", 15, 0 },
 };
 
-static bool chosen_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                         const void *data)
+static bool chosen_match(const struct match_input *in, const void *data)
 {
-    const struct ike_tx *ike = (const struct ike_tx *)tx;
+    const struct ike_tx *ike = (const struct ike_tx *)in->transaction;
     const struct attribute_condition *condition = data;
 
-    (void)in;
-    (void)direction;
     if (ike->major == 2) {
         const struct ike_choice *choice = &ike->choice[condition->transform];
 

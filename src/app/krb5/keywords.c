@@ -61,13 +61,10 @@ const struct app_buffer krb5_buffers[KRB5_BUFFERS] = {
 
 /* --- Numbers ----------------------------------------------------------------------------------------- */
 
-static bool type_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                       const void *data)
+static bool type_match(const struct match_input *in, const void *data)
 {
-    const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
+    const struct krb5_tx *krb5 = (const struct krb5_tx *)in->transaction;
 
-    (void)in;
-    (void)direction;
     return krb5->parsed && number_range_has(data, krb5->type);
 }
 
@@ -86,13 +83,10 @@ const struct keyword keyword_krb5_msg_type = {
     .transaction = { .match = type_match },
 };
 
-static bool error_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                        const void *data)
+static bool error_match(const struct match_input *in, const void *data)
 {
-    const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
+    const struct krb5_tx *krb5 = (const struct krb5_tx *)in->transaction;
 
-    (void)in;
-    (void)direction;
     return krb5->parsed && krb5->has_error && number_range_has(data, (uint64_t)(int64_t)krb5->error);
 }
 
@@ -121,14 +115,11 @@ struct encryption_condition {
     int32_t list[LIST_MAX];
 };
 
-static bool ticket_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                         const void *data)
+static bool ticket_match(const struct match_input *in, const void *data)
 {
-    const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
+    const struct krb5_tx *krb5 = (const struct krb5_tx *)in->transaction;
     const struct encryption_condition *condition = data;
 
-    (void)in;
-    (void)direction;
     if (!krb5->parsed || !krb5->has_ticket_encryption)
         return false;
     if (condition->by_weakness)

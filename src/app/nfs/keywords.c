@@ -18,14 +18,11 @@ struct procedure_condition {
     struct number_range range;
 };
 
-static bool procedure_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                            const void *data)
+static bool procedure_match(const struct match_input *in, const void *data)
 {
-    const struct nfs_tx *nfs = (const struct nfs_tx *)tx;
+    const struct nfs_tx *nfs = (const struct nfs_tx *)in->transaction;
     const struct procedure_condition *condition = data;
 
-    (void)in;
-    (void)direction;
     if (!nfs->parsed)
         return false;
     if (!condition->named)
@@ -84,13 +81,10 @@ const struct keyword keyword_nfs_procedure = {
     .transaction = { .match = procedure_match },
 };
 
-static bool version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                          const void *data)
+static bool version_match(const struct match_input *in, const void *data)
 {
-    const struct nfs_tx *nfs = (const struct nfs_tx *)tx;
+    const struct nfs_tx *nfs = (const struct nfs_tx *)in->transaction;
 
-    (void)in;
-    (void)direction;
     return nfs->parsed && number_range_has(data, nfs->version);
 }
 

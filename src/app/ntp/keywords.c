@@ -10,33 +10,24 @@ static const struct number_name mode_names[] = {
     { "broadcast", 5 }, { "control", 6 },          { "private", 7 },           { NULL, 0 },
 };
 
-static bool version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                          const void *data)
+static bool version_match(const struct match_input *in, const void *data)
 {
-    const struct ntp_tx *ntp = (const struct ntp_tx *)tx;
+    const struct ntp_tx *ntp = (const struct ntp_tx *)in->transaction;
 
-    (void)in;
-    (void)direction;
     return ntp->parsed && number_range_has(data, ntp->version);
 }
 
-static bool mode_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                       const void *data)
+static bool mode_match(const struct match_input *in, const void *data)
 {
-    const struct ntp_tx *ntp = (const struct ntp_tx *)tx;
+    const struct ntp_tx *ntp = (const struct ntp_tx *)in->transaction;
 
-    (void)in;
-    (void)direction;
     return ntp->parsed && number_range_has(data, ntp->mode);
 }
 
-static bool stratum_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                          const void *data)
+static bool stratum_match(const struct match_input *in, const void *data)
 {
-    const struct ntp_tx *ntp = (const struct ntp_tx *)tx;
+    const struct ntp_tx *ntp = (const struct ntp_tx *)in->transaction;
 
-    (void)in;
-    (void)direction;
     return ntp->parsed && number_range_has(data, ntp->stratum);
 }
 

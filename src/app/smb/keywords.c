@@ -102,12 +102,9 @@ const struct keyword keyword_smb_ntlmssp_domain = {
 
 /* --- smb.version ------------------------------------------------------------------------------------- */
 
-static bool smb_version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                              const void *data)
+static bool smb_version_match(const struct match_input *in, const void *data)
 {
-    (void)in;
-    (void)direction;
-    return ((const struct smb_tx *)tx)->version == *(const uint8_t *)data;
+    return ((const struct smb_tx *)in->transaction)->version == *(const uint8_t *)data;
 }
 
 static int smb_version_parse(struct rule_parser *parser, struct span value)

@@ -124,13 +124,11 @@ static bool contains_nocase(const uint8_t *bytes, uint32_t length, const struct 
     return false;
 }
 
-static bool ssh_softwareversion_match(const struct match_input *in, const struct app_tx *tx,
-                                      enum flow_direction direction, const void *data)
+static bool ssh_softwareversion_match(const struct match_input *in, const void *data)
 {
     struct app_bytes software;
 
-    (void)in;
-    return get_software(tx, (struct app_selector){ .direction = direction }, &software) &&
+    return get_software(in->transaction, (struct app_selector){ .direction = in->direction }, &software) &&
            contains_nocase(software.bytes, software.length, data);
 }
 
@@ -170,14 +168,12 @@ static bool is_equal(const struct app_bytes *bytes, struct span text)
     return bytes->length == text.length && memcmp(bytes->bytes, text.at, text.length) == 0;
 }
 
-static bool ssh_protoversion_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                                   const void *data)
+static bool ssh_protoversion_match(const struct match_input *in, const void *data)
 {
     const struct span *text = data;
     struct app_bytes proto;
 
-    (void)in;
-    if (!get_proto(tx, (struct app_selector){ .direction = direction }, &proto))
+    if (!get_proto(in->transaction, (struct app_selector){ .direction = in->direction }, &proto))
         return false;
     if (span_equal_nocase(*text, "2_compat"))
         return is_equal(&proto, span_of("2")) || is_equal(&proto, span_of("2.0")) || is_equal(&proto, span_of("1.99"));

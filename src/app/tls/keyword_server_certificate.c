@@ -46,23 +46,17 @@ static bool has_text(const struct tls_certificates *certificates, struct tls_pie
     return memmem(certificates->text + piece.at, piece.length, text->at, text->length) != NULL;
 }
 
-static bool tls_subject_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                              const void *data)
+static bool tls_subject_match(const struct match_input *in, const void *data)
 {
-    const struct tls_certificates *certificates = server_certificates(tx);
+    const struct tls_certificates *certificates = server_certificates(in->transaction);
 
-    (void)in;
-    (void)direction;
     return certificates && has_text(certificates, certificates->subject, data);
 }
 
-static bool tls_issuerdn_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                               const void *data)
+static bool tls_issuerdn_match(const struct match_input *in, const void *data)
 {
-    const struct tls_certificates *certificates = server_certificates(tx);
+    const struct tls_certificates *certificates = server_certificates(in->transaction);
 
-    (void)in;
-    (void)direction;
     return certificates && has_text(certificates, certificates->issuer, data);
 }
 
@@ -111,14 +105,11 @@ static int tls_fingerprint_parse(struct rule_parser *parser, struct span value)
     return add_text(parser, value);
 }
 
-static bool tls_fingerprint_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                                  const void *data)
+static bool tls_fingerprint_match(const struct match_input *in, const void *data)
 {
-    const struct tls_certificates *certificates = server_certificates(tx);
+    const struct tls_certificates *certificates = server_certificates(in->transaction);
     const struct span *text = data;
 
-    (void)in;
-    (void)direction;
     return certificates && strncasecmp(certificates->fingerprint, text->at, sizeof(certificates->fingerprint)) == 0;
 }
 
@@ -146,15 +137,13 @@ static int tls_cert_chain_len_parse(struct rule_parser *parser, struct span valu
     return err ? err : rule_parser_add_transaction_condition(parser, range, false);
 }
 
-static bool tls_cert_chain_len_match(const struct match_input *in, const struct app_tx *tx,
-                                     enum flow_direction direction, const void *data)
+static bool tls_cert_chain_len_match(const struct match_input *in, const void *data)
 {
-    const struct tls_tx *tls = tls_tx_of(tx);
-    uint32_t count = tls->side[direction].certificates.count;
+    const struct tls_tx *tls = tls_tx_of(in->transaction);
+    uint32_t count = tls->side[in->direction].certificates.count;
 
-    (void)in;
     /* Without a Certificate message, the client has no chain rather than one of length 0. */
-    if (count == 0 && direction == FLOW_TO_SERVER && !(tls->flags & TLS_SAW_CLIENT_CERTIFICATE))
+    if (count == 0 && in->direction == FLOW_TO_SERVER && !(tls->flags & TLS_SAW_CLIENT_CERTIFICATE))
         return false;
     return number_range_has(data, count);
 }
@@ -274,23 +263,17 @@ static bool time_range_has(const struct time_range *range, int64_t seconds)
     return seconds >= range->low && seconds <= range->high;
 }
 
-static bool notbefore_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                            const void *data)
+static bool notbefore_match(const struct match_input *in, const void *data)
 {
-    const struct tls_certificates *certificates = server_certificates(tx);
+    const struct tls_certificates *certificates = server_certificates(in->transaction);
 
-    (void)in;
-    (void)direction;
     return certificates && time_range_has(data, certificates->not_before);
 }
 
-static bool notafter_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                           const void *data)
+static bool notafter_match(const struct match_input *in, const void *data)
 {
-    const struct tls_certificates *certificates = server_certificates(tx);
+    const struct tls_certificates *certificates = server_certificates(in->transaction);
 
-    (void)in;
-    (void)direction;
     return certificates && time_range_has(data, certificates->not_after);
 }
 
@@ -331,22 +314,18 @@ static int64_t packet_seconds(const struct match_input *in)
     return (int64_t)(in->packet->time_ns / 1000000000u);
 }
 
-static bool expired_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                          const void *data)
+static bool expired_match(const struct match_input *in, const void *data)
 {
-    const struct tls_certificates *certificates = server_certificates(tx);
+    const struct tls_certificates *certificates = server_certificates(in->transaction);
 
-    (void)direction;
     (void)data;
     return certificates && certificates->not_after < packet_seconds(in);
 }
 
-static bool valid_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                        const void *data)
+static bool valid_match(const struct match_input *in, const void *data)
 {
-    const struct tls_certificates *certificates = server_certificates(tx);
+    const struct tls_certificates *certificates = server_certificates(in->transaction);
 
-    (void)direction;
     (void)data;
     return certificates && certificates->not_before < packet_seconds(in) &&
            certificates->not_after > packet_seconds(in);

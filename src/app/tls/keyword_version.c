@@ -62,13 +62,11 @@ static int tls_version_parse(struct rule_parser *parser, struct span value)
     return rule_parser_add_transaction_condition(parser, condition, rule_parser_is_negated(parser));
 }
 
-static bool tls_version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                              const void *data)
+static bool tls_version_match(const struct match_input *in, const void *data)
 {
     const struct version_condition *condition = data;
-    uint16_t version = version_of(tx, direction);
+    uint16_t version = version_of(in->transaction, in->direction);
 
-    (void)in;
     return (condition->is_raw ? version : map_draft(version)) == condition->version;
 }
 
@@ -141,13 +139,11 @@ static int ssl_version_parse(struct rule_parser *parser, struct span value)
     return rule_parser_add_transaction_condition(parser, set, false);
 }
 
-static bool ssl_version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                              const void *data)
+static bool ssl_version_match(const struct match_input *in, const void *data)
 {
     const struct version_set *set = data;
-    unsigned index = version_index(version_of(tx, direction));
+    unsigned index = version_index(version_of(in->transaction, in->direction));
 
-    (void)in;
     return index < VERSION_COUNT && (set->listed >> index & 1) != set->negated;
 }
 
@@ -217,14 +213,11 @@ static int ssl_state_parse(struct rule_parser *parser, struct span value)
     return rule_parser_add_transaction_condition(parser, set, false);
 }
 
-static bool ssl_state_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
-                            const void *data)
+static bool ssl_state_match(const struct match_input *in, const void *data)
 {
     const struct state_set *set = data;
-    unsigned flags = tls_tx_of(tx)->flags;
+    unsigned flags = tls_tx_of(in->transaction)->flags;
 
-    (void)in;
-    (void)direction;
     return (flags & set->listed) || (set->excluded & ~flags);
 }
 
