@@ -69,19 +69,6 @@ static bool app_layer_protocol_match(const struct match_input *in, const void *d
     return condition->unknown ? is == 0 : is != 0 && (is == condition->id) != condition->negated;
 }
 
-static int parse_mode(struct rule_parser *parser, struct span mode, struct protocol_condition *out)
-{
-    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (span_equal_nocase(mode, modes[i].name)) {
-            out->mode = (uint8_t)modes[i].mode;
-            return 0;
-        }
-    }
-    return rule_parser_error(
-        parser, mode, "expected direction, final, original, either, to_server or to_client, got '" SPAN_FORMAT "'",
-        SPAN_ARGS(mode));
-}
-
 static int parse_name(struct rule_parser *parser, struct span name, struct protocol_condition *out)
 {
     char copy[32];
@@ -118,17 +105,27 @@ static int app_layer_protocol_parse(struct rule_parser *parser, struct span valu
     struct protocol_condition *out = arena_alloc(rule_parser_arena(parser), sizeof(*out));
     const char *comma = memchr(value.at, ',', value.length);
     struct span name = value;
-    int err = 0;
+    int err;
 
     if (!out)
         return -ENOMEM;
     out->negated = rule_parser_is_negated(parser);
     if (comma) {
+        enum { MODES = sizeof(modes) / sizeof(modes[0]) };
+        struct span mode = span_trim((struct span){ comma + 1, (size_t)(value.at + value.length - comma) - 1 });
+        size_t row = 0;
+
+        while (row < MODES && !span_equal_nocase(mode, modes[row].name))
+            row++;
+        if (row == MODES)
+            return rule_parser_error(
+                parser, mode,
+                "expected direction, final, original, either, to_server or to_client, got '" SPAN_FORMAT "'",
+                SPAN_ARGS(mode));
+        out->mode = (uint8_t)modes[row].mode;
         name.length = (size_t)(comma - value.at);
-        err = parse_mode(parser, span_trim((struct span){ comma + 1, value.length - name.length - 1 }), out);
     }
-    if (!err)
-        err = parse_name(parser, span_trim(name), out);
+    err = parse_name(parser, span_trim(name), out);
     return err ? err : rule_parser_add_packet_condition(parser, out, false);
 }
 

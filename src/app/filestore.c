@@ -68,70 +68,59 @@ static void filestore_act(const struct match_input *in, const void *data)
     }
 }
 
-static int parse_direction(struct rule_parser *parser, struct span word, struct filestore *store)
+static int filestore_parse(struct rule_parser *parser, struct span value)
 {
     static const struct {
         const char *name;
         unsigned directions;
-    } words[] = {
+    } directions[] = {
         { "request", APP_TO_SERVER },   { "to_server", APP_TO_SERVER }, { "response", APP_TO_CLIENT },
         { "to_client", APP_TO_CLIENT }, { "both", APP_BOTH },
     };
-
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (!span_equal_nocase(word, words[i].name))
-            continue;
-        store->directions = words[i].directions;
-        store->scope = SCOPE_TRANSACTION;
-        return 0;
-    }
-    return rule_parser_error(parser, word,
-                             "the direction of 'filestore' must be request, response or both, got '" SPAN_FORMAT "'",
-                             SPAN_ARGS(word));
-}
-
-static int parse_scope(struct rule_parser *parser, struct span word, struct filestore *store)
-{
-    if (span_equal_nocase(word, "file"))
-        store->scope = SCOPE_FILE;
-    else if (span_equal_nocase(word, "tx"))
-        store->scope = SCOPE_TRANSACTION;
-    else if (span_equal_nocase(word, "flow") || span_equal_nocase(word, "ssn"))
-        store->scope = SCOPE_FLOW;
-    else
-        return rule_parser_error(
-            parser, word, "the scope of 'filestore' must be file, tx or flow, got '" SPAN_FORMAT "'", SPAN_ARGS(word));
-    return 0;
-}
-
-static int parse_words(struct rule_parser *parser, struct span value, struct filestore *store)
-{
-    struct span word;
-    int err = 0;
-
-    if (value.length == 0 || !span_next(&value, ',', &word))
-        return 0;
-    err = parse_direction(parser, word, store);
-    if (!err && span_next(&value, ',', &word))
-        err = parse_scope(parser, word, store);
-    if (!err && value.at)
-        err = rule_parser_error(parser, value, "'filestore' has at most two arguments, a direction and a scope");
-    return err;
-}
-
-static int filestore_parse(struct rule_parser *parser, struct span value)
-{
+    static const struct {
+        const char *name;
+        enum scope scope;
+    } scopes[] = {
+        { "file", SCOPE_FILE },
+        { "tx", SCOPE_TRANSACTION },
+        { "flow", SCOPE_FLOW },
+        { "ssn", SCOPE_FLOW },
+    };
+    enum { DIRECTIONS = sizeof(directions) / sizeof(directions[0]), SCOPES = sizeof(scopes) / sizeof(scopes[0]) };
     struct filestore *store = arena_alloc(rule_parser_arena(parser), sizeof(*store));
+    struct span rest = value, word;
+    size_t row = 0;
     int err;
 
     if (!store)
         return -ENOMEM;
     store->rule = rule_parser_rule(parser);
-    err = parse_words(parser, value, store);
+    if (value.length == 0)
+        rest.at = NULL;
+    if (span_next(&rest, ',', &word)) {
+        while (row < DIRECTIONS && !span_equal_nocase(word, directions[row].name))
+            row++;
+        if (row == DIRECTIONS)
+            return rule_parser_error(
+                parser, word, "the direction of 'filestore' must be request, response or both, got '" SPAN_FORMAT "'",
+                SPAN_ARGS(word));
+        store->directions = directions[row].directions;
+        store->scope = SCOPE_TRANSACTION;
+    }
+    if (span_next(&rest, ',', &word)) {
+        for (row = 0; row < SCOPES && !span_equal_nocase(word, scopes[row].name); row++)
+            ;
+        if (row == SCOPES)
+            return rule_parser_error(parser, word,
+                                     "the scope of 'filestore' must be file, tx or flow, got '" SPAN_FORMAT "'",
+                                     SPAN_ARGS(word));
+        store->scope = scopes[row].scope;
+    }
+    if (rest.at)
+        return rule_parser_error(parser, rest, "'filestore' has at most two arguments, a direction and a scope");
     if (store->directions == APP_TO_SERVER || store->directions == APP_TO_CLIENT)
         rule_parser_set_direction(parser, store->directions);
-    if (!err)
-        err = rule_parser_add_file_condition(parser, store, false);
+    err = rule_parser_add_file_condition(parser, store, false);
     if (!err)
         err = rule_parser_add_action(parser, filestore_act, store);
     if (!err)

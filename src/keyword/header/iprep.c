@@ -66,25 +66,23 @@ static int find_word(struct span word, const char *const *words, size_t count)
     return -1;
 }
 
-static int parse_category(struct rule_parser *parser, struct span name, struct iprep *rep)
-{
-    rep->reputation = rule_parser_reputation(parser);
-    if (!rep->reputation)
-        return rule_parser_error(parser, name, "there are no reputations: set reputation.categories and .files");
-    rep->category = reputation_category(rep->reputation, name);
-    if (rep->category < 0)
-        return rule_parser_error(parser, name, "reputation.categories has no category '" SPAN_FORMAT "'",
-                                 SPAN_ARGS(name));
-    return 0;
-}
-
-static int parse_fields(struct rule_parser *parser, const struct span fields[4], struct iprep *rep)
+static int iprep_parse(struct rule_parser *parser, struct span value)
 {
     static const char *const sides[] = { "any", "src", "dst", "both" };     /* by enum iprep_side */
     static const char *const signs[] = { "<", "<=", ">", ">=", "=", "!=" }; /* by enum iprep_sign */
+    struct iprep *rep = arena_alloc(rule_parser_arena(parser), sizeof(*rep));
+    struct span rest = value, fields[4];
+    size_t count = 0;
+    int64_t number = 0;
+
+    if (!rep)
+        return -ENOMEM;
+    while (count < 4 && span_next(&rest, ',', &fields[count]))
+        count++;
+    if (count != 4 || rest.at)
+        return rule_parser_error(parser, value, "four parts are expected: any|src|dst|both,CATEGORY,SIGN,NUMBER");
     int side = find_word(fields[0], sides, sizeof(sides) / sizeof(sides[0]));
     int sign = find_word(fields[2], signs, sizeof(signs) / sizeof(signs[0]));
-    int64_t number = 0;
 
     if (side < 0)
         return rule_parser_error(parser, fields[0], "the first part is any, src, dst or both");
@@ -94,27 +92,19 @@ static int parse_fields(struct rule_parser *parser, const struct span fields[4],
 
     if (err)
         return err;
-    rep->side = (enum iprep_side)side;
-    rep->sign = (enum iprep_sign)sign;
-    rep->value = (int)number;
-    return parse_category(parser, fields[1], rep);
-}
-
-static int iprep_parse(struct rule_parser *parser, struct span value)
-{
-    struct iprep *rep = arena_alloc(rule_parser_arena(parser), sizeof(*rep));
-    struct span rest = value, fields[4];
-    size_t count = 0;
-
-    if (!rep)
-        return -ENOMEM;
-    while (count < 4 && span_next(&rest, ',', &fields[count]))
-        count++;
-    if (count != 4 || rest.at)
-        return rule_parser_error(parser, value, "four parts are expected: any|src|dst|both,CATEGORY,SIGN,NUMBER");
-    int err = parse_fields(parser, fields, rep);
-
-    return err ? err : rule_parser_add_packet_condition(parser, rep, false);
+    *rep = (struct iprep){
+        .reputation = rule_parser_reputation(parser),
+        .side = (enum iprep_side)side,
+        .sign = (enum iprep_sign)sign,
+        .value = (int)number,
+    };
+    if (!rep->reputation)
+        return rule_parser_error(parser, fields[1], "there are no reputations: set reputation.categories and .files");
+    rep->category = reputation_category(rep->reputation, fields[1]);
+    if (rep->category < 0)
+        return rule_parser_error(parser, fields[1], "reputation.categories has no category '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(fields[1]));
+    return rule_parser_add_packet_condition(parser, rep, false);
 }
 
 const struct keyword keyword_iprep = {
