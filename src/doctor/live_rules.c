@@ -83,9 +83,17 @@ void set_rule_texts(struct doctor_report *report, const char *listing)
 
 void doctor_read_rule_texts(struct doctor_report *report)
 {
-    struct nft_ctx *nft = nft_ctx_new(NFT_CTX_DEFAULT);
-    int saved = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const struct doctor_finding *finding = report->findings;
+    struct nft_ctx *nft;
+    int saved, null;
 
+    while (finding && !(finding->rule && !finding->rule->chain->table->legacy))
+        finding = finding->next;
+    if (!finding) /* listing a large ruleset takes seconds */
+        return;
+    nft = nft_ctx_new(NFT_CTX_DEFAULT);
+    saved = dup(STDERR_FILENO);
+    null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nft && saved >= 0 && null >= 0 && nft_ctx_buffer_output(nft) == 0 && nft_ctx_buffer_error(nft) == 0) {
         nft_ctx_output_set_flags(nft, NFT_CTX_OUTPUT_HANDLE | NFT_CTX_OUTPUT_STATELESS);
         /* libxtables, which translates extensions of iptables, writes to stderr */
