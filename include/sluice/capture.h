@@ -176,7 +176,6 @@ struct nfqueue_options {
     void *slots; /* memory to receive into, nfqueue_slots_size() bytes, owned by the caller; NULL: the capture allocates
                     it */
 };
-void nfqueue_options_default(struct nfqueue_options *options);
 size_t nfqueue_slots_size(const struct nfqueue_options *options);
 
 /* Opens a socket, binds the queue and configures it; or adopts options->inherited_fd with its settings. An adopted

@@ -40,10 +40,6 @@ struct decode_options {
     unsigned max_layers; /* 1 to DECODE_MAX_LAYERS */
 };
 
-/* Suricata's defaults: Teredo on 3544, VXLAN on 4789 (reserved bits checked), GENEVE on 6081, ERSPAN type I, 16 layers.
- */
-void decode_options_default(struct decode_options *options);
-
 struct decoder;
 
 /* 0 or -ENOMEM; *out is written only on success. `options` are copied. */

@@ -32,8 +32,6 @@ struct defrag_options {
     bool vlan_tracking;
     struct host_os_policy host_os;
 };
-/* Suricata's defaults: 32 MiB, 60 s. */
-void defrag_options_default(struct defrag_options *options);
 extern const struct setting defrag_settings[]; /* of struct defrag_options; the memcap is that of all workers */
 
 struct defrag;

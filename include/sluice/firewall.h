@@ -74,7 +74,6 @@ struct firewall_options {
     uint32_t blocklist_size; /* maximum number of hosts in each set */
     struct firewall_offload offload;
 };
-void firewall_options_default(struct firewall_options *options);
 
 /* Reaction when another process changes the sluice table. */
 enum monitor_mode { MONITOR_OFF, MONITOR_REPORT, MONITOR_REASSERT };

@@ -173,8 +173,6 @@ struct flow_options {
     bool mac_addresses; /* record the MAC addresses of flows */
     uint64_t seed;      /* seed of the hash; the same for all workers */
 };
-/* The defaults of Suricata's configuration; memcap 128 MiB. */
-void flow_options_default(struct flow_options *options);
 
 struct flow_table;
 

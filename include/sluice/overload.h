@@ -83,7 +83,6 @@ struct overload_options {
     const char *const *shed;       /* overload.shed, from which overload_options_read() makes the classes */
 };
 extern const struct setting overload_settings[]; /* of struct overload_options */
-void overload_options_default(struct overload_options *options);
 void overload_options_read(const struct config *config, struct overload_options *out);
 
 enum overload_change {

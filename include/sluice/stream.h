@@ -81,8 +81,6 @@ struct stream_options {
     uint32_t max_syn_queued, max_synack_queued;
     struct host_os_policy host_os;
 };
-/* Suricata's defaults (depth 1 MiB, windows 2560, memcaps 64 and 256 MiB, urgent oob) and inline_mode. */
-void stream_options_default(struct stream_options *options);
 extern const struct setting stream_settings[]; /* of struct stream_options; the memcaps are those of all workers */
 
 int stream_new(struct stream **out, const struct stream_options *options); /* 0 or -ENOMEM */

@@ -36,28 +36,10 @@
 #include "sluice/clock.h"
 
 enum {
-    DEFAULT_LENGTH = 4096,
-    DEFAULT_BATCH = 64,
-    DEFAULT_REPEAT_LIMIT = 64,
     SLOT_SIZE =
         65536 + 4096 + 256, /* payload, headers and attributes, and a step that distributes slots over the cache */
     WAIT_UNKNOWN = -2,
 };
-
-void nfqueue_options_default(struct nfqueue_options *options)
-{
-    *options = (struct nfqueue_options){
-        .mode = QUEUE_ACCEPT,
-        .marked_policy = QUEUE_MARKED_ACCEPT,
-        .looping_policy = QUEUE_LOOPING_DROP,
-        .truncated_policy = QUEUE_TRUNCATED_DROP,
-        .repeat_limit = DEFAULT_REPEAT_LIMIT,
-        .gso = true,
-        .length = DEFAULT_LENGTH,
-        .batch = DEFAULT_BATCH,
-        .inherited_fd = -1,
-    };
-}
 
 /* --- Receiving -------------------------------------------------------------------------------------- */
 

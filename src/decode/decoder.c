@@ -24,20 +24,6 @@ static decode_header *const by_link[] = {
     [LINK_CHDLC] = decode_chdlc,     [LINK_BRIDGE] = decode_bridge,     [LINK_UNSUPPORTED] = NULL,
 };
 
-void decode_options_default(struct decode_options *options)
-{
-    *options = (struct decode_options){
-        .teredo = { .count = 1, .port = { 3544 } },
-        .vxlan = { .count = 1, .port = { 4789 } },
-        .geneve = { .count = 1, .port = { 6081 } },
-        .teredo_enabled = true,
-        .vxlan_enabled = true,
-        .geneve_enabled = true,
-        .erspan_type1 = true,
-        .max_layers = DECODE_MAX_LAYERS,
-    };
-}
-
 static uint64_t port_bits(const struct decode_ports *ports)
 {
     uint64_t bits = ports->any ? UINT64_MAX : 0;

@@ -61,15 +61,6 @@ static const char *const counter_names[COUNTER_COUNT] = {
     [COUNTER_MEMUSE] = "defrag.memuse",
 };
 
-void defrag_options_default(struct defrag_options *options)
-{
-    *options = (struct defrag_options){
-        .memcap = (size_t)32 << 20,
-        .timeout_seconds = 60,
-        .vlan_tracking = true,
-    };
-}
-
 int defrag_new(struct defrag **out, const struct defrag_options *options)
 {
     struct defrag *defrag = calloc(1, sizeof(*defrag));

@@ -10,7 +10,7 @@
 
 #include "sluice/config.h"
 
-enum { TABLE_NAME_LENGTH = 32, DEFAULT_BLOCKLIST_SIZE = 16384 };
+enum { TABLE_NAME_LENGTH = 32 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -113,26 +113,6 @@ int nft_fail(char error[FIREWALL_ERROR_SIZE], int err, const char *format, ...)
     return err;
 }
 
-void firewall_options_default(struct firewall_options *options)
-{
-    *options = (struct firewall_options){
-        .mode = ATTACH_AFTER,
-        .family = FIREWALL_INET,
-        .hooks = FIREWALL_FORWARD,
-        .table = "sluice",
-        .bypass = true,
-        .reject_mark = 0x40000000,
-        .reject_mask = 0x40000000,
-        .expression = QUEUE_EXPRESSION_AUTO,
-        .blocklist_size = DEFAULT_BLOCKLIST_SIZE,
-        .offload = { .accept_mark = 0x10000000,
-                     .accept_mask = 0x10000000,
-                     .drop_mark = 0x20000000,
-                     .drop_mask = 0x20000000,
-                     .saves = true },
-    };
-}
-
 /* --- Configuration ---------------------------------------------------------------------------------- */
 
 void firewall_settings_read(const struct config *config, struct firewall_settings *out)
@@ -141,7 +121,6 @@ void firewall_settings_read(const struct config *config, struct firewall_setting
     struct firewall_options *options = &out->options;
 
     *out = (struct firewall_settings){ .never_blocked = NULL };
-    firewall_options_default(options);
     config_fill(config, firewall_settings, NULL, out);
     options->hooks = 0;
     for (const char *const *hook = out->hooks; *hook; hook++) {

@@ -79,22 +79,3 @@ uint64_t flow_counter_value(const struct flow_table *table, size_t index)
         return index < FLOW_COUNTER_COUNT ? table->counters[index] : 0;
     }
 }
-
-void flow_options_default(struct flow_options *options)
-{
-    static const struct flow_timeouts normal = { { 30, 300, 0, 100 } }, emergency = { { 10, 100, 0, 50 } };
-
-    *options = (struct flow_options){
-        .memcap = (size_t)128 * 1024 * 1024,
-        .timeouts = { [FLOW_CLASS_TCP] = { { 60, 7440, 60, 100 } },
-                      [FLOW_CLASS_UDP] = normal,
-                      [FLOW_CLASS_ICMP] = normal,
-                      [FLOW_CLASS_OTHER] = normal },
-        .emergency = { [FLOW_CLASS_TCP] = { { 5, 100, 10, 50 } },
-                       [FLOW_CLASS_UDP] = emergency,
-                       [FLOW_CLASS_ICMP] = emergency,
-                       [FLOW_CLASS_OTHER] = emergency },
-        .vlan_tracking = true,
-        .tunnel_level_tracking = true,
-    };
-}

@@ -228,10 +228,9 @@ static int read_ports(const struct config *config, const char *name, const char 
 
 int setup_decode_options(const struct config *config, struct decode_options *out, struct diag *diag)
 {
-    struct decode_settings settings;
+    struct decode_settings settings = { .teredo_ports = NULL };
     int errors[3];
 
-    decode_options_default(&settings.options);
     config_fill(config, decode_settings, NULL, &settings);
     *out = settings.options;
     errors[0] = read_ports(config, "decoder.teredo.ports", settings.teredo_ports, &out->teredo, diag);
@@ -273,7 +272,6 @@ int setup_pipeline_options(const struct config *config, unsigned workers, bool i
     out->policy.inline_mode = inline_mode;
     out->policy.mode = queue.ips_mode;
     setup_exception_policies(config, inline_mode, out->policy.exceptions);
-    defrag_options_default(&out->defrag);
     config_fill(config, defrag_settings, NULL, &out->defrag);
     out->defrag.memcap /= workers;
     out->defrag.vlan_tracking = out->flow.vlan_tracking;

@@ -15,7 +15,7 @@ void setup_flow_options(const struct config *config, unsigned workers, struct fl
 {
     struct eve_options events = { 0 };
 
-    flow_options_default(out);
+    *out = (struct flow_options){ .mac_addresses = false };
     config_fill(config, flow_settings, NULL, out);
     config_fill(config, eve_settings, NULL, &events);
     out->memcap /= workers > 0 ? workers : 1;
@@ -26,7 +26,7 @@ void setup_stream_options(const struct config *config, unsigned workers, bool in
 {
     struct inspection_options inspection = { 0 };
 
-    stream_options_default(out);
+    *out = (struct stream_options){ .inline_mode = inline_mode };
     config_fill(config, stream_settings, NULL, out);
     config_fill(config, inspection_settings, NULL, &inspection);
     out->inline_mode = inspection.stream_inline == SETTING_AUTO ? inline_mode : inspection.stream_inline == SETTING_YES;

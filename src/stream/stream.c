@@ -19,24 +19,6 @@ enum {
     HALF_OPEN_SHARE = 16, /* and another one for records of half-open connections without a session */
 };
 
-void stream_options_default(struct stream_options *options)
-{
-    *options = (struct stream_options){
-        .inline_mode = true,
-        .checksum_validation = true,
-        .depth = 1 << 20,
-        .window = { 2560, 2560 },
-        .chunk = { 2560, 2560 },
-        .memcap = 64u << 20,
-        .reassembly_memcap = 256u << 20,
-        .overlap = STREAM_OVERLAP_DROP,
-        .urgent = STREAM_URGENT_OOB,
-        .urgent_limit = STREAM_URGENT_DROP,
-        .max_syn_queued = 10,
-        .max_synack_queued = 5,
-    };
-}
-
 int stream_new(struct stream **out, const struct stream_options *options)
 {
     struct stream *stream = calloc(1, sizeof(*stream));

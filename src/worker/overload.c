@@ -22,10 +22,6 @@ enum {
     OLD_NS = 20 * 1000 * 1000,
     WIDEN_NS = 50 * 1000 * 1000,
     QUIET_NS = 1000 * 1000 * 1000,
-    DEFAULT_FILL_PERMILLE = 500,
-    DEFAULT_AGE_NS = 100 * 1000 * 1000,
-    DEFAULT_BULK_BYTES = 10 << 20,
-    DEFAULT_FILE_BYTES = 256 << 10,
 };
 
 static const char *const class_names[SHED_CLASSES] = {
@@ -38,25 +34,12 @@ const char *shed_class_name(enum shed_class class)
     return class_names[class];
 }
 
-void overload_options_default(struct overload_options *options)
-{
-    *options = (struct overload_options){
-        .enabled = true,
-        .fill_permille = DEFAULT_FILL_PERMILLE,
-        .age_ns = DEFAULT_AGE_NS,
-        .limits = { DEFAULT_BULK_BYTES, DEFAULT_FILE_BYTES },
-        .class_count = 1,
-        .classes = { SHED_ENCRYPTED },
-    };
-}
-
 void overload_options_read(const struct config *config, struct overload_options *out)
 {
     unsigned seen = 0;
 
-    overload_options_default(out);
+    *out = (struct overload_options){ .class_count = 0 };
     config_fill(config, overload_settings, NULL, out);
-    out->class_count = 0;
     for (const char *const *name = out->shed; *name; name++) {
         for (enum shed_class class = 0; class < SHED_CLASSES; class ++) {
             if (strcmp(*name, class_names[class]) != 0 || seen >> class & 1)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "sluice/decode.h"
 #include "sluice/decode_event.h"
 

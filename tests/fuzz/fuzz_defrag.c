@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "../lib/fragments.h"
 
 enum {

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "output/output_priv.h"
 #include "sluice/app.h"
 #include "sluice/decode.h"

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "firewall/image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "sluice/decode.h"
 #include "sluice/flow.h"
 

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "default_options.h"
 #include "sluice/config.h"
 #include "sluice/daemon.h"
 #include "sluice/decode.h"

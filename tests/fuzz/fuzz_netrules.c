@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "sluice/doctor.h"
 #include "sluice/nftables.h"
 #include "sluice/text.h"

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "app/app_priv.h"
 #include "detect/detect_priv.h"
 #include "sluice/config.h"

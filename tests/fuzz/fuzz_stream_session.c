@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "sluice/flow.h"
 #include "sluice/stream.h"
 #include "sluice/stream_event.h"

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "default_options.h"
 #include "daemon/supervisor/supervisor_priv.h"
 #include "sluice/bytes.h"
 #include "sluice/daemon.h"

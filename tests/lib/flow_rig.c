@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See flow_rig.h. */
+#include "default_options.h"
 #include "flow_rig.h"
 
 #include <netinet/in.h>

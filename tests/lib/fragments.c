@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "default_options.h"
 #include "fragments.h"
 
 static void fragments_be16(uint8_t *at, size_t value)

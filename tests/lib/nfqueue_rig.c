@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "default_options.h"
 #include "nfqueue_rig.h"
 
 void append_text(char text[TEXT_SIZE], const char *format, ...)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See output_rig.h. */
+#include "default_options.h"
 #include "output_rig.h"
 
 #include <check.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "packet_text.h"
 
+#include "default_options.h"
+
 static void fill_length(uint8_t *bytes, size_t length, struct text_mark mark)
 {
     size_t rest = length - mark.at, field = mark.at + (mark.kind == '4' ? 2 : 4);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "default_options.h"
 #include "pipeline_rig.h"
 #include "detect/detect_priv.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See stream_rig.h. */
+#include "default_options.h"
 #include "stream_rig.h"
 
 #include <check.h>

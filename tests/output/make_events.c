@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "default_options.h"
 #include "event_samples.h"
 #include "sluice/output.h"
 #include "stream_double.h"

@@ -3,6 +3,7 @@
  * Blocked hosts without the kernel: which rules ask for it, and for whom; who is never blocked; what workers hand over;
  * the chains with their sets; the events. With the kernel: tests/netns/blocklist.sh and monitor.sh.
  */
+#include "../lib/default_options.h"
 #include "output_rig.h"
 
 #include <check.h>

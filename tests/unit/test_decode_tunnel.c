@@ -2,6 +2,7 @@
 /* Packets inside packets: which are found in which order, what they know of each other, depth, options, reassembly. */
 #include <netinet/in.h>
 
+#include "default_options.h"
 #include "packet_text.h"
 
 #define INNER4 IP4("11") UDP "61"

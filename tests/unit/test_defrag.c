@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "../lib/default_options.h"
 #include "defrag_rig.h"
 
 /* --- Order ---------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lib/default_options.h"
 #include "doctor/doctor_priv.h"
 #include "sluice/arena.h"
 #include "sluice/doctor.h"

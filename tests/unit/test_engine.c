@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "default_options.h"
 #include "sluice/affinity.h"
 #include "sluice/config.h"
 #include "sluice/daemon.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The firewall: options, priorities beside rulesets that are made up, rules as text and as netlink, the printed
- * examples; with the kernel only what the command line does not reach. The rest of that is in tests/netns/nft_*.sh.
- */
+/* The firewall: options, priorities beside rulesets that are made up, rules as text and as netlink, the printed
+ * examples; with the kernel only what the command line does not reach. The rest of that is in tests/netns/nft_*.sh. */
 #include <check.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -19,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "firewall/firewall_priv.h"
 #include "sluice/daemon.h"
 #include "sluice/setup.h"

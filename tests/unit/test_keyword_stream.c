@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "sluice/stream.h"
 
 #include "rule_text.h"

@@ -3,6 +3,7 @@
  * Overload: how long packets have waited by what is known of their ids, when it begins and ends, which flows are shed
  * then, and what a worker makes of its receives. Time is given.
  */
+#include "default_options.h"
 #include "sluice/overload.h"
 #include "pipeline_app_rig.h"
 #include "sluice/clock.h"

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "default_options.h"
 #include "sluice/overload.h"
 #include "sluice/worker.h"
 #include "daemon/overload_report.h"

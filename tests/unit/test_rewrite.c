@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Packets that go on with other bytes: what is in them, their checksums, and when they stay as they are; from rule to
  * packet. */
+#include "default_options.h"
 #include "../lib/packet_text.h"
 #include "../lib/rule_text.h"
 #include "detect/inspect.h"

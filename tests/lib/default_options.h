@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Options of modules as a daemon without a configuration file has them: the defaults of the rows of settings. */
+#ifndef DEFAULT_OPTIONS_H
+#define DEFAULT_OPTIONS_H
+
+#include "sluice/capture.h"
+#include "sluice/decode.h"
+#include "sluice/defrag.h"
+#include "sluice/firewall.h"
+#include "sluice/flow.h"
+#include "sluice/overload.h"
+#include "sluice/stream.h"
+
+void decode_options_default(struct decode_options *options);
+void defrag_options_default(struct defrag_options *options); /* with VLANs, as flow.vlan-tracking */
+void flow_options_default(struct flow_options *options);
+void overload_options_default(struct overload_options *options);
+/* Inline, but retransmissions with other bytes are dropped, not rewritten, and urgent data is out of band. */
+void stream_options_default(struct stream_options *options);
+void nfqueue_options_default(struct nfqueue_options *options);
+void firewall_options_default(struct firewall_options *options); /* with a sluice table, after the firewall */
+
+#endif
