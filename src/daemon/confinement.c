@@ -52,22 +52,16 @@ static void add(struct paths *paths, const char *path, enum sandbox_right right)
     paths->at[paths->count++] = (struct sandbox_path){ .path = copy, .right = right };
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat status;
-
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 /* Adds the folder of a file; if that is the root folder, only the file. */
 static void add_folder_of(struct paths *paths, const char *path, enum sandbox_right right)
 {
     char folder[PATH_MAX];
+    struct stat status;
     char *slash;
 
     snprintf(folder, sizeof(folder), "%s", path);
     slash = strrchr(folder, '/');
-    if (is_folder(path) || slash == folder) {
+    if (slash == folder || (stat(path, &status) == 0 && S_ISDIR(status.st_mode))) {
         add(paths, path, right);
     } else if (slash) {
         *slash = '\0';
@@ -87,19 +81,6 @@ static void add_file(struct paths *paths, const char *path, enum sandbox_right r
     add_folder_of(paths, path, right);
     if (realpath(path, target) && strcmp(target, path) != 0)
         add_folder_of(paths, target, right);
-}
-
-/* Adds system files: free memory, queues, time zones, the database of libmagic. */
-static void add_system(struct paths *paths)
-{
-    static const char *const wanted[] = {
-        "/proc/self",    "/proc/meminfo",  "/proc/sys/net",       "/sys/fs/cgroup",  "/sys/devices/system/cpu",
-        "/dev/null",     "/etc/localtime", "/usr/share/zoneinfo", "/usr/share/misc", "/usr/share/file",
-        "/usr/lib/file", "/etc/magic",     "/etc/magic.mime",     "/dev/urandom",
-    };
-
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-        add(paths, wanted[i], SANDBOX_READ);
 }
 
 /* The settings that name files and folders. */
@@ -156,7 +137,15 @@ static void add_named(struct paths *paths, const struct config *config)
 
 static void add_to_read(struct paths *paths, const struct run_options *options, const struct config *newer)
 {
-    add_system(paths);
+    /* Free memory, queues, time zones, the database of libmagic. */
+    static const char *const system[] = {
+        "/proc/self",    "/proc/meminfo",  "/proc/sys/net",       "/sys/fs/cgroup",  "/sys/devices/system/cpu",
+        "/dev/null",     "/etc/localtime", "/usr/share/zoneinfo", "/usr/share/misc", "/usr/share/file",
+        "/usr/lib/file", "/etc/magic",     "/etc/magic.mime",     "/dev/urandom",
+    };
+
+    for (size_t i = 0; i < sizeof(system) / sizeof(system[0]); i++)
+        add(paths, system[i], SANDBOX_READ);
     add_named(paths, options->config);
     if (newer)
         add_named(paths, newer);

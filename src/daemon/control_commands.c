@@ -285,23 +285,6 @@ static void explain_found(struct service *service, struct control_request *reque
                                         : "flow not found, but some workers do not answer");
 }
 
-static void explain_ends(struct service *service, struct control_request *request)
-{
-    struct wanted_flow wanted = { .kind = WORKER_BY_ENDS };
-
-    if (read_ends(request, &wanted.ends))
-        explain_found(service, request, &wanted);
-    else
-        control_fail(request, "a flow needs \"proto\", \"src_ip\", \"src_port\", \"dest_ip\", \"dest_port\"");
-}
-
-static void explain_id(struct service *service, struct control_request *request, uint64_t id)
-{
-    const struct wanted_flow wanted = { .kind = WORKER_BY_ID, .id = id };
-
-    explain_found(service, request, &wanted);
-}
-
 static void explain_sid(struct service *service, struct control_request *request, int64_t sid)
 {
     const struct service_options *options = &service->options;
@@ -326,13 +309,14 @@ static void explain_sid(struct service *service, struct control_request *request
 static void explain(void *user, struct control_request *request)
 {
     int64_t sid = control_number(request, "sid", -1), id = control_number(request, "flow_id", -1);
+    struct wanted_flow wanted = { .kind = id >= 0 ? WORKER_BY_ID : WORKER_BY_ENDS, .id = (uint64_t)id };
 
-    if (id >= 0)
-        explain_id(user, request, (uint64_t)id);
-    else if (sid >= 0)
+    if (id < 0 && sid >= 0)
         explain_sid(user, request, sid);
+    else if (id >= 0 || read_ends(request, &wanted.ends))
+        explain_found(user, request, &wanted);
     else
-        explain_ends(user, request);
+        control_fail(request, "a flow needs \"proto\", \"src_ip\", \"src_port\", \"dest_ip\", \"dest_port\"");
 }
 
 /* --- rules ---------------------------------------------------------------------------------------- */
@@ -353,20 +337,6 @@ static struct page get_page(const struct control_request *request, size_t count)
     return page;
 }
 
-static void put_rule(struct text *out, const struct rule *rule)
-{
-    json_object_open(out, NULL);
-    json_uint(out, "gid", rule->gid);
-    json_uint(out, "signature_id", rule->sid);
-    json_uint(out, "rev", rule->revision);
-    json_string(out, "action", rule_action_name(rule->action));
-    json_string(out, "signature", rule->message);
-    json_string(out, "category", rule->class_name);
-    json_string(out, "file", rule->file);
-    json_uint(out, "line", rule->line);
-    json_object_close(out);
-}
-
 static void list_rules(void *user, struct control_request *request)
 {
     struct service *service = user;
@@ -377,26 +347,23 @@ static void list_rules(void *user, struct control_request *request)
     json_object_open(out, NULL);
     json_uint(out, "loaded", rule_list_count(rules));
     json_array_open(out, "rules");
-    for (size_t i = page.from; i < page.end; i++)
-        put_rule(out, rule_list_get(rules, i));
+    for (size_t i = page.from; i < page.end; i++) {
+        const struct rule *rule = rule_list_get(rules, i);
+
+        json_object_open(out, NULL);
+        json_uint(out, "gid", rule->gid);
+        json_uint(out, "signature_id", rule->sid);
+        json_uint(out, "rev", rule->revision);
+        json_string(out, "action", rule_action_name(rule->action));
+        json_string(out, "signature", rule->message);
+        json_string(out, "category", rule->class_name);
+        json_string(out, "file", rule->file);
+        json_uint(out, "line", rule->line);
+        json_object_close(out);
+    }
     json_array_close(out);
     if (page.end < rule_list_count(rules))
         json_uint(out, "next", page.end);
-    json_object_close(out);
-}
-
-static void put_failure_of_rule(struct text *out, const struct rule_failure *failure)
-{
-    json_object_open(out, NULL);
-    json_string(out, "kind", rule_failure_kind_name(failure->kind));
-    json_string(out, "file", failure->file);
-    if (failure->line > 0)
-        json_uint(out, "line", failure->line);
-    if (failure->sid > 0) {
-        json_uint(out, "gid", failure->gid);
-        json_uint(out, "signature_id", failure->sid);
-    }
-    json_string(out, "reason", failure->reason);
     json_object_close(out);
 }
 
@@ -413,8 +380,21 @@ static void list_failed_rules(void *user, struct control_request *request)
     json_uint(out, "skipped", rule_list_skipped(rules));
     json_uint(out, "files_failed", rule_list_unreadable_files(rules));
     json_array_open(out, "rules");
-    for (size_t i = page.from; i < page.end; i++)
-        put_failure_of_rule(out, rule_list_failure(rules, i));
+    for (size_t i = page.from; i < page.end; i++) {
+        const struct rule_failure *failure = rule_list_failure(rules, i);
+
+        json_object_open(out, NULL);
+        json_string(out, "kind", rule_failure_kind_name(failure->kind));
+        json_string(out, "file", failure->file);
+        if (failure->line > 0)
+            json_uint(out, "line", failure->line);
+        if (failure->sid > 0) {
+            json_uint(out, "gid", failure->gid);
+            json_uint(out, "signature_id", failure->sid);
+        }
+        json_string(out, "reason", failure->reason);
+        json_object_close(out);
+    }
     json_array_close(out);
     if (page.end < count)
         json_uint(out, "next", page.end);

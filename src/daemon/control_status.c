@@ -40,54 +40,15 @@ static void put_reload(struct text *out, const struct reload *reload)
     json_object_close(out);
 }
 
-static void put_engines(struct text *out, const struct engine_memory *memory)
-{
-    json_object_open(out, "engine");
-    json_uint(out, "restarts", atomic_load(&memory->restarts));
-    json_uint(out, "handovers", atomic_load(&memory->handovers));
-    json_uint(out, "repeated", atomic_load(&memory->repeated));
-    json_uint(out, "quarantined", atomic_load(&memory->quarantined));
-    json_object_close(out);
-}
-
-static void put_rules(struct text *out, const struct ruleset *ruleset)
-{
-    const struct rule_list *rules = ruleset_rules(ruleset);
-
-    json_object_open(out, "rules");
-    json_uint(out, "generation", ruleset_generation(ruleset));
-    json_uint(out, "loaded", rule_list_count(rules));
-    json_uint(out, "failed", rule_list_failed(rules));
-    json_uint(out, "skipped", rule_list_skipped(rules));
-    json_uint(out, "files_failed", rule_list_unreadable_files(rules));
-    json_object_close(out);
-}
-
-static void put_overloaded(struct text *out, const struct service_options *options)
-{
-    json_array_open(out, "overloaded");
-    for (unsigned i = 0; i < options->worker_count; i++) {
-        if (options->workers[i].snapshot.watch.overloaded)
-            json_uint(out, NULL, options->workers[i].queue.queue);
-    }
-    json_array_close(out);
-}
-
-static uint64_t events_lost(const struct output *output)
-{
-    struct output_counters counters;
-    uint64_t lost = 0;
-
-    output_counters(output, &counters);
-    for (unsigned i = 0; i < OUTPUT_EVENT_COUNT; i++)
-        lost += counters.lost[i];
-    return lost;
-}
-
 void control_status_json(struct text *out, const struct service_options *options, uint64_t uptime, bool answering)
 {
-    uint64_t packets = 0, dropped = 0, would_drop = 0, alerts = 0;
+    const struct rule_list *rules = ruleset_rules(*options->ruleset);
+    uint64_t packets = 0, dropped = 0, would_drop = 0, alerts = 0, events_lost = 0;
+    struct output_counters events;
 
+    output_counters(options->output, &events);
+    for (unsigned i = 0; i < OUTPUT_EVENT_COUNT; i++)
+        events_lost += events.lost[i];
     for (unsigned i = 0; i < options->worker_count; i++) {
         const struct worker *worker = &options->workers[i];
 
@@ -107,32 +68,38 @@ void control_status_json(struct text *out, const struct service_options *options
     json_uint(out, "dropped", dropped);
     json_uint(out, "would_drop", stats_total(options->stats, "ips.would_drop", would_drop));
     json_uint(out, "alerts", stats_total(options->stats, "detect.alert", alerts));
-    json_uint(out, "events_lost", events_lost(options->output));
+    json_uint(out, "events_lost", events_lost);
     json_object_open(out, "ips");
     mode_json(options->mode, out);
     json_object_close(out);
-    put_engines(out, options->memory);
-    put_overloaded(out, options);
+    json_object_open(out, "engine");
+    json_uint(out, "restarts", atomic_load(&options->memory->restarts));
+    json_uint(out, "handovers", atomic_load(&options->memory->handovers));
+    json_uint(out, "repeated", atomic_load(&options->memory->repeated));
+    json_uint(out, "quarantined", atomic_load(&options->memory->quarantined));
+    json_object_close(out);
+    json_array_open(out, "overloaded");
+    for (unsigned i = 0; i < options->worker_count; i++) {
+        if (options->workers[i].snapshot.watch.overloaded)
+            json_uint(out, NULL, options->workers[i].queue.queue);
+    }
+    json_array_close(out);
     queue_monitor_json(options->monitor, options->stats, out);
-    put_rules(out, *options->ruleset);
+    json_object_open(out, "rules");
+    json_uint(out, "generation", ruleset_generation(*options->ruleset));
+    json_uint(out, "loaded", rule_list_count(rules));
+    json_uint(out, "failed", rule_list_failed(rules));
+    json_uint(out, "skipped", rule_list_skipped(rules));
+    json_uint(out, "files_failed", rule_list_unreadable_files(rules));
+    json_object_close(out);
     put_reload(out, options->reload);
     confinement_json(options->confinement, out);
     json_object_close(out);
 }
 
-static void put_overload(struct text *out, const struct queue_watch_counters *watch)
+void control_queue_json(struct text *out, struct stats *stats, const struct worker *worker)
 {
-    json_bool(out, "overloaded", watch->overloaded);
-    json_array_open(out, "shedding");
-    for (enum shed_class class = 0; class < SHED_CLASSES; class ++) {
-        if (watch->shedding >> class & 1)
-            json_string(out, NULL, shed_class_name(class));
-    }
-    json_array_close(out);
-}
-
-static void put_queue_counters(struct text *out, struct stats *stats, const struct worker *worker)
-{
+    const struct queue_watch_counters *watch = &worker->snapshot.watch;
     const struct capture_counters *counters = &worker->snapshot.capture;
     const struct {
         const char *key, *field;
@@ -146,25 +113,24 @@ static void put_queue_counters(struct text *out, struct stats *stats, const stru
         { "routed", "routed", counters->routed },
         { "overruns", "receive_overruns", counters->receive_overruns },
     };
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        json_uint(out, rows[i].key, stats_queue_total(stats, worker, rows[i].field, rows[i].value));
-}
-
-void control_queue_json(struct text *out, struct stats *stats, const struct worker *worker)
-{
-    const struct queue_watch_counters *watch = &worker->snapshot.watch;
     struct queue_status status = { 0 };
 
     json_object_open(out, NULL);
     json_uint(out, "queue", worker->queue.queue);
     json_uint(out, "worker", worker->index);
-    put_queue_counters(out, stats, worker);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        json_uint(out, rows[i].key, stats_queue_total(stats, worker, rows[i].field, rows[i].value));
     json_uint(out, "age_us", watch->ages.last_ns / 1000);
     json_uint(out, "age_p50_us", queue_age_percentile(&watch->ages, NULL, 500) / 1000);
     json_uint(out, "age_p99_us", queue_age_percentile(&watch->ages, NULL, 990) / 1000);
     json_uint(out, "age_max_us", watch->ages.max_ns / 1000);
-    put_overload(out, watch);
+    json_bool(out, "overloaded", watch->overloaded);
+    json_array_open(out, "shedding");
+    for (enum shed_class class = 0; class < SHED_CLASSES; class ++) {
+        if (watch->shedding >> class & 1)
+            json_string(out, NULL, shed_class_name(class));
+    }
+    json_array_close(out);
     if (worker->capture && capture_status(worker->capture, &status) == 0) {
         json_uint(out, "waiting", status.waiting);
         json_uint(out, "queue_dropped", status.queue_dropped);

@@ -57,25 +57,6 @@ static void put_ends(struct text *out, const struct flow *flow)
     json_array_close(out);
 }
 
-static void put_counts(struct text *out, const struct flow_copy *copy)
-{
-    const struct flow *flow = &copy->flow;
-
-    json_object_open(out, "flow");
-    json_uint(out, "pkts_toserver", flow->side[FLOW_TO_SERVER].packets);
-    json_uint(out, "pkts_toclient", flow->side[FLOW_TO_CLIENT].packets);
-    json_uint(out, "bytes_toserver", flow->side[FLOW_TO_SERVER].bytes);
-    json_uint(out, "bytes_toclient", flow->side[FLOW_TO_CLIENT].bytes);
-    output_time(out, "start", flow->start_ns);
-    output_time(out, "last", flow->last_ns);
-    json_uint(out, "age", flow->last_ns > flow->start_ns ? (flow->last_ns - flow->start_ns) / NS_PER_SECOND : 0);
-    json_string(out, "state", flow_state_name(flow->state));
-    if (flow->protocol == IPPROTO_TCP && !(flow->flags & FLOW_NO_STREAM))
-        json_string(out, "tcp_state", tcp_state_name(copy->tcp.state));
-    json_bool(out, "alerted", flow->flags & FLOW_ALERTED);
-    json_object_close(out);
-}
-
 static const char *verdict_of(const struct flow *flow)
 {
     if (flow->flags & FLOW_DROPPED)
@@ -92,20 +73,6 @@ static const char *message_of(const struct rule_list *rules, uint32_t gid, uint3
     const struct rule *rule = rule_list_find(rules, gid, sid);
 
     return rule ? rule->message : NULL;
-}
-
-static void put_drop(struct text *out, const struct flow *flow, const struct rule_list *rules)
-{
-    if (!(flow->flags & FLOW_DROPPED) && !flow->would_drop)
-        return;
-    json_object_open(out, flow->flags & FLOW_DROPPED ? "drop" : "would_drop");
-    json_string(out, "reason", output_drop_reason_name(flow->drop_reason));
-    if (flow->drop_sid != 0) {
-        json_uint(out, "gid", flow->drop_gid);
-        json_uint(out, "signature_id", flow->drop_sid);
-        json_string(out, "signature", message_of(rules, flow->drop_gid, flow->drop_sid));
-    }
-    json_object_close(out);
 }
 
 static void put_exceptions(struct text *out, const struct flow *flow)
@@ -127,29 +94,28 @@ static void put_exceptions(struct text *out, const struct flow *flow)
         json_array_close(out);
 }
 
-static void put_rule_of_flow(struct text *out, const struct flow_history_rule *rule, const struct rule_list *rules)
-{
-    json_object_open(out, NULL);
-    json_uint(out, "gid", rule->gid);
-    json_uint(out, "signature_id", rule->sid);
-    json_string(out, "signature", message_of(rules, rule->gid, rule->sid));
-    json_string(out, "action", rule_action_name(rule->action));
-    json_uint(out, "matches", rule->count);
-    json_bool(out, "reported", rule->reported);
-    json_bool(out, "blocked", rule->blocked);
-    if (rule->would_drop)
-        json_bool(out, "would_drop", true);
-    json_bool(out, "held_back", rule->silenced);
-    output_time(out, "first", rule->first_ns);
-    output_time(out, "last", rule->last_ns);
-    json_object_close(out);
-}
-
+/* Writes the rules that matched in the flow. */
 static void put_history(struct text *out, const struct flow_copy *copy, const struct rule_list *rules)
 {
     json_array_open(out, "rules");
-    for (uint32_t i = 0; copy->has_history && i < copy->history.count; i++)
-        put_rule_of_flow(out, &copy->history.rules[i], rules);
+    for (uint32_t i = 0; copy->has_history && i < copy->history.count; i++) {
+        const struct flow_history_rule *rule = &copy->history.rules[i];
+
+        json_object_open(out, NULL);
+        json_uint(out, "gid", rule->gid);
+        json_uint(out, "signature_id", rule->sid);
+        json_string(out, "signature", message_of(rules, rule->gid, rule->sid));
+        json_string(out, "action", rule_action_name(rule->action));
+        json_uint(out, "matches", rule->count);
+        json_bool(out, "reported", rule->reported);
+        json_bool(out, "blocked", rule->blocked);
+        if (rule->would_drop)
+            json_bool(out, "would_drop", true);
+        json_bool(out, "held_back", rule->silenced);
+        output_time(out, "first", rule->first_ns);
+        output_time(out, "last", rule->last_ns);
+        json_object_close(out);
+    }
     json_array_close(out);
     if (copy->has_history && copy->history.others > 0)
         json_uint(out, "matches_of_other_rules", copy->history.others);
@@ -167,9 +133,30 @@ void explain_flow(struct text *out, const struct flow_copy *copy, const struct r
     if (copy->ended)
         json_bool(out, "over", true);
     json_string(out, "app_proto", flow->application ? app_name_by_id(flow->application) : NULL);
-    put_counts(out, copy);
+    json_object_open(out, "flow");
+    json_uint(out, "pkts_toserver", flow->side[FLOW_TO_SERVER].packets);
+    json_uint(out, "pkts_toclient", flow->side[FLOW_TO_CLIENT].packets);
+    json_uint(out, "bytes_toserver", flow->side[FLOW_TO_SERVER].bytes);
+    json_uint(out, "bytes_toclient", flow->side[FLOW_TO_CLIENT].bytes);
+    output_time(out, "start", flow->start_ns);
+    output_time(out, "last", flow->last_ns);
+    json_uint(out, "age", flow->last_ns > flow->start_ns ? (flow->last_ns - flow->start_ns) / NS_PER_SECOND : 0);
+    json_string(out, "state", flow_state_name(flow->state));
+    if (flow->protocol == IPPROTO_TCP && !(flow->flags & FLOW_NO_STREAM))
+        json_string(out, "tcp_state", tcp_state_name(copy->tcp.state));
+    json_bool(out, "alerted", flow->flags & FLOW_ALERTED);
+    json_object_close(out);
     json_string(out, "verdict", verdict_of(flow));
-    put_drop(out, flow, rules);
+    if (flow->flags & FLOW_DROPPED || flow->would_drop) {
+        json_object_open(out, flow->flags & FLOW_DROPPED ? "drop" : "would_drop");
+        json_string(out, "reason", output_drop_reason_name(flow->drop_reason));
+        if (flow->drop_sid != 0) {
+            json_uint(out, "gid", flow->drop_gid);
+            json_uint(out, "signature_id", flow->drop_sid);
+            json_string(out, "signature", message_of(rules, flow->drop_gid, flow->drop_sid));
+        }
+        json_object_close(out);
+    }
     put_exceptions(out, flow);
     if (all)
         put_history(out, copy, rules);
@@ -221,18 +208,6 @@ static void put_cost_members(struct text *out, const struct output_overload_rule
     json_uint(out, "total_us", cost->total_us);
     json_uint(out, "max_us", cost->max_us);
     json_uint(out, "over_budget", cost->over_budget);
-}
-
-static void put_cost(struct text *out, const struct rule_ids *ids, const struct worker *workers, unsigned count)
-{
-    const struct output_overload_rule cost = rule_cost_get(workers, count, ids);
-
-    if (count == 0 || !detector_is_timed(workers[0].pipeline.detector))
-        return;
-    json_object_open(out, "cost");
-    put_cost_members(out, &cost);
-    json_uint(out, "suspended_in_queues", count_suspended(ids->number, workers, count));
-    json_object_close(out);
 }
 
 void explain_costs(struct text *out, const struct rule_list *rules, const struct worker *workers, unsigned count)
@@ -296,43 +271,6 @@ static void put_changes(struct text *out, const struct rule_change *changes)
     json_array_close(out);
 }
 
-static void put_text(struct text *out, const struct rule *rule)
-{
-    json_uint(out, "rev", rule->revision);
-    json_string(out, "action", rule_action_name(rule->action));
-    json_string(out, "signature", rule->message);
-    json_string(out, "category", rule->class_description);
-    json_uint(out, "severity", rule->priority);
-    json_bool(out, "noalert", rule->noalert);
-    json_bool(out, "alert_only", rule->alert_only);
-    json_string(out, "file", rule->file);
-    json_uint(out, "line", rule->line);
-    json_string(out, "rule", rule->text);
-    put_changes(out, rule->changes);
-    put_thresholds(out, rule);
-}
-
-/* Writes why a rule of a rule file is not loaded. */
-static void put_failure(struct text *out, const struct rule_failure *failure)
-{
-    json_string(out, "left_out_for", rule_failure_kind_name(failure->kind));
-    json_string(out, "reason", failure->reason);
-    json_string(out, "file", failure->file);
-    json_uint(out, "line", failure->line);
-    put_changes(out, failure->changes);
-}
-
-static void put_disabled(struct text *out, const struct rule_disabled *disabled)
-{
-    bool by_policy = !disabled->commented || disabled->changes;
-
-    json_string(out, "disabled_by", by_policy ? "policy" : "comment");
-    json_string(out, "file", disabled->file);
-    json_uint(out, "line", disabled->line);
-    json_string(out, "rule", disabled->text);
-    put_changes(out, disabled->changes);
-}
-
 void explain_rule(struct text *out, const struct rule_list *rules, const struct rule_ids *ids,
                   const struct worker *workers, unsigned count)
 {
@@ -352,12 +290,39 @@ void explain_rule(struct text *out, const struct rule_list *rules, const struct 
     json_uint(out, "inspection_limits", sum.limits);
     if (sum.last_ns > 0)
         output_time(out, "last", sum.last_ns);
-    put_cost(out, ids, workers, count);
-    if (rule)
-        put_text(out, rule);
-    else if (failure)
-        put_failure(out, failure);
-    else if (disabled)
-        put_disabled(out, disabled);
+    if (count > 0 && detector_is_timed(workers[0].pipeline.detector)) {
+        const struct output_overload_rule cost = rule_cost_get(workers, count, ids);
+
+        json_object_open(out, "cost");
+        put_cost_members(out, &cost);
+        json_uint(out, "suspended_in_queues", count_suspended(ids->number, workers, count));
+        json_object_close(out);
+    }
+    if (rule) {
+        json_uint(out, "rev", rule->revision);
+        json_string(out, "action", rule_action_name(rule->action));
+        json_string(out, "signature", rule->message);
+        json_string(out, "category", rule->class_description);
+        json_uint(out, "severity", rule->priority);
+        json_bool(out, "noalert", rule->noalert);
+        json_bool(out, "alert_only", rule->alert_only);
+        json_string(out, "file", rule->file);
+        json_uint(out, "line", rule->line);
+        json_string(out, "rule", rule->text);
+        put_changes(out, rule->changes);
+        put_thresholds(out, rule);
+    } else if (failure) {
+        json_string(out, "left_out_for", rule_failure_kind_name(failure->kind));
+        json_string(out, "reason", failure->reason);
+        json_string(out, "file", failure->file);
+        json_uint(out, "line", failure->line);
+        put_changes(out, failure->changes);
+    } else if (disabled) {
+        json_string(out, "disabled_by", !disabled->commented || disabled->changes ? "policy" : "comment");
+        json_string(out, "file", disabled->file);
+        json_uint(out, "line", disabled->line);
+        json_string(out, "rule", disabled->text);
+        put_changes(out, disabled->changes);
+    }
     json_object_close(out);
 }

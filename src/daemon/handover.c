@@ -228,26 +228,6 @@ static void write_flow(struct flow *flow, void *user)
     pipeline_log_remaining(passage->pipeline, flow);
 }
 
-static void write_protocols(struct transfer *t)
-{
-    size_t start = transfer_part_start(t, PART_PROTOCOLS);
-
-    app_id_map_write(t);
-    transfer_part_end(t, start);
-}
-
-static void write_head(struct passage *passage, const struct ruleset *ruleset, struct handover_place place)
-{
-    struct about about = { place, passage->pipeline->stream_inline };
-    struct transfer *t = &passage->file->out;
-    size_t start = transfer_part_start(t, PART_ABOUT);
-
-    transfer_about(t, &about);
-    transfer_part_end(t, start);
-    write_names(t, rule_list_names(ruleset_rules(ruleset)));
-    write_protocols(t);
-}
-
 /* Transfers the hash secrets before the flows: records of half-open connections contain hashes of the writer. */
 static void transfer_half_open(struct transfer *t, struct pipeline *pipeline)
 {
@@ -256,40 +236,16 @@ static void transfer_half_open(struct transfer *t, struct pipeline *pipeline)
     stream_transfer_half_open(t, pipeline->stream, same);
 }
 
-static void write_half_open(struct passage *passage)
-{
-    struct transfer *t = &passage->file->out;
-    size_t start = transfer_part_start(t, PART_HALF_OPEN);
-
-    transfer_half_open(t, passage->pipeline);
-    transfer_part_end(t, start);
-    transfer_file_flush(passage->file);
-}
-
-static void write_tallies(struct passage *passage, const struct ruleset *ruleset)
-{
-    struct transfer *t = &passage->file->out;
-    size_t start = transfer_part_start(t, PART_TALLIES);
-
-    policy_transfer_tallies(t, passage->pipeline->policy, rule_list_names(ruleset_rules(ruleset)));
-    transfer_part_end(t, start);
-}
-
-static void write_datagrams(struct passage *passage)
-{
-    struct transfer *t = &passage->file->out;
-    size_t start = transfer_part_start(t, PART_DATAGRAMS);
-
-    defrag_transfer(t, passage->pipeline->defrag);
-    transfer_part_end(t, start);
-}
-
 int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, struct handover_place place, int fd,
                    struct handover_counts *counts)
 {
     struct passage passage = { .pipeline = pipeline, .counts = counts };
+    struct about about = { place, pipeline->stream_inline };
+    struct rule_names *names = rule_list_names(ruleset_rules(ruleset));
     struct transfer_file file;
+    struct transfer *t = &file.out;
     uint64_t size = 0;
+    size_t start;
     int err, end;
 
     err = detect_signatures_new(&passage.checks, ruleset);
@@ -299,11 +255,24 @@ int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, str
     passage.file = &file;
     err = transfer_file_start(&file, fd, FILE_WORKER);
     if (!err) {
-        write_head(&passage, ruleset, place);
-        write_half_open(&passage);
+        start = transfer_part_start(t, PART_ABOUT);
+        transfer_about(t, &about);
+        transfer_part_end(t, start);
+        write_names(t, names);
+        start = transfer_part_start(t, PART_PROTOCOLS);
+        app_id_map_write(t);
+        transfer_part_end(t, start);
+        start = transfer_part_start(t, PART_HALF_OPEN);
+        transfer_half_open(t, pipeline);
+        transfer_part_end(t, start);
+        transfer_file_flush(&file);
         flow_table_each(pipeline->flows, write_flow, &passage);
-        write_datagrams(&passage);
-        write_tallies(&passage, ruleset);
+        start = transfer_part_start(t, PART_DATAGRAMS);
+        defrag_transfer(t, pipeline->defrag);
+        transfer_part_end(t, start);
+        start = transfer_part_start(t, PART_TALLIES);
+        policy_transfer_tallies(t, pipeline->policy, names);
+        transfer_part_end(t, start);
     }
     end = transfer_file_finish(&file, &size);
     detect_signatures_free(passage.checks);
@@ -313,38 +282,7 @@ int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, str
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 
-/* Adds a flow to the table as it was read, with translated numbers. NULL when it is skipped. */
-static struct flow *adopt(struct passage *passage, struct flow *read)
-{
-    struct flow *flow;
-
-    read->application = app_map_application(&passage->protocols, read->application);
-    flow = flow_table_add_copy(passage->pipeline->flows, read);
-    if (!flow) {
-        passage->counts->left++;
-        return NULL;
-    }
-    if (passage->is_visit)
-        flow_set_duplicate(flow);
-    passage->counts->flows++;
-    return flow;
-}
-
-/* The digest of the file is correct, so an invalid part is a bug: the flow continues without it, and all other flows
- * are not affected. */
-static void read_flow_parts(struct transfer *t, struct passage *passage, struct flow *flow)
-{
-    struct transfer part;
-    uint16_t kind = 0;
-
-    while (!t->error && transfer_next_part(t, &kind, &part)) {
-        if (kind == FLOW_PART_TCP && flow->protocol != IPPROTO_TCP)
-            continue;
-        transfer_flow_part(&part, passage, flow, (enum flow_part)kind);
-        passage->counts->spoiled += part.error != 0;
-    }
-}
-
+/* Adds a flow to the table as it was read, with translated numbers. */
 static void read_flow(struct transfer *t, struct passage *passage)
 {
     struct flow read = { .hash = 0 }, *flow;
@@ -356,9 +294,25 @@ static void read_flow(struct transfer *t, struct passage *passage)
         return;
     flow_transfer(&part, &read);
     t->error = part.error;
-    if (t->error || !(flow = adopt(passage, &read)))
+    if (t->error)
         return;
-    read_flow_parts(t, passage, flow);
+    read.application = app_map_application(&passage->protocols, read.application);
+    flow = flow_table_add_copy(passage->pipeline->flows, &read);
+    if (!flow) {
+        passage->counts->left++;
+        return;
+    }
+    if (passage->is_visit)
+        flow_set_duplicate(flow);
+    passage->counts->flows++;
+    /* The digest of the file is correct, so an invalid part is a bug: the flow continues without it, and all other
+     * flows are not affected. */
+    while (!t->error && transfer_next_part(t, &kind, &part)) {
+        if (kind == FLOW_PART_TCP && flow->protocol != IPPROTO_TCP)
+            continue;
+        transfer_flow_part(&part, passage, flow, (enum flow_part)kind);
+        passage->counts->spoiled += part.error != 0;
+    }
 }
 
 /* Whether packets that reached a queue among `from` queues may reach this one among `to`; *first: the first queue that
@@ -409,7 +363,7 @@ static void read_part(struct transfer *t, struct passage *passage, enum part kin
     }
 }
 
-static int read_about(struct transfer *t, struct passage *passage, struct handover_place place, bool *concerns)
+static int read_all(struct transfer *t, struct passage *passage, struct handover_place place)
 {
     struct about about = { .stream_inline = false };
     struct transfer part;
@@ -423,20 +377,9 @@ static int read_about(struct transfer *t, struct passage *passage, struct handov
         return part.error;
     if (about.stream_inline != passage->pipeline->stream_inline)
         return -ENOTSUP;
-    *concerns = may_come(about.place, place, &first);
+    if (!may_come(about.place, place, &first))
+        return 0;
     passage->is_visit = first != place.worker;
-    return 0;
-}
-
-static int read_all(struct transfer *t, struct passage *passage, struct handover_place place)
-{
-    struct transfer part;
-    bool concerns = false;
-    uint16_t kind = 0;
-    int err = read_about(t, passage, place, &concerns);
-
-    if (err || !concerns)
-        return err;
     while (!t->error && transfer_next_part(t, &kind, &part)) {
         read_part(&part, passage, (enum part)kind);
         if (kind == PART_DATAGRAMS || kind == PART_HALF_OPEN)

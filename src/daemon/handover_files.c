@@ -39,49 +39,33 @@ static int give(const struct engine_state *own, int what, int fd, int err)
     return err;
 }
 
-static int hand_over_worker(const struct engine_state *own, unsigned number, struct handover_counts *counts)
-{
-    struct worker *worker = &own->workers[number];
-    int fd = new_file();
-
-    if (fd < 0)
-        return fd;
-    return give(own, (int)number, fd,
-                handover_write(&worker->pipeline, atomic_load(&worker->ruleset), place_of(own, number), fd, counts));
-}
-
-/* Writes the shared state after the flows: logging flows that are not transferred changes counters. */
-static int hand_over_counters(const struct engine_state *own)
-{
-    for (unsigned i = 0; i < own->worker_count; i++)
-        worker_copy_counters(&own->workers[i]);
-    return stats_hand_over(own->stats, own->worker_list, own->worker_count, own->ruleset, own->output, own->started_ns);
-}
-
-static int hand_over_shared(const struct engine_state *own)
-{
-    int fd = new_file();
-
-    if (fd < 0)
-        return fd;
-    return give(own, CHANNEL_SHARED_FILE, fd,
-                handover_write_shared(own->shared, own->ruleset, clock_realtime_ns(), fd));
-}
-
 /* If a file cannot be written, the next engine starts without it, as after a death. */
 void engine_state_send(const struct engine_state *own)
 {
     struct handover_counts counts = { 0 };
     uint64_t begin_ns = clock_monotonic_ns();
-    int err = 0, one;
+    int err = 0, one, fd;
 
     for (unsigned i = 0; i < own->worker_count; i++) {
-        one = hand_over_worker(own, i, &counts);
+        struct worker *worker = &own->workers[i];
+
+        one = fd = new_file();
+        if (fd >= 0) {
+            one = handover_write(&worker->pipeline, atomic_load(&worker->ruleset), place_of(own, i), fd, &counts);
+            one = give(own, (int)i, fd, one);
+        }
         err = err ? err : one;
     }
-    one = hand_over_counters(own);
+    /* The shared state comes after the flows: logging flows that are not transferred changes counters. */
+    for (unsigned i = 0; i < own->worker_count; i++)
+        worker_copy_counters(&own->workers[i]);
+    one = stats_hand_over(own->stats, own->worker_list, own->worker_count, own->ruleset, own->output, own->started_ns);
     err = err ? err : one;
-    one = hand_over_shared(own);
+    one = fd = new_file();
+    if (fd >= 0) {
+        one = handover_write_shared(own->shared, own->ruleset, clock_realtime_ns(), fd);
+        one = give(own, CHANNEL_SHARED_FILE, fd, one);
+    }
     err = err ? err : one;
     channel_send(own->channel, CHANNEL_HANDED_OVER, err, NULL);
     if (err)
@@ -90,26 +74,16 @@ void engine_state_send(const struct engine_state *own)
                (double)(clock_monotonic_ns() - begin_ns) / NS_PER_SECOND);
 }
 
-static int take_shared(const struct engine_state *own, int fd)
-{
-    return handover_read_shared(own->shared, own->ruleset, fd);
-}
-
-/* Each worker reads all files, and uses the flows whose packets may reach its queue. */
-static int take_flows(const struct engine_state *own, int fd, struct handover_counts *counts)
-{
-    int err = 0;
-
-    for (unsigned i = 0; i < own->worker_count && !err; i++)
-        err = handover_read(&own->workers[i].pipeline, own->ruleset, place_of(own, i), fd, counts);
-    return err;
-}
-
 void engine_state_receive(const struct engine_state *own, int what, int fd)
 {
     struct handover_counts counts = { 0 };
-    int err = what == CHANNEL_SHARED_FILE ? take_shared(own, fd) : take_flows(own, fd, &counts);
+    int err = 0;
 
+    if (what == CHANNEL_SHARED_FILE)
+        err = handover_read_shared(own->shared, own->ruleset, fd);
+    /* Each worker reads all files of flows, and uses the flows whose packets may reach its queue. */
+    for (unsigned i = 0; what != CHANNEL_SHARED_FILE && i < own->worker_count && !err; i++)
+        err = handover_read(&own->workers[i].pipeline, own->ruleset, place_of(own, i), fd, &counts);
     if (err)
         log_error("cannot restore the flows and counters of the previous engine: %s", strerror(-err));
     else if (what != CHANNEL_SHARED_FILE)

@@ -129,25 +129,6 @@ static void tell(const struct conntrack *connection, bool ended, void *user)
 
 /* --- Thread --------------------------------------------------------------------------------------- */
 
-static void list(struct offload_follower *offload_follower)
-{
-    uint64_t begun_ns = clock_monotonic_ns(), took_ns;
-
-    connections_list(offload_follower->connections, tell, offload_follower); /* when it fails the next one is not far */
-    took_ns = clock_monotonic_ns() - begun_ns;
-    offload_follower->list_ns =
-        begun_ns + took_ns +
-        (took_ns * LIST_SHARE > offload_follower->interval_ns ? took_ns * LIST_SHARE : offload_follower->interval_ns);
-}
-
-static int wait_ms(const struct offload_follower *offload_follower)
-{
-    uint64_t now_ns = clock_monotonic_ns();
-    uint64_t left = offload_follower->list_ns > now_ns ? (offload_follower->list_ns - now_ns) / NS_PER_MS + 1 : 0;
-
-    return left < MAX_WAIT_MS ? (int)left : MAX_WAIT_MS;
-}
-
 static void *run(void *argument)
 {
     struct offload_follower *offload_follower = argument;
@@ -155,78 +136,64 @@ static void *run(void *argument)
         { .fd = offload_follower->stop_fd, .events = POLLIN },
         { .fd = connections_fd(offload_follower->connections), .events = POLLIN },
     };
+    const uint64_t interval_ns = offload_follower->interval_ns;
     bool stop = false;
 
     pthread_setname_np(pthread_self(), "sluice-follower");
     while (!stop) {
-        poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(offload_follower));
+        uint64_t now_ns = clock_monotonic_ns(), list_ns = offload_follower->list_ns;
+        uint64_t left_ms = list_ns > now_ns ? (list_ns - now_ns) / NS_PER_MS + 1 : 0;
+
+        poll(fds, sizeof(fds) / sizeof(fds[0]), left_ms < MAX_WAIT_MS ? (int)left_ms : MAX_WAIT_MS);
         stop = fds[0].revents != 0;
         if (!connections_receive(offload_follower->connections, tell, offload_follower))
             atomic_fetch_add_explicit(&offload_follower->lost, 1, memory_order_relaxed);
-        if (stop || clock_monotonic_ns() >= offload_follower->list_ns)
-            list(offload_follower);
+        now_ns = clock_monotonic_ns();
+        if (!stop && now_ns < list_ns)
+            continue;
+        /* If it fails, the next listing is not far. One that takes long makes the interval longer. */
+        connections_list(offload_follower->connections, tell, offload_follower);
+        const uint64_t end_ns = clock_monotonic_ns(), share_ns = (end_ns - now_ns) * LIST_SHARE;
+
+        offload_follower->list_ns = end_ns + (share_ns > interval_ns ? share_ns : interval_ns);
     }
     return NULL;
 }
 
 /* --- Life cycle ----------------------------------------------------------------------------------- */
 
-static unsigned marks_of(const struct firewall_offload *offload, struct connection_mark marks[CONNECTIONS_MAX_MARKS])
-{
-    unsigned count = 0;
-
-    if (offload->accept)
-        marks[count++] = (struct connection_mark){ offload->accept_mark, offload->accept_mask };
-    if (offload->drop)
-        marks[count++] = (struct connection_mark){ offload->drop_mark, offload->drop_mask };
-    return count;
-}
-
-static int make_rings(struct offload_follower *offload_follower)
-{
-    int err = 0;
-
-    offload_follower->rings = calloc(offload_follower->workers, sizeof(struct ring *));
-    if (!offload_follower->rings)
-        return -ENOMEM;
-    for (unsigned i = 0; i < offload_follower->workers && !err; i++)
-        err = ring_new(&offload_follower->rings[i], RING_SIZE);
-    return err;
-}
-
-static int make(struct offload_follower **out, unsigned workers)
-{
-    struct offload_follower *offload_follower = calloc(1, sizeof(*offload_follower));
-    int err;
-
-    if (!offload_follower)
-        return -ENOMEM;
-    offload_follower->workers = workers;
-    offload_follower->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    err = make_rings(offload_follower);
-    if (err)
-        offload_follower_free(offload_follower);
-    else
-        *out = offload_follower;
-    return err;
-}
-
 int offload_follower_new(struct offload_follower **out, const struct config *config,
                          const struct firewall_options *firewall, unsigned workers)
 {
     struct connection_mark marks[CONNECTIONS_MAX_MARKS];
-    unsigned count = marks_of(&firewall->offload, marks);
+    const struct firewall_offload *offload = &firewall->offload;
     struct firewall_settings settings;
     struct offload_follower *offload_follower;
-    int err;
+    unsigned count = 0;
+    int err = 0;
 
     *out = NULL;
+    if (offload->accept)
+        marks[count++] = (struct connection_mark){ offload->accept_mark, offload->accept_mask };
+    if (offload->drop)
+        marks[count++] = (struct connection_mark){ offload->drop_mark, offload->drop_mask };
     firewall_settings_read(config, &settings);
     if (count == 0 || settings.offload_interval_seconds == 0)
         return 0;
-    err = make(&offload_follower, workers);
-    if (err)
+    offload_follower = calloc(1, sizeof(*offload_follower));
+    if (!offload_follower)
+        return -ENOMEM;
+    offload_follower->workers = workers;
+    offload_follower->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    offload_follower->rings = calloc(workers, sizeof(struct ring *));
+    if (!offload_follower->rings)
+        err = -ENOMEM;
+    for (unsigned i = 0; i < workers && !err; i++)
+        err = ring_new(&offload_follower->rings[i], RING_SIZE);
+    if (err) {
+        offload_follower_free(offload_follower);
         return err;
+    }
     offload_follower->interval_ns = (uint64_t)settings.offload_interval_seconds * NS_PER_SECOND;
     err = connections_open(&offload_follower->connections, marks, count);
     if (err) {

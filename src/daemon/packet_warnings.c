@@ -13,49 +13,24 @@ struct sums {
     uint32_t limited_gid, limited_sid; /* a rule that reached a limit */
 };
 
-static void add_limits(struct sums *sums, const struct detect_counters *detect)
-{
-    uint64_t limits = detect->pcre_limits + detect->step_limits;
-
-    sums->limits += limits;
-    sums->limit_matches += detect->limit_matches;
-    if (limits > 0) {
-        sums->limited_gid = detect->limited_gid;
-        sums->limited_sid = detect->limited_sid;
-    }
-}
-
-/* Once for each doubling: an attacker can cause them at any rate. */
-static void log_limits(struct packet_warnings *logged, const struct sums *sums)
-{
-    if (sums->limits <= 2 * logged->limits)
-        return;
-    log_warning("the evaluation of rules reached a limit of work in %llu packets, lastly of rule %u:%u; %llu of them "
-                "counted as a "
-                "match, the others as none (detect.limit-policy). Rewrite the pcre of the rule, or raise "
-                "detect.pcre-match-limit; `sluice explain %u` counts the packets of a rule",
-                (unsigned long long)sums->limits, sums->limited_gid, sums->limited_sid,
-                (unsigned long long)sums->limit_matches, sums->limited_sid);
-    logged->limits = sums->limits;
-}
-
-static struct sums add_up(struct worker *const *workers, unsigned count)
+void packet_warnings_log(struct packet_warnings *logged, struct worker *const *workers, unsigned count)
 {
     struct sums sums = { .looping = 0 };
 
     for (unsigned i = 0; i < count; i++) {
+        const struct detect_counters *detect = &workers[i]->snapshot.detect;
+        uint64_t limits = detect->pcre_limits + detect->step_limits;
+
         sums.looping += workers[i]->snapshot.capture.looping;
         sums.large += workers[i]->snapshot.pipeline.segmented_large;
         sums.udp += workers[i]->snapshot.pipeline.segmented_udp;
-        add_limits(&sums, &workers[i]->snapshot.detect);
+        sums.limits += limits;
+        sums.limit_matches += detect->limit_matches;
+        if (limits > 0) {
+            sums.limited_gid = detect->limited_gid;
+            sums.limited_sid = detect->limited_sid;
+        }
     }
-    return sums;
-}
-
-void packet_warnings_log(struct packet_warnings *logged, struct worker *const *workers, unsigned count)
-{
-    struct sums sums = add_up(workers, count);
-
     if (sums.looping > logged->looping)
         log_warning("%llu packets came back from repeat without queue.mark: a rule ahead of the queue rule removes the "
                     "mark, or the "
@@ -79,5 +54,12 @@ void packet_warnings_log(struct packet_warnings *logged, struct worker *const *w
                     (unsigned long long)sums.udp, QUEUE_SEGMENT_SECONDS);
         logged->udp = sums.udp;
     }
-    log_limits(logged, &sums);
+    if (sums.limits > 2 * logged->limits) { /* once for each doubling: an attacker can cause them at any rate */
+        log_warning("the evaluation of rules reached a limit of work in %llu packets, lastly of rule %u:%u; %llu of "
+                    "them counted as a match, the others as none (detect.limit-policy). Rewrite the pcre of the rule, "
+                    "or raise detect.pcre-match-limit; `sluice explain %u` counts the packets of a rule",
+                    (unsigned long long)sums.limits, sums.limited_gid, sums.limited_sid,
+                    (unsigned long long)sums.limit_matches, sums.limited_sid);
+        logged->limits = sums.limits;
+    }
 }

@@ -108,16 +108,6 @@ static bool is_our_queue(const struct queue_monitor *monitor, uint32_t queue)
     return false;
 }
 
-/* Counts the daemon's queues among those of the rule. */
-static unsigned our_share(const struct queue_monitor *monitor, const struct netrules_rule *rule)
-{
-    unsigned share = 0;
-
-    for (uint32_t queue = rule->queue.first; queue <= rule->queue.last; queue++)
-        share += is_our_queue(monitor, queue);
-    return share;
-}
-
 static void remember_chain(struct queue_monitor *monitor, const struct netrules_chain *chain)
 {
     struct fed_chain *last = monitor->chain_count > 0 ? &monitor->chains[monitor->chain_count - 1] : NULL;
@@ -141,8 +131,10 @@ static void take_rule(struct queue_monitor *monitor, const struct netrules_rule 
     struct account_reading *reading = &monitor->reading;
     const struct netrules_chain *chain = rule->chain;
     enum attach_mode mode;
-    unsigned share = rule->verdict == NETRULES_QUEUE ? our_share(monitor, rule) : 0;
+    unsigned share = 0; /* the daemon's queues among those of the rule */
 
+    for (uint32_t queue = rule->queue.first; rule->verdict == NETRULES_QUEUE && queue <= rule->queue.last; queue++)
+        share += is_our_queue(monitor, queue);
     if (share == 0)
         return;
     if (remember)
@@ -356,18 +348,13 @@ static void count_missing(struct queue_monitor *monitor)
     monitor->missing = missing;
 }
 
-static bool all_bypass(const struct account_reading *reading)
-{
-    for (unsigned i = 0; i < reading->rule_count; i++)
-        if (!reading->rules[i].bypass)
-            return false;
-    return true;
-}
-
 /* Reports packets that passed by bypass: no daemon listened for up to `duration_ns`. */
 static void report_bypass(struct queue_monitor *monitor, uint64_t packets, uint64_t duration_ns)
 {
-    bool passed = all_bypass(&monitor->reading);
+    bool passed = true; /* unless a rule has no bypass */
+
+    for (unsigned i = 0; i < monitor->reading.rule_count; i++)
+        passed &= monitor->reading.rules[i].bypass;
     struct output_firewall event = {
         .time_ns = clock_realtime_ns(),
         .action = OUTPUT_FIREWALL_NO_LISTENER,
@@ -448,19 +435,6 @@ static void log_coverage(struct queue_monitor *monitor, uint64_t now_ns)
 
 /* --- Next consumer -------------------------------------------------------------------------------- */
 
-static uint64_t routed_to(const struct queue_monitor *monitor, uint16_t queue)
-{
-    uint64_t sum = 0;
-
-    for (unsigned i = 0; i < monitor->options.worker_count; i++) {
-        const struct worker *worker = &monitor->options.workers[i];
-
-        if (worker->queue.mode == QUEUE_ROUTE && worker->queue.route_to == queue)
-            sum += atomic_load_explicit(&worker->routed, memory_order_relaxed);
-    }
-    return sum;
-}
-
 static void report_listener(struct queue_monitor *monitor, const struct next_queue *next, uint64_t now_ns)
 {
     const struct output_overload event = {
@@ -501,9 +475,15 @@ static void watch_listeners(struct queue_monitor *monitor, uint64_t now_ns)
     for (unsigned i = 0; i < monitor->next_count; i++) {
         struct next_queue *next = &monitor->next[i];
         bool listening = status_of(monitor, count, next->queue).port_id != 0;
-        uint64_t routed = routed_to(monitor, next->queue);
         bool changed = next->known ? listening != next->listening : !listening;
+        uint64_t routed = 0;
 
+        for (unsigned k = 0; k < monitor->options.worker_count; k++) {
+            const struct worker *worker = &monitor->options.workers[k];
+
+            if (worker->queue.mode == QUEUE_ROUTE && worker->queue.route_to == next->queue)
+                routed += atomic_load_explicit(&worker->routed, memory_order_relaxed);
+        }
         if (!listening && !changed) { /* no listener since the last reading */
             next->packets += routed - next->routed;
             monitor->counters.no_listener += routed - next->routed;

@@ -394,8 +394,9 @@ static enum reload_event send_updates(struct reload *reload)
     return RELOAD_NOTHING;
 }
 
-/* Settings of rules, and those that workers and the main thread apply; all others are used only at the start. */
-static bool is_reloaded(const char *name)
+/* Warns of a setting that has changed, unless it is one of rules, or one that workers and the main thread apply: all
+ * others are used only at the start. */
+static void note_unused(const char *name, void *user)
 {
     static const char *const reloaded[] = {
         "ips.mode",
@@ -429,34 +430,16 @@ static bool is_reloaded(const char *name)
         "engine.init-failure-fatal",
         "reload.",
     };
+    struct diag *diag = user;
 
     for (size_t i = 0; i < sizeof(reloaded) / sizeof(reloaded[0]); i++) {
         if (strncmp(name, reloaded[i], strlen(reloaded[i])) == 0)
-            return true;
+            return;
     }
-    return strncmp(name, "queues.", 7) == 0 && strstr(name, ".ips-mode") != NULL;
-}
-
-static void note_unused(const char *name, void *user)
-{
-    struct diag *diag = user;
-
-    if (!is_reloaded(name))
-        diag_warning(diag, (struct position){ .file = NULL },
-                     "'%s' has changed: it takes effect with `sluice upgrade`, or at the next start", name);
-}
-
-/* Uses the new configuration. It is compared with that of the start, because settings that a reload does not apply are
- * still those. */
-static void use_config(struct reload *reload)
-{
-    if (!reload->new_config)
+    if (strncmp(name, "queues.", 7) == 0 && strstr(name, ".ips-mode"))
         return;
-    config_each_difference(reload->options.run->config, reload->new_config, note_unused, reload->diag);
-    config_free(reload->config);
-    reload->config = reload->new_config;
-    config_fill(reload->config, daemon_settings, NULL, &reload->settings);
-    reload->new_config = NULL;
+    diag_warning(diag, (struct position){ .file = NULL },
+                 "'%s' has changed: it takes effect with `sluice upgrade`, or at the next start", name);
 }
 
 static enum reload_event finish_updates(struct reload *reload, struct ruleset **current)
@@ -470,7 +453,14 @@ static enum reload_event finish_updates(struct reload *reload, struct ruleset **
     }
     clear_updates(reload);
     reload->rule_errors = diag_errors(reload->diag);
-    use_config(reload);
+    if (reload->new_config) {
+        /* Compared with that of the start, because settings that a reload does not apply are still those. */
+        config_each_difference(reload->options.run->config, reload->new_config, note_unused, reload->diag);
+        config_free(reload->config);
+        reload->config = reload->new_config;
+        config_fill(reload->config, daemon_settings, NULL, &reload->settings);
+        reload->new_config = NULL;
+    }
     fill_result(reload, 0, reload->cause);
     reload->old = *current;
     *current = reload->new_ruleset;
@@ -481,16 +471,6 @@ static enum reload_event finish_updates(struct reload *reload, struct ruleset **
     return RELOAD_DONE;
 }
 
-static void free_old(struct reload *reload)
-{
-    if (!output_drained(reload->options.output, reload->ticket))
-        return;
-    ruleset_free(reload->old);
-    malloc_trim(0); /* return the memory to the system */
-    reload->old = NULL;
-    reload->state = RELOAD_IDLE;
-}
-
 enum reload_event reload_poll(struct reload *reload, struct ruleset **current)
 {
     switch (reload->state) {
@@ -499,7 +479,12 @@ enum reload_event reload_poll(struct reload *reload, struct ruleset **current)
     case RELOAD_TAKING:
         return finish_updates(reload, current);
     case RELOAD_DRAINING:
-        free_old(reload);
+        if (!output_drained(reload->options.output, reload->ticket))
+            break;
+        ruleset_free(reload->old);
+        malloc_trim(0); /* return the memory to the system */
+        reload->old = NULL;
+        reload->state = RELOAD_IDLE;
         break;
     case RELOAD_IDLE:
         break;

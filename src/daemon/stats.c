@@ -312,42 +312,6 @@ static void add_decode(struct stats *stats, struct worker *const *workers, unsig
     }
 }
 
-/* The counters of one module, summed over the workers. */
-static void add_flows(struct stats *stats, struct worker *const *workers, unsigned count)
-{
-    for (size_t i = 0; i < flow_counter_count(); i++) {
-        uint64_t value = 0;
-
-        for (unsigned k = 0; k < count; k++)
-            value += workers[k]->snapshot.flow[i];
-        add(stats, flow_counter_name(i), value);
-    }
-}
-
-static void add_streams(struct stats *stats, struct worker *const *workers, unsigned count)
-{
-    for (size_t i = 0; i < stream_counter_count(); i++) {
-        uint64_t value = 0;
-
-        if (!stats->stream_events && strncmp(stream_counter_name(i), "stream.", 7) == 0)
-            continue;
-        for (unsigned k = 0; k < count; k++)
-            value += workers[k]->snapshot.stream[i];
-        add(stats, stream_counter_name(i), value);
-    }
-}
-
-static void add_apps(struct stats *stats, struct worker *const *workers, unsigned count)
-{
-    for (size_t i = 0; i < app_counter_count(); i++) {
-        uint64_t value = 0;
-
-        for (unsigned k = 0; k < count; k++)
-            value += workers[k]->snapshot.app[i];
-        add(stats, app_counter_name(stats->shared->apps, i), value);
-    }
-}
-
 /* Names that share a beginning must come together: those of the field, or those below ips. */
 static void add_exceptions(struct stats *stats, const struct sums *sums, bool below_ips)
 {
@@ -366,37 +330,45 @@ static void add_exceptions(struct stats *stats, const struct sums *sums, bool be
     }
 }
 
-static void add_bypassed(struct stats *stats, const struct sums *sums)
+/* Adds the counters of flows, streams, protocols, exceptions and fragments, summed over the workers. */
+static void add_modules(struct stats *stats, const struct sums *sums, struct worker *const *workers, unsigned count)
 {
+    for (size_t i = 0; i < flow_counter_count(); i++) {
+        uint64_t value = 0;
+
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.flow[i];
+        add(stats, flow_counter_name(i), value);
+    }
     add(stats, "flow_bypassed.local_pkts", sums->pipeline.local_packets);
     add(stats, "flow_bypassed.local_bytes", sums->pipeline.local_bytes);
     add(stats, "flow_bypassed.local_capture_pkts", sums->pipeline.captured_packets);
     add(stats, "flow_bypassed.local_capture_bytes", sums->pipeline.captured_bytes);
-}
+    for (size_t i = 0; i < stream_counter_count(); i++) {
+        uint64_t value = 0;
 
-static void add_defrag(struct stats *stats, struct worker *const *workers, unsigned count)
-{
+        if (!stats->stream_events && strncmp(stream_counter_name(i), "stream.", 7) == 0)
+            continue;
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.stream[i];
+        add(stats, stream_counter_name(i), value);
+    }
+    for (size_t i = 0; i < app_counter_count(); i++) {
+        uint64_t value = 0;
+
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.app[i];
+        add(stats, app_counter_name(stats->shared->apps, i), value);
+    }
+    if (stats->exceptions)
+        add_exceptions(stats, sums, false);
     for (size_t i = 0; i < defrag_counter_count(); i++) {
         uint64_t value = 0;
 
-        for (unsigned w = 0; w < count; w++)
-            value += workers[w]->snapshot.defrag[i];
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.defrag[i];
         add(stats, defrag_counter_name(i), value);
     }
-}
-
-static void add_monitor(struct stats *stats)
-{
-    struct queue_monitor_counters counters;
-
-    if (!stats->monitor)
-        return;
-    queue_monitor_counters(stats->monitor, &counters);
-    add(stats, "ips.uninspected.fail_open", counters.fail_open);
-    add(stats, "ips.uninspected.bypass", counters.bypass);
-    add(stats, "ips.uninspected.bypass_ms", counters.bypass_ms);
-    add(stats, "ips.unqueued", counters.unqueued);
-    add(stats, "ips.route_no_listener", counters.no_listener);
 }
 
 void stats_set_monitor(struct stats *stats, const struct queue_monitor *monitor)
@@ -406,6 +378,8 @@ void stats_set_monitor(struct stats *stats, const struct queue_monitor *monitor)
 
 static void add_ips(struct stats *stats, const struct sums *sums)
 {
+    struct queue_monitor_counters monitor;
+
     add(stats, "ips.accepted", sums->pipeline.accepted);
     add(stats, "ips.blocked", sums->pipeline.blocked);
     add(stats, "ips.rejected", sums->pipeline.rejected);
@@ -425,7 +399,14 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
     add(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);
     add(stats, "ips.uninspected.fragment", sums->pipeline.uninspected_fragments);
-    add_monitor(stats);
+    if (stats->monitor) {
+        queue_monitor_counters(stats->monitor, &monitor);
+        add(stats, "ips.uninspected.fail_open", monitor.fail_open);
+        add(stats, "ips.uninspected.bypass", monitor.bypass);
+        add(stats, "ips.uninspected.bypass_ms", monitor.bypass_ms);
+        add(stats, "ips.unqueued", monitor.unqueued);
+        add(stats, "ips.route_no_listener", monitor.no_listener);
+    }
     add(stats, "ips.reject_packets_sent", sums->inject.sent);
     add(stats, "ips.reject_packets_failed", sums->inject.failed);
     for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
@@ -471,31 +452,6 @@ static void add_overload(struct stats *stats, const struct sums *sums, struct wo
     add(stats, "ips.overload.shed.new", sums->pipeline.shed[SHED_NEW]);
 }
 
-static void add_files(struct stats *stats, const struct sums *sums, const struct worker *worker)
-{
-    struct file_store_counts store = { 0 };
-
-    if (worker->pipeline.file_store)
-        file_store_counts(worker->pipeline.file_store, &store);
-    add(stats, "files.opened", sums->files.opened);
-    add(stats, "files.no_memory", sums->files.no_memory);
-    add(stats, "files.magic", sums->files.magic);
-    add(stats, "file_store.files", store.files);
-    add(stats, "file_store.refused", sums->files.store_refused);
-    add(stats, "file_store.fs_errors", store.errors);
-}
-
-/* Adds the state that all workers share. */
-static void add_shared(struct stats *stats, const struct worker *worker, const struct ruleset *ruleset)
-{
-    const struct datasets *datasets = rule_list_datasets(ruleset_rules(ruleset));
-
-    add(stats, "detect.host_memcap", host_table_memcap_hits(worker->pipeline.hosts));
-    add(stats, "detect.host_evicted", host_table_evicted(worker->pipeline.hosts));
-    add(stats, "detect.threshold_evicted", policy_thresholds_evicted(worker->pipeline.policy));
-    add(stats, "detect.dataset_memcap", datasets_memcap_hits(datasets));
-}
-
 void stats_set_attachment(struct stats *stats, const struct attachment *attachment)
 {
     stats->attachment = attachment;
@@ -506,32 +462,9 @@ void stats_set_follower(struct stats *stats, const struct offload_follower *offl
     stats->offload_follower = offload_follower;
 }
 
-static void add_follower(struct stats *stats)
-{
-    struct offload_follower_counters counters;
-
-    if (!stats->offload_follower)
-        return;
-    offload_follower_counters(stats->offload_follower, &counters);
-    add(stats, "firewall.offload.reports", counters.reports);
-    add(stats, "firewall.offload.reports_lost", counters.lost);
-}
-
 void stats_set_engine_memory(struct stats *stats, const struct engine_memory *memory)
 {
     stats->memory = memory;
-}
-
-/* Adds the counters of the supervisor, which outlive engines. */
-static void add_supervisor(struct stats *stats)
-{
-    if (!stats->memory)
-        return;
-    add(stats, "engine.restarts", atomic_load(&stats->memory->restarts));
-    add(stats, "engine.handovers", atomic_load(&stats->memory->handovers));
-    add(stats, "engine.hangs", atomic_load(&stats->memory->hangs));
-    add(stats, "engine.repeated", atomic_load(&stats->memory->repeated));
-    add(stats, "engine.quarantined", atomic_load(&stats->memory->quarantined));
 }
 
 static void add_attachment(struct stats *stats)
@@ -593,18 +526,13 @@ static void add_output(struct stats *stats, const struct output *output)
     add(stats, "output.write_errors", counters.write_errors);
 }
 
-static void add_rules(struct stats *stats, const struct rule_list *rules)
-{
-    add(stats, "detect.engines[0].id", 0);
-    add(stats, "detect.engines[0].rules_loaded", rule_list_count(rules));
-    add(stats, "detect.engines[0].rules_failed", rule_list_failed(rules));
-    add(stats, "detect.engines[0].rules_skipped", rule_list_skipped(rules));
-    add(stats, "detect.rule_files_failed", rule_list_unreadable_files(rules));
-}
-
 static void collect(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                     const struct output *output)
 {
+    const struct rule_list *rules = ruleset_rules(ruleset);
+    const struct pipeline *pipeline = &workers[0]->pipeline; /* for the state that all workers share */
+    struct offload_follower_counters follower;
+    struct file_store_counts store = { 0 };
     struct sums sums;
 
     sum_workers(&sums, workers, count);
@@ -612,17 +540,15 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add(stats, "capture.kernel_packets", sums.capture.packets);
     add(stats, "capture.kernel_drops", sums.capture.lost);
     add_decode(stats, workers, count);
-    add_flows(stats, workers, count);
-    add_bypassed(stats, &sums);
-    add_streams(stats, workers, count);
-    add_apps(stats, workers, count);
-    if (stats->exceptions)
-        add_exceptions(stats, &sums, false);
-    add_defrag(stats, workers, count);
+    add_modules(stats, &sums, workers, count);
     add_ips(stats, &sums);
     if (stats->queues)
         add_overload(stats, &sums, workers, count);
-    add_rules(stats, ruleset_rules(ruleset));
+    add(stats, "detect.engines[0].id", 0);
+    add(stats, "detect.engines[0].rules_loaded", rule_list_count(rules));
+    add(stats, "detect.engines[0].rules_failed", rule_list_failed(rules));
+    add(stats, "detect.engines[0].rules_skipped", rule_list_skipped(rules));
+    add(stats, "detect.rule_files_failed", rule_list_unreadable_files(rules));
     add(stats, "ips.ruleset", ruleset_generation(ruleset));
     add(stats, "detect.alert", sums.policy.alerts);
     add(stats, "detect.alert_queue_overflow", sums.policy.alerts_overflow);
@@ -636,11 +562,31 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add(stats, "detect.step_limits", sums.detect.step_limits);
     add(stats, "detect.limit_matches", sums.detect.limit_matches);
     add(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
-    add_shared(stats, workers[0], ruleset);
-    add_files(stats, &sums, workers[0]);
+    add(stats, "detect.host_memcap", host_table_memcap_hits(pipeline->hosts));
+    add(stats, "detect.host_evicted", host_table_evicted(pipeline->hosts));
+    add(stats, "detect.threshold_evicted", policy_thresholds_evicted(pipeline->policy));
+    add(stats, "detect.dataset_memcap", datasets_memcap_hits(rule_list_datasets(rules)));
+    if (pipeline->file_store)
+        file_store_counts(pipeline->file_store, &store);
+    add(stats, "files.opened", sums.files.opened);
+    add(stats, "files.no_memory", sums.files.no_memory);
+    add(stats, "files.magic", sums.files.magic);
+    add(stats, "file_store.files", store.files);
+    add(stats, "file_store.refused", sums.files.store_refused);
+    add(stats, "file_store.fs_errors", store.errors);
     add_attachment(stats);
-    add_supervisor(stats);
-    add_follower(stats);
+    if (stats->memory) { /* of the supervisor, because they outlive engines */
+        add(stats, "engine.restarts", atomic_load(&stats->memory->restarts));
+        add(stats, "engine.handovers", atomic_load(&stats->memory->handovers));
+        add(stats, "engine.hangs", atomic_load(&stats->memory->hangs));
+        add(stats, "engine.repeated", atomic_load(&stats->memory->repeated));
+        add(stats, "engine.quarantined", atomic_load(&stats->memory->quarantined));
+    }
+    if (stats->offload_follower) {
+        offload_follower_counters(stats->offload_follower, &follower);
+        add(stats, "firewall.offload.reports", follower.reports);
+        add(stats, "firewall.offload.reports_lost", follower.lost);
+    }
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)
         add_queue(stats, workers[i]);

@@ -13,17 +13,6 @@
 
 enum { EVICT_PER_PACKET = 8 };
 
-static void evict(struct pipeline *pipeline, struct flow *flow, bool inspected)
-{
-    bool within_message = app_has_incomplete_message(flow);
-
-    app_flow_finish(pipeline->app, flow);
-    if (inspected)
-        pipeline_inspect_unseen(pipeline, flow);
-    pipeline_log_remaining(pipeline, flow);
-    app_evict(pipeline->app, flow, within_message, detect_release_transaction, pipeline->detector);
-}
-
 void evict_app_memory(struct pipeline *pipeline)
 {
     for (unsigned i = 0; i < EVICT_PER_PACKET && app_is_memory_low(pipeline->app); i++) {
@@ -35,7 +24,14 @@ void evict_app_memory(struct pipeline *pipeline)
             return;
         if (inspected)
             pipeline_inspect_unseen(pipeline, flow);
-        if (!app_shed_files(pipeline->app, flow))
-            evict(pipeline, flow, inspected);
+        if (app_shed_files(pipeline->app, flow))
+            continue;
+        bool within_message = app_has_incomplete_message(flow);
+
+        app_flow_finish(pipeline->app, flow);
+        if (inspected)
+            pipeline_inspect_unseen(pipeline, flow);
+        pipeline_log_remaining(pipeline, flow);
+        app_evict(pipeline->app, flow, within_message, detect_release_transaction, pipeline->detector);
     }
 }

@@ -43,20 +43,15 @@ void flow_copy_init(struct flow_copy *out, const struct flow *flow, bool ended)
     stream_summary(flow, &out->tcp);
 }
 
-static bool is_of_interest(const struct flow *flow)
-{
-    if (flow->history || flow->flags & FLOW_DROPPED || flow->would_drop)
-        return true;
-    for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
-        if (flow->exceptions[cause] > 0)
-            return true;
-    }
-    return false;
-}
-
 void ended_flows_add(struct ended_flows *ended, const struct flow *flow)
 {
-    if (ended && is_of_interest(flow))
+    if (!ended)
+        return;
+    bool keep = flow->history || flow->flags & FLOW_DROPPED || flow->would_drop;
+
+    for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++)
+        keep |= flow->exceptions[cause] > 0;
+    if (keep)
         flow_copy_init(&ended->flows[ended->count++ % ENDED_FLOWS], flow, true);
 }
 

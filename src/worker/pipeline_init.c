@@ -50,53 +50,34 @@ void pipeline_shared_clear(struct pipeline_shared *shared)
     memset(shared, 0, sizeof(*shared));
 }
 
-static int new_defrag(struct pipeline *pipeline, const struct pipeline_options *options)
-{
-    struct defrag_options defrag = options->defrag;
-
-    pipeline->host_os = options->host_os;
-    defrag.inline_mode = options->policy.inline_mode;
-    defrag.host_os = host_os_table_policy(&pipeline->host_os);
-    return defrag_new(&pipeline->defrag, &defrag);
-}
-
-static int new_stream(struct pipeline *pipeline, const struct pipeline_options *options)
-{
-    struct stream_options stream = options->stream;
-
-    stream.host_os = host_os_table_policy(&pipeline->host_os);
-    return stream_new(&pipeline->stream, &stream);
-}
-
-static int new_app(struct pipeline *pipeline, const struct pipeline_options *options,
-                   const struct pipeline_shared *shared, unsigned worker)
-{
-    struct app_options app = options->app;
-
-    pipeline->file_store = shared->files;
-    app.files.spool = shared->files ? file_store_spool(shared->files, worker) : NULL;
-    return app_new(&pipeline->app, &app, shared->apps);
-}
-
 int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
                   const struct pipeline_shared *shared, unsigned worker, struct output_port *output)
 {
+    struct defrag_options defrag = options->defrag;
+    struct stream_options stream = options->stream;
+    struct app_options app = options->app;
     int err;
 
     memset(pipeline, 0, sizeof(*pipeline));
+    pipeline->host_os = options->host_os;
+    pipeline->file_store = shared->files;
+    defrag.inline_mode = options->policy.inline_mode;
+    defrag.host_os = host_os_table_policy(&pipeline->host_os);
+    stream.host_os = defrag.host_os;
+    app.files.spool = shared->files ? file_store_spool(shared->files, worker) : NULL;
     err = decoder_new(&pipeline->decoder, &options->decode);
     if (err)
         return err;
-    err = new_defrag(pipeline, options);
+    err = defrag_new(&pipeline->defrag, &defrag);
     if (err)
         goto free_decoder;
     err = flow_table_new(&pipeline->flows, &options->flow, pipeline_end_flow, pipeline);
     if (err)
         goto free_defrag;
-    err = new_stream(pipeline, options);
+    err = stream_new(&pipeline->stream, &stream);
     if (err)
         goto free_flows;
-    err = new_app(pipeline, options, shared, worker);
+    err = app_new(&pipeline->app, &app, shared->apps);
     if (err)
         goto free_stream;
     err = detector_new(&pipeline->detector, &options->detector);
