@@ -36,28 +36,19 @@ static void report_memory(struct walk *walk, struct position at)
 
 /* --- One member ----------------------------------------------------------------------------------- */
 
-/* All positions in a file refer to the same string with its name. */
-static bool is_set_twice(struct walk *walk, const struct node *old, const struct node *new, const char *path)
-{
-    if (!old || old->kind == NODE_MAP || !old->at.file || old->at.file != new->at.file)
-        return false;
-    diag_error(walk->diag, new->key_at, "'%s' is set twice, first in line %u", path, old->at.line);
-    return true;
-}
-
-static bool is_off(const struct node *in)
-{
-    bool on;
-
-    return in->kind == NODE_SCALAR && value_to_bool(in->value, &on) && !on;
-}
-
 static void apply_value(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)
 {
     struct node *value = value_parse_node(walk, setting, path, in);
+    const struct node *old = node_find(walk->config->root, path);
+    bool on;
 
-    if (!value || is_set_twice(walk, node_find(walk->config->root, path), in, path))
+    if (!value)
         return;
+    /* All positions in a file refer to the same string with its name. */
+    if (old && old->kind != NODE_MAP && old->at.file && old->at.file == in->at.file) {
+        diag_error(walk->diag, in->key_at, "'%s' is set twice, first in line %u", path, old->at.line);
+        return;
+    }
 
     struct node *place = node_make(walk->config, walk->config->root, path);
 
@@ -72,7 +63,7 @@ static void apply_value(struct walk *walk, const struct setting *setting, const 
     place->next = next;
     place->key = key;
     place->key_at = in->key_at;
-    if (setting->warning && !is_off(in))
+    if (setting->warning && !(in->kind == NODE_SCALAR && value_to_bool(in->value, &on) && !on))
         diag_warning(walk->diag, in->key_at, "'%s' %s", path, setting->warning);
 }
 
@@ -91,39 +82,39 @@ static void open_section(struct walk *walk, const char *path, const struct node 
     place->key_at = in->key_at;
 }
 
-/* `drop: no` removes a section; `drop: yes` is the section without settings. */
-static void apply_section_switch(struct walk *walk, const struct setting *setting, const char *path,
-                                 const struct node *in)
-{
-    bool on;
+static void apply_member(struct walk *walk, const char *parent, const struct node *member);
 
-    if (!setting || !value_to_bool(in->value, &on)) {
+/* Applies a section: a mapping of its settings, `no`, which removes it, `yes`, which is the section without settings,
+ * or Suricata's list of names, and of mappings with one name. `setting` is NULL if the section itself has no row. */
+static void apply_section(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)
+{
+    bool on = true;
+
+    if (in->kind == NODE_SCALAR && (!setting || !value_to_bool(in->value, &on))) {
         diag_error(walk->diag, in->at, "'%s' needs settings below it, got '%s'", path, in->value);
         return;
     }
-    open_section(walk, path, in);
-
-    struct node *place = node_find(walk->config->root, path);
-
-    if (place && !on) {
-        place->kind = NODE_SCALAR;
-        place->value = "no";
-        place->first = place->last = NULL;
-        place->count = 0;
-    }
-}
-
-static void apply_member(struct walk *walk, const char *parent, const struct node *member);
-
-/* Suricata's notation of sections: a list of names, and of mappings with one name. */
-static void apply_list(struct walk *walk, const struct setting *setting, const char *path, const struct node *list)
-{
-    if (!setting) {
-        diag_error(walk->diag, list->at, "'%s' needs settings below it, got a list", path);
+    if (in->kind == NODE_LIST && !setting) {
+        diag_error(walk->diag, in->at, "'%s' needs settings below it, got a list", path);
         return;
     }
-    open_section(walk, path, list);
-    for (const struct node *item = list->first; item; item = item->next) {
+    open_section(walk, path, in);
+    if (in->kind == NODE_SCALAR) {
+        struct node *place = node_find(walk->config->root, path);
+
+        if (place && !on) {
+            place->kind = NODE_SCALAR;
+            place->value = "no";
+            place->first = place->last = NULL;
+            place->count = 0;
+        }
+        return;
+    }
+    if (in->kind != NODE_LIST) {
+        apply_members(walk, in, path);
+        return;
+    }
+    for (const struct node *item = in->first; item; item = item->next) {
         if (item->kind == NODE_MAP) {
             apply_members(walk, item, path);
         } else if (item->kind == NODE_SCALAR && item->value[0] && strlen(item->value) <= CONFIG_MAX_KEY) {
@@ -133,18 +124,6 @@ static void apply_list(struct walk *walk, const struct setting *setting, const c
         } else {
             diag_error(walk->diag, item->at, "'%s' needs names in its list", path);
         }
-    }
-}
-
-static void apply_section(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)
-{
-    if (in->kind == NODE_SCALAR) {
-        apply_section_switch(walk, setting, path, in);
-    } else if (in->kind == NODE_LIST) {
-        apply_list(walk, setting, path, in);
-    } else {
-        open_section(walk, path, in);
-        apply_members(walk, in, path);
     }
 }
 

@@ -67,14 +67,6 @@ static bool has_mark(const struct conntrack *conntrack, const struct connection_
     return (conntrack->mark & mark->mask) == mark->mark;
 }
 
-static bool has_any_mark(const struct connections *connections, const struct conntrack *conntrack)
-{
-    for (unsigned i = 0; i < connections->mark_count; i++)
-        if (has_mark(conntrack, &connections->marks[i]))
-            return true;
-    return false;
-}
-
 /* --- Ends of connections ---------------------------------------------------------------------------- */
 
 /* Attaches a socket filter that passes messages with one of the marks. In a message without the mark attribute the
@@ -127,10 +119,14 @@ static void report_ends(const struct connections *connections, size_t length, co
     for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
         struct cursor attributes = attributes_of(message);
         struct conntrack conntrack;
+        bool marked = false;
 
-        if (message->nlmsg_type == (NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_DELETE) &&
-            conntrack_parse(&conntrack, attributes.at, cursor_remaining(&attributes)) &&
-            has_any_mark(connections, &conntrack))
+        if (message->nlmsg_type != (NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_DELETE) ||
+            !conntrack_parse(&conntrack, attributes.at, cursor_remaining(&attributes)))
+            continue;
+        for (unsigned i = 0; i < connections->mark_count; i++)
+            marked |= has_mark(&conntrack, &connections->marks[i]);
+        if (marked)
             each(&conntrack, true, user);
     }
 }

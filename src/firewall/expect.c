@@ -13,30 +13,6 @@ bool firewall_is_sluice_table(const char *comment, enum attach_mode *mode)
     return comment && nft_comment_parse(comment, mode);
 }
 
-static bool makes_something(const struct nlmsghdr *message)
-{
-    switch (message->nlmsg_type) {
-    case NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWTABLE:
-    case NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWCHAIN:
-    case NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static int each_message(const struct batch *batch, int (*each)(void *user, const void *bytes, size_t length),
-                        void *user)
-{
-    const struct nlmsghdr *message = (const struct nlmsghdr *)batch->bytes;
-    int left = (int)batch->length, err = 0;
-
-    for (; !err && mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left))
-        if (makes_something(message))
-            err = each(user, message, message->nlmsg_len);
-    return err;
-}
-
 int firewall_expect(const struct firewall_options *options, bool split,
                     int (*each)(void *user, const void *bytes, size_t length), void *user)
 {
@@ -51,8 +27,20 @@ int firewall_expect(const struct firewall_options *options, bool split,
             nft_plan_split(&plan);
         err = nft_build_tables(batch, &plan);
     }
-    if (!err)
-        err = each_message(batch, each, user);
+    const struct nlmsghdr *message = err ? NULL : (const struct nlmsghdr *)batch->bytes;
+    int left = err ? 0 : (int)batch->length;
+
+    for (; !err && mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
+        switch (message->nlmsg_type) {
+        case NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWTABLE:
+        case NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWCHAIN:
+        case NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE:
+            err = each(user, message, message->nlmsg_len);
+            break;
+        default: /* other messages of the batch remove what is there */
+            break;
+        }
+    }
     nft_batch_free(batch);
     return err;
 }

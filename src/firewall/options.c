@@ -135,41 +135,6 @@ void firewall_settings_read(const struct config *config, struct firewall_setting
 
 /* --- Contradictions --------------------------------------------------------------------------------- */
 
-static int check_table(const char *table, char error[FIREWALL_ERROR_SIZE])
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    size_t length = table ? strlen(table) : 0;
-
-    if (length == 0 || length > TABLE_NAME_LENGTH || !memchr(letters, table[0], sizeof(letters) - 1) ||
-        strspn(table, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != length)
-        return nft_fail(
-            error, -EINVAL,
-            "'%s' is not a valid table name: a letter, then letters, digits, _, . and -, at most %d characters",
-            table ? table : "", TABLE_NAME_LENGTH);
-    return 0;
-}
-
-static int check_marks(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
-{
-    if (options->reject_mark & ~options->reject_mask)
-        return nft_fail(error, -EINVAL, "the reject mark 0x%x has bits outside its mask 0x%x", options->reject_mark,
-                        options->reject_mask);
-    if (options->mode != ATTACH_REPEAT)
-        return 0;
-    if (options->mark_mask == 0)
-        return nft_fail(error, -EINVAL, "mode repeat needs a mark: --mark MARK/MASK, such as 0x1/0x1 (queue.mark)");
-    if (options->mark & ~options->mark_mask)
-        return nft_fail(error, -EINVAL, "the mark 0x%x has bits outside its mask 0x%x", options->mark,
-                        options->mark_mask);
-    if (options->mark == 0)
-        return nft_fail(error, -EINVAL,
-                        "the mark is 0 under its mask: accepted packets would be queued again in a loop");
-    if (options->mark_mask & options->reject_mask)
-        return nft_fail(error, -EINVAL, "the mark's mask 0x%x shares bits with the reject mark's 0x%x",
-                        options->mark_mask, options->reject_mask);
-    return 0;
-}
-
 static int check_offload_mark(const char *name, uint32_t mark, uint32_t mask, char error[FIREWALL_ERROR_SIZE])
 {
     if (mark == 0 || mark & ~mask)
@@ -177,37 +142,20 @@ static int check_offload_mark(const char *name, uint32_t mark, uint32_t mask, ch
     return 0;
 }
 
-/* Checks the marks of nft.offload: the bits are those of connection marks, and for a short time of packet marks, too.
- */
-static int check_offload(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
-{
-    const struct firewall_offload *offload = &options->offload;
-    uint32_t ours = (offload->accept ? offload->accept_mask : 0) | (offload->drop ? offload->drop_mask : 0);
-    uint32_t others = options->reject_mask | (options->mode == ATTACH_REPEAT ? options->mark_mask : 0);
-    int err = 0;
-
-    if (offload->accept)
-        err = check_offload_mark("nft.offload.accept-mark", offload->accept_mark, offload->accept_mask, error);
-    if (!err && offload->drop)
-        err = check_offload_mark("nft.offload.drop-mark", offload->drop_mark, offload->drop_mask, error);
-    if (!err && offload->accept && offload->drop && offload->accept_mask & offload->drop_mask)
-        err = nft_fail(error, -EINVAL, "nft.offload.accept-mark and nft.offload.drop-mark share bits: 0x%x",
-                       offload->accept_mask & offload->drop_mask);
-    if (!err && offload->saves && ours & others)
-        err = nft_fail(error, -EINVAL, "the marks of nft.offload share bits with queue.mark or nft.reject-mark: 0x%x",
-                       ours & others);
-    if (!err && offload->accept && options->mode == ATTACH_ROUTE && !offload->has_next)
-        err = nft_fail(error, -EINVAL,
-                       "mode route: set queue.route-to to the queue of accepted flows (nft.offload.flows)");
-    return err;
-}
-
 int nft_check_options(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
 {
-    int err = check_table(options->table, error);
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const struct firewall_offload *offload = &options->offload;
+    const char *table = options->table ? options->table : "";
+    size_t length = strlen(table);
+    int err = 0;
 
-    if (err)
-        return err;
+    if (length == 0 || length > TABLE_NAME_LENGTH || !memchr(letters, table[0], sizeof(letters) - 1) ||
+        strspn(table, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != length)
+        return nft_fail(
+            error, -EINVAL,
+            "'%s' is not a valid table name: a letter, then letters, digits, _, . and -, at most %d characters", table,
+            TABLE_NAME_LENGTH);
     if (options->mode == ATTACH_NONE)
         return nft_fail(error, -EINVAL, "no mode: choose --mode after, before, repeat, chain or route (nft.attach)");
     if (options->queue_first > options->queue_last)
@@ -215,6 +163,40 @@ int nft_check_options(const struct firewall_options *options, char error[FIREWAL
                         (unsigned)options->queue_last);
     if (options->hooks == 0 && options->mode != ATTACH_CHAIN)
         return nft_fail(error, -EINVAL, "no hook: choose --hook forward, input or output (nft.hooks)");
-    err = check_marks(options, error);
-    return err ? err : check_offload(options, error);
+    if (options->reject_mark & ~options->reject_mask)
+        return nft_fail(error, -EINVAL, "the reject mark 0x%x has bits outside its mask 0x%x", options->reject_mark,
+                        options->reject_mask);
+    if (options->mode == ATTACH_REPEAT) {
+        if (options->mark_mask == 0)
+            return nft_fail(error, -EINVAL, "mode repeat needs a mark: --mark MARK/MASK, such as 0x1/0x1 (queue.mark)");
+        if (options->mark & ~options->mark_mask)
+            return nft_fail(error, -EINVAL, "the mark 0x%x has bits outside its mask 0x%x", options->mark,
+                            options->mark_mask);
+        if (options->mark == 0)
+            return nft_fail(error, -EINVAL,
+                            "the mark is 0 under its mask: accepted packets would be queued again in a loop");
+        if (options->mark_mask & options->reject_mask)
+            return nft_fail(error, -EINVAL, "the mark's mask 0x%x shares bits with the reject mark's 0x%x",
+                            options->mark_mask, options->reject_mask);
+    }
+    /* The bits of nft.offload are those of connection marks, and for a short time of packet marks, too. */
+    const uint32_t ours = (offload->accept ? offload->accept_mask : 0) | (offload->drop ? offload->drop_mask : 0);
+    const uint32_t others = options->reject_mask | (options->mode == ATTACH_REPEAT ? options->mark_mask : 0);
+
+    if (offload->accept)
+        err = check_offload_mark("nft.offload.accept-mark", offload->accept_mark, offload->accept_mask, error);
+    if (!err && offload->drop)
+        err = check_offload_mark("nft.offload.drop-mark", offload->drop_mark, offload->drop_mask, error);
+    if (err)
+        return err;
+    if (offload->accept && offload->drop && offload->accept_mask & offload->drop_mask)
+        return nft_fail(error, -EINVAL, "nft.offload.accept-mark and nft.offload.drop-mark share bits: 0x%x",
+                        offload->accept_mask & offload->drop_mask);
+    if (offload->saves && ours & others)
+        return nft_fail(error, -EINVAL, "the marks of nft.offload share bits with queue.mark or nft.reject-mark: 0x%x",
+                        ours & others);
+    if (offload->accept && options->mode == ATTACH_ROUTE && !offload->has_next)
+        return nft_fail(error, -EINVAL,
+                        "mode route: set queue.route-to to the queue of accepted flows (nft.offload.flows)");
+    return 0;
 }

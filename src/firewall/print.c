@@ -80,41 +80,20 @@ static void print_queues(struct text *out, const struct firewall_options *option
         text_printf(out, "-%u", (unsigned)options->queue_last);
 }
 
-static void print_hooks(struct text *out, unsigned hooks)
-{
-    const char *between = "";
-
-    for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++) {
-        if (!(hooks & 1u << i))
-            continue;
-        text_printf(out, "%s%s", between, firewall_hook_name(1u << i));
-        between = ",";
-    }
-}
-
-/* Prints the offload options; marks and nft.offload.verdict have their defaults or are visible in the rules. */
-static void print_offload_settings(struct text *out, const struct firewall_offload *offload)
-{
-    if (offload->accept || offload->drop)
-        text_printf(out, " --set nft.offload.flows=%s",
-                    !offload->drop     ? "accepted"
-                    : !offload->accept ? "dropped"
-                                       : "both");
-    for (unsigned i = 0; i < offload->device_count; i++)
-        text_printf(out, "%s%s%s", i > 0 ? "," : " --set nft.offload.flowtable=[", offload->devices[i],
-                    i + 1 == offload->device_count ? "]" : "");
-}
-
 /* Prints the command that reproduces the output. */
 static void print_command(struct text *out, const struct firewall_options *options)
 {
+    const struct firewall_offload *offload = &options->offload;
+    const char *between = " --hook ";
     bool hooks = options->mode != ATTACH_CHAIN;
 
     text_printf(out, "sluice nft print --mode %s --queue ", firewall_mode_name(options->mode));
     print_queues(out, options);
-    if (hooks && options->hooks != FIREWALL_FORWARD) {
-        text_puts(out, " --hook ");
-        print_hooks(out, options->hooks);
+    for (unsigned i = 0; i < FIREWALL_HOOK_COUNT && hooks && options->hooks != FIREWALL_FORWARD; i++) {
+        if (!(options->hooks & 1u << i))
+            continue;
+        text_printf(out, "%s%s", between, firewall_hook_name(1u << i));
+        between = ",";
     }
     if (options->family != FIREWALL_INET)
         text_printf(out, " --family %s", firewall_family_name(options->family));
@@ -126,7 +105,15 @@ static void print_command(struct text *out, const struct firewall_options *optio
         text_printf(out, " --table %s", options->table);
     if (!options->bypass)
         text_puts(out, " --no-bypass");
-    print_offload_settings(out, &options->offload);
+    /* Marks and nft.offload.verdict have their defaults or are visible in the rules. */
+    if (offload->accept || offload->drop)
+        text_printf(out, " --set nft.offload.flows=%s",
+                    !offload->drop     ? "accepted"
+                    : !offload->accept ? "dropped"
+                                       : "both");
+    for (unsigned i = 0; i < offload->device_count; i++)
+        text_printf(out, "%s%s%s", i > 0 ? "," : " --set nft.offload.flowtable=[", offload->devices[i],
+                    i + 1 == offload->device_count ? "]" : "");
     if (options->expression == QUEUE_EXPRESSION_XT)
         text_puts(out, " --iptables");
 }
@@ -172,29 +159,24 @@ static void print_head(struct text *out, const struct firewall_options *options,
 
 /* --- nft -------------------------------------------------------------------------------------------- */
 
-static void print_chain(struct text *out, const char *indent, const struct plan_chain *chain, const struct plan *plan)
-{
-    text_printf(out, "%schain %s {\n", indent, chain->name);
-    if (chain->base)
-        text_printf(out, "%s\ttype filter hook %s priority %d; policy accept;\n", indent, nft_hook_name(chain->hook),
-                    (int)chain->priority);
-    for (unsigned i = 0; i < chain->rule_count; i++) {
-        text_printf(out, "%s\t", indent);
-        nft_rule_print(out, chain->rules[i], plan);
-        text_puts(out, "\n");
-    }
-    text_printf(out, "%s}\n", indent);
-}
-
 static void print_chains(struct text *out, const char *indent, const struct plan *plan)
 {
     for (unsigned i = 0; i < 2 && plan->options->blocklist; i++)
         nft_set_print(out, indent, i, plan);
     nft_offload_print(out, indent, plan);
     for (unsigned i = 0; i < plan->chain_count; i++) {
-        if (i > 0)
+        const struct plan_chain *chain = &plan->chains[i];
+
+        text_printf(out, "%s%schain %s {\n", i > 0 ? "\n" : "", indent, chain->name);
+        if (chain->base)
+            text_printf(out, "%s\ttype filter hook %s priority %d; policy accept;\n", indent,
+                        nft_hook_name(chain->hook), (int)chain->priority);
+        for (unsigned k = 0; k < chain->rule_count; k++) {
+            text_printf(out, "%s\t", indent);
+            nft_rule_print(out, chain->rules[k], plan);
             text_puts(out, "\n");
-        print_chain(out, indent, &plan->chains[i], plan);
+        }
+        text_printf(out, "%s}\n", indent);
     }
 }
 
@@ -346,60 +328,16 @@ static void print_removal(struct text *out, const struct plan *plan)
     }
 }
 
-static const char *load_commands(enum firewall_family family)
-{
-    switch (family) {
-    case FIREWALL_IPV4:
-        return "iptables-restore --noflush FILE";
-    case FIREWALL_IPV6:
-        return "ip6tables-restore --noflush FILE";
-    default:
-        return "iptables-restore --noflush FILE && ip6tables-restore --noflush FILE";
-    }
-}
-
-static void print_iptables_rules(struct text *out, const struct plan_chain *chain, const struct plan *plan)
-{
-    if (chain->unmarks || chain->saves)
-        return;
-    for (unsigned i = 0; i < chain->rule_count; i++) {
-        size_t before = out->length;
-
-        text_puts(out, "-A ");
-        print_own_name(out, chain, plan);
-        text_puts(out, " ");
-        if (nft_rule_print_iptables(out, chain->rules[i], plan))
-            text_puts(out, "\n");
-        else
-            out->length = before;
-    }
-}
-
-static void print_mark_table(struct text *out, const struct plan_chain *chain, const struct plan *plan)
-{
-    if (!chain->unmarks && !(chain->saves && plan->options->offload.accept))
-        return;
-    text_printf(out, "*%s\n", mark_table(chain));
-    print_mark_rules(out, false, chain, plan);
-    text_puts(out, "COMMIT\n");
-}
-
-static void print_jump(struct text *out, const struct plan_chain *chain, const struct plan *plan)
-{
-    const char *how = plan->options->mode == ATTACH_REPEAT ? "-I" : "-A";
-
-    if (!chain->base || chain->unmarks || chain->saves)
-        return;
-    text_printf(out, "%s %s%s -j ", how, builtin_chain(chain), plan->options->mode == ATTACH_REPEAT ? " 1" : "");
-    print_own_name(out, chain, plan);
-    text_puts(out, "\n");
-}
-
 void nft_plan_print_iptables(struct text *out, const struct plan *plan)
 {
+    const enum firewall_family family = plan->options->family;
+    const bool repeats = plan->options->mode == ATTACH_REPEAT;
+
     print_head(out, plan->options, iptables_note(plan->options));
     text_puts(out, "#\n");
-    text_printf(out, "# Load it with:\n#   %s\n", load_commands(plan->options->family));
+    text_printf(out, "# Load it with:\n#   %s%s%s\n", family == FIREWALL_IPV6 ? "" : "iptables-restore --noflush FILE",
+                family == FIREWALL_IPV4 || family == FIREWALL_IPV6 ? "" : " && ",
+                family == FIREWALL_IPV4 ? "" : "ip6tables-restore --noflush FILE");
     print_removal(out, plan);
     text_printf(out, "\n*%s\n", iptables_table(plan->options->mode));
     for (unsigned i = 0; i < plan->chain_count; i++) {
@@ -409,11 +347,38 @@ void nft_plan_print_iptables(struct text *out, const struct plan *plan)
         print_own_name(out, &plan->chains[i], plan);
         text_puts(out, " - [0:0]\n");
     }
-    for (unsigned i = 0; i < plan->chain_count; i++)
-        print_iptables_rules(out, &plan->chains[i], plan);
-    for (unsigned i = 0; i < plan->chain_count; i++)
-        print_jump(out, &plan->chains[i], plan);
+    for (unsigned i = 0; i < plan->chain_count; i++) {
+        const struct plan_chain *chain = &plan->chains[i];
+
+        for (unsigned k = 0; k < chain->rule_count && !chain->unmarks && !chain->saves; k++) {
+            size_t before = out->length;
+
+            text_puts(out, "-A ");
+            print_own_name(out, chain, plan);
+            text_puts(out, " ");
+            if (nft_rule_print_iptables(out, chain->rules[k], plan))
+                text_puts(out, "\n");
+            else
+                out->length = before; /* iptables has no such rule */
+        }
+    }
+    for (unsigned i = 0; i < plan->chain_count; i++) {
+        const struct plan_chain *chain = &plan->chains[i];
+
+        if (!chain->base || chain->unmarks || chain->saves)
+            continue;
+        text_printf(out, "%s %s%s -j ", repeats ? "-I" : "-A", builtin_chain(chain), repeats ? " 1" : "");
+        print_own_name(out, chain, plan);
+        text_puts(out, "\n");
+    }
     text_puts(out, "COMMIT\n");
-    for (unsigned i = 0; i < plan->chain_count; i++)
-        print_mark_table(out, &plan->chains[i], plan);
+    for (unsigned i = 0; i < plan->chain_count; i++) {
+        const struct plan_chain *chain = &plan->chains[i];
+
+        if (!chain->unmarks && !(chain->saves && plan->options->offload.accept))
+            continue;
+        text_printf(out, "*%s\n", mark_table(chain));
+        print_mark_rules(out, false, chain, plan);
+        text_puts(out, "COMMIT\n");
+    }
 }

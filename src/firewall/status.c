@@ -106,15 +106,6 @@ static int read_expression(struct nftnl_expr *expression, void *user)
     return 0;
 }
 
-static bool is_in_our_table(const struct status_reader *status_reader, const struct nftnl_rule *rule)
-{
-    const char *name = nftnl_rule_get_str(rule, NFTNL_RULE_TABLE);
-    const struct survey_table *table =
-        name ? nft_survey_find(status_reader->survey, nftnl_rule_get_u32(rule, NFTNL_RULE_FAMILY), name) : NULL;
-
-    return table && table->ours && strcmp(name, status_reader->table) == 0;
-}
-
 static void add_properties(struct firewall_status *status, const struct rule_properties *rule_properties)
 {
     if (rule_properties->blocks) {
@@ -141,10 +132,17 @@ static int read_rule(const struct nlmsghdr *message, void *user)
     const struct status_reader *status_reader = user;
     struct nftnl_rule *rule = nftnl_rule_alloc();
     struct rule_properties rule_properties = { .queues = false };
+    const struct survey_table *table = NULL;
 
     if (!rule)
         return -ENOMEM;
-    if (nftnl_rule_nlmsg_parse(message, rule) == 0 && is_in_our_table(status_reader, rule)) {
+    if (nftnl_rule_nlmsg_parse(message, rule) == 0) {
+        const char *name = nftnl_rule_get_str(rule, NFTNL_RULE_TABLE);
+
+        if (name && strcmp(name, status_reader->table) == 0)
+            table = nft_survey_find(status_reader->survey, nftnl_rule_get_u32(rule, NFTNL_RULE_FAMILY), name);
+    }
+    if (table && table->ours) {
         nftnl_expr_foreach(rule, read_expression, &rule_properties);
         add_properties(status_reader->status, &rule_properties);
     }
@@ -193,24 +191,20 @@ static int read_tables(const struct survey *survey, const char *name, struct fir
     return 0;
 }
 
-static void read_hook(const struct survey_chain *chain, struct firewall_status *out)
-{
-    for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++) {
-        if (strcmp(chain->name, firewall_hook_name(1u << i)) != 0)
-            continue;
-        out->hooks |= 1u << i;
-        out->priorities[i] = chain->priority;
-    }
-}
-
 static void read_chains(const struct survey *survey, const char *name, struct firewall_status *out)
 {
     for (size_t i = 0; i < survey->chain_count; i++) {
         const struct survey_chain *chain = &survey->chains[i];
         const struct survey_table *table = nft_survey_find(survey, chain->family, chain->table);
 
-        if (chain->base && table && table->ours && strcmp(table->name, name) == 0)
-            read_hook(chain, out);
+        if (!chain->base || !table || !table->ours || strcmp(table->name, name) != 0)
+            continue;
+        for (unsigned k = 0; k < FIREWALL_HOOK_COUNT; k++) {
+            if (strcmp(chain->name, firewall_hook_name(1u << k)) != 0)
+                continue;
+            out->hooks |= 1u << k;
+            out->priorities[k] = chain->priority;
+        }
     }
     for (unsigned i = FIREWALL_HOOK_COUNT; i-- > 0;)
         if (out->hooks & 1u << i)
