@@ -82,33 +82,27 @@ static uint64_t sum_pseudo_header(const struct packet *pkt, uint32_t length)
     return add_words(sum, pkt->destination_address.bytes, address_length);
 }
 
-static bool udp_has_no_checksum(const struct packet *pkt)
-{
-    return pkt->protocol == IPPROTO_UDP && pkt->udp.checksum == 0;
-}
-
-static bool transport_is_right(const struct packet *pkt)
-{
-    struct covered covered;
-
-    if (!find_covered(pkt, &covered))
-        return true;
-    if (udp_has_no_checksum(pkt))
-        return pkt->ip_version == 4 || (pkt->flags & PACKET_CARRIES_TUNNEL);
-    uint64_t sum = covered.pseudo_header ? sum_pseudo_header(pkt, covered.length) : 0;
-
-    return fold(add_words(sum, pkt->transport, covered.length)) == SUM_OF_RIGHT;
-}
-
 void decode_check_checksums(struct packet *pkt)
 {
+    struct covered covered;
+    bool is_right;
+
     if (pkt->flags & PACKET_TRUNCATED)
         return;
     if (pkt->ip_version == 4 && fold(add_words(0, pkt->ip, pkt->ip_header_length)) != SUM_OF_RIGHT)
         pkt->flags |= PACKET_BAD_L3_CHECKSUM;
     if (pkt->flags & (PACKET_CHECKSUM_NOT_READY | PACKET_FRAGMENT | PACKET_ROUTED))
         return;
-    if (!transport_is_right(pkt))
+    if (!find_covered(pkt, &covered))
+        return;
+    if (pkt->protocol == IPPROTO_UDP && pkt->udp.checksum == 0) { /* none, which IPv6 permits for tunnels only */
+        is_right = pkt->ip_version == 4 || (pkt->flags & PACKET_CARRIES_TUNNEL);
+    } else {
+        uint64_t sum = covered.pseudo_header ? sum_pseudo_header(pkt, covered.length) : 0;
+
+        is_right = fold(add_words(sum, pkt->transport, covered.length)) == SUM_OF_RIGHT;
+    }
+    if (!is_right)
         pkt->flags |= PACKET_BAD_L4_CHECKSUM;
 }
 

@@ -68,14 +68,6 @@ void decode_count_event(struct decoder *decoder, struct packet *pkt, enum decode
     packet_add_event(pkt, event);
 }
 
-static void count_packet(struct decoder *decoder, const struct packet *pkt)
-{
-    decode_count(decoder, COUNTER_PKTS);
-    decoder->counters[COUNTER_BYTES] += pkt->length;
-    if (pkt->length > decoder->counters[COUNTER_MAX_PKT_SIZE])
-        decoder->counters[COUNTER_MAX_PKT_SIZE] = pkt->length;
-}
-
 static size_t decode_from(struct decoder *decoder, struct packet *pkt, decode_header *decode, struct packet **found)
 {
     decoder->found = found;
@@ -89,7 +81,10 @@ static size_t decode_from(struct decoder *decoder, struct packet *pkt, decode_he
 size_t decode_packet(struct decoder *decoder, struct packet *pkt, struct packet *found[DECODE_MAX_PACKETS])
 {
     packet_reset(pkt);
-    count_packet(decoder, pkt);
+    decode_count(decoder, COUNTER_PKTS);
+    decoder->counters[COUNTER_BYTES] += pkt->length;
+    if (pkt->length > decoder->counters[COUNTER_MAX_PKT_SIZE])
+        decoder->counters[COUNTER_MAX_PKT_SIZE] = pkt->length;
     decoder->inner_used = 0;
     size_t count = decode_from(decoder, pkt, by_link[pkt->link], found);
 
@@ -128,33 +123,23 @@ size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const str
     return decode_from(decoder, pkt, fragment->ip_version == 6 ? decode_ipv6 : decode_ipv4, found);
 }
 
-/* An inner packet counts as a layer, and so does its first header: without room for both the carrier gets the event,
- * since discarding the inner packet would discard its event. */
-static struct packet *new_inner_packet(struct decoder *decoder, struct packet *outer)
-{
-    if (outer->layers + 2u >= decoder->options.max_layers || decoder->inner_used == DECODE_INNER_PACKETS) {
-        decode_invalid(outer, DECODE_EVENT_TOO_MANY_LAYERS);
-        return NULL;
-    }
-    struct packet *pkt = &decoder->inner[decoder->inner_used++];
-
-    copy_capture_fields(pkt, outer);
-    pkt->flags |= PACKET_TUNNELED;
-    pkt->outer = outer;
-    pkt->tunnel_depth = outer->tunnel_depth + 1;
-    pkt->layers = outer->layers + 1;
-    return pkt;
-}
-
 bool decode_tunnel(struct decoder *decoder, struct packet *outer, struct cursor cur, enum packet_source source,
                    decode_header *decode)
 {
     unsigned inner_before = decoder->inner_used;
     size_t found_before = decoder->found_count;
-    struct packet *pkt = new_inner_packet(decoder, outer);
+    struct packet *pkt;
 
-    if (!pkt)
-        return false;
+    /* An inner packet counts as a layer, and so does its first header: without room for both the carrier gets the
+     * event, since discarding the inner packet would discard its event. */
+    if (outer->layers + 2u >= decoder->options.max_layers || decoder->inner_used == DECODE_INNER_PACKETS)
+        return decode_invalid(outer, DECODE_EVENT_TOO_MANY_LAYERS);
+    pkt = &decoder->inner[decoder->inner_used++];
+    copy_capture_fields(pkt, outer);
+    pkt->flags |= PACKET_TUNNELED;
+    pkt->outer = outer;
+    pkt->tunnel_depth = outer->tunnel_depth + 1;
+    pkt->layers = outer->layers + 1;
     pkt->data = cur.at;
     pkt->length = (uint32_t)cursor_remaining(&cur);
     pkt->wire_length = pkt->length;

@@ -178,7 +178,7 @@ const char *decode_event_counter_name(enum decode_event event)
     return names[event];
 }
 
-static bool same(const char *name, const char *text, size_t length)
+static bool equals(const char *name, const char *text, size_t length)
 {
     return strlen(name) == length && memcmp(name, text, length) == 0;
 }
@@ -186,13 +186,13 @@ static bool same(const char *name, const char *text, size_t length)
 bool decode_event_find(const char *name, size_t length, enum decode_event *out)
 {
     for (size_t i = 0; i < DECODE_EVENT_COUNT; i++) {
-        if (same(names[i] + PREFIX_LENGTH, name, length)) {
+        if (equals(names[i] + PREFIX_LENGTH, name, length)) {
             *out = (enum decode_event)i;
             return true;
         }
     }
     for (size_t i = 0; i < sizeof(old_names) / sizeof(old_names[0]); i++) {
-        if (same(old_names[i].name, name, length)) {
+        if (equals(old_names[i].name, name, length)) {
             *out = old_names[i].event;
             return true;
         }

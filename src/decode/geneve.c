@@ -10,32 +10,6 @@ enum {
     OPTION_LENGTH_MASK = 0x1f, /* in units of 4 bytes, without the option's header */
 };
 
-/* Whether the options fill exactly the length that the header announces. */
-static bool options_are_valid(struct cursor cur)
-{
-    while (cursor_remaining(&cur) > 0) {
-        const uint8_t *option = cursor_read(&cur, OPTION_HEADER_LENGTH);
-
-        if (!option || !cursor_skip(&cur, (size_t)(option[3] & OPTION_LENGTH_MASK) * 4))
-            return false;
-    }
-    return true;
-}
-
-static decode_header *inner_decoder(uint16_t type)
-{
-    switch (type) {
-    case ETHER_IPV4:
-        return decode_ipv4;
-    case ETHER_IPV6:
-        return decode_ipv6;
-    case ETHER_BRIDGE:
-        return decode_ethernet;
-    default:
-        return NULL;
-    }
-}
-
 bool decode_geneve(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     const uint8_t *header = cursor_read(&cur, GENEVE_HEADER_LENGTH);
@@ -45,15 +19,24 @@ bool decode_geneve(struct decoder *decoder, struct packet *pkt, struct cursor cu
     size_t options_length = (size_t)(header[0] & GENEVE_LENGTH_MASK) * 4;
     const uint8_t *options = cursor_read(&cur, options_length);
 
-    if (!options || header[0] >> 6 != 0 || (header[1] & GENEVE_RESERVED_FLAGS) || header[7] != 0 ||
-        !options_are_valid(cursor_of(options, options_length)))
+    if (!options || header[0] >> 6 != 0 || (header[1] & GENEVE_RESERVED_FLAGS) || header[7] != 0)
         return false;
+    /* The options must fill exactly the length that the header announces. */
+    for (struct cursor left = cursor_of(options, options_length); cursor_remaining(&left) > 0;) {
+        const uint8_t *option = cursor_read(&left, OPTION_HEADER_LENGTH);
+
+        if (!option || !cursor_skip(&left, (size_t)(option[3] & OPTION_LENGTH_MASK) * 4))
+            return false;
+    }
     decode_count(decoder, COUNTER_GENEVE);
     uint16_t type = load_be16(header + 2);
-    decode_header *inner = inner_decoder(type);
 
-    if (inner)
-        decode_tunnel(decoder, pkt, cur, PACKET_SOURCE_GENEVE, inner);
+    if (type == ETHER_IPV4)
+        decode_tunnel(decoder, pkt, cur, PACKET_SOURCE_GENEVE, decode_ipv4);
+    else if (type == ETHER_IPV6)
+        decode_tunnel(decoder, pkt, cur, PACKET_SOURCE_GENEVE, decode_ipv6);
+    else if (type == ETHER_BRIDGE)
+        decode_tunnel(decoder, pkt, cur, PACKET_SOURCE_GENEVE, decode_ethernet);
     else if (type != ETHER_ARP)
         decode_invalid(pkt, DECODE_EVENT_GENEVE_UNKNOWN_PAYLOAD_TYPE);
     return true;

@@ -18,21 +18,6 @@ enum {
     PPTP_LENGTH_OFFSET = 4,
 };
 
-/* Skips a chain of source route entries, which ends with an empty one. */
-static bool skip_routes(struct cursor *cur)
-{
-    const uint8_t *entry;
-
-    do {
-        entry = cursor_read(cur, ROUTE_ENTRY_LENGTH);
-        if (!entry)
-            return false;
-        if (load_be16(entry) == 0 && entry[3] == 0)
-            return true;
-    } while (cursor_skip(cur, entry[3]));
-    return false;
-}
-
 static bool read_version0(struct packet *pkt, const uint8_t *header, struct cursor *cur)
 {
     if (header[0] & GRE_RECURSION)
@@ -44,9 +29,16 @@ static bool read_version0(struct packet *pkt, const uint8_t *header, struct curs
     fields += !!(header[0] & (GRE_CHECKSUM | GRE_ROUTING));
     if (!cursor_skip(cur, (size_t)fields * GRE_FIELD_LENGTH))
         return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION0_HDR_TOO_BIG);
-    if ((header[0] & GRE_ROUTING) && !skip_routes(cur))
-        return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION0_MALFORMED_SRE_HDR);
-    return true;
+    if (!(header[0] & GRE_ROUTING))
+        return true;
+    for (;;) { /* a chain of source route entries, which ends with an empty one */
+        const uint8_t *entry = cursor_read(cur, ROUTE_ENTRY_LENGTH);
+
+        if (entry && load_be16(entry) == 0 && entry[3] == 0)
+            return true;
+        if (!entry || !cursor_skip(cur, entry[3]))
+            return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION0_MALFORMED_SRE_HDR);
+    }
 }
 
 /* Flags that PPTP forbids, in Suricata's order. */
@@ -76,43 +68,6 @@ static bool read_version1(struct packet *pkt, const uint8_t *header, struct curs
     return true;
 }
 
-/* ERSPAN type I has no header, and is distinguished from type II by the missing GRE sequence number. */
-static decode_header *select_erspan(const struct decoder *decoder, const uint8_t *header)
-{
-    if (header[0] & GRE_SEQUENCE)
-        return decode_erspan;
-    return decoder->options.erspan_type1 ? decode_erspan1 : NULL;
-}
-
-static decode_header *inner_decoder(const struct decoder *decoder, const uint8_t *header)
-{
-    switch (load_be16(header + 2)) {
-    case ETHER_IPV4:
-        return decode_ipv4;
-    case ETHER_IPV6:
-        return decode_ipv6;
-    case ETHER_PPP:
-        return decode_ppp;
-    case ETHER_VLAN:
-        return decode_vlan;
-    case ETHER_BRIDGE:
-        return decode_ethernet;
-    case ETHER_ARP:
-        return decode_arp;
-    case ETHER_ERSPAN:
-    case ETHER_ERSPAN3:
-        return select_erspan(decoder, header);
-    default:
-        return NULL;
-    }
-}
-
-/* PPTP acknowledges with packets without payload. */
-static bool is_empty(const uint8_t *header)
-{
-    return (header[1] & GRE_VERSION) == 1 && load_be16(header + PPTP_LENGTH_OFFSET) == 0;
-}
-
 bool decode_gre(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_GRE);
@@ -130,11 +85,41 @@ bool decode_gre(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     if (version == 0 ? !read_version0(pkt, header, &rest) : !read_version1(pkt, header, &rest))
         return false;
     decode_transport(pkt, cur, (size_t)(rest.at - header));
-    decode_header *inner = is_empty(header) ? NULL : inner_decoder(decoder, header);
+    if (version == 1 && load_be16(header + PPTP_LENGTH_OFFSET) == 0)
+        return true; /* PPTP acknowledges with packets without payload */
 
+    enum packet_source source = PACKET_SOURCE_GRE;
+    decode_header *inner = NULL;
+
+    switch (load_be16(header + 2)) {
+    case ETHER_IPV4:
+        inner = decode_ipv4;
+        break;
+    case ETHER_IPV6:
+        inner = decode_ipv6;
+        break;
+    case ETHER_PPP:
+        inner = decode_ppp;
+        break;
+    case ETHER_VLAN:
+        inner = decode_vlan;
+        break;
+    case ETHER_BRIDGE:
+        inner = decode_ethernet;
+        break;
+    case ETHER_ARP:
+        inner = decode_arp;
+        break;
+    case ETHER_ERSPAN:
+    case ETHER_ERSPAN3:
+        /* type I has no header, and is distinguished from type II by the missing GRE sequence number */
+        source = PACKET_SOURCE_ERSPAN;
+        if (header[0] & GRE_SEQUENCE)
+            inner = decode_erspan;
+        else if (decoder->options.erspan_type1)
+            inner = decode_erspan1;
+    }
     if (inner)
-        decode_tunnel(decoder, pkt, rest,
-                      inner == decode_erspan || inner == decode_erspan1 ? PACKET_SOURCE_ERSPAN : PACKET_SOURCE_GRE,
-                      inner);
+        decode_tunnel(decoder, pkt, rest, source, inner);
     return true;
 }

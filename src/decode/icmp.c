@@ -42,16 +42,6 @@ static const struct {
     [18] = { BODY_ID, 0 },             /* address mask reply */
 };
 
-static void check_quote(struct packet *pkt, struct cursor quote)
-{
-    const uint8_t *ip = cursor_peek(&quote, IPV4_HEADER_LENGTH);
-
-    if (!ip)
-        decode_invalid(pkt, DECODE_EVENT_ICMPV4_IPV4_TRUNC_PKT);
-    else if (ip[0] >> 4 != 4)
-        decode_invalid(pkt, DECODE_EVENT_ICMPV4_IPV4_UNKNOWN_VER);
-}
-
 /* Returns the bytes of the body that belong to the header; 0, with an event, when the message is too short. */
 static size_t fixed_body(struct packet *pkt, const uint8_t *header, enum icmp_body body, struct cursor cur)
 {
@@ -67,19 +57,6 @@ static size_t fixed_body(struct packet *pkt, const uint8_t *header, enum icmp_bo
     return 0;
 }
 
-static void set_header(struct packet *pkt, const uint8_t *header, enum icmp_body body)
-{
-    pkt->icmp.type = header[0];
-    pkt->icmp.code = header[1];
-    if (body == BODY_ID || body == BODY_TIMESTAMPS) {
-        pkt->icmp.has_id = true;
-        pkt->icmp.id = load_be16(header + 4);
-        pkt->icmp.sequence = load_be16(header + 6);
-    } else if (header[0] == ICMP_UNREACHABLE && header[1] == ICMP_FRAGMENTATION_NEEDED) {
-        pkt->icmp.mtu = load_be16(header + 6);
-    }
-}
-
 bool decode_icmpv4(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_ICMPV4);
@@ -91,13 +68,27 @@ bool decode_icmpv4(struct decoder *decoder, struct packet *pkt, struct cursor cu
     bool known = header[0] < sizeof(types) / sizeof(types[0]) && types[header[0]].body != BODY_UNKNOWN_TYPE;
     enum icmp_body body = known ? types[header[0]].body : BODY_UNKNOWN_TYPE;
 
-    set_header(pkt, header, body);
-    if (!known)
+    pkt->icmp.type = header[0];
+    pkt->icmp.code = header[1];
+    if (body == BODY_ID || body == BODY_TIMESTAMPS) {
+        pkt->icmp.has_id = true;
+        pkt->icmp.id = load_be16(header + 4);
+        pkt->icmp.sequence = load_be16(header + 6);
+    } else if (header[0] == ICMP_UNREACHABLE && header[1] == ICMP_FRAGMENTATION_NEEDED) {
+        pkt->icmp.mtu = load_be16(header + 6);
+    }
+    if (!known) {
         decode_note(pkt, DECODE_EVENT_ICMPV4_UNKNOWN_TYPE);
-    else if (header[1] > types[header[0]].last_code)
+    } else if (header[1] > types[header[0]].last_code) {
         decode_note(pkt, DECODE_EVENT_ICMPV4_UNKNOWN_CODE);
-    else if (body == BODY_REQUIRED_QUOTE || (body == BODY_QUOTE && cursor_remaining(&body_cursor) > 0))
-        check_quote(pkt, body_cursor);
+    } else if (body == BODY_REQUIRED_QUOTE || (body == BODY_QUOTE && cursor_remaining(&body_cursor) > 0)) {
+        const uint8_t *quoted = cursor_peek(&body_cursor, IPV4_HEADER_LENGTH);
+
+        if (!quoted)
+            decode_invalid(pkt, DECODE_EVENT_ICMPV4_IPV4_TRUNC_PKT);
+        else if (quoted[0] >> 4 != 4)
+            decode_invalid(pkt, DECODE_EVENT_ICMPV4_IPV4_UNKNOWN_VER);
+    }
     decode_transport(pkt, cur, ICMP_HEADER_LENGTH + fixed_body(pkt, header, body, body_cursor));
     return true;
 }

@@ -67,11 +67,6 @@ static const struct {
     [159] = { KIND_MESSAGE, 0 },  /* MPL control */
 };
 
-static enum icmpv6_kind kind_of(uint8_t type)
-{
-    return type < sizeof(types) / sizeof(types[0]) ? types[type].kind : KIND_UNASSIGNED;
-}
-
 static bool code_is_known(const uint8_t *header, enum icmpv6_kind kind)
 {
     uint8_t code = header[1];
@@ -83,64 +78,48 @@ static bool code_is_known(const uint8_t *header, enum icmpv6_kind kind)
     return kind == KIND_RENUMBER && code == UINT8_MAX;
 }
 
-/* 100, 101, 200 and 201 are for private use (RFC 4443 §2.1); 0 and 127 are reserved. */
-static void note_unassigned(struct packet *pkt, uint8_t type)
-{
-    if (type == 100 || type == 101 || type == 200 || type == 201)
-        decode_note(pkt, DECODE_EVENT_ICMPV6_EXPERIMENTATION_TYPE);
-    else if (type == 0 || type == FIRST_INFORMATION_TYPE)
-        decode_note(pkt, DECODE_EVENT_ICMPV6_UNKNOWN_TYPE);
-    else
-        decode_note(pkt, DECODE_EVENT_ICMPV6_UNASSIGNED_TYPE);
-}
-
-static void check_quote(struct packet *pkt, struct cursor quote)
-{
-    const uint8_t *ip = cursor_peek(&quote, IPV6_HEADER_LENGTH);
-
-    if (!ip)
-        decode_invalid(pkt, DECODE_EVENT_ICMPV6_IPV6_TRUNC_PKT);
-    else if (ip[0] >> 4 != 6)
-        decode_invalid(pkt, DECODE_EVENT_ICMPV6_IPV6_UNKNOWN_VERSION);
-}
-
-/* Parses the second four bytes of a message of a known type. Only errors and echoes with a valid code use them; true
- * when they are part of the header. */
-static bool read_second_word(struct packet *pkt, const uint8_t *header, enum icmpv6_kind kind, struct cursor body)
-{
-    if (kind == KIND_ECHO) {
-        pkt->icmp.has_id = true;
-        pkt->icmp.id = load_be16(header + 4);
-        pkt->icmp.sequence = load_be16(header + 6);
-    } else if (kind == KIND_ERROR) {
-        if (header[0] == ICMPV6_TOO_BIG)
-            pkt->icmp.mtu = load_be32(header + 4);
-        check_quote(pkt, body);
-    }
-    return kind == KIND_ECHO || kind == KIND_ERROR;
-}
-
 bool decode_icmpv6(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_ICMPV6);
     struct cursor body = cur;
     const uint8_t *header = cursor_read(&body, ICMPV6_HEADER_LENGTH);
-    bool full_header = false;
+    size_t header_length = ICMPV6_SHORT_HEADER_LENGTH;
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_ICMPV6_PKT_TOO_SMALL);
-    enum icmpv6_kind kind = kind_of(header[0]);
+    uint8_t type = header[0];
+    enum icmpv6_kind kind = type < sizeof(types) / sizeof(types[0]) ? types[type].kind : KIND_UNASSIGNED;
 
-    pkt->icmp.type = header[0];
+    pkt->icmp.type = type;
     pkt->icmp.code = header[1];
-    if (kind == KIND_UNASSIGNED)
-        note_unassigned(pkt, header[0]);
-    else if (!code_is_known(header, kind))
+    if (kind == KIND_UNASSIGNED) {
+        /* 100, 101, 200 and 201 are for private use (RFC 4443 §2.1); 0 and 127 are reserved. */
+        if (type == 100 || type == 101 || type == 200 || type == 201)
+            decode_note(pkt, DECODE_EVENT_ICMPV6_EXPERIMENTATION_TYPE);
+        else if (type == 0 || type == FIRST_INFORMATION_TYPE)
+            decode_note(pkt, DECODE_EVENT_ICMPV6_UNKNOWN_TYPE);
+        else
+            decode_note(pkt, DECODE_EVENT_ICMPV6_UNASSIGNED_TYPE);
+    } else if (!code_is_known(header, kind)) {
         decode_note(pkt, DECODE_EVENT_ICMPV6_UNKNOWN_CODE);
-    else
-        full_header = read_second_word(pkt, header, kind, body);
+    } else if (kind == KIND_ECHO) {
+        header_length = ICMPV6_HEADER_LENGTH;
+        pkt->icmp.has_id = true;
+        pkt->icmp.id = load_be16(header + 4);
+        pkt->icmp.sequence = load_be16(header + 6);
+    } else if (kind == KIND_ERROR) {
+        const uint8_t *quoted = cursor_peek(&body, IPV6_HEADER_LENGTH);
+
+        header_length = ICMPV6_HEADER_LENGTH;
+        if (type == ICMPV6_TOO_BIG)
+            pkt->icmp.mtu = load_be32(header + 4);
+        if (!quoted)
+            decode_invalid(pkt, DECODE_EVENT_ICMPV6_IPV6_TRUNC_PKT);
+        else if (quoted[0] >> 4 != 6)
+            decode_invalid(pkt, DECODE_EVENT_ICMPV6_IPV6_UNKNOWN_VERSION);
+    }
     if (kind == KIND_LISTENER && pkt->ttl != LISTENER_HOP_LIMIT)
         decode_note(pkt, DECODE_EVENT_ICMPV6_MLD_MESSAGE_WITH_INVALID_HL);
-    decode_transport(pkt, cur, full_header ? ICMPV6_HEADER_LENGTH : ICMPV6_SHORT_HEADER_LENGTH);
+    decode_transport(pkt, cur, header_length);
     return true;
 }

@@ -54,25 +54,6 @@ static bool read_report(struct packet *pkt, struct cursor *cur)
     return true;
 }
 
-/* A query's version follows from its length and, between 1 and 2, from the response time, which version 1 does not have
- * (RFC 3376 §7.1). */
-static uint8_t version_of(const uint8_t *header, size_t length)
-{
-    switch (header[0]) {
-    case IGMP_QUERY:
-        return length >= QUERY_V3_HEADER_LENGTH ? 3 : header[1] != 0 ? 2 : 1;
-    case IGMP_REPORT_V1:
-        return 1;
-    case IGMP_REPORT_V2:
-    case IGMP_LEAVE_V2:
-        return 2;
-    case IGMP_REPORT_V3:
-        return 3;
-    default:
-        return 0;
-    }
-}
-
 bool decode_igmp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_IGMP);
@@ -87,7 +68,15 @@ bool decode_igmp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 
     if (!sound)
         return false;
-    pkt->igmp = (struct igmp_info){ .type = header[0], .version = version_of(header, cursor_remaining(&cur)) };
+    pkt->igmp = (struct igmp_info){ .type = header[0] };
+    if (header[0] == IGMP_REPORT_V3)
+        pkt->igmp.version = 3;
+    else if (header[0] == IGMP_REPORT_V2 || header[0] == IGMP_LEAVE_V2)
+        pkt->igmp.version = 2;
+    else if (header[0] == IGMP_REPORT_V1)
+        pkt->igmp.version = 1;
+    else if (header[0] == IGMP_QUERY) /* by length and response time, which version 1 lacks (RFC 3376 §7.1) */
+        pkt->igmp.version = cursor_remaining(&cur) >= QUERY_V3_HEADER_LENGTH ? 3 : header[1] != 0 ? 2 : 1;
     decode_transport(pkt, cur, (size_t)(rest.at - cur.at));
     return true;
 }

@@ -52,10 +52,28 @@ static decode_header *const by_protocol[UINT8_MAX + 1] = {
     [IPPROTO_ICMPV6] = note_icmpv6,       [IPPROTO_SCTP] = decode_sctp,
 };
 
-static void set_header(struct packet *pkt, const uint8_t *ip, unsigned header_length, unsigned total_length)
+bool decode_ipv4(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
-    unsigned fragment = load_be16(ip + 6);
+    decode_count(decoder, COUNTER_IPV4);
+    if (!decode_layer(decoder, pkt))
+        return false;
+    const uint8_t *ip = cursor_peek(&cur, IPV4_HEADER_LENGTH);
 
+    if (!ip)
+        return decode_invalid(pkt, DECODE_EVENT_IPV4_PKT_TOO_SMALL);
+    if (ip[0] >> 4 != 4)
+        return decode_invalid(pkt, DECODE_EVENT_IPV4_WRONG_IP_VERSION);
+    unsigned header_length = (ip[0] & 0x0f) * 4u, total_length = load_be16(ip + 2), fragment = load_be16(ip + 6);
+
+    if (header_length < IPV4_HEADER_LENGTH)
+        return decode_invalid(pkt, DECODE_EVENT_IPV4_HLEN_TOO_SMALL);
+    if (total_length < header_length)
+        return decode_invalid(pkt, DECODE_EVENT_IPV4_IPLEN_SMALLER_THAN_HLEN);
+    if (total_length > cursor_remaining(&cur))
+        return decode_invalid(pkt, DECODE_EVENT_IPV4_TRUNC_PKT);
+    if (header_length > IPV4_HEADER_LENGTH &&
+        !decode_ipv4_options(pkt, cursor_of(ip + IPV4_HEADER_LENGTH, header_length - IPV4_HEADER_LENGTH)))
+        return false;
     pkt->ip = ip;
     pkt->ip_version = 4;
     pkt->ip_header_length = (uint16_t)header_length;
@@ -70,43 +88,10 @@ static void set_header(struct packet *pkt, const uint8_t *ip, unsigned header_le
     pkt->protocol = ip[9];
     memcpy(pkt->source_address.bytes, ip + 12, 4);
     memcpy(pkt->destination_address.bytes, ip + 16, 4);
-    if (fragment & (FRAGMENT_MORE | FRAGMENT_OFFSET))
+    if (fragment & (FRAGMENT_MORE | FRAGMENT_OFFSET)) {
         pkt->flags |= PACKET_FRAGMENT;
-}
-
-/* Checks the header's lengths against each other and against the available bytes. */
-static bool check_lengths(struct packet *pkt, size_t available, unsigned header_length, unsigned total_length)
-{
-    if (header_length < IPV4_HEADER_LENGTH)
-        return decode_invalid(pkt, DECODE_EVENT_IPV4_HLEN_TOO_SMALL);
-    if (total_length < header_length)
-        return decode_invalid(pkt, DECODE_EVENT_IPV4_IPLEN_SMALLER_THAN_HLEN);
-    if (total_length > available)
-        return decode_invalid(pkt, DECODE_EVENT_IPV4_TRUNC_PKT);
-    return true;
-}
-
-bool decode_ipv4(struct decoder *decoder, struct packet *pkt, struct cursor cur)
-{
-    decode_count(decoder, COUNTER_IPV4);
-    if (!decode_layer(decoder, pkt))
-        return false;
-    const uint8_t *ip = cursor_peek(&cur, IPV4_HEADER_LENGTH);
-
-    if (!ip)
-        return decode_invalid(pkt, DECODE_EVENT_IPV4_PKT_TOO_SMALL);
-    if (ip[0] >> 4 != 4)
-        return decode_invalid(pkt, DECODE_EVENT_IPV4_WRONG_IP_VERSION);
-    unsigned header_length = (ip[0] & 0x0f) * 4u, total_length = load_be16(ip + 2);
-
-    if (!check_lengths(pkt, cursor_remaining(&cur), header_length, total_length))
-        return false;
-    if (header_length > IPV4_HEADER_LENGTH &&
-        !decode_ipv4_options(pkt, cursor_of(ip + IPV4_HEADER_LENGTH, header_length - IPV4_HEADER_LENGTH)))
-        return false;
-    set_header(pkt, ip, header_length, total_length);
-    if (pkt->flags & PACKET_FRAGMENT)
         return true;
+    }
     cursor_limit(&cur, total_length);
     cursor_skip(&cur, header_length);
     decode_header *decode = by_protocol[pkt->protocol];

@@ -67,23 +67,7 @@ static const struct {
     { 137, 3, 255, IP_OPTION_SSRR, route_is_valid },   { 148, 4, 4, IP_OPTION_RTRALT, NULL }, /* RFC 2113 */
 };
 
-static void decode_option(struct packet *pkt, uint32_t *seen, const uint8_t *option, unsigned length)
-{
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        if (options[i].type != option[0])
-            continue;
-        if (*seen >> options[i].bit & 1)
-            decode_note(pkt, DECODE_EVENT_IPV4_OPT_DUPLICATE);
-        else if (length < options[i].min_length || length > options[i].max_length)
-            decode_invalid(pkt, DECODE_EVENT_IPV4_OPT_INVALID_LEN);
-        else if (options[i].check && !options[i].check(option, length))
-            decode_invalid(pkt, DECODE_EVENT_IPV4_OPT_MALFORMED);
-        else
-            *seen |= 1u << options[i].bit;
-        return;
-    }
-    decode_note(pkt, DECODE_EVENT_IPV4_OPT_INVALID);
-}
+enum { OPTION_KINDS = sizeof(options) / sizeof(options[0]) };
 
 bool decode_ipv4_options(struct packet *pkt, struct cursor cur)
 {
@@ -111,7 +95,20 @@ bool decode_ipv4_options(struct packet *pkt, struct cursor cur)
 
         if (length < OPTION_HEADER_LENGTH || !cursor_skip(&cur, length))
             return decode_invalid(pkt, DECODE_EVENT_IPV4_OPT_INVALID_LEN);
-        decode_option(pkt, &seen, option, length);
+        size_t i = 0;
+
+        while (i < OPTION_KINDS && options[i].type != option[0])
+            i++;
+        if (i == OPTION_KINDS)
+            decode_note(pkt, DECODE_EVENT_IPV4_OPT_INVALID);
+        else if (seen >> options[i].bit & 1)
+            decode_note(pkt, DECODE_EVENT_IPV4_OPT_DUPLICATE);
+        else if (length < options[i].min_length || length > options[i].max_length)
+            decode_invalid(pkt, DECODE_EVENT_IPV4_OPT_INVALID_LEN);
+        else if (options[i].check && !options[i].check(option, length))
+            decode_invalid(pkt, DECODE_EVENT_IPV4_OPT_MALFORMED);
+        else
+            seen |= 1u << options[i].bit;
     }
     pkt->ip_options_seen = seen;
     return true;

@@ -84,19 +84,6 @@ static bool is_extension(uint8_t next)
     }
 }
 
-static void set_header(struct packet *pkt, const uint8_t *ip, unsigned payload_length)
-{
-    pkt->ip = ip;
-    pkt->ip_version = 6;
-    pkt->ip_header_length = IPV6_HEADER_LENGTH;
-    pkt->ip_total_length = IPV6_HEADER_LENGTH + payload_length;
-    pkt->tos = (uint8_t)(ip[0] << 4 | ip[1] >> 4);
-    pkt->protocol = ip[6];
-    pkt->ttl = ip[7];
-    memcpy(pkt->source_address.bytes, ip + 8, sizeof(pkt->source_address.bytes));
-    memcpy(pkt->destination_address.bytes, ip + 24, sizeof(pkt->destination_address.bytes));
-}
-
 bool decode_ipv6(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_IPV6);
@@ -113,7 +100,15 @@ bool decode_ipv6(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     if (payload_length > cursor_remaining(&cur))
         return decode_invalid(pkt, DECODE_EVENT_IPV6_TRUNC_PKT);
     cursor_limit(&cur, payload_length);
-    set_header(pkt, ip, payload_length);
+    pkt->ip = ip;
+    pkt->ip_version = 6;
+    pkt->ip_header_length = IPV6_HEADER_LENGTH;
+    pkt->ip_total_length = IPV6_HEADER_LENGTH + payload_length;
+    pkt->tos = (uint8_t)(ip[0] << 4 | ip[1] >> 4);
+    pkt->protocol = ip[6];
+    pkt->ttl = ip[7];
+    memcpy(pkt->source_address.bytes, ip + 8, sizeof(pkt->source_address.bytes));
+    memcpy(pkt->destination_address.bytes, ip + 24, sizeof(pkt->destination_address.bytes));
     if (is_extension(pkt->protocol))
         decode_ipv6_extensions(decoder, pkt, cur);
     else

@@ -107,34 +107,30 @@ static bool check_option(struct packet *pkt, struct option_sum *sum, const uint8
     return true;
 }
 
-/* As in Suricata, the last option may lack one byte. */
-static void check_options(struct packet *pkt, struct cursor cur, struct option_sum *sum, enum decode_event unknown)
+static bool walk_options(struct walk *walk, enum decode_event unknown, enum decode_event only_padding)
 {
+    struct option_sum sum = { false, false };
+    const uint8_t *header = read_usual_header(walk);
+    struct cursor cur;
+
+    if (!header)
+        return false;
+    cur = cursor_of(header + 2, (size_t)(walk->cur.at - header - 2));
     while (cursor_remaining(&cur) > 0) {
         if (*cur.at == OPTION_PAD1) {
-            sum->padding = true;
+            sum.padding = true;
             cursor_skip(&cur, 1);
             continue;
         }
         const uint8_t *option = cursor_peek(&cur, 2);
 
-        if (!option || 1u + option[1] > cursor_remaining(&cur)) {
-            decode_invalid(pkt, DECODE_EVENT_IPV6_EXTHDR_INVALID_OPTLEN);
-            return;
+        if (!option || 1u + option[1] > cursor_remaining(&cur)) { /* as in Suricata, the last one may lack one byte */
+            decode_invalid(walk->pkt, DECODE_EVENT_IPV6_EXTHDR_INVALID_OPTLEN);
+            break;
         }
-        if (!check_option(pkt, sum, option, unknown) || !cursor_skip(&cur, 2u + option[1]))
-            return;
+        if (!check_option(walk->pkt, &sum, option, unknown) || !cursor_skip(&cur, 2u + option[1]))
+            break;
     }
-}
-
-static bool walk_options(struct walk *walk, enum decode_event unknown, enum decode_event only_padding)
-{
-    struct option_sum sum = { false, false };
-    const uint8_t *header = read_usual_header(walk);
-
-    if (!header)
-        return false;
-    check_options(walk->pkt, cursor_of(header + 2, (size_t)(walk->cur.at - header - 2)), &sum, unknown);
     if (sum.padding && !sum.other)
         decode_note(walk->pkt, only_padding);
     return true;

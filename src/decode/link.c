@@ -84,25 +84,18 @@ bool decode_chdlc(struct decoder *decoder, struct packet *pkt, struct cursor cur
     return true;
 }
 
-/* AF_INET is 2 everywhere; AF_INET6 differs between systems. */
-static decode_header *select_by_family(uint32_t family)
+static bool decode_family(struct decoder *decoder, struct packet *pkt, uint32_t family, struct cursor cur)
 {
+    /* AF_INET is 2 everywhere; AF_INET6 differs between systems. */
     static const uint8_t inet6[] = { 10 /* Linux */,   23 /* Windows */, 24 /* NetBSD, OpenBSD */,
                                      26 /* Solaris */, 28 /* FreeBSD */, 30 /* macOS */ };
 
+    if (family == 2)
+        return decode_ipv4(decoder, pkt, cur);
     for (size_t i = 0; i < sizeof(inet6); i++) {
         if (family == inet6[i])
-            return decode_ipv6;
+            return decode_ipv6(decoder, pkt, cur);
     }
-    return family == 2 ? decode_ipv4 : NULL;
-}
-
-static bool decode_family(struct decoder *decoder, struct packet *pkt, uint32_t family, struct cursor cur)
-{
-    decode_header *decode = select_by_family(family);
-
-    if (decode)
-        return decode(decoder, pkt, cur);
     decode_note(pkt, DECODE_EVENT_LTNULL_UNSUPPORTED_TYPE);
     return true;
 }

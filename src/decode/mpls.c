@@ -15,18 +15,6 @@ enum {
     CONTROL_WORD_LENGTH = 4,
 };
 
-/* Returns the label at the bottom of the stack; -1 when the bytes end before it. */
-static int32_t bottom_label(struct cursor *cur)
-{
-    uint32_t shim;
-
-    do {
-        if (!cursor_be32(cur, &shim))
-            return -1;
-    } while (!(shim >> 8 & 1));
-    return (int32_t)(shim >> 12);
-}
-
 static bool decode_by_nibble(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     const uint8_t *start = cursor_peek(&cur, CONTROL_WORD_LENGTH);
@@ -55,10 +43,13 @@ bool decode_mpls(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     decode_count(decoder, COUNTER_MPLS);
     if (!decode_layer(decoder, pkt))
         return false;
-    int32_t label = bottom_label(&cur);
+    uint32_t shim, label;
 
-    if (label < 0)
-        return decode_invalid(pkt, DECODE_EVENT_MPLS_HEADER_TOO_SMALL);
+    do {
+        if (!cursor_be32(&cur, &shim))
+            return decode_invalid(pkt, DECODE_EVENT_MPLS_HEADER_TOO_SMALL);
+    } while (!(shim >> 8 & 1)); /* until the bottom of the stack */
+    label = shim >> 12;
     if (label == LABEL_IPV4)
         return decode_ipv4(decoder, pkt, cur);
     if (label == LABEL_IPV6)

@@ -42,45 +42,6 @@ static void record_chunk(struct packet *pkt, struct chunks *chunks, struct curso
         chunks->user_data = chunk;
 }
 
-/* Consumes a chunk and its padding, which may be missing in the last one. */
-static bool read_chunk(struct packet *pkt, struct cursor *cur, struct cursor *chunk)
-{
-    const uint8_t *header = cursor_peek(cur, CHUNK_HEADER_LENGTH);
-
-    if (!header)
-        return decode_invalid(pkt, DECODE_EVENT_SCTP_CHUNK_TOO_SMALL);
-    unsigned length = load_be16(header + 2), padding = -length & 3;
-
-    if (length < CHUNK_HEADER_LENGTH || !cursor_skip(cur, length))
-        return decode_invalid(pkt, DECODE_EVENT_SCTP_CHUNK_LEN_INVALID);
-    *chunk = cursor_of(header, length);
-    if (!cursor_skip(cur, padding))
-        cur->at = cur->end;
-    return true;
-}
-
-static bool walk_chunks(struct packet *pkt, struct cursor cur, struct chunks *chunks, bool has_tag)
-{
-    struct cursor chunk;
-
-    while (cursor_remaining(&cur) > 0) {
-        if (!read_chunk(pkt, &cur, &chunk))
-            return false;
-        record_chunk(pkt, chunks, chunk, has_tag);
-    }
-    return true;
-}
-
-static void record_counts(struct packet *pkt, const struct chunks *chunks)
-{
-    if (chunks->has_init && chunks->count > 1)
-        decode_note(pkt, DECODE_EVENT_SCTP_INIT_CHUNK_BUNDLED);
-    if (chunks->count > CHUNKS_EXPECTED)
-        decode_note(pkt, DECODE_EVENT_SCTP_TOO_MANY_CHUNKS);
-    if (chunks->data_count > DATA_CHUNKS_EXPECTED)
-        decode_note(pkt, DECODE_EVENT_SCTP_TOO_MANY_DATA_CHUNKS);
-}
-
 bool decode_sctp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_SCTP);
@@ -93,10 +54,29 @@ bool decode_sctp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     pkt->source_port = load_be16(header);
     pkt->destination_port = load_be16(header + 2);
     pkt->sctp = (struct sctp_info){ .verification_tag = load_be32(header + 4) };
-    bool sound = walk_chunks(pkt, rest, &chunks, pkt->sctp.verification_tag != 0);
+    bool is_sound = true;
 
-    record_counts(pkt, &chunks);
-    if (!sound)
+    while (cursor_remaining(&rest) > 0 && is_sound) {
+        const uint8_t *chunk = cursor_peek(&rest, CHUNK_HEADER_LENGTH);
+        unsigned length = chunk ? load_be16(chunk + 2) : 0, padding = -length & 3;
+
+        if (!chunk) {
+            is_sound = decode_invalid(pkt, DECODE_EVENT_SCTP_CHUNK_TOO_SMALL);
+        } else if (length < CHUNK_HEADER_LENGTH || !cursor_skip(&rest, length)) {
+            is_sound = decode_invalid(pkt, DECODE_EVENT_SCTP_CHUNK_LEN_INVALID);
+        } else {
+            if (!cursor_skip(&rest, padding)) /* it may be missing after the last chunk */
+                rest.at = rest.end;
+            record_chunk(pkt, &chunks, cursor_of(chunk, length), pkt->sctp.verification_tag != 0);
+        }
+    }
+    if (chunks.has_init && chunks.count > 1)
+        decode_note(pkt, DECODE_EVENT_SCTP_INIT_CHUNK_BUNDLED);
+    if (chunks.count > CHUNKS_EXPECTED)
+        decode_note(pkt, DECODE_EVENT_SCTP_TOO_MANY_CHUNKS);
+    if (chunks.data_count > DATA_CHUNKS_EXPECTED)
+        decode_note(pkt, DECODE_EVENT_SCTP_TOO_MANY_DATA_CHUNKS);
+    if (!is_sound)
         return false;
     decode_transport(pkt, cur, SCTP_HEADER_LENGTH);
     if (chunks.data_count > 0)

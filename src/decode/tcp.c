@@ -123,7 +123,7 @@ static void read_ao(struct packet *pkt, const uint8_t *option, unsigned length)
         decode_invalid(pkt, DECODE_EVENT_TCP_OPT_INVALID_LEN);
 }
 
-static read_option *const takers[OPTION_COUNT] = {
+static read_option *const option_readers[OPTION_COUNT] = {
     [OPTION_MSS] = read_mss,
     [OPTION_WINDOW_SCALE] = read_window_scale,
     [OPTION_SACK_PERMITTED] = read_sack_permitted,
@@ -153,22 +153,9 @@ static void decode_options(struct packet *pkt, struct cursor cur)
             decode_invalid(pkt, DECODE_EVENT_TCP_OPT_INVALID_LEN);
             return;
         }
-        if (takers[option[0]])
-            takers[option[0]](pkt, option, length);
+        if (option_readers[option[0]])
+            option_readers[option[0]](pkt, option, length);
     }
-}
-
-static void set_header(struct packet *pkt, const uint8_t *header)
-{
-    pkt->source_port = load_be16(header);
-    pkt->destination_port = load_be16(header + 2);
-    pkt->tcp.sequence = load_be32(header + 4);
-    pkt->tcp.acknowledgment = load_be32(header + 8);
-    pkt->tcp.reserved = header[12] & 0x0f;
-    pkt->tcp.flags = header[13];
-    pkt->tcp.window = load_be16(header + 14);
-    pkt->tcp.checksum = load_be16(header + 16);
-    pkt->tcp.urgent = load_be16(header + 18);
 }
 
 bool decode_tcp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
@@ -184,7 +171,15 @@ bool decode_tcp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         return decode_invalid(pkt, DECODE_EVENT_TCP_HLEN_TOO_SMALL);
     if (length < TCP_HEADER_LENGTH)
         return decode_invalid(pkt, DECODE_EVENT_TCP_INVALID_OPTLEN);
-    set_header(pkt, header);
+    pkt->source_port = load_be16(header);
+    pkt->destination_port = load_be16(header + 2);
+    pkt->tcp.sequence = load_be32(header + 4);
+    pkt->tcp.acknowledgment = load_be32(header + 8);
+    pkt->tcp.reserved = header[12] & 0x0f;
+    pkt->tcp.flags = header[13];
+    pkt->tcp.window = load_be16(header + 14);
+    pkt->tcp.checksum = load_be16(header + 16);
+    pkt->tcp.urgent = load_be16(header + 18);
     if (length > TCP_HEADER_LENGTH)
         decode_options(pkt, cursor_of(header + TCP_HEADER_LENGTH, length - TCP_HEADER_LENGTH));
     decode_transport(pkt, cur, length);

@@ -24,22 +24,6 @@ static void decode_tunnels(struct decoder *decoder, struct packet *pkt, struct c
         decode_vxlan(decoder, pkt, cur);
 }
 
-/*
- * Returns the number of bytes of the datagram, header included. Linux and the BSDs discard a datagram whose length
- * field is below 8 or beyond the IP payload; with IPv6, Linux interprets a length of 0 as the whole payload (RFC 2675);
- * small stacks (lwIP) ignore the field. So the available bytes of such a datagram are inspected, and it is marked as
- * malformed.
- */
-static size_t datagram_length(struct packet *pkt, const uint8_t *header, size_t available)
-{
-    unsigned length = load_be16(header + 4);
-
-    if (length >= UDP_HEADER_LENGTH && length <= available)
-        return length;
-    decode_invalid(pkt, length < UDP_HEADER_LENGTH ? DECODE_EVENT_UDP_LEN_INVALID : DECODE_EVENT_UDP_PKT_TOO_SMALL);
-    return available;
-}
-
 bool decode_udp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_UDP);
@@ -47,8 +31,15 @@ bool decode_udp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_UDP_HLEN_TOO_SMALL);
-    size_t length = datagram_length(pkt, header, cursor_remaining(&cur));
+    size_t length = load_be16(header + 4), available = cursor_remaining(&cur);
 
+    /* Linux and the BSDs discard a datagram whose length field is below 8 or beyond the IP payload; with IPv6, Linux
+     * interprets a length of 0 as the whole payload (RFC 2675); small stacks (lwIP) ignore the field. So the available
+     * bytes of such a datagram are inspected, and it is marked as malformed. */
+    if (length < UDP_HEADER_LENGTH || length > available) {
+        decode_invalid(pkt, length < UDP_HEADER_LENGTH ? DECODE_EVENT_UDP_LEN_INVALID : DECODE_EVENT_UDP_PKT_TOO_SMALL);
+        length = available;
+    }
     pkt->source_port = load_be16(header);
     pkt->destination_port = load_be16(header + 2);
     pkt->udp.length = (uint16_t)length;
