@@ -306,7 +306,7 @@ int nfqueue_is_free(int status_fd, uint16_t queue, char error[CAPTURE_ERROR_SIZE
     return fail_taken(status.port_id, queue, error);
 }
 
-static int explain(const struct nfqueue *queue, int err, char error[CAPTURE_ERROR_SIZE])
+static int explain_bind_error(const struct nfqueue *queue, int err, char error[CAPTURE_ERROR_SIZE])
 {
     unsigned number = queue->options.queue;
     struct queue_status status;
@@ -362,7 +362,7 @@ int nfqueue_bind(int fd, const struct nfqueue_options *options, bool bound, uint
     int err = bind_queue(&queue);
 
     if (err)
-        err = explain(&queue, err, error);
+        err = explain_bind_error(&queue, err, error);
     else
         *flags = queue.flags;
     if (queue.status_fd >= 0)
@@ -444,7 +444,7 @@ int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
             return queue->fd;
         err = bind_queue(queue);
         if (err)
-            return explain(queue, err, error);
+            return explain_bind_error(queue, err, error);
     }
     queue->flags_known = !queue->adopted;
     send_buffer = get_buffer(queue->fd, SO_SNDBUF);

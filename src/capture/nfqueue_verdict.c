@@ -66,7 +66,7 @@ struct run {
 
 /* --- Verdicts of packets ---------------------------------------------------------------------------- */
 
-static bool replaces(const struct packet *pkt)
+static bool has_new_payload(const struct packet *pkt)
 {
     return pkt->new_data && pkt->new_length > 0;
 }
@@ -111,7 +111,7 @@ static struct answer answer_for(const struct nfqueue *queue, const struct packet
 
     if (pkt->verdict == VERDICT_SEGMENT)
         return (struct answer){ .verdict = NF_REPEAT };
-    if (pkt->verdict == VERDICT_DROP || (replaces(pkt) && pkt->new_length > NFQUEUE_MAX_COPY))
+    if (pkt->verdict == VERDICT_DROP || (has_new_payload(pkt) && pkt->new_length > NFQUEUE_MAX_COPY))
         return drop_for(queue, pkt);
     if (offload && queue->offload == QUEUE_OFFLOAD_PACKET_MARK)
         mark = apply_mark(mark, options->offload_accept, options->offload_accept_mask);
@@ -149,7 +149,7 @@ static void count_answer(struct capture_counters *counters, const struct packet 
     default:
         counters->accepted++;
     }
-    if (replaces(pkt))
+    if (has_new_payload(pkt))
         counters->replaced++;
 }
 
@@ -352,7 +352,7 @@ static int put_single(struct nfqueue *queue, const struct packet *pkt, const str
 {
     static const uint8_t zeros[NLA_ALIGNTO];
     struct verdict_writer *writer = &queue->writer;
-    uint32_t payload = !answer->drops && replaces(pkt) ? pkt->new_length : 0;
+    uint32_t payload = !answer->drops && has_new_payload(pkt) ? pkt->new_length : 0;
     struct nlattr attribute = { (uint16_t)(NLA_HDRLEN + payload), NFQA_PAYLOAD };
     int err = make_room(queue, NFQUEUE_ATTRIBUTES_SIZE + NFQUEUE_PAYLOAD_SIZE + (size_t)payload);
 
@@ -374,7 +374,8 @@ static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
     const struct packet *pkt = &queue->packets[slot];
     struct answer answer = answer_for(queue, pkt);
     bool fits_run = run->count == 0, single = !queue->may_batch || queue->exact || slot >= queue->prefix ||
-                                              replaces(pkt) || answer.connection || pkt->verdict == VERDICT_SEGMENT;
+                                              has_new_payload(pkt) || answer.connection ||
+                                              pkt->verdict == VERDICT_SEGMENT;
     int err = 0;
 
     if (pkt->verdict == VERDICT_SEGMENT)

@@ -131,7 +131,7 @@ static const uint8_t *key_of(const struct entry *entry, uint32_t place)
     return entry->literal.bytes + (place - entry->literal.at);
 }
 
-static bool covers(const struct entry *entry, uint32_t place)
+static bool contains_key_at(const struct entry *entry, uint32_t place)
 {
     return place >= entry->literal.at && place + KEY_LENGTH <= entry->literal.at + entry->literal.length;
 }
@@ -141,7 +141,7 @@ static bool may_use_place(const struct entry *entry, uint32_t place)
 {
     uint64_t any = 0;
 
-    if (!covers(entry, place))
+    if (!contains_key_at(entry, place))
         return false;
     for (unsigned i = 0; i < LITERAL_NEAR / 64; i++)
         any |= entry->places[i];
@@ -158,11 +158,11 @@ static void choose_places(struct anchored *anchored)
         uint32_t counts[1 << COUNT_BITS] = { 0 };
 
         for (uint32_t i = 0; i < anchored->entry_count; i++) {
-            if (covers(&entries[i], place))
+            if (contains_key_at(&entries[i], place))
                 counts[mark_of(key_of(&entries[i], place), 32 - COUNT_BITS)]++;
         }
         for (uint32_t i = 0; i < anchored->entry_count; i++) {
-            const uint8_t *key = covers(&entries[i], place) ? key_of(&entries[i], place) : NULL;
+            const uint8_t *key = contains_key_at(&entries[i], place) ? key_of(&entries[i], place) : NULL;
 
             /* Two equal bytes are padding in many protocols and would cause too many comparisons. */
             if (key && key[0] != key[1] && counts[mark_of(key, 32 - COUNT_BITS)] <= MAX_EQUAL_KEYS)

@@ -18,14 +18,18 @@ static void add_list(struct detector *detector, const struct signature_list *lis
 
 static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *list)
 {
-    const struct packet *pkt = ev->input->packet;
-
     for (uint32_t i = 0; i < list->count; i++) {
         const struct unfiltered *entry = &list->entries[i];
 
-        if (needs_met(&entry->needs, &ev->facts) &&
-            (!entry->applications || (pkt->flow && entry->applications & app_protocols(pkt->flow))))
-            detector_add_candidate(ev->detector, entry->signature);
+        if (!needs_met(&entry->needs, &ev->facts))
+            continue;
+        if (entry->applications) {
+            const struct flow *flow = ev->input->packet->flow;
+
+            if (!flow || !(entry->applications & app_protocols(flow)))
+                continue;
+        }
+        detector_add_candidate(ev->detector, entry->signature);
     }
 }
 
@@ -65,9 +69,11 @@ void collect_packet(struct evaluation *ev)
     const struct ruleset *ruleset = ev->ruleset;
     const struct packet *pkt = ev->input->packet;
 
-    for (unsigned word = 0; word < PACKET_EVENT_WORDS && pkt->event_count > 0; word++) {
-        for (uint64_t bits = pkt->events[word]; bits; bits &= bits - 1)
-            collect_event(ev, word * 64 + (unsigned)__builtin_ctzll(bits));
+    if (pkt->event_count > 0) {
+        for (unsigned word = 0; word < PACKET_EVENT_WORDS; word++) {
+            for (uint64_t bits = pkt->events[word]; bits; bits &= bits - 1)
+                collect_event(ev, word * 64 + (unsigned)__builtin_ctzll(bits));
+        }
     }
     if (pkt->ip_version == 0) {
         add_list(detector, &ruleset->without_ip);
@@ -80,12 +86,13 @@ void collect_packet(struct evaluation *ev)
                                                           : TRAFFIC_OTHER;
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, traffic, groups);
-    bool was_scanned = ev->chunk && ev->chunk->is_payload;
-    /* if all TCP rules with a literal inspect the stream, payload that was added to the stream is scanned there only */
-    bool is_stream_only = pkt->flags & PACKET_STREAM_ADDED && !pkt->new_data && !ruleset->scans_packets;
+    /* Has the payload not been scanned as a chunk? If all TCP rules with a literal inspect the stream, payload that was
+     * added to the stream is scanned there only. */
+    bool scan = packet_has_payload(pkt) && !(ev->chunk && ev->chunk->is_payload) &&
+                (!(pkt->flags & PACKET_STREAM_ADDED) || pkt->new_data || ruleset->scans_packets);
 
     for (unsigned i = 0; i < count; i++) {
-        if (groups[i]->prefilter && packet_has_payload(pkt) && !was_scanned && !is_stream_only)
+        if (scan && groups[i]->prefilter)
             prefilter_scan(groups[i]->prefilter, detector, pkt->payload, pkt->payload_length, 0);
         add_unfiltered(ev, &groups[i]->unfiltered);
     }

@@ -69,6 +69,19 @@ void evaluate_prefetch(const struct evaluation *ev)
 
 /* --- Header --------------------------------------------------------------------------------------- */
 
+static bool protocol_matches(const struct signature *signature, const struct packet *pkt)
+{
+    if (pkt->ip_version == 0)
+        return signature->any_packet;
+    if (!(pkt->ip_version == 4 ? signature->ipv4 : signature->ipv6))
+        return false;
+    if (signature->any_protocol)
+        return true;
+    if (signature->one_protocol)
+        return signature->protocol == pkt->protocol;
+    return signature->rule->protocol.ip_protocols[pkt->protocol / 64] >> (pkt->protocol % 64) & 1;
+}
+
 /* The ports of a fragment are unknown: a rule with a port does not match it. */
 static bool port_matches(const struct port_set *set, const struct packet *pkt, uint16_t port)
 {
@@ -103,18 +116,8 @@ bool evaluate_header(struct evaluation *ev, const struct signature *signature)
 {
     const struct packet *pkt = ev->input->packet;
 
-    if (pkt->ip_version == 0) {
-        if (!signature->any_packet)
-            return false;
-    } else if (!(pkt->ip_version == 4 ? signature->ipv4 : signature->ipv6)) {
+    if (!protocol_matches(signature, pkt))
         return false;
-    } else if (signature->one_protocol) {
-        if (signature->protocol != pkt->protocol)
-            return false;
-    } else if (!signature->any_protocol &&
-               !(signature->rule->protocol.ip_protocols[pkt->protocol / 64] >> (pkt->protocol % 64) & 1)) {
-        return false;
-    }
     if (signature->applications && !signature->of_transaction &&
         !(pkt->flow && signature->applications & app_protocols(pkt->flow)))
         return false;

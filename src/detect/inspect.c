@@ -13,7 +13,7 @@
  */
 #include "inspect.h"
 
-static enum inspect_result walk(struct inspection *in, const struct condition *condition)
+static enum inspect_result evaluate_conditions(struct inspection *in, const struct condition *condition)
 {
     enum inspect_result no = INSPECT_NO;
 
@@ -34,7 +34,7 @@ static enum inspect_result walk(struct inspection *in, const struct condition *c
             continue;
         }
         while (result == INSPECT_YES) { /* at each position of the condition, evaluate those after it */
-            result = walk(in, condition->next);
+            result = evaluate_conditions(in, condition->next);
             if (result != INSPECT_NO || !retry.more)
                 break;
             in->at = base;
@@ -57,7 +57,7 @@ bool inspect_buffer(struct inspection *in, const struct condition *first)
         before = in->limits->reached;
         in->limits->reached = 0;
     }
-    bool holds = walk(in, first) == INSPECT_YES;
+    bool holds = evaluate_conditions(in, first) == INSPECT_YES;
 
     if (in->limits)
         in->limits->reached |= before;

@@ -18,7 +18,7 @@ enum {
     PAYLOAD_ONLY = 12, /* minimum strength for the payload if the rule has no other literal */
 };
 
-static unsigned strength(const uint8_t *bytes, size_t length)
+static unsigned strength_of_bytes(const uint8_t *bytes, size_t length)
 {
     bool seen[256] = { false };
     unsigned sum = 0;
@@ -109,7 +109,7 @@ static unsigned strength_of(const struct content *content, const struct rule_buf
 {
     const struct literal literal = { .bytes = content->bytes, .length = content->length, .nocase = true };
     const struct prefilter_hints *hints = buffer->keyword ? buffer->keyword->hints : NULL;
-    unsigned sum = strength(content->bytes, content->length);
+    unsigned sum = strength_of_bytes(content->bytes, content->length);
     bool is_common = hints && hints->few_values;
 
     if (!buffer->keyword)
@@ -151,8 +151,8 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
             unsigned score = strength_of(content, buffer, end), rank = score * 2 + (buffer->keyword == NULL);
 
             /* The author's choice is good for his rule whatever most traffic contains, unless it is very weak. */
-            bool is_decided =
-                content->fast_pattern && !has_common_values && strength(content->bytes, content->length) >= WEAK;
+            bool is_decided = content->fast_pattern && !has_common_values &&
+                              strength_of_bytes(content->bytes, content->length) >= WEAK;
 
             if (!is_decided && rank <= best)
                 continue;

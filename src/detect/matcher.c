@@ -423,7 +423,7 @@ static void add_target(const struct scan *scan, unsigned id, const struct patter
         (struct merged_match){ target->signature, target->reach, (uint32_t)end - merged->skip };
 }
 
-/* Of a two-byte literal in the whole payload of the packet, each position is reported, and the conditions that follow
+/* Hyperscan reports each position of a two-byte literal. In the whole payload of the packet, the conditions that follow
  * the literal are evaluated there. */
 static int on_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
 {

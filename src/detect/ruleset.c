@@ -21,7 +21,7 @@ void ruleset_options_default(struct ruleset_options *options)
 
 /* --- Groups --------------------------------------------------------------------------------------- */
 
-static bool admits(const struct signature *signature, enum traffic traffic)
+static bool admits_traffic(const struct signature *signature, enum traffic traffic)
 {
     unsigned protocol = traffic == TRAFFIC_TCP ? IPPROTO_TCP : IPPROTO_UDP;
 
@@ -51,7 +51,7 @@ static int add_to_groups(struct ruleset *ruleset, struct group_builder *builder,
     const struct signature *signature = &ruleset->signatures[entry->signature];
 
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (admits(signature, traffic) && group_builder_add(builder, ruleset, traffic, entry))
+        if (admits_traffic(signature, traffic) && group_builder_add(builder, ruleset, traffic, entry))
             return -ENOMEM;
     }
     return 0;
@@ -65,7 +65,8 @@ static int add_to_payload(struct ruleset *ruleset, struct group_builder *builder
         .signature = signature, .needs = added->needs, .has_literal = true, .literal = *literal
     };
 
-    if ((added->scope == SCOPE_PACKET || !admits(added, TRAFFIC_TCP)) && !added->of_transaction && !literal->is_part)
+    if ((added->scope == SCOPE_PACKET || !admits_traffic(added, TRAFFIC_TCP)) && !added->of_transaction &&
+        !literal->is_part)
         entry.literal.precheck = precheck_of(literal->condition);
     /* contents that match in the stream alone count from the start of the inspection window, which moves */
     if (added->scope == SCOPE_STREAM)
@@ -77,7 +78,7 @@ static int add_to_payload(struct ruleset *ruleset, struct group_builder *builder
     added->has_literal = true;
     added->may_span_segments |=
         added->scope != SCOPE_PACKET && (literal->is_part || literal->length > LITERAL_STREAM_PART);
-    ruleset->scans_packets |= admits(added, TRAFFIC_TCP) && added->scope != SCOPE_STREAM;
+    ruleset->scans_packets |= admits_traffic(added, TRAFFIC_TCP) && added->scope != SCOPE_STREAM;
     return add_to_groups(ruleset, builder, &entry);
 }
 
@@ -105,7 +106,7 @@ static int add_unfiltered(struct ruleset *ruleset, struct group_builder *builder
     if (signature->type != RULE_TYPE_IP_ONLY)
         return add_to_groups(ruleset, builder, &entry);
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (admits(signature, traffic) && signature_list_add(&ruleset->ip_only[traffic], index))
+        if (admits_traffic(signature, traffic) && signature_list_add(&ruleset->ip_only[traffic], index))
             return -ENOMEM;
     }
     return 0;

@@ -16,36 +16,41 @@ enum {
 bool check_ack(struct segment *seg)
 {
     const struct tcp_peer *peer = seg->receiver;
-    uint32_t ack = seg->ack, window = peer->max_window;
-    bool is_valid;
+    uint32_t ack = seg->ack;
 
     if (!seg->has_ack || ack == peer->last_ack)
         return true;
     if (seq_before(ack, peer->last_ack)) {
+        uint32_t window = peer->max_window;
+
         /* RFC 5961 §5.2: not older than the largest window. The last advertised window may be small, and overtaken
          * segments were sent before it. Inline there is a minimum window: while windows are small, a fast connection
          * gets further ahead of the segments that it overtakes. */
         if (segment_is_inline(seg) && window < ACK_WINDOW_MIN)
             window = ACK_WINDOW_MIN;
-        is_valid = peer->window == 0 || !seq_before(ack, peer->last_ack - window);
-    } else if (seg->session->flags & (SESSION_ASYNC | SESSION_MIDSTREAM_ESTABLISHED)) {
-        /* With only one side seen the window is unknown; so is that of the other side of a picked-up session before it
-         * has sent a segment. */
-        is_valid = true;
-    } else if (seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT &&
-               seg->kind == SEGMENT_RST && ack == peer->isn + 1) {
-        is_valid = true; /* a reset that answers a SYN comes before any window was advertised */
-    } else {
+        if (peer->window == 0 || !seq_before(ack, peer->last_ack - window))
+            return true;
+        segment_add_event(seg, STREAM_EVENT_PKT_INVALID_ACK);
+        return false;
+    }
+    /* With only one side seen the window is unknown; so is that of the other side of a picked-up session before it has
+     * sent a segment. */
+    if (seq_at_or_before(ack, peer->next_win) ||
+        (seg->session->flags & (SESSION_ASYNC | SESSION_MIDSTREAM_ESTABLISHED)))
+        return true;
+    /* The data that the other side sent before the session was picked up, and its window, are unknown. */
+    if (segment_is_midstream(seg) && !(seg->session->flags & SESSION_SCALES_KNOWN)) {
         uint32_t from = seq_after(peer->next_win, peer->last_ack) ? peer->next_win : peer->last_ack;
 
-        is_valid = seq_at_or_before(ack, peer->next_win);
-        /* The data that the other side sent before the session was picked up, and its window, are unknown. */
-        if (segment_is_midstream(seg) && !(seg->session->flags & SESSION_SCALES_KNOWN))
-            is_valid |= seq_at_or_before(ack, from + WINDOW_UNKNOWN);
+        if (seq_at_or_before(ack, from + WINDOW_UNKNOWN))
+            return true;
     }
-    if (!is_valid)
-        segment_add_event(seg, STREAM_EVENT_PKT_INVALID_ACK);
-    return is_valid;
+    /* A reset that answers a SYN comes before any window was advertised. */
+    if (seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT && seg->kind == SEGMENT_RST &&
+        ack == peer->isn + 1)
+        return true;
+    segment_add_event(seg, STREAM_EVENT_PKT_INVALID_ACK);
+    return false;
 }
 
 /*
@@ -138,12 +143,14 @@ static bool is_timestamp_current(const struct segment *seg, enum host_os os)
     const struct tcp_peer *sender = seg->sender;
     bool is_next = seg->seq == sender->next_seq;
     enum zero_start zero = zero_start_of(seg, os);
-    int32_t step = (int32_t)(seg->pkt->tcp.timestamp_value - sender->last_timestamp + 1);
-    bool is_expired = segment_seconds(seg) > (uint64_t)sender->last_seconds + PAWS_SECONDS;
 
     if (zero == ZERO_IGNORED || (zero == ZERO_STARTS_NOW && is_next) || (os == HOST_OS_HPUX11 && !is_next))
         return true;
-    if (sender->last_seconds == 0 && (seg->session->flags & SESSION_MIDSTREAM))
+
+    int32_t step = (int32_t)(seg->pkt->tcp.timestamp_value - sender->last_timestamp + 1);
+    bool is_expired = segment_seconds(seg) > (uint64_t)sender->last_seconds + PAWS_SECONDS;
+
+    if (is_expired && sender->last_seconds == 0 && (seg->session->flags & SESSION_MIDSTREAM))
         is_expired = false;
     if (step >= 0 && (sender->last_timestamp == 0 || !is_expired))
         return true;
@@ -152,19 +159,23 @@ static bool is_timestamp_current(const struct segment *seg, enum host_os os)
 
 enum timestamp_age classify_timestamp(struct segment *seg)
 {
-    uint32_t last = seg->sender->last_timestamp;
+    const struct tcp_peer *sender = seg->sender;
 
     if (!(seg->session->flags & SESSION_TIMESTAMP) || !seg->pkt->tcp.has_timestamp)
         return TIMESTAMP_CURRENT;
     enum host_os os = peer_os(seg, seg->receiver);
-    bool allows_zero = os == HOST_OS_OLD_LINUX || os == HOST_OS_WINDOWS || os == HOST_OS_WINDOWS2K3 ||
-                       os == HOST_OS_VISTA || os == HOST_OS_SOLARIS;
-    /* When the clock wraps, zero is a value like any other. */
-    bool wraps = (segment_is_inline(seg) && last >= UINT32_MAX - OVERTAKEN_TICKS) ||
-                 (segment_is_midstream(seg) && last <= OVERTAKEN_TICKS);
 
-    if (seg->pkt->tcp.timestamp_value == 0 && !allows_zero && !(seg->sender->flags & PEER_ZERO_TIMESTAMP) && !wraps)
-        return TIMESTAMP_OLD;
+    if (seg->pkt->tcp.timestamp_value == 0 && !(sender->flags & PEER_ZERO_TIMESTAMP)) {
+        uint32_t last = sender->last_timestamp;
+        bool allows_zero = os == HOST_OS_OLD_LINUX || os == HOST_OS_WINDOWS || os == HOST_OS_WINDOWS2K3 ||
+                           os == HOST_OS_VISTA || os == HOST_OS_SOLARIS;
+        /* When the clock wraps, zero is a value like any other. */
+        bool wraps = (segment_is_inline(seg) && last >= UINT32_MAX - OVERTAKEN_TICKS) ||
+                     (segment_is_midstream(seg) && last <= OVERTAKEN_TICKS);
+
+        if (!allows_zero && !wraps)
+            return TIMESTAMP_OLD;
+    }
     if (is_timestamp_current(seg, os))
         return TIMESTAMP_CURRENT;
     return is_overtaken(seg) ? TIMESTAMP_OVERTAKEN : TIMESTAMP_OLD;

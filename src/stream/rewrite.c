@@ -10,7 +10,7 @@
 
 enum { FLAGS_OFFSET = 13, CHECKSUM_OFFSET = 16, URGENT_OFFSET = 18 };
 
-static const uint8_t *moved(const uint8_t *at, const uint8_t *from, const uint8_t *to)
+static const uint8_t *relocate(const uint8_t *at, const uint8_t *from, const uint8_t *to)
 {
     return at ? to + (at - from) : NULL;
 }
@@ -27,9 +27,9 @@ static void refresh_checksum(const struct packet *pkt, uint8_t *out)
 {
     struct packet copy = *pkt;
 
-    copy.ip = moved(pkt->ip, pkt->data, out);
-    copy.transport = moved(pkt->transport, pkt->data, out);
-    copy.payload = moved(pkt->payload, pkt->data, out);
+    copy.ip = relocate(pkt->ip, pkt->data, out);
+    copy.transport = relocate(pkt->transport, pkt->data, out);
+    copy.payload = relocate(pkt->payload, pkt->data, out);
     if (pkt->flags & PACKET_CHECKSUM_NOT_READY)
         return;
     uint16_t checksum = decode_transport_checksum(&copy);
@@ -53,7 +53,7 @@ bool rewrite_payload(struct segment *seg, int64_t offset)
     refresh_checksum(pkt, out);
     pkt->new_data = out;
     pkt->new_length = pkt->length;
-    pkt->payload = moved(pkt->payload, pkt->data, out); /* the forwarded bytes are inspected */
+    pkt->payload = relocate(pkt->payload, pkt->data, out); /* the forwarded bytes are inspected */
     return true;
 }
 

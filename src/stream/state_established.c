@@ -158,7 +158,6 @@ int established_on_ack(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
     struct tcp_peer *sender = seg->sender, *receiver = seg->receiver;
-    bool is_keepalive = seg->length <= 1 && seg->seq == sender->next_seq - 1;
 
     if (!check_timestamp(seg))
         return -EINVAL;
@@ -169,7 +168,7 @@ int established_on_ack(struct segment *seg)
         return segment_reject(seg, STREAM_EVENT_EST_INVALID_ACK);
     set_midstream_window(seg);
 
-    if (!is_keepalive && seq_before(seg->end, sender->last_ack)) {
+    if (seq_before(seg->end, sender->last_ack) && (seg->length > 1 || seg->seq != sender->next_seq - 1)) {
         /* Is the sender's data acknowledged by no segment seen here? */
         bool is_one_sided = seg->direction == FLOW_TO_SERVER && seg->stream->options.async_oneside &&
                             (session->flags & SESSION_MIDSTREAM) &&

@@ -142,7 +142,7 @@ static bool answers_syn(struct segment *seg)
     return false;
 }
 
-static bool follows(uint32_t seq, uint32_t first)
+static bool is_within_window_of(uint32_t seq, uint32_t first)
 {
     return seq_at_or_after(seq, first) && seq_at_or_before(seq, first + WINDOW_UNKNOWN);
 }
@@ -158,7 +158,7 @@ static bool was_established(const struct segment *seg)
 
     return segment_may_be_older(seg) && seg->has_ack &&
            !(seg->session->flags & (SESSION_FOUR_WAY | SESSION_NEEDS_ANSWER)) &&
-           follows(seg->direction == FLOW_TO_SERVER ? seg->seq : seg->ack, client->isn + 1);
+           is_within_window_of(seg->direction == FLOW_TO_SERVER ? seg->seq : seg->ack, client->isn + 1);
 }
 
 int syn_sent_on_reset(struct segment *seg)
@@ -491,7 +491,8 @@ static int finish_from_client(struct segment *seg)
     if (seq_is_next && ack_is_next)
         return finish_normally(seg);
     /* The last ACK, and possibly later segments, passed before the program began. */
-    if (segment_may_be_older(seg) && follows(seg->seq, client->next_seq) && follows(seg->ack, server->next_seq)) {
+    if (segment_may_be_older(seg) && is_within_window_of(seg->seq, client->next_seq) &&
+        is_within_window_of(seg->ack, server->next_seq)) {
         seg->session->flags |= SESSION_MIDSTREAM;
         assume_scales(seg);
         return establish(seg);
