@@ -151,12 +151,6 @@ void app_byterange_detach_files(struct app *app, struct app_tx *tx, enum flow_di
 
 /* --- Entries -------------------------------------------------------------------------------------- */
 
-static bool entry_matches(const struct byterange_file *entry, const struct app_byterange_info *info)
-{
-    return entry->serial != 0 && entry->total == info->total && entry->key_length == info->key_length &&
-           memcmp(entry->key, info->key, info->key_length) == 0;
-}
-
 static bool is_expired(const struct byterange_file *entry, uint64_t now_ns)
 {
     return entry->last_data_ns + entry->timeout_ns < now_ns;
@@ -193,8 +187,11 @@ static struct byterange_file *find_or_add_entry(struct app *app, const struct ap
         return NULL;
     stop_table_accounting(app, before);
     for (unsigned i = 0; i < ENTRIES; i++) {
-        if (entry_matches(&app->byteranges->entries[i], info) && !is_expired(&app->byteranges->entries[i], now_ns))
-            return &app->byteranges->entries[i];
+        struct byterange_file *found = &app->byteranges->entries[i];
+
+        if (found->serial != 0 && found->total == info->total && found->key_length == info->key_length &&
+            memcmp(found->key, info->key, info->key_length) == 0 && !is_expired(found, now_ns))
+            return found;
     }
     struct byterange_file *entry = alloc_entry(app, now_ns);
 
@@ -300,19 +297,6 @@ static bool attach_file(struct app_context *context, struct byterange_file *entr
     return true;
 }
 
-static void append(struct app *app, struct byterange_file *entry, const uint8_t *bytes, uint64_t length)
-{
-    file_append(app->files, entry->file, bytes, length);
-    while (entry->pieces && entry->pieces->start <= entry->file->size) {
-        const struct piece *piece = entry->pieces;
-        uint64_t known = entry->file->size - piece->start;
-
-        if (known < piece->data.length)
-            file_append(app->files, entry->file, piece->data.bytes + known, piece->data.length - known);
-        free_piece(app, entry);
-    }
-}
-
 bool app_byterange_add(struct app_context *context, struct app_byterange *range, struct app_tx *tx,
                        enum flow_direction direction, const uint8_t *bytes, uint32_t length)
 {
@@ -339,7 +323,15 @@ bool app_byterange_add(struct app_context *context, struct app_byterange *range,
         abandon(app, entry);
         return false;
     }
-    append(app, entry, bytes + (size - offset), offset + length - size);
+    file_append(app->files, entry->file, bytes + (size - offset), offset + length - size);
+    while (entry->pieces && entry->pieces->start <= entry->file->size) {
+        const struct piece *piece = entry->pieces;
+        uint64_t known = entry->file->size - piece->start;
+
+        if (known < piece->data.length)
+            file_append(app->files, entry->file, piece->data.bytes + known, piece->data.length - known);
+        free_piece(app, entry);
+    }
     if (entry->file->size < entry->total)
         return true;
     file_close(app->files, entry->file, FILE_CLOSED);

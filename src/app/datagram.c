@@ -17,6 +17,8 @@ enum {
     EPHEMERAL_PORTS = 32768   /* lowest port that Linux and other systems assign to clients */
 };
 
+enum { PORTS_SEEN = 1, PORTS_KNOWN = 2, PORTS_REVERSED = 4 }; /* app_flow.ports */
+
 static enum flow_direction opposite(enum flow_direction direction)
 {
     return direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
@@ -25,23 +27,6 @@ static enum flow_direction opposite(enum flow_direction direction)
 static bool is_service_port(const struct app *app, uint16_t port)
 {
     return port < SERVICE_PORTS_END || app->datagrams.services[port / 64] >> (port % 64) & 1;
-}
-
-/* A flow from a service port to a port that is none: probably the service sent the first packet seen. */
-static bool ports_are_reversed(const struct app *app, const struct flow *flow)
-{
-    if (is_service_port(app, flow->server_port))
-        return false;
-    return is_service_port(app, flow->client_port) ||
-           (flow->client_port < EPHEMERAL_PORTS && flow->server_port >= EPHEMERAL_PORTS);
-}
-
-enum { PORTS_SEEN = 1, PORTS_KNOWN = 2, PORTS_REVERSED = 4 };
-
-static uint8_t classify_ports(const struct app *app, const struct flow *flow)
-{
-    return PORTS_SEEN | (app_has_known_port(app, flow->client_port, flow->server_port) ? PORTS_KNOWN : 0) |
-           (ports_are_reversed(app, flow) ? PORTS_REVERSED : 0);
 }
 
 /* Whether bytes that the parser rejected look like a message of its protocol. */
@@ -127,24 +112,6 @@ static bool start_flow(struct feeding *f, struct app_datagram_match *first, enum
     return true;
 }
 
-/* Feeds the datagram to the other readings. The directions in `matches` refer to the original direction of the packet;
- * `swapped`: the flow has been swapped since. */
-static void feed_others(struct feeding *f, const struct app_datagram_match *matches, unsigned count, bool swapped,
-                        enum flow_direction direction, const uint8_t *bytes, uint32_t length)
-{
-    for (unsigned i = 0; i < count; i++) {
-        struct app_flow *reading = app_reading_find(f->af, matches[i].id);
-        bool reversed = matches[i].reversed != swapped;
-
-        if (!reading && (reading = app_reading_add(f, matches[i].id)))
-            app_set_detected(reading, direction);
-        if (!reading || reading->stopped)
-            continue;
-        f->verdict->either_direction |= reversed;
-        feed_reading(f, reading, reversed ? opposite(direction) : direction, bytes, length);
-    }
-}
-
 static void identify_and_feed(struct feeding *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length)
 {
     struct app_flow *af = f->af;
@@ -176,55 +143,61 @@ static void identify_and_feed(struct feeding *f, enum flow_direction direction, 
             return;
     }
     feed_reading(f, f->af, direction, bytes, length);
-    feed_others(f, matches + first, count - first, f->verdict->reversed, direction, bytes, length);
-}
+    for (unsigned i = first; i < count; i++) {
+        struct app_flow *reading = app_reading_find(f->af, matches[i].id);
+        bool reversed = matches[i].reversed != f->verdict->reversed; /* the flow may have been swapped since */
 
-/* Fast path for datagrams of an unknown protocol: no known protocol claims the datagram, and the state of the flow does
- * not change. */
-static bool is_unchanged(const struct app *app, const struct app_flow *af, enum flow_direction direction,
-                         const uint8_t *bytes, uint32_t length)
-{
-    return !af->proto && af->side[direction].failed && (af->ports & (PORTS_SEEN | PORTS_KNOWN)) == PORTS_SEEN &&
-           app_matches_no_head(app, bytes, length);
-}
-
-static void process_datagram(struct feeding *f, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
-                             uint32_t length)
-{
-    struct app *app = f->app;
-    size_t before = app_flow_memory(app);
-    uint64_t refused = heap_refused_count(app->heap);
-    uint8_t ports = flow->app && flow->app->ports ? flow->app->ports : classify_ports(app, flow);
-
-    f->verdict->either_direction = ports & PORTS_REVERSED;
-    f->af = app_get_flow(app, flow, f->verdict);
-    if (!f->af)
-        return;
-    f->af->ports = ports;
-    f->af->used_ns = f->now_ns;
-    if (!f->af->stopped)
-        identify_and_feed(f, direction, bytes, length);
-    if (heap_refused_count(app->heap) != refused && f->verdict->exception == EXCEPTION_NONE)
-        f->verdict->exception = EXCEPTION_APP_ERROR;
-    app_memory_update(app, flow->app, before);
+        if (!reading && (reading = app_reading_add(f, matches[i].id)))
+            app_set_detected(reading, direction);
+        if (!reading || reading->stopped)
+            continue;
+        f->verdict->either_direction |= reversed;
+        feed_reading(f, reading, reversed ? opposite(direction) : direction, bytes, length);
+    }
 }
 
 bool app_feed_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
                        uint32_t length, uint64_t now_ns, struct app_verdict *verdict)
 {
     struct app_flow *af = flow->app;
+    uint8_t ports;
 
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     if (length == 0)
         return false;
-    if (af && is_unchanged(app, af, direction, bytes, length)) {
+    /* Fast path: no known protocol claims the datagram, and the state of the flow does not change. */
+    if (af && !af->proto && af->side[direction].failed && (af->ports & (PORTS_SEEN | PORTS_KNOWN)) == PORTS_SEEN &&
+        app_matches_no_head(app, bytes, length)) {
         verdict->either_direction = af->ports & PORTS_REVERSED;
         af->used_ns = now_ns;
         return verdict->either_direction;
     }
-    struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
+    ports = af ? af->ports : 0;
+    if (!ports) {
+        uint16_t client = flow->client_port, server = flow->server_port;
 
-    process_datagram(&f, flow, direction, bytes, length);
+        ports = PORTS_SEEN | (app_has_known_port(app, client, server) ? PORTS_KNOWN : 0);
+        /* From a service port to a port that is none: probably the service sent the first packet seen. */
+        if (!is_service_port(app, server) &&
+            (is_service_port(app, client) || (client < EPHEMERAL_PORTS && server >= EPHEMERAL_PORTS)))
+            ports |= PORTS_REVERSED;
+    }
+
+    struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
+    size_t before = app_flow_memory(app);
+    uint64_t refused = heap_refused_count(app->heap);
+
+    verdict->either_direction = ports & PORTS_REVERSED;
+    f.af = app_get_flow(app, flow, verdict);
+    if (!f.af)
+        return true;
+    f.af->ports = ports;
+    f.af->used_ns = now_ns;
+    if (!f.af->stopped)
+        identify_and_feed(&f, direction, bytes, length);
+    if (heap_refused_count(app->heap) != refused && verdict->exception == EXCEPTION_NONE)
+        verdict->exception = EXCEPTION_APP_ERROR;
+    app_memory_update(app, flow->app, before);
     return true;
 }

@@ -93,34 +93,11 @@ bool app_expect(struct app_context *context, const struct app_expectation *what,
     return true;
 }
 
-static bool matches_flow(const struct expected_flow *entry, const struct flow *flow, uint64_t now_ns)
-{
-    return entry->proto && entry->until_ns >= now_ns && entry->what.ip_version == flow->ip_version &&
-           entry->what.server_port == flow->server_port &&
-           memcmp(&entry->what.client, &flow->client, sizeof(flow->client)) == 0 &&
-           memcmp(&entry->what.server, &flow->server, sizeof(flow->server)) == 0;
-}
-
-/* Moves the expectation of the flow, with its tag, to *out; false if there is none. */
-static bool consume_entry(struct app_shared *shared, const struct flow *flow, uint64_t now_ns,
-                          struct expected_flow *out)
-{
-    for (size_t i = 0; i < EXPECTED_FLOWS_MAX; i++) {
-        if (!matches_flow(&shared->expected_flows[i], flow, now_ns))
-            continue;
-        *out = shared->expected_flows[i];
-        shared->expected_flows[i].tag = NULL;
-        remove_entry(shared, &shared->expected_flows[i]);
-        return true;
-    }
-    return false;
-}
-
 unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t now_ns)
 {
     struct app_shared *shared = app->shared;
-    struct expected_flow entry;
-    bool found;
+    const struct flow *flow = af->flow;
+    struct expected_flow entry = { .proto = 0 };
 
     if (!shared)
         return 0;
@@ -128,9 +105,20 @@ unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t 
     if (atomic_load(&shared->count) == 0)
         return 0;
     pthread_mutex_lock(&shared->lock);
-    found = consume_entry(shared, af->flow, now_ns, &entry);
+    for (size_t i = 0; i < EXPECTED_FLOWS_MAX && !entry.proto; i++) {
+        struct expected_flow *expected = &shared->expected_flows[i];
+
+        if (!expected->proto || expected->until_ns < now_ns || expected->what.ip_version != flow->ip_version ||
+            expected->what.server_port != flow->server_port ||
+            memcmp(&expected->what.client, &flow->client, sizeof(flow->client)) != 0 ||
+            memcmp(&expected->what.server, &flow->server, sizeof(flow->server)) != 0)
+            continue;
+        entry = *expected;
+        expected->tag = NULL; /* it is this function's now */
+        remove_entry(shared, expected);
+    }
     pthread_mutex_unlock(&shared->lock);
-    if (!found)
+    if (!entry.proto)
         return 0;
     af->tag = heap_alloc_uncleared(app->heap, entry.tag_length + 1);
     if (af->tag) {
@@ -163,13 +151,6 @@ static void transfer_entry(struct transfer *t, struct expected_flow *entry)
     entry->what.ip_version = version;
 }
 
-static void write_entry(struct transfer *t, struct expected_flow *entry)
-{
-    transfer_put_text(t, app_proto_by_id(entry->proto)->name);
-    transfer_entry(t, entry);
-    transfer_bytes(t, entry->tag, entry->tag_length);
-}
-
 /* Drops entries for which there is no room, and those of protocols that this build does not have. */
 static void read_entry(struct transfer *t, struct app_shared *shared, size_t *place)
 {
@@ -200,8 +181,13 @@ void app_shared_transfer(struct transfer *t, struct app_shared *shared)
 
     pthread_mutex_lock(&shared->lock);
     for (size_t i = 0; i < EXPECTED_FLOWS_MAX && !t->reading; i++) {
-        if (shared->expected_flows[i].proto)
-            write_entry(t, &shared->expected_flows[i]);
+        struct expected_flow *entry = &shared->expected_flows[i];
+
+        if (!entry->proto)
+            continue;
+        transfer_put_text(t, app_proto_by_id(entry->proto)->name);
+        transfer_entry(t, entry);
+        transfer_bytes(t, entry->tag, entry->tag_length);
     }
     while (t->reading && !t->error && t->at < t->limit && atomic_load(&shared->count) == place)
         read_entry(t, shared, &place);

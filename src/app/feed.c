@@ -240,22 +240,6 @@ uint64_t feed_gap_before(const struct app_side *side, const struct app_stream_ch
     return bytes->offset > expected ? bytes->offset - expected : 0;
 }
 
-static bool handle_gap(struct feeding *f, enum flow_direction direction, struct app_input *in)
-{
-    struct app_side *side = &f->af->side[direction];
-
-    if (!f->af->proto->accepts_gaps) {
-        fail_direction(f, direction, COUNT_GAP);
-        return false;
-    }
-    app_count(f->app, f->af, COUNT_GAP);
-    in->gap += side->pending.length;
-    side->offset += in->gap;
-    side->seen = side->needed = 0;
-    buffer_clear(f->app->heap, &side->pending);
-    return true;
-}
-
 void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *bytes)
 {
     struct app_side *side = &f->af->side[direction];
@@ -270,8 +254,17 @@ void feed_known(struct feeding *f, enum flow_direction direction, const struct a
 
     if (side->unparsed)
         return;
-    if (in.gap > 0 && !handle_gap(f, direction, &in))
+    if (in.gap > 0 && !f->af->proto->accepts_gaps) {
+        fail_direction(f, direction, COUNT_GAP);
         return;
+    }
+    if (in.gap > 0) {
+        app_count(f->app, f->af, COUNT_GAP);
+        in.gap += side->pending.length;
+        side->offset += in.gap;
+        side->seen = side->needed = 0;
+        buffer_clear(f->app->heap, &side->pending);
+    }
     in.offset = side->offset;
     if (side->pending.length == 0 && (in.length >= side->needed || in.end)) {
         if (call_parser(f, direction, &in, false))
@@ -303,11 +296,13 @@ struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_ver
     return flow->app;
 }
 
-/* Whether the client's first bytes after app_evict() start a message of the flow's protocol, or of any if unknown. */
-static bool starts_message(struct feeding *f, struct flow *flow, enum flow_direction direction,
-                           const struct app_stream_chunk *in, unsigned *id)
+/* After app_evict() only stream rules inspect a flow until its client starts a message of the flow's protocol, or of
+ * any if that is unknown. */
+static void resume_after_eviction(struct feeding *f, struct flow *flow, enum flow_direction direction,
+                                  const struct app_stream_chunk *in)
 {
-    struct app_side side = { .offset = 0 };
+    bool lost = flow->app_evicted == APP_EVICTED_WITHIN_MESSAGE, reported = flow->app_evicted == APP_EVICTED_REPORTED;
+    struct app_side first = { .offset = 0 };
     const struct app_probe probe = {
         .bytes = in->bytes,
         .length = in->length,
@@ -316,21 +311,13 @@ static bool starts_message(struct feeding *f, struct flow *flow, enum flow_direc
         .client_port = flow->client_port,
         .server_port = flow->server_port,
     };
-
-    *id = direction == FLOW_TO_SERVER ? app_identify_by_pattern(f->app, &side, &probe) : 0;
-    return *id > 0 && (app_flow_protocol(flow) == 0 || app_flow_protocol(flow) == *id);
-}
-
-/* After app_evict() only stream rules inspect a flow until its client starts a message. */
-static void resume_after_eviction(struct feeding *f, struct flow *flow, enum flow_direction direction,
-                                  const struct app_stream_chunk *in)
-{
-    bool lost = flow->app_evicted == APP_EVICTED_WITHIN_MESSAGE, reported = flow->app_evicted == APP_EVICTED_REPORTED;
-    unsigned id;
+    unsigned id = 0;
 
     if (in->length == 0)
         return;
-    if (starts_message(f, flow, direction, in, &id)) {
+    if (direction == FLOW_TO_SERVER)
+        id = app_identify_by_pattern(f->app, &first, &probe);
+    if (id > 0 && (app_flow_protocol(flow) == 0 || app_flow_protocol(flow) == id)) {
         flow->app_evicted = 0;
         f->af = app_get_flow(f->app, flow, f->verdict);
     }
@@ -354,24 +341,20 @@ static void resume_after_eviction(struct feeding *f, struct flow *flow, enum flo
 }
 
 /* Ends a direction for its parser when the stream depth is reached, unless it has already ended. */
-static void truncate_direction(struct feeding *f, enum flow_direction direction)
-{
-    struct app_side *side = &f->af->side[direction];
-
-    if (side->truncated || !stream_is_truncated(f->af->flow, direction))
-        return;
-    if (!side->ended && f->af->proto) {
-        side->ended = true;
-        feed_pending(f, direction);
-    }
-    side->ended = side->truncated = true;
-    app_tx_complete_direction(f->af, direction);
-}
-
 static void truncate_at_depth(struct feeding *f)
 {
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !f->af->stopped; direction++)
-        truncate_direction(f, direction);
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !f->af->stopped; direction++) {
+        struct app_side *side = &f->af->side[direction];
+
+        if (side->truncated || !stream_is_truncated(f->af->flow, direction))
+            continue;
+        if (!side->ended && f->af->proto) {
+            side->ended = true;
+            feed_pending(f, direction);
+        }
+        side->ended = side->truncated = true;
+        app_tx_complete_direction(f->af, direction);
+    }
 }
 
 static void feed_main(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in)

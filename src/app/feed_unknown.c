@@ -25,21 +25,6 @@ bool app_start_parser(struct feeding *f, unsigned id)
     return true;
 }
 
-static void free_fallback(struct feeding *f)
-{
-    struct app_flow *af = f->af;
-    struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
-
-    if (!af->fallback)
-        return;
-    app_tx_complete_all(af);
-    if (af->fallback->stop)
-        af->fallback->stop(&context, af->fallback_state);
-    heap_release(f->app->heap, af->fallback_state);
-    af->fallback = NULL;
-    af->fallback_state = NULL;
-}
-
 /* Feeds the pending bytes of both directions, those of `newest`, which arrived last, after the others. */
 static void feed_both(struct feeding *f, enum flow_direction newest)
 {
@@ -147,7 +132,16 @@ void feed_start_protocol(struct feeding *f, unsigned id, enum flow_direction dir
 {
     struct app_flow *af = f->af;
 
-    free_fallback(f);
+    if (af->fallback) { /* the flow has changed to another protocol */
+        struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
+
+        app_tx_complete_all(af);
+        if (af->fallback->stop)
+            af->fallback->stop(&context, af->fallback_state);
+        heap_release(f->app->heap, af->fallback_state);
+        af->fallback = NULL;
+        af->fallback_state = NULL;
+    }
     start_comparing(f, !direction);
     add_readings_by_port(f, id, direction);
     if (af->changing && af == af->main)
@@ -196,18 +190,6 @@ static void end_detection(struct feeding *f, enum flow_direction direction)
     feed_stop(f);
 }
 
-/* If the start of the flow was not seen, client and server may be swapped: tests the bytes as those of the other
- * direction. */
-static unsigned identify_reversed(struct feeding *f, struct app_side *side, const struct app_probe *probe)
-{
-    struct app_probe reversed = *probe;
-
-    reversed.direction = probe->direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
-    reversed.client_port = probe->server_port;
-    reversed.server_port = probe->client_port;
-    return app_identify_by_pattern(f->app, side, &reversed);
-}
-
 /* Returns the id of the protocol of the server's port whose servers continue after unreadable input; 0 for none. */
 static unsigned survivor_at_port(const struct feeding *f)
 {
@@ -240,7 +222,13 @@ void feed_detect_protocol(struct feeding *f, enum flow_direction direction)
     if (!side->failed)
         id = app_identify(f->app, side, &probe, af->changing ? af->change_to : 0, &unsure, &reversed);
     if (id == 0 && f->transport == APP_TCP && stream_is_midstream(af->flow)) {
-        id = identify_reversed(f, side, &probe);
+        /* Client and server may be swapped: test the bytes as those of the other direction. */
+        struct app_probe swapped = probe;
+
+        swapped.direction = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+        swapped.client_port = probe.server_port;
+        swapped.server_port = probe.client_port;
+        id = app_identify_by_pattern(f->app, side, &swapped);
         reversed = id > 0;
     }
     if (id > 0) {

@@ -154,20 +154,10 @@ void app_transfer_buffer(struct app_context *context, struct transfer *t, struct
     transfer_buffer(t, context->app->heap, buffer);
 }
 
-/* Transfers the number of files whose event has been written. */
-static void transfer_logged(struct transfer *t, struct file_list *files)
+void app_transfer_tx(struct app_context *context, struct transfer *t, struct app_tx *tx)
 {
-    uint32_t count = 0;
+    const struct app_transfer_options *options = context->moving;
 
-    for (struct file *file = files->first; file && !t->reading && file->logged; file = file->next)
-        count++;
-    transfer_u32(t, &count);
-    for (struct file *file = files->first; file && t->reading && count > 0; file = file->next, count--)
-        file->logged = true;
-}
-
-static void transfer_transaction(struct transfer *t, struct app_tx *tx)
-{
     transfer_u64(t, &tx->id);
     transfer_u64(t, &tx->number);
     transfer_u64(t, &tx->begin_ns);
@@ -178,19 +168,24 @@ static void transfer_transaction(struct transfer *t, struct app_tx *tx)
     for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
         transfer_u64(t, &tx->events[i]);
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        uint32_t logged = 0; /* number of files whose event has been written */
+
         transfer_u8(t, &tx->inspected[i]);
         transfer_bool(t, &tx->fresh[i]);
-        transfer_logged(t, &tx->files[i]);
+        for (struct file *file = tx->files[i].first; file && !t->reading && file->logged; file = file->next)
+            logged++;
+        transfer_u32(t, &logged);
+        for (struct file *file = tx->files[i].first; file && t->reading && logged > 0; file = file->next, logged--)
+            file->logged = true;
     }
-}
-
-/* Restores which changes of the transaction were uninspected when it was written. */
-static void restore_uninspected(struct app_tx *tx)
-{
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+    if (!t->error && options->each_tx)
+        options->each_tx(t, tx, options->user);
+    tx->moved = true;
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && t->reading; direction++) {
         uint8_t inspected = tx->inspected[direction];
         bool fresh = tx->fresh[direction];
 
+        /* What was uninspected when the transaction was written is so again. */
         app_tx_set_inspected(tx, direction);
         tx->inspected[direction] = inspected;
         if (fresh || tx->progress[direction] != inspected)
@@ -198,29 +193,7 @@ static void restore_uninspected(struct app_tx *tx)
     }
 }
 
-void app_transfer_tx(struct app_context *context, struct transfer *t, struct app_tx *tx)
-{
-    const struct app_transfer_options *options = context->moving;
-
-    transfer_transaction(t, tx);
-    if (!t->error && options->each_tx)
-        options->each_tx(t, tx, options->user);
-    tx->moved = true;
-    if (t->reading)
-        restore_uninspected(tx);
-}
-
 /* --- Parsers -------------------------------------------------------------------------------------- */
-
-static bool start_state(struct app_context *context, const struct app_proto *proto, void **state)
-{
-    *state = heap_alloc(context->app->heap, proto->state_size > 0 ? proto->state_size : 1);
-    if (*state && proto->start && proto->start(context, *state)) {
-        heap_release(context->app->heap, *state);
-        *state = NULL;
-    }
-    return *state != NULL;
-}
 
 /* The state may be that of the fallback protocol: sets it as the flow's protocol during the call. */
 static void transfer_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void *state)
@@ -234,15 +207,6 @@ static void transfer_state(struct app_context *context, struct transfer *t, cons
     context->af->proto = own;
 }
 
-static void write_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void *state,
-                        uint16_t kind)
-{
-    size_t start = transfer_part_start(t, kind);
-
-    transfer_state(context, t, proto, state);
-    transfer_part_end(t, start);
-}
-
 /* Without memory parsing of the flow stops. */
 static void read_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void **state)
 {
@@ -250,7 +214,12 @@ static void read_state(struct app_context *context, struct transfer *t, const st
 
     if (af->stopped || !proto)
         return;
-    if (start_state(context, proto, state))
+    *state = heap_alloc(context->app->heap, proto->state_size > 0 ? proto->state_size : 1);
+    if (*state && proto->start && proto->start(context, *state)) {
+        heap_release(context->app->heap, *state);
+        *state = NULL;
+    }
+    if (*state)
         transfer_state(context, t, proto, *state);
     if (!*state || t->error == -ENOMEM || context->no_memory) {
         af->stopped = true;
@@ -259,8 +228,6 @@ static void read_state(struct app_context *context, struct transfer *t, const st
 }
 
 /* --- A flow --------------------------------------------------------------------------------------- */
-
-static void write_readings(struct app_context *context, struct transfer *t);
 
 static void write_flow(struct app_context *context, struct transfer *t)
 {
@@ -286,33 +253,29 @@ static void write_flow(struct app_context *context, struct transfer *t)
         transfer_tag(t, context->app->heap, af);
         transfer_part_end(t, start);
     }
-    if (has_fallback)
-        write_state(context, t, af->fallback, af->fallback_state, PART_FALLBACK);
-    if (has_proto && !af->stopped)
-        write_state(context, t, af->proto, af->state, PART_STATE);
-    if (af == af->main)
-        write_readings(context, t);
+    if (has_fallback) {
+        start = transfer_part_start(t, PART_FALLBACK);
+        transfer_state(context, t, af->fallback, af->fallback_state);
+        transfer_part_end(t, start);
+    }
+    if (has_proto && !af->stopped) {
+        start = transfer_part_start(t, PART_STATE);
+        transfer_state(context, t, af->proto, af->state);
+        transfer_part_end(t, start);
+    }
+    for (struct app_flow *reading = af->next_reading; reading && af == af->main; reading = reading->next_reading) {
+        if (reading->stopped)
+            continue; /* it parses nothing any more */
+        start = transfer_part_start(t, PART_READING);
+        context->af = reading;
+        write_flow(context, t);
+        context->af = af;
+        transfer_part_end(t, start);
+    }
     start = transfer_part_start(t, PART_NEXT);
     transfer_u64(t, &next_tx);
     transfer_u64(t, &af->first_tx);
     transfer_part_end(t, start);
-}
-
-/* Writes the other readings of the flow, except stopped ones, which parse nothing any more. */
-static void write_readings(struct app_context *context, struct transfer *t)
-{
-    struct app_flow *main = context->af;
-
-    for (struct app_flow *reading = main->next_reading; reading; reading = reading->next_reading) {
-        if (reading->stopped)
-            continue;
-        size_t start = transfer_part_start(t, PART_READING);
-
-        context->af = reading;
-        write_flow(context, t);
-        transfer_part_end(t, start);
-    }
-    context->af = main;
 }
 
 /* Maps protocol ids to the local ones; a flow whose protocol does not exist here is stopped. */
@@ -341,21 +304,6 @@ static void read_flags(struct app_context *context, struct transfer *t)
         af->fallback = app_proto_by_id(af->previous_protocol);
 }
 
-/* While the protocol is unknown, the first bytes are probed again: the excluded protocols were recorded with other
- * indices. */
-static void read_side(struct app_context *context, struct transfer *t, unsigned number)
-{
-    struct app_side *side = &context->af->side[number];
-
-    transfer_side(t, context->app->heap, side);
-    if (!context->af->proto)
-        side->seen = side->needed = 0;
-    if (t->error != -ENOMEM)
-        return;
-    context->af->stopped = true;
-    t->error = 0;
-}
-
 static void read_flow(struct app_context *context, struct transfer *t);
 
 /* A reading for which there is no memory is treated as stopped. */
@@ -379,53 +327,64 @@ static void read_reading(struct app_context *context, struct transfer *t)
         reading->stopped = true;
 }
 
-static void read_part(struct app_context *context, struct transfer *t, uint16_t kind, unsigned *sides)
+static void read_flow(struct app_context *context, struct transfer *t)
 {
     struct app_flow *af = context->af;
+    struct heap *heap = context->app->heap;
+    struct transfer part;
+    unsigned sides = 0;
+    uint16_t kind;
 
-    switch (kind) {
-    case PART_FLAGS:
-        read_flags(context, t);
-        break;
-    case PART_SIDE:
-        transfer_require(t, *sides < FLOW_DIRECTIONS);
-        if (!t->error)
-            read_side(context, t, (*sides)++);
-        break;
-    case PART_TAG:
-        transfer_require(t, !af->tag);
-        if (!t->error)
-            transfer_tag(t, context->app->heap, af);
-        break;
-    case PART_FALLBACK:
-        transfer_require(t, !af->fallback_state);
-        if (!t->error)
-            read_state(context, t, af->fallback, &af->fallback_state);
-        break;
-    case PART_STATE:
-        transfer_require(t, !af->state);
-        if (!t->error)
-            read_state(context, t, af->proto, &af->state);
-        break;
-    case PART_NEXT:
-        transfer_u64(t, &af->next_tx);
-        transfer_u64(t, &af->first_tx);
-        transfer_require(t, af->first_tx <= af->next_tx);
-        break;
-    case PART_READING:
-        read_reading(context, t);
-        break;
-    default:
-        break; /* unknown part of a newer version */
+    while (!t->error && transfer_next_part(t, &kind, &part)) {
+        switch (kind) {
+        case PART_FLAGS:
+            read_flags(context, &part);
+            break;
+        case PART_SIDE:
+            transfer_require(&part, sides < FLOW_DIRECTIONS);
+            if (part.error)
+                break;
+            transfer_side(&part, heap, &af->side[sides]);
+            /* While the protocol is unknown, the first bytes are probed again: the excluded protocols were recorded
+             * with other indices. */
+            if (!af->proto)
+                af->side[sides].seen = af->side[sides].needed = 0;
+            sides++;
+            if (part.error == -ENOMEM) {
+                af->stopped = true;
+                part.error = 0;
+            }
+            break;
+        case PART_TAG:
+            transfer_require(&part, !af->tag);
+            if (!part.error)
+                transfer_tag(&part, heap, af);
+            break;
+        case PART_FALLBACK:
+            transfer_require(&part, !af->fallback_state);
+            if (!part.error)
+                read_state(context, &part, af->fallback, &af->fallback_state);
+            break;
+        case PART_STATE:
+            transfer_require(&part, !af->state);
+            if (!part.error)
+                read_state(context, &part, af->proto, &af->state);
+            break;
+        case PART_NEXT:
+            transfer_u64(&part, &af->next_tx);
+            transfer_u64(&part, &af->first_tx);
+            transfer_require(&part, af->first_tx <= af->next_tx);
+            break;
+        case PART_READING:
+            read_reading(context, &part);
+            break;
+        default:
+            break; /* unknown part of a newer version */
+        }
+        t->error = part.error;
     }
-}
-
-/* Stops the parsing of a flow whose parser state is missing. */
-static void complete_flow(struct app_context *context)
-{
-    struct app_flow *af = context->af;
-
-    if (af->proto && !af->state)
+    af->stopped |= t->error != 0;
+    if (af->proto && !af->state) /* the parser's state is missing */
         af->proto = NULL, af->stopped = true;
     if (af->fallback && !af->fallback_state)
         af->fallback = NULL, af->stopped = true;
@@ -433,21 +392,7 @@ static void complete_flow(struct app_context *context)
         return;
     app_tx_complete_all(af);
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
-        buffer_clear(context->app->heap, &af->side[i].pending);
-}
-
-static void read_flow(struct app_context *context, struct transfer *t)
-{
-    struct transfer part;
-    unsigned sides = 0;
-    uint16_t kind;
-
-    while (!t->error && transfer_next_part(t, &kind, &part)) {
-        read_part(context, &part, kind, &sides);
-        t->error = part.error;
-    }
-    context->af->stopped |= t->error != 0;
-    complete_flow(context);
+        buffer_clear(heap, &af->side[i].pending);
 }
 
 void app_transfer_flow(struct transfer *t, struct app *app, struct flow *flow,

@@ -341,19 +341,14 @@ bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction)
     return !(tx->directions >> direction & 1) || tx->progress[direction] >= complete_progress(tx->proto, direction);
 }
 
-static void complete_transaction(struct app_tx *tx, enum flow_direction direction)
-{
-    if (app_tx_is_complete(tx, direction))
-        return;
-    app_tx_advance(tx, direction, complete_progress(tx->proto, direction));
-    app_tx_mark_changed(tx, direction);
-}
-
 void app_tx_complete_direction(struct app_flow *af, enum flow_direction direction)
 {
-    for (struct app_tx *tx = af->main->first; tx; tx = tx->next)
-        if (tx->flow == af)
-            complete_transaction(tx, direction);
+    for (struct app_tx *tx = af->main->first; tx; tx = tx->next) {
+        if (tx->flow != af || app_tx_is_complete(tx, direction))
+            continue;
+        app_tx_advance(tx, direction, complete_progress(tx->proto, direction));
+        app_tx_mark_changed(tx, direction);
+    }
 }
 
 void app_tx_complete_all(struct app_flow *af)
