@@ -499,7 +499,7 @@ struct file_engine *app_file_engine(const struct app *app);
 /* Sets the needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5. Call between packets only. */
 void app_set_needs(struct app *app, unsigned needs);
 void app_set_replay_order(struct app *app,
-                          struct turn *turn); /* replay ordering for expectations; NULL in the daemon */
+                          struct replay_order *order); /* replay ordering for expectations; NULL in the daemon */
 
 typedef void app_release_function(void *user, struct app_detection *detection);
 

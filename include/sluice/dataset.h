@@ -7,7 +7,7 @@
  * a value never allocates, and fails when the set is full, which is counted.
  *
  * Threads:   the registry belongs to the thread that loads rules. Any thread may use a set, which is sharded; a shard
- * is locked for one operation. In a replay, callers wait for the replay ordering first (turn.h).
+ * is locked for one operation. In a replay, callers wait for the replay ordering first (replay_order.h).
  * Ownership: the registry owns the sets and outlives the rules that use them. Several registries may share a set, so
  * that it survives a reload.
  */

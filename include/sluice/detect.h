@@ -31,7 +31,7 @@ struct detector;
 struct stream;
 struct stream_chunk;
 struct transfer;
-struct turn;
+struct replay_order;
 
 struct ruleset_options {
     enum rule_action action_order[4]; /* default: pass, drop, reject, alert; ACTION_REJECT stands for all three */
@@ -112,7 +112,7 @@ struct detect_input {
     struct stream *stream;    /* holds the TCP session of the packet's flow; read for the bytes before a chunk */
     struct flow_table *flows; /* holds the flow's variables */
     struct host_table *hosts;
-    struct turn *turn;
+    struct replay_order *order;
     struct file_engine *files; /* of the application protocols; NULL: none */
 };
 

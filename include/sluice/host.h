@@ -4,7 +4,7 @@
  * table for all workers, because each worker receives part of a host's packets.
  *
  * Threads:   any worker; the table is sharded, a lock is held for one lookup. Accessed only when the evaluation of a
- * rule reaches such a keyword. Callers wait for the replay ordering first (turn.h).
+ * rule reaches such a keyword. Callers wait for the replay ordering first (replay_order.h).
  */
 #ifndef SLUICE_HOST_H
 #define SLUICE_HOST_H

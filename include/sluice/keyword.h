@@ -25,7 +25,7 @@
 #include "sluice/flow.h"
 #include "sluice/packet.h"
 #include "sluice/rule.h"
-#include "sluice/turn.h"
+#include "sluice/replay_order.h"
 
 struct app_tx;
 struct datasets;
@@ -77,9 +77,9 @@ enum keyword_flag {
 /* Input of conditions and actions. The packet's flow is packet->flow (NULL for none). */
 struct match_input {
     const struct packet *packet;
-    struct flow_table *flows; /* storage of flow variables; NULL when packet->flow is NULL */
-    struct host_table *hosts; /* shared between workers: call replay_order_wait(turn) first */
-    struct turn *turn;        /* NULL in a daemon */
+    struct flow_table *flows;   /* storage of flow variables; NULL when packet->flow is NULL */
+    struct host_table *hosts;   /* shared between workers: call replay_order_wait(order) first */
+    struct replay_order *order; /* NULL in a daemon */
     bool in_stream; /* contents are searched in the stream: the inspected buffer is not the packet's payload */
     struct file_engine *files;  /* the worker's file engine; NULL without application protocols */
     struct app_tx *transaction; /* KEYWORD_TRANSACTION: the transaction that the condition is evaluated on; actions: the

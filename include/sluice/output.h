@@ -31,7 +31,7 @@
 #include "sluice/firewall_watch.h"
 #include "sluice/flow.h"
 #include "sluice/packet.h"
-#include "sluice/turn.h"
+#include "sluice/replay_order.h"
 
 enum output_event {
     OUTPUT_ALERT,

@@ -34,7 +34,7 @@ struct block_port;
 struct ended_flows;
 struct file_store;
 struct transferred_counters;
-struct turn;
+struct replay_order;
 struct worker_heartbeat;
 
 enum { REWRITE_SLOTS = CAPTURE_MAX_BATCH, REWRITE_SLOT_SIZE = 128 * 1024 };
@@ -108,7 +108,7 @@ struct pipeline {
     struct file_store *file_store; /* NULL: none */
     const struct offload_options *offload;
     struct block_port *blocks;          /* NULL: no hosts are blocked */
-    struct turn *turn;                  /* NULL unless several workers replay */
+    struct replay_order *order;         /* NULL unless several workers replay */
     struct worker_heartbeat *heartbeat; /* where the supervisor finds the current packet; NULL: none */
     const uint8_t *slots;               /* memory that contains the packets of the queue */
 
@@ -186,7 +186,7 @@ void pipeline_set_ruleset(struct pipeline *pipeline, const struct ruleset *rules
 /* Sets the mode of the packets that follow. */
 void pipeline_set_mode(struct pipeline *pipeline, enum ips_mode mode);
 /* Sets the order in which workers of a replay access what they share; lent. */
-void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
+void pipeline_set_replay_order(struct pipeline *pipeline, struct replay_order *order);
 
 /* Inspects a packet of the capture: sets its verdict and writes its events. `next` is the packet of the next call, or
  * NULL if that is not known: it is decoded ahead, and its flow is prefetched into the cache. */

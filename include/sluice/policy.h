@@ -28,7 +28,7 @@
 struct policy_shared;
 struct policy;
 struct transfer;
-struct turn;
+struct replay_order;
 
 /* Whether drops by rules, exception policies, stream and defrag are enforced. */
 enum ips_mode {
@@ -61,7 +61,7 @@ void policy_set_exceptions(struct policy *policy, const enum exception_policy ex
 /* Sets the mode for all following packets. */
 void policy_set_mode(struct policy *policy, enum ips_mode mode);
 /* Sets the replay ordering that is awaited before access to shared state; NULL (default): no ordering. */
-void policy_set_turn(struct policy *policy, struct turn *turn);
+void policy_set_replay_order(struct policy *policy, struct replay_order *order);
 /* Frees the tags and the history of a flow that ends. */
 void policy_flow_end(struct policy *policy, struct flow *flow);
 

@@ -91,9 +91,9 @@ void app_free(struct app *app)
     free(app);
 }
 
-void app_set_replay_order(struct app *app, struct turn *turn)
+void app_set_replay_order(struct app *app, struct replay_order *order)
 {
-    app->turn = turn;
+    app->order = order;
 }
 
 struct file_engine *app_file_engine(const struct app *app)

@@ -26,7 +26,7 @@
 #include "sluice/app.h"
 #include "sluice/arena.h"
 #include "sluice/rule.h"
-#include "sluice/turn.h"
+#include "sluice/replay_order.h"
 
 #include "identify.h"
 
@@ -153,7 +153,7 @@ struct app {
     struct heap *heap;
     struct file_engine *files;
     struct app_shared *shared;
-    struct turn *turn;
+    struct replay_order *order;
     struct app_ports ports[APP_MAX_PROTOCOLS]
                           [2]; /* ports on which a protocol is expected: those in the settings, or the default ports */
     struct datagram_table datagrams;

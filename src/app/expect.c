@@ -78,7 +78,7 @@ bool app_expect(struct app_context *context, const struct app_expectation *what,
     if (!copy)
         return false;
     memcpy(copy, tag, tag_length);
-    replay_order_wait(context->app->turn);
+    replay_order_wait(context->app->order);
     pthread_mutex_lock(&shared->lock);
     place = alloc_entry(shared, what, context->now_ns);
     *place = (struct expected_flow){
@@ -101,7 +101,7 @@ unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t 
 
     if (!shared)
         return 0;
-    replay_order_wait(app->turn);
+    replay_order_wait(app->order);
     if (atomic_load(&shared->count) == 0)
         return 0;
     pthread_mutex_lock(&shared->lock);

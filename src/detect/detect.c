@@ -291,7 +291,7 @@ void detect_packet(struct detector *detector, const struct ruleset *ruleset, con
         .match = { .packet = pkt,
                    .flows = in->flows,
                    .hosts = in->hosts,
-                   .turn = in->turn,
+                   .order = in->order,
                    .files = in->files,
                    .texts = &detector->texts },
         .facts = { .flags = pkt->flags,

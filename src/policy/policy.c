@@ -15,7 +15,7 @@
 
 #include "policy_priv.h"
 #include "sluice/pool.h"
-#include "sluice/turn.h"
+#include "sluice/replay_order.h"
 
 struct policy_shared {
     struct threshold_table *thresholds;
@@ -25,7 +25,7 @@ struct policy_shared {
 struct policy {
     struct policy_options options;
     struct policy_shared *shared;
-    struct turn *turn; /* replay ordering; NULL in the daemon and with a single worker */
+    struct replay_order *order; /* replay ordering; NULL in the daemon and with a single worker */
     struct pool *flow_tags, *histories;
     struct pool *tally_pool; /* holds one object: a mapping whose unused pages need no memory */
     struct rule_tally *tallies;
@@ -122,9 +122,9 @@ void policy_free(struct policy *policy)
     free(policy);
 }
 
-void policy_set_turn(struct policy *policy, struct turn *turn)
+void policy_set_replay_order(struct policy *policy, struct replay_order *order)
 {
-    policy->turn = turn;
+    policy->order = order;
 }
 
 void policy_set_mode(struct policy *policy, enum ips_mode mode)
@@ -201,7 +201,7 @@ static enum threshold_outcome evaluate_list(struct policy *policy, const struct 
         if ((t->kind == THRESHOLD_SUPPRESS) != suppressions)
             continue;
         if (!suppressions)
-            replay_order_wait(policy->turn);
+            replay_order_wait(policy->order);
         enum threshold_outcome outcome =
             threshold_apply(policy->shared->thresholds, t, rule, pkt, action, &policy->counters.threshold_memcap_hits);
 
@@ -426,7 +426,7 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
             continue;
         }
         if (rule->tag)
-            tag_add(policy->flow_tags, policy->shared->host_tags, policy->turn, pkt, rule);
+            tag_add(policy->flow_tags, policy->shared->host_tags, policy->order, pkt, rule);
         apply_action(policy, pkt, &hits[i], action, out);
         if (action == ACTION_PASS) {
             out->passed = true;
@@ -440,7 +440,7 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
         else
             report_alert(policy, pkt, &hits[i], action, out);
     }
-    out->tagged = tag_count_packet(policy->shared->host_tags, rule_list_has_host_tags(rules), policy->turn, pkt);
+    out->tagged = tag_count_packet(policy->shared->host_tags, rule_list_has_host_tags(rules), policy->order, pkt);
     if (out->drop_rule) {
         policy->counters.dropped++;
         policy->counters.rejected += pkt->reject != REJECT_NONE;

@@ -90,18 +90,18 @@ void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow);
 /* --- tag.c ---------------------------------------------------------------------------------------- */
 
 struct host_tags; /* tags of hosts, shared by all workers */
-struct turn;
+struct replay_order;
 int host_tags_new(struct host_tags **out, size_t memcap, uint64_t seed);
 void host_tags_free(struct host_tags *tags);
 /* Creates the pool for the flow tags of a worker. */
 int flow_tags_new(struct pool **out, size_t memcap);
 
 /* Adds the tags of a matching rule to the flow and the hosts of the packet. */
-void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, struct packet *pkt,
+void tag_add(struct pool *pool, struct host_tags *hosts, struct replay_order *order, struct packet *pkt,
              const struct rule *rule);
 /* Counts a packet for the tags of its flow and hosts; true when one of them requests logging. `has_host_tags`: whether
  * any loaded rule has a host tag. */
-bool tag_count_packet(struct host_tags *hosts, bool has_host_tags, struct turn *turn, struct packet *pkt);
+bool tag_count_packet(struct host_tags *hosts, bool has_host_tags, struct replay_order *order, struct packet *pkt);
 /* Transfer the tags of a flow, which the writer's flow must have; and those of all hosts. */
 void tag_transfer_flow(struct transfer *t, struct pool *pool, struct flow *flow);
 void host_tags_transfer(struct transfer *t, struct host_tags *tags);

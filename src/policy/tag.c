@@ -17,7 +17,7 @@
 #include "sluice/pool.h"
 #include "sluice/shared_table.h"
 #include "sluice/transfer.h"
-#include "sluice/turn.h"
+#include "sluice/replay_order.h"
 
 enum { TAGS_MAX = 4, MATCH_LIMIT = 10, HOST_TAG_SECONDS = 3600 };
 
@@ -207,7 +207,8 @@ static void add_flow_tag(struct pool *pool, struct flow *flow, const struct pack
     add_tag(&flow->tag->list, rule, index, tag, pkt->time_ns);
 }
 
-void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, struct packet *pkt, const struct rule *rule)
+void tag_add(struct pool *pool, struct host_tags *hosts, struct replay_order *order, struct packet *pkt,
+             const struct rule *rule)
 {
     uint32_t index = 0;
 
@@ -216,13 +217,13 @@ void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, stru
             if (pkt->flow)
                 add_flow_tag(pool, pkt->flow, pkt, rule, index, tag);
         } else if (pkt->ip_version != 0) {
-            replay_order_wait(turn);
+            replay_order_wait(order);
             add_host_tag(hosts, pkt, rule, index, tag);
         }
     }
 }
 
-bool tag_count_packet(struct host_tags *hosts, bool has_host_tags, struct turn *turn, struct packet *pkt)
+bool tag_count_packet(struct host_tags *hosts, bool has_host_tags, struct replay_order *order, struct packet *pkt)
 {
     struct flow *flow = pkt->flow;
     if (pkt->flags & PACKET_PSEUDO)
@@ -231,7 +232,7 @@ bool tag_count_packet(struct host_tags *hosts, bool has_host_tags, struct turn *
 
     if (!has_host_tags || pkt->ip_version == 0)
         return log_requested;
-    replay_order_wait(turn);
+    replay_order_wait(order);
     if (atomic_load_explicit(&hosts->last_expiry_ns, memory_order_relaxed) < pkt->time_ns)
         return log_requested;
     log_requested |= count_packet_for_host(hosts, pkt, &pkt->source_address);

@@ -11,10 +11,10 @@
  * are not read in advance.
  *
  * Order: the reader numbers packets and points in time. A worker publishes its progress in `next`: all of its items
- * before that number are done. Each packet carries the last numbers that the other workers had been sent; its turn
- * comes when all of them have passed these. At a point in time all workers end flows, in the order of the flows'
- * starts, and `next` also names the flow. Each wait is for earlier items only, so there is no deadlock. The output uses
- * the same progress to write events in order.
+ * before that number are done. Each packet carries the last numbers that had been sent to the other workers; the
+ * packet may access shared state when all of them have passed these. At a point in time all workers end flows, in the
+ * order of the flows' starts, and `next` also names the flow. Each wait is for earlier items only, so there is no
+ * deadlock. The output uses the same progress to write events in order.
  *
  * Threads: the reader sends and finishes; a worker's thread is the only consumer of its ring. `next` pairs a store
  * (release) by the worker with a load (acquire) by the waiting thread; a lock protects the current flow, and is never
@@ -38,7 +38,7 @@
 #include "sluice/packet.h"
 #include "sluice/pipeline.h"
 #include "sluice/ring.h"
-#include "sluice/turn.h"
+#include "sluice/replay_order.h"
 #include "sluice/worker.h"
 
 enum {
@@ -62,13 +62,13 @@ struct item {
 };
 
 struct replay_worker {
-    struct turn turn; /* the first member: a pointer to it is converted to one to the worker */
+    struct replay_order order; /* the first member: a pointer to it is converted to one to the worker */
     struct replay_workers *all;
     struct worker *worker;
     unsigned index;
     struct ring *ring;
     const struct item *current;         /* in the ring; NULL: none */
-    bool in_turn;                       /* all earlier items of other workers are done */
+    bool is_in_order;                   /* all earlier items of other workers are done */
     struct replay_position ending_flow; /* if the lowest bit of `next` is set; protected by the lock */
     pthread_mutex_t lock;
     alignas(CACHE_LINE) _Atomic uint64_t next;      /* sequence number of the current item, times two */
@@ -108,7 +108,7 @@ static const uint64_t *sent_before(const struct item *item)
 /* Publishes that the worker has begun an item: all of its earlier items are done. */
 static void begin_item(struct replay_worker *worker, uint64_t sequence)
 {
-    worker->in_turn = false;
+    worker->is_in_order = false;
     atomic_store_explicit(&worker->next, sequence << 1, memory_order_release);
 }
 
@@ -142,15 +142,15 @@ void replay_workers_progress(void *user, unsigned port, struct replay_position *
         *out = (struct replay_position){ .sequence = published + 1 }; /* it has no item to process */
 }
 
-/* --- Turns ---------------------------------------------------------------------------------------- */
+/* --- Replay order --------------------------------------------------------------------------------- */
 
 /* Waits until the other workers have done all items before the current one. */
-static void wait_for_turn(struct turn *turn)
+static void wait_for_order(struct replay_order *order)
 {
-    struct replay_worker *self = (struct replay_worker *)turn;
+    struct replay_worker *self = (struct replay_worker *)order;
     const uint64_t *before = sent_before(self->current);
 
-    for (unsigned i = 0; !self->in_turn && i < self->all->count; i++) {
+    for (unsigned i = 0; !self->is_in_order && i < self->all->count; i++) {
         struct replay_worker *other = &self->all->workers[i];
         unsigned tries = 0;
 
@@ -163,25 +163,25 @@ static void wait_for_turn(struct turn *turn)
         }
         for (;;) { /* all workers have this item: the order is that of the flows which end */
             struct replay_position position = get_position(other);
-            int order = replay_position_compare(&position, &self->ending_flow);
+            int comparison = replay_position_compare(&position, &self->ending_flow);
 
-            if (order > 0 || (order == 0 && i > self->index))
+            if (comparison > 0 || (comparison == 0 && i > self->index))
                 break;
             back_off(&tries);
         }
     }
-    self->in_turn = true;
+    self->is_in_order = true;
 }
 
-/* A flow may also end because of a packet: then the turn is that of the packet. */
-static void flow_ends(struct turn *turn, uint64_t start_ns, uint64_t number)
+/* A flow may also end because of a packet: then the position is that of the packet. */
+static void flow_ends(struct replay_order *order, uint64_t start_ns, uint64_t number)
 {
-    struct replay_worker *self = (struct replay_worker *)turn;
+    struct replay_worker *self = (struct replay_worker *)order;
     struct replay_position position = { .sequence = self->current->sequence, .start_ns = start_ns, .number = number };
 
     if (self->current->kind == ITEM_PACKET)
         return;
-    self->in_turn = false;
+    self->is_in_order = false;
     pthread_mutex_lock(&self->lock);
     self->ending_flow = position;
     atomic_store_explicit(&self->next, position.sequence << 1 | 1, memory_order_release);
@@ -387,12 +387,12 @@ int replay_workers_new(struct replay_workers **out, struct worker *workers, unsi
     for (unsigned i = 0; i < count && !err; i++) {
         struct replay_worker *worker = &all->workers[i];
 
-        worker->turn = (struct turn){ .wait = wait_for_turn, .flow_ends = flow_ends };
+        worker->order = (struct replay_order){ .wait = wait_for_order, .flow_ends = flow_ends };
         worker->all = all;
         worker->worker = &workers[i];
         worker->index = workers[i].index = i;
         pthread_mutex_init(&worker->lock, NULL);
-        pipeline_set_turn(&workers[i].pipeline, &worker->turn);
+        pipeline_set_replay_order(&workers[i].pipeline, &worker->order);
         err = ring_new(&worker->ring, RING_SIZE);
     }
     if (err) {

@@ -10,7 +10,7 @@
 struct replay_position;
 
 struct replay_workers;
-/* Creates the threads' state for workers whose pipelines are initialised; the pipelines then wait for their turn. All
+/* Creates the threads' state for workers whose pipelines are initialised; the pipelines then use the replay order. All
  * arguments must stay valid until replay_workers_free(). Returns 0 or -ENOMEM. */
 int replay_workers_new(struct replay_workers **out, struct worker *workers, unsigned count,
                        const struct ruleset *ruleset, const struct decode_options *decode);

@@ -31,7 +31,7 @@
 #include "sluice/rule.h"
 #include "sluice/stream.h"
 #include "sluice/supervisor_channel.h"
-#include "sluice/turn.h"
+#include "sluice/replay_order.h"
 #include "sluice/worker.h"
 
 #include "pipeline_priv.h"
@@ -52,7 +52,7 @@ static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
     struct checksum_sample *sample = pipeline->checksum_sample;
 
-    replay_order_wait(pipeline->turn);
+    replay_order_wait(pipeline->order);
     if (sample->seen < CHECKSUM_SAMPLE) {
         decode_check_checksums(pkt);
         sample->wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
@@ -367,7 +367,7 @@ static size_t parse_and_detect(struct app_feed *feed, enum inspection_scope scop
         .stream = pipeline->stream,
         .flows = pipeline->flows,
         .hosts = pipeline->hosts,
-        .turn = pipeline->turn,
+        .order = pipeline->order,
         .files = app_file_engine(pipeline->app),
     };
     const bool at_end = scope == INSPECT_AT_END;
@@ -611,7 +611,7 @@ void pipeline_end_flow(struct flow *flow, enum flow_end reason, void *user)
     struct pipeline *pipeline = user;
 
     if (!pipeline->discards_flows && !flow_is_duplicate(flow)) {
-        replay_order_flow_ends(pipeline->turn, flow->start_ns, flow->first_number);
+        replay_order_flow_ends(pipeline->order, flow->start_ns, flow->first_number);
         if (pipeline->ruleset)
             inspect_rest(pipeline, flow);
         log_transactions(pipeline, flow, true);

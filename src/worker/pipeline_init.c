@@ -15,7 +15,7 @@
 #include "sluice/pipeline.h"
 #include "sluice/policy.h"
 #include "sluice/stream.h"
-#include "sluice/turn.h"
+#include "sluice/replay_order.h"
 #include "sluice/worker.h"
 
 #include "pipeline_priv.h"
@@ -151,9 +151,9 @@ void pipeline_set_mode(struct pipeline *pipeline, enum ips_mode mode)
     policy_set_mode(pipeline->policy, mode);
 }
 
-void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn)
+void pipeline_set_replay_order(struct pipeline *pipeline, struct replay_order *order)
 {
-    pipeline->turn = turn;
-    policy_set_turn(pipeline->policy, turn);
-    app_set_replay_order(pipeline->app, turn);
+    pipeline->order = order;
+    policy_set_replay_order(pipeline->policy, order);
+    app_set_replay_order(pipeline->app, order);
 }

@@ -10,15 +10,15 @@
 #include "sluice/keyword.h"
 
 static struct host_table *hosts;
-static unsigned turns;
+static unsigned waits;
 
-static void count_turn(struct turn *turn)
+static void count_wait(struct replay_order *order)
 {
-    (void)turn;
-    turns++;
+    (void)order;
+    waits++;
 }
 
-static struct turn turn = { .wait = count_turn };
+static struct replay_order order = { .wait = count_wait };
 
 /* A packet between hosts a to z at a second; the rule's conditions, and its actions when they hold. */
 static bool run(const struct rule *rule, char from, char to, uint64_t second)
@@ -29,7 +29,7 @@ static bool run(const struct rule *rule, char from, char to, uint64_t second)
         .source_address = { .bytes = { 10, 0, 0, (uint8_t)from } },
         .destination_address = { .bytes = { 10, 0, 0, (uint8_t)to } },
     };
-    struct match_input in = { .packet = &pkt, .hosts = hosts, .turn = &turn };
+    struct match_input in = { .packet = &pkt, .hosts = hosts, .order = &order };
 
     for (const struct condition *c = rule->packet_conditions; c; c = c->next)
         if (c->keyword->packet.match(&in, c->data) == c->negated)
@@ -100,7 +100,7 @@ static void set_up(void)
     diag = diag_new();
     ck_assert(keywords && variables && diag);
     ck_assert_int_eq(host_table_new(&hosts, 1 << 20), 0);
-    turns = 0;
+    waits = 0;
 }
 
 static void tear_down(void)
@@ -119,7 +119,7 @@ START_TEST(bits_are_found_where_they_were_set)
     for (const struct step *step = scenes[_i].steps; step->from; step++)
         ck_assert_msg(run(rule_list_find(list, 1, step->rule + 1), step->from, step->to, step->second) == step->matches,
                       "step %zu", (size_t)(step - scenes[_i].steps));
-    ck_assert_uint_gt(turns, 0);
+    ck_assert_uint_gt(waits, 0);
 }
 END_TEST
 

@@ -87,7 +87,7 @@ bool host_bit_match(const struct match_input *in, const void *data)
 
     if (!make_key(in, bit, &key))
         return false;
-    replay_order_wait(in->turn);
+    replay_order_wait(in->order);
     return host_bit_is_set(in->hosts, &key, in->packet->time_ns) == (bit->command == HOST_BIT_IS_SET);
 }
 
@@ -100,7 +100,7 @@ void host_bit_act(const struct match_input *in, const void *data)
 
     if (!make_key(in, bit, &key))
         return;
-    replay_order_wait(in->turn);
+    replay_order_wait(in->order);
     if (bit->command == HOST_BIT_SET)
         host_bit_set(in->hosts, &key, now_ns, expires_ns);
     else if (bit->command == HOST_BIT_TOGGLE)

@@ -18,7 +18,7 @@ static enum inspect_result datarep_inspect(struct inspection *in, const struct c
     bool holds;
 
     (void)retry;
-    replay_order_wait(in->input->turn);
+    replay_order_wait(in->input->order);
     if (!dataset_value(rep->set, in->data, in->length, &value))
         return INSPECT_NEVER;
     holds = rep->sign == '<' ? value < rep->value : rep->sign == '>' ? value > rep->value : value == rep->value;

@@ -33,7 +33,7 @@ static enum inspect_result dataset_inspect(struct inspection *in, const struct c
                                            struct inspect_retry *retry)
 {
     (void)retry;
-    replay_order_wait(in->input->turn);
+    replay_order_wait(in->input->order);
     return holds(condition->data, in->data, in->length) ? INSPECT_YES : INSPECT_NEVER;
 }
 

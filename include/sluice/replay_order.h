@@ -4,10 +4,10 @@
  * packets, so that the same capture yields the same events with any number of workers. A daemon does not use it:
  * packets of several queues have no order.
  *
- * Threads: a turn belongs to one worker; its wait reads the progress of the others.
+ * Threads: the struct belongs to one worker; wait() reads the progress of the others.
  */
-#ifndef SLUICE_TURN_H
-#define SLUICE_TURN_H
+#ifndef SLUICE_REPLAY_ORDER_H
+#define SLUICE_REPLAY_ORDER_H
 
 #include <stdint.h>
 
@@ -27,25 +27,25 @@ static inline int replay_position_compare(const struct replay_position *a, const
     return a->number == b->number ? 0 : a->number < b->number ? -1 : 1;
 }
 
-struct turn {
+struct replay_order {
     /* Returns when all processing before this worker's current position has finished. */
-    void (*wait)(struct turn *turn);
+    void (*wait)(struct replay_order *order);
     /* Moves the position to a flow that ends. Flows that end at the same time are ordered by start and first packet. */
-    void (*flow_ends)(struct turn *turn, uint64_t start_ns, uint64_t number);
+    void (*flow_ends)(struct replay_order *order, uint64_t start_ns, uint64_t number);
 };
 
 /* To be called before shared state is read or written. NULL is allowed. */
-static inline void replay_order_wait(struct turn *turn)
+static inline void replay_order_wait(struct replay_order *order)
 {
-    if (turn)
-        turn->wait(turn);
+    if (order)
+        order->wait(order);
 }
 
 /* To be called before a flow that ends is processed. NULL is allowed. */
-static inline void replay_order_flow_ends(struct turn *turn, uint64_t start_ns, uint64_t number)
+static inline void replay_order_flow_ends(struct replay_order *order, uint64_t start_ns, uint64_t number)
 {
-    if (turn)
-        turn->flow_ends(turn, start_ns, number);
+    if (order)
+        order->flow_ends(order, start_ns, number);
 }
 
 #endif
