@@ -22,7 +22,7 @@ struct group {
     bool bad_padding; /* a character after the padding */
 };
 
-static void add(struct group *group, uint8_t value)
+static void add_digit(struct group *group, uint8_t value)
 {
     group->bad_padding |= group->padding > 0 && value != PADDING;
     group->padding += value == PADDING;
@@ -31,7 +31,7 @@ static void add(struct group *group, uint8_t value)
 }
 
 /* Writes the bytes of a group of four characters; each padding character means one byte less. */
-static uint32_t flush(struct group *group, uint8_t *out)
+static uint32_t write_group(struct group *group, uint8_t *out)
 {
     uint32_t count = group->padding < 3 ? 3 - group->padding : 0;
 
@@ -51,14 +51,14 @@ static uint32_t decode_complete(const uint8_t *text, uint32_t length, bool zero_
     for (uint32_t i = 0; i < length; i++) {
         uint8_t value = value_of(text[i]);
 
-        add(&group, value);
+        add_digit(&group, value);
         if (value == OTHER || group.bad_padding || group.padding > 2 || (group.padding > 0 && i / 4 != length / 4 - 1))
             return 0;
         if (group.count < 4)
             continue;
         if (zero_bits && group.bits & ((1U << (8 * group.padding)) - 1))
             return 0;
-        decoded += flush(&group, out + decoded);
+        decoded += write_group(&group, out + decoded);
     }
     return decoded;
 }
@@ -78,9 +78,9 @@ uint32_t base64_decode(const void *text, uint32_t length, enum base64_mode mode,
             break;
         if (value == OTHER)
             continue;
-        add(&group, value);
+        add_digit(&group, value);
         if (group.count == 4)
-            decoded += flush(&group, out + decoded);
+            decoded += write_group(&group, out + decoded);
     }
     if (mode == BASE64_RFC2045 || group.count == 0 || group.count == group.padding)
         return decoded;
@@ -89,10 +89,10 @@ uint32_t base64_decode(const void *text, uint32_t length, enum base64_mode mode,
     bool single = group.count == 1;
 
     while (group.count < 4)
-        add(&group, PADDING);
+        add_digit(&group, PADDING);
     if (single)
         group.padding = 2;
-    return decoded + flush(&group, out + decoded);
+    return decoded + write_group(&group, out + decoded);
 }
 
 /* --- Streams -------------------------------------------------------------------------------------- */

@@ -88,7 +88,7 @@ static uint8_t *put_bytes(uint8_t *at, const void *bytes, size_t length)
     return at + sizeof(written) + length;
 }
 
-static void open(struct fields *fields, enum member member, const char *key)
+static void open_member(struct fields *fields, enum member member, const char *key)
 {
     if (fields->depth - fields->skipped >= FIELDS_DEPTH_MAX)
         fields->cut = true;
@@ -101,7 +101,7 @@ static void open(struct fields *fields, enum member member, const char *key)
     fields->skipped++;
 }
 
-static void close(struct fields *fields, enum member member)
+static void close_member(struct fields *fields, enum member member)
 {
     assert(fields->depth > 0);
     fields->depth--;
@@ -113,22 +113,22 @@ static void close(struct fields *fields, enum member member)
 
 void fields_object_open(struct fields *fields, const char *key)
 {
-    open(fields, MEMBER_OBJECT, key);
+    open_member(fields, MEMBER_OBJECT, key);
 }
 
 void fields_object_close(struct fields *fields)
 {
-    close(fields, MEMBER_OBJECT_END);
+    close_member(fields, MEMBER_OBJECT_END);
 }
 
 void fields_array_open(struct fields *fields, const char *key)
 {
-    open(fields, MEMBER_ARRAY, key);
+    open_member(fields, MEMBER_ARRAY, key);
 }
 
 void fields_array_close(struct fields *fields)
 {
-    close(fields, MEMBER_ARRAY_END);
+    close_member(fields, MEMBER_ARRAY_END);
 }
 
 /* Returns how many of `length` bytes are kept: whole characters only. */

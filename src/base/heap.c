@@ -373,7 +373,7 @@ void heap_free(struct heap *heap)
     free(heap);
 }
 
-static void *take(struct heap *heap, size_t size)
+static void *take_block(struct heap *heap, size_t size)
 {
     if (size <= SMALL_MAX)
         return alloc_small(heap, class_of(size), size);
@@ -382,7 +382,7 @@ static void *take(struct heap *heap, size_t size)
 
 void *heap_alloc_uncleared(struct heap *heap, size_t size)
 {
-    void *object = take(heap, size);
+    void *object = take_block(heap, size);
 
     if (!object)
         heap->refused++;
@@ -433,7 +433,7 @@ static void *grow(struct heap *heap, void *object, size_t used, size_t size)
 {
     if (object && heap_size(heap, object) >= size)
         return object;
-    void *larger = take(heap, size);
+    void *larger = take_block(heap, size);
 
     if (!larger || !object)
         return larger;

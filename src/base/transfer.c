@@ -178,7 +178,7 @@ bool transfer_next_part(struct transfer *t, uint16_t *kind, struct transfer *par
 
 /* --- Writing a file ------------------------------------------------------------------------------- */
 
-static void flush(struct transfer_file *file)
+static void flush_buffer(struct transfer_file *file)
 {
     struct transfer *t = &file->out;
     size_t done = 0;
@@ -220,19 +220,19 @@ int transfer_file_start(struct transfer_file *file, int fd, uint32_t kind)
 void transfer_file_flush(struct transfer_file *file)
 {
     if (file->out.at >= FLUSH_FROM)
-        flush(file);
+        flush_buffer(file);
 }
 
 int transfer_file_finish(struct transfer_file *file, uint64_t *size)
 {
     int error;
 
-    flush(file);
+    flush_buffer(file);
     if (!file->out.error) {
         uint64_t digest = XXH3_64bits_digest(file->digest);
 
         transfer_u64(&file->out, &digest);
-        flush(file);
+        flush_buffer(file);
     }
     error = file->out.error;
     if (!error)

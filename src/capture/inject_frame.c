@@ -20,7 +20,7 @@ struct frame {
     size_t at;
 };
 
-static bool put(struct frame *frame, const void *bytes, size_t length)
+static bool put_bytes(struct frame *frame, const void *bytes, size_t length)
 {
     if (length > INJECT_MAX_LINK_HEADER - frame->at)
         return false;
@@ -33,7 +33,7 @@ static bool put16(struct frame *frame, uint16_t value)
 {
     const uint8_t bytes[] = { (uint8_t)(value >> 8), (uint8_t)value };
 
-    return put(frame, bytes, sizeof(bytes));
+    return put_bytes(frame, bytes, sizeof(bytes));
 }
 
 size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t out[INJECT_MAX_LINK_HEADER])
@@ -47,8 +47,8 @@ size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t
 
     if (root->link != LINK_BRIDGE || !header || header[0] & 1 || header[ETH_ALEN] & 1)
         return 0;
-    if (!put(&frame, to == REJECT_SOURCE ? sender : receiver, ETH_ALEN) ||
-        !put(&frame, to == REJECT_SOURCE ? receiver : sender, ETH_ALEN))
+    if (!put_bytes(&frame, to == REJECT_SOURCE ? sender : receiver, ETH_ALEN) ||
+        !put_bytes(&frame, to == REJECT_SOURCE ? receiver : sender, ETH_ALEN))
         return 0;
     /* The tag that the kernel keeps separate from the bytes, then those in the bytes, then the EtherType. */
     if (root->meta.vlan_protocol != 0 &&
@@ -57,7 +57,7 @@ size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t
     while (type == ETH_P_8021Q || type == ETH_P_8021AD || type == VLAN_QINQ_OLD) {
         const uint8_t *tag = cursor_read(&rest, TAG_LENGTH);
 
-        if (!tag || !put16(&frame, type) || !put(&frame, tag, 2))
+        if (!tag || !put16(&frame, type) || !put_bytes(&frame, tag, 2))
             return 0;
         type = load_be16(tag + 2);
     }

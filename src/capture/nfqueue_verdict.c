@@ -176,7 +176,7 @@ void verdict_writer_clear(struct verdict_writer *writer)
     *writer = (struct verdict_writer){ 0 };
 }
 
-static void put(struct verdict_writer *writer, const void *bytes, size_t length)
+static void put_bytes(struct verdict_writer *writer, const void *bytes, size_t length)
 {
     memcpy(writer->bytes + writer->used, bytes, length);
     writer->used += length;
@@ -214,7 +214,7 @@ static void put_connection(struct nfqueue *queue, enum packet_offload offload)
     };
 
     static_assert(sizeof(attribute) == NFQUEUE_CONNECTION_SIZE, "no holes between the attributes");
-    put(&queue->writer, &attribute, sizeof(attribute));
+    put_bytes(&queue->writer, &attribute, sizeof(attribute));
 }
 
 static void put_message(struct nfqueue *queue, int type, uint32_t id, const struct answer *answer, uint32_t sequence,
@@ -239,15 +239,15 @@ static void put_message(struct nfqueue *queue, int type, uint32_t id, const stru
     };
 
     static_assert(sizeof(head) == NFQUEUE_VERDICT_SIZE, "no holes between the headers");
-    put(&queue->writer, &head, sizeof(head));
+    put_bytes(&queue->writer, &head, sizeof(head));
     queue->writer.message_count++;
     queue->writer.accepts_only &= !answer->drops && !answer->connection && !payload;
     if (answer->changes_mark) {
         struct nlattr attribute = { NFQUEUE_MARK_SIZE, NFQA_MARK };
         uint32_t mark = htonl(answer->mark);
 
-        put(&queue->writer, &attribute, sizeof(attribute));
-        put(&queue->writer, &mark, sizeof(mark));
+        put_bytes(&queue->writer, &attribute, sizeof(attribute));
+        put_bytes(&queue->writer, &mark, sizeof(mark));
     }
     if (answer->connection)
         put_connection(queue, answer->connection);
@@ -298,7 +298,7 @@ int nfqueue_wait_sent(struct capture *capture)
 }
 
 /* Sends the collected messages, or passes them to the sender thread: see verdict_sender.c. */
-static int flush(struct nfqueue *queue)
+static int send_verdicts(struct nfqueue *queue)
 {
     struct verdict_writer *writer = &queue->writer;
     bool for_sender = queue->sender && writer->message_count == 1 && writer->accepts_only;
@@ -330,7 +330,7 @@ static int flush(struct nfqueue *queue)
 /* Sends the collected messages when `length` more bytes would exceed the limit of one send. */
 static int make_room(struct nfqueue *queue, size_t length)
 {
-    return queue->writer.total + length > queue->writer.limit ? flush(queue) : 0;
+    return queue->writer.total + length > queue->writer.limit ? send_verdicts(queue) : 0;
 }
 
 /* Writes a run. A run of one packet becomes a single verdict, for which the kernel looks up the packet by its id. */
@@ -358,12 +358,12 @@ static int put_single(struct nfqueue *queue, const struct packet *pkt, const str
 
     put_message(queue, NFQNL_MSG_VERDICT, pkt->meta.id, answer, 1, payload);
     if (payload) { /* sent from where it is */
-        put(writer, &attribute, sizeof(attribute));
+        put_bytes(writer, &attribute, sizeof(attribute));
         close_piece(writer);
         writer->vectors[writer->vector_count++] =
             (struct iovec){ .iov_base = (void *)pkt->new_data, .iov_len = payload };
         writer->total += payload;
-        put(writer, zeros, NLA_ALIGN(payload) - payload);
+        put_bytes(writer, zeros, NLA_ALIGN(payload) - payload);
     }
     return err;
 }
@@ -435,7 +435,7 @@ int nfqueue_send_verdicts(struct capture *capture, struct packet *const *batch, 
     }
     err = put_run(queue, &run);
     first_error = first_error ? first_error : err;
-    err = flush(queue);
+    err = send_verdicts(queue);
     return first_error ? first_error : err;
 }
 
@@ -444,5 +444,5 @@ int nfqueue_send_repeat(struct nfqueue *queue, uint32_t id)
     const struct answer again = { .verdict = NF_REPEAT };
 
     put_message(queue, NFQNL_MSG_VERDICT_BATCH, id, &again, SEQUENCE_REPEAT_UNJUDGED, 0);
-    return flush(queue);
+    return send_verdicts(queue);
 }

@@ -208,7 +208,7 @@ static int refuse_exempt(const struct arguments *arguments)
     return code;
 }
 
-static int add(const struct arguments *arguments)
+static int add_hosts(const struct arguments *arguments)
 {
     char error[FIREWALL_ERROR_SIZE];
     uint64_t timeout_ms = arguments->permanent ? 0 : (uint64_t)arguments->firewall.block_seconds * 1000;
@@ -235,7 +235,7 @@ static int remove_hosts(const struct arguments *arguments)
     return print_count(arguments, "removed", removed);
 }
 
-static int flush(const struct arguments *arguments)
+static int flush_blocklist(const struct arguments *arguments)
 {
     char error[FIREWALL_ERROR_SIZE];
 
@@ -254,9 +254,9 @@ static const struct action {
     int (*run)(const struct arguments *arguments);
 } actions[ACTIONS] = {
     [ACTION_LIST] = { false, list },
-    [ACTION_ADD] = { true, add },
+    [ACTION_ADD] = { true, add_hosts },
     [ACTION_REMOVE] = { true, remove_hosts },
-    [ACTION_FLUSH] = { false, flush },
+    [ACTION_FLUSH] = { false, flush_blocklist },
 };
 
 static int read_hosts(struct arguments *arguments, size_t action, int count, char **names)

@@ -303,7 +303,7 @@ static void compile(const struct arguments *arguments, struct result *result)
     ruleset_free(ruleset);
 }
 
-static int check(const struct arguments *arguments)
+static int check_configuration(const struct arguments *arguments)
 {
     struct result result = { .diag = diag_new() };
     struct load_progress progress;
@@ -350,7 +350,7 @@ static int run_check(int argc, char **argv)
         code = EXIT_USAGE;
     }
     if (code < 0)
-        code = check(&arguments);
+        code = check_configuration(&arguments);
     cli_input_clear(&arguments.input);
     return code;
 }

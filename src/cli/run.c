@@ -107,7 +107,7 @@ static int load_config(void *user, struct config **out, struct diag *diag)
     return cli_load_config(input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, out, diag) ? -EINVAL : 0;
 }
 
-static int start(struct arguments *arguments, const struct config *config)
+static int start_daemon(struct arguments *arguments, const struct config *config)
 {
     const struct cli_input *input = &arguments->input;
     struct run_options run = {
@@ -129,7 +129,7 @@ static int start(struct arguments *arguments, const struct config *config)
 }
 
 /* Finds problems that the engine would find only at its start. */
-static int check(const struct arguments *arguments, const struct config *config)
+static int check_configuration(const struct arguments *arguments, const struct config *config)
 {
     char error[ENGINE_ERROR_SIZE] = "";
 
@@ -150,7 +150,7 @@ static int load_and_start(struct arguments *arguments)
     if (!code && !cli_files_readable(&command_run, arguments->input.rules.at, arguments->input.rules.count))
         code = EXIT_FAILED;
     if (!code)
-        code = arguments->check ? check(arguments, config) : start(arguments, config);
+        code = arguments->check ? check_configuration(arguments, config) : start_daemon(arguments, config);
     config_free(config);
     return code;
 }

@@ -230,7 +230,7 @@ static void reassert(struct attachment *attachment)
 }
 
 /* Compares the table with what was installed. True: there is no difference. */
-static bool check(struct attachment *attachment, const struct firewall_change *change, uint64_t noticed_ns)
+static bool check_table(struct attachment *attachment, const struct firewall_change *change, uint64_t noticed_ns)
 {
     struct breach *breach = &attachment->breach;
     char error[FIREWALL_ERROR_SIZE];
@@ -322,7 +322,7 @@ static void handle_changes(struct attachment *attachment)
         report_misplaced(attachment, OUTPUT_FIREWALL_MISPLACED, &change);
     }
     /* A table that was restored is in its place. */
-    if (!check(attachment, &change, now_ns) || !misplaced || !may_move(attachment) ||
+    if (!check_table(attachment, &change, now_ns) || !misplaced || !may_move(attachment) ||
         !spend(&attachment->moves, MOVES, MOVE_SECONDS * NS_PER_SECOND))
         return;
 
@@ -419,7 +419,7 @@ static void check_periodically(struct attachment *attachment)
     if (now_ns < attachment->tick_ns)
         return;
     attachment->tick_ns = now_ns + TICK_MS * NS_PER_MS;
-    check(attachment, &unknown, now_ns);
+    check_table(attachment, &unknown, now_ns);
 
     for (unsigned i = 0; i < attachment->worker_count; i++)
         sum += atomic_load_explicit(&attachment->workers[i].verdict_lost, memory_order_relaxed);
@@ -472,7 +472,7 @@ static void *run_thread(void *argument)
         handle_changes(attachment);
         /* While the table is incomplete, check it again and restore it as often as the limit permits. */
         if (attachment->breach.open && attachment->mode == MONITOR_REASSERT)
-            check(attachment, &attachment->breach.change, clock_monotonic_ns());
+            check_table(attachment, &attachment->breach.change, clock_monotonic_ns());
         if (attachment->ports)
             block_hosts(attachment);
         if (stop)
@@ -606,7 +606,7 @@ void attachment_free(struct attachment *attachment)
     free(attachment);
 }
 
-static uint64_t get(const _Atomic uint64_t *counter)
+static uint64_t load_counter(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -614,24 +614,24 @@ static uint64_t get(const _Atomic uint64_t *counter)
 void attachment_counters(const struct attachment *attachment, struct attachment_counters *out)
 {
     *out = (struct attachment_counters){
-        .changes = get(&attachment->changes),
-        .reasserted = get(&attachment->reasserted),
-        .failed = get(&attachment->failed),
-        .moved = get(&attachment->moved),
-        .uninspected_us = get(&attachment->uninspected_us),
-        .flushed = get(&attachment->flushed),
-        .notifications_lost = get(&attachment->notifications_lost),
-        .hosts = get(&attachment->hosts),
-        .added = get(&attachment->added),
-        .refused = get(&attachment->refused),
-        .full = get(&attachment->full),
-        .blocked_packets = get(&attachment->blocked_packets),
-        .blocked_bytes = get(&attachment->blocked_bytes),
-        .accepted_packets = get(&attachment->accepted_packets),
-        .accepted_bytes = get(&attachment->accepted_bytes),
-        .dropped_packets = get(&attachment->dropped_packets),
-        .dropped_bytes = get(&attachment->dropped_bytes),
+        .changes = load_counter(&attachment->changes),
+        .reasserted = load_counter(&attachment->reasserted),
+        .failed = load_counter(&attachment->failed),
+        .moved = load_counter(&attachment->moved),
+        .uninspected_us = load_counter(&attachment->uninspected_us),
+        .flushed = load_counter(&attachment->flushed),
+        .notifications_lost = load_counter(&attachment->notifications_lost),
+        .hosts = load_counter(&attachment->hosts),
+        .added = load_counter(&attachment->added),
+        .refused = load_counter(&attachment->refused),
+        .full = load_counter(&attachment->full),
+        .blocked_packets = load_counter(&attachment->blocked_packets),
+        .blocked_bytes = load_counter(&attachment->blocked_bytes),
+        .accepted_packets = load_counter(&attachment->accepted_packets),
+        .accepted_bytes = load_counter(&attachment->accepted_bytes),
+        .dropped_packets = load_counter(&attachment->dropped_packets),
+        .dropped_bytes = load_counter(&attachment->dropped_bytes),
     };
     for (unsigned i = 0; attachment->ports && i < attachment->worker_count; i++)
-        out->lost += get(&attachment->ports[i].lost);
+        out->lost += load_counter(&attachment->ports[i].lost);
 }

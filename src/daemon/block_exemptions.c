@@ -22,7 +22,8 @@ struct block_exemptions {
     const struct address_set *addresses;
 };
 
-static int parse(struct block_exemptions *never, const struct config *config, const char *value, struct diag *diag)
+static int parse_addresses(struct block_exemptions *never, const struct config *config, const char *value,
+                           struct diag *diag)
 {
     struct keyword_table *keywords = keyword_table_new(keyword_list, keyword_list_count);
     struct rule_variables *variables = NULL;
@@ -62,7 +63,7 @@ int block_exemptions_new(struct block_exemptions **out, const struct config *con
         return -ENOMEM;
     firewall_settings_read(config, &firewall);
     if (strcmp(firewall.never_blocked, "none") != 0)
-        err = parse(never, config, firewall.never_blocked, diag);
+        err = parse_addresses(never, config, firewall.never_blocked, diag);
     if (err) {
         block_exemptions_free(never);
         return err;

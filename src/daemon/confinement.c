@@ -40,7 +40,7 @@ struct paths {
     bool failed;
 };
 
-static void add(struct paths *paths, const char *path, enum sandbox_right right)
+static void add_path(struct paths *paths, const char *path, enum sandbox_right right)
 {
     char *copy = strdup(path);
 
@@ -62,12 +62,12 @@ static void add_folder_of(struct paths *paths, const char *path, enum sandbox_ri
     snprintf(folder, sizeof(folder), "%s", path);
     slash = strrchr(folder, '/');
     if (slash == folder || (stat(path, &status) == 0 && S_ISDIR(status.st_mode))) {
-        add(paths, path, right);
+        add_path(paths, path, right);
     } else if (slash) {
         *slash = '\0';
-        add(paths, folder, right);
+        add_path(paths, folder, right);
     } else {
-        add(paths, ".", right);
+        add_path(paths, ".", right);
     }
 }
 
@@ -145,7 +145,7 @@ static void add_to_read(struct paths *paths, const struct run_options *options, 
     };
 
     for (size_t i = 0; i < sizeof(system) / sizeof(system[0]); i++)
-        add(paths, system[i], SANDBOX_READ);
+        add_path(paths, system[i], SANDBOX_READ);
     add_named(paths, options->config);
     if (newer)
         add_named(paths, newer);
@@ -166,16 +166,16 @@ static const char *separate_store(const struct file_settings *settings)
 
 static void add_to_write(struct paths *paths, const struct run_options *options, const struct file_settings *settings)
 {
-    add(paths, log_folder(options, settings), SANDBOX_WRITE);
-    add(paths, settings->rules.datasets.data_dir, SANDBOX_WRITE);
+    add_path(paths, log_folder(options, settings), SANDBOX_WRITE);
+    add_path(paths, settings->rules.datasets.data_dir, SANDBOX_WRITE);
     if (settings->log.eve_name[0] == '/')
         add_file(paths, settings->log.eve_name, SANDBOX_WRITE);
     if (separate_store(settings))
-        add(paths, separate_store(settings), SANDBOX_WRITE);
+        add_path(paths, separate_store(settings), SANDBOX_WRITE);
     if (settings->rules.cache)
-        add(paths, settings->rules.cache_path, SANDBOX_WRITE);
+        add_path(paths, settings->rules.cache_path, SANDBOX_WRITE);
     for (const char *const *path = settings->daemon.folders_to_write; *path; path++)
-        add(paths, *path, SANDBOX_WRITE);
+        add_path(paths, *path, SANDBOX_WRITE);
 }
 
 static void clear_paths(struct paths *paths)
@@ -327,7 +327,7 @@ static const char *why_no_landlock(int err)
 }
 
 /* Logs the sandbox. 0, or an error if security.sandbox requires a part that is missing. */
-static int settle(const struct confinement *confinement, bool required, char error[ENGINE_ERROR_SIZE])
+static int check_sandbox(const struct confinement *confinement, bool required, char error[ENGINE_ERROR_SIZE])
 {
     const struct sandbox_status *status = sandbox_status(confinement->sandbox);
 
@@ -381,7 +381,7 @@ int confinement_start(struct confinement *confinement, const struct run_options 
                     "set run-as.user",
                     create_user);
     tell_access(confinement, options, &settings);
-    return settle(confinement, settings.daemon.sandbox == SETTING_YES, error);
+    return check_sandbox(confinement, settings.daemon.sandbox == SETTING_YES, error);
 }
 
 /* --- After the start ------------------------------------------------------------------------------ */

@@ -473,7 +473,7 @@ void service_tell_reload(struct service *service, const struct reload_result *re
 }
 
 /* A reload that is running may have read the files before they were changed: then the next one is awaited. */
-static void begin(struct service *service, struct control_request *request, bool wait)
+static void start_reload(struct service *service, struct control_request *request, bool wait)
 {
     const struct reload_result *last = reload_last(service->options.reload);
     bool busy = reload_state(service->options.reload) == RELOAD_BUILDING ||
@@ -498,12 +498,12 @@ static void begin(struct service *service, struct control_request *request, bool
 
 static void reload_rules(void *user, struct control_request *request)
 {
-    begin(user, request, true);
+    start_reload(user, request, true);
 }
 
 static void reload_rules_later(void *user, struct control_request *request)
 {
-    begin(user, request, false);
+    start_reload(user, request, false);
 }
 
 /* --- mode ----------------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ static int new_file(void)
     return fd < 0 ? -errno : fd;
 }
 
-static int give(const struct engine_state *own, int what, int fd, int err)
+static int send_and_close(const struct engine_state *own, int what, int fd, int err)
 {
     if (!err)
         err = channel_send_file(own->channel, CHANNEL_FILE, what, fd);
@@ -52,7 +52,7 @@ void engine_state_send(const struct engine_state *own)
         one = fd = new_file();
         if (fd >= 0) {
             one = handover_write(&worker->pipeline, atomic_load(&worker->ruleset), place_of(own, i), fd, &counts);
-            one = give(own, (int)i, fd, one);
+            one = send_and_close(own, (int)i, fd, one);
         }
         err = err ? err : one;
     }
@@ -64,7 +64,7 @@ void engine_state_send(const struct engine_state *own)
     one = fd = new_file();
     if (fd >= 0) {
         one = handover_write_shared(own->shared, own->ruleset, clock_realtime_ns(), fd);
-        one = give(own, CHANNEL_SHARED_FILE, fd, one);
+        one = send_and_close(own, CHANNEL_SHARED_FILE, fd, one);
     }
     err = err ? err : one;
     channel_send(own->channel, CHANNEL_HANDED_OVER, err, NULL);

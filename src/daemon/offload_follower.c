@@ -129,7 +129,7 @@ static void tell(const struct conntrack *connection, bool ended, void *user)
 
 /* --- Thread --------------------------------------------------------------------------------------- */
 
-static void *run(void *argument)
+static void *follow_connections(void *argument)
 {
     struct offload_follower *offload_follower = argument;
     struct pollfd fds[] = {
@@ -219,7 +219,7 @@ int offload_follower_start(struct offload_follower *offload_follower)
     offload_follower->list_ns = clock_monotonic_ns() + offload_follower->interval_ns;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    err = -pthread_create(&offload_follower->thread, NULL, run, offload_follower);
+    err = -pthread_create(&offload_follower->thread, NULL, follow_connections, offload_follower);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err)
         return err;

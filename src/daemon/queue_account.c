@@ -83,7 +83,7 @@ static bool has_other_listener(const struct queue_account *account, const struct
     return queue->port_id == 0 || (before && before->port_id != queue->port_id);
 }
 
-static void keep(struct queue_account *account, const struct account_reading *reading)
+static void store_reading(struct queue_account *account, const struct account_reading *reading)
 {
     struct account_queue queues[ENGINE_MAX_QUEUES];
 
@@ -105,7 +105,7 @@ static void keep(struct queue_account *account, const struct account_reading *re
 
 void queue_account_forget(struct queue_account *account, const struct account_reading *reading)
 {
-    keep(account, reading);
+    store_reading(account, reading);
     account->rule_count = 0;
     account->valid = false;
 }
@@ -145,7 +145,7 @@ uint64_t queue_account_update(struct queue_account *account, const struct accoun
     account->counted = counted;
     account->queued = queued;
     account->last = at_least;
-    keep(account, reading);
+    store_reading(account, reading);
     if (exceeded <= 0)
         return 0;
     account->certain += exceeded;

@@ -694,7 +694,7 @@ static void die_with_supervisor(bool die)
     prctl(PR_SET_PDEATHSIG, die ? SIGKILL : 0);
 }
 
-static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+static int start_engine(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
     int err = confinement_switch_user(&engine->confinement, engine->options, error);
@@ -765,7 +765,7 @@ static void exit_without_cleanup(void)
 }
 
 /* After an error the table stays for the next engine. */
-static void stop(struct engine *engine, bool well)
+static void stop_engine(struct engine *engine, bool well)
 {
     const struct engine_state state = get_engine_state(engine);
 
@@ -824,7 +824,7 @@ int engine_run(const struct run_options *options, const struct engine_inputs *in
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "cannot install signal handlers: %s", strerror(-err));
     else
-        err = start(&engine, error);
+        err = start_engine(&engine, error);
     if (!err) {
         engine_events_report(inheritance->memory, engine.output);
         setup_report_skipped_rules(ruleset_rules(engine.ruleset), engine.output);
@@ -832,6 +832,6 @@ int engine_run(const struct run_options *options, const struct engine_inputs *in
         notify_supervisor(&engine, CHANNEL_READY, (int32_t)engine.worker_count);
         err = main_loop(&engine, error);
     }
-    stop(&engine, !err);
+    stop_engine(&engine, !err);
     return err;
 }

@@ -193,7 +193,7 @@ void stats_free(struct stats *stats)
     free(stats);
 }
 
-static void add(struct stats *stats, const char *name, uint64_t value)
+static void add_counter(struct stats *stats, const char *name, uint64_t value)
 {
     if (!name || stats->count == stats->capacity)
         return;
@@ -252,7 +252,7 @@ static void add_queue(struct stats *stats, struct worker *worker)
         values[QUEUE_FIELDS - 1] = status.id_sequence;
     }
     for (unsigned i = 0; i < QUEUE_FIELDS; i++)
-        add(stats, queue_name(stats, worker, i), values[i]);
+        add_counter(stats, queue_name(stats, worker, i), values[i]);
 }
 
 /* Sums the counters of all workers. */
@@ -308,7 +308,7 @@ static void add_decode(struct stats *stats, struct worker *const *workers, unsig
         }
         if (strncmp(decode_counter_name(i), "avg_", 4) == 0 && count > 1)
             value /= count;
-        add(stats, stats->decode_names[i], value);
+        add_counter(stats, stats->decode_names[i], value);
     }
 }
 
@@ -325,7 +325,7 @@ static void add_exceptions(struct stats *stats, const struct sums *sums, bool be
 
             /* The field does not count what is ignored; ours may be, where a policy cannot be carried out. */
             if (policy != EXCEPTION_IGNORE || (below_ips && used > 0))
-                add(stats, stats->exception_names[cause][policy], used);
+                add_counter(stats, stats->exception_names[cause][policy], used);
         }
     }
 }
@@ -338,12 +338,12 @@ static void add_modules(struct stats *stats, const struct sums *sums, struct wor
 
         for (unsigned k = 0; k < count; k++)
             value += workers[k]->snapshot.flow[i];
-        add(stats, flow_counter_name(i), value);
+        add_counter(stats, flow_counter_name(i), value);
     }
-    add(stats, "flow_bypassed.local_pkts", sums->pipeline.local_packets);
-    add(stats, "flow_bypassed.local_bytes", sums->pipeline.local_bytes);
-    add(stats, "flow_bypassed.local_capture_pkts", sums->pipeline.captured_packets);
-    add(stats, "flow_bypassed.local_capture_bytes", sums->pipeline.captured_bytes);
+    add_counter(stats, "flow_bypassed.local_pkts", sums->pipeline.local_packets);
+    add_counter(stats, "flow_bypassed.local_bytes", sums->pipeline.local_bytes);
+    add_counter(stats, "flow_bypassed.local_capture_pkts", sums->pipeline.captured_packets);
+    add_counter(stats, "flow_bypassed.local_capture_bytes", sums->pipeline.captured_bytes);
     for (size_t i = 0; i < stream_counter_count(); i++) {
         uint64_t value = 0;
 
@@ -351,14 +351,14 @@ static void add_modules(struct stats *stats, const struct sums *sums, struct wor
             continue;
         for (unsigned k = 0; k < count; k++)
             value += workers[k]->snapshot.stream[i];
-        add(stats, stream_counter_name(i), value);
+        add_counter(stats, stream_counter_name(i), value);
     }
     for (size_t i = 0; i < app_counter_count(); i++) {
         uint64_t value = 0;
 
         for (unsigned k = 0; k < count; k++)
             value += workers[k]->snapshot.app[i];
-        add(stats, app_counter_name(stats->shared->apps, i), value);
+        add_counter(stats, app_counter_name(stats->shared->apps, i), value);
     }
     if (stats->exceptions)
         add_exceptions(stats, sums, false);
@@ -367,7 +367,7 @@ static void add_modules(struct stats *stats, const struct sums *sums, struct wor
 
         for (unsigned k = 0; k < count; k++)
             value += workers[k]->snapshot.defrag[i];
-        add(stats, defrag_counter_name(i), value);
+        add_counter(stats, defrag_counter_name(i), value);
     }
 }
 
@@ -380,39 +380,39 @@ static void add_ips(struct stats *stats, const struct sums *sums)
 {
     struct queue_monitor_counters monitor;
 
-    add(stats, "ips.accepted", sums->pipeline.accepted);
-    add(stats, "ips.blocked", sums->pipeline.blocked);
-    add(stats, "ips.rejected", sums->pipeline.rejected);
-    add(stats, "ips.would_drop", sums->pipeline.would_drop);
-    add(stats, "ips.would_reject", sums->pipeline.would_reject);
-    add(stats, "ips.would_replace", sums->pipeline.would_replace);
-    add(stats, "ips.flow_drops", sums->policy.flow_drops);
-    add(stats, "ips.replaced", sums->capture.replaced);
-    add(stats, "ips.replace_refused", sums->pipeline.replace_refused);
-    add(stats, "ips.marked", sums->pipeline.marked);
-    add(stats, "ips.looping", sums->pipeline.looping);
-    add(stats, "ips.segmented.large", sums->pipeline.segmented_large);
-    add(stats, "ips.segmented.udp", sums->pipeline.segmented_udp);
-    add(stats, "ips.unsegmented_udp", sums->pipeline.unsegmented_udp);
-    add(stats, "ips.offload.accepted", sums->pipeline.offloaded_accept);
-    add(stats, "ips.offload.dropped", sums->pipeline.offloaded_drop);
-    add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
-    add(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);
-    add(stats, "ips.uninspected.fragment", sums->pipeline.uninspected_fragments);
+    add_counter(stats, "ips.accepted", sums->pipeline.accepted);
+    add_counter(stats, "ips.blocked", sums->pipeline.blocked);
+    add_counter(stats, "ips.rejected", sums->pipeline.rejected);
+    add_counter(stats, "ips.would_drop", sums->pipeline.would_drop);
+    add_counter(stats, "ips.would_reject", sums->pipeline.would_reject);
+    add_counter(stats, "ips.would_replace", sums->pipeline.would_replace);
+    add_counter(stats, "ips.flow_drops", sums->policy.flow_drops);
+    add_counter(stats, "ips.replaced", sums->capture.replaced);
+    add_counter(stats, "ips.replace_refused", sums->pipeline.replace_refused);
+    add_counter(stats, "ips.marked", sums->pipeline.marked);
+    add_counter(stats, "ips.looping", sums->pipeline.looping);
+    add_counter(stats, "ips.segmented.large", sums->pipeline.segmented_large);
+    add_counter(stats, "ips.segmented.udp", sums->pipeline.segmented_udp);
+    add_counter(stats, "ips.unsegmented_udp", sums->pipeline.unsegmented_udp);
+    add_counter(stats, "ips.offload.accepted", sums->pipeline.offloaded_accept);
+    add_counter(stats, "ips.offload.dropped", sums->pipeline.offloaded_drop);
+    add_counter(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
+    add_counter(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);
+    add_counter(stats, "ips.uninspected.fragment", sums->pipeline.uninspected_fragments);
     if (stats->monitor) {
         queue_monitor_counters(stats->monitor, &monitor);
-        add(stats, "ips.uninspected.fail_open", monitor.fail_open);
-        add(stats, "ips.uninspected.bypass", monitor.bypass);
-        add(stats, "ips.uninspected.bypass_ms", monitor.bypass_ms);
-        add(stats, "ips.unqueued", monitor.unqueued);
-        add(stats, "ips.route_no_listener", monitor.no_listener);
+        add_counter(stats, "ips.uninspected.fail_open", monitor.fail_open);
+        add_counter(stats, "ips.uninspected.bypass", monitor.bypass);
+        add_counter(stats, "ips.uninspected.bypass_ms", monitor.bypass_ms);
+        add_counter(stats, "ips.unqueued", monitor.unqueued);
+        add_counter(stats, "ips.route_no_listener", monitor.no_listener);
     }
-    add(stats, "ips.reject_packets_sent", sums->inject.sent);
-    add(stats, "ips.reject_packets_failed", sums->inject.failed);
+    add_counter(stats, "ips.reject_packets_sent", sums->inject.sent);
+    add_counter(stats, "ips.reject_packets_failed", sums->inject.failed);
     for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
-        add(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
+        add_counter(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
     for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
-        add(stats, stats->reason_names[DROP_REASON_COUNT + i], sums->pipeline.would_drop_reason[i]);
+        add_counter(stats, stats->reason_names[DROP_REASON_COUNT + i], sums->pipeline.would_drop_reason[i]);
     if (stats->exceptions)
         add_exceptions(stats, sums, true);
 }
@@ -435,21 +435,21 @@ static void add_overload(struct stats *stats, const struct sums *sums, struct wo
         slow_packets += watch->slow_packets;
         slowest_ns = watch->slowest_ns > slowest_ns ? watch->slowest_ns : slowest_ns;
     }
-    add(stats, "ips.queue_age_us.last", now.last_ns / 1000);
-    add(stats, "ips.queue_age_us.p50", queue_age_percentile(&now, &before, 500) / 1000);
-    add(stats, "ips.queue_age_us.p99", queue_age_percentile(&now, &before, 990) / 1000);
-    add(stats, "ips.queue_age_us.max", now.max_ns / 1000);
-    add(stats, "ips.budget.packets", slow_packets);
-    add(stats, "ips.budget.slowest_us", slowest_ns / 1000);
-    add(stats, "ips.budget.evaluations", sums->detect.over_budget);
-    add(stats, "ips.budget.suspended", sums->detect.suspended);
-    add(stats, "ips.overload.times", times);
-    add(stats, "ips.overload.milliseconds", total_ns / 1000000);
-    add(stats, "ips.overload.shed.encrypted", sums->pipeline.shed[SHED_ENCRYPTED]);
-    add(stats, "ips.overload.shed.bulk", sums->pipeline.shed[SHED_BULK]);
-    add(stats, "ips.overload.shed.files", sums->pipeline.shed[SHED_FILES]);
-    add(stats, "ips.overload.shed.established", sums->pipeline.shed[SHED_ESTABLISHED]);
-    add(stats, "ips.overload.shed.new", sums->pipeline.shed[SHED_NEW]);
+    add_counter(stats, "ips.queue_age_us.last", now.last_ns / 1000);
+    add_counter(stats, "ips.queue_age_us.p50", queue_age_percentile(&now, &before, 500) / 1000);
+    add_counter(stats, "ips.queue_age_us.p99", queue_age_percentile(&now, &before, 990) / 1000);
+    add_counter(stats, "ips.queue_age_us.max", now.max_ns / 1000);
+    add_counter(stats, "ips.budget.packets", slow_packets);
+    add_counter(stats, "ips.budget.slowest_us", slowest_ns / 1000);
+    add_counter(stats, "ips.budget.evaluations", sums->detect.over_budget);
+    add_counter(stats, "ips.budget.suspended", sums->detect.suspended);
+    add_counter(stats, "ips.overload.times", times);
+    add_counter(stats, "ips.overload.milliseconds", total_ns / 1000000);
+    add_counter(stats, "ips.overload.shed.encrypted", sums->pipeline.shed[SHED_ENCRYPTED]);
+    add_counter(stats, "ips.overload.shed.bulk", sums->pipeline.shed[SHED_BULK]);
+    add_counter(stats, "ips.overload.shed.files", sums->pipeline.shed[SHED_FILES]);
+    add_counter(stats, "ips.overload.shed.established", sums->pipeline.shed[SHED_ESTABLISHED]);
+    add_counter(stats, "ips.overload.shed.new", sums->pipeline.shed[SHED_NEW]);
 }
 
 void stats_set_attachment(struct stats *stats, const struct attachment *attachment)
@@ -474,24 +474,24 @@ static void add_attachment(struct stats *stats)
     if (!stats->attachment)
         return;
     attachment_counters(stats->attachment, &counters);
-    add(stats, "firewall.changes", counters.changes);
-    add(stats, "firewall.reasserted", counters.reasserted);
-    add(stats, "firewall.failed", counters.failed);
-    add(stats, "firewall.moved", counters.moved);
-    add(stats, "firewall.uninspected_us", counters.uninspected_us);
-    add(stats, "firewall.flushed", counters.flushed);
-    add(stats, "firewall.notifications_lost", counters.notifications_lost);
-    add(stats, "firewall.blocklist.hosts", counters.hosts);
-    add(stats, "firewall.blocklist.added", counters.added);
-    add(stats, "firewall.blocklist.refused", counters.refused);
-    add(stats, "firewall.blocklist.full", counters.full);
-    add(stats, "firewall.blocklist.lost", counters.lost);
-    add(stats, "firewall.blocklist.dropped_packets", counters.blocked_packets);
-    add(stats, "firewall.blocklist.dropped_bytes", counters.blocked_bytes);
-    add(stats, "firewall.offload.accepted_packets", counters.accepted_packets);
-    add(stats, "firewall.offload.accepted_bytes", counters.accepted_bytes);
-    add(stats, "firewall.offload.dropped_packets", counters.dropped_packets);
-    add(stats, "firewall.offload.dropped_bytes", counters.dropped_bytes);
+    add_counter(stats, "firewall.changes", counters.changes);
+    add_counter(stats, "firewall.reasserted", counters.reasserted);
+    add_counter(stats, "firewall.failed", counters.failed);
+    add_counter(stats, "firewall.moved", counters.moved);
+    add_counter(stats, "firewall.uninspected_us", counters.uninspected_us);
+    add_counter(stats, "firewall.flushed", counters.flushed);
+    add_counter(stats, "firewall.notifications_lost", counters.notifications_lost);
+    add_counter(stats, "firewall.blocklist.hosts", counters.hosts);
+    add_counter(stats, "firewall.blocklist.added", counters.added);
+    add_counter(stats, "firewall.blocklist.refused", counters.refused);
+    add_counter(stats, "firewall.blocklist.full", counters.full);
+    add_counter(stats, "firewall.blocklist.lost", counters.lost);
+    add_counter(stats, "firewall.blocklist.dropped_packets", counters.blocked_packets);
+    add_counter(stats, "firewall.blocklist.dropped_bytes", counters.blocked_bytes);
+    add_counter(stats, "firewall.offload.accepted_packets", counters.accepted_packets);
+    add_counter(stats, "firewall.offload.accepted_bytes", counters.accepted_bytes);
+    add_counter(stats, "firewall.offload.dropped_packets", counters.dropped_packets);
+    add_counter(stats, "firewall.offload.dropped_bytes", counters.dropped_bytes);
 }
 
 static void add_output(struct stats *stats, const struct output *output)
@@ -517,13 +517,13 @@ static void add_output(struct stats *stats, const struct output *output)
 
     output_counters(output, &counters);
     for (unsigned i = 0; i < OUTPUT_EVENT_COUNT; i++) {
-        add(stats, names[i][0], counters.written[i]);
-        add(stats, names[i][1], counters.lost[i]);
+        add_counter(stats, names[i][0], counters.written[i]);
+        add_counter(stats, names[i][1], counters.lost[i]);
     }
-    add(stats, "output.drop.rate_limited", counters.limited[OUTPUT_DROP] + counters.limited[OUTPUT_WOULD_DROP]);
-    add(stats, "output.flow.rate_limited", counters.limited[OUTPUT_FLOW]);
-    add(stats, "output.netflow.rate_limited", counters.limited[OUTPUT_NETFLOW]);
-    add(stats, "output.write_errors", counters.write_errors);
+    add_counter(stats, "output.drop.rate_limited", counters.limited[OUTPUT_DROP] + counters.limited[OUTPUT_WOULD_DROP]);
+    add_counter(stats, "output.flow.rate_limited", counters.limited[OUTPUT_FLOW]);
+    add_counter(stats, "output.netflow.rate_limited", counters.limited[OUTPUT_NETFLOW]);
+    add_counter(stats, "output.write_errors", counters.write_errors);
 }
 
 static void collect(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
@@ -537,55 +537,55 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
 
     sum_workers(&sums, workers, count);
     stats->count = 0;
-    add(stats, "capture.kernel_packets", sums.capture.packets);
-    add(stats, "capture.kernel_drops", sums.capture.lost);
+    add_counter(stats, "capture.kernel_packets", sums.capture.packets);
+    add_counter(stats, "capture.kernel_drops", sums.capture.lost);
     add_decode(stats, workers, count);
     add_modules(stats, &sums, workers, count);
     add_ips(stats, &sums);
     if (stats->queues)
         add_overload(stats, &sums, workers, count);
-    add(stats, "detect.engines[0].id", 0);
-    add(stats, "detect.engines[0].rules_loaded", rule_list_count(rules));
-    add(stats, "detect.engines[0].rules_failed", rule_list_failed(rules));
-    add(stats, "detect.engines[0].rules_skipped", rule_list_skipped(rules));
-    add(stats, "detect.rule_files_failed", rule_list_unreadable_files(rules));
-    add(stats, "ips.ruleset", ruleset_generation(ruleset));
-    add(stats, "detect.alert", sums.policy.alerts);
-    add(stats, "detect.alert_queue_overflow", sums.policy.alerts_overflow);
-    add(stats, "detect.alerts_suppressed", sums.policy.alerts_suppressed);
-    add(stats, "detect.scans", sums.detect.scans);
-    add(stats, "detect.candidates", sums.detect.candidates);
-    add(stats, "detect.evaluations", sums.detect.evaluations);
-    add(stats, "detect.waiting", sums.detect.waiting);
-    add(stats, "detect.flow_memcap", sums.detect.flow_memcap_hits);
-    add(stats, "detect.pcre_limits", sums.detect.pcre_limits);
-    add(stats, "detect.step_limits", sums.detect.step_limits);
-    add(stats, "detect.limit_matches", sums.detect.limit_matches);
-    add(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
-    add(stats, "detect.host_memcap", host_table_memcap_hits(pipeline->hosts));
-    add(stats, "detect.host_evicted", host_table_evicted(pipeline->hosts));
-    add(stats, "detect.threshold_evicted", policy_thresholds_evicted(pipeline->policy));
-    add(stats, "detect.dataset_memcap", datasets_memcap_hits(rule_list_datasets(rules)));
+    add_counter(stats, "detect.engines[0].id", 0);
+    add_counter(stats, "detect.engines[0].rules_loaded", rule_list_count(rules));
+    add_counter(stats, "detect.engines[0].rules_failed", rule_list_failed(rules));
+    add_counter(stats, "detect.engines[0].rules_skipped", rule_list_skipped(rules));
+    add_counter(stats, "detect.rule_files_failed", rule_list_unreadable_files(rules));
+    add_counter(stats, "ips.ruleset", ruleset_generation(ruleset));
+    add_counter(stats, "detect.alert", sums.policy.alerts);
+    add_counter(stats, "detect.alert_queue_overflow", sums.policy.alerts_overflow);
+    add_counter(stats, "detect.alerts_suppressed", sums.policy.alerts_suppressed);
+    add_counter(stats, "detect.scans", sums.detect.scans);
+    add_counter(stats, "detect.candidates", sums.detect.candidates);
+    add_counter(stats, "detect.evaluations", sums.detect.evaluations);
+    add_counter(stats, "detect.waiting", sums.detect.waiting);
+    add_counter(stats, "detect.flow_memcap", sums.detect.flow_memcap_hits);
+    add_counter(stats, "detect.pcre_limits", sums.detect.pcre_limits);
+    add_counter(stats, "detect.step_limits", sums.detect.step_limits);
+    add_counter(stats, "detect.limit_matches", sums.detect.limit_matches);
+    add_counter(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
+    add_counter(stats, "detect.host_memcap", host_table_memcap_hits(pipeline->hosts));
+    add_counter(stats, "detect.host_evicted", host_table_evicted(pipeline->hosts));
+    add_counter(stats, "detect.threshold_evicted", policy_thresholds_evicted(pipeline->policy));
+    add_counter(stats, "detect.dataset_memcap", datasets_memcap_hits(rule_list_datasets(rules)));
     if (pipeline->file_store)
         file_store_counts(pipeline->file_store, &store);
-    add(stats, "files.opened", sums.files.opened);
-    add(stats, "files.no_memory", sums.files.no_memory);
-    add(stats, "files.magic", sums.files.magic);
-    add(stats, "file_store.files", store.files);
-    add(stats, "file_store.refused", sums.files.store_refused);
-    add(stats, "file_store.fs_errors", store.errors);
+    add_counter(stats, "files.opened", sums.files.opened);
+    add_counter(stats, "files.no_memory", sums.files.no_memory);
+    add_counter(stats, "files.magic", sums.files.magic);
+    add_counter(stats, "file_store.files", store.files);
+    add_counter(stats, "file_store.refused", sums.files.store_refused);
+    add_counter(stats, "file_store.fs_errors", store.errors);
     add_attachment(stats);
     if (stats->memory) { /* of the supervisor, because they outlive engines */
-        add(stats, "engine.restarts", atomic_load(&stats->memory->restarts));
-        add(stats, "engine.handovers", atomic_load(&stats->memory->handovers));
-        add(stats, "engine.hangs", atomic_load(&stats->memory->hangs));
-        add(stats, "engine.repeated", atomic_load(&stats->memory->repeated));
-        add(stats, "engine.quarantined", atomic_load(&stats->memory->quarantined));
+        add_counter(stats, "engine.restarts", atomic_load(&stats->memory->restarts));
+        add_counter(stats, "engine.handovers", atomic_load(&stats->memory->handovers));
+        add_counter(stats, "engine.hangs", atomic_load(&stats->memory->hangs));
+        add_counter(stats, "engine.repeated", atomic_load(&stats->memory->repeated));
+        add_counter(stats, "engine.quarantined", atomic_load(&stats->memory->quarantined));
     }
     if (stats->offload_follower) {
         offload_follower_counters(stats->offload_follower, &follower);
-        add(stats, "firewall.offload.reports", follower.reports);
-        add(stats, "firewall.offload.reports_lost", follower.lost);
+        add_counter(stats, "firewall.offload.reports", follower.reports);
+        add_counter(stats, "firewall.offload.reports_lost", follower.lost);
     }
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)
@@ -629,7 +629,7 @@ int stats_hand_over(struct stats *stats, struct worker *const *workers, unsigned
         return 0;
     collect(stats, workers, count, ruleset, output);
     stats->handed_over = true;
-    add(stats, uptime_name, uptime);
+    add_counter(stats, uptime_name, uptime);
     return transferred_counters_replace(stats->shared->counters, stats->values, stats->count);
 }
 

@@ -46,7 +46,7 @@ static struct cursor attributes_of(const struct nlmsghdr *message)
 }
 
 /* Appends one attribute to the image: type, length, value. */
-static void append(struct text *out, uint16_t type, struct cursor value)
+static void append_attribute(struct text *out, uint16_t type, struct cursor value)
 {
     uint16_t length = (uint16_t)cursor_remaining(&value);
 
@@ -63,7 +63,7 @@ static void append_listed(struct text *out, struct cursor attributes, uint32_t l
 
     while (netlink_read_attribute(&attributes, &type, &value))
         if (type < 32 && listed & BIT(type))
-            append(out, type, value);
+            append_attribute(out, type, value);
 }
 
 static bool is_string(struct cursor value, const char *string)
@@ -120,14 +120,14 @@ static void append_expression(struct text *out, struct rule_facts *facts, struct
         if (type == NFTA_EXPR_DATA)
             data = value;
     }
-    append(out, NFTA_EXPR_NAME, name);
+    append_attribute(out, NFTA_EXPR_NAME, name);
     if (is_string(name, "counter")) {
         read_counter(facts, data);
         return;
     }
     if (is_string(name, "lookup"))
         read_lookup(facts, data);
-    append(out, NFTA_EXPR_DATA, data);
+    append_attribute(out, NFTA_EXPR_DATA, data);
 }
 
 static void append_expressions(struct text *out, struct rule_facts *facts, struct cursor list)
@@ -148,7 +148,7 @@ static void append_rule(struct image *image, struct cursor attributes)
 
     while (netlink_read_attribute(&attributes, &type, &value)) {
         if (type == NFTA_RULE_CHAIN)
-            append(out, type, value);
+            append_attribute(out, type, value);
         if (type == NFTA_RULE_EXPRESSIONS)
             append_expressions(out, &facts, value);
     }

@@ -78,7 +78,7 @@ bool nft_rule_fits(enum plan_rule kind, uint32_t family)
     return family != (blocked_addresses[kind].of4 ? (uint32_t)NFPROTO_IPV6 : (uint32_t)NFPROTO_IPV4);
 }
 
-static void add(struct description *rule, struct term term)
+static void add_term(struct description *rule, struct term term)
 {
     rule->terms[rule->count++] = term;
 }
@@ -94,73 +94,77 @@ static void describe(enum plan_rule kind, const struct plan *plan, struct descri
     rule->count = 0;
     switch (kind) {
     case RULE_REJECT_MARK:
-        add(rule, (struct term){ .kind = TERM_MARK, .value = options->reject_mark, .mask = options->reject_mask });
-        add(rule, accept);
+        add_term(rule, (struct term){ .kind = TERM_MARK, .value = options->reject_mark, .mask = options->reject_mask });
+        add_term(rule, accept);
         break;
     case RULE_LOOPBACK_IN:
     case RULE_LOOPBACK_OUT:
-        add(rule, (struct term){ .kind = kind == RULE_LOOPBACK_IN ? TERM_FROM_LOOPBACK : TERM_TO_LOOPBACK });
-        add(rule, accept);
+        add_term(rule, (struct term){ .kind = kind == RULE_LOOPBACK_IN ? TERM_FROM_LOOPBACK : TERM_TO_LOOPBACK });
+        add_term(rule, accept);
         break;
     case RULE_EXCEPTIONS:
-        add(rule, (struct term){ .kind = TERM_JUMP, .name = CHAIN_EXCEPTIONS });
+        add_term(rule, (struct term){ .kind = TERM_JUMP, .name = CHAIN_EXCEPTIONS });
         break;
     case RULE_BLOCK4_FROM:
     case RULE_BLOCK4_TO:
     case RULE_BLOCK6_FROM:
     case RULE_BLOCK6_TO:
-        add(rule, (struct term){ .kind = TERM_BLOCKED, .blocked = &blocked_addresses[kind] });
-        add(rule, (struct term){ .kind = TERM_COUNTER });
-        add(rule, drop);
+        add_term(rule, (struct term){ .kind = TERM_BLOCKED, .blocked = &blocked_addresses[kind] });
+        add_term(rule, (struct term){ .kind = TERM_COUNTER });
+        add_term(rule, drop);
         break;
     case RULE_OFFLOAD_DROP:
-        add(rule, (struct term){ .kind = TERM_CONNECTION_MARK, .value = drop_mark.value, .mask = drop_mark.mask });
-        add(rule, (struct term){ .kind = TERM_COUNTER, .name = COUNTER_DROPPED });
-        add(rule, drop);
+        add_term(rule, (struct term){ .kind = TERM_CONNECTION_MARK, .value = drop_mark.value, .mask = drop_mark.mask });
+        add_term(rule, (struct term){ .kind = TERM_COUNTER, .name = COUNTER_DROPPED });
+        add_term(rule, drop);
         break;
     case RULE_OFFLOAD_FLOW:
-        add(rule, (struct term){ .kind = TERM_CONNECTION_MARK, .value = accept_mark.value, .mask = accept_mark.mask });
-        add(rule, (struct term){ .kind = TERM_ADD_TO_FLOWTABLE });
+        add_term(rule,
+                 (struct term){ .kind = TERM_CONNECTION_MARK, .value = accept_mark.value, .mask = accept_mark.mask });
+        add_term(rule, (struct term){ .kind = TERM_ADD_TO_FLOWTABLE });
         break;
     case RULE_OFFLOAD_ACCEPT:
-        add(rule, (struct term){ .kind = TERM_CONNECTION_MARK, .value = accept_mark.value, .mask = accept_mark.mask });
-        add(rule, (struct term){ .kind = TERM_COUNTER, .name = COUNTER_ACCEPTED });
+        add_term(rule,
+                 (struct term){ .kind = TERM_CONNECTION_MARK, .value = accept_mark.value, .mask = accept_mark.mask });
+        add_term(rule, (struct term){ .kind = TERM_COUNTER, .name = COUNTER_ACCEPTED });
         if (offload->has_next) /* mode route: the queue of the next consumer follows for these flows, as for all */
-            add(rule,
-                (struct term){ .kind = TERM_QUEUE,
+            add_term(rule, (struct term){
+                               .kind = TERM_QUEUE,
                                .queue = { offload->next_queue, offload->next_queue, offload->next_bypass, false } });
         else
-            add(rule, accept);
+            add_term(rule, accept);
         break;
     case RULE_QUEUE:
         if (options->mode == ATTACH_REPEAT)
-            add(rule, (struct term){ .kind = TERM_OTHER_MARK, .value = options->mark, .mask = options->mark_mask });
-        add(rule, (struct term){ .kind = TERM_COUNTER });
-        add(rule, (struct term){ .kind = TERM_QUEUE,
-                                 .queue = { options->queue_first, options->queue_last, options->bypass,
-                                            options->mode == ATTACH_REPEAT } });
+            add_term(rule,
+                     (struct term){ .kind = TERM_OTHER_MARK, .value = options->mark, .mask = options->mark_mask });
+        add_term(rule, (struct term){ .kind = TERM_COUNTER });
+        add_term(rule, (struct term){ .kind = TERM_QUEUE,
+                                      .queue = { options->queue_first, options->queue_last, options->bypass,
+                                                 options->mode == ATTACH_REPEAT } });
         break;
     case RULE_SAVE_DROP:
     case RULE_SAVE_ACCEPT:
-        add(rule, kind == RULE_SAVE_DROP ? drop_mark : accept_mark);
-        add(rule, (struct term){
-                      .kind = TERM_SET_CONNECTION_MARK, .value = rule->terms[0].value, .mask = rule->terms[0].mask });
+        add_term(rule, kind == RULE_SAVE_DROP ? drop_mark : accept_mark);
+        add_term(rule, (struct term){ .kind = TERM_SET_CONNECTION_MARK,
+                                      .value = rule->terms[0].value,
+                                      .mask = rule->terms[0].mask });
         break;
     case RULE_SAVED_DROP:
-        add(rule, drop_mark);
-        add(rule, drop);
+        add_term(rule, drop_mark);
+        add_term(rule, drop);
         break;
     case RULE_SAVED_ACCEPT:
-        add(rule, accept_mark);
-        add(rule, (struct term){ .kind = TERM_CLEAR_MARK, .mask = accept_mark.mask });
+        add_term(rule, accept_mark);
+        add_term(rule, (struct term){ .kind = TERM_CLEAR_MARK, .mask = accept_mark.mask });
         break;
     case RULE_UNMARK:
-        add(rule, (struct term){ .kind = TERM_MARK, .value = options->mark, .mask = options->mark_mask });
-        add(rule, (struct term){ .kind = TERM_CLEAR_MARK, .mask = options->mark_mask });
+        add_term(rule, (struct term){ .kind = TERM_MARK, .value = options->mark, .mask = options->mark_mask });
+        add_term(rule, (struct term){ .kind = TERM_CLEAR_MARK, .mask = options->mark_mask });
         break;
     case RULE_ACCEPT:
     default:
-        add(rule, accept);
+        add_term(rule, accept);
         break;
     }
 }

@@ -461,8 +461,8 @@ static struct flow *find_in_bucket(const struct bucket *bucket, const struct flo
     return flow;
 }
 
-static struct flow *find(struct flow_table *table, const struct flow_key *key, uint32_t hash, uint64_t now_ns,
-                         enum flow_direction *direction)
+static struct flow *find_flow(struct flow_table *table, const struct flow_key *key, uint32_t hash, uint64_t now_ns,
+                              enum flow_direction *direction)
 {
     struct flow *flow = find_in_bucket(bucket_of(table, hash), table, key, hash, direction);
 
@@ -569,7 +569,7 @@ static struct flow *find_quoted(struct flow_table *table, struct packet *error)
     if (!icmp_quoted_key(&key, error))
         return NULL;
     key_mask(&key, &table->options);
-    struct flow *flow = find(table, &key, key_hash(&key, &table->secret), error->time_ns, &quoted);
+    struct flow *flow = find_flow(table, &key, key_hash(&key, &table->secret), error->time_ns, &quoted);
 
     if (flow)
         set_direction(error, quoted == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
@@ -593,7 +593,7 @@ struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum e
     key_mask(&key, &table->options);
     uint32_t hash = pkt->flow_hash ? pkt->flow_hash : key_hash(&key, &table->secret);
 
-    flow = find(table, &key, hash, pkt->time_ns, &direction);
+    flow = find_flow(table, &key, hash, pkt->time_ns, &direction);
     if (!flow) {
         flow = create_flow(table, pkt, &key, hash, &direction);
         if (!flow)

@@ -58,7 +58,7 @@ static bool is_variable(const struct flow_variable *variable, uint32_t number, e
     return variable && variable->number == number && variable->kind == kind;
 }
 
-static const struct flow_variable *find(const struct flow *flow, uint32_t number, enum variable_kind kind)
+static const struct flow_variable *find_variable(const struct flow *flow, uint32_t number, enum variable_kind kind)
 {
     const struct flow_variable *variable = flow->variables;
 
@@ -96,7 +96,8 @@ static struct flow_variable *find_or_add(struct flow_table *table, struct flow *
     return *link;
 }
 
-static bool set(struct flow_table *table, struct flow *flow, uint32_t number, enum variable_kind kind, uint32_t value)
+static bool set_variable(struct flow_table *table, struct flow *flow, uint32_t number, enum variable_kind kind,
+                         uint32_t value)
 {
     struct flow_variable *variable = find_or_add(table, flow, number, kind);
 
@@ -107,12 +108,12 @@ static bool set(struct flow_table *table, struct flow *flow, uint32_t number, en
 
 bool flow_bit_is_set(const struct flow *flow, uint32_t number)
 {
-    return find(flow, number, VARIABLE_BIT) != NULL;
+    return find_variable(flow, number, VARIABLE_BIT) != NULL;
 }
 
 bool flow_bit_set(struct flow_table *table, struct flow *flow, uint32_t number)
 {
-    return set(table, flow, number, VARIABLE_BIT, 1);
+    return set_variable(table, flow, number, VARIABLE_BIT, 1);
 }
 
 void flow_bit_clear(struct flow_table *table, struct flow *flow, uint32_t number)
@@ -127,7 +128,7 @@ void flow_bit_clear(struct flow_table *table, struct flow *flow, uint32_t number
 
 bool flow_integer_get(const struct flow *flow, uint32_t number, uint32_t *value)
 {
-    const struct flow_variable *variable = find(flow, number, VARIABLE_INTEGER);
+    const struct flow_variable *variable = find_variable(flow, number, VARIABLE_INTEGER);
 
     if (!variable)
         return false;
@@ -137,7 +138,7 @@ bool flow_integer_get(const struct flow *flow, uint32_t number, uint32_t *value)
 
 bool flow_integer_set(struct flow_table *table, struct flow *flow, uint32_t number, uint32_t value)
 {
-    return set(table, flow, number, VARIABLE_INTEGER, value);
+    return set_variable(table, flow, number, VARIABLE_INTEGER, value);
 }
 
 void flow_each_variable(const struct flow *flow, void (*each)(uint32_t number, bool is_bit, uint32_t value, void *user),
@@ -164,7 +165,7 @@ bool flow_text_set(struct flow_table *table, struct flow *flow, uint32_t number,
 {
     struct flow_text *text;
 
-    if (!find(flow, number, VARIABLE_TEXT) && text_count(flow) >= FLOW_TEXTS_MAX) {
+    if (!find_variable(flow, number, VARIABLE_TEXT) && text_count(flow) >= FLOW_TEXTS_MAX) {
         table->counters[FLOW_COUNTER_VARIABLE_MEMCAP]++;
         return false;
     }
@@ -178,7 +179,7 @@ bool flow_text_set(struct flow_table *table, struct flow *flow, uint32_t number,
 
 const uint8_t *flow_text_get(const struct flow *flow, uint32_t number, uint32_t *length)
 {
-    const struct flow_variable *variable = find(flow, number, VARIABLE_TEXT);
+    const struct flow_variable *variable = find_variable(flow, number, VARIABLE_TEXT);
 
     if (!variable)
         return NULL;
@@ -229,7 +230,7 @@ static void read_variable(struct transfer *t, struct flow_table *table, struct f
     if (kind == VARIABLE_TEXT)
         flow_text_set(table, flow, number, bytes, value);
     else
-        set(table, flow, number, (enum variable_kind)kind, value);
+        set_variable(table, flow, number, (enum variable_kind)kind, value);
 }
 
 void flow_transfer_variables(struct transfer *t, struct flow_table *table, struct flow *flow,

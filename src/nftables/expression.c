@@ -36,8 +36,8 @@ static struct operand *register_of(struct rule_reader *reader, const struct nftn
     return NULL;
 }
 
-static void load(struct rule_reader *reader, const struct nftnl_expr *expression, uint16_t destination,
-                 struct operand operand)
+static void load_register(struct rule_reader *reader, const struct nftnl_expr *expression, uint16_t destination,
+                          struct operand operand)
 {
     struct operand *to = register_of(reader, expression, destination);
 
@@ -91,7 +91,7 @@ static void load_or_set(struct rule_reader *reader, const struct nftnl_expr *exp
     struct operand from;
 
     if (!nftnl_expr_is_set(expression, source)) {
-        load(reader, expression, destination, (struct operand){ .origin = origin, .mask = UINT32_MAX });
+        load_register(reader, expression, destination, (struct operand){ .origin = origin, .mask = UINT32_MAX });
         return;
     }
     if (!of_packet && origin != ORIGIN_CONNECTION_MARK)
@@ -153,19 +153,19 @@ static void read_hash(struct rule_reader *reader, const struct nftnl_expr *expre
     bool symmetric = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_TYPE) == NFT_HASH_SYM ||
                      operand_of(reader, expression, NFTNL_EXPR_HASH_SREG).origin == ORIGIN_ORIGINAL_TUPLE;
 
-    load(reader, expression, NFTNL_EXPR_HASH_DREG,
-         (struct operand){ .origin = symmetric ? ORIGIN_SYMMETRIC_HASH : ORIGIN_OTHER,
-                           .mask = UINT32_MAX,
-                           .modulus = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_MODULUS),
-                           .offset = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_OFFSET) });
+    load_register(reader, expression, NFTNL_EXPR_HASH_DREG,
+                  (struct operand){ .origin = symmetric ? ORIGIN_SYMMETRIC_HASH : ORIGIN_OTHER,
+                                    .mask = UINT32_MAX,
+                                    .modulus = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_MODULUS),
+                                    .offset = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_OFFSET) });
 }
 
 static void read_numgen(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    load(reader, expression, NFTNL_EXPR_NG_DREG,
-         (struct operand){ .mask = UINT32_MAX,
-                           .modulus = nftnl_expr_get_u32(expression, NFTNL_EXPR_NG_MODULUS),
-                           .offset = nftnl_expr_get_u32(expression, NFTNL_EXPR_NG_OFFSET) });
+    load_register(reader, expression, NFTNL_EXPR_NG_DREG,
+                  (struct operand){ .mask = UINT32_MAX,
+                                    .modulus = nftnl_expr_get_u32(expression, NFTNL_EXPR_NG_MODULUS),
+                                    .offset = nftnl_expr_get_u32(expression, NFTNL_EXPR_NG_OFFSET) });
 }
 
 static void read_bitwise(struct rule_reader *reader, const struct nftnl_expr *expression)
@@ -180,7 +180,7 @@ static void read_bitwise(struct rule_reader *reader, const struct nftnl_expr *ex
         operand.origin = ORIGIN_OTHER;
     operand.mask &= mask;
     operand.toggle = (operand.toggle & mask) ^ toggle;
-    load(reader, expression, NFTNL_EXPR_BITWISE_DREG, operand);
+    load_register(reader, expression, NFTNL_EXPR_BITWISE_DREG, operand);
 }
 
 static void read_immediate(struct rule_reader *reader, const struct nftnl_expr *expression)
@@ -190,10 +190,11 @@ static void read_immediate(struct rule_reader *reader, const struct nftnl_expr *
     const char *target;
 
     if (nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_DREG) != NFT_REG_VERDICT) {
-        load(reader, expression, NFTNL_EXPR_IMM_DREG,
-             (struct operand){ .origin = cursor_remaining(&bytes) == sizeof(uint32_t) ? ORIGIN_IMMEDIATE : ORIGIN_OTHER,
-                               .mask = UINT32_MAX,
-                               .value = host_word(bytes) });
+        load_register(
+            reader, expression, NFTNL_EXPR_IMM_DREG,
+            (struct operand){ .origin = cursor_remaining(&bytes) == sizeof(uint32_t) ? ORIGIN_IMMEDIATE : ORIGIN_OTHER,
+                              .mask = UINT32_MAX,
+                              .value = host_word(bytes) });
         return;
     }
     if (!nftables_verdict_of(nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_VERDICT), &rule->verdict)) {
@@ -279,7 +280,7 @@ static void read_lookup(struct rule_reader *reader, const struct nftnl_expr *exp
             reader->builder.rule->established = true;
     }
     if (map)
-        load(reader, expression, NFTNL_EXPR_LOOKUP_DREG, unknown);
+        load_register(reader, expression, NFTNL_EXPR_LOOKUP_DREG, unknown);
 }
 
 static void read_dynset(struct rule_reader *reader, const struct nftnl_expr *expression)
@@ -439,7 +440,7 @@ void rule_expression(struct rule_reader *reader, const char *name, const struct 
         if (strcmp(loads[i].name, name) != 0)
             continue;
         known = true;
-        load(reader, expression, loads[i].destination, unknown);
+        load_register(reader, expression, loads[i].destination, unknown);
     }
     for (size_t i = 0; expression && i < sizeof(expressions) / sizeof(expressions[0]); i++) {
         if (strcmp(expressions[i].name, name) != 0)

@@ -21,8 +21,8 @@ static const char *const colours[] = {
     [COLOUR_RED] = "\033[31m", [COLOUR_YELLOW] = "\033[33m", [COLOUR_DIM] = "\033[2m"
 };
 
-static void begin(struct text *out, const struct output_options *options, uint64_t time_ns, enum colour colour,
-                  const char *word)
+static void begin_line(struct text *out, const struct output_options *options, uint64_t time_ns, enum colour colour,
+                       const char *word)
 {
     time_t seconds = (time_t)(time_ns / NS_PER_SECOND);
     char clock[16];
@@ -34,7 +34,7 @@ static void begin(struct text *out, const struct output_options *options, uint64
                 (unsigned)(time_ns % NS_PER_SECOND / 1000), word);
 }
 
-static void end(struct text *out, const struct output_options *options)
+static void end_line(struct text *out, const struct output_options *options)
 {
     text_puts(out, options->console_colour ? "\033[0m\n" : "\n");
 }
@@ -96,20 +96,20 @@ void console_packet(struct text *out, const struct output_options *options, cons
     for (uint32_t i = 0; record->kinds & 1u << OUTPUT_ALERT && i < record->alert_count; i++) {
         if (dropped && alerts[i].rule == record->drop_rule)
             continue;
-        begin(out, options, record->time_ns, COLOUR_YELLOW, "ALERT");
+        begin_line(out, options, record->time_ns, COLOUR_YELLOW, "ALERT");
         rule_part(out, alerts[i].rule);
         endpoints(out, &record->endpoints);
         place(out, options, record, alerts[i].blocked ? "blocked" : NULL);
-        end(out, options);
+        end_line(out, options);
     }
     if (dropped) {
         const char *reason = output_drop_reason_name((enum drop_reason)record->drop_reason);
         char detail[DETAIL_SIZE];
 
-        begin(out, options, record->time_ns, COLOUR_RED,
-              record->kinds & 1u << OUTPUT_WOULD_DROP ? "WOULD DROP"
-              : record->reject != REJECT_NONE         ? "REJECT"
-                                                      : "DROP");
+        begin_line(out, options, record->time_ns, COLOUR_RED,
+                   record->kinds & 1u << OUTPUT_WOULD_DROP ? "WOULD DROP"
+                   : record->reject != REJECT_NONE         ? "REJECT"
+                                                           : "DROP");
         if (record->drop_rule)
             rule_part(out, record->drop_rule);
         endpoints(out, &record->endpoints);
@@ -118,19 +118,19 @@ void console_packet(struct text *out, const struct output_options *options, cons
         else
             snprintf(detail, sizeof(detail), "%s", reason);
         place(out, options, record, detail);
-        end(out, options);
+        end_line(out, options);
     }
     for (unsigned i = 0; record->kinds & 1u << OUTPUT_ANOMALY && i < record->event_count; i++) {
         unsigned event = record->event_list[i];
 
-        begin(out, options, record->time_ns, COLOUR_DIM, "ANOMALY");
+        begin_line(out, options, record->time_ns, COLOUR_DIM, "ANOMALY");
         if (event < DECODE_EVENT_COUNT)
             text_printf(out, "decoder.%s ", decode_event_name((enum decode_event)event));
         else
             text_printf(out, "stream.%s ", stream_event_name((enum stream_event)event));
         endpoints(out, &record->endpoints);
         place(out, options, record, NULL);
-        end(out, options);
+        end_line(out, options);
     }
 }
 
@@ -138,7 +138,8 @@ void console_firewall(struct text *out, const struct output_options *options, co
 {
     char host[ADDRESS_TEXT_SIZE];
 
-    begin(out, options, event->time_ns, event->action == OUTPUT_FIREWALL_BLOCKED ? COLOUR_DIM : COLOUR_RED, "FIREWALL");
+    begin_line(out, options, event->time_ns, event->action == OUTPUT_FIREWALL_BLOCKED ? COLOUR_DIM : COLOUR_RED,
+               "FIREWALL");
     text_printf(out, "table %s %s", event->table, output_firewall_action_name(event->action));
     switch (event->action) {
     case OUTPUT_FIREWALL_FLUSHED:
@@ -168,14 +169,14 @@ void console_firewall(struct text *out, const struct output_options *options, co
         text_printable(out, event->process, strlen(event->process));
         text_printf(out, ", process %u)", event->pid);
     }
-    end(out, options);
+    end_line(out, options);
 }
 
 void console_engine(struct text *out, const struct output_options *options, const struct output_engine *event)
 {
     if (event->action == OUTPUT_ENGINE_RULE_LEFT_OUT)
         return; /* printed at the start with the text of the rule */
-    begin(out, options, event->time_ns, COLOUR_RED, "ENGINE");
+    begin_line(out, options, event->time_ns, COLOUR_RED, "ENGINE");
     text_puts(out, output_engine_action_name(event->action));
     if (event->action == OUTPUT_ENGINE_QUARANTINED)
         text_printf(out, ": a packet of %u bytes in queue %u", (unsigned)event->length, event->queue);
@@ -193,14 +194,14 @@ void console_engine(struct text *out, const struct output_options *options, cons
         text_printf(out, " after signal %d", event->signal);
     else
         text_printf(out, " after exit code %d", event->code);
-    end(out, options);
+    end_line(out, options);
 }
 
 void console_overload(struct text *out, const struct output_options *options, const struct output_overload *event)
 {
     bool good = event->action == OUTPUT_OVERLOAD_LEFT || event->action == OUTPUT_OVERLOAD_RESUMED;
 
-    begin(out, options, event->time_ns, good ? COLOUR_DIM : COLOUR_RED, "OVERLOAD");
+    begin_line(out, options, event->time_ns, good ? COLOUR_DIM : COLOUR_RED, "OVERLOAD");
     text_puts(out, output_overload_action_name(event->action));
     if (event->has_queue)
         text_printf(out, " queue %u", (unsigned)event->queue);
@@ -211,7 +212,7 @@ void console_overload(struct text *out, const struct output_options *options, co
                     (unsigned long long)(event->queue_dropped + event->user_dropped + event->missing));
     for (unsigned i = 0; i < event->rule_count; i++)
         text_printf(out, " %u:%u", event->rules[i].gid, event->rules[i].sid);
-    end(out, options);
+    end_line(out, options);
 }
 
 void console_stats(struct text *out, const struct stats_record *record)

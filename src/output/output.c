@@ -203,7 +203,7 @@ static bool has_sink(const struct output *output)
     return sink_is_open(&output->sink);
 }
 
-static void flush(struct output *output)
+static void flush_output(struct output *output)
 {
     if (has_sink(output))
         sink_flush(&output->sink);
@@ -266,7 +266,7 @@ static void format_packet(struct output *output, const struct packet_record *rec
     if (output->options.console) {
         console_packet(&output->console, &output->options, record);
         if (output->console.length > CONSOLE_MAX_BYTES)
-            flush(output);
+            flush_output(output);
     }
 }
 
@@ -350,7 +350,7 @@ static void format_oldest(struct output *output, struct output_port *port)
     if (++output->formatted % RECORDS_PER_CLOCK == 0) {
         output->eve.interfaces.now_ns = clock_monotonic_ns();
         if (output->eve.interfaces.now_ns - output->flushed_ns > FLUSH_INTERVAL_NS)
-            flush(output);
+            flush_output(output);
     }
 }
 
@@ -437,7 +437,7 @@ static void write_events(struct output *output)
             sink_reopen(&output->sink);
         if (run_round(output))
             continue;
-        flush(output);
+        flush_output(output);
         atomic_store_explicit(&output->rounds_flushed,
                               atomic_load_explicit(&output->rounds_ended, memory_order_relaxed), memory_order_release);
         if (stop)

@@ -51,7 +51,7 @@ static bool is_supported(const struct rule_parser *parser, const char *name)
     return false;
 }
 
-static bool has(const struct application_set *set, const char *name)
+static bool has_application(const struct application_set *set, const char *name)
 {
     for (unsigned i = 0; i < set->count; i++) {
         if (strcmp(set->names[i], name) == 0)
@@ -60,9 +60,9 @@ static bool has(const struct application_set *set, const char *name)
     return false;
 }
 
-static void add(struct application_set *set, const char *name)
+static void add_application(struct application_set *set, const char *name)
 {
-    if (set->count < APPLICATIONS_MAX && !has(set, name))
+    if (set->count < APPLICATIONS_MAX && !has_application(set, name))
         set->names[set->count++] = name;
 }
 
@@ -72,12 +72,12 @@ static void collect(const struct rule_parser *parser, const char *const *words, 
     out->count = 0;
     for (const char *const *word = words; *word; word++) {
         if (is_supported(parser, canonical(*word)))
-            add(out, canonical(*word));
+            add_application(out, canonical(*word));
     }
     if (out->count > 0)
         return;
     for (const char *const *word = words; *word; word++)
-        add(out, canonical(*word));
+        add_application(out, canonical(*word));
 }
 
 void applications_start(struct rule_parser *parser)
@@ -110,7 +110,7 @@ int rule_parser_require_applications(struct rule_parser *parser, const char *con
     if (parser->applications.count == 0)
         common = wanted;
     for (unsigned i = 0; i < parser->applications.count; i++) {
-        if (has(&wanted, parser->applications.names[i]))
+        if (has_application(&wanted, parser->applications.names[i]))
             common.names[common.count++] = parser->applications.names[i];
     }
     if (common.count == 0)

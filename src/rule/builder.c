@@ -182,7 +182,7 @@ static struct condition *new_condition(struct rule_parser *parser, enum keyword_
     return condition;
 }
 
-static void append(struct rule_buffer *buffer, struct condition *condition)
+static void append_condition(struct rule_buffer *buffer, struct condition *condition)
 {
     condition->next = NULL;
     if (buffer->last)
@@ -346,7 +346,7 @@ static int add_to_buffer(struct rule_parser *parser, struct rule_buffer *buffer,
     if (!condition)
         return -ENOMEM;
     condition->relative = relative;
-    append(buffer, condition);
+    append_condition(buffer, condition);
     parser->last_condition = condition;
     parser->condition_buffer = buffer;
     if (condition_content(condition)) {
@@ -537,7 +537,7 @@ int rule_parser_move_last_content(struct rule_parser *parser, const struct keywo
         from->conditions = condition->next;
     if (from->last == condition)
         from->last = before;
-    append(to, condition);
+    append_condition(to, condition);
     parser->content_buffer = to;
     if (parser->last_condition == condition)
         parser->condition_buffer = to;

@@ -176,8 +176,8 @@ int number_range_parse(struct rule_parser *parser, struct span text, uint64_t li
     return err;
 }
 
-static int add(struct rule_parser *parser, struct span text, uint64_t limit, const struct number_name *names,
-               int (*condition)(struct rule_parser *parser, const void *data, bool negated))
+static int add_range(struct rule_parser *parser, struct span text, uint64_t limit, const struct number_name *names,
+                     int (*condition)(struct rule_parser *parser, const void *data, bool negated))
 {
     struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
 
@@ -191,11 +191,11 @@ static int add(struct rule_parser *parser, struct span text, uint64_t limit, con
 int number_range_condition(struct rule_parser *parser, struct span text, uint64_t limit,
                            const struct number_name *names)
 {
-    return add(parser, text, limit, names, rule_parser_add_packet_condition);
+    return add_range(parser, text, limit, names, rule_parser_add_packet_condition);
 }
 
 int number_range_transaction_condition(struct rule_parser *parser, struct span text, uint64_t limit,
                                        const struct number_name *names)
 {
-    return add(parser, text, limit, names, rule_parser_add_transaction_condition);
+    return add_range(parser, text, limit, names, rule_parser_add_transaction_condition);
 }

@@ -63,7 +63,7 @@ struct word {
     struct span text, shown;
 };
 
-static char *keep(struct reader *reader, struct span text)
+static char *copy_text(struct reader *reader, struct span text)
 {
     char *copy = arena_strndup(reader->policy->list->arena, text.at, text.length);
 
@@ -175,15 +175,15 @@ static int parse_named_matcher(struct reader *reader, enum policy_match match, s
         if (!space)
             return rule_parser_error(&reader->parser, word.shown,
                                      "'metadata:' needs a key and a value, as in 'metadata: deployment perimeter'");
-        line->name = keep(reader, (struct span){ word.text.at, length });
-        line->value = keep(reader, span_trim((struct span){ space + 1, word.text.length - length - 1 }));
+        line->name = copy_text(reader, (struct span){ word.text.at, length });
+        line->value = copy_text(reader, span_trim((struct span){ space + 1, word.text.length - length - 1 }));
         return 0;
     }
     if (match == POLICY_MATCH_TEXT || match == POLICY_MATCH_MESSAGE) {
         line->pattern = compile(reader, word, PCRE2_CASELESS);
         return line->pattern ? 0 : -EINVAL;
     }
-    line->name = keep(reader, word.text);
+    line->name = copy_text(reader, word.text);
     return 0;
 }
 

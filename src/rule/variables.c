@@ -35,7 +35,7 @@ void rule_variables_free(struct rule_variables *variables)
     free(variables);
 }
 
-static int set(struct rule_variables *variables, enum variable_kind kind, const char *name, const char *value)
+static int set_variable(struct rule_variables *variables, enum variable_kind kind, const char *name, const char *value)
 {
     name += name[0] == '$';
     if (name[0] == '\0')
@@ -51,12 +51,12 @@ static int set(struct rule_variables *variables, enum variable_kind kind, const 
 
 int rule_variables_set_address(struct rule_variables *variables, const char *name, const char *value)
 {
-    return set(variables, VARIABLE_ADDRESS, name, value);
+    return set_variable(variables, VARIABLE_ADDRESS, name, value);
 }
 
 int rule_variables_set_port(struct rule_variables *variables, const char *name, const char *value)
 {
-    return set(variables, VARIABLE_PORT, name, value);
+    return set_variable(variables, VARIABLE_PORT, name, value);
 }
 
 const char *rule_variables_find(const struct rule_variables *variables, enum variable_kind kind, struct span name)

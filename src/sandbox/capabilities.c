@@ -31,7 +31,7 @@ int capabilities_raise(void)
 
 /* Drops all capabilities except those of `kept` that the process has. With `inherited` they stay inheritable, because
  * ambient capabilities, which a user other than root keeps across exec, require that. */
-static int keep(const unsigned *kept, size_t count, bool inherited)
+static int keep_capabilities(const unsigned *kept, size_t count, bool inherited)
 {
     unsigned sets[MAX_KEPT] = { 0 };
     bool bounds;
@@ -60,7 +60,7 @@ static int keep(const unsigned *kept, size_t count, bool inherited)
 
 int capabilities_drop(void)
 {
-    return keep((const unsigned[]){ CAP_NET_ADMIN }, 1, false);
+    return keep_capabilities((const unsigned[]){ CAP_NET_ADMIN }, 1, false);
 }
 
 int capabilities_drop_of_supervisor(void)
@@ -77,5 +77,5 @@ int capabilities_drop_of_supervisor(void)
         CAP_KILL,            /* signal engines of another user */
     };
 
-    return keep(kept, sizeof(kept) / sizeof(kept[0]), true);
+    return keep_capabilities(kept, sizeof(kept) / sizeof(kept[0]), true);
 }

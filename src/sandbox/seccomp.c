@@ -110,7 +110,7 @@ static bool contains(const char *list, int wanted)
     return false;
 }
 
-static int add(scmp_filter_ctx context, uint32_t action, const char *list)
+static int add_system_calls(scmp_filter_ctx context, uint32_t action, const char *list)
 {
     int number, err;
 
@@ -151,10 +151,10 @@ static int allow_for_all(scmp_filter_ctx context)
     /* The supervisor and the next engine also use the sockets of the queues, so no option may make these unusable. An
      * attached filter can be detached again, because SO_LOCK_FILTER is not allowed. */
     static const int socket_options[] = { SO_RCVTIMEO, SO_RCVBUF, SO_RCVBUFFORCE, SO_SNDBUF, SO_ATTACH_FILTER };
-    int err = add(context, SCMP_ACT_ALLOW, worker_calls);
+    int err = add_system_calls(context, SCMP_ACT_ALLOW, worker_calls);
 
     if (!err && SANDBOX_HAS_SANITIZER)
-        err = add(context, SCMP_ACT_ALLOW, sanitizer_calls);
+        err = add_system_calls(context, SCMP_ACT_ALLOW, sanitizer_calls);
     if (!err)
         err = allow_value(context, SCMP_SYS(tgkill), 0, (uint64_t)getpid()); /* abort() signals the own thread */
     if (!err && !SANDBOX_HAS_SANITIZER)
@@ -239,7 +239,7 @@ static int export(struct filter *out, scmp_filter_ctx context)
 }
 
 /* Starts a filter; NULL: no memory. System calls of another architecture end the process. */
-static scmp_filter_ctx begin(void)
+static scmp_filter_ctx new_filter(void)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 
@@ -261,13 +261,13 @@ int filter_of_process(struct filter *out, bool unix_clients)
     static const uint64_t fcntl_commands[] = { F_GETFD,     F_SETFD,         F_GETFL,     F_SETFL,    F_DUPFD,
                                                F_GETLK,     F_DUPFD_CLOEXEC, F_SETLK,     F_SETLKW,   F_OFD_GETLK,
                                                F_OFD_SETLK, F_OFD_SETLKW,    F_ADD_SEALS, F_GET_SEALS };
-    scmp_filter_ctx context = begin();
+    scmp_filter_ctx context = new_filter();
     int err = context ? allow_for_all(context) : -ENOMEM;
 
     if (!err)
-        err = add(context, SCMP_ACT_ALLOW, process_calls);
+        err = add_system_calls(context, SCMP_ACT_ALLOW, process_calls);
     if (!err)
-        err = add(context, SANDBOX_HAS_SANITIZER ? SCMP_ACT_ERRNO(EACCES) : SCMP_ACT_TRAP, hostile_calls);
+        err = add_system_calls(context, SANDBOX_HAS_SANITIZER ? SCMP_ACT_ERRNO(EACCES) : SCMP_ACT_TRAP, hostile_calls);
     if (!err)
         err = allow_sockets(context, unix_clients);
     if (!err)
@@ -289,13 +289,13 @@ int filter_of_supervisor(struct filter *out)
     static const uint64_t families[] = { AF_UNIX, AF_NETLINK, AF_INET, AF_INET6, AF_PACKET };
     const uint64_t namespaces =
         CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
-    scmp_filter_ctx context = begin();
-    int err = context ? add(context, SCMP_ACT_ALLOW, worker_calls) : -ENOMEM;
+    scmp_filter_ctx context = new_filter();
+    int err = context ? add_system_calls(context, SCMP_ACT_ALLOW, worker_calls) : -ENOMEM;
 
     if (!err)
-        err = add(context, SCMP_ACT_ALLOW, process_calls);
+        err = add_system_calls(context, SCMP_ACT_ALLOW, process_calls);
     if (!err)
-        err = add(context, SCMP_ACT_ALLOW, supervisor_calls);
+        err = add_system_calls(context, SCMP_ACT_ALLOW, supervisor_calls);
     if (!err && SANDBOX_HAS_SANITIZER)
         err = seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 0);
     if (!err)
@@ -317,7 +317,7 @@ int filter_of_worker(struct filter *out)
 {
     /* Memory of workers is never executable. */
     struct scmp_arg_cmp not_executable = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
-    scmp_filter_ctx context = begin();
+    scmp_filter_ctx context = new_filter();
     int err = context ? allow_for_all(context) : -ENOMEM;
 
     if (!err)

@@ -95,7 +95,7 @@ static int load_files(struct rule_list *list, const char *const *configured, con
     return rule_list_finish(list, diag);
 }
 
-static int parse(struct rule_list **out, const struct rule_load_options *load, struct diag *diag)
+static int load_rule_list(struct rule_list **out, const struct rule_load_options *load, struct diag *diag)
 {
     const struct config *config = load->config;
     const char *protocols[2 * APP_MAX_PROTOCOLS];
@@ -140,7 +140,7 @@ int setup_parse_rules(struct rule_list **out, const struct config *config, const
 {
     const struct rule_load_options load = { .config = config, .rule_files = rule_files, .rule_file_count = count };
 
-    return parse(out, &load, diag);
+    return load_rule_list(out, &load, diag);
 }
 
 static int compile(struct ruleset **out, struct rule_list *list, const struct rule_load_options *load,
@@ -233,7 +233,7 @@ int setup_load_ruleset(struct ruleset **out, const struct rule_load_options *loa
                        char error[ENGINE_ERROR_SIZE])
 {
     struct rule_list *list;
-    int err = parse(&list, load, diag);
+    int err = load_rule_list(&list, load, diag);
 
     snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: %s", strerror(-err));
     if (err)

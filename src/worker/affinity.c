@@ -110,7 +110,7 @@ static void choose_defaults(struct affinity *out, const cpu_set_t *allowed, unsi
         out->output[out->output_count++] = order[0];
 }
 
-static bool has(const uint16_t *cpus, uint16_t count, uint16_t cpu)
+static bool has_cpu(const uint16_t *cpus, uint16_t count, uint16_t cpu)
 {
     for (uint16_t i = 0; i < count; i++)
         if (cpus[i] == cpu)
@@ -125,8 +125,8 @@ static void choose_senders(struct affinity *out, const cpu_set_t *allowed, unsig
     if (out->mode != AFFINITY_EXCLUSIVE)
         return;
     for (uint16_t cpu = 0; cpu < ENGINE_MAX_CPUS; cpu++)
-        if (CPU_ISSET(cpu, allowed) && !has(out->worker, (uint16_t)workers, cpu) &&
-            (management == 0 || has(out->management, management, cpu)))
+        if (CPU_ISSET(cpu, allowed) && !has_cpu(out->worker, (uint16_t)workers, cpu) &&
+            (management == 0 || has_cpu(out->management, management, cpu)))
             out->sender[out->sender_count++] = cpu;
     if (out->sender_count < workers)
         out->sender_count = 0;

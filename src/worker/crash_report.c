@@ -27,7 +27,7 @@ struct crash_stack {
     _Alignas(64) uint8_t bytes[STACK_SIZE];
 };
 
-static void note(int number, siginfo_t *info, void *context)
+static void record_crash(int number, siginfo_t *info, void *context)
 {
     const stack_t *stack = &((const ucontext_t *)context)->uc_stack;
     const struct crash_stack *own = stack->ss_sp;
@@ -41,7 +41,8 @@ static void note(int number, siginfo_t *info, void *context)
 int crash_report_start(void)
 {
     static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP };
-    struct sigaction action = { .sa_sigaction = note, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER };
+    struct sigaction action = { .sa_sigaction = record_crash,
+                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER };
 
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         if (sigaction(signals[i], &action, NULL))

@@ -120,7 +120,7 @@ static size_t lower_bound(const struct host_os_table *table, const struct host_n
     return low;
 }
 
-static enum host_os find(const void *user, int ip_version, const struct address *host)
+static enum host_os find_host_os(const void *user, int ip_version, const struct address *host)
 {
     const struct host_os_table *table = user;
     struct host_network wanted = {
@@ -152,5 +152,5 @@ static enum host_os find(const void *user, int ip_version, const struct address 
 
 struct host_os_policy host_os_table_policy(const struct host_os_table *table)
 {
-    return (struct host_os_policy){ .of = find, .user = table };
+    return (struct host_os_policy){ .of = find_host_os, .user = table };
 }

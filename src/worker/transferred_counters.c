@@ -95,7 +95,7 @@ void transferred_counters_free(struct transferred_counters *carried)
     free(carried);
 }
 
-static int put(struct transferred_counters *carried, const char *name, size_t length, uint64_t value)
+static int put_counter(struct transferred_counters *carried, const char *name, size_t length, uint64_t value)
 {
     char *copy;
 
@@ -121,7 +121,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct output_stat *)a)->name, ((const struct output_stat *)b)->name);
 }
 
-static const struct output_stat *find(struct transferred_counters *carried, const char *name)
+static const struct output_stat *find_counter(struct transferred_counters *carried, const char *name)
 {
     const struct output_stat wanted = { name, 0 };
 
@@ -135,7 +135,7 @@ static const struct output_stat *find(struct transferred_counters *carried, cons
 
 uint64_t transferred_counters_add(struct transferred_counters *carried, const char *name, uint64_t value)
 {
-    const struct output_stat *found = find(carried, name);
+    const struct output_stat *found = find_counter(carried, name);
 
     switch (found ? way_of(name) : CARRIED_NOT) {
     case CARRIED_SUM:
@@ -154,7 +154,7 @@ int transferred_counters_replace(struct transferred_counters *carried, const str
     forget(carried);
     for (size_t i = 0; i < count && !err; i++) {
         if (values[i].value > 0 && way_of(values[i].name) != CARRIED_NOT)
-            err = put(carried, values[i].name, strlen(values[i].name), values[i].value);
+            err = put_counter(carried, values[i].name, strlen(values[i].name), values[i].value);
     }
     return err;
 }
@@ -168,7 +168,7 @@ static void read_one(struct transfer *t, struct transferred_counters *carried)
     name = transfer_lend_text(t, &length);
     transfer_u64(t, &value);
     transfer_require(t, name && length > 0 && !memchr(name, 0, length));
-    if (!t->error && put(carried, name, length, value))
+    if (!t->error && put_counter(carried, name, length, value))
         t->error = -ENOMEM;
 }
 

@@ -239,7 +239,7 @@ void http_reserve_concatenations(struct http_feed *f, struct http_message *messa
     f->failed |= !message->joined;
 }
 
-static uint8_t *append(uint8_t *to, const void *bytes, uint32_t length)
+static uint8_t *append_bytes(uint8_t *to, const void *bytes, uint32_t length)
 {
     memcpy(to, bytes, length);
     return to + length;
@@ -252,23 +252,23 @@ static void write_headers(const struct http_message *message, uint16_t without, 
 
         if (header->joined || i == without)
             continue;
-        to = append(to, http_header_text(message, header), header->length);
-        to = append(to, "\r\n", 2);
+        to = append_bytes(to, http_header_text(message, header), header->length);
+        to = append_bytes(to, "\r\n", 2);
     }
 }
 
 static void write_names(const struct http_message *message, uint8_t *to)
 {
-    to = append(to, "\r\n", 2);
+    to = append_bytes(to, "\r\n", 2);
     for (uint16_t i = 0; i < message->header_count; i++) {
         const struct http_header *header = &message->headers[i];
 
         if (header->joined)
             continue;
-        to = append(to, http_header_text(message, header), header->name_length);
-        to = append(to, "\r\n", 2);
+        to = append_bytes(to, http_header_text(message, header), header->name_length);
+        to = append_bytes(to, "\r\n", 2);
     }
-    append(to, "\r\n", 2);
+    append_bytes(to, "\r\n", 2);
 }
 
 bool http_get_concatenation(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
@@ -287,9 +287,9 @@ bool http_get_concatenation(const struct app_tx *tx, struct app_selector which, 
         } else if (which.part == HTTP_CONCATENATION_NAMES) {
             write_names(message, to);
         } else {
-            append(to + concatenation->length - 2, "\r\n", 2);
-            to = append(to, message->head.bytes + message->line.at, message->line.length);
-            write_headers(message, HTTP_NONE, append(to, "\r\n", 2));
+            append_bytes(to + concatenation->length - 2, "\r\n", 2);
+            to = append_bytes(to, message->head.bytes + message->line.at, message->line.length);
+            write_headers(message, HTTP_NONE, append_bytes(to, "\r\n", 2));
         }
         concatenation->is_written = true;
     }

@@ -129,7 +129,7 @@ static enum app_probe_result probe(const struct app_probe *in)
     return in->direction == FLOW_TO_SERVER ? APP_REVERSED : APP_YES;
 }
 
-static void stop(struct app_context *context, void *state)
+static void stop_parser(struct app_context *context, void *state)
 {
     http_free_readings(context, state);
     http_free_alternatives(context, state);
@@ -160,7 +160,7 @@ const struct app_proto app_http = {
     .parsed_alongside = true,
     .is_text = true,
     .state_size = sizeof(struct http_state),
-    .stop = stop,
+    .stop = stop_parser,
     .feed = http_feed,
     .accepts_gaps = true,
     .pending_max = HTTP_PENDING_MAX,

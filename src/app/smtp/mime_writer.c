@@ -13,8 +13,8 @@
 enum { ENCODED_LINE_MAX = 76 };
 
 /* Appends decoded bytes to a file and extracts their URLs. */
-static void append(struct mime *mime, struct mime_target *target, struct mime_writer *writer, const uint8_t *bytes,
-                   uint32_t length)
+static void append_bytes(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
+                         const uint8_t *bytes, uint32_t length)
 {
     if (length == 0)
         return;
@@ -30,7 +30,7 @@ static void close_file(struct mime *mime, struct mime_target *target, unsigned i
     uint8_t rest[3];
 
     if (complete && writer->encoding == MIME_BASE64)
-        append(mime, target, writer, rest, base64_stream_finish(&writer->base64, rest));
+        append_bytes(mime, target, writer, rest, base64_stream_finish(&writer->base64, rest));
     file_close(target->files, writer->file, complete ? FILE_CLOSED : FILE_TRUNCATED);
     memmove(writer, writer + 1, (mime->writers - index - 1u) * sizeof(*writer));
     mime->writers--;
@@ -85,7 +85,7 @@ void mime_copy_files(struct mime *mime, struct mime_target *target, const struct
         memcpy(writer->line_end, from->line_end, sizeof(writer->line_end));
         writer->line_end_length = from->line_end_length;
         if (from->file->size == from->file->data_offset + data->length)
-            append(mime, target, writer, buffer_at(data, data->length - tail), tail);
+            append_bytes(mime, target, writer, buffer_at(data, data->length - tail), tail);
     }
 }
 
@@ -93,7 +93,7 @@ void mime_copy_files(struct mime *mime, struct mime_target *target, const struct
 
 static void append_line_end(struct mime *mime, struct mime_target *target, struct mime_writer *writer)
 {
-    append(mime, target, writer, writer->line_end, writer->line_end_length);
+    append_bytes(mime, target, writer, writer->line_end, writer->line_end_length);
     writer->line_end_length = 0;
 }
 
@@ -120,7 +120,7 @@ static void write_line(struct mime *mime, struct mime_target *target, struct mim
         length = base64_stream_decode(&writer->base64, line->bytes, line->length, out, &invalid);
         if (invalid && !writer->alternative)
             mime->anomalies |= MIME_INVALID_BASE64;
-        append(mime, target, writer, out, length);
+        append_bytes(mime, target, writer, out, length);
         break;
     case MIME_QUOTED:
         if (!mime->options->decode_quoted)
@@ -130,17 +130,17 @@ static void write_line(struct mime *mime, struct mime_target *target, struct mim
         if (invalid && !writer->alternative)
             mime->anomalies |= MIME_INVALID_QUOTED;
         append_line_end(mime, target, writer);
-        append(mime, target, writer, out, length);
+        append_bytes(mime, target, writer, out, length);
         if (!soft)
             store_line_end(writer, line);
         break;
     case MIME_UUENCODE:
         if (line->begins)
-            append(mime, target, writer, out, mime_decode_uuencode(line->bytes, line->length, out));
+            append_bytes(mime, target, writer, out, mime_decode_uuencode(line->bytes, line->length, out));
         break;
     default:
         append_line_end(mime, target, writer);
-        append(mime, target, writer, line->bytes, line->length);
+        append_bytes(mime, target, writer, line->bytes, line->length);
         store_line_end(writer, line);
     }
 }

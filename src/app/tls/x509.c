@@ -117,7 +117,7 @@ enum x509_result x509_read(const uint8_t *bytes, size_t length, struct x509 *out
 
 /* --- Text ----------------------------------------------------------------------------------------- */
 
-static void append(struct x509_text *out, const void *bytes, size_t length)
+static void append_text(struct x509_text *out, const void *bytes, size_t length)
 {
     if (length == 0)
         return;
@@ -131,15 +131,15 @@ static void append(struct x509_text *out, const void *bytes, size_t length)
 
 static void append_string(struct x509_text *out, const char *string)
 {
-    append(out, string, strlen(string));
+    append_text(out, string, strlen(string));
 }
 
 static void append_hex(struct x509_text *out, uint8_t byte)
 {
     static const char digits[] = "0123456789ABCDEF";
 
-    append(out, &digits[byte >> 4], 1);
-    append(out, &digits[byte & 15], 1);
+    append_text(out, &digits[byte >> 4], 1);
+    append_text(out, &digits[byte & 15], 1);
 }
 
 static void append_decimal(struct x509_text *out, unsigned value)
@@ -151,14 +151,14 @@ static void append_decimal(struct x509_text *out, unsigned value)
         digits[--count] = (char)('0' + value % 10);
         value /= 10;
     } while (value > 0);
-    append(out, digits + count, sizeof(digits) - count);
+    append_text(out, digits + count, sizeof(digits) - count);
 }
 
 static void append_oid(struct x509_text *out, struct cursor id)
 {
     char text[DER_OID_TEXT_MAX];
 
-    append(out, text, der_oid_text(id, text));
+    append_text(out, text, der_oid_text(id, text));
 }
 
 struct short_name {
@@ -254,7 +254,7 @@ static bool append_attribute(struct x509_text *out, struct cursor *set)
     append_attribute_type(out, id);
     append_string(out, "=");
     if (is_string(value.tag)) {
-        append(out, value.body.at, cursor_remaining(&value.body));
+        append_text(out, value.body.at, cursor_remaining(&value.body));
         return true;
     }
     for (const uint8_t *byte = value.body.at; byte < value.body.end; byte++)
@@ -317,7 +317,7 @@ static void append_group(struct x509_text *out, uint16_t group)
 
         begun |= digit != 0 || shift == 0;
         if (begun)
-            append(out, &hex_digits[digit], 1);
+            append_text(out, &hex_digits[digit], 1);
     }
 }
 
@@ -357,7 +357,7 @@ static void append_general_name(struct x509_text *out, const struct der_value *v
     case RFC822_NAME:
     case DNS_NAME:
     case URI_NAME:
-        append(out, body.at, cursor_remaining(&body));
+        append_text(out, body.at, cursor_remaining(&body));
         break;
     case IP_ADDRESS:
         for (unsigned i = 0; cursor_remaining(&body) == 4 && i < 4; i++) {

@@ -100,7 +100,7 @@ int supervisor_open_engine_memory(const struct supervisor *supervisor, struct me
     return engine_memory_open(out, supervisor->queue_count, slots);
 }
 
-static int start(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
+static int start_supervisor(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
     static const int handled[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD };
     char cause[FIREWALL_ERROR_SIZE], sandbox_error[SANDBOX_ERROR_SIZE];
@@ -532,7 +532,7 @@ int supervisor_run(const struct run_options *options, char error[ENGINE_ERROR_SI
 
     config_fill(supervisor.config, daemon_settings, NULL, &supervisor.settings);
 
-    if (start(&supervisor, error) == 0) {
+    if (start_supervisor(&supervisor, error) == 0) {
         do {
             step = process_events(&supervisor, error);
         } while (step == CONTINUE);

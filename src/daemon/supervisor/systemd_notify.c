@@ -28,7 +28,7 @@ static void queue_name(const struct supervised_queue *queue, char out[NAME_SIZE]
 
 /* --- Stored descriptors --------------------------------------------------------------------------- */
 
-static bool take(struct supervisor *supervisor, const char *name, int fd)
+static bool adopt_descriptor(struct supervisor *supervisor, const char *name, int fd)
 {
     char wanted[NAME_SIZE];
 
@@ -72,7 +72,7 @@ void systemd_get_sockets(struct supervisor *supervisor)
     int count = sd_listen_fds_with_names(1, &names);
 
     for (int i = 0; i < count && names; i++) {
-        if (!take(supervisor, names[i], SD_LISTEN_FDS_START + i))
+        if (!adopt_descriptor(supervisor, names[i], SD_LISTEN_FDS_START + i))
             remove_unused_socket(names[i], SD_LISTEN_FDS_START + i);
         free(names[i]);
     }

@@ -30,7 +30,7 @@ static const struct word for_good[] = { { "permanent", 0 }, { "infinite", 0 }, {
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Returns the word that begins with `span`, which must have at least `least` characters; NULL for none. */
-static const struct word *find(const struct word *words, size_t count, struct span span, size_t least)
+static const struct word *find_word(const struct word *words, size_t count, struct span span, size_t least)
 {
     for (size_t i = 0; i < count; i++) {
         struct span begin = { .at = words[i].text, .length = span.length };
@@ -69,7 +69,7 @@ static int parse_who(struct rule_parser *parser, struct span value, enum rule_bl
 static int parse_time(struct rule_parser *parser, struct span value, uint32_t *out)
 {
     struct span number = { .at = value.at, .length = 0 }, unit = value;
-    const struct word *word = find(for_good, COUNT(for_good), value, 3);
+    const struct word *word = find_word(for_good, COUNT(for_good), value, 3);
     uint64_t seconds, factor = 1;
 
     if (word) {
@@ -82,7 +82,7 @@ static int parse_time(struct rule_parser *parser, struct span value, uint32_t *o
     unit.length -= number.length;
     unit = span_trim(unit);
     if (unit.length > 0) {
-        word = find(units, COUNT(units), unit, 1);
+        word = find_word(units, COUNT(units), unit, 1);
         factor = word ? word->value : 0;
     }
     if (!span_to_uint(number, 0, 365 * DAY, &seconds) || factor == 0 || seconds * factor > 365 * DAY)

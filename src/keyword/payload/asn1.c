@@ -93,7 +93,7 @@ static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 
 }
 
 /* Walks each outermost value completely; a malformed one is discarded as a whole. */
-static bool find(const struct asn1 *asn1, const uint8_t *bytes, uint32_t length)
+static bool has_match(const struct asn1 *asn1, const uint8_t *bytes, uint32_t length)
 {
     struct cursor cur = cursor_of(bytes, length);
 
@@ -122,7 +122,7 @@ static enum inspect_result asn1_inspect(struct inspection *in, const struct cond
     uint32_t steps = (in->length - (uint32_t)at) / BYTES_A_STEP;
 
     in->steps_left -= steps < in->steps_left ? steps : in->steps_left;
-    return find(asn1, in->data + at, in->length - (uint32_t)at) ? INSPECT_YES : INSPECT_NO;
+    return has_match(asn1, in->data + at, in->length - (uint32_t)at) ? INSPECT_YES : INSPECT_NO;
 }
 
 /* --- Parsing -------------------------------------------------------------------------------------- */

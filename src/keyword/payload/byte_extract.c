@@ -95,7 +95,7 @@ static int parse_positional(struct rule_parser *parser, struct span value, struc
     return 0;
 }
 
-static int check(struct rule_parser *parser, struct span value, const struct byte_source *source)
+static int check_source(struct rule_parser *parser, struct span value, const struct byte_source *source)
 {
     int most = source->base == 16 ? EXTRACT_MAX_HEX : source->base == 8 ? EXTRACT_MAX_OCT : EXTRACT_MAX_DEC;
 
@@ -122,7 +122,7 @@ static int byte_extract_parse(struct rule_parser *parser, struct span value)
     if (!err)
         err = option_list(parser, rest, options, sizeof(options) / sizeof(options[0]), extract);
     if (!err)
-        err = check(parser, value, &extract->source);
+        err = check_source(parser, value, &extract->source);
     if (err)
         return err;
     int result = option_new_value(parser, name);

@@ -194,7 +194,7 @@ static const struct option options[] = {
     { "dce", byte_source_set_dce, 0, false },    { "bitmask", set_mask, 0, true },
 };
 
-static int check(struct rule_parser *parser, struct span value, const struct byte_math *math)
+static int check_operands(struct rule_parser *parser, struct span value, const struct byte_math *math)
 {
     bool shifts = math->operator== MATH_SHIFT_LEFT || math->operator== MATH_SHIFT_RIGHT;
 
@@ -218,7 +218,7 @@ static int byte_math_parse(struct rule_parser *parser, struct span value)
     int err = option_list(parser, value, options, sizeof(options) / sizeof(options[0]), math);
 
     if (!err)
-        err = check(parser, value, math);
+        err = check_operands(parser, value, math);
     if (err)
         return err;
     int result = option_new_value(parser, math->result_name);

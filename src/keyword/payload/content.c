@@ -96,8 +96,8 @@ static const uint8_t *search_window(struct inspection *in, const struct conditio
     return found;
 }
 
-static const uint8_t *find(struct inspection *in, const struct condition *condition, const struct content *content,
-                           struct window window)
+static const uint8_t *find_content(struct inspection *in, const struct condition *condition,
+                                   const struct content *content, struct window window)
 {
     if (content->length > window.end - window.start)
         return NULL;
@@ -127,7 +127,7 @@ enum inspect_result content_inspect(struct inspection *in, const struct conditio
     if (window.start > window.end || window.end == 0)
         return content->negated ? INSPECT_YES : INSPECT_NO;
 
-    const uint8_t *found = find(in, condition, content, window);
+    const uint8_t *found = find_content(in, condition, content, window);
 
     if (!found) {
         if (content->negated)

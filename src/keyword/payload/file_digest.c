@@ -26,7 +26,7 @@ struct digests {
 
 /* --- Matching ------------------------------------------------------------------------------------- */
 
-static bool has(const struct digests *digests, const uint8_t *wanted)
+static bool has_digest(const struct digests *digests, const uint8_t *wanted)
 {
     uint32_t low = 0, high = digests->count;
 
@@ -53,7 +53,7 @@ enum file_match file_digest_match(const struct file *file, const void *data)
         return FILE_MATCH_LATER;
     if (file->state != FILE_CLOSED || !(file->digests >> digests->kind & 1))
         return FILE_MATCH_NO;
-    return has(digests, file->digest[digests->kind]) != digests->negated ? FILE_MATCH_YES : FILE_MATCH_NO;
+    return has_digest(digests, file->digest[digests->kind]) != digests->negated ? FILE_MATCH_YES : FILE_MATCH_NO;
 }
 
 /* --- Loading the list ----------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ struct reading {
     char path[PATH_MAX];
 };
 
-static int add(struct reading *reading, const uint8_t *digest)
+static int add_digest(struct reading *reading, const uint8_t *digest)
 {
     struct digests *digests = reading->digests;
 
@@ -107,7 +107,7 @@ static int read_lines(struct reading *reading, FILE *file)
         }
         for (size_t i = 0; i < length; i += 2)
             hex_byte(line + i, &digest[i / 2]);
-        err = add(reading, digest);
+        err = add_digest(reading, digest);
     }
     if (!err && ferror(file))
         err = rule_parser_error(reading->parser, reading->value, "%s: %s", reading->path, strerror(EIO));
@@ -157,7 +157,7 @@ static int compare32(const void *a, const void *b)
 }
 
 /* Sorts the digests into the list's arena. */
-static int settle(struct reading *reading)
+static int sort_into_arena(struct reading *reading)
 {
     static int (*const compare[])(const void *, const void *) = { compare16, compare20, compare32 };
     struct digests *digests = reading->digests;
@@ -193,7 +193,7 @@ int file_digest_parse(struct rule_parser *parser, struct span value, enum file_d
     int err = read_file(&reading);
 
     if (!err)
-        err = settle(&reading);
+        err = sort_into_arena(&reading);
     if (err) {
         free(digests->bytes);
         return err;

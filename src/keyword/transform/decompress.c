@@ -21,14 +21,14 @@ struct decompress {
     uint32_t max_size;
 };
 
-static void *take(void *scratch, uInt items, uInt size)
+static void *allocate(void *scratch, uInt items, uInt size)
 {
     uint64_t bytes = (uint64_t)items * size;
 
     return bytes <= STATE_SIZE ? transform_output(scratch, (uint32_t)bytes) : NULL;
 }
 
-static void give_back(void *scratch, void *memory)
+static void ignore_free(void *scratch, void *memory)
 {
     (void)scratch;
     (void)memory;
@@ -55,7 +55,7 @@ bool decompress(struct transform_scratch *scratch, const uint8_t *bytes, uint32_
 {
     const struct decompress *want = data;
     uint32_t mark = transform_scratch_mark(scratch), room = transform_scratch_available(scratch), size = want->max_size;
-    z_stream stream = { .next_in = (Bytef *)bytes, .avail_in = length, .zalloc = take, .zfree = give_back };
+    z_stream stream = { .next_in = (Bytef *)bytes, .avail_in = length, .zalloc = allocate, .zfree = ignore_free };
 
     if (length == 0)
         return transform_keep(bytes, length, out, out_length);
