@@ -11,8 +11,8 @@
     download      HTTP keep-alive, LENGTH pages of 100 kB in segments of 1,448 bytes, each second one acknowledged
     super         a TCP stream of LENGTH super-packets of 60,000 bytes, as they come with GRO and F_GSO
 
-As when it is live: the client is 10.88.1.2, servers are 10.88.2.x. Bulk goes over a new connection before the depth is reached to
-which streams are inspected.
+As when it is live: the client is 10.88.1.2, servers are 10.88.2.x. Bulk goes over a new connection before the depth is
+reached to which streams are inspected.
 """
 import base64
 import random
@@ -23,8 +23,10 @@ SYN, FIN, PSH, ACK = 2, 1, 8, 16
 MAC = bytes.fromhex('020000000001020000000002') + b'\x08\0'
 CLIENT, SERVER = 0x0a580102, 0x0a580202
 REQUEST = b'GET /%s HTTP/1.1\r\nHost: 10.88.2.2:80\r\n\r\n'
-ANSWER = (b'HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Mon, 04 Mar 2024 10:00:00 GMT\r\nContent-Type: text/html\r\nContent-Length: %d\r\n'
-          b'Last-Modified: Mon, 04 Mar 2024 09:00:00 GMT\r\nConnection: keep-alive\r\nETag: "65e58d10-400"\r\nAccept-Ranges: bytes\r\n\r\n')
+ANSWER = (b'HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Mon, 04 Mar 2024 10:00:00 GMT\r\nContent-Type: '
+          b'text/html\r\nContent-Length: %d\r\n'
+          b'Last-Modified: Mon, 04 Mar 2024 09:00:00 GMT\r\nConnection: keep-alive\r\nETag: '
+          b'"65e58d10-400"\r\nAccept-Ranges: bytes\r\n\r\n')
 SEGMENT, SUPER, STEP_MICROSECONDS = 1448, 60000, 10
 PAGES_EACH, SUPERS_EACH = 8, 16
 STAMPS = b'\x01\x01\x08\x0a' + bytes.fromhex('0000100000002000')
@@ -81,7 +83,8 @@ def requests(length):
 
 
 def gateway(length):
-    return keep_alive([Connection(20000 + i, client=CLIENT + i % 64, server=SERVER + i % 61) for i in range(256)], length)
+    return keep_alive([Connection(20000 + i, client=CLIENT + i % 64, server=SERVER + i % 61) for i in range(256)],
+                      length)
 
 
 def keep_alive(connections, length):
@@ -141,7 +144,8 @@ def super_packets(length):
         yield from connection.close() if ends else []
 
 
-CAPTURES = {'requests': requests, 'gateway': gateway, 'connections': connections, 'datagrams': datagrams, 'download': download,
+CAPTURES = {'requests': requests, 'gateway': gateway, 'connections': connections, 'datagrams': datagrams,
+            'download': download,
             'super': super_packets}
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The whole table and what the plots need, measured in interleaved rounds with the yardstick's own topology, workloads and peers.
+"""The whole table and what the plots need, measured in interleaved rounds with the yardstick's own topology, workloads
+and peers.
 
-Started by scripts/bench. Every round starts each configuration once and runs all that any part wants of it, odd rounds forwards, even
-ones backwards. Rows go to results.tsv as the yardstick writes them: configuration, what, round, value, unit, CPU % of others. From that
-file alone everything is drawn, so it is kept beside the plots.
+Started by scripts/bench. Every round starts each configuration once and runs all that any part wants of it, odd rounds
+forwards, even ones backwards. Rows go to results.tsv as the yardstick writes them: configuration, what, round, value,
+unit, CPU % of others. From that file alone everything is drawn, so it is kept beside the plots.
 """
 import argparse
 import contextlib
@@ -80,7 +81,8 @@ class Workloads:
         return values
 
     def latency(self):
-        done = self.client([self.y.DIR + '/bin/round_trips', self.y.ADDR['udp'][0], str(ECHO_PORT), str(ROUND_TRIPS), '1000'])
+        done = self.client([self.y.DIR + '/bin/round_trips', self.y.ADDR['udp'][0], str(ECHO_PORT), str(ROUND_TRIPS),
+                            '1000'])
         times = sorted(float(line) for line in done.stdout.split())
         if not times:
             sys.exit('no round trip came back: ' + done.stderr)
@@ -95,7 +97,8 @@ def default_command():
     """Sluice as users get it, but for the networks that are at home, which Suricata is told, too."""
     shared = os.path.dirname(os.path.dirname(yardstick_path()))
     return (f'{ROOT}/build/release/sluice run --no-console --queue {{queues}} --rules {{rules}} --log-dir {{log}} '
-            f'--set vars.address-groups.HOME_NET=10.88.1.0/24 --set classification-file={shared}/rules/et-open-2024-03/classification.config')
+            f'--set vars.address-groups.HOME_NET=10.88.1.0/24 --set '
+            f'classification-file={shared}/rules/et-open-2024-03/classification.config')
 
 
 def load_yardstick():
@@ -113,7 +116,8 @@ def load_yardstick():
 
 
 def move_folders(logs):
-    """Out of Suricata's log folder, which the yardstick expects to have files only; others (tests/bench/replay) put theirs there."""
+    """Out of Suricata's log folder, which the yardstick expects to have files only; others (tests/bench/replay) put
+    theirs there."""
     aside = os.path.dirname(logs) + '/other-logs'
     os.makedirs(aside, exist_ok=True)
     for entry in list(os.scandir(logs)):
@@ -159,7 +163,8 @@ def one_configuration(y, name, workloads, number, out):
 
 
 def measure(args, path):
-    wanted = {name: what for name, what in plan(args.parts).items() if not args.only or re.match('|'.join(args.only), name)}
+    wanted = {name: what for name, what in plan(args.parts).items() if not args.only
+              or re.match('|'.join(args.only), name)}
     with live() as y, open(path, 'a' if args.append else 'w') as out:
         y.FOREIGN_LIMIT = args.foreign or y.FOREIGN_LIMIT
         out.write(environment())
@@ -171,19 +176,24 @@ def measure(args, path):
 def environment():
     with open('/proc/cpuinfo') as f:
         model = re.search(r'model name\s*: (.*)', f.read())
-    revision = subprocess.run(['git', '-C', ROOT, 'describe', '--always', '--dirty'], capture_output=True, text=True).stdout.strip()
+    revision = subprocess.run(['git', '-C', ROOT, 'describe', '--always',
+                               '--dirty'], capture_output=True, text=True).stdout.strip()
     kernel = re.match('[0-9.]*', platform.release())[0]
     return f'# {os.cpu_count()} CPUs, {model[1] if model else platform.machine()}, Linux {kernel}, revision {revision or "?"}\n'
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog='scripts/bench', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog='scripts/bench', description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('-r', '--rounds', type=int, default=5)
     parser.add_argument('--first', type=int, default=1, metavar='ROUND', help='the number of the first one (1)')
-    parser.add_argument('--parts', type=lambda text: text.split(','), default='table,rules,sizes,queues,latency'.split(','))
-    parser.add_argument('--only', type=lambda text: text.split(','), default=[], help='configurations that begin so: bare,sluice')
+    parser.add_argument('--parts', type=lambda text: text.split(','),
+                        default='table,rules,sizes,queues,latency'.split(','))
+    parser.add_argument('--only', type=lambda text: text.split(','), default=[],
+                        help='configurations that begin so: bare,sluice')
     parser.add_argument('--append', action='store_true', help='to the results that are there')
-    parser.add_argument('--foreign', type=float, metavar='PERCENT', help='of one CPU that others may take before it is measured again')
+    parser.add_argument('--foreign', type=float, metavar='PERCENT',
+                        help='of one CPU that others may take before it is measured again')
     parser.add_argument('--draw', action='store_true', help='measure nothing')
     parser.add_argument('--out', default=ROOT + '/docs/plots', help='the folder of results and plots')
     return parser.parse_args()

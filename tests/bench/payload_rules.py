@@ -6,8 +6,9 @@
     payload_rules.py 1000 1000 >mixed.rules         as many more that look into buffers of HTTP, TLS and DNS
     payload_rules.py 1000 1000 60 >mixed.rules      and 60 that have a word of that traffic, so that the rest of the rule is looked at
 
-Half TCP, half UDP, any port, like the packet rules of the public rulesets: most have two contents of 6 to 16 bytes (one in
-four without regard to case), some a short one, a pcre or a byte_test behind the literal. The same N gives the same rules.
+Half TCP, half UDP, any port, like the packet rules of the public rulesets: most have two contents of 6 to 16 bytes (one
+in four without regard to case), some a short one, a pcre or a byte_test behind the literal. The same N gives the same
+rules.
 """
 import random
 import sys
@@ -29,8 +30,10 @@ def content(rng):
     return text(rng, rng.randint(6, 16))
 
 
-BUFFERS = (('http', 'http.uri', 'to_server', 10), ('http', 'http.header', 'to_server', 3), ('http', 'http.user_agent', 'to_server', 3),
-           ('http', 'http.host', 'to_server', 2), ('http', 'http.request_body', 'to_server', 2), ('http', 'file.data', 'to_client', 4),
+BUFFERS = (('http', 'http.uri', 'to_server', 10), ('http', 'http.header', 'to_server', 3),
+           ('http', 'http.user_agent', 'to_server', 3),
+           ('http', 'http.host', 'to_server', 2), ('http', 'http.request_body', 'to_server', 2),
+           ('http', 'file.data', 'to_client', 4),
            ('tls', 'tls.sni', 'to_server', 4), ('dns', 'dns.query', 'to_server', 6))
 
 
@@ -50,11 +53,15 @@ def buffer_rules(count):
 
 
 # What the captures of the benchmarks have, by direction.
-PRESENT = (('to_server', 'http.method', 'GET'), ('to_server', 'http.uri', '.html'), ('to_server', 'http.host', '10.88.2'),
+PRESENT = (('to_server', 'http.method', 'GET'), ('to_server', 'http.uri', '.html'),
+           ('to_server', 'http.host', '10.88.2'),
            ('to_server', 'http.header', 'Host|3a|'), ('to_server', 'http.header_names', '|0d 0a|Host|0d 0a|'),
-           ('to_server', 'http.protocol', 'HTTP/1.1'), ('to_server', '', 'GET /'), ('to_server', '', ' HTTP/1.1|0d 0a|Host'),
-           ('to_client', 'http.stat_code', '200'), ('to_client', 'http.header', 'text/html'), ('to_client', 'http.header', 'nginx/1.22'),
-           ('to_client', 'http.server', 'nginx'), ('to_client', 'http.content_type', 'text/html'), ('to_client', '', 'HTTP/1.1 200'),
+           ('to_server', 'http.protocol', 'HTTP/1.1'), ('to_server', '', 'GET /'),
+           ('to_server', '', ' HTTP/1.1|0d 0a|Host'),
+           ('to_client', 'http.stat_code', '200'), ('to_client', 'http.header', 'text/html'),
+           ('to_client', 'http.header', 'nginx/1.22'),
+           ('to_client', 'http.server', 'nginx'), ('to_client', 'http.content_type', 'text/html'),
+           ('to_client', '', 'HTTP/1.1 200'),
            ('to_client', '', 'Content-Type|3a 20|text/html'), ('to_client', '', 'ETag|3a|'))
 SHORT = ('|00 9c|', '|4b 1f|', '|c7 60|', '|ff d8|')
 
@@ -63,11 +70,15 @@ def absent(rng, direction, name):
     """Something that the traffic does not have, in the ways in which public rules say it."""
     word, sticky = text(rng, rng.randint(3, 12)), ('pkt_data' if not name else name) + '; '
     kinds = ['content:"%s"; distance:0' % word, 'content:"%s"; nocase' % word, 'content:"%s"; within:60' % word,
-             'pcre:"/%s[0-9]{3,8}[a-f]+/"' % word[:3].replace('/', 'x').replace('.', 'x'), 'flowbits:isset,%s' % word[:3].strip('/=.%_')]
-    kinds += ['http.uri; ' + 'content:"%s"' % word, 'urilen:>90', 'http.header_names; content:"Referer"', 'http.cookie; content:"%s"' % word,
-              'http.request_body; content:"%s"' % word, 'http.user_agent; content:"%s"' % word, 'http.accept; content:"%s"; startswith' % word,
+             'pcre:"/%s[0-9]{3,8}[a-f]+/"' % word[:3].replace('/', 'x').replace('.', 'x'),
+             'flowbits:isset,%s' % word[:3].strip('/=.%_')]
+    kinds += ['http.uri; ' + 'content:"%s"' % word, 'urilen:>90', 'http.header_names; content:"Referer"',
+              'http.cookie; content:"%s"' % word,
+              'http.request_body; content:"%s"' % word, 'http.user_agent; content:"%s"' % word,
+              'http.accept; content:"%s"; startswith' % word,
               'http.method; content:"POST"'] if direction == 'to_server' else \
-             ['file.data; content:"%s"' % word, 'file.data; content:"|0d 0a|"; within:30; content:"%s"; distance:4' % word,
+             ['file.data; content:"%s"' % word,
+              'file.data; content:"|0d 0a|"; within:30; content:"%s"; distance:4' % word,
               'http.stat_code; content:"302"', 'http.cookie; content:"%s"' % word]
     if not name:
         kinds += ['byte_test:2,>,65000,2', 'content:"%s"; offset:4; depth:40' % word, 'isdataat:4000,relative']
@@ -81,7 +92,8 @@ def candidate_rules(count):
     for i in range(count):
         options = ['msg:"bench candidate %d"' % i]
         if i % 8 == 7:
-            tail = rng.choice(['content:"%s"; distance:0' % text(rng, 8), 'byte_jump:2,4,relative; content:"%s"; within:9' % text(rng, 4)])
+            tail = rng.choice(['content:"%s"; distance:0' % text(rng, 8),
+                               'byte_jump:2,4,relative; content:"%s"; within:9' % text(rng, 4)])
             proto, word = rng.choice([('udp', 'xxxxxx'), ('tcp', rng.choice(SHORT))])
             direction = 'to_server'
             options += ['flow:established,to_server'] if proto == 'tcp' else ['dsize:<300']
@@ -91,7 +103,8 @@ def candidate_rules(count):
             options += ['flow:established,%s' % direction] + ([name] if name else [])
             options += ['content:"%s"; fast_pattern' % word, absent(rng, direction, name)]
             if rng.random() < 0.3:
-                options += ['http.header_names; content:!"User-Agent"' if direction == 'to_server' else 'http.stat_msg; content:"OK"']
+                options += ['http.header_names; content:!"User-Agent"' if direction == 'to_server'
+                            else 'http.stat_msg; content:"OK"']
             proto = 'http' if name else 'tcp'
         sides = ('$EXTERNAL_NET', '$HOME_NET') if direction == 'to_client' else ('$HOME_NET', '$EXTERNAL_NET')
         print('alert %s %s any -> %s any (%s; sid:%d; rev:1;)' % (proto, *sides, '; '.join(options), 8200000 + i))
@@ -109,7 +122,8 @@ def payload_rules(count):
             if k > 0 and rng.random() < 0.5:
                 options.append('distance:0')
         if rng.random() < 0.15:
-            options.append('pcre:"/%s\\d{3,8}[a-f]+/%s"' % (text(rng, 5).replace('/', '.').replace('.', '\\.'), rng.choice(['', 'i'])))
+            options.append('pcre:"/%s\\d{3,8}[a-f]+/%s"' % (text(rng, 5).replace('/', '.').replace('.', '\\.'),
+                                                            rng.choice(['', 'i'])))
         if rng.random() < 0.1:
             options.append('byte_test:2,>,%d,%d' % (rng.randint(1, 60000), rng.randint(0, 20)))
         options.append('sid:%d' % (8000000 + i))

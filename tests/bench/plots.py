@@ -3,8 +3,8 @@
 
     plots.py FOLDER        results.tsv and affinity.tsv of the folder; a plot for which there are no results is left as it is
 
-One style for all: a colour for each configuration, medians of the rounds with the range between least and most, units on the axes,
-ratios in the legend. The same results give the same files.
+One style for all: a colour for each configuration, medians of the rounds with the range between least and most, units
+on the axes, ratios in the legend. The same results give the same files.
 """
 import importlib.util
 import os
@@ -13,7 +13,8 @@ import statistics
 import sys
 
 COLOURS = {'ct': '#999999', 'plain': '#bbbbbb', 'bare': '#4477aa', 'suri': '#cc6677', 'sluice': '#117733'}
-LABELS = {'ct': 'forwarding, conntrack', 'plain': 'plain forwarding', 'bare': 'bare consumer', 'suri': 'Suricata', 'sluice': 'Sluice'}
+LABELS = {'ct': 'forwarding, conntrack', 'plain': 'plain forwarding', 'bare': 'bare consumer', 'suri': 'Suricata',
+          'sluice': 'Sluice'}
 MARKERS = {'bare': 's', 'suri': '^', 'sluice': 'o', 'ct': 'D', 'plain': 'd'}
 KINDS = ('bare', 'sluice', 'suri')
 WIDTH, HEIGHT = 9, 3.6
@@ -51,7 +52,8 @@ def ratio_label(kind, values):
         return LABELS[kind]
     at = max(shared)
     ratios = {other: values[kind][at] / values[other][at] for other in values if other != kind and values[other][at]}
-    parts = [f'{ratio:.2f} of {LABELS[other]}' if other == 'bare' else f'{ratio:.1f} x {LABELS[other]}' for other, ratio in ratios.items()]
+    parts = [f'{ratio:.2f} of {LABELS[other]}' if other == 'bare' else f'{ratio:.1f} x {LABELS[other]}' for other,
+             ratio in ratios.items()]
     return f'{LABELS[kind]}: {", ".join(parts)}'
 
 
@@ -60,8 +62,10 @@ def ratio_label(kind, values):
 def new_figure(columns, title, width=WIDTH):
     import matplotlib
     matplotlib.use('svg')
-    matplotlib.rcParams.update({'svg.fonttype': 'none', 'svg.hashsalt': 'sluice', 'font.family': 'sans-serif', 'font.size': 9, 'axes.grid': True,
-                                'grid.alpha': 0.3, 'axes.spines.top': False, 'axes.spines.right': False, 'legend.frameon': False,
+    matplotlib.rcParams.update({'svg.fonttype': 'none', 'svg.hashsalt': 'sluice', 'font.family': 'sans-serif',
+                                'font.size': 9, 'axes.grid': True,
+                                'grid.alpha': 0.3, 'axes.spines.top': False, 'axes.spines.right': False,
+                                'legend.frameon': False,
                                 'axes.axisbelow': True})
     import matplotlib.pyplot
     figure, axes = matplotlib.pyplot.subplots(1, columns, figsize=(width, HEIGHT), squeeze=False, layout='constrained')
@@ -80,7 +84,8 @@ def line(axis, kind, points, label):
     """points: {x: [values]}"""
     xs = sorted(points)
     middle = [statistics.median(points[x]) for x in xs]
-    axis.fill_between(xs, [min(points[x]) for x in xs], [max(points[x]) for x in xs], color=COLOURS[kind], alpha=0.15, linewidth=0)
+    axis.fill_between(xs, [min(points[x]) for x in xs], [max(points[x]) for x in xs], color=COLOURS[kind], alpha=0.15,
+                      linewidth=0)
     axis.plot(xs, middle, color=COLOURS[kind], marker=MARKERS[kind], markersize=4, label=label)
 
 
@@ -119,12 +124,15 @@ def draw_rules(results, folder):
 def draw_sizes(results, folder):
     sizes = sorted(int(what[5:]) for what in results.values if re.fullmatch(r'size\.\d+', what))
     figure, axes = new_figure(3, 'UDP of one sender core by packet size (one queue, all rules)', 11)
-    for axis, unit, suffix, factor in zip(axes, ('delivered, thousand packets/s', 'delivered, Gbit/s of payload', 'lost, %'), ('', '', '.lost'),
+    for axis, unit, suffix, factor in zip(axes,
+                                          ('delivered, thousand packets/s', 'delivered, Gbit/s of payload', 'lost, %'),
+                                          ('', '', '.lost'),
                                           (lambda size: 1e-3, lambda size: size * 8e-9, lambda size: 1)):
         by_kind = {}
         for kind in KINDS:
             name = f'{kind}1' + ('' if kind == 'bare' else '-37k')
-            by_kind[kind] = {size: [value * factor(size) for value in results.of(f'size.{size}{suffix}', name)] for size in sizes
+            by_kind[kind] = {size: [value * factor(size) for value in results.of(f'size.{size}{suffix}', name)]
+                             for size in sizes
                              if results.of(f'size.{size}', name)}
         lines(axis, by_kind)
         axis.set_xlabel('UDP payload, bytes')
@@ -136,15 +144,19 @@ def draw_sizes(results, folder):
 
 def draw_queues(results, folder):
     figure, axes = new_figure(2, f'One and two queues, all rules ({results.machine.split(",")[0]})')
-    for axis, what, unit in zip(axes, ('W2', 'W3'), ('64-byte UDP: thousand packets/s', 'keep-alive requests: thousand/s')):
+    for axis, what, unit in zip(axes, ('W2', 'W3'),
+                                ('64-byte UDP: thousand packets/s', 'keep-alive requests: thousand/s')):
         for place, kind in enumerate(KINDS):
             if not results.of(what, f'{kind}2' + ('' if kind == 'bare' else '-37k')):
                 continue
-            values = [scaled(results.of(what, f'{kind}{queues}' + ('' if kind == 'bare' else '-37k')), 1e3) or [0] for queues in (1, 2)]
+            values = [scaled(results.of(what, f'{kind}{queues}' + ('' if kind == 'bare' else '-37k')), 1e3) or [0]
+                      for queues in (1, 2)]
             middle = [statistics.median(each) for each in values]
-            spread = [[m - min(each) for m, each in zip(middle, values)], [max(each) - m for m, each in zip(middle, values)]]
+            spread = [[m - min(each) for m, each in zip(middle, values)],
+                      [max(each) - m for m, each in zip(middle, values)]]
             label = LABELS[kind] + (f': {middle[1] / middle[0]:.2f} with two' if all(middle) else '')
-            axis.bar([x + (place - 1) * 0.27 for x in (1, 2)], middle, 0.25, yerr=spread, color=COLOURS[kind], label=label,
+            axis.bar([x + (place - 1) * 0.27 for x in (1, 2)], middle, 0.25, yerr=spread, color=COLOURS[kind],
+                     label=label,
                      error_kw={'elinewidth': 0.8, 'capsize': 2})
         axis.set_xticks([1, 2])
         axis.set_xlabel('queues')
@@ -163,9 +175,11 @@ def draw_latency(results, folder):
         if None in times:
             continue
         middle = times[quantiles.index(0.5)]
-        axes[0].plot(times, [100 * q for q in quantiles], color=COLOURS[kind], label=f'{LABELS[kind]}: median {middle:.0f} us')
+        axes[0].plot(times, [100 * q for q in quantiles], color=COLOURS[kind],
+                     label=f'{LABELS[kind]}: median {middle:.0f} us')
         tail = times[min(range(len(quantiles)), key=lambda i: abs(quantiles[i] - 0.99))]
-        axes[1].plot(times, [100 * (1 - q) for q in quantiles], color=COLOURS[kind], label=f'{LABELS[kind]}: p99 {tail:.0f} us')
+        axes[1].plot(times, [100 * (1 - q) for q in quantiles], color=COLOURS[kind],
+                     label=f'{LABELS[kind]}: p99 {tail:.0f} us')
     axes[0].set_ylabel('round trips that take no longer, %')
     axes[1].set_ylabel('round trips that take longer, %')
     axes[1].set_yscale('log')
@@ -197,9 +211,11 @@ def spread(values):
 
 # --- The table
 
-ROWS = (('W1', 'W1 Gbit/s', 1, 1), ('W1m', 'W1m Gbit/s', 1, 2), ('W2', 'W2 thousand packets/s', 1e3, 0), ('W2.lost', 'W2 lost %', 1, 2),
+ROWS = (('W1', 'W1 Gbit/s', 1, 1), ('W1m', 'W1m Gbit/s', 1, 2), ('W2', 'W2 thousand packets/s', 1e3, 0),
+        ('W2.lost', 'W2 lost %', 1, 2),
         ('W3', 'W3 thousand requests/s', 1e3, 1), ('W3.p50', 'W3 p50 us', 1, 0), ('W3.p99', 'W3 p99 us', 1, 0),
-        ('W3b', 'W3b thousand requests/s', 1e3, 2), ('W4', 'W4 thousand connections/s', 1e3, 1), ('W5.p50', 'W5 p50 us', 1, 0),
+        ('W3b', 'W3b thousand requests/s', 1e3, 2), ('W4', 'W4 thousand connections/s', 1e3, 1),
+        ('W5.p50', 'W5 p50 us', 1, 0),
         ('W5.p99', 'W5 p99 us', 1, 0), ('load', 'load s', 1, 2), ('rss', 'resident MiB', 1, 0))
 
 
@@ -228,7 +244,8 @@ def can_draw():
 
 def draw(folder):
     results, affinity = Results(folder + '/results.tsv'), Results(folder + '/affinity.tsv')
-    drawings = ((draw_rules, ('W3', 'sluice1')), (draw_sizes, ('size.64', 'sluice1-37k')), (draw_queues, ('W2', 'sluice2-37k')),
+    drawings = ((draw_rules, ('W3', 'sluice1')), (draw_sizes, ('size.64', 'sluice1-37k')),
+                (draw_queues, ('W2', 'sluice2-37k')),
                 (draw_latency, ('rtt.0.5000', 'sluice1-37k')))
     drawn = can_draw()
     for function, needed in drawings:

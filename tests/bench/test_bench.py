@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Results made by the plan of scripts/bench have all that the table needs, and the callgrind reader counts what it should."""
+"""Results made by the plan of scripts/bench have all that the table needs, and the callgrind reader counts what it
+should."""
 import contextlib
 import importlib.machinery
 import importlib.util

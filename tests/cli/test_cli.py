@@ -151,9 +151,11 @@ class WrongFiles(Files):
         self.assertRegex(err, "cannot save all datasets")
 
     def test_mistakes_in_lists_are_told(self):
-        config = (f"data-dir: {self.folder.name}\ndatasets:\n  listed: {{type: md5, load: {self.file('md5.lst', 'abc' + chr(10))}}}\n"
+        config = (f"data-dir: {self.folder.name}\ndatasets:\n  listed: {{type: md5, load: "
+                  f"{self.file('md5.lst', 'abc' + chr(10))}}}\n"
                   f"reputation: {{files: {self.file('x.list', '10.0.0.1,99,1' + chr(10))}}}\n")
-        code, _, err = sluice("check", "--config", self.file("l.yaml", config), "--rules", self.file("good.rules", RULE))
+        code, _, err = sluice("check", "--config", self.file("l.yaml", config), "--rules",
+                              self.file("good.rules", RULE))
         self.assertEqual(code, 1)
         self.assertRegex(err, "md5.lst:1:1: error: an MD5 sum has 32")
         self.assertRegex(err, "the dataset 'listed' could not be loaded")
@@ -165,7 +167,8 @@ class WrongFiles(Files):
             file.write(bytes.fromhex("d4c3b2a1020004000000000000000000ffff00007f000000"))
             file.write(struct.pack("<IIII", 1, 0, 4, 4) + bytes(4))
         _, _, err = sluice("replay", "--no-console", "--log-dir", self.folder.name, "--config", self.clean, capture)
-        self.assertRegex(err, r"radio\.pcap: link type 127 \(IEEE802_11_RADIO.*\) is not supported: 1 packets not inspected")
+        self.assertRegex(err,
+                         r"radio\.pcap: link type 127 \(IEEE802_11_RADIO.*\) is not supported: 1 packets not inspected")
 
     def test_log_folder_that_cannot_be_made_would_stop_the_start(self):
         config = self.file("run.yaml", f"run-as: {{user: {pwd.getpwuid(os.getuid()).pw_name}}}\n")
@@ -187,14 +190,17 @@ class WrongFiles(Files):
     def test_contradictions_stop_run(self):
         self.fails(1, "repeat needs a mark: set 'queue.mark'", "run", "--config", self.clean, "--verdict", "repeat")
         self.fails(1, "set 'queue.route-to'", "run", "--config", self.clean, "--attach", "route")
-        self.fails(1, "which is in 'queue.numbers'", "run", "--config", self.clean, "--verdict", "route", "--route-to", "0")
+        self.fails(1, "which is in 'queue.numbers'", "run", "--config", self.clean, "--verdict", "route", "--route-to",
+                   "0")
 
 
 class Check(Files):
     def test_clean(self):
         code, out, err = self.check("--rules", self.file("good.rules", RULE))
         self.assertEqual((code, err), (0, ""))
-        self.assertRegex(out, r"0 errors, 0 unsupported, 0 warnings\n1 rule loaded, 0 failed, 0 skipped, from 1 file in .*\ncompiled in")
+        self.assertRegex(out,
+                         r"0 errors, 0 unsupported, 0 warnings\n1 rule loaded, 0 failed, 0 skipped, from 1 file in "
+                         r".*\ncompiled in")
 
     def test_quiet(self):
         self.assertEqual(self.check("--quiet"), (0, "", ""))
@@ -221,7 +227,8 @@ class Check(Files):
         self.assertIn("1 rule loaded, 1 failed, 0 skipped", out)
 
     def test_misspelled_action_does_not_hide_other_mistakes(self):
-        _, _, err = self.check("--rules", self.file("x.rules", 'alret tcp any any -> any any (msg:"x"; nonsense:1; sid:2;)\n'))
+        _, _, err = self.check("--rules",
+                               self.file("x.rules", 'alret tcp any any -> any any (msg:"x"; nonsense:1; sid:2;)\n'))
         self.assertEqual(len(re.findall("error:", err)), 2, err)
 
     def test_empty_rule_file_is_a_warning(self):
@@ -248,9 +255,11 @@ class Check(Files):
 
     def test_exit_codes_tell_mistakes_from_unsupported_rules(self):
         good, bad = self.file("good.rules", RULE), self.file("bad.rules", BAD_RULE)
-        unsupported = self.file("unsupported.rules", "alert quic any any -> any any (quic.sni; content:\"x\"; sid:2;)\n")
+        unsupported = self.file("unsupported.rules",
+                                "alert quic any any -> any any (quic.sni; content:\"x\"; sid:2;)\n")
         gone = os.path.join(self.folder.name, "gone.rules")
-        for files, code, strict in (([good], 0, 0), ([good, unsupported], 3, 1), ([unsupported], 3, 1), ([good, bad, unsupported], 1, 1),
+        for files, code, strict in (([good], 0, 0), ([good, unsupported], 3, 1), ([unsupported], 3, 1),
+                                    ([good, bad, unsupported], 1, 1),
                                     ([good, gone], 1, 1)):
             with self.subTest(files):
                 arguments = [word for file in files for word in ("--rules", file)]
@@ -314,7 +323,8 @@ class Check(Files):
         code, out, err = self.check("--json", "--print-config", "--rules", self.file("bad.rules", RULE + BAD_RULE))
         result = json.loads(out)
         self.assertEqual((code, err), (1, ""))
-        self.assertEqual((result["errors"], result["rules_loaded"], result["rules_failed"], result["rules_skipped"]), (1, 1, 1, 0))
+        self.assertEqual((result["errors"], result["rules_loaded"], result["rules_failed"], result["rules_skipped"]),
+                         (1, 1, 1, 0))
         self.assertEqual(result["unknown_keywords"], [{"keyword": "nonsense", "count": 1}])
         entry = result["diagnostics"][0]
         self.assertEqual((entry["severity"], entry["line"], entry["column"]), ("error", 2, 40))
@@ -363,7 +373,9 @@ class Example(Files):
             text = re.sub(r"\S+/share/sluice/rules", os.path.join(ROOT, "rules"), file.read())
         shipped, default = self.effective("shipped.yaml", uncomment(text)), self.effective("empty.yaml", "")
         changed = {line.split(":")[0].strip() for line in set(shipped.splitlines()) - set(default.splitlines())}
-        self.assertEqual(changed, {"rule-files", "classification-file", "reference-config-file", "sgh-mpm-caching", "numbers", "attach"})
+        self.assertEqual(changed,
+                         {"rule-files", "classification-file", "reference-config-file", "sgh-mpm-caching", "numbers",
+                          "attach"})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the documents refer to exists: tests by their names, findings of the doctor, other pages, the configuration file."""
+"""What the documents refer to exists: tests by their names, findings of the doctor, other pages, the configuration
+file."""
 import os
 import re
 import subprocess
@@ -21,7 +22,8 @@ def exists(*path):
 
 def is_test(label, name):
     if label == "vm":
-        return exists("tests", "vm", f"case_{name}.sh") or re.search(rf"(?m)IN ITEMS.*\b{name}\b", read("tests", "vm", "CMakeLists.txt"))
+        return exists("tests", "vm", f"case_{name}.sh") or re.search(rf"(?m)IN ITEMS.*\b{name}\b",
+                                                                     read("tests", "vm", "CMakeLists.txt"))
     if label == "unit":
         return exists("tests", "unit", f"test_{name}.c")
     return exists("tests", label, f"{name}.sh")
@@ -30,7 +32,8 @@ def is_test(label, name):
 def anchors(text):
     """The anchors of a page's headings, as code hosts make them."""
     text = re.sub(r"(?ms)^```.*?^```", "", text)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"(?m)^#+ (.+)$", text)}
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+            for heading in re.findall(r"(?m)^#+ (.+)$", text)}
 
 
 class Guide(unittest.TestCase):
@@ -59,7 +62,8 @@ class Guide(unittest.TestCase):
     def test_links_lead_somewhere(self):
         for page in [*self.pages, "modes.md", "output.md", "security.md", "compatibility.md", "../README.md"]:
             for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", read("docs", page)):
-                target = os.path.normpath(os.path.join("docs", os.path.dirname(page), link) if link else os.path.join("docs", page))
+                target = os.path.normpath(os.path.join("docs", os.path.dirname(page), link) if link
+                                          else os.path.join("docs", page))
                 self.assertTrue(exists(target), f"{page}: {link}")
                 if anchor and target.endswith(".md"):
                     self.assertIn(anchor, anchors(read(target)), f"{page}: {link}#{anchor}")
@@ -78,14 +82,16 @@ class Installed(unittest.TestCase):
 
     def test_links_lead_to_installed_files(self):
         pages = [page for page in self.pages if page.endswith(".md")]
-        self.assertTrue({"README.md", "guide.md", "settings.md", "modes.md", "scaling.md"} <= {os.path.basename(page) for page in pages})
+        self.assertTrue({"README.md", "guide.md", "settings.md", "modes.md",
+                         "scaling.md"} <= {os.path.basename(page) for page in pages})
         for page in pages:
             with open(page, encoding="utf-8") as file:
                 for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read()):
                     self.assertTrue(os.path.exists(os.path.join(os.path.dirname(page), link)), f"{page}: {link}")
 
     def test_manual_names_the_configuration_file_of_the_program(self):
-        text = subprocess.run([os.environ["SLUICE"], "run", "--help"], check=True, capture_output=True, text=True).stdout
+        text = subprocess.run([os.environ["SLUICE"], "run",
+                               "--help"], check=True, capture_output=True, text=True).stdout
         path = re.search(r"\S+/sluice\.yaml", text).group()
         self.assertIn(self.folder.name + path, self.pages)
         manual = [page for page in self.pages if page.endswith("/sluice.8")]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Builds the packets of the conformance cases: IP packets in conversations, and the protocol messages that have a binary form."""
+"""Builds the packets of the conformance cases: IP packets in conversations, and the protocol messages that have a
+binary form."""
 import os
 import struct
 import sys
@@ -24,7 +25,8 @@ def server(data):
     return 'server', data
 
 
-def tcp_packet(payload=b'', flags=PSH | ACK, seq=1, ack=1, ports=(40000, 80), ends=(CLIENT, SERVER), options=b'', window=8192, **ip):
+def tcp_packet(payload=b'', flags=PSH | ACK, seq=1, ack=1, ports=(40000, 80), ends=(CLIENT, SERVER), options=b'',
+               window=8192, **ip):
     header = struct.pack('!HHIIBBHHH', *ports, seq, ack, (20 + len(options)) // 4 << 4, flags, window, 0, 0)
     return ip_packet(*ends, TCP, header + options + payload, 16, ip)
 
@@ -65,7 +67,8 @@ def tcp(port, *turns, client_port=40000, ends=(CLIENT, SERVER), cut=1400, finish
 
 
 def udp(port, *turns, client_port=40000, ends=(CLIENT, SERVER)):
-    return [udp_packet(data, (client_port, port) if who == 'client' else (port, client_port), ends if who == 'client' else ends[::-1])
+    return [udp_packet(data, (client_port, port) if who == 'client' else (port, client_port), ends if who == 'client'
+                       else ends[::-1])
             for who, data in turns]
 
 
@@ -135,7 +138,8 @@ def x509_name(common_name):
 def certificate(subject, issuer, serial, names=()):
     """An X.509 certificate, valid from 2020 to 2040, with a signature that nobody verifies."""
     algorithm = sequence(der(6, bytes.fromhex('2a864886f70d01010b')), der(5))
-    key = sequence(sequence(der(6, bytes.fromhex('2a864886f70d010101')), der(5)), der(3, b'\0' + sequence(der_number(65537 << 16 | 1), der_number(65537))))
+    key = sequence(sequence(der(6, bytes.fromhex('2a864886f70d010101')), der(5)),
+                   der(3, b'\0' + sequence(der_number(65537 << 16 | 1), der_number(65537))))
     more = b''
     if names:
         alternatives = sequence(*[der(0x82, name.encode()) for name in names])
@@ -164,16 +168,21 @@ def tls_extension(kind, data):
 
 
 def client_hello(name, ciphers=(0xc02b, 0x002f), alpn=b'http/1.1', random=bytes(range(32))):
-    extensions = tls_extension(0, vector(2, b'\0' + vector(2, name.encode()))) + tls_extension(10, vector(2, struct.pack('!HH', 29, 23))) + \
+    extensions = tls_extension(0, vector(2,
+                                         b'\0' + vector(2,
+                                                        name.encode()))) + tls_extension(10, vector(2, struct.pack('!HH', 29, 23))) + \
         tls_extension(11, vector(1, b'\0')) + tls_extension(16, vector(2, vector(1, alpn)))
     body = struct.pack('!H', 0x0303) + random + vector(1, b'') + vector(2, struct.pack(f'!{len(ciphers)}H', *ciphers)) + vector(1, b'\0') + vector(2, extensions)
     return tls_record(22, tls_handshake(1, body), 0x0301)
 
 
 def server_hello(*certificates):
-    hello = struct.pack('!H', 0x0303) + bytes(range(32, 64)) + vector(1, b'') + struct.pack('!HB', 0xc02b, 0) + vector(2, tls_extension(11, vector(1, b'\0')))
+    hello = struct.pack('!H', 0x0303) + bytes(range(32,
+                                                    64)) + vector(1, b'') + struct.pack('!HB', 0xc02b, 0) + vector(2, tls_extension(11, vector(1, b'\0')))
     chain = vector(3, b''.join(vector(3, each) for each in certificates))
-    return tls_record(22, tls_handshake(2, hello)) + tls_record(22, tls_handshake(11, chain)) + tls_record(22, tls_handshake(14, b''))
+    return tls_record(22, tls_handshake(2,
+                                        hello)) + tls_record(22, tls_handshake(11,
+                                                                               chain)) + tls_record(22, tls_handshake(14, b''))
 
 
 # --- SSH
@@ -195,11 +204,13 @@ def dcerpc(kind, body, call=1):
 
 
 def dcerpc_bind(interface, version=3, call=1):
-    return dcerpc(11, struct.pack('<HHIB3xHBx', 4280, 4280, 0, 1, 0, 1) + uuid.UUID(interface).bytes_le + struct.pack('<HH', version, 0) + NDR, call)
+    return dcerpc(11,
+                  struct.pack('<HHIB3xHBx', 4280, 4280, 0, 1, 0, 1) + uuid.UUID(interface).bytes_le + struct.pack('<HH', version, 0) + NDR, call)
 
 
 def dcerpc_bind_ack(call=1, result=0):
-    return dcerpc(12, struct.pack('<HHIH', 4280, 4280, 1, 4) + b'135\0' + bytes(2) + struct.pack('<B3xHH', 1, result, 0) + NDR, call)
+    return dcerpc(12,
+                  struct.pack('<HHIH', 4280, 4280, 1, 4) + b'135\0' + bytes(2) + struct.pack('<B3xHH', 1, result, 0) + NDR, call)
 
 
 def dcerpc_request(opnum, stub, call=2):
@@ -220,12 +231,15 @@ def smb2_pipe(share, pipe, pieces):
     path, name, handle = share.encode('utf-16-le'), pipe.encode('utf-16-le'), b'F' * 16
     turns = [
         client(smb2(0, struct.pack('<HHHHI', 36, 1, 1, 0, 0) + bytes(24) + struct.pack('<H', 0x0210), 0, tree=0)),
-        server(smb2(0, struct.pack('<HHHH', 65, 1, 0x0210, 0) + bytes(16) + struct.pack('<IIII', 0, 65536, 65536, 65536) + bytes(16) + struct.pack('<HHI', 128, 0, 0),
+        server(smb2(0,
+                    struct.pack('<HHHH', 65, 1, 0x0210, 0) + bytes(16) + struct.pack('<IIII', 0, 65536, 65536, 65536) + bytes(16) + struct.pack('<HHI', 128, 0, 0),
                     0, True, 0)),
         client(smb2(3, struct.pack('<HHHH', 9, 0, 72, len(path)) + path, 1, tree=0)),
         server(smb2(3, struct.pack('<HBBIII', 16, 2, 0, 0, 0, 0x1f01ff), 1, True)),
-        client(smb2(5, struct.pack('<HBBI16xIIIIIHHII', 57, 0, 0, 2, 0x12019f, 0, 7, 1, 0, 120, len(name), 0, 0) + name, 2)),
-        server(smb2(5, struct.pack('<HBBI', 89, 0, 0, 1) + bytes(32) + bytes(16) + bytes(8) + handle + bytes(8), 2, True)),
+        client(smb2(5, struct.pack('<HBBI16xIIIIIHHII', 57, 0, 0, 2, 0x12019f, 0, 7, 1, 0, 120, len(name), 0, 0) + name,
+                    2)),
+        server(smb2(5, struct.pack('<HBBI', 89, 0, 0, 1) + bytes(32) + bytes(16) + bytes(8) + handle + bytes(8), 2,
+                    True)),
     ]
     number = 3
     for sent, received in pieces:
@@ -263,7 +277,8 @@ def kerberos_name(kind, *words):
 
 def kerberos_request(user, realm, kind=10):
     body = sequence(tagged(0, der(3, bytes(5))), tagged(1, kerberos_name(1, user)), tagged(2, der(27, realm.encode())),
-                    tagged(3, kerberos_name(2, 'krbtgt', realm)), tagged(5, der(24, b'20400101000000Z')), tagged(7, der_number(1)),
+                    tagged(3, kerberos_name(2, 'krbtgt', realm)), tagged(5, der(24, b'20400101000000Z')),
+                    tagged(7, der_number(1)),
                     tagged(8, sequence(der_number(18))))
     return der(0x60 | kind, sequence(tagged(1, der_number(5)), tagged(2, der_number(kind)), tagged(4, body)))
 
@@ -271,22 +286,27 @@ def kerberos_request(user, realm, kind=10):
 def kerberos_reply(user, realm, encryption, kind=11):
     def encrypted(algorithm):
         return sequence(tagged(0, der_number(algorithm)), tagged(2, der(4, b'secret')))
-    ticket = der(0x61, sequence(tagged(0, der_number(5)), tagged(1, der(27, realm.encode())), tagged(2, kerberos_name(2, 'krbtgt', realm)),
+    ticket = der(0x61,
+                 sequence(tagged(0, der_number(5)), tagged(1, der(27, realm.encode())),
+                          tagged(2, kerberos_name(2, 'krbtgt', realm)),
                                 tagged(3, encrypted(encryption))))
-    return der(0x60 | kind, sequence(tagged(0, der_number(5)), tagged(1, der_number(kind)), tagged(3, der(27, realm.encode())),
+    return der(0x60 | kind,
+               sequence(tagged(0, der_number(5)), tagged(1, der_number(kind)), tagged(3, der(27, realm.encode())),
                                      tagged(4, kerberos_name(1, user)), tagged(5, ticket), tagged(6, encrypted(18))))
 
 
 def ike(exchange, payloads, version=0x20, flags=8, responder=bytes(8)):
     """An IKE message; payloads are pairs of type and body."""
     types = [kind for kind, _ in payloads] + [0]
-    data = b''.join(struct.pack('!BBH', types[at + 1], 0, 4 + len(body)) + body for at, (_, body) in enumerate(payloads))
+    data = b''.join(struct.pack('!BBH', types[at + 1], 0, 4 + len(body)) + body for at,
+                    (_, body) in enumerate(payloads))
     return b'INITIATR' + responder + struct.pack('!BBBBII', types[0], version, exchange, flags, 0, 28 + len(data)) + data
 
 
 def ike_sa():
     transforms = [(1, 12, b'\x80\x0e\0\x80'), (2, 5, b''), (3, 12, b''), (4, 14, b'')]
-    data = b''.join(struct.pack('!BBHBBH', 3 if kind < 4 else 0, 0, 8 + len(more), kind, 0, number) + more for kind, number, more in transforms)
+    data = b''.join(struct.pack('!BBHBBH', 3 if kind < 4 else 0, 0, 8 + len(more), kind, 0, number) + more for kind,
+                    number, more in transforms)
     return struct.pack('!BBHBBBB', 0, 0, 8 + len(data), 1, 1, 0, len(transforms)) + data
 
 

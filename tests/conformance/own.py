@@ -4,9 +4,10 @@
 
     own.py SLUICE MODULE [CASE]       MODULE: a file below cases/
 
-A module has `cases`, a dictionary: name -> (packets, rules) or (packets, rules, files). `rules` is a list of (COUNT, RULE): so many alerts
-must come of this rule. Rules have no sid; it is the place in the list. A rule may refer to one of `files` (name -> content) by its name.
-The expected counts follow from the protocol and from the documentation of Suricata, not from what a program printed.
+A module has `cases`, a dictionary: name -> (packets, rules) or (packets, rules, files). `rules` is a list of (COUNT,
+RULE): so many alerts must come of this rule. Rules have no sid; it is the place in the list. A rule may refer to one of
+`files` (name -> content) by its name. The expected counts follow from the protocol and from the documentation of
+Suricata, not from what a program printed.
 """
 import collections
 import importlib.util
@@ -44,14 +45,16 @@ def run_case(sluice, packets, rules, files):
             for sid, (_, rule) in enumerate(rules, 1):
                 assert rule.endswith(')'), rule
                 f.write(f'{rule[:-1]} msg:"{sid}"; sid:{sid};)\n')
-        run = subprocess.run([sluice, 'replay', '--rules', folder + '/test.rules', '--log-dir', folder + '/log', folder + '/test.pcap'],
+        run = subprocess.run([sluice, 'replay', '--rules', folder + '/test.rules', '--log-dir', folder + '/log',
+                              folder + '/test.pcap'],
                              capture_output=True, text=True, timeout=60)
         if run.returncode or run.stderr:
             return [f'exit code {run.returncode}: {run.stderr}']
         with open(folder + '/log/eve.json') as f:
             events = [json.loads(line) for line in f]
     alerts = collections.Counter(event['alert']['signature_id'] for event in events if event['event_type'] == 'alert')
-    return [f'{alerts[sid]} alerts instead of {count}: {rule}' for sid, (count, rule) in enumerate(rules, 1) if alerts[sid] != count]
+    return [f'{alerts[sid]} alerts instead of {count}: {rule}' for sid, (count, rule) in enumerate(rules, 1)
+            if alerts[sid] != count]
 
 
 def main():

@@ -4,9 +4,8 @@
 
     run.py --sluice BIN --shared DIR --passing FILE [--update]
 
-Fails when a case of the list fails, or an event of any case is not valid against EVE's JSON schema (schema.py). New passes are
-printed; --update writes them into the list (never takes one out).
-Exit code 77 when the suite is not there.
+Fails when a case of the list fails, or an event of any case is not valid against EVE's JSON schema (schema.py). New
+passes are printed; --update writes them into the list (never takes one out). Exit code 77 when the suite is not there.
 """
 import argparse
 import collections
@@ -50,7 +49,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, 'results.json')
         run = subprocess.run([sys.executable, os.path.join(suite, 'verify.py'), '--bin', options.sluice,
-                              '--list', os.path.join(suite, 'dev.list'), '-j', str(os.cpu_count() or 1), '--json', out, '--keep', folder + '/cases'],
+                              '--list', os.path.join(suite, 'dev.list'), '-j', str(os.cpu_count() or 1), '--json', out,
+                              '--keep', folder + '/cases'],
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if not os.path.exists(out):
             print(run.stdout[-4000:])
@@ -71,7 +71,8 @@ def main():
     for name, result in status.items():
         table[tiers.get(name, '?')][result['status']] += 1
     for tier in sorted(table):
-        print(f'{tier}: {table[tier]["passed"]} passed, {table[tier]["failed"]} not yet, {table[tier]["skipped"]} skipped')
+        print(f'{tier}: {table[tier]["passed"]} passed, {table[tier]["failed"]} not yet, {table[tier]["skipped"]} '
+              f'skipped')
 
     passed = {name for name, result in status.items() if result['status'] == 'passed'}
     lost = sorted(before - passed)
@@ -82,7 +83,8 @@ def main():
         print(f'{len(new)} cases pass that are not in the list: ' + ' '.join(new[:20]))
     if options.update:
         with open(options.passing, 'w') as f:
-            f.write('# Cases of the conformance suite that pass; made by run.py --update. A case never leaves the list.\n')
+            f.write('# Cases of the conformance suite that pass; made by run.py --update. A case never leaves the '
+                    'list.\n')
             f.write(''.join(name + '\n' for name in sorted(before | passed)))
     print(f'{len(before) - len(lost)} of {len(before)} listed cases pass')
     valid = validator.report() if validator else True

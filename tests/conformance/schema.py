@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Validates the events of every case against EVE's own JSON schema; used by run.py on the folders that verify.py keeps.
 
-What we write on purpose and the schema has no name for is listed below, as short as can be: what is listed and not written fails. All
-of these places forbid names that they do not know. Events out of a queue have the object "queue" besides; no case has a queue.
+What we write on purpose and the schema has no name for is listed below, as short as can be: what is listed and not
+written fails. All of these places forbid names that they do not know. Events out of a queue have the object "queue"
+besides; no case has a queue.
 """
 import collections
 import json
@@ -15,14 +16,19 @@ OURS = {
     'stats.app_layer': {'byterange', 'memcap', 'memuse'},
     'stats.app_layer.flow': {'also_tcp', 'also_udp'},
     'stats.defrag': {'contradictions', 'dropped_fragments', 'evicted', 'evicted_fragments', 'repeated_fragments'},
-    'stats.detect': {'candidates', 'dataset_memcap', 'evaluations', 'flow_memcap', 'host_evicted', 'host_memcap', 'limit_matches', 'pcre_limits', 'rule_files_failed', 'scans', 'step_limits', 'threshold_evicted',
+    'stats.detect': {'candidates', 'dataset_memcap', 'evaluations', 'flow_memcap', 'host_evicted', 'host_memcap',
+                     'limit_matches', 'pcre_limits', 'rule_files_failed', 'scans', 'step_limits', 'threshold_evicted',
                      'threshold_memcap', 'waiting'},
     'stats.file_store': {'files', 'refused'},
     'stats.flow': {'conntrack_reply', 'evicted', 'variable_memcap'},
-    'stats.ips': {'exception', 'flow_drops', 'looping', 'marked', 'offload', 'reject_packets_failed', 'reject_packets_sent', 'replace_refused', 'ruleset',
-                  'segmented', 'uninspected', 'unsegmented_udp', 'would_drop', 'would_drop_reason', 'would_reject', 'would_replace'},
-    'stats.ips.drop_reason': {'applayer_ambiguous', 'applayer_memcap', 'marked', 'overload', 'repeat_loop', 'truncated'},
-    'stats.tcp': {'conntrack_queries', 'conntrack_undecided', 'midstream_conntrack', 'pseudo_failed', 'reassembly_evicted', 'ssn_ended_early', 'ssn_evicted', 'ssn_restored', 'urgent_cleared'},
+    'stats.ips': {'exception', 'flow_drops', 'looping', 'marked', 'offload', 'reject_packets_failed',
+                  'reject_packets_sent', 'replace_refused', 'ruleset',
+                  'segmented', 'uninspected', 'unsegmented_udp', 'would_drop', 'would_drop_reason', 'would_reject',
+                  'would_replace'},
+    'stats.ips.drop_reason': {'applayer_ambiguous', 'applayer_memcap', 'marked', 'overload', 'repeat_loop',
+                              'truncated'},
+    'stats.tcp': {'conntrack_queries', 'conntrack_undecided', 'midstream_conntrack', 'pseudo_failed',
+                  'reassembly_evicted', 'ssn_ended_early', 'ssn_evicted', 'ssn_restored', 'urgent_cleared'},
     # Every decoder event is counted below `event`; the schema has this one beside it only, where it is counted too.
     'stats.decoder.event': {'too_many_layers'},
 }

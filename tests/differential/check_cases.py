@@ -4,8 +4,8 @@
 
     check_cases.py SLUICE
 
-A message with a forbidden word must be dropped before its receiver has all of it, and a message without one must pass. Sessions (smtp, ftp) need the
-replies of a server, so differential.py alone runs them."""
+A message with a forbidden word must be dropped before its receiver has all of it, and a message without one must pass.
+Sessions (smtp, ftp) need the replies of a server, so differential.py alone runs them."""
 import os
 import sys
 import tempfile
@@ -26,7 +26,8 @@ def main():
             for m, verdict in zip(messages, verdicts):
                 if verdict.stopped if m.place is None else not verdict.stopped:
                     wrong += 1
-                    print(f'{name}, number {m.number}, seed {m.seed}: {"dropped" if m.place is None else m.place + " not dropped"}: {" + ".join(m.features)}')
+                    print(f'{name}, number {m.number}, seed {m.seed}: '
+                          f'{"dropped" if m.place is None else m.place + " not dropped"}: {" + ".join(m.features)}')
     print(f'{count} messages, {wrong} with a wrong verdict')
     return 1 if wrong or not count else 0
 

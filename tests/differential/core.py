@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What every protocol of the differential tests needs: messages, their captures for `sluice replay --ips`, and endpoints.
+"""What every protocol of the differential tests needs: messages, their captures for `sluice replay --ips`, and
+endpoints.
 
-A message is what one peer sends on one connection. Most messages carry a forbidden word at one place (a URI, a header, a body); a drop rule
-looks for the word at that place. A finding is a message whose word an endpoint read at its place and no drop kept from it, or a message
-without such a word that Sluice dropped and an endpoint serves ("wrong drop").
+A message is what one peer sends on one connection. Most messages carry a forbidden word at one place (a URI, a header,
+a body); a drop rule looks for the word at that place. A finding is a message whose word an endpoint read at its place
+and no drop kept from it, or a message without such a word that Sluice dropped and an endpoint serves ("wrong drop").
 """
 import collections
 import json
@@ -24,11 +25,13 @@ SERVER = bytes([192, 0, 2, 1])
 # chose; `ends-with-close`: no endpoint understands the message before the connection ends, so that a drop of its end is
 # in time. `opening`: what the peer sends first. `udp`: each of the steps is a datagram.
 WAIT = None
-Message = collections.namedtuple('Message', 'number seed from_client port steps place features opening answer count udp')
+Message = collections.namedtuple('Message',
+                                 'number seed from_client port steps place features opening answer count udp')
 Verdict = collections.namedtuple('Verdict', 'stopped reason late')
 
 
-def message(number, seed, steps, place, features, from_client=True, port=80, opening=b'', answer=b'', count=1, udp=False):
+def message(number, seed, steps, place, features, from_client=True, port=80, opening=b'', answer=b'', count=1,
+            udp=False):
     return Message(number, seed, from_client, port, list(steps), place, tuple(features), opening, answer, count, udp)
 
 
@@ -41,8 +44,10 @@ def to_json(m):
 
 def from_json(fields):
     steps = [WAIT if step is None else step.encode('latin-1') for step in fields['steps']]
-    return message(fields['number'], fields.get('seed'), steps, fields['place'], fields['features'], fields['from_client'], fields['port'],
-                   fields['opening'].encode('latin-1'), fields['answer'].encode('latin-1'), fields['count'], fields.get('udp', False))
+    return message(fields['number'], fields.get('seed'), steps, fields['place'], fields['features'],
+                   fields['from_client'], fields['port'],
+                   fields['opening'].encode('latin-1'), fields['answer'].encode('latin-1'), fields['count'],
+                   fields.get('udp', False))
 
 
 def cases(name, from_json=from_json):
@@ -87,7 +92,8 @@ class Datagrams:
 
 
 class Connection:
-    """Writes the packets of one TCP connection. Checksums of TCP are left out: the replay is told not to verify them."""
+    """Writes the packets of one TCP connection. Checksums of TCP are left out: the replay is told not to verify
+    them."""
 
     def __init__(self, capture, client, port, client_port=40000):
         self.capture, self.addresses, self.ports = capture, (client, SERVER), (client_port, port)
@@ -118,7 +124,8 @@ class Connection:
 
 
 class Capture:
-    """A pcap file with one connection for each message; the client's address is the number of the message in the list."""
+    """A pcap file with one connection for each message; the client's address is the number of the message in the
+    list."""
 
     def __init__(self, path):
         self.file = open(path, 'wb', buffering=1 << 20)
@@ -176,7 +183,8 @@ def replay_capture(sluice, fill, count, rules, folder, settings=()):
     with open(work + '/sluice.yaml', 'w') as f:
         f.write(CONFIGURATION)
     options = [word for setting in settings for word in ('-s', setting)]
-    run = subprocess.run([sluice, 'replay', '--ips', '--no-console', '--config', work + '/sluice.yaml', '--rules', work + '/rules', '--log-dir', work, *options, work + '/messages.pcap'],
+    run = subprocess.run([sluice, 'replay', '--ips', '--no-console', '--config', work + '/sluice.yaml', '--rules',
+                          work + '/rules', '--log-dir', work, *options, work + '/messages.pcap'],
                          capture_output=True, text=True)
     if run.returncode != 0:
         raise RuntimeError(f'sluice replay ended with {run.returncode}: {run.stderr}')
@@ -220,8 +228,9 @@ def root_of(group):
 
 
 class Endpoint:
-    """A server or client. Its folder is /endpoint for its programs (run-endpoint). A subclass has `name`; `group`: where its program comes from, in order of
-    preference ('/': this machine); `program`: the path of the program in the root folder; and start() or run()."""
+    """A server or client. Its folder is /endpoint for its programs (run-endpoint). A subclass has `name`; `group`:
+    where its program comes from, in order of preference ('/': this machine); `program`: the path of the program in the
+    root folder; and start() or run()."""
     name, groups, program = None, ('http', '/'), None
     netns = None  # command prefix that enters the network namespace of the programs
 

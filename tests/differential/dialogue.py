@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Differential tests of protocols in which the server's replies decide how the client's bytes are read (SMTP, FTP).
 
-A session is what a client sends on one connection. Every endpoint gets every session, and all bytes of both peers are recorded in their order.
-The capture for `sluice replay --ips` is made of this record, so Sluice sees the replies that this server gave. A finding is a session whose
-forbidden word the server understood at its place and no drop kept from it, or a session without a word that was served and dropped.
+A session is what a client sends on one connection. Every endpoint gets every session, and all bytes of both peers are
+recorded in their order. The capture for `sluice replay --ips` is made of this record, so Sluice sees the replies that
+this server gave. A finding is a session whose forbidden word the server understood at its place and no drop kept from
+it, or a session without a word that was served and dropped.
 """
 import asyncio
 import collections
@@ -27,19 +28,22 @@ def last_bytes(steps):
 
 
 def session(number, seed, port, steps, place, features, deadline=None):
-    return Session(number, seed, port, list(steps), place, tuple(features), last_bytes(steps) if deadline is None else deadline)
+    return Session(number, seed, port, list(steps), place, tuple(features), last_bytes(steps) if deadline is None
+                   else deadline)
 
 
 def to_json(s):
     fields = s._asdict()
     fields['steps'] = [step.decode('latin-1') if isinstance(step, bytes) else
-                       [part.decode('latin-1') if isinstance(part, bytes) else part for part in step] if step else None for step in s.steps]
+                       [part.decode('latin-1') if isinstance(part, bytes) else part for part in step] if step else None
+                       for step in s.steps]
     return fields
 
 
 def from_json(fields):
     steps = [step.encode('latin-1') if isinstance(step, str) else
-             tuple(part.encode('latin-1') if isinstance(part, str) and n > 0 else part for n, part in enumerate(step)) if step else None
+             tuple(part.encode('latin-1') if isinstance(part, str) and n > 0 else part for n, part in enumerate(step))
+             if step else None
              for step in fields['steps']]
     return Session(**{**fields, 'steps': steps, 'features': tuple(fields['features'])})
 
@@ -47,8 +51,8 @@ def from_json(fields):
 # --- Records
 
 class Record:
-    """What was sent: ('open', connection, opener, client port, server port), ('send', connection, side, bytes, step), ('close', connection,
-    side). Connection 0 is the session's; side 0 is the client."""
+    """What was sent: ('open', connection, opener, client port, server port), ('send', connection, side, bytes, step),
+    ('close', connection, side). Connection 0 is the session's; side 0 is the client."""
 
     def __init__(self):
         self.events, self.connections, self.received = [], 0, bytearray()
@@ -116,7 +120,8 @@ def replay(arguments, protocol, sessions, records, folder):
     def fill(capture):
         for index, (s, record) in enumerate(zip(sessions, records)):
             add_record(capture, index, s, record)
-    return core.replay_capture(arguments.sluice, fill, len(sessions), protocol.rules, folder, [*protocol.settings, *arguments.set])
+    return core.replay_capture(arguments.sluice, fill, len(sessions), protocol.rules, folder,
+                               [*protocol.settings, *arguments.set])
 
 
 # --- Talking to a server
@@ -206,7 +211,8 @@ def sessions_of(name, protocol, arguments):
         with open(arguments.again) as f:
             lines = [json.loads(line) for line in f]
         return [from_json(line['message']) for line in lines if line.get('protocol', name) == name]
-    return core.cases(name, from_json) + [protocol.generate(number, arguments.seed) for number in range(arguments.messages)]
+    return core.cases(name, from_json) + [protocol.generate(number, arguments.seed)
+                                          for number in range(arguments.messages)]
 
 
 def cut(r, data):
@@ -246,7 +252,8 @@ class Oddities:
 def find(name, protocol, arguments, folder, out, prepare, report):
     """Runs one protocol. The number of findings."""
     sessions = sessions_of(name, protocol, arguments)
-    print(f'{name}: seed {arguments.seed}, {len(sessions)} sessions, {sum(1 for s in sessions if s.place)} have a forbidden word', flush=True)
+    print(f'{name}: seed {arguments.seed}, {len(sessions)} sessions, {sum(1 for s in sessions if s.place)} have a '
+          f'forbidden word', flush=True)
     findings, verdicts_of = collections.OrderedDict(), {}
     endpoints = prepare(protocol, arguments, folder)
     try:
@@ -266,8 +273,10 @@ def find(name, protocol, arguments, folder, out, prepare, report):
                     findings.setdefault(n, []).append(endpoint.name)
                     verdicts_of[n] = verdict
                     counts['findings'] += 1
-            print(f'  {endpoint.name}: {len(served)} sessions; understood {counts["understood"]} forbidden words, of which {counts["stopped"]} were stopped; served '
-                  f'{counts["benign"]} benign ones; {counts["findings"]} findings ({talked:.0f} s, replay {time.monotonic() - begin - talked:.0f} s)', flush=True)
+            print(f'  {endpoint.name}: {len(served)} sessions; understood {counts["understood"]} forbidden words, of '
+                  f'which {counts["stopped"]} were stopped; served '
+                  f'{counts["benign"]} benign ones; {counts["findings"]} findings ({talked:.0f} s, replay '
+                  f'{time.monotonic() - begin - talked:.0f} s)', flush=True)
     finally:
         for endpoint in endpoints:
             endpoint.stop()

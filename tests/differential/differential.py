@@ -4,15 +4,17 @@
 
     differential.py --sluice PROGRAM [--protocol NAME] [--messages N] [--seed S] [--only ENDPOINT,...] [--findings FILE] [--nightly]
 
-1. The generator of the protocol makes N messages from the seed; the cases of earlier findings (cases/PROTOCOL.jsonl) come first.
-2. `sluice replay --ips` inspects a capture of all of them.
-3. The messages with a forbidden word that were not dropped, the benign ones that were dropped, and a sample of the others go to every
+1. The generator of the protocol makes N messages from the seed; the cases of earlier findings (cases/PROTOCOL.jsonl)
+come first. 2. `sluice replay --ips` inspects a capture of all of them. 3. The messages with a forbidden word that were
+not dropped, the benign ones that were dropped, and a sample of the others go to every
    endpoint, in a network namespace of this process. What an endpoint understood and was not stopped, and what it serves and was dropped, is a finding.
 
-Each finding is one JSON line in FILE, with seed, number and bytes; `--again FILE` runs these messages only. Exit code 1: there are
-findings that `known` of the protocol does not list as documented limits. Exit code 77: no endpoint can run. Needs root.
+Each finding is one JSON line in FILE, with seed, number and bytes; `--again FILE` runs these messages only. Exit code
+1: there are findings that `known` of the protocol does not list as documented limits. Exit code 77: no endpoint can
+run. Needs root.
 
-The protocols whose replies decide what the client's bytes mean (smtp, ftp) are run by dialogue.py: every message goes to every endpoint.
+The protocols whose replies decide what the client's bytes mean (smtp, ftp) are run by dialogue.py: every message goes
+to every endpoint.
 """
 import argparse
 import collections
@@ -36,10 +38,12 @@ def parse_arguments():
     parser.add_argument('--sluice', required=True, type=os.path.abspath)
     parser.add_argument('--protocol', choices=protocols.PROTOCOLS, action='append', help='default: all')
     parser.add_argument('--messages', type=int, default=3000, help='for each protocol')
-    parser.add_argument('--sample', type=int, default=SAMPLE, help='messages that go to the endpoints whatever the verdict')
+    parser.add_argument('--sample', type=int, default=SAMPLE,
+                        help='messages that go to the endpoints whatever the verdict')
     parser.add_argument('--seed', default=str(random.SystemRandom().randrange(10**6)))
     parser.add_argument('--only', help='names of endpoints')
-    parser.add_argument('--nightly', action='store_true', help='use the endpoints that are slow to fetch or to start, too')
+    parser.add_argument('--nightly', action='store_true',
+                        help='use the endpoints that are slow to fetch or to start, too')
     parser.add_argument('--findings', default='findings.jsonl')
     parser.add_argument('--again', help='a file of findings: run these messages')
     parser.add_argument('--set', action='append', default=[], metavar='NAME=VALUE', help='setting of sluice')
@@ -47,11 +51,14 @@ def parse_arguments():
 
 
 def enter_namespace():
-    """Runs this script again in a network namespace of its own, so that ports are free and nothing is reachable from outside."""
+    """Runs this script again in a network namespace of its own, so that ports are free and nothing is reachable from
+    outside."""
     if os.environ.get('SLUICE_DIFFERENTIAL') != str(os.getppid()):
         os.environ['SLUICE_DIFFERENTIAL'] = str(os.getpid())
-        os.execvp('unshare', ['unshare', '--net', '--mount', '--pid', '--fork', '--kill-child=KILL', '--mount-proc', 'sh', '-c',
-                              'ip link set lo up && SLUICE_DIFFERENTIAL=$$ && export SLUICE_DIFFERENTIAL && "$0" "$@"', sys.executable, *sys.argv])
+        os.execvp('unshare',
+                  ['unshare', '--net', '--mount', '--pid', '--fork', '--kill-child=KILL', '--mount-proc', 'sh', '-c',
+                              'ip link set lo up && SLUICE_DIFFERENTIAL=$$ && export SLUICE_DIFFERENTIAL && "$0" "$@"',
+                              sys.executable, *sys.argv])
 
 
 def prepare(protocol, arguments, folder):
@@ -92,8 +99,10 @@ def find(name, protocol, arguments, folder, out):
     candidates = [n for n, (m, v) in enumerate(zip(messages, verdicts)) if is_candidate(m, v)]
     sampled = set(random.Random(arguments.seed).sample(range(len(messages)), min(arguments.sample, len(messages))))
     chosen = sorted(sampled.union(candidates))
-    print(f'{name}: seed {arguments.seed}, {len(messages)} messages, replayed in {replayed:.1f} s; {sum(1 for m in messages if m.place)} have a forbidden word, '
-          f'{sum(1 for m, v in zip(messages, verdicts) if m.place and v.stopped)} of these were stopped; {len(chosen)} go to the endpoints', flush=True)
+    print(f'{name}: seed {arguments.seed}, {len(messages)} messages, replayed in {replayed:.1f} s; '
+          f'{sum(1 for m in messages if m.place)} have a forbidden word, '
+          f'{sum(1 for m, v in zip(messages, verdicts) if m.place and v.stopped)} of these were stopped; {len(chosen)} '
+          f'go to the endpoints', flush=True)
     findings = collections.OrderedDict()
     endpoints = prepare(protocol, arguments, folder)
     try:
@@ -104,7 +113,8 @@ def find(name, protocol, arguments, folder, out):
             wrong = [n for n, yes in zip(chosen, read) if yes and is_candidate(messages[n], verdicts[n])]
             for n in wrong:
                 findings.setdefault(n, []).append(endpoint.name)
-            print(f'  {endpoint.name}: understood {served} of the {len(sampled)} sampled messages, {len(wrong)} findings ({time.monotonic() - begin:.1f} s)', flush=True)
+            print(f'  {endpoint.name}: understood {served} of the {len(sampled)} sampled messages, {len(wrong)} '
+                  f'findings ({time.monotonic() - begin:.1f} s)', flush=True)
     finally:
         for endpoint in endpoints:
             endpoint.stop()
@@ -113,7 +123,8 @@ def find(name, protocol, arguments, folder, out):
     dropped = set()
     missed = [n for n in findings if messages[n].place and not protocol.known(messages[n], findings[n])]
     if protocol.drops_ambiguous and missed:
-        strict = core.replay(arguments.sluice, [messages[n] for n in missed], protocol.rules, folder, [*protocol.settings, *arguments.set, protocol.drops_ambiguous])
+        strict = core.replay(arguments.sluice, [messages[n] for n in missed], protocol.rules, folder,
+                             [*protocol.settings, *arguments.set, protocol.drops_ambiguous])
         dropped = {n for n, verdict in zip(missed, strict) if verdict.stopped}
     return report(name, protocol, messages, verdicts, findings, out, dropped=dropped)
 
@@ -130,7 +141,8 @@ def report(name, protocol, messages, verdicts, findings, out, to_json=core.to_js
     for n, endpoints in findings.items():
         m = messages[n]
         limit = protocol.known(m, endpoints) or (f'several oddities in one message; {protocol.drops_ambiguous} drops it' if n in dropped else None)
-        line = {'protocol': name, 'class': class_of(m, verdicts[n]), 'endpoints': endpoints, 'limit': limit, 'message': to_json(m)}
+        line = {'protocol': name, 'class': class_of(m, verdicts[n]), 'endpoints': endpoints, 'limit': limit,
+                'message': to_json(m)}
         out.write(json.dumps(line) + '\n')
         if limit:
             known[limit] += 1

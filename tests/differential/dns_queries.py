@@ -58,9 +58,12 @@ def mixed_case(r, label):
     return bytes(c ^ 0x20 if 97 <= c <= 122 and r.rng.random() < 0.5 else c for c in label)
 
 
-PREFIXES = [('long', (b'a' * 63,)), ('many', (b'a',) * 100), ('longest', (b'b' * 63, b'c' * 63, b'd' * 63)), ('dot', (b'a.b',)), ('nul', (b'a\0b',)), ('high', (b'\xff\xfe',)), ('space', (b'a b',)),
-            ('backslash', (b'a\\b',)), ('control', (b'\x01\x7f',)), ('star', (b'*',)), ('underscore', (b'_x', b'_tcp')), ('dash', (b'-',)), ('utf8', ('é'.encode(),)), ('digits', (b'1', b'2')),
-            ('good', (b'good', b'test')), ('quote', (b'"',)), ('slash', (b'a/b',)), ('at', (b'a@b',)), ('percent', (b'%00',)), ('only-dot', (b'.',))]
+PREFIXES = [('long', (b'a' * 63,)), ('many', (b'a',) * 100), ('longest', (b'b' * 63, b'c' * 63, b'd' * 63)),
+            ('dot', (b'a.b',)), ('nul', (b'a\0b',)), ('high', (b'\xff\xfe',)), ('space', (b'a b',)),
+            ('backslash', (b'a\\b',)), ('control', (b'\x01\x7f',)), ('star', (b'*',)), ('underscore', (b'_x', b'_tcp')),
+            ('dash', (b'-',)), ('utf8', ('é'.encode(),)), ('digits', (b'1', b'2')),
+            ('good', (b'good', b'test')), ('quote', (b'"',)), ('slash', (b'a/b',)), ('at', (b'a@b',)),
+            ('percent', (b'%00',)), ('only-dot', (b'.',))]
 
 
 def labels_for(r):
@@ -75,7 +78,8 @@ def labels_for(r):
 
 
 def place_name(r, labels, at, later):
-    """The name as it is written at offset `at`. `later` collects (offset of a pointer, labels) that need a place behind the questions."""
+    """The name as it is written at offset `at`. `later` collects (offset of a pointer, labels) that need a place behind
+    the questions."""
     if not r.odd(0.3):
         return labels_of(*labels) + b'\0'
     cut = r.rng.randint(0, len(labels) - 1)
@@ -92,12 +96,16 @@ def place_name(r, labels, at, later):
 
 # --- Records behind the questions
 
-OPTIONS = [('none', b''), ('cookie', b'\0\x0a\0\x08abcdefgh'), ('nsid', b'\0\x03\0\0'), ('subnet', b'\0\x08\0\x07\0\x01\x18\0\xc0\0\x02'), ('padding', b'\0\x0c\0\x20' + bytes(32)), ('unknown', b'\xff\x01\0\x02xx'),
-           ('cut', b'\0\x0a\0\x20ab'), ('half', b'\0'), ('many', b'\xff\x02\0\0' * 30), ('bad-subnet', b'\0\x08\0\x01\0'), ('keepalive', b'\0\x0b\0\0'), ('long', b'\xff\x03\x01\0' + bytes(256))]
+OPTIONS = [('none', b''), ('cookie', b'\0\x0a\0\x08abcdefgh'), ('nsid', b'\0\x03\0\0'),
+           ('subnet', b'\0\x08\0\x07\0\x01\x18\0\xc0\0\x02'), ('padding', b'\0\x0c\0\x20' + bytes(32)),
+           ('unknown', b'\xff\x01\0\x02xx'),
+           ('cut', b'\0\x0a\0\x20ab'), ('half', b'\0'), ('many', b'\xff\x02\0\0' * 30),
+           ('bad-subnet', b'\0\x08\0\x01\0'), ('keepalive', b'\0\x0b\0\0'), ('long', b'\xff\x03\x01\0' + bytes(256))]
 
 
 def edns(r):
-    name = b'\0' if not r.odd(0.1) else r.choose('opt-name', [('name', labels_of(b'x') + b'\0'), ('pointer', pointer(12))])
+    name = b'\0' if not r.odd(0.1) else r.choose('opt-name',
+                                                 [('name', labels_of(b'x') + b'\0'), ('pointer', pointer(12))])
     version = r.choose('opt-version', [('1', 1), ('255', 255)]) if r.odd(0.1) else 0
     size = r.rng.choice((512, 1232, 4096, 0, 65535))
     flags = r.choose('opt-flags', [('do', 0x8000), ('all', 0xffff), ('z', 0x4000)]) if r.odd(0.3) else 0
@@ -106,9 +114,12 @@ def edns(r):
     return record(name, OPT, data, size, version << 16 | flags, max(0, length))
 
 
-EXTRA = [('a', record(pointer(12), A, b'\x01\x02\x03\x04')), ('soa', record(pointer(12), SOA, b'\0\0' + bytes(20))), ('tsig', record(labels_of(b'key') + b'\0', 250, bytes(20), 255)), ('sig0', record(b'\0', 24, bytes(30), 255)),
-         ('broken-name', b'\x3fabc'), ('cut', record(pointer(12), A, b'\x01\x02', length=4)), ('loop', b'\xc0\x0c\xc0'), ('unknown', record(pointer(12), 65280, b'x')), ('bad-ns', record(pointer(12), NS, b'\x80x')),
-         ('self', record(pointer(12), NS, pointer(12))), ('txt', record(pointer(12), TXT, b'\x09abc')), ('root-a', record(b'\0', A, b'\x01\x02\x03\x04')), ('extended-label', b'\x41x\0\0\0')]
+EXTRA = [('a', record(pointer(12), A, b'\x01\x02\x03\x04')), ('soa', record(pointer(12), SOA, b'\0\0' + bytes(20))),
+         ('tsig', record(labels_of(b'key') + b'\0', 250, bytes(20), 255)), ('sig0', record(b'\0', 24, bytes(30), 255)),
+         ('broken-name', b'\x3fabc'), ('cut', record(pointer(12), A, b'\x01\x02', length=4)), ('loop', b'\xc0\x0c\xc0'),
+         ('unknown', record(pointer(12), 65280, b'x')), ('bad-ns', record(pointer(12), NS, b'\x80x')),
+         ('self', record(pointer(12), NS, pointer(12))), ('txt', record(pointer(12), TXT, b'\x09abc')),
+         ('root-a', record(b'\0', A, b'\x01\x02\x03\x04')), ('extended-label', b'\x41x\0\0\0')]
 
 
 def sections_of(r):
@@ -132,10 +143,13 @@ def sections_of(r):
 
 # --- The whole
 
-TYPES = [('aaaa', AAAA), ('txt', TXT), ('mx', MX), ('any', ANY), ('axfr', AXFR), ('ixfr', IXFR), ('soa', SOA), ('ns', NS), ('unknown', 65280), ('zero', 0), ('last', 65535), ('opt', OPT), ('https', 65), ('ptr', 12)]
+TYPES = [('aaaa', AAAA), ('txt', TXT), ('mx', MX), ('any', ANY), ('axfr', AXFR), ('ixfr', IXFR), ('soa', SOA),
+         ('ns', NS), ('unknown', 65280), ('zero', 0), ('last', 65535), ('opt', OPT), ('https', 65), ('ptr', 12)]
 CLASSES = [('any', 255), ('ch', 3), ('hs', 4), ('none', 254), ('zero', 0), ('mdns', 0x8001), ('unknown', 1000)]
-FLAGS = [('z', Z), ('ad', AD), ('cd', CD), ('tc', TC), ('aa', AA), ('ra', RA), ('all', Z | AD | CD | TC | AA | RA), ('rcode', 3), ('rcode-15', 15)]
-BEHIND = [('nul', b'\0'), ('junk', b'\xde\xad\xbe\xef' * 3), ('nuls', bytes(200)), ('text', b'GET / HTTP/1.0\r\n\r\n'), ('long', b'x' * 900), ('header', struct.pack('!HHHHHH', OTHER_ID, RD, 1, 0, 0, 0))]
+FLAGS = [('z', Z), ('ad', AD), ('cd', CD), ('tc', TC), ('aa', AA), ('ra', RA), ('all', Z | AD | CD | TC | AA | RA),
+         ('rcode', 3), ('rcode-15', 15)]
+BEHIND = [('nul', b'\0'), ('junk', b'\xde\xad\xbe\xef' * 3), ('nuls', bytes(200)), ('text', b'GET / HTTP/1.0\r\n\r\n'),
+          ('long', b'x' * 900), ('header', struct.pack('!HHHHHH', OTHER_ID, RD, 1, 0, 0, 0))]
 
 
 def query(r, number):
@@ -153,7 +167,9 @@ def query(r, number):
     questions, later, count = b'', [], 1
     names = [(labels_for(r), kind)]
     if r.odd(0.12):
-        other = [(labels, A) for labels in r.rng.choice(([[b'good', b'test']], [[b'www', b'good', b'test']], [[b'x']], [[b'good', b'test']] * 3))]
+        other = [(labels, A)
+                 for labels in r.rng.choice(([[b'good', b'test']], [[b'www', b'good', b'test']], [[b'x']],
+                                             [[b'good', b'test']] * 3))]
         names = other + names if r.rng.random() < 0.6 else names + other
         r.use('questions', None)
         count = len(names)
@@ -177,9 +193,13 @@ def query(r, number):
     return bytes(data)
 
 
-JUNK = [('byte', b'\0'), ('short', b'\x12\x34\x01\0'), ('nuls', bytes(12)), ('text', b'hello world, this is no DNS'), ('ff', b'\xff' * 40), ('response', struct.pack('!HHHHHH', 1, QR | RA, 1, 0, 0, 0) + labels_of(b'good', b'test') + b'\0\0\x01\0\x01'),
-        ('header', struct.pack('!HHHHHH', 1, RD, 1, 0, 0, 0)), ('sip', b'OPTIONS sip:a@b SIP/2.0\r\n\r\n'), ('ntp', b'\x23' + bytes(47)), ('tftp', b'\0\x01file\0octet\0'), ('snmp', b'\x30\x26\x02\x01\x01\x04\x06public'),
-        ('quic', b'\xc3\0\0\0\x01\x08' + bytes(60)), ('stun', b'\0\x01\0\0\x21\x12\xa4\x42' + bytes(12)), ('dhcp', b'\x01\x01\x06\0' + bytes(236) + b'\x63\x82\x53\x63\x35\x01\x01\xff'), ('rtp', b'\x80\0' + bytes(30)),
+JUNK = [('byte', b'\0'), ('short', b'\x12\x34\x01\0'), ('nuls', bytes(12)), ('text', b'hello world, this is no DNS'),
+        ('ff', b'\xff' * 40),
+        ('response', struct.pack('!HHHHHH', 1, QR | RA, 1, 0, 0, 0) + labels_of(b'good', b'test') + b'\0\0\x01\0\x01'),
+        ('header', struct.pack('!HHHHHH', 1, RD, 1, 0, 0, 0)), ('sip', b'OPTIONS sip:a@b SIP/2.0\r\n\r\n'),
+        ('ntp', b'\x23' + bytes(47)), ('tftp', b'\0\x01file\0octet\0'), ('snmp', b'\x30\x26\x02\x01\x01\x04\x06public'),
+        ('quic', b'\xc3\0\0\0\x01\x08' + bytes(60)), ('stun', b'\0\x01\0\0\x21\x12\xa4\x42' + bytes(12)),
+        ('dhcp', b'\x01\x01\x06\0' + bytes(236) + b'\x63\x82\x53\x63\x35\x01\x01\xff'), ('rtp', b'\x80\0' + bytes(30)),
         ('random', bytes(range(7, 250, 3)))]
 
 
@@ -190,7 +210,9 @@ def framed(r, data):
     return struct.pack('!H', length) + data
 
 
-TCP_BEFORE = [('zero', b'\0\0'), ('zeros', b'\0\0' * 5), ('byte', b'\0\x01x'), ('short', b'\0\x0b' + bytes(11)), ('junk', b'\0\x10' + b'\xff' * 16), ('header', b'\0\x0c' + struct.pack('!HHHHHH', 1, RD, 1, 0, 0, 0)), ('nul', b'\0'),
+TCP_BEFORE = [('zero', b'\0\0'), ('zeros', b'\0\0' * 5), ('byte', b'\0\x01x'), ('short', b'\0\x0b' + bytes(11)),
+              ('junk', b'\0\x10' + b'\xff' * 16), ('header', b'\0\x0c' + struct.pack('!HHHHHH', 1, RD, 1, 0, 0, 0)),
+              ('nul', b'\0'),
               ('text', b'\0\x20' + b'GET / HTTP/1.1\r\nHost: localhost\r\n'[:32]), ('long', b'\x01\0' + bytes(256))]
 
 
@@ -243,7 +265,8 @@ def generate(number, seed):
 
 # --- Documented limits (src/app/dns/dns.md)
 
-USUAL = ('udp', 'tcp', 'case', 'port:', 'segments', 'waits', 'several', 'edns', 'opt', 'prefix:long', 'prefix:many', 'prefix:good', 'other-edns', 'other-opt', 'other-case')
+USUAL = ('udp', 'tcp', 'case', 'port:', 'segments', 'waits', 'several', 'edns', 'opt', 'prefix:long', 'prefix:many',
+         'prefix:good', 'other-edns', 'other-opt', 'other-case')
 
 
 def limit(m):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The resolvers. Each asks the server of this module, which answers with the steps of the message; a resolver has understood a message when it returns the address
-that the forbidden name has."""
+"""The resolvers. Each asks the server of this module, which answers with the steps of the message; a resolver has
+understood a message when it returns the address that the forbidden name has."""
 import asyncio
 import json
 import os
@@ -34,7 +34,8 @@ class Answering(asyncio.DatagramProtocol):
 
 async def serve_while(messages, work):
     """Serves the messages while `work` runs."""
-    transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(lambda: Answering(messages), local_addr=('127.0.0.1', SERVER_PORT))
+    transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(lambda: Answering(messages),
+                                                                             local_addr=('127.0.0.1', SERVER_PORT))
     try:
         return await work()
     finally:
@@ -64,7 +65,8 @@ def after_name(data, at):
 
 
 def record_data(answer):
-    """The data of the records, up to a record that is broken: nobody reads on behind it, though a forwarder may pass it on."""
+    """The data of the records, up to a record that is broken: nobody reads on behind it, though a forwarder may pass it
+    on."""
     found = []
     try:
         questions, *counts = struct.unpack_from('!HHHH', answer, 4)
@@ -96,7 +98,8 @@ class Forwarding:
             await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
             return answers
         answers = asyncio.run(serve_while(messages, work))
-        return [(ADDRESS6 if m.place == 'type' else ADDRESS) in record_data(answer) for m, answer in zip(messages, answers)]
+        return [(ADDRESS6 if m.place == 'type' else ADDRESS) in record_data(answer) for m,
+                answer in zip(messages, answers)]
 
 
 class DnsmasqResolver(Forwarding, Dnsmasq):
@@ -123,8 +126,12 @@ class Glibc(Endpoint):
         self.write('names', json.dumps(names))
 
         async def work():
-            process = await asyncio.create_subprocess_exec(*self.command('sh', '-c', 'mount --bind /endpoint/resolv.conf /etc/resolv.conf && mount --bind /endpoint/nsswitch.conf /etc/nsswitch.conf && '
-                                                                         'exec python3 /endpoint/resolve.py'), stdin=subprocess.DEVNULL)
+            process = await asyncio.create_subprocess_exec(*self.command('sh', '-c',
+                                                                         'mount --bind /endpoint/resolv.conf '
+                                                                         '/etc/resolv.conf && mount --bind '
+                                                                         '/endpoint/nsswitch.conf /etc/nsswitch.conf && '
+                                                                         'exec python3 /endpoint/resolve.py'),
+                                                                         stdin=subprocess.DEVNULL)
             await process.wait()
         asyncio.run(serve_while(messages, work))
         path = os.path.join(self.folder, 'found')
@@ -132,7 +139,8 @@ class Glibc(Endpoint):
             raise RuntimeError('resolve.py wrote no result')
         with open(path) as f:
             found = json.load(f)
-        return [socket.inet_ntop(family, ADDRESS6 if family == socket.AF_INET6 else ADDRESS) in addresses for (_, family), addresses in zip(names, found)]
+        return [socket.inet_ntop(family, ADDRESS6 if family == socket.AF_INET6 else ADDRESS) in addresses
+                for (_, family), addresses in zip(names, found)]
 
 
 RESOLVERS = (Glibc, DnsmasqResolver)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Odd DNS responses that some resolver accepts, and the rules that must stop those with a forbidden name. The resolver asks for the name in the question; an
-alias leads to the forbidden name, which has an address."""
+"""Odd DNS responses that some resolver accepts, and the rules that must stop those with a forbidden name. The resolver
+asks for the name in the question; an alias leads to the forbidden name, which has an address."""
 import random
 import struct
 
@@ -18,9 +18,14 @@ PLACES = ('answer', 'answer', 'answer', 'response', 'response', 'raw', 'type', N
 CNAME = 5
 ADDRESS, ADDRESS6 = bytes([10, 1, 0, 1]), bytes(15) + b'\x77'
 FLAGS = [('z', Z), ('ad', AD), ('cd', CD), ('all', Z | AD | CD), ('aa', 0x400), ('opcode', 2 << 11)]
-EXTRA = [('ns', record(pointer(12), NS, pointer(12))), ('soa', record(pointer(12), SOA, b'\0\0' + bytes(20))), ('broken-name', b'\x3fabc'), ('cut', record(pointer(12), A, b'\x01', length=9)), ('extended-label', b'\x41x\0\0\0'),
-         ('unknown', record(pointer(12), 65280, b'xyz')), ('bad-mx', record(pointer(12), MX, b'\0')), ('txt', record(pointer(12), TXT, b'\x09ab')), ('loop', record(pointer(12), NS, b'\xc0\x0c')), ('root', record(b'\0', A, b'\1\2\3\4')),
-         ('class', record(pointer(12), A, b'\1\2\3\4', 77)), ('bad-length', record(pointer(12), A, b'\1\2\3')), ('srv', record(pointer(12), 33, b'\0\0')), ('opt', record(b'\0', OPT, b'', 1232))]
+EXTRA = [('ns', record(pointer(12), NS, pointer(12))), ('soa', record(pointer(12), SOA, b'\0\0' + bytes(20))),
+         ('broken-name', b'\x3fabc'), ('cut', record(pointer(12), A, b'\x01', length=9)),
+         ('extended-label', b'\x41x\0\0\0'),
+         ('unknown', record(pointer(12), 65280, b'xyz')), ('bad-mx', record(pointer(12), MX, b'\0')),
+         ('txt', record(pointer(12), TXT, b'\x09ab')), ('loop', record(pointer(12), NS, b'\xc0\x0c')),
+         ('root', record(b'\0', A, b'\1\2\3\4')),
+         ('class', record(pointer(12), A, b'\1\2\3\4', 77)), ('bad-length', record(pointer(12), A, b'\1\2\3')),
+         ('srv', record(pointer(12), 33, b'\0\0')), ('opt', record(b'\0', OPT, b'', 1232))]
 
 
 def name_in(r, labels, at, later):
@@ -30,7 +35,8 @@ def name_in(r, labels, at, later):
     if not r.odd(0.25):
         return labels_of(*labels) + b'\0'
     cut = r.rng.randint(0, len(labels) - 1)
-    later.append((at + len(labels_of(*labels[:cut])), labels[cut:], r.use('pointer:' + r.rng.choice(('behind', 'chain')), r.features)))
+    later.append((at + len(labels_of(*labels[:cut])), labels[cut:],
+                  r.use('pointer:' + r.rng.choice(('behind', 'chain')), r.features)))
     return labels_of(*labels[:cut]) + b'\xc0\0'
 
 
@@ -100,7 +106,12 @@ def generate(number, seed):
     kind = AAAA if place == 'type' else A
     query = struct.pack('!HHHHHH', 0x1111, RD, 1, 0, 0, 0) + labels_of(*asked) + b'\0' + struct.pack('!HH', kind, 1)
     if r.odd(0.2):
-        steps.insert(0, r.choose('before', [('junk', b'\xff' * 30), ('other-id', b'\x99\x99' + response(Query(rng, None, 0), asked)[2:]), ('short', b'\x11\x11\x80'), ('query', b'\x99\x99' + query[2:]), ('header', b'\x99\x99' + bytes(10))]))
+        steps.insert(0,
+                     r.choose('before',
+                              [('junk', b'\xff' * 30),
+                               ('other-id', b'\x99\x99' + response(Query(rng, None, 0), asked)[2:]),
+                               ('short', b'\x11\x11\x80'), ('query', b'\x99\x99' + query[2:]),
+                               ('header', b'\x99\x99' + bytes(10))]))
     return message(number, seed, steps, place, r.features, from_client=False, port=53, opening=query, udp=True)
 
 

@@ -67,7 +67,8 @@ class Server(Endpoint):
         for udp in (True, False):
             chosen = [n for n, m in enumerate(messages) if m.udp == udp]
             some = [messages[n] for n in chosen]
-            for n, answer in zip(chosen, asyncio.run(ask_all(address, some, self.quiet)) if udp else exchange(address, some, self.quiet)):
+            for n, answer in zip(chosen, asyncio.run(ask_all(address, some, self.quiet)) if udp
+                                 else exchange(address, some, self.quiet)):
                 answers[n] = answer
         return answers
 
@@ -78,7 +79,8 @@ class Dnsmasq(Server):
 
     def configure(self):
         addresses = ''.join(f'address=/{zone}/10.1.0.1\ntxt-record={zone},text\n' for zone in ZONES)
-        self.write('dnsmasq.conf', f'port={self.port}\nno-resolv\nno-hosts\nuser=root\npid-file=\nlisten-address=127.0.0.1\nbind-interfaces\n'
+        self.write('dnsmasq.conf',
+                   f'port={self.port}\nno-resolv\nno-hosts\nuser=root\npid-file=\nlisten-address=127.0.0.1\nbind-interfaces\n'
                    + (self.more or addresses + 'srv-host=type.test,host.test,1\n'))
 
     def arguments(self):
@@ -105,8 +107,11 @@ class Unbound(Server):
     name, program, port = 'unbound', '/usr/sbin/unbound', 5303
 
     def configure(self):
-        zones = ''.join(f'local-zone: "{zone}." redirect\nlocal-data: "{zone}. A 10.1.0.1"\nlocal-data: "{zone}. SRV 0 0 1 host.test."\n' for zone in ZONES)
-        self.write('unbound.conf', f'server:\nport: {self.port}\ninterface: 127.0.0.1\nusername: ""\nchroot: ""\npidfile: ""\nuse-syslog: no\ndirectory: /endpoint\nmodule-config: iterator\n'
+        zones = ''.join(f'local-zone: "{zone}." redirect\nlocal-data: "{zone}. A 10.1.0.1"\nlocal-data: "{zone}. SRV 0 '
+                        f'0 1 host.test."\n' for zone in ZONES)
+        self.write('unbound.conf',
+                   f'server:\nport: {self.port}\ninterface: 127.0.0.1\nusername: ""\nchroot: ""\npidfile: '
+                   f'""\nuse-syslog: no\ndirectory: /endpoint\nmodule-config: iterator\n'
                    f'incoming-num-tcp: 200\nlocal-zone: "." refuse\n{zones}\nremote-control:\ncontrol-enable: no\n')
 
     def arguments(self):
@@ -119,8 +124,11 @@ class Bind(Server):
     def configure(self):
         self.write('zone', RECORDS)
         zones = ''.join(f'zone "{zone}" {{ type primary; file "/endpoint/zone"; }};\n' for zone in ZONES)
-        self.write('named.conf', 'options { directory "/endpoint"; listen-on port %d { 127.0.0.1; }; listen-on-v6 { none; }; recursion no; pid-file none; session-keyfile none; '
-                   'notify no; tcp-clients 500; dnssec-validation no; managed-keys-directory "/endpoint"; };\ncontrols { };\n%s' % (self.port, zones))
+        self.write('named.conf',
+                   'options { directory "/endpoint"; listen-on port %d { 127.0.0.1; }; listen-on-v6 { none; }; '
+                   'recursion no; pid-file none; session-keyfile none; '
+                   'notify no; tcp-clients 500; dnssec-validation no; managed-keys-directory "/endpoint"; };\ncontrols '
+                   '{ };\n%s' % (self.port, zones))
 
     def arguments(self):
         return 'named', '-g', '-c', '/endpoint/named.conf', '-n', '2'
@@ -132,8 +140,11 @@ class Knot(Server):
     def configure(self):
         self.write('zone', RECORDS)
         zones = ''.join(f'  - domain: {zone}\n    file: /endpoint/zone\n    acl: all\n' for zone in ZONES)
-        self.write('knot.conf', f'server:\n  rundir: /endpoint\n  listen: 127.0.0.1@{self.port}\nlog:\n  - target: stderr\n    any: warning\ndatabase:\n  storage: /endpoint\n'
-                   f'acl:\n  - id: all\n    action: transfer\n    address: 127.0.0.1\ntemplate:\n  - id: default\n    zonefile-sync: -1\n    journal-content: none\nzone:\n{zones}')
+        self.write('knot.conf',
+                   f'server:\n  rundir: /endpoint\n  listen: 127.0.0.1@{self.port}\nlog:\n  - target: stderr\n    any: '
+                   f'warning\ndatabase:\n  storage: /endpoint\n'
+                   f'acl:\n  - id: all\n    action: transfer\n    address: 127.0.0.1\ntemplate:\n  - id: default\n    '
+                   f'zonefile-sync: -1\n    journal-content: none\nzone:\n{zones}')
 
     def arguments(self):
         return 'knotd', '-c', '/endpoint/knot.conf'

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Content encodings of the differential tests: br and zstd by the system's libraries; without them in blocks that are stored."""
+"""Content encodings of the differential tests: br and zstd by the system's libraries; without them in blocks that are
+stored."""
 import ctypes
 import ctypes.util
 import functools
@@ -54,4 +55,5 @@ def member(data, flags=0, name=b'', extra=b'', comment=b'', level=6, method=8, c
         head += comment + b'\0'
     if flags & 2:
         head += struct.pack('<H', zlib.crc32(head) & 0xffff)
-    return head + deflate(data, level) + struct.pack('<II', zlib.crc32(data) if checksum is None else checksum, len(data) & 0xffffffff)
+    return head + deflate(data, level) + struct.pack('<II', zlib.crc32(data) if checksum is None else checksum,
+                                                     len(data) & 0xffffffff)

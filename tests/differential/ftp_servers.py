@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The FTP servers: their logs show the commands, their folder the files. /endpoint/files is the root of the anonymous user."""
+"""The FTP servers: their logs show the commands, their folder the files. /endpoint/files is the root of the anonymous
+user."""
 import asyncio
 import json
 import os
@@ -25,7 +26,8 @@ class FtpTalk(Talk):
         kind = step[0]
         try:
             if kind == 'listen':
-                self.listener = await asyncio.start_server(lambda *streams: self.accepted.put_nowait(streams), '127.0.0.1', step[1], reuse_address=True)
+                self.listener = await asyncio.start_server(lambda *streams: self.accepted.put_nowait(streams),
+                                                           '127.0.0.1', step[1], reuse_address=True)
                 self.port = step[1]
             elif kind == 'accept':
                 self.data = await asyncio.wait_for(self.accepted.get(), 1.5)
@@ -111,7 +113,8 @@ class FtpServer(Endpoint):
                     with open(os.path.join(folder, name), 'rb') as f:
                         stored.setdefault(int(match[1]), []).append((name, f.read()))
                     os.remove(os.path.join(folder, name))
-        return records, [bool(record) and understood(s, record, commands.get(s.number, ()), stored.get(s.number, ())) for s, record in zip(sessions, records)]
+        return records, [bool(record) and understood(s, record, commands.get(s.number, ()), stored.get(s.number, ()))
+                         for s, record in zip(sessions, records)]
 
 
 def understood(s, record, commands, stored):
@@ -124,10 +127,12 @@ def understood(s, record, commands, stored):
         # Rules on the names of files need content.
         return any(word in name and content for name, content in stored)
     if s.place == 'bounce':
-        return bool(re.search(rb'(?m)^200 ', bytes(record.received[record.received.find(b'230'):]))) and b'PORT' in bytes(record.received).upper() or b'EPRT' in bytes(record.received).upper() and b'200 ' in bytes(record.received)
+        return bool(re.search(rb'(?m)^200 ',
+                              bytes(record.received[record.received.find(b'230'):]))) and b'PORT' in bytes(record.received).upper() or b'EPRT' in bytes(record.received).upper() and b'200 ' in bytes(record.received)
     if s.place == 'command':
         return any(word in argument and command.upper() == b'DELE' for command, argument in commands)
-    return any(word in argument for _, argument in commands) and (s.place != 'raw' or word in b''.join(step for step in s.steps if isinstance(step, bytes)))
+    return any(word in argument for _, argument in commands) and (s.place != 'raw'
+                                                                  or word in b''.join(step for step in s.steps if isinstance(step, bytes)))
 
 
 class Pyftpdlib(FtpServer):
@@ -149,7 +154,8 @@ class Pyftpdlib(FtpServer):
         with open(self.folder + '/commands') as f:
             lines = [json.loads(line) for line in f]
         os.truncate(self.folder + '/commands', 0)
-        return [(command.encode('latin-1', 'replace'), argument.encode('latin-1', 'replace')) for command, argument in lines]
+        return [(command.encode('latin-1', 'replace'), argument.encode('latin-1', 'replace')) for command,
+                argument in lines]
 
 
 class Vsftpd(FtpServer):

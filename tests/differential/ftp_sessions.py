@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Odd FTP sessions, and the rules that must stop those with a forbidden word. Each name of a session has its number: WORD.nNUMBERn.
+"""Odd FTP sessions, and the rules that must stop those with a forbidden word. Each name of a session has its number:
+WORD.nNUMBERn.
 
-Sessions to port 2121 are those of the rule on bounces: in the capture the client's address is another one than in the test.
+Sessions to port 2121 are those of the rule on bounces: in the capture the client's address is another one than in the
+test.
 """
 from dialogue import WAIT, Oddities, cut, seeded, session
 
-WORDS = {'command': b'zqvcmd', 'argument': b'zqvarg', 'file': b'zqvfile', 'name': b'zqvname', 'raw': b'zqvraw', 'bounce': b'zqvbounce', 'user': b'zqvuser'}
+WORDS = {'command': b'zqvcmd', 'argument': b'zqvarg', 'file': b'zqvfile', 'name': b'zqvname', 'raw': b'zqvraw',
+         'bounce': b'zqvbounce', 'user': b'zqvuser'}
 RULES = '''
 drop ftp any any -> any any (msg:"command"; flow:to_server; ftp.command; content:"DELE"; nocase; bsize:4; ftp.command_data; content:"zqvcmd"; sid:1;)
 drop ftp any any -> any any (msg:"argument"; flow:to_server; ftp.command_data; content:"zqvarg"; sid:2;)
@@ -14,17 +17,37 @@ drop ftp-data any any -> any any (msg:"name"; file.name; content:"zqvname"; sid:
 drop tcp any any -> any any (msg:"raw"; flow:to_server; content:"zqvraw"; sid:5;)
 drop ftp any any -> any 2121 (msg:"bounce"; ftpbounce; sid:6;)
 '''
-PLACES = ('command', 'command', 'argument', 'argument', 'argument', 'file', 'file', 'file', 'name', 'name', 'raw', 'bounce', None, None)
+PLACES = ('command', 'command', 'argument', 'argument', 'argument', 'file', 'file', 'file', 'name', 'name', 'raw',
+          'bounce', None, None)
 
-TELNET = [('nop', b'\xff\xf1'), ('ip-dm', b'\xff\xf4\xff\xf2'), ('dm', b'\xff\xf2'), ('ga', b'\xff\xf9'), ('will', b'\xff\xfb\x01'), ('wont', b'\xff\xfc\x06'), ('do', b'\xff\xfd\x06'), ('dont', b'\xff\xfe\x18'), ('iac', b'\xff\xff'), ('sb', b'\xff\xfa\x18\x01\xff\xf0'),
-          ('eof', b'\xff\xec'), ('ec', b'\xff\xf7'), ('el', b'\xff\xf8'), ('ayt', b'\xff\xf6'), ('unknown', b'\xff\x41'), ('nul', b'\0'), ('do-iac', b'\xff\xfd\xff'), ('two', b'\xff\xf1\xff\xf1'), ('se', b'\xff\xf0'), ('do-letter', b'\xff\xfdz'), ('bell', b'\x07'), ('bs', b'\x08'), ('cr-nul', b'\r\0'), ('high', b'\xfe')]
+TELNET = [('nop', b'\xff\xf1'), ('ip-dm', b'\xff\xf4\xff\xf2'), ('dm', b'\xff\xf2'), ('ga', b'\xff\xf9'),
+          ('will', b'\xff\xfb\x01'), ('wont', b'\xff\xfc\x06'), ('do', b'\xff\xfd\x06'), ('dont', b'\xff\xfe\x18'),
+          ('iac', b'\xff\xff'), ('sb', b'\xff\xfa\x18\x01\xff\xf0'),
+          ('eof', b'\xff\xec'), ('ec', b'\xff\xf7'), ('el', b'\xff\xf8'), ('ayt', b'\xff\xf6'),
+          ('unknown', b'\xff\x41'), ('nul', b'\0'), ('do-iac', b'\xff\xfd\xff'), ('two', b'\xff\xf1\xff\xf1'),
+          ('se', b'\xff\xf0'), ('do-letter', b'\xff\xfdz'), ('bell', b'\x07'), ('bs', b'\x08'), ('cr-nul', b'\r\0'),
+          ('high', b'\xfe')]
 SEPARATORS = [('two', b'  '), ('many', b' ' * 20), ('tab', b'\t'), ('tab-space', b'\t '), ('space-tab', b' \t')]
-ENDS = [('lf', b'\n'), ('crcrlf', b'\r\r\n'), ('cr-nul-lf', b'\r\0\n'), ('space', b' \r\n'), ('spaces', b'   \r\n'), ('tab', b'\t\r\n'), ('cr', b'\r'), ('lfcr', b'\n\r'), ('crlfs', b'\r\n\r\n'), ('nul', b'\0\r\n'), ('cr-nul', b'\r\0'), ('lflf', b'\n\n')]
-LEADING = [('space', b' '), ('spaces', b'   '), ('tab', b'\t'), ('crlf', b'\r\n'), ('lf', b'\n'), ('cr', b'\r'), ('nul', b'\0')]
-ARGUMENTS = [('path', b'/pub/%s'), ('dot', b'./%s'), ('dots', b'x/../%s'), ('long', b'./' * 200 + b'%s'), ('longer', b'./' * 700 + b'%s'), ('longest', b'./' * 2200 + b'%s'), ('blank-inside', b'a b %s'), ('quotes', b'"%s"'), ('high', b'\xe9%s'), ('upper-before', b'A%s'), ('slashes', b'//pub//%s'), ('escaped', b'a\\%s'), ('star', b'%s*'), ('after', b'%s x'),
-             ('dash', b'-%s'), ('percent', b'a%%20%s'), ('control', b'\x01%s'), ('tilde', b'~%s'), ('two-blanks', b'a  %s'), ('tab-inside', b'a\t%s'), ('cr-inside', b'a\r%s')]
-BETWEEN = [('noop', b'NOOP'), ('syst', b'SYST'), ('feat', b'FEAT'), ('foo', b'FOO bar'), ('empty', b''), ('type-a', b'TYPE A'), ('type-lower', b'type i'), ('type-l8', b'TYPE L 8'), ('mode', b'MODE S'), ('stru', b'STRU F'), ('mode-b', b'MODE B'), ('rest-0', b'REST 0'), ('opts', b'OPTS UTF8 ON'), ('auth', b'AUTH TLS'), ('auth-ssl', b'AUTH SSL'), ('pbsz', b'PBSZ 0'), ('prot', b'PROT C'),
-           ('allo', b'ALLO 100'), ('cwd', b'CWD /pub'), ('pwd', b'PWD'), ('long', b'NOOP ' + b'x' * 1000), ('longer', b'NOOP ' + b'x' * 6000), ('help', b'HELP'), ('stat', b'STAT'), ('site', b'SITE HELP'), ('abor', b'\xff\xf4\xff\xf2ABOR'), ('abor-plain', b'ABOR'), ('rein', b'HOST h.example'), ('get', b'GET / HTTP/1.1'), ('high', b'\xe9\xff'), ('clnt', b'CLNT x'), ('many', b'\r\n'.join([b'NOOP'] * 40)), ('blank', b'   '), ('user', b'USER anonymous')]
+ENDS = [('lf', b'\n'), ('crcrlf', b'\r\r\n'), ('cr-nul-lf', b'\r\0\n'), ('space', b' \r\n'), ('spaces', b'   \r\n'),
+        ('tab', b'\t\r\n'), ('cr', b'\r'), ('lfcr', b'\n\r'), ('crlfs', b'\r\n\r\n'), ('nul', b'\0\r\n'),
+        ('cr-nul', b'\r\0'), ('lflf', b'\n\n')]
+LEADING = [('space', b' '), ('spaces', b'   '), ('tab', b'\t'), ('crlf', b'\r\n'), ('lf', b'\n'), ('cr', b'\r'),
+           ('nul', b'\0')]
+ARGUMENTS = [('path', b'/pub/%s'), ('dot', b'./%s'), ('dots', b'x/../%s'), ('long', b'./' * 200 + b'%s'),
+             ('longer', b'./' * 700 + b'%s'), ('longest', b'./' * 2200 + b'%s'), ('blank-inside', b'a b %s'),
+             ('quotes', b'"%s"'), ('high', b'\xe9%s'), ('upper-before', b'A%s'), ('slashes', b'//pub//%s'),
+             ('escaped', b'a\\%s'), ('star', b'%s*'), ('after', b'%s x'),
+             ('dash', b'-%s'), ('percent', b'a%%20%s'), ('control', b'\x01%s'), ('tilde', b'~%s'),
+             ('two-blanks', b'a  %s'), ('tab-inside', b'a\t%s'), ('cr-inside', b'a\r%s')]
+BETWEEN = [('noop', b'NOOP'), ('syst', b'SYST'), ('feat', b'FEAT'), ('foo', b'FOO bar'), ('empty', b''),
+           ('type-a', b'TYPE A'), ('type-lower', b'type i'), ('type-l8', b'TYPE L 8'), ('mode', b'MODE S'),
+           ('stru', b'STRU F'), ('mode-b', b'MODE B'), ('rest-0', b'REST 0'), ('opts', b'OPTS UTF8 ON'),
+           ('auth', b'AUTH TLS'), ('auth-ssl', b'AUTH SSL'), ('pbsz', b'PBSZ 0'), ('prot', b'PROT C'),
+           ('allo', b'ALLO 100'), ('cwd', b'CWD /pub'), ('pwd', b'PWD'), ('long', b'NOOP ' + b'x' * 1000),
+           ('longer', b'NOOP ' + b'x' * 6000), ('help', b'HELP'), ('stat', b'STAT'), ('site', b'SITE HELP'),
+           ('abor', b'\xff\xf4\xff\xf2ABOR'), ('abor-plain', b'ABOR'), ('rein', b'HOST h.example'),
+           ('get', b'GET / HTTP/1.1'), ('high', b'\xe9\xff'), ('clnt', b'CLNT x'),
+           ('many', b'\r\n'.join([b'NOOP'] * 40)), ('blank', b'   '), ('user', b'USER anonymous')]
 
 
 class Ftp(Oddities):
@@ -35,7 +58,9 @@ class Ftp(Oddities):
 def case_of(r, command):
     if not r.odd(0.3):
         return command
-    return r.choose('case', [('lower', command.lower()), ('title', command.title()), ('mixed', bytes(c ^ 32 if r.rng.random() < 0.5 and chr(c).isalpha() else c for c in command))])
+    return r.choose('case',
+                    [('lower', command.lower()), ('title', command.title()),
+                     ('mixed', bytes(c ^ 32 if r.rng.random() < 0.5 and chr(c).isalpha() else c for c in command))])
 
 
 def command(r, name, argument=None, odd=True):
@@ -45,7 +70,9 @@ def command(r, name, argument=None, odd=True):
         data += (r.choose('separator', SEPARATORS) if odd and r.odd(0.15) else b' ') + argument
     if odd and r.odd(0.3):
         kind, code = r.rng.choice(TELNET)
-        where, at = r.rng.choice([('begin', 0), ('command', 2), ('after', len(name)), ('before', min(len(name) + 1, len(data))), ('argument', min(len(name) + 4, len(data))), ('end', len(data))])
+        where, at = r.rng.choice([('begin', 0), ('command', 2), ('after', len(name)),
+                                  ('before', min(len(name) + 1, len(data))),
+                                  ('argument', min(len(name) + 4, len(data))), ('end', len(data))])
         data = r.use(f'telnet:{kind}-{where}', data[:at] + code + data[at:])
     if odd and r.odd(0.12):
         data = r.choose('leading', LEADING) + data
@@ -70,7 +97,9 @@ def add(r, steps, data):
 def passive(r, steps):
     """The commands that agree on a data connection."""
     name = r.rng.choice((b'PASV', b'PASV', b'EPSV'))
-    line = r.choose('passive', [('epsv-1', command(r, b'EPSV', b'1', False)), ('pasv-argument', command(r, b'PASV', b'x', False)), ('twice', b'PASV\r\n'), ('epsv-after', b'PASV\r\n')]) if r.odd(0.15) else command(r, name)
+    line = r.choose('passive', [('epsv-1', command(r, b'EPSV', b'1', False)),
+                                ('pasv-argument', command(r, b'PASV', b'x', False)), ('twice', b'PASV\r\n'),
+                                ('epsv-after', b'PASV\r\n')]) if r.odd(0.15) else command(r, name)
     if 'passive:twice' in r.features or 'passive:epsv-after' in r.features:
         steps.extend([line, WAIT])
         line = b'EPSV\r\n' if 'passive:epsv-after' in r.features else b'PASV\r\n'
@@ -79,12 +108,25 @@ def passive(r, steps):
 
 def active(r, steps, port):
     high, low = port >> 8, port & 255
-    kind, name, argument = r.rng.choice([('port', b'PORT', b'127,0,0,1,%d,%d' % (high, low)), ('eprt', b'EPRT', b'|1|127.0.0.1|%d|' % port)])
+    kind, name, argument = r.rng.choice([('port', b'PORT', b'127,0,0,1,%d,%d' % (high, low)),
+                                         ('eprt', b'EPRT', b'|1|127.0.0.1|%d|' % port)])
     if r.odd(0.3):
         name, argument = r.choose('active', [
-            ('spaces', (b'PORT', b'127, 0, 0, 1, %d, %d' % (high, low))), ('zeros', (b'PORT', b'127,000,00,1,%03d,%03d' % (high, low))), ('more', (b'PORT', b'127,0,0,1,%d,%d,5' % (high, low))), ('parentheses', (b'PORT', b'(127,0,0,1,%d,%d)' % (high, low))), ('delimiter', (b'EPRT', b'!1!127.0.0.1!%d!' % port)), ('plus', (b'PORT', b'+127,0,0,1,+%d,%d' % (high, low))),
-            ('eprt-zeros', (b'EPRT', b'|1|127.0.0.1|0%d|' % port)), ('eprt-no-end', (b'EPRT', b'|1|127.0.0.1|%d' % port)), ('eprt-space', (b'EPRT', b' |1|127.0.0.1|%d|' % port)), ('text', (b'PORT', b'127,0,0,1,%d,%d text' % (high, low))), ('big', (b'PORT', b'127,0,0,1,%d,%d' % (high - 1, low + 256))), ('port-dots', (b'PORT', b'127.0.0.1,%d,%d' % (high, low))),
-            ('eprt-mapped', (b'EPRT', b'|2|::ffff:127.0.0.1|%d|' % port)), ('eprt-digit', (b'EPRT', b'a1a127.0.0.1a%da' % port)), ('eprt-big', (b'EPRT', b'|1|127.0.0.1|%d|' % (port + 65536)))])
+            ('spaces', (b'PORT', b'127, 0, 0, 1, %d, %d' % (high, low))),
+            ('zeros', (b'PORT', b'127,000,00,1,%03d,%03d' % (high, low))),
+            ('more', (b'PORT', b'127,0,0,1,%d,%d,5' % (high, low))),
+            ('parentheses', (b'PORT', b'(127,0,0,1,%d,%d)' % (high, low))),
+            ('delimiter', (b'EPRT', b'!1!127.0.0.1!%d!' % port)),
+            ('plus', (b'PORT', b'+127,0,0,1,+%d,%d' % (high, low))),
+            ('eprt-zeros', (b'EPRT', b'|1|127.0.0.1|0%d|' % port)),
+            ('eprt-no-end', (b'EPRT', b'|1|127.0.0.1|%d' % port)),
+            ('eprt-space', (b'EPRT', b' |1|127.0.0.1|%d|' % port)),
+            ('text', (b'PORT', b'127,0,0,1,%d,%d text' % (high, low))),
+            ('big', (b'PORT', b'127,0,0,1,%d,%d' % (high - 1, low + 256))),
+            ('port-dots', (b'PORT', b'127.0.0.1,%d,%d' % (high, low))),
+            ('eprt-mapped', (b'EPRT', b'|2|::ffff:127.0.0.1|%d|' % port)),
+            ('eprt-digit', (b'EPRT', b'a1a127.0.0.1a%da' % port)),
+            ('eprt-big', (b'EPRT', b'|1|127.0.0.1|%d|' % (port + 65536)))])
     r.use('active:' + kind, None)
     steps.extend([('listen', port), command(r, name, argument), WAIT])
 
@@ -109,7 +151,12 @@ def transfer(r, steps, number):
             verb = r.use('stou', b'STOU')
     (active(r, steps, port) if is_active else passive(r, steps))
     if r.odd(0.15):
-        steps.extend([r.choose('middle', [('noop', b'NOOP\r\n'), ('rest', b'REST 3\r\n'), ('rest-0', b'REST 0\r\n'), ('type', b'TYPE I\r\n'), ('stor-bad', b'STOR\r\n'), ('mode', b'MODE S\r\n'), ('retr-bad', b'RETR none.txt\r\n'), ('allo', b'ALLO 9\r\n'), ('list-bad', b'LIST none\r\n'), ('cwd-bad', b'CWD none\r\n'), ('foo', b'FOO\r\n')]), WAIT])
+        steps.extend([r.choose('middle',
+                               [('noop', b'NOOP\r\n'), ('rest', b'REST 3\r\n'), ('rest-0', b'REST 0\r\n'),
+                                ('type', b'TYPE I\r\n'), ('stor-bad', b'STOR\r\n'), ('mode', b'MODE S\r\n'),
+                                ('retr-bad', b'RETR none.txt\r\n'), ('allo', b'ALLO 9\r\n'),
+                                ('list-bad', b'LIST none\r\n'), ('cwd-bad', b'CWD none\r\n'), ('foo', b'FOO\r\n')]),
+                                WAIT])
     argument = r.choose('argument', ARGUMENTS[:3] + [('quotes', b'"%s"')]).replace(b'%s', name) if r.odd(0.15) else name
     steps.append(command(r, verb, argument))
     if is_active:
@@ -125,7 +172,14 @@ def transfer(r, steps, number):
 def bounce(r, steps):
     address = r.rng.choice([(b'PORT', b'192,0,2,77,20,20'), (b'EPRT', b'|1|192.0.2.77|5140|')])
     if r.odd(0.4):
-        address = r.choose('bounce', [('spaces', (b'PORT', b'192, 0, 2, 77, 20, 20')), ('zeros', (b'PORT', b'192,000,002,077,020,020')), ('text', (b'PORT', b'192,0,2,77,20,20 x')), ('delimiter', (b'EPRT', b'!1!192.0.2.77!5140!')), ('eprt-6', (b'EPRT', b'|2|2001:db8::1|5140|')), ('more', (b'PORT', b'192,0,2,77,20,20,1')), ('parentheses', (b'PORT', b'(192,0,2,77,20,20)')), ('no-end', (b'EPRT', b'|1|192.0.2.77|5140'))])
+        address = r.choose('bounce',
+                           [('spaces', (b'PORT', b'192, 0, 2, 77, 20, 20')),
+                            ('zeros', (b'PORT', b'192,000,002,077,020,020')),
+                            ('text', (b'PORT', b'192,0,2,77,20,20 x')),
+                            ('delimiter', (b'EPRT', b'!1!192.0.2.77!5140!')),
+                            ('eprt-6', (b'EPRT', b'|2|2001:db8::1|5140|')), ('more', (b'PORT', b'192,0,2,77,20,20,1')),
+                            ('parentheses', (b'PORT', b'(192,0,2,77,20,20)')),
+                            ('no-end', (b'EPRT', b'|1|192.0.2.77|5140'))])
     add(r, steps, command(r, *address))
 
 
@@ -152,7 +206,8 @@ def generate(number, seed):
     else:
         name = r.word({'command': 'command', 'raw': 'raw'}.get(place, 'argument')) + b'.n%dn' % number
         argument = r.choose('argument', ARGUMENTS).replace(b'%%', b'%').replace(b'%s', name) if r.odd(0.3) else name
-        verb = b'DELE' if place == 'command' else rng.choice((b'DELE', b'CWD', b'SIZE', b'MKD', b'RMD', b'RNFR', b'MDTM', b'XMKD', b'STOR', b'RETR'))
+        verb = b'DELE' if place == 'command' else rng.choice((b'DELE', b'CWD', b'SIZE', b'MKD', b'RMD', b'RNFR',
+                                                              b'MDTM', b'XMKD', b'STOR', b'RETR'))
         add(r, steps, command(r, verb, argument))
         if r.odd(0.1):
             add(r, steps, b'QUIT\r\n')

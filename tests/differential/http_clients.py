@@ -61,12 +61,14 @@ class Client(Endpoint):
                 for line in f:
                     fields = line.rstrip('\n').split('\t')
                     if len(fields) == 7:
-                        results[int(fields[0])] = Result(fields[1] == '1', *(base64.b64decode(field) for field in fields[2:]))
+                        results[int(fields[0])] = Result(fields[1] == '1',
+                                                         *(base64.b64decode(field) for field in fields[2:]))
         return results
 
 
 class Files(Client):
-    """A program that writes body and head into the files out/N.body and out/N.head, and "N EXIT-CODE STATUS" for each transfer into the file `ended`."""
+    """A program that writes body and head into the files out/N.body and out/N.head, and "N EXIT-CODE STATUS" for each
+    transfer into the file `ended`."""
 
     def prepare(self, messages):
         for name in ('out', 'names'):
@@ -96,7 +98,8 @@ class Files(Client):
             if head or body or names:
                 status = re.findall(rb'^\s*\S*HTTP/?\S*\s+(\d{3})(?!\d)', head, re.MULTILINE)
                 reasons = b'\n'.join(re.findall(rb'^\s*HTTP.*', head, re.MULTILINE))
-                results[n] = Result(self.is_good(codes.get(n)), status[-1] if status else b'', reasons, head, body or b'', names.encode('utf-8', 'surrogateescape'))
+                results[n] = Result(self.is_good(codes.get(n)), status[-1] if status else b'', reasons, head, body
+                                    or b'', names.encode('utf-8', 'surrogateescape'))
         return results
 
     def is_good(self, code):
@@ -108,15 +111,19 @@ class Curl(Files):
     options = ()
 
     def prepare(self, messages):
-        """One configuration for each of SHARES processes. --parallel of one process would end with the first response that is none."""
+        """One configuration for each of SHARES processes. --parallel of one process would end with the first response
+        that is none."""
         super().prepare(messages)
         shares = [[] for _ in range(SHARES)]
         for n, m in enumerate(messages):
             lines = shares[n % SHARES]
-            lines += [*self.options, 'silent', 'max-time = 6', f'url = "{self.base}{n}"', f'output = "/endpoint/out/{n}.body"', f'dump-header = "/endpoint/out/{n}.head"', f'write-out = "{n} %{{exitcode}}\\n"', 'next']
+            lines += [*self.options, 'silent', 'max-time = 6', f'url = "{self.base}{n}"',
+                      f'output = "/endpoint/out/{n}.body"', f'dump-header = "/endpoint/out/{n}.head"',
+                      f'write-out = "{n} %{{exitcode}}\\n"', 'next']
             if m.place == 'name':
                 os.makedirs(f'{self.folder}/names/{n}')
-                lines += [*self.options, 'silent', 'max-time = 6', f'url = "{self.base}{n}"', 'remote-name', 'remote-header-name', f'output-dir = "/endpoint/names/{n}"', 'next']
+                lines += [*self.options, 'silent', 'max-time = 6', f'url = "{self.base}{n}"', 'remote-name',
+                          'remote-header-name', f'output-dir = "/endpoint/names/{n}"', 'next']
         for share, lines in enumerate(shares):
             self.write(f'config.{share}', '\n'.join(lines[:-1]) + '\n')
 
@@ -134,8 +141,12 @@ class Wget(Files):
 
     def arguments(self):
         options = f'-t1 -T5 --max-redirect=0 --content-on-error --compression=auto --no-config --no-hsts'
-        self.write('one', f'#!/bin/sh\nwget {options} -q -S -O /endpoint/out/$1.body {self.base}$1 2>/endpoint/out/$1.head\necho "$1 $?" >>/endpoint/ended\n')
-        self.write('named-one', f'#!/bin/sh\nwget {options} -q --content-disposition -P /endpoint/names/$1 {self.base}$1 2>/dev/null\nexit 0\n')
+        self.write('one',
+                   f'#!/bin/sh\nwget {options} -q -S -O /endpoint/out/$1.body {self.base}$1 '
+                   f'2>/endpoint/out/$1.head\necho "$1 $?" >>/endpoint/ended\n')
+        self.write('named-one',
+                   f'#!/bin/sh\nwget {options} -q --content-disposition -P /endpoint/names/$1 {self.base}$1 '
+                   f'2>/dev/null\nexit 0\n')
         return 'sh', '-c', 'xargs -P 12 -n 1 sh /endpoint/one </endpoint/numbers; xargs -r -P 12 -n 1 sh /endpoint/named-one </endpoint/named'
 
     def is_good(self, code):
@@ -184,7 +195,8 @@ class Php(Shared):
 
 
 class Perl(Shared):
-    name, groups, program, port, interpreter = 'perl-lwp', ('http', '/'), '/usr/share/perl5/LWP/UserAgent.pm', 8110, 'perl'
+    name, groups, program, port, interpreter = 'perl-lwp', ('http',
+                                                            '/'), '/usr/share/perl5/LWP/UserAgent.pm', 8110, 'perl'
     files = ('fetch.pl',)
 
 
@@ -229,7 +241,9 @@ class Page(Deliverer):
 
     def run_browser(self, port, command, timeout):
         async def work():
-            process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL)
+            process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL,
+                                                           stdout=asyncio.subprocess.DEVNULL,
+                                                           stderr=asyncio.subprocess.DEVNULL)
             try:
                 await asyncio.wait_for(self.ended.wait(), timeout)
                 return True
@@ -246,7 +260,9 @@ class Chromium(Client):
     seconds = 3000
 
     def deliver(self, messages):
-        command = self.command('/usr/lib/chromium/chromium', '--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--disable-background-networking', '--disable-component-update',
+        command = self.command('/usr/lib/chromium/chromium', '--headless=new', '--no-sandbox', '--disable-gpu',
+                               '--disable-dev-shm-usage', '--no-first-run', '--disable-background-networking',
+                               '--disable-component-update',
                                '--user-data-dir=/endpoint/profile', f'http://127.0.0.1:{self.port}/page')
         if Page(messages, self.folder).run_browser(self.port, command, self.seconds) is None:
             print(f'  {self.name}: did not end within {self.seconds} s', flush=True)

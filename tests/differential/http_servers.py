@@ -114,13 +114,15 @@ class NodeLenient(Node):
 
 
 def build_go(folder, name):
-    """Compiles endpoints/NAME.go with the fetched Go, or this machine's; the program stays in the folder of the endpoints."""
+    """Compiles endpoints/NAME.go with the fetched Go, or this machine's; the program stays in the folder of the
+    endpoints."""
     source, program = f'{HERE}/endpoints/{name}.go', os.path.join(endpoints_folder(), 'go-' + name)
     if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(source):
         class Compiler(Endpoint):
             program = None
         Compiler.name = 'go-build-' + name
-        for groups, path in ((('nightly-go',), '/usr/lib/go/bin/go'), (('/',), '/usr/local/go/bin/go'), (('/',), '/usr/bin/go')):
+        for groups, path in ((('nightly-go',), '/usr/lib/go/bin/go'), (('/',), '/usr/local/go/bin/go'),
+                             (('/',), '/usr/bin/go')):
             Compiler.groups, Compiler.program = groups, path
             try:
                 compiler = Compiler(folder)
@@ -128,10 +130,14 @@ def build_go(folder, name):
             except Unavailable:
                 continue
         else:
-            raise Unavailable('Go is neither on this machine nor fetched (tests/differential/fetch-endpoints nightly-go)')
+            raise Unavailable('Go is neither on this machine nor fetched (tests/differential/fetch-endpoints '
+                              'nightly-go)')
         shutil.copy(source, compiler.folder)
-        subprocess.run(compiler.command('sh', '-c', 'cd /endpoint && GOFLAGS=-buildvcs=false CGO_ENABLED=0 GO111MODULE=off GOPATH=/endpoint/path GOTOOLCHAIN=local '
-                                        f'GOCACHE=/endpoint/cache exec {compiler.program} build -o program {name}.go'), check=True)
+        subprocess.run(compiler.command('sh', '-c',
+                                        'cd /endpoint && GOFLAGS=-buildvcs=false CGO_ENABLED=0 GO111MODULE=off '
+                                        'GOPATH=/endpoint/path GOTOOLCHAIN=local '
+                                        f'GOCACHE=/endpoint/cache exec {compiler.program} build -o program {name}.go'),
+                                        check=True)
         os.makedirs(endpoints_folder(), exist_ok=True)
         shutil.copy(compiler.folder + '/program', program)
         shutil.rmtree(compiler.folder, ignore_errors=True)
@@ -169,7 +175,8 @@ class Gunicorn(Server):
     files = ('echo.py',)
 
     def arguments(self):
-        return ('/usr/bin/gunicorn', '--chdir', '/endpoint', '-b', '0.0.0.0:8009', '-w', '2', '-k', 'gthread', '--threads', '16', '--keep-alive', '1',
+        return ('/usr/bin/gunicorn', '--chdir', '/endpoint', '-b', '0.0.0.0:8009', '-w', '2', '-k', 'gthread',
+                '--threads', '16', '--keep-alive', '1',
                 '--limit-request-line', '0', '--limit-request-field_size', '0', 'echo:application')
 
 

@@ -28,7 +28,8 @@ def read_part(part, found):
     found.names.append(text_bytes(name))
     payload = part.get_payload(decode=True)
     if payload is None:
-        payload = b''.join(inner.as_bytes() if not isinstance(inner, str) else text_bytes(inner) for inner in part.get_payload() or [])
+        payload = b''.join(inner.as_bytes() if not isinstance(inner, str) else text_bytes(inner)
+                           for inner in part.get_payload() or [])
     found.files.append(payload)
 
 
@@ -47,7 +48,8 @@ def read_python(content):
     for part in message.walk():
         try:
             read_part(part, found)
-        except (ValueError, LookupError, TypeError, AttributeError, IndexError, KeyError):  # mistakes of the package: no reader shows the part
+        except (ValueError, LookupError, TypeError, AttributeError, IndexError,
+                KeyError):  # mistakes of the package: no reader shows the part
             continue
     return found
 

@@ -4,8 +4,10 @@
 
     ordinary.py --sluice PROGRAM [--connections N] [--only TEXT] [--nightly]
 
-All packets of the loopback interface of a separate network namespace pass two queues of Sluice. It loads at least one drop rule for each protocol; no rule matches the traffic. The N connections are divided evenly between all pairs of client and server. Every exchange must succeed; Sluice must drop no packet,
-raise no exception, and see a flow for each connection. The endpoints are those of differential.py, and sshd, tinyproxy and their clients.
+All packets of the loopback interface of a separate network namespace pass two queues of Sluice. It loads at least one
+drop rule for each protocol; no rule matches the traffic. The N connections are divided evenly between all pairs of
+client and server. Every exchange must succeed; Sluice must drop no packet, raise no exception, and see a flow for each
+connection. The endpoints are those of differential.py, and sshd, tinyproxy and their clients.
 
 Needs root, iptables and NFQUEUE. Exits with 77 (skipped) without root, or when no endpoint can run.
 """
@@ -60,7 +62,8 @@ CONFIGURATION = '''eve:
 
 
 class ScriptedClient(core.Endpoint):
-    """A client program that run() starts `count` times through a shell script, with the number of the run as $1. Exit code 0: the exchange succeeded."""
+    """A client program that run() starts `count` times through a shell script, with the number of the run as $1. Exit
+    code 0: the exchange succeeded."""
     script = None
 
     def start(self):
@@ -78,7 +81,8 @@ while [ $n -le {count} ]; do
 done
 ''')
         self.write('ended', '')
-        subprocess.run(self.command('sh', '-c', 'for n in ' + ' '.join(str(n + 1) for n in range(PROCESSES)) + '; do sh /endpoint/share $n & done; wait'),
+        subprocess.run(self.command('sh', '-c',
+                                    'for n in ' + ' '.join(str(n + 1) for n in range(PROCESSES)) + '; do sh /endpoint/share $n & done; wait'),
                        stdin=subprocess.DEVNULL, timeout=SECONDS)
         with open(self.folder + '/ended') as f:
             return len(f.readlines())
@@ -117,15 +121,22 @@ assert socket.getaddrinfo("n'$1'.good.test", 80, socket.AF_INET)
 ' '''
 CURL_MAIL = '''printf 'From: a@h.example\\r\\nTo: <n'$1'n@h.example>\\r\\nSubject: by curl\\r\\n\\r\\nSome text.\\r\\n' | exec curl -sS -m 30 --mail-from a@h.example --mail-rcpt "n$1"n@h.example -T - smtp://127.0.0.1:{port}'''
 HTTP_SCRIPTS = (
-    script('curl-post', ('http', '/'), '/usr/bin/curl', 'seq 5000 | exec curl -sS -f -m 30 -o /dev/null -F "file=@-;filename=numbers.txt" -F a=b http://127.0.0.1:{port}/form?n=$1'),
-    script('curl-put', ('http', '/'), '/usr/bin/curl', 'seq 9000 | exec curl -sS -f -m 30 -o /dev/null -T - http://127.0.0.1:{port}/put/$1'),
-    script('curl-keep-alive', ('http', '/'), '/usr/bin/curl', 'exec curl -sS -f -m 30 -o /dev/null -o /dev/null -o /dev/null "http://127.0.0.1:{port}/a/$1?q=[1-3]"'),
+    script('curl-post', ('http', '/'), '/usr/bin/curl',
+           'seq 5000 | exec curl -sS -f -m 30 -o /dev/null -F "file=@-;filename=numbers.txt" -F a=b '
+           'http://127.0.0.1:{port}/form?n=$1'),
+    script('curl-put', ('http', '/'), '/usr/bin/curl',
+           'seq 9000 | exec curl -sS -f -m 30 -o /dev/null -T - http://127.0.0.1:{port}/put/$1'),
+    script('curl-keep-alive', ('http', '/'), '/usr/bin/curl',
+           'exec curl -sS -f -m 30 -o /dev/null -o /dev/null -o /dev/null "http://127.0.0.1:{port}/a/$1?q=[1-3]"'),
 )
 TLS_SCRIPTS = (
     script('python-ssl', ('/',), '/usr/bin/python3', PYTHON_TLS),
-    script('s_client', ('tls', '/'), '/usr/bin/openssl', 'echo Q | exec timeout 20 openssl s_client -connect 127.0.0.1:{port} -servername good.example'),
-    script('s_client-1.2', ('tls', '/'), '/usr/bin/openssl', 'echo Q | exec timeout 20 openssl s_client -connect 127.0.0.1:{port} -servername good.example -tls1_2'),
-    script('gnutls-cli', ('tls',), '/usr/bin/gnutls-cli', 'exec timeout 20 gnutls-cli --no-ca-verification --sni-hostname good.example -p {port} 127.0.0.1'),
+    script('s_client', ('tls', '/'), '/usr/bin/openssl',
+           'echo Q | exec timeout 20 openssl s_client -connect 127.0.0.1:{port} -servername good.example'),
+    script('s_client-1.2', ('tls', '/'), '/usr/bin/openssl',
+           'echo Q | exec timeout 20 openssl s_client -connect 127.0.0.1:{port} -servername good.example -tls1_2'),
+    script('gnutls-cli', ('tls',), '/usr/bin/gnutls-cli',
+           'exec timeout 20 gnutls-cli --no-ca-verification --sni-hostname good.example -p {port} 127.0.0.1'),
 )
 DNS_SCRIPTS = (script('getaddrinfo', ('/',), '/usr/bin/python3', RESOLVE),)
 MAIL_SCRIPTS = (
@@ -135,8 +146,10 @@ MAIL_SCRIPTS = (
 FTP_SCRIPTS = (
     script('ftplib', ('/',), '/usr/bin/python3', PYTHON_FTP.replace('PASSIVE', 'True')),
     script('ftplib-active', ('/',), '/usr/bin/python3', PYTHON_FTP.replace('PASSIVE', 'False')),
-    script('curl-ftp', ('http', '/'), '/usr/bin/curl', 'exec curl -sS -m 30 -o /dev/null ftp://127.0.0.1:{port}/pub/word.txt'),
-    script('wget-ftp', ('http', '/'), '/usr/bin/wget', 'exec wget -q -T 30 -O /dev/null ftp://127.0.0.1:{port}/pub/word.txt'),
+    script('curl-ftp', ('http', '/'), '/usr/bin/curl',
+           'exec curl -sS -m 30 -o /dev/null ftp://127.0.0.1:{port}/pub/word.txt'),
+    script('wget-ftp', ('http', '/'), '/usr/bin/wget',
+           'exec wget -q -T 30 -O /dev/null ftp://127.0.0.1:{port}/pub/word.txt'),
 )
 
 
@@ -155,7 +168,8 @@ class HttpClient:
             os.remove(path)
         client.write('numbers', ''.join(f'{n}\n' for n in range(count)))
         client.prepare(messages)
-        subprocess.run(client.command(*client.arguments()), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=SECONDS)
+        subprocess.run(client.command(*client.arguments()), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=SECONDS)
         return sum(1 for result in client.results(messages).values() if result.good and result.status == b'200')
 
     def failures(self):
@@ -190,7 +204,8 @@ http {{
 
 
 class Resolver(dns_servers.Forwarder):
-    """A resolver on port 53, which the C library uses. /etc/resolv.conf of this mount namespace names no other server."""
+    """A resolver on port 53, which the C library uses. /etc/resolv.conf of this mount namespace names no other
+    server."""
     name, port = 'dnsmasq-53', 53
 
 
@@ -202,8 +217,12 @@ class Sshd(core.Endpoint):
             subprocess.run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', f'{self.folder}/{name}'], check=True)
         os.chmod(self.folder, 0o755)
         shutil.copy(self.folder + '/user.pub', self.folder + '/authorized')
-        self.spawn('sh', '-c', "case $(cat /etc/passwd) in *sshd:x*) ;; *) echo 'sshd:x:105:65534::/run/sshd:/usr/sbin/nologin' >>/etc/passwd ;; esac; mkdir -p /run/sshd; chmod 755 /run/sshd; "
-                   f'exec /usr/sbin/sshd -D -e -f /dev/null -p {self.port} -h /endpoint/host -o AuthorizedKeysFile=/endpoint/authorized -o StrictModes=no -o UsePAM=no -o PermitRootLogin=yes -o MaxStartups=200')
+        self.spawn('sh', '-c',
+                   "case $(cat /etc/passwd) in *sshd:x*) ;; *) echo 'sshd:x:105:65534::/run/sshd:/usr/sbin/nologin' "
+                   ">>/etc/passwd ;; esac; mkdir -p /run/sshd; chmod 755 /run/sshd; "
+                   f'exec /usr/sbin/sshd -D -e -f /dev/null -p {self.port} -h /endpoint/host -o '
+                   f'AuthorizedKeysFile=/endpoint/authorized -o StrictModes=no -o UsePAM=no -o PermitRootLogin=yes -o '
+                   f'MaxStartups=200')
         self.wait_port(self.port)
 
 
@@ -211,7 +230,9 @@ class Proxy(core.Endpoint):
     name, groups, program, port = 'tinyproxy', ('nightly-ssh',), '/usr/bin/tinyproxy', 8888
 
     def start(self):
-        self.write('conf', f'Port {self.port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 200\nLogFile "/endpoint/log.proxy"\nAllow 127.0.0.1\n')
+        self.write('conf',
+                   f'Port {self.port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 200\nLogFile '
+                   f'"/endpoint/log.proxy"\nAllow 127.0.0.1\n')
         self.spawn('/usr/bin/tinyproxy', '-d', '-c', '/endpoint/conf')
         self.wait_port(self.port)
 
@@ -221,9 +242,14 @@ def tunnel_scripts(sshd, https):
     ssh = 'exec timeout 60 ssh -i /endpoint/key -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR '
     return (
         script('ssh', ('nightly-ssh',), '/usr/bin/ssh', ssh + f'-p {sshd.port} root@127.0.0.1 echo done'),
-        script('ssh-in-connect', ('nightly-ssh',), '/usr/bin/ssh', ssh + f'-o "ProxyCommand=nc.openbsd -X connect -x 127.0.0.1:{{port}} %h %p" -p {sshd.port} root@127.0.0.1 echo done'),
-        script('https-in-connect', ('http', '/'), '/usr/bin/curl', f'exec curl -sS -k -m 30 -o /dev/null -x http://127.0.0.1:{{port}} --connect-to good.example:{https.port}:127.0.0.1:{https.port} https://good.example:{https.port}/$1'),
-        script('http-by-proxy', ('http', '/'), '/usr/bin/curl', 'exec curl -sS -m 30 -o /dev/null -x http://127.0.0.1:{port} http://127.0.0.1:8001/by/proxy/$1'),
+        script('ssh-in-connect', ('nightly-ssh',), '/usr/bin/ssh',
+               ssh + f'-o "ProxyCommand=nc.openbsd -X connect -x 127.0.0.1:{{port}} %h %p" -p {sshd.port} '
+                     f'root@127.0.0.1 echo done'),
+        script('https-in-connect', ('http', '/'), '/usr/bin/curl',
+               f'exec curl -sS -k -m 30 -o /dev/null -x http://127.0.0.1:{{port}} --connect-to '
+               f'good.example:{https.port}:127.0.0.1:{https.port} https://good.example:{https.port}/$1'),
+        script('http-by-proxy', ('http', '/'), '/usr/bin/curl',
+               'exec curl -sS -m 30 -o /dev/null -x http://127.0.0.1:{port} http://127.0.0.1:8001/by/proxy/$1'),
     )
 
 
@@ -260,7 +286,8 @@ def pairs_of(arguments, folder, servers):
         return found
     web = available(http_clients.CLIENTS, folder, HttpClient) + available(HTTP_SCRIPTS, folder)
     add((Nginx, *http_servers.SERVERS[1:]), web)
-    https = add((tls_servers.Nginx, tls_servers.OpenSsl, tls_servers.GnuTls, tls_servers.Nss), available(TLS_SCRIPTS, folder))
+    https = add((tls_servers.Nginx, tls_servers.OpenSsl, tls_servers.GnuTls, tls_servers.Nss),
+                available(TLS_SCRIPTS, folder))
     add((Resolver,), available(DNS_SCRIPTS, folder))
     mail = (smtp_servers.Smtpd, smtp_servers.Aiosmtpd) + ((smtp_servers.Postfix, smtp_servers.Exim, smtp_servers.Opensmtpd) if arguments.nightly else ())
     add(mail, available(MAIL_SCRIPTS, folder))
@@ -284,8 +311,11 @@ class Sluice:
         with open(self.folder + '/sluice.yaml', 'w') as f:
             f.write(CONFIGURATION)
         self.log = open(self.folder + '/log', 'w')
-        self.process = subprocess.Popen([program, 'run', '--config', self.folder + '/sluice.yaml', '--queue', '0-1', '--rules', self.folder + '/rules', '--log-dir', self.folder,
-                                         '--set', 'run-as.user=root', '--set', f'unix-command.filename={self.folder}/control', '--set', 'stats.interval=5'], stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen([program, 'run', '--config', self.folder + '/sluice.yaml', '--queue', '0-1',
+                                         '--rules', self.folder + '/rules', '--log-dir', self.folder,
+                                         '--set', 'run-as.user=root', '--set',
+                                         f'unix-command.filename={self.folder}/control', '--set', 'stats.interval=5'],
+                                         stdout=self.log, stderr=self.log)
         for _ in range(200):
             with open(self.folder + '/log') as f:
                 if 'sluice: ready' in f.read():
@@ -329,26 +359,32 @@ def check_events(code, events, connections):
     reasons, flags = collections.Counter(), {}
     for event in events['flow']:
         if 'tcp' in event:
-            flags[event['flow_id'], 'to_client'], flags[event['flow_id'], 'to_server'] = (int(event['tcp'][key], 16) for key in ('tcp_flags_ts', 'tcp_flags_tc'))
+            flags[event['flow_id'],
+                  'to_client'], flags[event['flow_id'], 'to_server'] = (int(event['tcp'][key], 16)
+                                                                        for key in ('tcp_flags_ts', 'tcp_flags_tc'))
     for event in events['drop']:
         # The receiver has reset the connection, and would drop the packet itself.
-        if event['drop'].get('reason') == 'stream error' and flags.get((event['flow_id'], event.get('direction')), 0) & RST:
+        if event['drop'].get('reason') == 'stream error' and flags.get((event['flow_id'], event.get('direction')),
+                                                                       0) & RST:
             late += 1
             continue
-        reasons[f'{event["drop"].get("reason")}, {event.get("app_proto", "no protocol")}, ports {event.get("src_port")} > {event.get("dest_port")}'] += 1
+        reasons[f'{event["drop"].get("reason")}, {event.get("app_proto", "no protocol")}, ports '
+                f'{event.get("src_port")} > {event.get("dest_port")}'] += 1
     wrong += [f'dropped: {count} packets: {reason}' for reason, count in reasons.most_common(20)]
     print(f'  {late} packets dropped after a RST of their receiver (ignored)')
     stats = events['stats'][-1]['stats']
     for path, value in numbers_below(stats):
         parts = path.split('.')
         lost = parts[0] == 'queue' and parts[-1] in ('verdict_lost', 'user_dropped', 'queue_dropped')
-        error = parts[:2] == ['app_layer', 'error'] or (parts[:2] == ['ips', 'exception'] and parts[2] != 'stream_invalid')
+        error = parts[:2] == ['app_layer', 'error'] or (parts[:2] == ['ips', 'exception']
+                                                        and parts[2] != 'stream_invalid')
         if value and (lost or error):
             wrong.append(f'counter {path} = {value}')
     dropped = sum(queue['dropped'] for queue in stats['queue'].values())
     if dropped != len(events['drop']):
         wrong.append(f'{dropped} packets dropped, but {len(events["drop"])} drop events')
-    anomalies = collections.Counter(f'{e["anomaly"].get("app_proto", e["anomaly"]["type"])}: {e["anomaly"]["event"]}' for e in events['anomaly'])
+    anomalies = collections.Counter(f'{e["anomaly"].get("app_proto", e["anomaly"]["type"])}: {e["anomaly"]["event"]}'
+                                    for e in events['anomaly'])
     for text, count in anomalies.most_common():
         print(f'  anomaly, {count} times: {text}')
     flows = collections.Counter(e.get('app_proto', 'unknown') for e in events['flow'])
@@ -370,7 +406,8 @@ def run(arguments, folder):
         sluice = None if arguments.without_sluice else Sluice(arguments.sluice, folder)
         if sluice and arguments.keep:
             os.makedirs(arguments.keep, exist_ok=True)
-            sniffer = subprocess.Popen(['tcpdump', '-i', 'lo', '-w', arguments.keep + '/all.pcap', '-U', '-Z', 'root'], stderr=subprocess.DEVNULL)
+            sniffer = subprocess.Popen(['tcpdump', '-i', 'lo', '-w', arguments.keep + '/all.pcap', '-U', '-Z', 'root'],
+                                       stderr=subprocess.DEVNULL)
             time.sleep(1)
         begin = time.monotonic()
         for client, server in pairs:
@@ -378,7 +415,8 @@ def run(arguments, folder):
             made += share
             if done != share:
                 wrong.append(f'{client.name} to {server.name}: {share - done} of {share} failed: {client.failures()}')
-        print(f'{made} connections, {len(pairs)} pairs of client and server, {len({c.name for c, _ in pairs})} clients, {len(servers)} servers, {time.monotonic() - begin:.0f} s')
+        print(f'{made} connections, {len(pairs)} pairs of client and server, {len({c.name for c, _ in pairs})} '
+              f'clients, {len(servers)} servers, {time.monotonic() - begin:.0f} s')
     finally:
         for server in servers:
             server.stop()
@@ -398,8 +436,10 @@ def main():
     parser.add_argument('--connections', type=int, default=10000)
     parser.add_argument('--only', help='pairs whose names contain the text')
     parser.add_argument('--keep', help='write the packets, the log and the events of Sluice to this folder')
-    parser.add_argument('--without-sluice', action='store_true', help='make the connections without Sluice, to find those that fail anyway')
-    parser.add_argument('--nightly', action='store_true', help='also use servers that take long to download or to start')
+    parser.add_argument('--without-sluice', action='store_true',
+                        help='make the connections without Sluice, to find those that fail anyway')
+    parser.add_argument('--nightly', action='store_true',
+                        help='also use servers that take long to download or to start')
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         print('SKIP: needs root')

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The protocols of the differential tests. To add one: a module that generates messages, a module with the endpoints, and a row in PROTOCOLS."""
+"""The protocols of the differential tests. To add one: a module that generates messages, a module with the endpoints,
+and a row in PROTOCOLS."""
 import dialogue
 import dns_queries
 import dns_resolvers
@@ -18,10 +19,11 @@ import tls_servers
 
 
 class Protocol:
-    """`generate(number, seed)` makes a message; `rules` are the drop rules on the forbidden words; `settings` those of sluice.
+    """`generate(number, seed)` makes a message; `rules` are the drop rules on the forbidden words; `settings` those of
+    sluice.
 
-    An endpoint is a subclass of core.Endpoint with start(), stop(), and understand(messages): a list that says of each message whether the endpoint
-    read its forbidden word at its place (of a benign message: served it)."""
+    An endpoint is a subclass of core.Endpoint with start(), stop(), and understand(messages): a list that says of each
+    message whether the endpoint read its forbidden word at its place (of a benign message: served it)."""
     rules, settings = '', ()
     drops_ambiguous = None  # the setting that drops ambiguous messages (those that endpoints read in different ways)
     dialogue = False  # run by dialogue.py: messages are sessions, and understand() also returns their records
@@ -67,7 +69,8 @@ class HttpResponses(Protocol):
     drops_ambiguous = 'app-layer.protocols.http.ambiguous-response-policy=drop'
 
     def endpoints(self, nightly):
-        return [fetching(kind, http_responses.understood) for kind in (*http_clients.CLIENTS, *(http_clients.NIGHTLY if nightly else ()))]
+        return [fetching(kind, http_responses.understood)
+                for kind in (*http_clients.CLIENTS, *(http_clients.NIGHTLY if nightly else ()))]
 
     def known(self, m, endpoints):
         return http_responses.limit_of(m)
@@ -77,7 +80,8 @@ class DnsQueries(Protocol):
     rules, generate = dns_queries.RULES, staticmethod(dns_queries.generate)
 
     def endpoints(self, nightly):
-        return [serving(kind, dns_queries.understood) for kind in dns_servers.SERVERS + (dns_servers.NIGHTLY if nightly else ())]
+        return [serving(kind, dns_queries.understood)
+                for kind in dns_servers.SERVERS + (dns_servers.NIGHTLY if nightly else ())]
 
     def known(self, m, endpoints):
         return dns_queries.limit(m)
@@ -94,7 +98,8 @@ class TlsHellos(Protocol):
     rules, generate = tls_hellos.RULES, staticmethod(tls_hellos.generate)
 
     def endpoints(self, nightly):
-        return [serving(kind, tls_hellos.understood) for kind in tls_servers.SERVERS + (tls_servers.NIGHTLY if nightly else ())]
+        return [serving(kind, tls_hellos.understood)
+                for kind in tls_servers.SERVERS + (tls_servers.NIGHTLY if nightly else ())]
 
     def known(self, m, endpoints):
         return tls_hellos.limit(m)

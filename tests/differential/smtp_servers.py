@@ -27,7 +27,8 @@ class Collector:
         self.ready.wait()
 
     def run(self):
-        self.loop.run_until_complete(asyncio.start_server(self.serve, '127.0.0.1', COLLECTOR_PORT, backlog=512, limit=1 << 24))
+        self.loop.run_until_complete(asyncio.start_server(self.serve, '127.0.0.1', COLLECTOR_PORT, backlog=512,
+                                                          limit=1 << 24))
         self.ready.set()
         self.loop.run_forever()
 
@@ -99,7 +100,8 @@ class SmtpServer(Endpoint):
         for mail, found in zip(mails, mail_readers.read_all([content for *_, content in mails], self.readers)):
             for number in numbers_of(mail[2]):
                 by_number.setdefault(number, []).append((mail, found))
-        return records, [any(understood(s, mail, found) for mail, found in by_number.get(s.number, ())) for s in sessions]
+        return records, [any(understood(s, mail, found) for mail, found in by_number.get(s.number, ()))
+                         for s in sessions]
 
 
 def understood(s, mail, found):
@@ -110,7 +112,8 @@ def understood(s, mail, found):
     if s.place == 'raw':
         # A word that the commands of BDAT cut is not in the stream.
         return word in content and word in b''.join(step for step in s.steps if step)
-    places = {'helo': [hello, mail_readers.received(content)], 'from': [sender], 'rcpt': recipients, 'subject': [found.subject], 'to': [found.to], 'file': found.files, 'name': found.names}
+    places = {'helo': [hello, mail_readers.received(content)], 'from': [sender], 'rcpt': recipients,
+              'subject': [found.subject], 'to': [found.to], 'file': found.files, 'name': found.names}
     return any(word in text for text in places[s.place])
 
 
@@ -129,7 +132,9 @@ class PythonServer(SmtpServer):
         with open(self.path) as f:
             lines = [json.loads(line) for line in f]
         os.truncate(self.path, 0)
-        return [(hello.encode('latin-1'), sender.encode('latin-1'), [r.encode('latin-1') for r in recipients], content.encode('latin-1')) for hello, sender, recipients, content in lines]
+        return [(hello.encode('latin-1'), sender.encode('latin-1'), [r.encode('latin-1')
+                                                                     for r in recipients], content.encode('latin-1'))
+                                                                     for hello, sender, recipients, content in lines]
 
 
 class Smtpd(PythonServer):
@@ -139,7 +144,8 @@ class Smtpd(PythonServer):
     def find_root(self):
         root = super().find_root()
         library = root.rstrip('/') + '/usr/lib'
-        if not any(os.path.exists(f'{library}/{name}/smtpd.py') for name in os.listdir(library) if name.startswith('python3.')):
+        if not any(os.path.exists(f'{library}/{name}/smtpd.py') for name in os.listdir(library)
+                   if name.startswith('python3.')):
             raise Unavailable('smtpd is not in the library of this Python')
         return root
 
@@ -227,7 +233,9 @@ lmtp unix - - n - 40 lmtp
 anvil unix - - n - 1 anvil
 postlog unix-dgram n - n - 1 postlogd
 '''
-        self.write('master.cf', services.replace('defer unix - - n - 0 bounce', 'flush unix n - n 1000? 0 flush\ndefer unix - - n - 0 bounce').replace('bounce unix - - n - 0 discard', 'bounce unix - - n - 0 bounce'))
+        self.write('master.cf',
+                   services.replace('defer unix - - n - 0 bounce', 'flush unix n - n 1000? 0 flush\ndefer unix - - n - '
+                                                                   '0 bounce').replace('bounce unix - - n - 0 discard', 'bounce unix - - n - 0 bounce'))
 
     def arguments(self):
         return 'sh', '-c', '''

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Odd SMTP sessions and mails, and the rules that must stop those with a forbidden word.
 
-Every recipient is <nNUMBERn@h.example>, so that a delivered mail is known by its envelope; the domain refused.example is refused.
+Every recipient is <nNUMBERn@h.example>, so that a delivered mail is known by its envelope; the domain refused.example
+is refused.
 """
 import base64
 import binascii
@@ -9,7 +10,8 @@ import quopri
 
 from dialogue import WAIT, Oddities, cut, seeded, session
 
-WORDS = {'helo': b'zqvhelo', 'from': b'zqvfrom', 'rcpt': b'zqvrcpt', 'subject': b'zqvsubj', 'to': b'zqvto', 'file': b'zqvfile', 'name': b'zqvname', 'raw': b'zqvraw'}
+WORDS = {'helo': b'zqvhelo', 'from': b'zqvfrom', 'rcpt': b'zqvrcpt', 'subject': b'zqvsubj', 'to': b'zqvto',
+         'file': b'zqvfile', 'name': b'zqvname', 'raw': b'zqvraw'}
 RULES = '''
 drop smtp any any -> any any (msg:"helo"; flow:to_server; smtp.helo; content:"zqvhelo"; sid:1;)
 drop smtp any any -> any any (msg:"from"; flow:to_server; smtp.mail_from; content:"zqvfrom"; sid:2;)
@@ -20,7 +22,8 @@ drop smtp any any -> any any (msg:"file"; flow:to_server; file.data; content:"zq
 drop smtp any any -> any any (msg:"name"; flow:to_server; file.name; content:"zqvname"; sid:7;)
 drop tcp any any -> any any (msg:"raw"; flow:to_server; content:"zqvraw"; sid:8;)
 '''
-PLACES = ('helo', 'from', 'rcpt', 'subject', 'subject', 'to', 'file', 'file', 'file', 'file', 'file', 'name', 'name', 'raw', None, None)
+PLACES = ('helo', 'from', 'rcpt', 'subject', 'subject', 'to', 'file', 'file', 'file', 'file', 'file', 'name', 'name',
+          'raw', None, None)
 
 
 class Mail(Oddities):
@@ -39,14 +42,25 @@ def base64_of(r, data):
     if not r.odd(0.6):
         return lines_of(code, 76)
     half = len(code) // 8 * 4
-    junk = bytes(c for n, d in enumerate(code) for c in (([rng.choice(b'!#$%&*.:;?@^~_-')] if n % 7 == 3 else []) + [d]))
+    junk = bytes(c for n, d in enumerate(code)
+                 for c in (([rng.choice(b'!#$%&*.:;?@^~_-')] if n % 7 == 3 else []) + [d]))
     return r.choose('base64', [
-        ('no-padding', lines_of(code.rstrip(b'='), 76)), ('more-padding', code + b'==='), ('junk', lines_of(junk, 60)), ('short-lines', lines_of(code, rng.choice((1, 2, 3, 4, 5, 7)))),
-        ('one-line', code), ('spaces', b' '.join(code[n:n + 3] for n in range(0, len(code), 3))), ('tabs', lines_of(code, 12, b'\r\n\t')), ('blank-lines', lines_of(code, 16, b'\r\n\r\n')),
-        ('odd-lines', lines_of(code, 77)), ('lf', lines_of(code, 20, b'\n')), ('cr', lines_of(code, 20, b'\r')), ('spaces-end', lines_of(code, 20, b'  \r\n')), ('joined', base64.b64encode(data[:5]) + b'\r\n' + base64.b64encode(data[5:])),
-        ('joined-line', base64.b64encode(data[:5]) + base64.b64encode(data[5:])), ('nul', code[:half] + b'\0' + code[half:]), ('high', code[:half] + b'\xe9\xff' + code[half:]), ('padding-inside', code[:half] + b'=' + code[half:]),
-        ('padding-line', b'=\r\n' + code), ('text-before', b'Some text:\r\n' + code), ('dots', lines_of(code, 4, b'\r\n.')), ('long-line', base64.b64encode(b'x' * 3000 + data)), ('hyphens', b'-' + lines_of(code, 20)),
-        ('text-after', code + b'\r\nno base64, but text.'), ('after-end', base64.b64encode(b'abcd') + b'\r\n' + base64.b64encode(data)), ('quoted', code.replace(b'=', b'=3D'))])
+        ('no-padding', lines_of(code.rstrip(b'='), 76)), ('more-padding', code + b'==='), ('junk', lines_of(junk, 60)),
+        ('short-lines', lines_of(code, rng.choice((1, 2, 3, 4, 5, 7)))),
+        ('one-line', code), ('spaces', b' '.join(code[n:n + 3] for n in range(0, len(code), 3))),
+        ('tabs', lines_of(code, 12, b'\r\n\t')), ('blank-lines', lines_of(code, 16, b'\r\n\r\n')),
+        ('odd-lines', lines_of(code, 77)), ('lf', lines_of(code, 20, b'\n')), ('cr', lines_of(code, 20, b'\r')),
+        ('spaces-end', lines_of(code, 20, b'  \r\n')),
+        ('joined', base64.b64encode(data[:5]) + b'\r\n' + base64.b64encode(data[5:])),
+        ('joined-line', base64.b64encode(data[:5]) + base64.b64encode(data[5:])),
+        ('nul', code[:half] + b'\0' + code[half:]), ('high', code[:half] + b'\xe9\xff' + code[half:]),
+        ('padding-inside', code[:half] + b'=' + code[half:]),
+        ('padding-line', b'=\r\n' + code), ('text-before', b'Some text:\r\n' + code),
+        ('dots', lines_of(code, 4, b'\r\n.')), ('long-line', base64.b64encode(b'x' * 3000 + data)),
+        ('hyphens', b'-' + lines_of(code, 20)),
+        ('text-after', code + b'\r\nno base64, but text.'),
+        ('after-end', base64.b64encode(b'abcd') + b'\r\n' + base64.b64encode(data)),
+        ('quoted', code.replace(b'=', b'=3D'))])
 
 
 def quoted_of(r, data):
@@ -57,49 +71,106 @@ def quoted_of(r, data):
     at = data.find(b'zqv') + 4 if b'zqv' in data else 5
     some = b''.join(b'=%02X' % c if rng.random() < 0.5 else bytes([c]) for c in data)
     return r.choose('qp', [
-        ('all', b''.join(b'=%02X' % c for c in data)), ('some', some), ('lower', b''.join(b'=%02x' % c for c in data)), ('soft', data[:at] + b'=\r\n' + data[at:]), ('soft-space', data[:at] + b'= \r\n' + data[at:]),
-        ('soft-tab', data[:at] + b'=\t \r\n' + data[at:]), ('soft-lf', data[:at] + b'=\n' + data[at:]), ('soft-many', b'=\r\n'.join(bytes([c]) for c in data)), ('invalid', b'=ZZ=' + data), ('half', data + b'=4'),
-        ('equals-end', data + b'='), ('equals-alone', b'a = b ' + data), ('long', b'x' * 900 + data), ('space-end', data + b'   '), ('soft-cr', data[:at] + b'=\r' + data[at:]), ('soft-twice', data[:at] + b'=\r\n=\r\n' + data[at:]),
-        ('equals-equals', b'==' + data), ('mixed-case', b''.join(b'=%1X%1x' % (c >> 4, c & 15) for c in data)), ('dot', data[:at] + b'=\r\n..' + data[at:]), ('invalid-inside', data[:at] + b'=' + data[at:])])
+        ('all', b''.join(b'=%02X' % c for c in data)), ('some', some), ('lower', b''.join(b'=%02x' % c for c in data)),
+        ('soft', data[:at] + b'=\r\n' + data[at:]), ('soft-space', data[:at] + b'= \r\n' + data[at:]),
+        ('soft-tab', data[:at] + b'=\t \r\n' + data[at:]), ('soft-lf', data[:at] + b'=\n' + data[at:]),
+        ('soft-many', b'=\r\n'.join(bytes([c]) for c in data)), ('invalid', b'=ZZ=' + data), ('half', data + b'=4'),
+        ('equals-end', data + b'='), ('equals-alone', b'a = b ' + data), ('long', b'x' * 900 + data),
+        ('space-end', data + b'   '), ('soft-cr', data[:at] + b'=\r' + data[at:]),
+        ('soft-twice', data[:at] + b'=\r\n=\r\n' + data[at:]),
+        ('equals-equals', b'==' + data), ('mixed-case', b''.join(b'=%1X%1x' % (c >> 4, c & 15) for c in data)),
+        ('dot', data[:at] + b'=\r\n..' + data[at:]), ('invalid-inside', data[:at] + b'=' + data[at:])])
 
 
 def uuencode_of(r, data, name):
     lines = b''.join(binascii.b2a_uu(data[at:at + 45], backtick=r.rng.random() < 0.5) for at in range(0, len(data), 45)).replace(b'\n', b'\r\n')
     begin, end = b'begin 644 ' + name, b'`\r\nend'
     if r.odd(0.5):
-        begin, end = r.choose('uu', [('mode', (b'begin 0777 ' + name, end)), ('no-end', (begin, b'')), ('no-zero', (begin, b'end')), ('blank', (b'\r\n' + begin, end)), ('text', (b'Some text.\r\n' + begin, end)),
-                                     ('space-name', (b'begin 644 a b ' + name, end)), ('short-mode', (b'begin 6 ' + name, end)), ('spaces', (b'begin  644  ' + name, end)), ('text-after', (begin, end + b'\r\nMore text.'))])
+        begin, end = r.choose('uu',
+                              [('mode', (b'begin 0777 ' + name, end)), ('no-end', (begin, b'')),
+                               ('no-zero', (begin, b'end')), ('blank', (b'\r\n' + begin, end)),
+                               ('text', (b'Some text.\r\n' + begin, end)),
+                                     ('space-name', (b'begin 644 a b ' + name, end)),
+                                     ('short-mode', (b'begin 6 ' + name, end)),
+                                     ('spaces', (b'begin  644  ' + name, end)),
+                                     ('text-after', (begin, end + b'\r\nMore text.'))])
     if r.odd(0.2):
-        lines = r.choose('uu-line', [('trailing', lines.replace(b'\r\n', b' \r\n')), ('checksum', lines.replace(b'\r\n', b'X\r\n')), ('stripped', b'\r\n'.join(line.rstrip(b' `') for line in lines.split(b'\r\n')))])
+        lines = r.choose('uu-line',
+                         [('trailing', lines.replace(b'\r\n', b' \r\n')),
+                          ('checksum', lines.replace(b'\r\n', b'X\r\n')),
+                          ('stripped', b'\r\n'.join(line.rstrip(b' `') for line in lines.split(b'\r\n')))])
     return begin + b'\r\n' + lines + end
 
 
 # --- Parts
 
 NAMES = [
-    ('plain', b'Content-Disposition: attachment; filename=%s'), ('inline', b'Content-Disposition: inline; filename="%s"'), ('type', b'Content-Type: application/octet-stream; name="%s"'),
-    ('upper', b'CONTENT-DISPOSITION: ATTACHMENT; FILENAME="%s"'), ('no-space', b'Content-Disposition:attachment;filename="%s"'), ('spaces', b'Content-Disposition: attachment ; filename = "%s"'),
-    ('fold', b'Content-Disposition: attachment;\r\n filename="%s"'), ('fold-tab', b'Content-Disposition: attachment;\r\n\tfilename="%s"'), ('fold-name', b'Content-Disposition:\r\n attachment; filename="%s"'),
-    ('star', b"Content-Disposition: attachment; filename*=utf-8''%s"), ('star-none', b"Content-Disposition: attachment; filename*=''%s"), ('star-percent', b"Content-Disposition: attachment; filename*=utf-8'en'%p"),
-    ('sections', b'Content-Disposition: attachment; filename*0="%a"; filename*1="%b"'), ('sections-fold', b'Content-Disposition: attachment;\r\n filename*0="%a";\r\n filename*1="%b"'),
-    ('sections-order', b'Content-Disposition: attachment; filename*1="%b"; filename*0="%a"'), ('sections-star', b"Content-Disposition: attachment; filename*0*=utf-8''%a; filename*1*=%b"),
-    ('sections-mixed', b"Content-Disposition: attachment; filename*0*=utf-8''%a; filename*1=\"%b\""), ('type-sections', b'Content-Type: application/x; name*0="%a"; name*1="%b"'),
-    ('single', b"Content-Disposition: attachment; filename='%s'"), ('no-end-quote', b'Content-Disposition: attachment; filename="%s'), ('escaped', b'Content-Disposition: attachment; filename="a\\"%s"'),
-    ('escaped-inside', b'Content-Disposition: attachment; filename="%a\\%b"'), ('comment', b'Content-Disposition: attachment; (a comment) filename="%s"'), ('comment-after', b'Content-Disposition: attachment; filename="%s" (a comment)'),
-    ('semicolon', b'Content-Disposition: attachment; filename="%s";'), ('semicolons', b'Content-Disposition: attachment;; filename="%s"'), ('semicolon-first', b'Content-Disposition: ; filename="%s"'),
-    ('no-kind', b'Content-Disposition: filename="%s"'), ('other-before', b'Content-Disposition: attachment; size=5; filename="%s"'), ('quoted-before', b'Content-Disposition: attachment; x="a;b"; filename="%s"'),
-    ('equals-before', b'Content-Disposition: attachment; x=a=b; filename="%s"'), ('path', b'Content-Disposition: attachment; filename="/tmp/a/%s"'), ('space-name', b'Content-Disposition: attachment; filename=a %s'),
-    ('rfc2047', b'Content-Disposition: attachment; filename="=?utf-8?B?%6?="'), ('rfc2047-q', b'Content-Disposition: attachment; filename==?utf-8?Q?%s?='), ('twice', b'Content-Disposition: attachment; filename="a.txt"\r\nContent-Disposition: attachment; filename="%s"'),
-    ('twice-before', b'Content-Disposition: attachment; filename="%s"\r\nContent-Disposition: attachment; filename="a.txt"'), ('parameter-twice', b'Content-Disposition: attachment; filename="a.txt"; filename="%s"'),
-    ('both', b'Content-Type: application/x; name="a.txt"\r\nContent-Disposition: attachment; filename="%s"'), ('both-type', b'Content-Disposition: attachment\r\nContent-Type: application/x; name="%s"'),
-    ('space-colon', b'Content-Disposition : attachment; filename="%s"'), ('tab', b'Content-Disposition:\tattachment;\tfilename="%s"'), ('star-and-plain', b"Content-Disposition: attachment; filename=\"a.txt\"; filename*=utf-8''%s"),
-    ('comma', b'Content-Disposition: attachment, filename="%s"'), ('newline', b'Content-Disposition: attachment; filename="%a\r\n %b"'), ('quotes-inside', b'Content-Disposition: attachment; filename="%a""%b"'), ('high', b'Content-Disposition: attachment; filename="\xe9%s"'),
-    ('long', b'Content-Disposition: attachment; filename="' + b'n' * 230 + b'%s"'), ('sections-many', b'Content-Disposition: attachment; ' + b'; '.join(b'filename*%d="x"' % n for n in range(30)) + b'; filename*30="%s"'), ('cid', b'Content-ID: <a>\r\nContent-Disposition: attachment; filename="%s"')]
+    ('plain', b'Content-Disposition: attachment; filename=%s'),
+    ('inline', b'Content-Disposition: inline; filename="%s"'),
+    ('type', b'Content-Type: application/octet-stream; name="%s"'),
+    ('upper', b'CONTENT-DISPOSITION: ATTACHMENT; FILENAME="%s"'),
+    ('no-space', b'Content-Disposition:attachment;filename="%s"'),
+    ('spaces', b'Content-Disposition: attachment ; filename = "%s"'),
+    ('fold', b'Content-Disposition: attachment;\r\n filename="%s"'),
+    ('fold-tab', b'Content-Disposition: attachment;\r\n\tfilename="%s"'),
+    ('fold-name', b'Content-Disposition:\r\n attachment; filename="%s"'),
+    ('star', b"Content-Disposition: attachment; filename*=utf-8''%s"),
+    ('star-none', b"Content-Disposition: attachment; filename*=''%s"),
+    ('star-percent', b"Content-Disposition: attachment; filename*=utf-8'en'%p"),
+    ('sections', b'Content-Disposition: attachment; filename*0="%a"; filename*1="%b"'),
+    ('sections-fold', b'Content-Disposition: attachment;\r\n filename*0="%a";\r\n filename*1="%b"'),
+    ('sections-order', b'Content-Disposition: attachment; filename*1="%b"; filename*0="%a"'),
+    ('sections-star', b"Content-Disposition: attachment; filename*0*=utf-8''%a; filename*1*=%b"),
+    ('sections-mixed', b"Content-Disposition: attachment; filename*0*=utf-8''%a; filename*1=\"%b\""),
+    ('type-sections', b'Content-Type: application/x; name*0="%a"; name*1="%b"'),
+    ('single', b"Content-Disposition: attachment; filename='%s'"),
+    ('no-end-quote', b'Content-Disposition: attachment; filename="%s'),
+    ('escaped', b'Content-Disposition: attachment; filename="a\\"%s"'),
+    ('escaped-inside', b'Content-Disposition: attachment; filename="%a\\%b"'),
+    ('comment', b'Content-Disposition: attachment; (a comment) filename="%s"'),
+    ('comment-after', b'Content-Disposition: attachment; filename="%s" (a comment)'),
+    ('semicolon', b'Content-Disposition: attachment; filename="%s";'),
+    ('semicolons', b'Content-Disposition: attachment;; filename="%s"'),
+    ('semicolon-first', b'Content-Disposition: ; filename="%s"'),
+    ('no-kind', b'Content-Disposition: filename="%s"'),
+    ('other-before', b'Content-Disposition: attachment; size=5; filename="%s"'),
+    ('quoted-before', b'Content-Disposition: attachment; x="a;b"; filename="%s"'),
+    ('equals-before', b'Content-Disposition: attachment; x=a=b; filename="%s"'),
+    ('path', b'Content-Disposition: attachment; filename="/tmp/a/%s"'),
+    ('space-name', b'Content-Disposition: attachment; filename=a %s'),
+    ('rfc2047', b'Content-Disposition: attachment; filename="=?utf-8?B?%6?="'),
+    ('rfc2047-q', b'Content-Disposition: attachment; filename==?utf-8?Q?%s?='),
+    ('twice', b'Content-Disposition: attachment; filename="a.txt"\r\nContent-Disposition: attachment; filename="%s"'),
+    ('twice-before',
+     b'Content-Disposition: attachment; filename="%s"\r\nContent-Disposition: attachment; filename="a.txt"'),
+     ('parameter-twice', b'Content-Disposition: attachment; filename="a.txt"; filename="%s"'),
+    ('both', b'Content-Type: application/x; name="a.txt"\r\nContent-Disposition: attachment; filename="%s"'),
+    ('both-type', b'Content-Disposition: attachment\r\nContent-Type: application/x; name="%s"'),
+    ('space-colon', b'Content-Disposition : attachment; filename="%s"'),
+    ('tab', b'Content-Disposition:\tattachment;\tfilename="%s"'),
+    ('star-and-plain', b"Content-Disposition: attachment; filename=\"a.txt\"; filename*=utf-8''%s"),
+    ('comma', b'Content-Disposition: attachment, filename="%s"'),
+    ('newline', b'Content-Disposition: attachment; filename="%a\r\n %b"'),
+    ('quotes-inside', b'Content-Disposition: attachment; filename="%a""%b"'),
+    ('high', b'Content-Disposition: attachment; filename="\xe9%s"'),
+    ('long', b'Content-Disposition: attachment; filename="' + b'n' * 230 + b'%s"'),
+    ('sections-many',
+     b'Content-Disposition: attachment; ' + b'; '.join(b'filename*%d="x"' % n for n in range(30)) + b'; filename*30="%s"'), ('cid', b'Content-ID: <a>\r\nContent-Disposition: attachment; filename="%s"')]
 
-ENCODING_LINES = [('upper', b'CONTENT-TRANSFER-ENCODING: %U'), ('no-space', b'Content-Transfer-Encoding:%s'), ('spaces', b'Content-Transfer-Encoding:   %s   '), ('tab', b'Content-Transfer-Encoding:\t%s'), ('fold', b'Content-Transfer-Encoding:\r\n %s'),
-                  ('semicolon', b'Content-Transfer-Encoding: %s;'), ('parameter', b'Content-Transfer-Encoding: %s; x=y'), ('quoted', b'Content-Transfer-Encoding: "%s"'), ('comment', b'Content-Transfer-Encoding: %s (comment)'), ('comment-before', b'Content-Transfer-Encoding: (c) %s'),
-                  ('space-colon', b'Content-Transfer-Encoding : %s'), ('twice', b'Content-Transfer-Encoding: 7bit\r\nContent-Transfer-Encoding: %s'), ('twice-before', b'Content-Transfer-Encoding: %s\r\nContent-Transfer-Encoding: 7bit'), ('mixed', b'Content-transfer-Encoding: %M'),
-                  ('dot', b'Content-Transfer-Encoding: %s.'), ('comma', b'Content-Transfer-Encoding: %s, 8bit'), ('more', b'Content-Transfer-Encoding: %s x'), ('x-', b'Content-Transfer-Encoding: x-%s'), ('longer', b'Content-Transfer-Encoding: %sx')]
+ENCODING_LINES = [('upper', b'CONTENT-TRANSFER-ENCODING: %U'), ('no-space', b'Content-Transfer-Encoding:%s'),
+                  ('spaces', b'Content-Transfer-Encoding:   %s   '), ('tab', b'Content-Transfer-Encoding:\t%s'),
+                  ('fold', b'Content-Transfer-Encoding:\r\n %s'),
+                  ('semicolon', b'Content-Transfer-Encoding: %s;'),
+                  ('parameter', b'Content-Transfer-Encoding: %s; x=y'), ('quoted', b'Content-Transfer-Encoding: "%s"'),
+                  ('comment', b'Content-Transfer-Encoding: %s (comment)'),
+                  ('comment-before', b'Content-Transfer-Encoding: (c) %s'),
+                  ('space-colon', b'Content-Transfer-Encoding : %s'),
+                  ('twice', b'Content-Transfer-Encoding: 7bit\r\nContent-Transfer-Encoding: %s'),
+                  ('twice-before', b'Content-Transfer-Encoding: %s\r\nContent-Transfer-Encoding: 7bit'),
+                  ('mixed', b'Content-transfer-Encoding: %M'),
+                  ('dot', b'Content-Transfer-Encoding: %s.'), ('comma', b'Content-Transfer-Encoding: %s, 8bit'),
+                  ('more', b'Content-Transfer-Encoding: %s x'), ('x-', b'Content-Transfer-Encoding: x-%s'),
+                  ('longer', b'Content-Transfer-Encoding: %sx')]
 
 
 def fill_name(template, name):
@@ -110,12 +181,15 @@ def fill_name(template, name):
 def attachment(r):
     """The headers and the body of a part that is a file."""
     name = r.word('name') + b'.txt'
-    data = b'The content: ' + r.word('file') + r.rng.choice((b'', b'.', b' with more of it\r\n', b'\r\n.\r\n' if r.odd(0.1) else b'!'))
+    data = b'The content: ' + r.word('file') + r.rng.choice((b'', b'.', b' with more of it\r\n', b'\r\n.\r\n'
+                                                             if r.odd(0.1) else b'!'))
     if r.odd(0.1):
         data = r.use('file:long', b'text\r\n' * 3000 + data)
     odd_name = r.odd(0.8 if r.place == 'name' else 0.3)
-    headers = [fill_name(r.choose('name', NAMES) if odd_name else b'Content-Disposition: attachment; filename="%s"', name)]
-    encoding = r.rng.choice((b'7bit', b'base64', b'base64', b'quoted-printable', b'uuencode' if r.odd(0.6) else b'base64'))
+    headers = [fill_name(r.choose('name', NAMES) if odd_name else b'Content-Disposition: attachment; filename="%s"',
+                         name)]
+    encoding = r.rng.choice((b'7bit', b'base64', b'base64', b'quoted-printable', b'uuencode' if r.odd(0.6)
+                             else b'base64'))
     if encoding == b'7bit':
         body = data
         if r.odd(0.4):
@@ -125,24 +199,52 @@ def attachment(r):
     elif encoding == b'quoted-printable':
         body = quoted_of(r, data)
     else:
-        encoding = r.choose('encoding', [(e.decode(), e) for e in (b'x-uuencode', b'uuencode', b'x-uue', b'uue', b'X-UUencode')])
+        encoding = r.choose('encoding',
+                            [(e.decode(), e) for e in (b'x-uuencode', b'uuencode', b'x-uue', b'uue', b'X-UUencode')])
         body = uuencode_of(r, data, name)
     if encoding != b'7bit' or r.odd(0.5):
         line = r.choose('cte', ENCODING_LINES) if r.odd(0.25) else b'Content-Transfer-Encoding: %s'
         headers.append(line.replace(b'%s', encoding).replace(b'%U', encoding.upper()).replace(b'%M', encoding.title()))
     if not any(b'ontent-type' in h.lower() for h in headers):
-        headers.append(b'Content-Type: ' + r.rng.choice((b'application/octet-stream', b'text/plain', b'application/pdf')))
+        headers.append(b'Content-Type: ' + r.rng.choice((b'application/octet-stream', b'text/plain',
+                                                         b'application/pdf')))
     r.rng.shuffle(headers)
     return headers, body
 
 
-BOUNDARIES = [('long', b'-' * 40 + b'b'), ('odd', b"a'b(c)+_,-./:=?"), ('dashes', b'----=_NextPart'), ('space', b'a b'), ('short', b'b'), ('digits', b'1'), ('max', b'x' * 70), ('longer', b'x' * 200), ('brackets', b'<b>'), ('equals', b'='), ('upper', b'BoUnDaRy')]
-TYPES = [('upper', b'Content-Type: MULTIPART/MIXED; BOUNDARY="%s"'), ('unquoted', b'Content-Type: multipart/mixed; boundary=%s'), ('fold', b'Content-Type: multipart/mixed;\r\n boundary="%s"'), ('no-space', b'Content-Type:multipart/mixed;boundary="%s"'), ('related', b'Content-Type: multipart/related; type="text/html"; boundary="%s"'),
-         ('alternative', b'Content-Type: multipart/alternative; boundary="%s"'), ('unknown', b'Content-Type: multipart/x-foo; boundary="%s"'), ('spaces', b'Content-Type: multipart/mixed ; boundary = "%s"'), ('semicolon', b'Content-Type: multipart/mixed; boundary="%s";'), ('comment', b'Content-Type: multipart/mixed (c); boundary="%s"'),
-         ('other-before', b'Content-Type: multipart/mixed; charset=utf-8; boundary="%s"'), ('single', b"Content-Type: multipart/mixed; boundary='%s'"), ('no-end-quote', b'Content-Type: multipart/mixed; boundary="%s'), ('star', b'Content-Type: multipart/mixed; boundary*=us-ascii\'\'%s'), ('sections', b'Content-Type: multipart/mixed; boundary*0="%a"; boundary*1="%b"'),
-         ('twice', b'Content-Type: multipart/mixed; boundary="other"; boundary="%s"'), ('header-twice', b'Content-Type: text/plain\r\nContent-Type: multipart/mixed; boundary="%s"'), ('header-twice-before', b'Content-Type: multipart/mixed; boundary="%s"\r\nContent-Type: text/plain'), ('comma', b'Content-Type: multipart/mixed, boundary="%s"'),
-         ('space-colon', b'Content-Type : multipart/mixed; boundary="%s"'), ('no-semicolon', b'Content-Type: multipart/mixed boundary="%s"'), ('space-slash', b'Content-Type: multipart / mixed; boundary="%s"'), ('no-sub', b'Content-Type: multipart; boundary="%s"'), ('text', b'Content-Type: text/plain; boundary="%s"'), ('escaped', b'Content-Type: multipart/mixed; boundary="%a\\%b"'),
-         ('tab', b'Content-Type:\tmultipart/mixed;\tboundary="%s"'), ('form', b'Content-Type: multipart/form-data; boundary="%s"'), ('digest', b'Content-Type: multipart/digest; boundary="%s"'), ('fold-value', b'Content-Type: multipart/mixed; boundary=\r\n "%s"'), ('upper-b', b'Content-Type: multipart/mixed; Boundary="%s"'), ('trail-space', b'Content-Type: multipart/mixed; boundary="%s "')]
+BOUNDARIES = [('long', b'-' * 40 + b'b'), ('odd', b"a'b(c)+_,-./:=?"), ('dashes', b'----=_NextPart'), ('space', b'a b'),
+              ('short', b'b'), ('digits', b'1'), ('max', b'x' * 70), ('longer', b'x' * 200), ('brackets', b'<b>'),
+              ('equals', b'='), ('upper', b'BoUnDaRy')]
+TYPES = [('upper', b'Content-Type: MULTIPART/MIXED; BOUNDARY="%s"'),
+         ('unquoted', b'Content-Type: multipart/mixed; boundary=%s'),
+         ('fold', b'Content-Type: multipart/mixed;\r\n boundary="%s"'),
+         ('no-space', b'Content-Type:multipart/mixed;boundary="%s"'),
+         ('related', b'Content-Type: multipart/related; type="text/html"; boundary="%s"'),
+         ('alternative', b'Content-Type: multipart/alternative; boundary="%s"'),
+         ('unknown', b'Content-Type: multipart/x-foo; boundary="%s"'),
+         ('spaces', b'Content-Type: multipart/mixed ; boundary = "%s"'),
+         ('semicolon', b'Content-Type: multipart/mixed; boundary="%s";'),
+         ('comment', b'Content-Type: multipart/mixed (c); boundary="%s"'),
+         ('other-before', b'Content-Type: multipart/mixed; charset=utf-8; boundary="%s"'),
+         ('single', b"Content-Type: multipart/mixed; boundary='%s'"),
+         ('no-end-quote', b'Content-Type: multipart/mixed; boundary="%s'),
+         ('star', b'Content-Type: multipart/mixed; boundary*=us-ascii\'\'%s'),
+         ('sections', b'Content-Type: multipart/mixed; boundary*0="%a"; boundary*1="%b"'),
+         ('twice', b'Content-Type: multipart/mixed; boundary="other"; boundary="%s"'),
+         ('header-twice', b'Content-Type: text/plain\r\nContent-Type: multipart/mixed; boundary="%s"'),
+         ('header-twice-before', b'Content-Type: multipart/mixed; boundary="%s"\r\nContent-Type: text/plain'),
+         ('comma', b'Content-Type: multipart/mixed, boundary="%s"'),
+         ('space-colon', b'Content-Type : multipart/mixed; boundary="%s"'),
+         ('no-semicolon', b'Content-Type: multipart/mixed boundary="%s"'),
+         ('space-slash', b'Content-Type: multipart / mixed; boundary="%s"'),
+         ('no-sub', b'Content-Type: multipart; boundary="%s"'), ('text', b'Content-Type: text/plain; boundary="%s"'),
+         ('escaped', b'Content-Type: multipart/mixed; boundary="%a\\%b"'),
+         ('tab', b'Content-Type:\tmultipart/mixed;\tboundary="%s"'),
+         ('form', b'Content-Type: multipart/form-data; boundary="%s"'),
+         ('digest', b'Content-Type: multipart/digest; boundary="%s"'),
+         ('fold-value', b'Content-Type: multipart/mixed; boundary=\r\n "%s"'),
+         ('upper-b', b'Content-Type: multipart/mixed; Boundary="%s"'),
+         ('trail-space', b'Content-Type: multipart/mixed; boundary="%s "')]
 
 
 def multipart(r, parts, level=0):
@@ -154,11 +256,15 @@ def multipart(r, parts, level=0):
     end = b'\r\n'
     body = r.use('preamble', b'A preamble.\r\n') if r.odd(0.2) else b''
     for n, (lines, content) in enumerate(parts):
-        after = r.choose('delimiter', [('space', b' '), ('tab', b'\t'), ('more', b'more'), ('spaces', b'    '), ('dash', b'-')]) if r.odd(0.1) else b''
+        after = r.choose('delimiter', [('space', b' '), ('tab', b'\t'), ('more', b'more'), ('spaces', b'    '),
+                                       ('dash', b'-')]) if r.odd(0.1) else b''
         before = r.choose('before-delimiter', [('space', b' '), ('dash', b'-')]) if r.odd(0.04) else b''
         body += before + b'--' + boundary + after + end + end.join(lines) + end + (end if lines else b'') + content + end
     if r.odd(0.15):
-        return headers, body + r.choose('last-delimiter', [('none', b''), ('no-dashes', b'--' + boundary + end), ('space', b'--' + boundary + b'-- ' + end), ('one-dash', b'--' + boundary + b'-' + end)])
+        return headers, body + r.choose('last-delimiter',
+                                        [('none', b''), ('no-dashes', b'--' + boundary + end),
+                                         ('space', b'--' + boundary + b'-- ' + end),
+                                         ('one-dash', b'--' + boundary + b'-' + end)])
     body += b'--' + boundary + b'--' + end
     return headers, body + (r.use('epilogue', b'An epilogue.\r\n') if r.odd(0.2) else b'')
 
@@ -183,19 +289,43 @@ def structure(r):
             inner = multipart(r, [inner, text_part(r)] if r.rng.random() < 0.5 else [text_part(r), inner], level)
         r.use('mime:nested', None)
     if r.odd(0.15):
-        message = b'\r\n'.join([b'From: <x@h.example>', b'Subject: inner', b'MIME-Version: 1.0', *inner[0]]) + b'\r\n\r\n' + inner[1]
-        inner = multipart(r, [([r.choose('nested-type', [('plain', b'Content-Type: message/rfc822'), ('upper', b'Content-Type: MESSAGE/RFC822'), ('named', b'Content-Type: message/rfc822; name="m.eml"'), ('news', b'Content-Type: message/news')])], message)], 20)
+        message = b'\r\n'.join([b'From: <x@h.example>', b'Subject: inner', b'MIME-Version: 1.0',
+                                *inner[0]]) + b'\r\n\r\n' + inner[1]
+        inner = multipart(r,
+                          [([r.choose('nested-type',
+                                      [('plain', b'Content-Type: message/rfc822'),
+                                       ('upper', b'Content-Type: MESSAGE/RFC822'),
+                                       ('named', b'Content-Type: message/rfc822; name="m.eml"'),
+                                       ('news', b'Content-Type: message/news')])], message)], 20)
     return inner
 
 
 # --- The mail
 
-SUBJECTS = [('no-space', b'Subject:%s'), ('upper', b'SUBJECT: %s'), ('lower', b'subject: %s'), ('fold', b'Subject:\r\n %s'), ('fold-tab', b'Subject: a\r\n\t%s'), ('fold-inside', b'Subject: %a\r\n %b'), ('space-colon', b'Subject : %s'), ('twice', b'Subject: first\r\nSubject: %s'), ('twice-before', b'Subject: %s\r\nSubject: second'),
-            ('rfc2047', b'Subject: =?utf-8?B?%6?='), ('rfc2047-q', b'Subject: =?utf-8?Q?%s?='), ('long', b'Subject: ' + b's' * 900 + b'%s'), ('long-fold', b'Subject: ' + b'x\r\n ' * 60 + b'%s'), ('high', b'Subject: \xe9%s'), ('tab', b'Subject:\t%s'), ('many-blanks', b'Subject:' + b' ' * 70 + b'%s'), ('empty-fold', b'Subject: \r\n \r\n %s'), ('longer', b'Subject: ' + b's' * 5000 + b'%s'),
+SUBJECTS = [('no-space', b'Subject:%s'), ('upper', b'SUBJECT: %s'), ('lower', b'subject: %s'),
+            ('fold', b'Subject:\r\n %s'), ('fold-tab', b'Subject: a\r\n\t%s'), ('fold-inside', b'Subject: %a\r\n %b'),
+            ('space-colon', b'Subject : %s'), ('twice', b'Subject: first\r\nSubject: %s'),
+            ('twice-before', b'Subject: %s\r\nSubject: second'),
+            ('rfc2047', b'Subject: =?utf-8?B?%6?='), ('rfc2047-q', b'Subject: =?utf-8?Q?%s?='),
+            ('long', b'Subject: ' + b's' * 900 + b'%s'), ('long-fold', b'Subject: ' + b'x\r\n ' * 60 + b'%s'),
+            ('high', b'Subject: \xe9%s'), ('tab', b'Subject:\t%s'), ('many-blanks', b'Subject:' + b' ' * 70 + b'%s'),
+            ('empty-fold', b'Subject: \r\n \r\n %s'), ('longer', b'Subject: ' + b's' * 5000 + b'%s'),
             ('cr', b'Subject: a\rb%s'), ('nul', b'Subject: a\0%s')]
-TOS = [('name', b'To: "%s" <a@h.example>'), ('second', b'To: <a@h.example>, <%s@h.example>'), ('fold', b'To: <a@h.example>,\r\n <%s@h.example>'), ('group', b'To: g: <%s@h.example>;'), ('twice', b'To: <a@h.example>\r\nTo: <%s@h.example>'), ('comment', b'To: (%s) a@h.example'), ('upper', b'TO: %s@h.example'), ('space-colon', b'To : %s@h.example')]
-OTHER_HEADERS = [('no-colon', b'a line without colon'), ('empty-name', b': v'), ('leading-blank', b' leading'), ('mbox', b'From x@h.example Mon Jan 1 00:00:00 2024'), ('many', b'\r\n'.join(b'X-H%d: v' % n for n in range(100))), ('very-many', b'\r\n'.join(b'X-H%d: v' % n for n in range(700))), ('high-name', b'X\xe9: v'), ('space-name', b'X Y: v'),
-                 ('long-name', b'X' * 200 + b': v'), ('long', b'X-L: ' + b'v' * 990), ('longer', b'X-L: ' + b'v' * 9000), ('received', b'Received: from a by b; Mon, 1 Jan 2024 00:00:00 +0000'), ('bcc', b'Bcc: <x@h.example>'), ('mbox-quoted', b'>From x'), ('resent', b'Resent-To: <x@h.example>'), ('blank-fold', b'X-F: a\r\n \r\n b'), ('total', b'\r\n'.join(b'X-T%d: ' % n + b'v' * 900 for n in range(80)))]
+TOS = [('name', b'To: "%s" <a@h.example>'), ('second', b'To: <a@h.example>, <%s@h.example>'),
+       ('fold', b'To: <a@h.example>,\r\n <%s@h.example>'), ('group', b'To: g: <%s@h.example>;'),
+       ('twice', b'To: <a@h.example>\r\nTo: <%s@h.example>'), ('comment', b'To: (%s) a@h.example'),
+       ('upper', b'TO: %s@h.example'), ('space-colon', b'To : %s@h.example')]
+OTHER_HEADERS = [('no-colon', b'a line without colon'), ('empty-name', b': v'), ('leading-blank', b' leading'),
+                 ('mbox', b'From x@h.example Mon Jan 1 00:00:00 2024'),
+                 ('many', b'\r\n'.join(b'X-H%d: v' % n for n in range(100))),
+                 ('very-many', b'\r\n'.join(b'X-H%d: v' % n for n in range(700))), ('high-name', b'X\xe9: v'),
+                 ('space-name', b'X Y: v'),
+                 ('long-name', b'X' * 200 + b': v'), ('long', b'X-L: ' + b'v' * 990),
+                 ('longer', b'X-L: ' + b'v' * 9000),
+                 ('received', b'Received: from a by b; Mon, 1 Jan 2024 00:00:00 +0000'), ('bcc', b'Bcc: <x@h.example>'),
+                 ('mbox-quoted', b'>From x'), ('resent', b'Resent-To: <x@h.example>'),
+                 ('blank-fold', b'X-F: a\r\n \r\n b'),
+                 ('total', b'\r\n'.join(b'X-T%d: ' % n + b'v' * 900 for n in range(80)))]
 
 
 def header_line(r, kind, plain, choices, word):
@@ -207,7 +337,8 @@ def header_line(r, kind, plain, choices, word):
 def mail(r):
     """The bytes of a mail, before dot-stuffing, without the end."""
     headers, body = structure(r)
-    lines = [b'From: <a@h.example>', header_line(r, 'to', b'To: <%s@h.example>', TOS, r.word('to')), header_line(r, 'subject', b'Subject: %s', SUBJECTS, b'about ' + r.word('subject'))]
+    lines = [b'From: <a@h.example>', header_line(r, 'to', b'To: <%s@h.example>', TOS, r.word('to')),
+             header_line(r, 'subject', b'Subject: %s', SUBJECTS, b'about ' + r.word('subject'))]
     if not r.odd(0.1):
         lines.append(b'MIME-Version: 1.0')
     else:
@@ -230,20 +361,53 @@ def mail(r):
 def stuffed(r, data):
     out = b'\r\n'.join(b'.' + line if line.startswith(b'.') else line for line in data.split(b'\r\n'))
     if r.odd(0.08):
-        out = r.choose('dots', [('one', out.replace(b'\r\n', b'\r\n.', 1)), ('all', b'.' + out.replace(b'\r\n', b'\r\n.')), ('second', out.replace(b'\r\n\r\n', b'\r\n\r\n..\r\n', 1)), ('text', out + b'\r\n.x\r\n. \r\n..')])
+        out = r.choose('dots',
+                       [('one', out.replace(b'\r\n', b'\r\n.', 1)), ('all', b'.' + out.replace(b'\r\n', b'\r\n.')),
+                        ('second', out.replace(b'\r\n\r\n', b'\r\n\r\n..\r\n', 1)),
+                        ('text', out + b'\r\n.x\r\n. \r\n..')])
     return out
 
 
 # --- The session
 
-FAKE_ENDS = [('lf.lf', b'\n.\n'), ('lf.crlf', b'\n.\r\n'), ('crlf.lf', b'\r\n.\n'), ('cr.cr', b'\r.\r'), ('cr.crlf', b'\r.\r\n'), ('crlf.cr', b'\r\n.\r'), ('lf.cr', b'\n.\r'), ('crcrlf.crlf', b'\r\r\n.\r\n'), ('crlf.crcrlf', b'\r\n.\r\r\n'), ('nul', b'\r\n.\0\r\n'), ('space', b'\r\n. \r\n'), ('lfcr', b'\n\r.\n\r')]
-HELLOS = [('helo', b'HELO %s'), ('lower', b'ehlo %s'), ('mixed', b'EhLo %s'), ('spaces', b'EHLO   %s'), ('tab', b'EHLO\t%s'), ('leading', b' EHLO %s'), ('trailing', b'EHLO %s   '), ('more', b'EHLO a %s'), ('more-after', b'EHLO %s b'), ('literal', b'EHLO [127.0.0.1]%s'), ('long', b'EHLO ' + b'h' * 300 + b'%s'), ('dot', b'EHLO .%s'), ('twice', b'EHLO first\r\nEHLO %s'), ('helo-ehlo', b'HELO first\r\nEHLO %s'), ('high', b'EHLO \xe9%s')]
-SENDERS = [('lower', b'mail from:<%s>'), ('space', b'MAIL FROM: <%s>'), ('spaces', b'MAIL  FROM:<%s>'), ('space-colon', b'MAIL FROM : <%s>'), ('size', b'MAIL FROM:<%s> SIZE=10000'), ('8bit', b'MAIL FROM:<%s> BODY=8BITMIME'), ('no-brackets', b'MAIL FROM:%s'), ('route', b'MAIL FROM:<@a.example,@b.example:%s>'), ('tab', b'MAIL FROM:\t<%s>'), ('trailing', b'MAIL FROM:<%s>  '), ('name', b'MAIL FROM:a <%s>'),
-           ('mixed', b'Mail From:<%s>'), ('quoted', b'MAIL FROM:<"a b"%s>'), ('utf8', b'MAIL FROM:<%s> SMTPUTF8'), ('ret', b'MAIL FROM:<%s> RET=HDRS ENVID=QQ'), ('auth', b'MAIL FROM:<%s> AUTH=<>'), ('leading', b'  MAIL FROM:<%s>'), ('comment', b'MAIL FROM:(c)<%s>'), ('long', b'MAIL FROM:<' + b'@a.example,' * 20 + b'@b.example:%s>'), ('twice', b'MAIL FROM:<first@h.example>\r\nRSET\r\nMAIL FROM:<%s>'), ('again', b'MAIL FROM:<first@h.example>\r\nMAIL FROM:<%s>'), ('space-in', b'MAIL FROM:< %s >')]
-RECIPIENTS = [('lower', b'rcpt to:<%s>'), ('space', b'RCPT TO: <%s>'), ('spaces', b'RCPT   TO:<%s>'), ('no-brackets', b'RCPT TO:%s'), ('route', b'RCPT TO:<@a.example:%s>'), ('notify', b'RCPT TO:<%s> NOTIFY=NEVER'), ('tab', b'RCPT TO:\t<%s>'), ('mixed', b'Rcpt To:<%s>'), ('trailing', b'RCPT TO:<%s>   '), ('leading', b'\tRCPT TO:<%s>'), ('space-colon', b'RCPT TO : <%s>'), ('name', b'RCPT TO:a <%s>'), ('quoted', b'RCPT TO:<"%l"@h.example>'), ('refused-before', b'RCPT TO:<x@refused.example>\r\nRCPT TO:<%s>'), ('refused-after', b'RCPT TO:<%s>\r\nRCPT TO:<x@refused.example>'), ('many', b'RCPT TO:<x@refused.example>\r\n' * 20 + b'RCPT TO:<%s>'), ('space-in', b'RCPT TO:< %s >'), ('two', b'RCPT TO:<n@h.example>\r\nRCPT TO:<%s>')]
-DATAS = [('lower', b'data'), ('space', b'DATA '), ('spaces', b'DATA    '), ('tab', b'DATA\t'), ('leading', b' DATA'), ('mixed', b'DaTa'), ('argument', b'DATA x'), ('twice', b'DATA x\r\nDATA')]
-BETWEEN = [('noop', b'NOOP'), ('noop-arg', b'NOOP x'), ('rset', b'RSET'), ('vrfy', b'VRFY a'), ('help', b'HELP'), ('foo', b'FOO bar'), ('xforward', b'XFORWARD ADDR=192.0.2.1'), ('xclient', b'XCLIENT ADDR=192.0.2.1'), ('auth', b'AUTH PLAIN AGEAYg=='), ('auth-none', b'AUTH LOGIN'), ('starttls', b'STARTTLS'), ('empty', b''), ('etrn', b'ETRN h'), ('long', b'NOOP ' + b'x' * 600), ('longer', b'NOOP ' + b'x' * 5000), ('expn', b'EXPN a'), ('turn', b'TURN'),
-           ('get', b'GET / HTTP/1.1'), ('data-early', b'DATA'), ('bdat-bad', b'BDAT x'), ('high', b'\xe9\xff'), ('helo', b'HELO again'), ('xforward-name', b'XFORWARD NAME=x'), ('dot', b'.'), ('blank', b'   '), ('mail-bad', b'MAIL FROM'), ('rcpt-bad', b'RCPT TO:<>')]
+FAKE_ENDS = [('lf.lf', b'\n.\n'), ('lf.crlf', b'\n.\r\n'), ('crlf.lf', b'\r\n.\n'), ('cr.cr', b'\r.\r'),
+             ('cr.crlf', b'\r.\r\n'), ('crlf.cr', b'\r\n.\r'), ('lf.cr', b'\n.\r'), ('crcrlf.crlf', b'\r\r\n.\r\n'),
+             ('crlf.crcrlf', b'\r\n.\r\r\n'), ('nul', b'\r\n.\0\r\n'), ('space', b'\r\n. \r\n'), ('lfcr', b'\n\r.\n\r')]
+HELLOS = [('helo', b'HELO %s'), ('lower', b'ehlo %s'), ('mixed', b'EhLo %s'), ('spaces', b'EHLO   %s'),
+          ('tab', b'EHLO\t%s'), ('leading', b' EHLO %s'), ('trailing', b'EHLO %s   '), ('more', b'EHLO a %s'),
+          ('more-after', b'EHLO %s b'), ('literal', b'EHLO [127.0.0.1]%s'), ('long', b'EHLO ' + b'h' * 300 + b'%s'),
+          ('dot', b'EHLO .%s'), ('twice', b'EHLO first\r\nEHLO %s'), ('helo-ehlo', b'HELO first\r\nEHLO %s'),
+          ('high', b'EHLO \xe9%s')]
+SENDERS = [('lower', b'mail from:<%s>'), ('space', b'MAIL FROM: <%s>'), ('spaces', b'MAIL  FROM:<%s>'),
+           ('space-colon', b'MAIL FROM : <%s>'), ('size', b'MAIL FROM:<%s> SIZE=10000'),
+           ('8bit', b'MAIL FROM:<%s> BODY=8BITMIME'), ('no-brackets', b'MAIL FROM:%s'),
+           ('route', b'MAIL FROM:<@a.example,@b.example:%s>'), ('tab', b'MAIL FROM:\t<%s>'),
+           ('trailing', b'MAIL FROM:<%s>  '), ('name', b'MAIL FROM:a <%s>'),
+           ('mixed', b'Mail From:<%s>'), ('quoted', b'MAIL FROM:<"a b"%s>'), ('utf8', b'MAIL FROM:<%s> SMTPUTF8'),
+           ('ret', b'MAIL FROM:<%s> RET=HDRS ENVID=QQ'), ('auth', b'MAIL FROM:<%s> AUTH=<>'),
+           ('leading', b'  MAIL FROM:<%s>'), ('comment', b'MAIL FROM:(c)<%s>'),
+           ('long', b'MAIL FROM:<' + b'@a.example,' * 20 + b'@b.example:%s>'),
+           ('twice', b'MAIL FROM:<first@h.example>\r\nRSET\r\nMAIL FROM:<%s>'),
+           ('again', b'MAIL FROM:<first@h.example>\r\nMAIL FROM:<%s>'), ('space-in', b'MAIL FROM:< %s >')]
+RECIPIENTS = [('lower', b'rcpt to:<%s>'), ('space', b'RCPT TO: <%s>'), ('spaces', b'RCPT   TO:<%s>'),
+              ('no-brackets', b'RCPT TO:%s'), ('route', b'RCPT TO:<@a.example:%s>'),
+              ('notify', b'RCPT TO:<%s> NOTIFY=NEVER'), ('tab', b'RCPT TO:\t<%s>'), ('mixed', b'Rcpt To:<%s>'),
+              ('trailing', b'RCPT TO:<%s>   '), ('leading', b'\tRCPT TO:<%s>'), ('space-colon', b'RCPT TO : <%s>'),
+              ('name', b'RCPT TO:a <%s>'), ('quoted', b'RCPT TO:<"%l"@h.example>'),
+              ('refused-before', b'RCPT TO:<x@refused.example>\r\nRCPT TO:<%s>'),
+              ('refused-after', b'RCPT TO:<%s>\r\nRCPT TO:<x@refused.example>'),
+              ('many', b'RCPT TO:<x@refused.example>\r\n' * 20 + b'RCPT TO:<%s>'), ('space-in', b'RCPT TO:< %s >'),
+              ('two', b'RCPT TO:<n@h.example>\r\nRCPT TO:<%s>')]
+DATAS = [('lower', b'data'), ('space', b'DATA '), ('spaces', b'DATA    '), ('tab', b'DATA\t'), ('leading', b' DATA'),
+         ('mixed', b'DaTa'), ('argument', b'DATA x'), ('twice', b'DATA x\r\nDATA')]
+BETWEEN = [('noop', b'NOOP'), ('noop-arg', b'NOOP x'), ('rset', b'RSET'), ('vrfy', b'VRFY a'), ('help', b'HELP'),
+           ('foo', b'FOO bar'), ('xforward', b'XFORWARD ADDR=192.0.2.1'), ('xclient', b'XCLIENT ADDR=192.0.2.1'),
+           ('auth', b'AUTH PLAIN AGEAYg=='), ('auth-none', b'AUTH LOGIN'), ('starttls', b'STARTTLS'), ('empty', b''),
+           ('etrn', b'ETRN h'), ('long', b'NOOP ' + b'x' * 600), ('longer', b'NOOP ' + b'x' * 5000),
+           ('expn', b'EXPN a'), ('turn', b'TURN'),
+           ('get', b'GET / HTTP/1.1'), ('data-early', b'DATA'), ('bdat-bad', b'BDAT x'), ('high', b'\xe9\xff'),
+           ('helo', b'HELO again'), ('xforward-name', b'XFORWARD NAME=x'), ('dot', b'.'), ('blank', b'   '),
+           ('mail-bad', b'MAIL FROM'), ('rcpt-bad', b'RCPT TO:<>')]
 
 
 class Lines:
@@ -291,7 +455,9 @@ def envelope(r, out, number):
 def chunks(r, out, data):
     """BDAT."""
     rng, at, last = r.rng, 0, False
-    template = r.choose('bdat', [('lower', b'bdat %d%s'), ('spaces', b'BDAT   %d %s'), ('tab', b'BDAT\t%d%s'), ('trailing', b'BDAT %d%s  '), ('zeros', b'BDAT 000%d%s'), ('lf', b'BDAT %d%s\n')]) if r.odd(0.3) else b'BDAT %d%s'
+    template = r.choose('bdat', [('lower', b'bdat %d%s'), ('spaces', b'BDAT   %d %s'), ('tab', b'BDAT\t%d%s'),
+                                 ('trailing', b'BDAT %d%s  '), ('zeros', b'BDAT 000%d%s'),
+                                 ('lf', b'BDAT %d%s\n')]) if r.odd(0.3) else b'BDAT %d%s'
     end = b'' if template.endswith(b'\n') else b'\r\n'
     word = r.use('bdat:last-lower', b' last') if r.odd(0.1) else b' LAST'
     while not last:
@@ -312,7 +478,8 @@ def deliver(r, out, number, data):
     if r.odd(0.2):
         chunks(r, out, r.use('bdat', data))
         return
-    out.add((r.choose('data', DATAS) if r.odd(0.1) else b'DATA') + end_of_line(r), wait=True if out.style == 'wait' or r.rng.random() < 0.5 else 'always')
+    out.add((r.choose('data', DATAS) if r.odd(0.1) else b'DATA') + end_of_line(r), wait=True if out.style == 'wait'
+            or r.rng.random() < 0.5 else 'always')
     body = stuffed(r, data)
     if not r.odd(0.05):
         out.add(body + b'\r\n.\r\n')
@@ -339,7 +506,8 @@ def smuggled(r, out, number):
             out.add(stuffed(first, mail(first)) + end + inner.steps[0] + b'\r\n.\r\n')
         else:
             inner.add(stuffed(r, mail(r)))
-            out.add(stuffed(first, b'Subject: x\r\n\r\ntext') + end + b'MAIL FROM:<x@h.example>\r\nRCPT TO:<n%dn@h.example>\r\nDATA\r\n' % number + inner.steps[0] + b'\r\n.\r\n')
+            out.add(stuffed(first, b'Subject: x\r\n\r\ntext') + end + b'MAIL FROM:<x@h.example>\r\nRCPT '
+                                                                      b'TO:<n%dn@h.example>\r\nDATA\r\n' % number + inner.steps[0] + b'\r\n.\r\n')
         return
     # The other way: what carries the word is behind bytes that are no end.
     r.use('smuggle:body', None)
@@ -347,7 +515,8 @@ def smuggled(r, out, number):
     out.add(b'DATA\r\n')
     data = stuffed(r, mail(r))
     at = data.find(b'\r\n\r\n') if r.rng.random() < 0.5 else data.find(b'\r\n')
-    out.add(data[:at] + b'\r\nX-P: v' + end + data[at + 2:] + b'\r\n.\r\n' if r.rng.random() < 0.3 else b'X-P: v' + end.rstrip(b'\r\n') + b'x: y\r\n' + data + b'\r\n.\r\n' if r.rng.random() < 0.3
+    out.add(data[:at] + b'\r\nX-P: v' + end + data[at + 2:] + b'\r\n.\r\n' if r.rng.random() < 0.3
+            else b'X-P: v' + end.rstrip(b'\r\n') + b'x: y\r\n' + data + b'\r\n.\r\n' if r.rng.random() < 0.3
             else data[:at + 2] + data[at + 2:].replace(b'\r\n\r\n', b'\r\n' + end + b'\r\n', 1) + b'\r\n.\r\n')
 
 
@@ -362,7 +531,8 @@ def generate(number, seed):
     if place != 'helo' and r.odd(0.08):
         r.use('hello:none', None)
     else:
-        out.add(hello.replace(b'%s', r.word('helo') + b'.example') + end_of_line(r), wait='always' if rng.random() < 0.8 else True)
+        out.add(hello.replace(b'%s', r.word('helo') + b'.example') + end_of_line(r), wait='always'
+                if rng.random() < 0.8 else True)
     between(r, out)
     if r.odd(0.15):
         before = quiet(r)
@@ -379,4 +549,5 @@ def generate(number, seed):
         steps[-1 if steps[-1] is not WAIT else -2] += r.use('pipelined-quit', b'QUIT\r\n')
     steps = [piece for step in steps if step != b'' for piece in ([step] if step is WAIT else cut(r, step))]
     deadline = max(n for n, step in enumerate(steps) if step is not WAIT)
-    return session(number, seed, 25 if rng.random() < 0.8 else rng.choice((587, 2525, 12345)), steps, place, r.features, deadline)
+    return session(number, seed, 25 if rng.random() < 0.8 else rng.choice((587, 2525, 12345)), steps, place, r.features,
+                   deadline)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The TLS servers. Each accepts the server names GOOD and EVIL of tls_hellos.py (one process for each name, where a program knows only one), refuses other
-names and, where it can, other protocols of ALPN than PROTOCOL and http/1.1."""
+"""The TLS servers. Each accepts the server names GOOD and EVIL of tls_hellos.py (one process for each name, where a
+program knows only one), refuses other names and, where it can, other protocols of ALPN than PROTOCOL and http/1.1."""
 import asyncio
 import os
 import shutil
@@ -58,8 +58,10 @@ class Server(Endpoint):
     def start(self):
         if not shutil.which('openssl'):
             raise Unavailable('openssl is not installed; it makes the certificate')
-        run = subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', self.folder + '/key.pem', '-out', self.folder + '/certificate.pem',
-                              '-days', '30', '-subj', '/CN=good.example', '-addext', f'subjectAltName=DNS:{NAMES[0]},DNS:{NAMES[1]}'], capture_output=True)
+        run = subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout',
+                              self.folder + '/key.pem', '-out', self.folder + '/certificate.pem',
+                              '-days', '30', '-subj', '/CN=good.example', '-addext',
+                              f'subjectAltName=DNS:{NAMES[0]},DNS:{NAMES[1]}'], capture_output=True)
         if run.returncode:
             raise Unavailable('openssl cannot make a certificate')
         os.chmod(self.folder + '/key.pem', 0o644)
@@ -115,7 +117,8 @@ class Pair(Server):
 
     def exchange(self, messages):
         answers = [None] * len(messages)
-        for server, chosen in ((self, [n for n, m in enumerate(messages) if m.place != 'name']), (self.second, [n for n, m in enumerate(messages) if m.place == 'name'])):
+        for server, chosen in ((self, [n for n, m in enumerate(messages) if m.place != 'name']),
+                               (self.second, [n for n, m in enumerate(messages) if m.place == 'name'])):
             some = [messages[n] for n in chosen]
             for n, answer in zip(chosen, server.ask(some)):
                 answers[n] = answer
@@ -127,16 +130,21 @@ class OpenSsl(Pair):
 
     def arguments(self):
         # The name that -servername gives is the one that -servername_fatal lets pass.
-        return ('openssl', 's_server', '-accept', str(self.port), '-quiet', '-key', '/endpoint/key.pem', '-cert', '/endpoint/certificate.pem', '-key2', '/endpoint/key.pem', '-cert2', '/endpoint/certificate.pem',
-                '-servername', self.server_name, '-servername_fatal', '-alpn', 'http/0.9,http/1.1', '-cipher', CIPHERS, '-min_protocol', 'TLSv1', '-naccept', '100000000')
+        return ('openssl', 's_server', '-accept', str(self.port), '-quiet', '-key', '/endpoint/key.pem', '-cert',
+                '/endpoint/certificate.pem', '-key2', '/endpoint/key.pem', '-cert2', '/endpoint/certificate.pem',
+                '-servername', self.server_name, '-servername_fatal', '-alpn', 'http/0.9,http/1.1', '-cipher', CIPHERS,
+                '-min_protocol', 'TLSv1', '-naccept', '100000000')
 
 
 class GnuTls(Pair):
     name, program, port = 'gnutls', '/usr/bin/gnutls-serv', 8446
 
     def arguments(self):
-        return ('gnutls-serv', '--quiet', '--echo', '--port', str(self.port), '--x509keyfile', '/endpoint/key.pem', '--x509certfile', '/endpoint/certificate.pem', '--sni-hostname', self.server_name, '--sni-hostname-fatal',
-                '--alpn', 'http/0.9', '--alpn', 'http/1.1', '--alpn-fatal', '--priority', 'NORMAL:+VERS-TLS1.0:+VERS-TLS1.1:+SHA1:+SIGN-RSA-SHA1:%COMPAT')
+        return ('gnutls-serv', '--quiet', '--echo', '--port', str(self.port), '--x509keyfile', '/endpoint/key.pem',
+                '--x509certfile', '/endpoint/certificate.pem', '--sni-hostname', self.server_name,
+                '--sni-hostname-fatal',
+                '--alpn', 'http/0.9', '--alpn', 'http/1.1', '--alpn-fatal', '--priority',
+                'NORMAL:+VERS-TLS1.0:+VERS-TLS1.1:+SHA1:+SIGN-RSA-SHA1:%COMPAT')
 
 
 class Nss(Pair):
@@ -145,7 +153,8 @@ class Nss(Pair):
     def arguments(self):
         # The nickname of a certificate is the server name that it is for; the first one serves clients that send no
         # name.
-        script = ('cd /endpoint && certutil -N -d . --empty-password && openssl pkcs12 -export -in certificate.pem -inkey key.pem -name %s -passout pass:x -out both.p12 && '
+        script = ('cd /endpoint && certutil -N -d . --empty-password && openssl pkcs12 -export -in certificate.pem '
+                  '-inkey key.pem -name %s -passout pass:x -out both.p12 && '
                   'pk12util -d . -i both.p12 -W x -K "" && exec selfserv -d . -n %s -p %d -t 8 -V tls1.0: -a %s -w ""' % (self.server_name, self.server_name, self.port, self.server_name))
         return 'sh', '-c', script
 

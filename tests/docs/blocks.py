@@ -16,7 +16,8 @@ A comment in the line before a block changes that:
                                    must then end with exit code 0 on Ctrl-C
     <!-- after Ctrl-C -->          commands after the reader has ended it
 
-A document NAME.md that links pages NAME/PAGE.md is a table of contents: their blocks follow, in the order of the links, in the same shell.
+A document NAME.md that links pages NAME/PAGE.md is a table of contents: their blocks follow, in the order of the links,
+in the same shell.
 
 Changes the machine it runs on: documents.sh starts it behind an overlay.
 """
@@ -31,8 +32,8 @@ import time
 SHELL_SECONDS = 3600  # a build from scratch
 READY_SECONDS = 60
 MARK = re.compile(r"<!-- (not run: .+|runs until Ctrl-C|after Ctrl-C) -->$")
-MISSING_IN_KERNEL = re.compile(r"(?m)^Error: (Could not process rule: (No such file or directory|Operation not supported)|"
-                               r".* not supported by kernel)")
+MISSING_IN_KERNEL = re.compile(r"(?m)^Error: (Could not process rule: (No such file or directory|Operation not "
+                               r"supported)|.* not supported by kernel)")
 
 
 class Failure(Exception):
@@ -81,7 +82,8 @@ def read_blocks(path):
 
 
 def run(*command, **options):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False, **options)
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          check=False, **options)
 
 
 class Session:
@@ -106,7 +108,8 @@ class Session:
         self.stop_daemon()
         self.log = os.path.join(self.scratch.name, "daemon.log")
         with open(self.log, "w", encoding="utf-8") as log:
-            self.daemon = subprocess.Popen(["bash", "-c", "set -e\n" + block.text], cwd=self.folder, stdin=subprocess.DEVNULL,
+            self.daemon = subprocess.Popen(["bash", "-c", "set -e\n" + block.text], cwd=self.folder,
+                                           stdin=subprocess.DEVNULL,
                                            stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         end = time.monotonic() + READY_SECONDS
         while "sluice: ready" not in self.said():
@@ -193,7 +196,8 @@ def main():
                     print(f"NOT RUN {page}:{line}: {block.language}: {reason}", flush=True)
                 else:
                     done[block.language] = done.get(block.language, 0) + 1
-                    print(f"ok {page}:{line}: {block.language}: {block.lines[0]} ({time.monotonic() - begin:.1f} s)", flush=True)
+                    print(f"ok {page}:{line}: {block.language}: {block.lines[0]} ({time.monotonic() - begin:.1f} s)",
+                          flush=True)
         session.stop_daemon()
     except (Failure, subprocess.TimeoutExpired) as failure:
         print(f"FAILED {page}:{line}: {failure}")

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """extending.py SOURCE BUILD: build the keyword and the protocol that docs/architecture.md shows, and use them in rules.
 
-Each ```c block that starts with a comment that names a file is one source. The sources are compiled and linked with the objects of BUILD
-and copies of its two generated tables, to which their constants are added as CMake would; BUILD and SOURCE are not changed.
+Each ```c block that starts with a comment that names a file is one source. The sources are compiled and linked with the
+objects of BUILD and copies of its two generated tables, to which their constants are added as CMake would; BUILD and
+SOURCE are not changed.
 """
 import json
 import os
@@ -30,7 +31,8 @@ def blocks(document):
 
 
 def commands(build, target):
-    return subprocess.run(['ninja', '-C', build, '-t', 'commands', target], check=True, capture_output=True, text=True).stdout.splitlines()
+    return subprocess.run(['ninja', '-C', build, '-t', 'commands',
+                           target], check=True, capture_output=True, text=True).stdout.splitlines()
 
 
 def compile_as(command, source, output, build):
@@ -57,7 +59,8 @@ def add_constants(table, kind, names):
 
 def packet(text, source_port):
     udp = struct.pack('>HHHH', source_port, 514, 8 + len(text), 0) + text
-    ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2]))
+    ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, bytes([192, 0, 2, 1]),
+                     bytes([192, 0, 2, 2]))
     total = sum(struct.unpack('>10H', ip))
     total = ~((total & 0xffff) + (total >> 16)) & 0xffff
     return ip[:10] + struct.pack('>H', total) + ip[12:] + udp

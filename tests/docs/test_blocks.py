@@ -15,7 +15,9 @@ class Documents(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         # Programs of the blocks, so that the test needs no Sluice.
-        self.program("sluice", 'case $1 in run) touch running; trap "rm running; exit ${CODE:-0}" INT; echo "sluice: ready"; while :; do sleep 0.02; done ;;\n'
+        self.program("sluice",
+                     'case $1 in run) touch running; trap "rm running; exit ${CODE:-0}" INT; echo "sluice: ready"; '
+                     'while :; do sleep 0.02; done ;;\n'
                                'check) grep -q good "${3#*=}" ;; esac')
         self.program("nft", 'cat "$3"; ! grep -q Error "$3"')
 
@@ -29,7 +31,8 @@ class Documents(unittest.TestCase):
         with open(os.path.join(self.folder.name, "page.md"), "w", encoding="utf-8") as file:
             file.write(text)
         path = self.folder.name + ":" + os.environ["PATH"]
-        return subprocess.run([sys.executable, BLOCKS, self.folder.name, "page.md"], env={**os.environ, "PATH": path, **environment},
+        return subprocess.run([sys.executable, BLOCKS, self.folder.name, "page.md"],
+                              env={**os.environ, "PATH": path, **environment},
                               capture_output=True, text=True, check=False)
 
     def passes(self, text, *wanted):
@@ -44,7 +47,8 @@ class Documents(unittest.TestCase):
         self.assertIn(wanted, done.stdout)
 
     def test_commands_run_in_order_in_one_folder(self):
-        self.passes("```sh\nmkdir a\ncd a # into it\n```\n\ntext\n\n```sh\ntouch b\ntest -e ../a/b\n```\n", "2 sh blocks run or checked, 0 not run")
+        self.passes("```sh\nmkdir a\ncd a # into it\n```\n\ntext\n\n```sh\ntouch b\ntest -e ../a/b\n```\n",
+                    "2 sh blocks run or checked, 0 not run")
         self.assertTrue(os.path.exists(os.path.join(self.folder.name, "a", "b")))
 
     def test_blocks_of_list_items_run(self):
@@ -57,10 +61,12 @@ class Documents(unittest.TestCase):
 
     def test_pages_of_a_table_of_contents_follow_in_its_order(self):
         os.mkdir(os.path.join(self.folder.name, "page"))
-        for name, text in (("a", "```sh\ntest -e made\n```\n"), ("b", "```sh\ntouch made\n```\n"), ("c", "```sh\nfalse\n```\n")):
+        for name, text in (("a", "```sh\ntest -e made\n```\n"), ("b", "```sh\ntouch made\n```\n"),
+                           ("c", "```sh\nfalse\n```\n")):
             with open(os.path.join(self.folder.name, "page", name + ".md"), "w", encoding="utf-8") as file:
                 file.write(text)
-        self.passes("[b](page/b.md) [a](page/a.md) [again](page/b.md)\n", "ok page/b.md:1", "ok page/a.md:1", "2 sh blocks run or checked")
+        self.passes("[b](page/b.md) [a](page/a.md) [again](page/b.md)\n", "ok page/b.md:1", "ok page/a.md:1",
+                    "2 sh blocks run or checked")
         self.fails("[c](page/c.md)\n", "FAILED page/c.md:1: exit code 1")
 
     def test_commands_after_ctrl_c(self):
@@ -68,7 +74,8 @@ class Documents(unittest.TestCase):
                     "<!-- after Ctrl-C -->\n```sh\ntest ! -e running\n```\n", "3 sh blocks run or checked, 0 not run")
 
     def test_marks(self):
-        self.passes("<!-- not run: no such host -->\n```sh\nfalse\n```\n", "NOT RUN page.md:2: sh: no such host", "1 not run")
+        self.passes("<!-- not run: no such host -->\n```sh\nfalse\n```\n", "NOT RUN page.md:2: sh: no such host",
+                    "1 not run")
         self.fails("<!-- not run -->\n```sh\nfalse\n```\n", "the mark has no reason")
         self.fails("<!-- not run: a -->\nA line between.\n```sh\nfalse\n```\n", "exit code 1")
 
@@ -85,7 +92,8 @@ class Documents(unittest.TestCase):
 
     def test_nft_knows_what_the_kernel_lacks(self):
         self.passes("```nft\ntable\n```\n", "1 nft blocks")
-        self.passes("```nft\nError: Could not process rule: No such file or directory\n```\n", "NOT RUN page.md:1: nft: this kernel lacks")
+        self.passes("```nft\nError: Could not process rule: No such file or directory\n```\n",
+                    "NOT RUN page.md:1: nft: this kernel lacks")
         self.fails("```nft\nError: syntax error, unexpected newline\n```\n", "nft --check")
 
     def test_blocks_that_nobody_would_run(self):

@@ -96,7 +96,8 @@ class Requests:
 
     async def one(self, reader, writer, close):
         begin = time.monotonic()
-        writer.write(b'GET /some/where HTTP/1.1\r\nHost: there\r\n%s\r\n' % (b'Connection: close\r\n' if close else b''))
+        writer.write(b'GET /some/where HTTP/1.1\r\nHost: there\r\n%s\r\n' % (b'Connection: close\r\n' if close
+                                                                             else b''))
         await writer.drain()
         await reader.readuntil(b'\r\n\r\n')
         body = await reader.readexactly(len(BODY))
@@ -153,8 +154,10 @@ async def ask(addresses, port, rate):
     while len(numbers.answered) < sent and time.monotonic() < end:
         await asyncio.sleep(0.05)
     await asyncio.sleep(0.2)
-    print(json.dumps({'sent': sent, 'answered': len(numbers.answered), 'evil_sent': evil, 'evil_answered': numbers.evil_answered,
-                      'stall': round(numbers.longest, 3), 'slowest': round(requests.longest, 3), 'requests': requests.done, 'failed': len(requests.failures),
+    print(json.dumps({'sent': sent, 'answered': len(numbers.answered), 'evil_sent': evil,
+                      'evil_answered': numbers.evil_answered,
+                      'stall': round(numbers.longest, 3), 'slowest': round(requests.longest, 3),
+                      'requests': requests.done, 'failed': len(requests.failures),
                       'failures': requests.failures[:5]}), flush=True)
 
 

@@ -4,15 +4,16 @@
 
     evasion.py PREFIX RUN control|sluice [--only TEXT] [--show]
 
-PREFIX names the network namespaces (PREFIX-cli, -gw, -srv) of lib.sh, RUN (1..9) makes addresses that no other run uses. The cases
-are those of ../replay/evasion.py and some that need a real receiver. Here nobody judges by a model what a receiver would take: the
-client writes packets to the wire, a socket of the server namespace reads.
+PREFIX names the network namespaces (PREFIX-cli, -gw, -srv) of lib.sh, RUN (1..9) makes addresses that no other run
+uses. The cases are those of ../replay/evasion.py and some that need a real receiver. Here nobody judges by a model what
+a receiver would take: the client writes packets to the wire, a socket of the server namespace reads.
 
-A packet that leaves with a TTL of 2 passes the gateway and is lost before the server, as at a further router; the shell script's rules
-see to that. The client's addresses are routed to a host that does not have them, so that no kernel answers for them.
+A packet that leaves with a TTL of 2 passes the gateway and is lost before the server, as at a further router; the shell
+script's rules see to that. The client's addresses are routed to a host that does not have them, so that no kernel
+answers for them.
 
-control: nothing is queued. Then every attack must succeed, but for those that Linux refuses (REFUSED): a case that cannot succeed
-tests nothing. sluice: no attack may succeed. Ordinary data must arrive in both.
+control: nothing is queued. Then every attack must succeed, but for those that Linux refuses (REFUSED): a case that
+cannot succeed tests nothing. sluice: no attack may succeed. Ordinary data must arrive in both.
 """
 import argparse
 import ctypes
@@ -41,8 +42,10 @@ LOST = 2  # TTL of packets that the gateway forwards and the server never gets
 
 # What Linux does not deliver whole, by the beginning of the name: what came first counts, RST counts, a contradiction
 # of fragments ends the datagram. And what depends on its fast path.
-REFUSED = ('harmless bytes overwritten, 1 at', 'harmless bytes overwritten, 4 at', 'changed retransmission after the first was accepted',
-           'changed retransmission of a part', 'overlapping fragments, harmless first', 'TCP in fragments, overlapping (', 'decoy with all flags')
+REFUSED = ('harmless bytes overwritten, 1 at', 'harmless bytes overwritten, 4 at',
+           'changed retransmission after the first was accepted',
+           'changed retransmission of a part', 'overlapping fragments, harmless first',
+           'TCP in fragments, overlapping (', 'decoy with all flags')
 UNSURE = ('decoy with a very old acknowledgment',)
 
 
@@ -56,20 +59,23 @@ def enter(namespace):
 
 
 def fragments(size, order=None, more=None):
-    """Cuts a packet into IP fragments of `size`; `more(parts)` changes the list of (offset, bytes, TTL). The first of IPv6 has the TCP header:
-    Linux wants it so."""
+    """Cuts a packet into IP fragments of `size`; `more(parts)` changes the list of (offset, bytes, TTL). The first of
+    IPv6 has the TCP header: Linux wants it so."""
     def cut(packet):
         version = packet[0] >> 4
         head = 20 if version == 4 else 40
-        ends = (socket.inet_ntop(*end) for end in (((socket.AF_INET, packet[12:16]), (socket.AF_INET, packet[16:20])) if version == 4
-                                                   else ((socket.AF_INET6, packet[8:24]), (socket.AF_INET6, packet[24:40]))))
+        ends = (socket.inet_ntop(*end)
+                for end in (((socket.AF_INET, packet[12:16]), (socket.AF_INET, packet[16:20])) if version == 4
+                                                   else ((socket.AF_INET6, packet[8:24]),
+                                                         (socket.AF_INET6, packet[24:40]))))
         source, destination = ends
         data = packet[head:]
         first = size if version == 4 else max(size, 24)
         parts = [(0, data[:first], 64), *((at, data[at:at + size], 64) for at in range(first, len(data), size))]
         parts = order(parts) if order else parts
         parts = more(parts) if more else parts
-        return [replay.ip(version, 6, part, ttl, source, destination, identification=int.from_bytes(data[:2], 'big'), offset=at // 8,
+        return [replay.ip(version, 6, part, ttl, source, destination, identification=int.from_bytes(data[:2], 'big'),
+                          offset=at // 8,
                           more=int(at + len(part) < len(data))) for at, part, ttl in parts]
     return cut
 
@@ -170,10 +176,13 @@ def tcp_cases(version):
     yield (new('urgent pointer into the next segment').handshake().send(0, BEFORE, flags=PSH | ACK | URG, urgent=AT + 6)
            .send(AT, PATTERN[:5] + b'!' + PATTERN[5:] + AFTER))
     case = new('urgent pointer moved on').handshake()
-    case.send(AT, PATTERN, flags=PSH | ACK | URG, urgent=6).send(AT + len(PATTERN), AFTER, flags=PSH | ACK | URG, urgent=3)
+    case.send(AT, PATTERN, flags=PSH | ACK | URG, urgent=6).send(AT + len(PATTERN), AFTER, flags=PSH | ACK | URG,
+                                                                 urgent=3)
     yield case.send(0, BEFORE)
-    yield new('urgent pointer of 0').handshake().send(0, DATA[:AT + 4]).send(AT + 4, b'!' + DATA[AT + 4:], flags=PSH | ACK | URG, urgent=0)
-    yield (new('urgent pointer far beyond').handshake().send(0, BEFORE).send(AT, PATTERN, flags=PSH | ACK | URG, urgent=3000)
+    yield new('urgent pointer of 0').handshake().send(0, DATA[:AT + 4]).send(AT + 4, b'!' + DATA[AT + 4:],
+                                                                             flags=PSH | ACK | URG, urgent=0)
+    yield (new('urgent pointer far beyond').handshake().send(0, BEFORE).send(AT, PATTERN, flags=PSH | ACK | URG,
+                                                                             urgent=3000)
            .send(AT + len(PATTERN), AFTER))
     yield (new('urgent byte lost, then sent as ordinary').handshake().send(0, BEFORE)
            .send(AT, PATTERN + AFTER, flags=PSH | ACK | URG, urgent=6, ttl=LOST).send(AT, PATTERN + AFTER))
@@ -187,9 +196,12 @@ def tcp_cases(version):
     yield in_fragments('TCP in fragments, a harmless one lost later',
                        fragments(8, more=lambda parts: [*parts[:2], (24, b'HARMLESS', LOST), *parts[2:]]))
     yield in_fragments('TCP in fragments, all harmless and lost before',
-                       fragments(8, more=lambda parts: [*((at, b'HARMLESS'[:len(part)], LOST) for at, part, _ in parts), *parts]))
+                       fragments(8,
+                                 more=lambda parts: [*((at, b'HARMLESS'[:len(part)], LOST) for at, part, _ in parts),
+                                                     *parts]))
     yield in_fragments('TCP in fragments, overlapping', fragments(8, more=first_at(24, b'HARMLESS')))
-    yield in_fragments('TCP in fragments, each twice', fragments(8, more=lambda parts: [part for part in parts for _ in range(2)]))
+    yield in_fragments('TCP in fragments, each twice',
+                       fragments(8, more=lambda parts: [part for part in parts for _ in range(2)]))
     yield in_fragments('TCP in fragments, overlapping at the end',
                        fragments(16, more=lambda parts: [*parts[:-1], (parts[-2][0] + 8, b'HARMLESS', 64), parts[-1]]))
     yield in_fragments('with more headers', more_headers, DATA[:AT + 3])
@@ -268,7 +280,8 @@ class Wire:
 
     def __init__(self, prefix):
         enter(prefix + '-cli')
-        link = subprocess.run(['ip', '-n', prefix + '-gw', 'link', 'show', 'g0'], capture_output=True, text=True, check=True).stdout
+        link = subprocess.run(['ip', '-n', prefix + '-gw', 'link', 'show',
+                               'g0'], capture_output=True, text=True, check=True).stdout
         self.gateway = bytes.fromhex(re.search('link/ether ([0-9a-f:]+)', link)[1].replace(':', ''))
         self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
         self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 32 << 20)
@@ -288,17 +301,20 @@ class Wire:
         head, protocol = (20, packet[9]) if version == 4 else (40, packet[6])
         if where[2] == PACKET_OUTGOING or protocol != 6 or packet[head + 13] & (SYN | ACK) != SYN | ACK:
             return True
-        address = socket.inet_ntop(*((socket.AF_INET, packet[16:20]) if version == 4 else (socket.AF_INET6, packet[24:40])))
+        address = socket.inet_ntop(*((socket.AF_INET, packet[16:20]) if version == 4
+                                     else (socket.AF_INET6, packet[24:40])))
         case = by_key.get((address, int.from_bytes(packet[head + 2:head + 4], 'big')))
         if case and int.from_bytes(packet[head + 8:head + 12], 'big') == (case.isn + 1) & 0xffffffff:
             options = packet[head + 20:head + (packet[head + 12] >> 4) * 4]
             at = options.find(b'\x08\x0a')
-            case.peer = int.from_bytes(packet[head + 4:head + 8], 'big'), int.from_bytes(options[at + 2:at + 6], 'big') if at >= 0 else 0
+            case.peer = int.from_bytes(packet[head + 4:head + 8],
+                                       'big'), int.from_bytes(options[at + 2:at + 6], 'big') if at >= 0 else 0
         return True
 
 
 def fit(case, number):
-    """The case's packet for the server that there is: its numbers instead of the model's. None: it is the server's to send."""
+    """The case's packet for the server that there is: its numbers instead of the model's. None: it is the server's to
+    send."""
     packet = bytearray(case.packets[number][0])
     version = packet[0] >> 4
     head, protocol = (20, packet[9]) if version == 4 else (40, packet[6])
@@ -337,7 +353,8 @@ def play(wire, cases):
         left[case] = range(len(case.packets))
         if fit_protocol(case, 0) != 6:
             continue
-        opening = next(number for number in left[case] if case.packets[number][0][20 if case.version == 4 else 40:][:2] == b'\0\x50')
+        opening = next(number for number in left[case]
+                       if case.packets[number][0][20 if case.version == 4 else 40:][:2] == b'\0\x50')
         left[case] = left[case][opening:]
         for number in range(opening):
             for packet in fit(case, number):
@@ -427,7 +444,8 @@ def main():
         problems += problem is not None
         if problem or arguments.show:
             print(f'{case.name}: {problem or bytes(got)[:60]}')
-    print(f'{arguments.mode}: {len(all_cases)} cases, {sum(len(case.packets) for case in all_cases)} packets, {problems} problems')
+    print(f'{arguments.mode}: {len(all_cases)} cases, {sum(len(case.packets) for case in all_cases)} packets, '
+          f'{problems} problems')
     os._exit(1 if problems else 0)   # without waiting for the server's thread
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stands for systemd: starts the daemon with a socket for its notifications, keeps the descriptors that it hands over, and starts it
-again with them when it is killed.
+"""Stands for systemd: starts the daemon with a socket for its notifications, keeps the descriptors that it hands over,
+and starts it again with them when it is killed.
 
     fdstore.py FOLDER TIMES COMMAND...   kills it TIMES times, each a while after it was ready, then ends it by SIGTERM. What it said goes
                                          to FOLDER/said, its log to standard error. Exit code: that of the last one
@@ -75,7 +75,8 @@ def children(pid):
 
 
 def start_time(pid):
-    """When the process started, in ticks; None when it has ended. Tells a process from a later one with the same number."""
+    """When the process started, in ticks; None when it has ended. Tells a process from a later one with the same
+    number."""
     try:
         fields = open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()
     except OSError:
@@ -131,7 +132,8 @@ while not ended:
         for process in [pid] + children(pid):
             for thread in os.listdir(f'/proc/{process}/task'):
                 where = f'/proc/{process}/task/{thread}'
-                print('still there:', process, thread, open(f'{where}/comm').read().strip(), open(f'{where}/wchan').read(), file=sys.stderr)
+                print('still there:', process, thread, open(f'{where}/comm').read().strip(),
+                      open(f'{where}/wchan').read(), file=sys.stderr)
         print(open(f'/proc/{pid}/status').read(), file=sys.stderr)
         kill_daemon()
 hear(0)

@@ -5,8 +5,9 @@
     good_client.py serve ADDRESS PORT
     good_client.py ask ADDRESS PORT PARALLEL SECONDS TIMEOUT
 
-A connection sends one line and reads the line that the server sends back. Every other line has the word MARKED. `ask` prints
-"TOTAL SUCCEEDED MARKED P50 P99 MAX"; MARKED is the number of marked lines among those that succeeded, times are milliseconds.
+A connection sends one line and reads the line that the server sends back. Every other line has the word MARKED. `ask`
+prints "TOTAL SUCCEEDED MARKED P50 P99 MAX"; MARKED is the number of marked lines among those that succeeded, times are
+milliseconds.
 """
 import socket
 import sys
@@ -65,7 +66,8 @@ def ask(address, port, parallel, seconds, timeout):
     for thread in threads:
         thread.join()
     times.sort()
-    at = [f'{1000 * times[min(len(times) - 1, int(len(times) * share))]:.1f}' if times else 'none' for share in (0.5, 0.99, 1)]
+    at = [f'{1000 * times[min(len(times) - 1, int(len(times) * share))]:.1f}' if times else 'none'
+          for share in (0.5, 0.99, 1)]
     print(len(times) + len(lost), len(times), len(marked), *at)
 
 

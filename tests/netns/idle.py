@@ -27,7 +27,8 @@ def enter(host):
 
 
 def ask(*arguments):
-    run = subprocess.run([SLUICE, *arguments, "--json", "--socket", CONTROL], check=True, capture_output=True, text=True)
+    run = subprocess.run([SLUICE, *arguments, "--json", "--socket", CONTROL], check=True, capture_output=True,
+                         text=True)
     return [json.loads(line) for line in run.stdout.splitlines()]
 
 
@@ -110,7 +111,8 @@ def main():
     udp.connect(("10.66.2.2", PORT))
     udp.send(b"at first")
     peer = datagrams.recvfrom(64)[1]
-    wait_until_forgotten((plain, six, masqueraded, forwarded, server_first, masqueraded_server_first, closed, reset, probed, evil))
+    wait_until_forgotten((plain, six, masqueraded, forwarded, server_first, masqueraded_server_first, closed, reset,
+                          probed, evil))
 
     picked_up = 0
     for connection in plain, six, masqueraded, forwarded:

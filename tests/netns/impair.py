@@ -4,7 +4,8 @@
 
     impair.py QUEUE SEED [delay=MS] [loss=P] [duplicate=P] [reorder=P]
 
-P are probabilities from 0 to 1. A reordered packet waits 3 ms longer than the others. Copies are sent with mark 0x77, which the rule that queues must leave out. Prints "bound".
+P are probabilities from 0 to 1. A reordered packet waits 3 ms longer than the others. Copies are sent with mark 0x77,
+which the rule that queues must leave out. Prints "bound".
 """
 import heapq
 import random

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sets the largest size of super-packets on network interfaces, for IPv4 and IPv6, sent and received: link_sizes.py BYTES INTERFACE...
+"""Sets the largest size of super-packets on network interfaces, for IPv4 and IPv6, sent and received: link_sizes.py
+BYTES INTERFACE...
 
-It uses netlink because `ip link set` of iproute2 6.1 (Debian 12) lacks the settings for IPv4. Exit code 77: the kernel refuses.
+It uses netlink because `ip link set` of iproute2 6.1 (Debian 12) lacks the settings for IPv4. Exit code 77: the kernel
+refuses.
 """
 import socket
 import struct

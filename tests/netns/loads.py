@@ -173,7 +173,8 @@ class Link:
         self.rate, self.sent, self.begin = int(rate), 0, time.monotonic()
 
     def send(self, source, target, protocol, payload, ident=0, fragment=0x4000):
-        header = bytearray(struct.pack('!BBHHHBBH4s4s', 0x45, 0, 20 + len(payload), ident, fragment, 64, protocol, 0, source, target))
+        header = bytearray(struct.pack('!BBHHHBBH4s4s', 0x45, 0, 20 + len(payload), ident, fragment, 64, protocol, 0,
+                                       source, target))
         struct.pack_into('!H', header, 10, checksum(words(header)))
         try:
             self.sock.sendto(header + payload, self.where)
@@ -195,7 +196,8 @@ def udp(link, address, port, count, seed, rate):
     for _ in range(int(count)):
         value = chance.getrandbits(40)
         # A checksum of 0: none was computed.
-        link.send(source_of(value), target, 17, struct.pack('!HHHH', value >> 23 & 0xffff | 1, int(port), 24, 0) + b'a load of flows.')
+        link.send(source_of(value), target, 17,
+                  struct.pack('!HHHH', value >> 23 & 0xffff | 1, int(port), 24, 0) + b'a load of flows.')
 
 
 def fragments(link, address, count, seed, rate):
@@ -215,7 +217,8 @@ def pings(address, count):
         struct.pack_into('!H', echo, 2, checksum(words(echo)))
         sock.sendto(echo, (address, 0))
         try:
-            while sock.recv(4096)[20:28] != struct.pack('!BBHHH', 0, 0, checksum(words(b'\0\0\0\0' + echo[4:])), os.getpid() & 0xffff, number):
+            while sock.recv(4096)[20:28] != struct.pack('!BBHHH', 0, 0, checksum(words(b'\0\0\0\0' + echo[4:])),
+                                                        os.getpid() & 0xffff, number):
                 pass
             answered += 1
         except OSError:
@@ -266,5 +269,6 @@ def segments(link, address, port, count, size, rate, order):
     print('sent', size * len(connections), flush=True)
 
 
-COMMANDS = {'serve': serve, 'good': good, 'bodies': bodies, 'udp': udp, 'fragments': fragments, 'pings': pings, 'segments': segments}
+COMMANDS = {'serve': serve, 'good': good, 'bodies': bodies, 'udp': udp, 'fragments': fragments, 'pings': pings,
+            'segments': segments}
 COMMANDS[sys.argv[1]](*sys.argv[2:])

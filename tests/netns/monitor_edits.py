@@ -177,8 +177,9 @@ def judge(sent_path, got_path, eve_path, discarded):
     # A datagram passed the hook at some time between its sending and its arrival.
     outside = [n for n in uninspected if not any(sent[n] <= end and got[n] >= begin for begin, end in windows)]
     refused = sum(q['verdict_lost'] for q in stats['queue'].values())
-    print(f'{len(sent)} sent, {len(lost)} lost, {flushed} reported as flushed, {discarded} discarded by the kernel, {len(uninspected)} uninspected in {len(windows)} '
-          f'windows of {sum(b - a for a, b in windows):.1f} s together, {stats["firewall"]["changes"]} changes')
+    print(f'{len(sent)} sent, {len(lost)} lost, {flushed} reported as flushed, {discarded} discarded by the kernel, '
+          f'{len(uninspected)} uninspected in {len(windows)} windows of {sum(b - a for a, b in windows):.1f} s '
+          f'together, {stats["firewall"]["changes"]} changes')
     wrong = []
     if len(arrivals) != len(got):
         wrong.append(f'{len(arrivals) - len(got)} arrived twice')
@@ -189,7 +190,8 @@ def judge(sent_path, got_path, eve_path, discarded):
     if not len(lost) <= refused + int(discarded):
         wrong.append(f'{len(lost)} were lost, {refused} verdicts refused, {discarded} discarded by the kernel')
     if flushed != stats['firewall']['flushed'] or flushed != refused:
-        wrong.append(f'{flushed} flushed by the events, {stats["firewall"]["flushed"]} in the statistics, {refused} verdicts')
+        wrong.append(f'{flushed} flushed by the events, {stats["firewall"]["flushed"]} in the statistics, {refused} '
+                     f'verdicts')
     if any(q['dropped'] for q in stats['queue'].values()):
         wrong.append('Sluice dropped')
     if not windows:

@@ -4,8 +4,8 @@
 
     queue_consumer.py NUMBER WORD VERDICT [MARK/MASK]
 
-Drops packets that contain WORD. The others get VERDICT: accept, repeat, or route:N, route:N:bypass (on to queue N). A mark changes
-the bits under its mask. Prints "bound", and at SIGTERM how many packets it saw.
+Drops packets that contain WORD. The others get VERDICT: accept, repeat, or route:N, route:N:bypass (on to queue N). A
+mark changes the bits under its mask. Prints "bound", and at SIGTERM how many packets it saw.
 """
 import signal
 import socket

@@ -113,7 +113,8 @@ class Client:
 
     async def connection(self, kind, path, count, rate, tls):
         host = self.hosts[self.done[kind] % 2]
-        reader, writer = await asyncio.open_connection(host, self.port + (1 if tls else 0), ssl=self.tls if tls else None)
+        reader, writer = await asyncio.open_connection(host, self.port + (1 if tls else 0), ssl=self.tls if tls
+                                                       else None)
         due = time.monotonic()
         for i in range(count):
             last = i + 1 == count or time.monotonic() >= self.end
@@ -196,7 +197,8 @@ async def ask(address, address6, port, rate, seconds):
         counts['large'] += 1
 
     await asyncio.gather(
-        client.paced(rate, number), client.paced(rate / 10, name), client.paced(rate / 50, fragments), client.paced(2, client.evil),
+        client.paced(rate, number), client.paced(rate / 10, name), client.paced(rate / 50, fragments),
+        client.paced(2, client.evil),
         client.requests('small', b'/small', 500, rate / 10), client.requests('small', b'/small', 500, rate / 10),
         client.requests('large', b'/large', 50, rate / 50), client.requests('large', b'/large', 20, rate / 50),
         client.requests('new', b'/small', 1, rate / 30), client.requests('new', b'/small', 1, rate / 30),
@@ -207,10 +209,12 @@ async def ask(address, address6, port, rate, seconds):
     await asyncio.sleep(0.5)
     print(json.dumps({
         'datagrams': counts['sent'], 'datagrams_answered': len(numbers.answered), 'evil_datagrams': counts['evil'],
-        'evil_datagrams_answered': numbers.evil_answered, 'stall': round(numbers.longest, 3), 'large': counts['large'], 'large_answered': len(large.seen),
+        'evil_datagrams_answered': numbers.evil_answered, 'stall': round(numbers.longest, 3), 'large': counts['large'],
+        'large_answered': len(large.seen),
         'names': counts['names'], 'names_answered': names_answered + len(names.seen), 'requests': dict(client.done),
         'http': client.done['small'] + client.done['large'] + client.done['new'], 'evil_requests': client.done['evil'],
-        'evil_requests_answered': client.done['evil_answered'], 'failed': len(client.failures), 'failures': client.failures[:5]}), flush=True)
+        'evil_requests_answered': client.done['evil_answered'], 'failed': len(client.failures),
+        'failures': client.failures[:5]}), flush=True)
 
 
 # --- Packets as they are ----------------------------------------------------------------------------------------------
@@ -295,7 +299,8 @@ def broken(chance):
         struct.pack_into('>H', body, 4, chance.choice((len(body), 0, 8, chance.randrange(65536))))
     offset = chance.choice((0, 0, 0, 0x2000, 1, 0x2003, chance.randrange(0x2000)))
     options = chance.choice((b'', b'', b'', b'\1\1\1\0', b'\x94\4\0\0'))
-    head = struct.pack('>BBHHHBBH', 0x45 + len(options) // 4, chance.randrange(256), 20 + len(options) + len(body), chance.randrange(65536), offset, 64, protocol, 0)
+    head = struct.pack('>BBHHHBBH', 0x45 + len(options) // 4, chance.randrange(256), 20 + len(options) + len(body),
+                       chance.randrange(65536), offset, 64, protocol, 0)
     return head + bytes(8) + options + body
 
 
@@ -307,7 +312,8 @@ def finish(packet):
 
 def raw(rate, seconds, seed, cli, srv, *paths):
     rate, end, chance = float(rate), time.monotonic() + float(seconds), random.Random(int(seed))
-    send, counts, rounds, begin, sent = {True: raw_socket(cli), False: raw_socket(srv)}, collections.Counter(), 0, time.monotonic(), 0
+    send, counts, rounds, begin, sent = {True: raw_socket(cli),
+                                         False: raw_socket(srv)}, collections.Counter(), 0, time.monotonic(), 0
 
     def address(from_client, number):
         return bytes((10, 88 if from_client else 77, rounds % 256, number % 254 + 1))
@@ -323,12 +329,15 @@ def raw(rate, seconds, seed, cli, srv, *paths):
         for from_client, number, packet in packets:
             if time.monotonic() >= end:
                 break
-            for kind, data, side in (('replayed', readdress(packet, address(from_client, number), address(not from_client, number)), from_client),
+            for kind, data, side in (('replayed',
+                                      readdress(packet, address(from_client, number), address(not from_client, number)),
+                                      from_client),
                                      ('broken', None, chance.random() < 0.5)):
                 if kind == 'broken':
                     if chance.random() < 0.8:
                         continue
-                    data = finish(readdress(broken(chance), address(side, chance.randrange(8)), address(not side, chance.randrange(8))))
+                    data = finish(readdress(broken(chance), address(side, chance.randrange(8)),
+                                            address(not side, chance.randrange(8))))
                 try:
                     send[side](data)
                     counts[kind] += 1
@@ -367,14 +376,17 @@ def count_events(path, lines):
 
 
 class Watch:
-    POOLS = ('flow.active', 'flow.memuse', 'tcp.active_sessions', 'tcp.memuse', 'tcp.reassembly_memuse', 'app_layer.memuse', 'defrag.memuse')
+    POOLS = ('flow.active', 'flow.memuse', 'tcp.active_sessions', 'tcp.memuse', 'tcp.reassembly_memuse',
+             'app_layer.memuse', 'defrag.memuse')
 
     def __init__(self, supervisor, eve, sock, path):
         self.supervisor, self.eve, self.sock = int(supervisor), eve, sock
-        self.looks, self.lines, self.wrong, self.begin = open(path, 'w', buffering=1), collections.Counter(), [], time.monotonic()
+        self.looks, self.lines, self.wrong, self.begin = open(path, 'w',
+                                                              buffering=1), collections.Counter(), [], time.monotonic()
 
     def stats(self):
-        done = subprocess.run([os.environ['SLUICE'], 'stats', '--json', '--all', '--socket', self.sock], capture_output=True, timeout=60)
+        done = subprocess.run([os.environ['SLUICE'], 'stats', '--json', '--all', '--socket', self.sock],
+                              capture_output=True, timeout=60)
         return json.loads(done.stdout)
 
     def engine(self):
@@ -421,9 +433,12 @@ class Watch:
         judged, packets = get('ips.accepted') + get('ips.blocked'), get('capture.kernel_packets')
         if judged != packets:
             self.wrong.append(f'{packets} packets, {judged} judged')
-        found = {'seconds': round(time.monotonic() - self.begin), 'supervisor_kb': self.rss(self.supervisor), 'engine_kb': self.rss(engine), 'cpu': self.cpu(f'/proc/{engine}/stat')[1],
+        found = {'seconds': round(time.monotonic() - self.begin), 'supervisor_kb': self.rss(self.supervisor),
+                 'engine_kb': self.rss(engine), 'cpu': self.cpu(f'/proc/{engine}/stat')[1],
                  'workers': self.workers(engine), 'idle': self.idle(), 'exact': time.monotonic() - self.begin,
-                 'packets': packets, 'lost': sum(v for k, v in flat(stats) if k.endswith(('_dropped', '.lost', 'overruns')) and 'kernel' not in k),
+                 'packets': packets,
+                 'lost': sum(v for k, v in flat(stats) if k.endswith(('_dropped', '.lost', 'overruns'))
+                             and 'kernel' not in k),
                  **{pool: get(pool) for pool in self.POOLS}}
         self.looks.write(json.dumps(found) + '\n')
         return stats, found
@@ -474,32 +489,40 @@ def median(values):
 
 
 def flat_memory(looks, wrong):
-    """After a third of the time pools have been as full as they get: from then on nothing may grow but by 2 % and 2 MiB."""
+    """After a third of the time pools have been as full as they get: from then on nothing may grow but by 2 % and 2
+    MiB."""
     settled = looks[len(looks) // 3:]
     part = max(len(settled) // 4, 1)
     for process in 'supervisor_kb', 'engine_kb':
         begin, end = median([l[process] for l in settled[:part]]), median([l[process] for l in settled[-part:]])
-        print(f'{process}: {looks[0][process]} at the start, {begin} after a third of the time, {end} at the end, {max(l[process] for l in looks)} at most')
+        print(f'{process}: {looks[0][process]} at the start, {begin} after a third of the time, {end} at the end, '
+              f'{max(l[process] for l in looks)} at most')
         if end > begin * 1.02 + (2048 if looks[-1]['seconds'] >= 300 else 32768):
             wrong.append(f'{process} grows from {begin} to {end}')
 
 
 def load(looks, ramp, bulk):
     """What of the CPU the workers had while the capacity was sought, and after that until the bulk client ended."""
-    busy = [l for i, l in enumerate(looks) if i == 0 or l['packets'] - looks[i - 1]['packets'] > 500 * (l['exact'] - looks[i - 1]['exact'])]
-    print(f'bulk: {bulk["first_capacity"]} requests a second are the capacity at first, {bulk["capacity"]} later ({bulk["least_capacity"]} to {bulk["most_capacity"]}); '
-          f'{bulk["rate"]} were wanted, {bulk["reached"]} reached; the slowest took {bulk["slowest"]} s')
-    for what, part in ('the capacity is sought', [l for l in busy if l['seconds'] <= ramp]), ('that is paced', [l for l in busy if l['seconds'] > ramp + 1]):
+    busy = [l for i, l in enumerate(looks) if i == 0
+            or l['packets'] - looks[i - 1]['packets'] > 500 * (l['exact'] - looks[i - 1]['exact'])]
+    print(f'bulk: {bulk["first_capacity"]} requests a second are the capacity at first, {bulk["capacity"]} later '
+          f'({bulk["least_capacity"]} to {bulk["most_capacity"]}); {bulk["rate"]} were wanted, {bulk["reached"]} '
+          f'reached; the slowest took {bulk["slowest"]} s')
+    for what, part in ('the capacity is sought',
+                       [l for l in busy if l['seconds'] <= ramp]), ('that is paced',
+                                                                    [l for l in busy if l['seconds'] > ramp + 1]):
         if len(part) > 1:
             first, last = part[0], part[-1]
             took = last['exact'] - first['exact']
-            print(f'while {what}: {(last["packets"] - first["packets"]) / took:.0f} packets a second; of a CPU the workers had '
-                  f'{(last["workers"] - first["workers"]) * 100 / took:.0f} %, the engine {(last["cpu"] - first["cpu"]) * 100 / took:.0f} %, '
-                  f'idle were {(last["idle"] - first["idle"]) * 100 / took:.0f} % of {os.cpu_count()} CPUs')
+            print(f'while {what}: {(last["packets"] - first["packets"]) / took:.0f} packets a second; of a CPU the '
+                  f'workers had {(last["workers"] - first["workers"]) * 100 / took:.0f} %, the engine '
+                  f'{(last["cpu"] - first["cpu"]) * 100 / took:.0f} %, idle were '
+                  f'{(last["idle"] - first["idle"]) * 100 / took:.0f} % of {os.cpu_count()} CPUs')
 
 
 def judge(folder):
-    asked, raw_sent, served, watched = (json.load(open(os.path.join(folder, name))) for name in ('asked', 'raw', 'served', 'watched'))
+    asked, raw_sent, served, watched = (json.load(open(os.path.join(folder, name)))
+                                        for name in ('asked', 'raw', 'served', 'watched'))
     bulk, bulk_served = (json.load(open(os.path.join(folder, name))) for name in ('bulk', 'bulk_served'))
     looks = [json.loads(line) for line in open(os.path.join(folder, 'looks'))]
     kernel = json.load(open(os.path.join(folder, 'kernel')))
@@ -529,7 +552,8 @@ def judge(folder):
     same('ids of the queues', sum(q['id_sequence'] for q in queues), value(stats, 'capture.kernel_packets'))
     same('packets that nft saw before', kernel['before'], value(stats, 'capture.kernel_packets'))
     same('packets that nft saw after', kernel['after'], value(stats, 'ips.accepted'))
-    same('accepted and blocked', value(stats, 'ips.accepted') + value(stats, 'ips.blocked'), value(stats, 'capture.kernel_packets'))
+    same('accepted and blocked', value(stats, 'ips.accepted') + value(stats, 'ips.blocked'),
+         value(stats, 'capture.kernel_packets'))
     same('reasons of drops', sum(v for v in stats['ips']['drop_reason'].values()), value(stats, 'ips.blocked'))
     for name in 'queue_dropped', 'user_dropped', 'waiting', 'verdict_errors', 'verdict_lost', 'malformed_messages', 'lost', 'receive_overruns':
         same(f'queues: {name}', sum(q[name] for q in queues), 0)
@@ -541,7 +565,8 @@ def judge(folder):
     for kind in 'alert', 'drop', 'flow':
         same(f'{kind} events', lines[kind], value(final, f'output.{kind}.written'))
     same('events', sum(v for k, v in lines.items() if ' ' not in k and k != 'stats'),
-         sum(counted['written'] for kind, counted in final['output'].items() if isinstance(counted, dict) and kind != 'stats'))
+         sum(counted['written'] for kind, counted in final['output'].items() if isinstance(counted, dict)
+             and kind != 'stats'))
     same('packets at the end', value(final, 'capture.kernel_packets'), value(stats, 'capture.kernel_packets'))
     same('requests that were logged', lines['http /small'] + lines['http /large'], asked['http'])
     same('bulk requests that were logged', lines['http bulk'], bulk_http)
@@ -550,11 +575,14 @@ def judge(folder):
     same('requests of the pattern', lines['alert 2'], asked['evil_requests'])
 
     last = looks[-1]
-    print(f'{last["packets"]} packets in {last["seconds"]} s, {value(stats, "ips.blocked")} of them dropped; the engine used {last["cpu"] * 100 / max(last["seconds"], 1):.1f} % of a CPU')
+    print(f'{last["packets"]} packets in {last["seconds"]} s, {value(stats, "ips.blocked")} of them dropped; the '
+          f'engine used {last["cpu"] * 100 / max(last["seconds"], 1):.1f} % of a CPU')
     load(looks, kernel['ramp'], bulk)
-    print(json.dumps({'bulk': bulk, 'asked': asked, 'raw': raw_sent, 'events': {k: v for k, v in lines.items() if ' ' not in k}}))
+    print(json.dumps({'bulk': bulk, 'asked': asked, 'raw': raw_sent,
+                      'events': {k: v for k, v in lines.items() if ' ' not in k}}))
     flat_memory(looks, wrong)
-    print(f'{lines["flow packets"]} packets in {lines["flow"]} flows; at most {max(l["flow.active"] for l in looks)} flows at a time')
+    print(f'{lines["flow packets"]} packets in {lines["flow"]} flows; at most {max(l["flow.active"] for l in looks)} '
+          f'flows at a time')
     if wrong:
         sys.exit('\n'.join(wrong))
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Clients that behave as other TCP stacks do, packet by packet, against a real Linux server or a scripted one; the result is as of tcp_stacks.py.
+"""Clients that behave as other TCP stacks do, packet by packet, against a real Linux server or a scripted one; the
+result is as of tcp_stacks.py.
 
     tcp_scripts.py OUT GATEWAY-MAC FIRST-PORT SERVER-NAMESPACE SERVER-SIDE-MAC [settings]
 
-With `settings` it plays what needs other settings than the default. Runs in the client's namespace. Its addresses are routed to a host that does not have them (10.66.64.0/18), so that no kernel answers for them; those of
-scripted servers (10.66.128.0/18) are, too. A script succeeds when the server echoes its data, and both ends when each has the other's data.
+With `settings` it plays what needs other settings than the default. Runs in the client's namespace. Its addresses are
+routed to a host that does not have them (10.66.64.0/18), so that no kernel answers for them; those of scripted servers
+(10.66.128.0/18) are, too. A script succeeds when the server echoes its data, and both ends when each has the other's
+data.
 """
 import json
 import socket
@@ -44,14 +47,16 @@ class Client:
     def send(self, flags, seq, ack=0, data=b'', options=b'', window=64000, urgent=0):
         options += b'\1' * (-len(options) % 4)
         source, target = socket.inet_aton(self.address), socket.inet_aton(self.peer[0])
-        head = struct.pack('!HHIIBBHHH', self.port, self.peer[1], seq & 0xffffffff, ack & 0xffffffff, (20 + len(options)) << 2, flags, window, 0, urgent)
+        head = struct.pack('!HHIIBBHHH', self.port, self.peer[1], seq & 0xffffffff, ack & 0xffffffff,
+                           (20 + len(options)) << 2, flags, window, 0, urgent)
         sums = checksum(source + target + struct.pack('!HH', 6, len(head) + len(options) + len(data)) + head + options + data)
         segment = head[:16] + struct.pack('!H', sums) + head[18:] + options + data
         ip = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 20 + len(segment), 1, 0x4000, 64, 6, 0, source, target)
         self.sock.sendto(ip[:10] + struct.pack('!H', checksum(ip)) + ip[12:] + segment, self.where)
 
     def hear(self, seconds=0.5):
-        """The next segment for this client: flags, sequence number, acknowledgment, data; None when there is none in time."""
+        """The next segment for this client: flags, sequence number, acknowledgment, data; None when there is none in
+        time."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self.sock.settimeout(left)
@@ -62,9 +67,11 @@ class Client:
             if packet[9] != 6 or packet[16:20] != socket.inet_aton(self.address) or packet[22:24] != struct.pack('!H', self.port):
                 continue
             seq, ack, offset, flags = struct.unpack_from('!IIBB', packet, 24)
-            data, options = packet[20 + (offset >> 4) * 4:struct.unpack_from('!H', packet, 2)[0]], packet[40:20 + (offset >> 4) * 4]
+            data, options = packet[20 + (offset >> 4) * 4:struct.unpack_from('!H', packet,
+                                                                             2)[0]], packet[40:20 + (offset >> 4) * 4]
             at = options.find(b'\x08\x0a')
-            self.echo = struct.unpack_from('!I', options, at + 2)[0] if at >= 0 and len(options) >= at + 10 else self.echo
+            self.echo = struct.unpack_from('!I', options,
+                                           at + 2)[0] if at >= 0 and len(options) >= at + 10 else self.echo
             return flags, seq, ack, data
         return None
 
@@ -72,7 +79,8 @@ class Client:
         """Sends SYNs until a SYN/ACK comes. Answers ACKs of older connections by a reset."""
         self.isn = self.isn if isn is None else isn
         for number, flags in enumerate(tries):
-            self.send(flags, self.isn, data=data if number == 0 else b'', options=change if change is not None and number > 0 else options)
+            self.send(flags, self.isn, data=data if number == 0 else b'', options=change if change is not None
+                      and number > 0 else options)
             heard = self.hear()
             while heard and heard[0] & (SYN | ACK) != SYN | ACK:
                 if heard[0] & ACK and not heard[0] & RST:
@@ -94,7 +102,8 @@ class Client:
             while len(got) < len(data) and (heard := self.hear()):
                 if heard[3] and heard[1] == (self.their + len(got)) & 0xffffffff:
                     got += heard[3]
-                    self.send(ACK, self.isn + 1 + len(data), self.their + len(got), options=options() if callable(options) else options)
+                    self.send(ACK, self.isn + 1 + len(data), self.their + len(got), options=options()
+                              if callable(options) else options)
             if got == data:
                 return True
         return False
@@ -153,7 +162,8 @@ SYN_ACK, HANDSHAKE, TALK = 'the SYN/ACK', 'the handshake', 'data'
 
 
 def reset_after(point, same_isn, flags=RST, all_options=False, resets=2):
-    """The client resets the connection `resets` times and connects again, as health checks, port scanners and restarted hosts do."""
+    """The client resets the connection `resets` times and connects again, as health checks, port scanners and restarted
+    hosts do."""
     def script(c):
         options = (lambda: MSS + SACK + stamp(c.stamps, 0) + b'\1' + SCALE) if all_options else (lambda: MSS)
         stamped = c.stamped if all_options else lambda: b''
@@ -297,7 +307,8 @@ def one_side(from_client, begins=True):
         speaker.their = hearer.isn + 1
         good = True
         if begins:
-            speaker.send(SYN if from_client else SYN | ACK, speaker.isn, 0 if from_client else speaker.their, options=MSS)
+            speaker.send(SYN if from_client else SYN | ACK, speaker.isn, 0 if from_client else speaker.their,
+                         options=MSS)
             good = hears(hearer, SYN)
         speaker.acknowledge()
         good = good and hears(hearer, ACK)
@@ -368,22 +379,26 @@ def main():
 
     def run(name, script, number):
         try:
-            outcome[f'{name} IPv4 {number}'] = 'ok' if script(Client(mac, first_port + number, 10 + number)) else 'no answer'
+            outcome[f'{name} IPv4 {number}'] = 'ok' if script(Client(mac, first_port + number,
+                                                                     10 + number)) else 'no answer'
         except OSError as error:
             outcome[f'{name} IPv4 {number}'] = str(error)
 
     def both(script):
         def run_both(c):
             last = int(c.address.rsplit('.', 1)[1])
-            thread, made = run_in(namespace, lambda: Client(server_mac, 7002, last, '10.66.128', 's0', (c.address, c.port)))
+            thread, made = run_in(namespace,
+                                  lambda: Client(server_mac, 7002, last, '10.66.128', 's0', (c.address, c.port)))
             thread.join()
             s, c.peer = made[0], (f'10.66.128.{last}', 7002)
             s.isn ^= 0x5a5a5a5a
             return script(c, s)
         return run_both
     needs_settings = sys.argv[6:] == ['settings']
-    scripts = ({} if needs_settings else SCRIPTS) | {name: both(script) for name, script in (WITH_SETTINGS if needs_settings else BOTH_ENDS).items()}
-    threads = [threading.Thread(target=run, args=(name, script, number)) for number, (name, script) in enumerate(scripts.items())]
+    scripts = ({} if needs_settings else SCRIPTS) | {name: both(script) for name,
+                                                     script in (WITH_SETTINGS if needs_settings else BOTH_ENDS).items()}
+    threads = [threading.Thread(target=run, args=(name, script, number)) for number,
+               (name, script) in enumerate(scripts.items())]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Connections of Linux's own TCP with random settings, without and with Sluice: what succeeds without it must succeed with it.
+"""Connections of Linux's own TCP with random settings, without and with Sluice: what succeeds without it must succeed
+with it.
 
     tcp_stacks.py PREFIX OUT SEED ROUNDS FIRST-PORT [once]
 
-PREFIX names the network namespaces of lib.sh; two runs must differ in FIRST-PORT, since ports may stay in TIME_WAIT. A round sets random sysctls that change handshake and flow, the same in both runs, on client and
-server, then runs all scenarios at the same time. `once` leaves out the scenarios that use ports
-again: on a bad link a late reset may end the second connection. OUT gets a JSON object: name of the connection -> "ok" or the error. `tcp_stacks.py
-compare BEFORE AFTER` prints a table of the scenarios and ends with 1 when a connection failed that had succeeded.
+PREFIX names the network namespaces of lib.sh; two runs must differ in FIRST-PORT, since ports may stay in TIME_WAIT. A
+round sets random sysctls that change handshake and flow, the same in both runs, on client and server, then runs all
+scenarios at the same time. `once` leaves out the scenarios that use ports again: on a bad link a late reset may end the
+second connection. OUT gets a JSON object: name of the connection -> "ok" or the error. `tcp_stacks.py compare BEFORE
+AFTER` prints a table of the scenarios and ends with 1 when a connection failed that had succeeded.
 """
 import collections
 import ctypes
@@ -27,9 +29,12 @@ TCP_MD5SIG, TCP_REPAIR, TCP_FASTOPEN, MSG_FASTOPEN, IPPROTO_MPTCP = 14, 19, 23, 
 SERVER, CLIENT = {4: '10.66.2.2', 6: 'fd66:2::2'}, {4: '10.66.1.2', 6: 'fd66:1::2'}
 TIMEOUT = 6
 URGENT_AFTER = (1, 40, 300, 1, -4000, 3)   # bytes in the stream before each urgent byte; negative: none follows
-SYSCTLS = {'tcp_timestamps': (0, 1, 2), 'tcp_sack': (0, 1), 'tcp_dsack': (0, 1), 'tcp_window_scaling': (0, 1), 'tcp_ecn': (0, 1, 2),
-           'tcp_fastopen': (0, 1, 3, 0x7, 0x203, 0x207, 0x403, 0x607), 'tcp_syncookies': (0, 1, 2), 'tcp_rfc1337': (0, 1),
-           'tcp_tw_reuse': (0, 1), 'tcp_autocorking': (0, 1), 'tcp_mtu_probing': (0, 2), 'tcp_slow_start_after_idle': (0, 1),
+SYSCTLS = {'tcp_timestamps': (0, 1, 2), 'tcp_sack': (0, 1), 'tcp_dsack': (0, 1), 'tcp_window_scaling': (0, 1),
+           'tcp_ecn': (0, 1, 2),
+           'tcp_fastopen': (0, 1, 3, 0x7, 0x203, 0x207, 0x403, 0x607), 'tcp_syncookies': (0, 1, 2),
+           'tcp_rfc1337': (0, 1),
+           'tcp_tw_reuse': (0, 1), 'tcp_autocorking': (0, 1), 'tcp_mtu_probing': (0, 2),
+           'tcp_slow_start_after_idle': (0, 1),
            'tcp_abort_on_overflow': (0, 1), 'tcp_early_retrans': (0, 3)}
 
 
@@ -76,7 +81,8 @@ def read_exact(sock, count):
 
 
 def wait_until_acknowledged(sock):
-    """An abort discards what was not sent or got lost on the way: on a bad or slow link the peer would miss it, with and without Sluice."""
+    """An abort discards what was not sent or got lost on the way: on a bad or slow link the peer would miss it, with
+    and without Sluice."""
     end, left = time.monotonic() + TIMEOUT, 1
     while left and time.monotonic() < end:
         left = struct.unpack('i', fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4)))[0]
@@ -100,7 +106,8 @@ def md5_key(address):
 
 
 class Case:
-    """One connection or several of the same ports. Server and client are methods that take a socket; what they return must be equal."""
+    """One connection or several of the same ports. Server and client are methods that take a socket; what they return
+    must be equal."""
 
     def __init__(self, number, scenario, family, chance, first_port):
         self.port, self.scenario, self.family = first_port + number, scenario, family
@@ -270,9 +277,11 @@ class Case:
         return good
 
 
-SCENARIOS = ('plain', 'server first', 'half close', 'server half close', 'client aborts', 'server aborts', 'keepalive', 'zero window', 'urgent', 'urgent dialogue',
+SCENARIOS = ('plain', 'server first', 'half close', 'server half close', 'client aborts', 'server aborts', 'keepalive',
+             'zero window', 'urgent', 'urgent dialogue',
              'small mss', 'md5', 'mptcp', 'fastopen', 'fastopen once', 'again after close', 'again after server closes',
-             'again after client reset', 'again after server reset', 'again after client crash', 'again after server crash', 'again while open')
+             'again after client reset', 'again after server reset', 'again after client crash',
+             'again after server crash', 'again while open')
 
 
 def set_sysctls(namespace, values):

@@ -4,10 +4,10 @@
 
     allocations.py SLUICE SOURCE COUNTER
 
-COUNTER is the library of count_allocations.c. The traffic has everything that keeps state: TCP connections with handshake, data
-out of order and both ends, datagrams, fragments, ICMP errors, tunnels, flows that expire, rules with thresholds, bits and streams. Of
-the thread that judges the packets both runs must have the same number of allocations and mappings exactly; the writer of events
-may have grown its buffers.
+COUNTER is the library of count_allocations.c. The traffic has everything that keeps state: TCP connections with
+handshake, data out of order and both ends, datagrams, fragments, ICMP errors, tunnels, flows that expire, rules with
+thresholds, bits and streams. Of the thread that judges the packets both runs must have the same number of allocations
+and mappings exactly; the writer of events may have grown its buffers.
 """
 import json
 import os
@@ -31,7 +31,8 @@ def address(number):
 
 
 def tcp(ends, ports, sequence, acknowledgment, flags, payload=b''):
-    header = struct.pack('!HHIIBBHHH', *ports, sequence & 0xffffffff, acknowledgment & 0xffffffff, 5 << 4, flags, 8192, 0, 0)
+    header = struct.pack('!HHIIBBHHH', *ports, sequence & 0xffffffff, acknowledgment & 0xffffffff, 5 << 4, flags, 8192,
+                         0, 0)
     segment = header + payload
     pseudo = ends[0] + ends[1] + struct.pack('!BBH', 0, TCP, len(segment))
     segment = segment[:16] + struct.pack('!H', checksum(pseudo + segment)) + segment[18:]
@@ -93,7 +94,8 @@ class Counted:
         report = folder + '/counts'
         env = dict(os.environ, LD_PRELOAD=counter, COUNT_ALLOCATIONS=report)
         cpu = min(os.sched_getaffinity(0))  # of one CPU the rules are compiled by the main thread alone, not by threads by chance
-        run = subprocess.run(['taskset', '-c', str(cpu), sluice, 'replay', '--no-console', '--log-dir', folder, *arguments, *captures], env=env,
+        run = subprocess.run(['taskset', '-c', str(cpu), sluice, 'replay', '--no-console', '--log-dir', folder,
+                              *arguments, *captures], env=env,
                              capture_output=True, timeout=120)
         if run.returncode != 0:
             sys.exit(f'replay failed ({run.returncode}): {run.stderr.decode(errors="replace")}')
@@ -110,7 +112,8 @@ class Counted:
         return self.maps + self.other_maps
 
     def __str__(self):
-        return (f"{self.stats['capture']['kernel_packets']} packets, {self.events} events: {self.allocations} allocations and {self.maps} mappings, "
+        return (f"{self.stats['capture']['kernel_packets']} packets, {self.events} events: {self.allocations} "
+                f"allocations and {self.maps} mappings, "
                 f'of the writer {self.others} and {self.other_maps}')
 
 
@@ -118,7 +121,8 @@ def main():
     sluice, source, counter = (os.path.abspath(path) for path in sys.argv[1:4])
     failed = False
     with tempfile.TemporaryDirectory() as folder:
-        arguments = [*replaying.default_arguments(source), '--rules', source + '/tests/replay/captures/determinism.rules', '--set', 'queue.batch=64']
+        arguments = [*replaying.default_arguments(source), '--rules',
+                     source + '/tests/replay/captures/determinism.rules', '--set', 'queue.batch=64']
         # libmagic allocates memory for each file whose type a rule asks for.
         keywords = source + '/tests/replay/captures/keywords.rules'
         with open(keywords) as rules, open(folder + '/keywords.rules', 'w') as out:
@@ -131,7 +135,8 @@ def main():
             control = Counted(sluice, arguments + mode, counter, folder, [once, once])
             for run in runs:
                 print(' '.join(mode), run)
-            if [run.stats['capture']['kernel_packets'] for run in runs] != list(counts) or runs[1].events < 1.5 * runs[0].events:
+            if [run.stats['capture']['kernel_packets']
+                for run in runs] != list(counts) or runs[1].events < 1.5 * runs[0].events:
                 print('not all packets were judged, or hardly any event came of the second half')
                 failed = True
             if control.total() <= runs[0].total() or runs[0].others == 0:

@@ -36,7 +36,8 @@ def pcapng(link, records):
     def block(kind, body):
         body += bytes(-len(body) % 4)
         return struct.pack('<II', kind, len(body) + 12) + body + struct.pack('<I', len(body) + 12)
-    out = [block(0x0a0d0d0a, struct.pack('<IHHq', 0x1a2b3c4d, 1, 0, -1)), block(1, struct.pack('<HHI', link, 0, 262144))]
+    out = [block(0x0a0d0d0a, struct.pack('<IHHq', 0x1a2b3c4d, 1, 0, -1)),
+           block(1, struct.pack('<HHI', link, 0, 262144))]
     for data, wire_length in records:
         out.append(block(6, struct.pack('<IIIII', 0, 0, 0, len(data), wire_length) + data))
     return b''.join(out)
@@ -57,7 +58,8 @@ def flip(data, rng, count):
     for _ in range(count):
         changed = bytearray(data)
         for _ in range(rng.choice((1, 1, 1, 2, 4, 8))):
-            changed[rng.randrange(min(len(changed), rng.choice((20, 60, 10000))))] = rng.choice((0, 0xff, rng.randrange(256)))
+            changed[rng.randrange(min(len(changed),
+                                      rng.choice((20, 60, 10000))))] = rng.choice((0, 0xff, rng.randrange(256)))
         if rng.randrange(8) == 0:
             changed += rng.randbytes(rng.randrange(40))
         records.append((bytes(changed), len(changed)))
@@ -80,8 +82,8 @@ def broken_captures(seed, flips):
 
 
 def check_packets(sluice, arguments, link, records):
-    """Runs over one link type; what is wrong, or None. Inline, defragmentation refuses what is put together otherwise, so that
-    there are other counters."""
+    """Runs over one link type; what is wrong, or None. Inline, defragmentation refuses what is put together otherwise,
+    so that there are other counters."""
     with tempfile.TemporaryDirectory() as folder:
         path = folder + '/broken.pcap'
         with open(path, 'wb') as f:
@@ -143,7 +145,8 @@ def main():
         arguments = replaying.default_arguments(os.path.abspath(args.source)) + replaying.cache_settings(folder)
         tasks = []
         for link, records in broken_captures(args.seed, args.flips):
-            tasks.append((f'link type {link}, {len(records)} packets', pool.submit(check_packets, sluice, arguments, link, records)))
+            tasks.append((f'link type {link}, {len(records)} packets',
+                          pool.submit(check_packets, sluice, arguments, link, records)))
         for name, content in broken_files(random.Random(args.seed)):
             tasks.append((f'file: {name}', pool.submit(check_file, sluice, name, content)))
         failed = 0

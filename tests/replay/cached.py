@@ -4,9 +4,9 @@
 
     cached.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--timeout S] [-j N] [PART OF A PATH...]
 
-Captures as in determinism.py. The rules are all that are shipped, captures/keywords.rules, and ET Open where SHARED has it. The captures are
-replayed in four runs: without a cache, with one cache that the four fill and share while they run, and again after every second file of the
-cache was damaged.
+Captures as in determinism.py. The rules are all that are shipped, captures/keywords.rules, and ET Open where SHARED has
+it. The captures are replayed in four runs: without a cache, with one cache that the four fill and share while they run,
+and again after every second file of the cache was damaged.
 """
 import concurrent.futures
 import glob
@@ -36,7 +36,8 @@ def differences(groups, reference, other, may_warn):
     for paths, a, b in zip(groups, reference, other):
         path = ' '.join(paths)
         if a.code != b.code or a.lines_without_stats() != b.lines_without_stats():
-            print(f'{path}: {len(a.lines_without_stats())} events and {len(b.lines_without_stats())}, exit codes {a.code} and {b.code}: {b.said}')
+            print(f'{path}: {len(a.lines_without_stats())} events and {len(b.lines_without_stats())}, exit codes '
+                  f'{a.code} and {b.code}: {b.said}')
             failed += 1
         elif not may_warn and a.said != b.said:
             print(f'{path}: {b.said}')
@@ -46,7 +47,8 @@ def differences(groups, reference, other, may_warn):
 
 def databases(sluice, arguments):
     """How many there are, and how many came from the cache."""
-    run = subprocess.run([sluice, 'check', '--json', '--compile', *arguments], capture_output=True, env=replaying.environment())
+    run = subprocess.run([sluice, 'check', '--json', '--compile', *arguments], capture_output=True,
+                         env=replaying.environment())
     result = json.loads(run.stdout)
     return result['databases'], result['databases_cached']
 
@@ -81,7 +83,8 @@ def main():
         failed += differences(groups, reference, runs(sluice, cached, *rest), True)
         count_again, hits_again = databases(sluice, cached)
     total = sum(len(run.lines_without_stats()) for run in reference)
-    print(f'{len(found)} captures, {total} events, {len(files)} files, {hits} of {count} databases cached, {failed} failed')
+    print(f'{len(found)} captures, {total} events, {len(files)} files, {hits} of {count} databases cached, {failed} '
+          f'failed')
     if hits != count or hits_again != count or count != count_again or count == 0 or total == 0:
         failed += 1
     sys.exit(1 if failed else 0)

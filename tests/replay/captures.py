@@ -87,7 +87,8 @@ def check(sluice, arguments, shared, path, timeout):
     """What is wrong with this capture, or None; and whether its file was refused."""
     arguments = arguments + (['--ips'] if number_of(path) % 2 else [])
     with tempfile.TemporaryDirectory() as folder:
-        runs = [replaying.Run(sluice, arguments + ['--set', f'queue.batch={batch}'], [os.path.join(shared, path)], folder, timeout)
+        runs = [replaying.Run(sluice, arguments + ['--set', f'queue.batch={batch}'], [os.path.join(shared, path)],
+                              folder, timeout)
                 for batch in (64, 7)]
     problem = runs[0].problem(may_fail=True)
     if not problem and (runs[0].code, runs[0].said, runs[0].lines) != (runs[1].code, runs[1].said, runs[1].lines):

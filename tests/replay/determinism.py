@@ -4,9 +4,10 @@
 
     determinism.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--timeout S] [-j N] [PART OF A PATH...]
 
-All captures in SHARED/pcaps, or with --share N one in N; a PART takes only those whose path has it. Each is replayed with all the
-rules that are shipped, captures/keywords.rules and captures/determinism.rules, half of them with --ips, by 1, 2 and 4
-workers and in batches of 1 and 64. Every byte of every event has to be the same, and their order, but for the statistics.
+All captures in SHARED/pcaps, or with --share N one in N; a PART takes only those whose path has it. Each is replayed
+with all the rules that are shipped, captures/keywords.rules and captures/determinism.rules, half of them with --ips, by
+1, 2 and 4 workers and in batches of 1 and 64. Every byte of every event has to be the same, and their order, but for
+the statistics.
 """
 import concurrent.futures
 import os
@@ -70,7 +71,8 @@ def main():
         source = os.path.abspath(args.source)
         arguments = ['--config', config, *replaying.default_arguments(source), *replaying.cache_settings(folder),
                      '--rules', source + '/tests/replay/captures/determinism.rules']
-        results = pool.map(lambda path: check(os.path.abspath(args.sluice), arguments, args.shared, path, args.timeout), found)
+        results = pool.map(lambda path: check(os.path.abspath(args.sluice), arguments, args.shared, path, args.timeout),
+                           found)
         for path, (problem, count) in zip(found, results):
             total += count
             if problem:

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pattern split, shuffled, overlapped and hidden behind decoys: with a drop rule on it, no receiver ever has the whole pattern.
+"""The pattern split, shuffled, overlapped and hidden behind decoys: with a drop rule on it, no receiver ever has the
+whole pattern.
 
     evasion.py SLUICE [--workers N] [--only TEXT]
 
-Every case is a connection (or a datagram) of its own, all cases of a run are one capture, over IPv4 and over IPv6. The capture is
-replayed inline; the packets that were not dropped are put together as receivers would: the first data for a place wins, and
-the last. A packet that no receiver would take (decoys: low TTL, wrong checksum, out of window, old timestamp) is marked so by the
-case, and is left out there. Each attack is tried without Sluice first: a case in which no receiver gets the pattern tests
-nothing and fails. Connections without the pattern must arrive whole.
+Every case is a connection (or a datagram) of its own, all cases of a run are one capture, over IPv4 and over IPv6. The
+capture is replayed inline; the packets that were not dropped are put together as receivers would: the first data for a
+place wins, and the last. A packet that no receiver would take (decoys: low TTL, wrong checksum, out of window, old
+timestamp) is marked so by the case, and is left out there. Each attack is tried without Sluice first: a case in which
+no receiver gets the pattern tests nothing and fails. Connections without the pattern must arrive whole.
 """
 import argparse
 import ipaddress
@@ -59,12 +60,15 @@ class Case:
 
     def tcp(self, to_server, seq, ack, flags, data=b'', bad_checksum=False, ttl=64, urgent=0, clock=None, window=None):
         ports = (self.port, 80) if to_server else (80, self.port)
-        ends = (CLIENT[self.version], SERVER[self.version]) if to_server else (SERVER[self.version], CLIENT[self.version])
+        ends = (CLIENT[self.version], SERVER[self.version]) if to_server else (SERVER[self.version],
+                                                                               CLIENT[self.version])
         options = b''
         if self.timestamps:
             self.clock += 1
-            options = struct.pack('!BBBBII', 1, 1, 8, 10, self.clock if clock is None else clock, 0 if flags == SYN else 500)
-        segment = struct.pack('!HHIIBBHHH', *ports, seq & 0xffffffff, ack & 0xffffffff, (20 + len(options)) // 4 << 4, flags,
+            options = struct.pack('!BBBBII', 1, 1, 8, 10, self.clock if clock is None else clock, 0 if flags == SYN
+                                  else 500)
+        segment = struct.pack('!HHIIBBHHH', *ports, seq & 0xffffffff, ack & 0xffffffff, (20 + len(options)) // 4 << 4,
+                              flags,
                               self.window if window is None else window, 0, urgent) + options + data
         s, d = (ipaddress.ip_address(end).packed for end in ends)
         value = checksum((s + d + (struct.pack('!I3xB', len(segment), 6) if self.version == 6
@@ -85,7 +89,8 @@ class Case:
         """Data of the client at an offset of its stream; `taken`: a receiver would have it."""
         flags = how.pop('flags', PSH | ACK)
         how.setdefault('window', None)
-        packet = self.tcp(True, self.isn + 1 + offset + how.pop('shift', 0), self.server_isn + 1 + how.pop('ack_shift', 0), flags, data, **how)
+        packet = self.tcp(True, self.isn + 1 + offset + how.pop('shift', 0),
+                          self.server_isn + 1 + how.pop('ack_shift', 0), flags, data, **how)
         self.add(packet, offset if taken else None, data)
         return self
 
@@ -107,13 +112,15 @@ class Datagram(Case):
         ends = CLIENT[self.version], SERVER[self.version]
         segment = struct.pack('!HHHH', self.port, 53, 8 + len(DATA), 0) + DATA
         s, d = (ipaddress.ip_address(end).packed for end in ends)
-        pseudo = s + d + (struct.pack('!I3xB', len(segment), 17) if self.version == 6 else struct.pack('!BBH', 0, 17, len(segment)))
+        pseudo = s + d + (struct.pack('!I3xB', len(segment), 17) if self.version == 6
+                          else struct.pack('!BBH', 0, 17, len(segment)))
         segment = segment[:6] + struct.pack('!H', checksum(pseudo + segment)) + segment[8:]
         self.whole = segment
         for offset, length, other in parts:
             data = other if other is not None else segment[offset:offset + length]
             more = offset + length < len(segment)
-            self.add(ip(self.version, 17, data, 64, *ends, identification=self.port, offset=offset // 8, more=int(more)), offset, data)
+            self.add(ip(self.version, 17, data, 64, *ends, identification=self.port, offset=offset // 8,
+                        more=int(more)), offset, data)
         return self
 
 
@@ -141,7 +148,8 @@ def cases(version):
         yield new(f'two segments, cut at {cut}, reversed').handshake().pieces([cut], lambda parts: parts[::-1])
     for size in (1, 2, 3, 5, 8):
         yield new(f'segments of {size}').handshake().pieces(range(size, len(DATA), size))
-        yield new(f'segments of {size}, reversed').handshake().pieces(range(size, len(DATA), size), lambda parts: parts[::-1])
+        yield new(f'segments of {size}, reversed').handshake().pieces(range(size, len(DATA), size),
+                                                                      lambda parts: parts[::-1])
     for seed in range(12):
         cuts = random.Random(seed).sample(range(1, len(DATA)), 6)
         yield new(f'random cuts and order {seed}').handshake().pieces(cuts, shuffled(seed))
@@ -165,7 +173,8 @@ def cases(version):
            .send(AT, PATTERN + AFTER))
     yield (new('RST with a bad sequence number').handshake().send(0, BEFORE).send(AT, b'', taken=False, flags=RST, shift=900000)
            .send(AT, PATTERN + AFTER))
-    yield (new('RST with a bad checksum').handshake().send(0, BEFORE).send(AT, b'', taken=False, flags=RST, bad_checksum=True)
+    yield (new('RST with a bad checksum').handshake().send(0, BEFORE).send(AT, b'', taken=False, flags=RST,
+                                                                           bad_checksum=True)
            .send(AT, PATTERN + AFTER))
     yield (new('FIN with a bad sequence number').handshake().send(0, BEFORE).send(AT, b'', taken=False, flags=FIN | ACK, shift=900000)
            .send(AT, PATTERN + AFTER))
@@ -282,8 +291,10 @@ def main():
         for name, text in (('rules', RULES), ('yaml', OPTIONS)):
             with open(f'{folder}/{name}', 'w') as out:
                 out.write(text)
-        command = [arguments.sluice, 'replay', '--ips', '--no-console', '--rules', folder + '/rules', '--config', folder + '/yaml', '--log-dir',
-                   folder + '/log', *(['--workers', str(arguments.workers)] if arguments.workers > 1 else []), folder + '/in.pcap']
+        command = [arguments.sluice, 'replay', '--ips', '--no-console', '--rules', folder + '/rules', '--config',
+                   folder + '/yaml', '--log-dir',
+                   folder + '/log', *(['--workers', str(arguments.workers)] if arguments.workers > 1 else []),
+                   folder + '/in.pcap']
         os.makedirs(folder + '/log')
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode or run.stderr:

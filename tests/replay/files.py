@@ -44,11 +44,13 @@ class Conversation(evasion.Case):
                 self.here += len(part)
             else:
                 self.there += len(part)
-            self.add(self.tcp(not to_server, *((self.there, self.here) if to_server else (self.here, self.there)), evasion.ACK))
+            self.add(self.tcp(not to_server, *((self.there, self.here) if to_server else (self.here, self.there)),
+                              evasion.ACK))
 
     def download(self, name, body, promised=None):
         self.put(True, f'GET /{name} HTTP/1.1\r\nHost: a\r\n\r\n'.encode())
-        self.put(False, f'HTTP/1.1 200 OK\r\nContent-Length: {len(body) if promised is None else promised}\r\n\r\n'.encode() + body)
+        self.put(False,
+                 f'HTTP/1.1 200 OK\r\nContent-Length: {len(body) if promised is None else promised}\r\n\r\n'.encode() + body)
         return self
 
     def upload(self, *files):
@@ -67,7 +69,8 @@ class Conversation(evasion.Case):
 
 
 def stored_files(folder):
-    """Name and content of what lies in the store; a name that is not the content's digest, or a rest in tmp, is a mistake."""
+    """Name and content of what lies in the store; a name that is not the content's digest, or a rest in tmp, is a
+    mistake."""
     found = {}
     for base, _, names in os.walk(folder + '/filestore'):
         for name in names:
@@ -85,7 +88,8 @@ def replay(sluice, folder, conversations, rules, options):
             out.write(struct.pack('<IIII', 1700000000 + number // 10000, number % 10000 * 100, len(packet), len(packet)) + packet)
     with open(folder + '/test.rules', 'w') as f:
         f.write('\n'.join(rules).replace('FOLDER', folder))
-    run = subprocess.run([sluice, 'replay', '--no-console', '--rules', folder + '/test.rules', '--log-dir', folder, *options, folder + '/in.pcap'],
+    run = subprocess.run([sluice, 'replay', '--no-console', '--rules', folder + '/test.rules', '--log-dir', folder,
+                          *options, folder + '/in.pcap'],
                          capture_output=True, text=True)
     assert run.returncode == 0 and 'error' not in run.stderr, run.stderr
     with open(folder + '/eve.json') as f:
@@ -106,7 +110,8 @@ def test_forced(sluice, folder):
     """Everything is stored, whatever its size; what was cut is stored as far as it came."""
     small, large, cut = content(1, 900), content(2, 2_500_000), content(3, 20_000)
     conversations = [Conversation(2000).download('small', small).download('large', large).end(),
-                     Conversation(2001).download('again', small).end(), Conversation(2002).download('cut', cut, 30_000).end()]
+                     Conversation(2001).download('again', small).end(),
+                     Conversation(2002).download('cut', cut, 30_000).end()]
     events = replay(sluice, folder, conversations, [], [*UNLIMITED, *STORE, '--set', 'file-store.force-filestore=yes'])
     infos = {event['fileinfo']['filename']: event['fileinfo'] for event in of_type(events, 'fileinfo')}
     assert stored_files(folder) == {digest(data): data for data in (small, large, cut)}
@@ -121,13 +126,16 @@ def test_forced(sluice, folder):
 
 def test_rules(sluice, folder):
     """Rules choose: by name, by digest (known at the end), by type; nothing else stays on disk."""
-    text, evil, other, image = b'just text\n' * 50, content(5, 400_000), content(6, 600_000), b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + bytes(5000)
+    text, evil, other, image = b'just text\n' * 50, content(5,
+                                                            400_000), content(6,
+                                                                              600_000), b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + bytes(5000)
     with open(folder + '/evil.list', 'w') as f:
         f.write(digest(evil) + '  evil.bin\n')
     rules = ['alert http any any -> any any (msg:"name"; filename:"TEXT"; fileext:"txt"; filestore; sid:1;)',
              'alert http any any -> any any (msg:"digest"; filesha256:evil.list; filestore; sid:2;)',
              'alert http any any -> any any (msg:"type"; filemagic:"PNG image"; filesize:>4000; filestore; sid:3;)',
-             'alert http any any -> any any (msg:"type"; file.magic; content:"PNG"; startswith; file.name; content:"/image"; sid:4;)',
+             'alert http any any -> any any (msg:"type"; file.magic; content:"PNG"; startswith; file.name; '
+             'content:"/image"; sid:4;)',
              'alert http any any -> any any (msg:"never"; filename:"text"; filesize:<10; filestore; sid:5;)',
              'alert http any any -> any any (msg:"in the middle"; file.data; content:"|%s|"; sid:6;)' % other[300_000:300_012].hex(),
              'alert http any any -> any any (msg:"all of it"; file.data; content:"just text"; filesize:500; sid:7;)']
@@ -147,19 +155,23 @@ def test_several_files(sluice, folder):
     one, two, three = content(7, 3000), content(8, 5000), content(9, 700)
     rules = ['alert http any any -> any any (msg:"each"; filename:"pic"; filestore; sid:1;)',
              'alert http any any -> any any (msg:"size"; filesize:>4000; sid:2;)',
-             'alert http any any -> any any (msg:"not of one file"; filename:"pic1"; filesize:>4000; filemagic:"data"; sid:3;)']
+             'alert http any any -> any any (msg:"not of one file"; filename:"pic1"; filesize:>4000; filemagic:"data"; '
+             'sid:3;)']
     conversation = Conversation(2000).upload(('pic1', one), ('pic2', two), ('note', three)).end()
     events = replay(sluice, folder, [conversation], rules, [*UNLIMITED, *STORE])
-    names = [event['files'][-1]['filename'] for event in of_type(events, 'alert') if event['alert']['signature_id'] == 1]
+    names = [event['files'][-1]['filename'] for event in of_type(events, 'alert')
+             if event['alert']['signature_id'] == 1]
     assert names == ['pic1', 'pic2'], names
     assert sids(events).count(2) == 1, sids(events)
     assert stored_files(folder) == {digest(data): data for data in (one, two)}
 
 
 def test_scopes(sluice, folder):
-    """filestore stores the matching file, all files of its transaction, or all later files of its flow, in the directions it names."""
+    """filestore stores the matching file, all files of its transaction, or all later files of its flow, in the
+    directions it names."""
     first, second, third, upload, answer = (content(30 + i, 2000 + i) for i in range(5))
-    for options, stored in (('filestore', [second]), ('filestore:response,file', [second]), ('filestore:request,file', []),
+    for options, stored in (('filestore', [second]), ('filestore:response,file', [second]),
+                            ('filestore:request,file', []),
                             ('filestore:response,tx', [second]), ('filestore:both,tx', [second]),
                             ('filestore:response,flow', [second, answer, third]), ('filestore:request,flow', [upload]),
                             ('filestore:both,flow', [second, upload, answer, third])):
@@ -169,7 +181,9 @@ def test_scopes(sluice, folder):
         rules = [f'alert http any any -> any any (flow:to_client; filename:"second"; {options}; sid:1;)']
         with tempfile.TemporaryDirectory() as own:
             replay(sluice, own, [conversation.download('third', third).end()], rules, [*UNLIMITED, *STORE])
-            assert stored_files(own) == {digest(data): data for data in stored}, (options, [len(data) for data in stored_files(own).values()])
+            assert stored_files(own) == {digest(data): data
+                                         for data in stored}, (options,
+                                                               [len(data) for data in stored_files(own).values()])
 
 
 def test_drop(sluice, folder):
@@ -179,7 +193,8 @@ def test_drop(sluice, folder):
         f.write(hashlib.md5(evil).hexdigest() + '\n')
     for rule, let_through in (('filename:"evil";', 0), ('filemd5:evil.list;', len(evil) - 1)):
         conversation = Conversation(2000).download('evil', evil).end()
-        events = replay(sluice, folder, [conversation], [f'drop http any any -> any any ({rule} flow:to_client; sid:1;)'], [*UNLIMITED, '--ips'])
+        events = replay(sluice, folder, [conversation],
+                        [f'drop http any any -> any any ({rule} flow:to_client; sid:1;)'], [*UNLIMITED, '--ips'])
         assert sids(events) == [1], (rule, sids(events))
         info = of_type(events, 'fileinfo')
         assert len(info) == 1 and info[0]['fileinfo']['size'] >= let_through, (rule, info)

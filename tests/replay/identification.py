@@ -4,9 +4,9 @@
 
     identification.py SLUICE CORPUS [--only TEXT] [--list]
 
-Every case is a flow of its own; all cases of a run are one capture, which is replayed inline. The rule of the protocol must drop the message, and
-nothing that comes before it. Messages of datagrams are those of the fuzz corpora. The first case of each protocol has nothing before the message: it shows
-that the rule works at all.
+Every case is a flow of its own; all cases of a run are one capture, which is replayed inline. The rule of the protocol
+must drop the message, and nothing that comes before it. Messages of datagrams are those of the fuzz corpora. The first
+case of each protocol has nothing before the message: it shows that the rule works at all.
 """
 import argparse
 import ipaddress
@@ -57,18 +57,27 @@ def datagram_protocols(corpus):
     return [
         Datagrams('dns', [53], 'dns.query; content:"www.example"; nocase', dns[0][1], *name, any_port=True),
         Datagrams('dns', [53], 'flow:to_server; content:"|03|www|07|example"; dns.opcode:0', dns[0][1], *name),
-        Datagrams('dns', [53], 'dns.response.rrname; content:"www.example"', dns[1][1], *name, any_port=True, from_server=True),
+        Datagrams('dns', [53], 'dns.response.rrname; content:"www.example"', dns[1][1], *name, any_port=True,
+                  from_server=True),
         Datagrams('dhcp', [67], 'dhcp.hostname; content:"evil"', dhcp, b'evil', b'good'),
-        Datagrams('ntp', [123], 'ntp.reference_id; content:"LOCL"', pieces(corpus, 'app_ntp/request_response')[0][1], b'LOCL', b'GOOD'),
+        Datagrams('ntp', [123], 'ntp.reference_id; content:"LOCL"', pieces(corpus, 'app_ntp/request_response')[0][1],
+                  b'LOCL', b'GOOD'),
         Datagrams('tftp', [69], 'content:"rfc1350"', pieces(corpus, 'app_tftp/requests')[0][1], b'rfc1350', b'rfc1351'),
-        Datagrams('krb5', [88], 'krb5.cname; content:"alice"', pieces(corpus, 'app_krb5/udp_session')[0][1], b'alice', b'bobby', any_port=True),
-        Datagrams('ike', [500, 4500], 'ike.init_spi; content:"e47a591fd057587f"', pieces(corpus, 'app_ike/v2_init')[0][1], *spi),
-        Datagrams('ike', [500], 'ike.init_spi; content:"e47a591fd057587f"', pieces(corpus, 'app_ike/v1_main_mode')[0][1], *spi),
-        Datagrams('nfs', [2049], 'nfs_procedure:6', pieces(corpus, 'app_nfs/udp_v2_v3')[2][1], struct.pack('!III', 100003, 2, 6),
+        Datagrams('krb5', [88], 'krb5.cname; content:"alice"', pieces(corpus, 'app_krb5/udp_session')[0][1], b'alice',
+                  b'bobby', any_port=True),
+        Datagrams('ike', [500, 4500], 'ike.init_spi; content:"e47a591fd057587f"',
+                  pieces(corpus, 'app_ike/v2_init')[0][1], *spi),
+        Datagrams('ike', [500], 'ike.init_spi; content:"e47a591fd057587f"',
+                  pieces(corpus, 'app_ike/v1_main_mode')[0][1], *spi),
+        Datagrams('nfs', [2049], 'nfs_procedure:6', pieces(corpus, 'app_nfs/udp_v2_v3')[2][1],
+                  struct.pack('!III', 100003, 2, 6),
                   struct.pack('!III', 100003, 2, 4), any_port=True),
-        Datagrams('dcerpc', [], 'dcerpc.stub_data; content:"request"', pieces(corpus, 'app_dcerpc/datagrams')[0][1], b'request', b'harmles', any_port=True),
-        Datagrams('mdns', [5353], 'mdns.queries.rrname; content:"_http"', pieces(corpus, 'app_mdns/service')[0][1], b'_http', b'_smtp'),
-        Datagrams('llmnr', [5355], 'llmnr.queries.rrname; content:"workstation"', pieces(corpus, 'app_llmnr/udp')[0][1], b'workstation', b'playstation'),
+        Datagrams('dcerpc', [], 'dcerpc.stub_data; content:"request"', pieces(corpus, 'app_dcerpc/datagrams')[0][1],
+                  b'request', b'harmles', any_port=True),
+        Datagrams('mdns', [5353], 'mdns.queries.rrname; content:"_http"', pieces(corpus, 'app_mdns/service')[0][1],
+                  b'_http', b'_smtp'),
+        Datagrams('llmnr', [5355], 'llmnr.queries.rrname; content:"workstation"', pieces(corpus, 'app_llmnr/udp')[0][1],
+                  b'workstation', b'playstation'),
         # What no parser reads.
         Datagrams('udp', [9999, 137], 'flow:to_server; content:"EVIL"', b'some EVIL thing', b'EVIL', b'fine'),
     ]
@@ -94,8 +103,10 @@ class Case:
             ends, ports = self.ends(to_client)
             segment = struct.pack('!HHHH', *ports, 8 + len(payload) if length is None else length, 0) + payload
             s, d = (ipaddress.ip_address(end).packed for end in ends)
-            pseudo = s + d + (struct.pack('!I3xB', len(segment), 17) if self.version == 6 else struct.pack('!BBH', 0, 17, len(segment)))
-            return ip(self.version, 17, segment[:6] + struct.pack('!H', checksum(pseudo + segment) or 0xffff) + segment[8:], 64, *ends)
+            pseudo = s + d + (struct.pack('!I3xB', len(segment), 17) if self.version == 6
+                              else struct.pack('!BBH', 0, 17, len(segment)))
+            return ip(self.version, 17,
+                      segment[:6] + struct.pack('!H', checksum(pseudo + segment) or 0xffff) + segment[8:], 64, *ends)
 
         self.packets.append((build, dropped))
         return self
@@ -132,8 +143,10 @@ class Connection(Case):
 
 
 JUNK = {
-    'one byte': b'\0', 'text': b'hello there, this is junk\r\n', 'zeros': bytes(60), 'ones': b'\xff' * 300, 'HTTP': b'GET / HTTP/1.1\r\n\r\n',
-    'TLS': b'\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00', 'SSH': b'SSH-2.0-x\r\n', 'SIP': b'REGISTER sip:a SIP/2.0\r\n\r\n',
+    'one byte': b'\0', 'text': b'hello there, this is junk\r\n', 'zeros': bytes(60), 'ones': b'\xff' * 300,
+    'HTTP': b'GET / HTTP/1.1\r\n\r\n',
+    'TLS': b'\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00', 'SSH': b'SSH-2.0-x\r\n',
+    'SIP': b'REGISTER sip:a SIP/2.0\r\n\r\n',
 }
 
 
@@ -150,7 +163,8 @@ def datagram_cases(protocols):
         before.append(('a harmless message of the other side', [(True, protocol.harmless)]))
         before.append(('a harmless message of each side', [(True, protocol.harmless), (False, protocol.harmless)] * 2))
         before.append(('a message cut short', [(False, protocol.harmless[:len(protocol.harmless) // 2])]))
-        before.append(('a message cut short of the other side', [(True, protocol.harmless[:len(protocol.harmless) // 2])]))
+        before.append(('a message cut short of the other side',
+                       [(True, protocol.harmless[:len(protocol.harmless) // 2])]))
         for other in protocols:
             before.append((f'a message of {other.name}', [(other.from_server, other.harmless)]))
             before.append((f'a message of {other.name}, reversed', [(not other.from_server, other.harmless)]))
@@ -161,7 +175,8 @@ def datagram_cases(protocols):
             ports += [(40000, 7777), (5353, 7777), (123, 7777), *((40000, port) for port in TUNNEL_PORTS)]
         for name, packets in before:
             for client_port, server_port in ports:
-                case = Case(f'{protocol.name} {index}: {name}, port {client_port} to {server_port}', 100 + index, 4, client_port, server_port)
+                case = Case(f'{protocol.name} {index}: {name}, port {client_port} to {server_port}', 100 + index, 4,
+                            client_port, server_port)
                 for to_client, payload in packets:
                     case.udp(payload, to_client)
                 yield case.udp(protocol.message, protocol.from_server, dropped=True)
@@ -172,12 +187,14 @@ def datagram_cases(protocols):
 def inner(version, payload):
     """A packet inside of a tunnel."""
     segment = struct.pack('!HHHH', 5000, 5001, 8 + len(payload), 0) + payload
-    return ip(version, 17, segment, 64, *(('192.0.2.1', '192.0.2.2') if version == 4 else ('2001:db8::1', '2001:db8::2')))
+    return ip(version, 17, segment, 64,
+              *(('192.0.2.1', '192.0.2.2') if version == 4 else ('2001:db8::1', '2001:db8::2')))
 
 
 def length_cases(sid, evil):
     for version in (4, 6):
-        for length, name in ((0, 'zero'), (7, 'below the header'), (8 + len(evil) + 1, 'one too long'), (65535, 'far too long')):
+        for length, name in ((0, 'zero'), (7, 'below the header'), (8 + len(evil) + 1, 'one too long'),
+                             (65535, 'far too long')):
             yield Case(f'UDP length {name} (IPv{version})', sid, version, 40000, 9999).udp(evil, length=length, dropped=True)
 
 
@@ -207,7 +224,8 @@ def tcp_cases(corpus, sids):
     """Servers of these protocols answer junk with an error and read on."""
     helo, mail = b'EHLO client.example\r\n', b'MAIL FROM:<evil@example.com>\r\n'
     banner, error = b'220 mail.example ESMTP\r\n', b'500 unrecognized command\r\n'
-    junk = {**JUNK, 'a lone line end': b'\r\n', 'one letter': b'X', 'a long line': b'A' * 6000 + b'\r\n', 'FTP': b'USER anonymous\r\n', 'an SMB message':
+    junk = {**JUNK, 'a lone line end': b'\r\n', 'one letter': b'X', 'a long line': b'A' * 6000 + b'\r\n',
+            'FTP': b'USER anonymous\r\n', 'an SMB message':
             b'\0\0\0\x23\xfeSMB' + bytes(31), 'a DNS message': b'\0\x14' + bytes(20)}
     text = {name: data if data.endswith(b'\n') else data + b'\r\n' for name, data in junk.items()}
     for name, data in text.items():
@@ -232,10 +250,13 @@ def tcp_cases(corpus, sids):
     def framed(message):
         return struct.pack('!H', len(message)) + message
 
-    before = {'nothing': b'', 'a harmless query': framed(harmless), 'an empty message': b'\0\0', 'one byte': b'\0\x01A', 'ones': framed(b'\xff' * 40),
-              'a short header': framed(query[:7]), 'a query cut short': framed(harmless[:20]), 'a response': framed(b'\0\1\x81\x80' + harmless[4:]),
+    before = {'nothing': b'', 'a harmless query': framed(harmless), 'an empty message': b'\0\0', 'one byte': b'\0\x01A',
+              'ones': framed(b'\xff' * 40),
+              'a short header': framed(query[:7]), 'a query cut short': framed(harmless[:20]),
+              'a response': framed(b'\0\1\x81\x80' + harmless[4:]),
               'a name that loops': framed(b'\0\1\1\0\0\1\0\0\0\0\0\0\xc0\x0c\0\1\0\1'), 'zeros': framed(bytes(12)),
-              'HTTP, which is a length': b'GET ' + b'/' * (0x4745 - 2), 'TLS, which is a length': b'\x16\x03\x01\x02' + bytes(0x1603 - 2)}
+              'HTTP, which is a length': b'GET ' + b'/' * (0x4745 - 2),
+              'TLS, which is a length': b'\x16\x03\x01\x02' + bytes(0x1603 - 2)}
     for name, data in before.items():
         yield Connection(f'dns over TCP: {name}', sids['dns'], 53).client_says(data + framed(query), True)
         if data:
@@ -275,16 +296,22 @@ LENIENT = OPTIONS + 'app-layer: {error-policy: ignore}\n'
 
 
 def banner_cases(corpus, sids):
-    """A server's banner that no parser, or the wrong one, takes: with a policy that goes on after errors the client's messages are parsed."""
+    """A server's banner that no parser, or the wrong one, takes: with a policy that goes on after errors the client's
+    messages are parsed."""
     get, hello = b'GET /evil HTTP/1.1\r\nHost: a\r\n\r\n', pieces(corpus, 'app_tls/tls12')[0][1]
-    banners = {'garbage': [b'\1\2\3 garbage\r\n'], 'ones': [b'\xff' * 300], 'SSH, then garbage': [b'SSH-2.0-x\r\n', b'\xff' * 300], 'SMTP': [b'220 hello\r\n'],
-               'TLS of a wrong length': [b'\x16\x03\x01\xff\xff' + b'\2' * 40], 'a TLS alert, then garbage': [bytes.fromhex('15030100020228') + b'\xff' * 80],
-               'SMB, then garbage': [b'\0\0\0\x40\xfeSMB' + bytes(60), b'\xee' * 200], 'an HTTP response, then garbage': [b'HTTP/1.1 200 OK\r\n\r\n', bytes(90)]}
+    banners = {'garbage': [b'\1\2\3 garbage\r\n'], 'ones': [b'\xff' * 300],
+               'SSH, then garbage': [b'SSH-2.0-x\r\n', b'\xff' * 300], 'SMTP': [b'220 hello\r\n'],
+               'TLS of a wrong length': [b'\x16\x03\x01\xff\xff' + b'\2' * 40],
+               'a TLS alert, then garbage': [bytes.fromhex('15030100020228') + b'\xff' * 80],
+               'SMB, then garbage': [b'\0\0\0\x40\xfeSMB' + bytes(60), b'\xee' * 200],
+               'an HTTP response, then garbage': [b'HTTP/1.1 200 OK\r\n\r\n', bytes(90)]}
     for name, banner in banners.items():
         for sid, message in (('tls', hello), ('http', get)):
             for port in (7777, 443, 80):
-                for cuts, more in (((), False), ((3,), False), ((len(message) // 2,), False), ((3,), True), ((len(message) // 2,), True)):
-                    case = Connection(f'banner: {name}, then {sid} on {port}, cut at {cuts}{", the server goes on meanwhile" * more}', sids[sid], port)
+                for cuts, more in (((), False), ((3,), False), ((len(message) // 2,), False), ((3,), True),
+                                   ((len(message) // 2,), True)):
+                    case = Connection(f'banner: {name}, then {sid} on {port}, cut at '
+                                      f'{cuts}{", the server goes on meanwhile" * more}', sids[sid], port)
                     for data in banner:
                         case.server_says(data)
                     parts = [message[a:b] for a, b in zip((0, *cuts), (*cuts, len(message)))]
@@ -298,10 +325,14 @@ def banner_cases(corpus, sids):
 def all_cases(corpus):
     protocols = datagram_protocols(corpus)
     names = [protocol.name for protocol in protocols]
-    rules = [f'drop {each.name} any any -> any any ({each.rule}; sid:{100 + index};)' for index, each in enumerate(protocols)]
-    rules += ['drop udp any any -> any any (msg:"raw"; content:"EVIL"; sid:200;)', 'drop smtp any any -> any any (smtp.mail_from; content:"evil@"; sid:201;)',
-              'drop ftp any any -> any any (ftp.command; content:"RETR"; sid:202;)', 'drop http any any -> any any (http.uri; content:"/evil"; sid:203;)',
-              'drop tls any any -> any any (tls.sni; content:"example"; sid:204;)', 'drop tcp any any -> any any (content:"EVIL-STREAM"; sid:205;)']
+    rules = [f'drop {each.name} any any -> any any ({each.rule}; sid:{100 + index};)' for index,
+             each in enumerate(protocols)]
+    rules += ['drop udp any any -> any any (msg:"raw"; content:"EVIL"; sid:200;)',
+              'drop smtp any any -> any any (smtp.mail_from; content:"evil@"; sid:201;)',
+              'drop ftp any any -> any any (ftp.command; content:"RETR"; sid:202;)',
+              'drop http any any -> any any (http.uri; content:"/evil"; sid:203;)',
+              'drop tls any any -> any any (tls.sni; content:"example"; sid:204;)',
+              'drop tcp any any -> any any (content:"EVIL-STREAM"; sid:205;)']
     cases = list(datagram_cases(protocols))
     cases += length_cases(200, b'an EVIL thing')
     cases += tunnel_cases(200, 100 + names.index('dns'), b'harmless')
@@ -333,7 +364,8 @@ def replay(sluice, folder, rules, options=OPTIONS):
         with open(f'{folder}/{name}', 'w') as out:
             out.write(text)
     os.makedirs(folder + '/log')
-    run = subprocess.run([sluice, 'replay', '--ips', '--no-console', '--rules', folder + '/rules', '--config', folder + '/yaml', '--log-dir', folder + '/log',
+    run = subprocess.run([sluice, 'replay', '--ips', '--no-console', '--rules', folder + '/rules', '--config',
+                          folder + '/yaml', '--log-dir', folder + '/log',
                           folder + '/in.pcap'], capture_output=True, text=True)
     if run.returncode or run.stderr:
         sys.exit(f'exit code {run.returncode}: {run.stderr}')
@@ -374,7 +406,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             places = write_capture(folder + '/in.pcap', cases)
             dropped, alerts = replay(arguments.sluice, folder, rules, options)
-        problems = [f'{case.name}: {problem}' for case, place in zip(cases, places) if (problem := judge(case, place, dropped, alerts))]
+        problems = [f'{case.name}: {problem}' for case, place in zip(cases, places)
+                    if (problem := judge(case, place, dropped, alerts))]
         for problem in problems:
             print(problem)
         print(f'{len(cases)} cases, {sum(map(len, places))} packets, {len(dropped)} dropped, {len(problems)} problems')

@@ -4,9 +4,10 @@
 
     limits.py SLUICE
 
-Each case is a rule with a pcre (or with contents) and bytes that an attacker sends before the forbidden ones, so that the search gives up. With
-detect.limit-policy `match` the rule drops the packet; with `no-match` it passes. Either way it is counted, and it has an event, which a rule can ask for.
-Without such bytes the rule drops by itself, and harmless bytes pass.
+Each case is a rule with a pcre (or with contents) and bytes that an attacker sends before the forbidden ones, so that
+the search gives up. With detect.limit-policy `match` the rule drops the packet; with `no-match` it passes. Either way
+it is counted, and it has an event, which a rule can ask for. Without such bytes the rule drops by itself, and harmless
+bytes pass.
 """
 import json
 import os
@@ -26,7 +27,9 @@ CASES = [
     ('stack', 'pcre:"/start((?:(a|b)|(?:c|d)))*\\n*EVIL-COMMAND$/"', b'ab' * 25000 + b'\n'),
     ('negated', 'pcre:!"/(?:a|aa)+GOOD-COMMAND|GOOD-COMMAND$/"', b'a' * 60 + b'\n'),
     ('relative', 'pcre:"/(?:a|aa)+EVIL-COMMAND|EVIL-COMMAND$/R"; content:"COMMAND"; nocase', b'a' * 60 + b'\n'),
-    ('steps of contents', 'content:"a"; distance:0; content:"a"; distance:0; within:40; content:"a"; distance:0; within:40; content:"EVIL-COMMAND"; distance:0; '
+    ('steps of contents',
+     'content:"a"; distance:0; content:"a"; distance:0; within:40; content:"a"; distance:0; within:40; '
+     'content:"EVIL-COMMAND"; distance:0; '
      'within:13', b'a' * 1000 + b'\n' + b'-' * 30 + b'a' * 3),
 ]
 HARMLESS = b'start and nothing else GOOD-COMMAND'
@@ -34,13 +37,16 @@ HARMLESS = b'start and nothing else GOOD-COMMAND'
 
 def run(sluice, folder, policy, cases, rules):
     places = write_capture(folder + '/in.pcap', cases)
-    for name, text in (('rules', rules), ('yaml', f'detect: {{limit-policy: {policy}}}\neve: {{types: {{alert: {{}}, drop: {{flows: all}}, anomaly: {{}}, '
+    for name, text in (('rules', rules),
+                       ('yaml', f'detect: {{limit-policy: {policy}}}\neve: {{types: {{alert: {{}}, drop: {{flows: '
+                                f'all}}, anomaly: {{}}, '
                                                   'stats: {}}}\n')):
         with open(f'{folder}/{name}', 'w') as out:
             out.write(text)
     log = f'{folder}/log-{policy}'
     os.makedirs(log)
-    done = subprocess.run([sluice, 'replay', '--ips', '--no-console', '--rules', folder + '/rules', '--config', folder + '/yaml', '--log-dir', log,
+    done = subprocess.run([sluice, 'replay', '--ips', '--no-console', '--rules', folder + '/rules', '--config',
+                           folder + '/yaml', '--log-dir', log,
                            folder + '/in.pcap'], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f'exit code {done.returncode}: {done.stderr}')
@@ -73,8 +79,10 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             places, events = run(sluice, folder, policy, [case for _, _, case in cases], make_rules())
         drops = {event['pcap_cnt'] for event in events if event['event_type'] == 'drop'}
-        alerts = {(event['pcap_cnt'], event['alert']['signature_id']) for event in events if event['event_type'] == 'alert'}
-        anomalies = {event['pcap_cnt'] for event in events if event['event_type'] == 'anomaly' and event['anomaly']['event'] == 'APPLAYER_INSPECTION_LIMIT'}
+        alerts = {(event['pcap_cnt'], event['alert']['signature_id']) for event in events
+                  if event['event_type'] == 'alert'}
+        anomalies = {event['pcap_cnt'] for event in events if event['event_type'] == 'anomaly'
+                     and event['anomaly']['event'] == 'APPLAYER_INSPECTION_LIMIT'}
         reached = 0
         for (kind, number, case), place in zip(cases, places):
             last = place[-1]

@@ -47,7 +47,8 @@ def idle(count):
         request(case)
         yield from (packet for packet, _, _ in case.packets)
     for case in all_cases:
-        yield case.tcp(True, case.isn + 1 + len(REQUEST), case.server_isn + 1 + len(ANSWER), evasion.ACK | evasion.PSH, REQUEST)
+        yield case.tcp(True, case.isn + 1 + len(REQUEST), case.server_isn + 1 + len(ANSWER), evasion.ACK | evasion.PSH,
+                       REQUEST)
 
 
 def run(sluice, name, packets, memcap):
@@ -56,15 +57,16 @@ def run(sluice, name, packets, memcap):
             out.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 101))
             for number, packet in enumerate(packets):
                 out.write(struct.pack('<IIII', 1700000000 + number // 10000, number % 10000 * 100, len(packet), len(packet)) + packet)
-        replay = subprocess.run([sluice, 'replay', '--ips', '--no-console', '--set', f'stream.reassembly-memcap={memcap}', '--log-dir', folder,
+        replay = subprocess.run([sluice, 'replay', '--ips', '--no-console', '--set',
+                                 f'stream.reassembly-memcap={memcap}', '--log-dir', folder,
                                  folder + '/in.pcap'], capture_output=True, text=True)
         if replay.returncode or replay.stderr:
             sys.exit(f'{name}: exit code {replay.returncode}: {replay.stderr}')
         with open(folder + '/eve.json') as events:
             stats = json.loads(events.readlines()[-1])['stats']
     refused, dropped = stats['tcp']['segment_memcap_drop'], stats['ips']['blocked']
-    print(f'{name}: {stats["tcp"]["sessions"]} sessions in {memcap}, {refused} segments without memory, {dropped} packets dropped, '
-          f'{stats["tcp"]["reassembly_memuse"]} bytes left')
+    print(f'{name}: {stats["tcp"]["sessions"]} sessions in {memcap}, {refused} segments without memory, {dropped} '
+          f'packets dropped, {stats["tcp"]["reassembly_memuse"]} bytes left')
     return refused == 0 and dropped == 0 and stats['tcp']['reassembly_memuse'] == 0
 
 

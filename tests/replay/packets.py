@@ -37,7 +37,8 @@ def sctp():
 
 
 def igmp():
-    return with_checksum(bytes.fromhex('1600000002000000') + bytes([224, 0, 0, 9]), 2) + b'\0\0\0\x01' + bytes([224, 0, 0, 9])
+    return with_checksum(bytes.fromhex('1600000002000000') + bytes([224, 0, 0,
+                                                                    9]), 2) + b'\0\0\0\x01' + bytes([224, 0, 0, 9])
 
 
 # --- IP
@@ -64,22 +65,30 @@ def fragment6(following, offset, more):
 
 def network4():
     """IPv4 packets with everything that IP carries."""
-    options = (b'\x07\x07\x04\0\0\0\0\0', b'\x94\x04\0\0', b'\x44\x0c\x05\0' + bytes(8), b'\x83\x07\x04\x0a\0\0\x01\0', b'\x82\x0b' + bytes(9) + b'\0',
+    options = (b'\x07\x07\x04\0\0\0\0\0', b'\x94\x04\0\0', b'\x44\x0c\x05\0' + bytes(8), b'\x83\x07\x04\x0a\0\0\x01\0',
+               b'\x82\x0b' + bytes(9) + b'\0',
                b'\x86\x0a\0\0\0\x01\x01\x04\0\0\0\0', b'\x01\x01\x01\0')
-    return [ipv4(TCP, tcp()), ipv4(TCP, tcp(b'', bytes.fromhex('020405b4'), 2)), ipv4(TCP, tcp(options=bytes.fromhex('1302aabb220affeeddccbbaa99880000'))),
-            ipv4(UDP, udp()), ipv4(UDP, udp(b'')), ipv4(ICMP, icmp()), ipv4(ICMP, icmp(3, 4, b'\0\0\x05\0' + ipv4(UDP, udp()))),
+    return [ipv4(TCP, tcp()), ipv4(TCP, tcp(b'', bytes.fromhex('020405b4'), 2)),
+            ipv4(TCP, tcp(options=bytes.fromhex('1302aabb220affeeddccbbaa99880000'))),
+            ipv4(UDP, udp()), ipv4(UDP, udp(b'')), ipv4(ICMP, icmp()),
+            ipv4(ICMP, icmp(3, 4, b'\0\0\x05\0' + ipv4(UDP, udp()))),
             ipv4(ICMP, icmp(13, 0, bytes(16))), ipv4(IGMP, igmp()), ipv4(SCTP, sctp()), ipv4(ESP, bytes(range(40))),
-            ipv4(AH, bytes([TCP, 4, 0, 0]) + bytes(20) + tcp()), ipv4(TCP, tcp(), fragment=0x2000), ipv4(UDP, b'x' * 32, fragment=0x0010),
+            ipv4(AH, bytes([TCP, 4, 0, 0]) + bytes(20) + tcp()), ipv4(TCP, tcp(), fragment=0x2000),
+            ipv4(UDP, b'x' * 32, fragment=0x0010),
             ipv4(NO_NEXT, b'nothing'), *[ipv4(UDP, udp(), options=each) for each in options]]
 
 
 def network6():
     extended = extension(DESTINATION) + extension(ROUTING, b'\x01\x04\0\0\0\0') + extension(TCP, b'\0\x01\0\0\0\0' + bytes(16)) + tcp()
-    headers = [(ICMPV6, icmp(128)), (ICMPV6, icmp(2, 0, b'\0\0\x05\0' + ipv6(UDP, udp()))), (ICMPV6, icmp(135, 0, bytes(4) + V6[1])),
-               (ICMPV6, icmp(143, 0, bytes(20))), (TCP, tcp()), (UDP, udp()), (SCTP, sctp()), (ESP, bytes(range(40))), (HOP_BY_HOP, extended),
-               (FRAGMENT, fragment6(UDP, 0, 1) + udp()), (FRAGMENT, fragment6(TCP, 9, 0) + b'y' * 24), (NO_NEXT, b'rest'),
+    headers = [(ICMPV6, icmp(128)), (ICMPV6, icmp(2, 0, b'\0\0\x05\0' + ipv6(UDP, udp()))),
+               (ICMPV6, icmp(135, 0, bytes(4) + V6[1])),
+               (ICMPV6, icmp(143, 0, bytes(20))), (TCP, tcp()), (UDP, udp()), (SCTP, sctp()), (ESP, bytes(range(40))),
+               (HOP_BY_HOP, extended),
+               (FRAGMENT, fragment6(UDP, 0, 1) + udp()), (FRAGMENT, fragment6(TCP, 9, 0) + b'y' * 24),
+               (NO_NEXT, b'rest'),
                (HOP_BY_HOP, extension(UDP, b'\x05\x02\0\0\xc2\x04\0\x01\0\0\x01\x02\0\0') + udp()),
-               (AH, bytes([UDP, 4, 0, 0]) + bytes(20) + udp()), (DESTINATION, extension(FRAGMENT) + fragment6(UDP, 0, 0) + udp())]
+               (AH, bytes([UDP, 4, 0, 0]) + bytes(20) + udp()),
+               (DESTINATION, extension(FRAGMENT) + fragment6(UDP, 0, 0) + udp())]
     return [ipv6(protocol, data) for protocol, data in headers]
 
 
@@ -103,13 +112,18 @@ def tunnels():
     pptp = b'\xff\x03\0\x21' + inside4
     erspan2 = struct.pack('!HHI', 0x1001, 0x0005, 0) + frame
     erspan3 = struct.pack('!HHIIHH', 0x2001, 0x0005, 7, 0, 0, 0) + frame
-    return [ipv4(GRE, gre(0x0800, inside4)), ipv4(GRE, gre(0x0800, inside4, 0xb000, bytes(12))), ipv4(GRE, gre(0x86dd, inside6, 0x2000, bytes(4))),
-            ipv4(GRE, gre(0x0800, inside4, 0x4000, bytes(4) + b'\0\0\0\x04\x0a\0\0\x01' + bytes(4))), ipv4(GRE, gre(0x6558, frame)),
-            ipv4(GRE, gre(0x880b, pptp, 0x3081, struct.pack('!HHII', len(pptp), 1, 2, 3))), ipv4(GRE, gre(0x88be, frame)),
+    return [ipv4(GRE, gre(0x0800, inside4)), ipv4(GRE, gre(0x0800, inside4, 0xb000, bytes(12))),
+            ipv4(GRE, gre(0x86dd, inside6, 0x2000, bytes(4))),
+            ipv4(GRE, gre(0x0800, inside4, 0x4000, bytes(4) + b'\0\0\0\x04\x0a\0\0\x01' + bytes(4))),
+            ipv4(GRE, gre(0x6558, frame)),
+            ipv4(GRE, gre(0x880b, pptp, 0x3081, struct.pack('!HHII', len(pptp), 1, 2, 3))),
+            ipv4(GRE, gre(0x88be, frame)),
             ipv4(GRE, gre(0x88be, erspan2, 0x1000, bytes(4))), ipv4(GRE, gre(0x22eb, erspan3, 0x1000, bytes(4))),
-            ipv4(GRE, gre(0x8847, b'\0\0\x11\x40' + inside4)), ipv4(IPV4_IN, inside4), ipv4(IPV6_IN, inside6), ipv6(IPV4_IN, inside4), ipv6(IPV6_IN, inside6),
+            ipv4(GRE, gre(0x8847, b'\0\0\x11\x40' + inside4)), ipv4(IPV4_IN, inside4), ipv4(IPV6_IN, inside6),
+            ipv6(IPV4_IN, inside4), ipv6(IPV6_IN, inside6),
             ipv4(UDP, vxlan(frame)), ipv4(UDP, geneve(frame)), ipv4(UDP, udp(inside6, 3544)),
-            ipv4(UDP, udp(b'\0\0' + bytes(11) + inside6, 40000, 3544)), ipv4(IPV4_IN, ipv4(GRE, gre(0x86dd, ipv6(IPV6_IN, ipv6(UDP, vxlan(frame))))))]
+            ipv4(UDP, udp(b'\0\0' + bytes(11) + inside6, 40000, 3544)),
+            ipv4(IPV4_IN, ipv4(GRE, gre(0x86dd, ipv6(IPV6_IN, ipv6(UDP, vxlan(frame))))))]
 
 
 # --- Links
@@ -118,11 +132,16 @@ def link_only():
     """(EtherType, bytes) of what lies below IP."""
     inside, frame = ipv4(UDP, udp()), MAC + b'\x08\0' + ipv4(UDP, udp())
     arp = struct.pack('!HHBBH', 1, 0x0800, 6, 4, 1) + MAC[:6] + V4[0] + MAC[6:] + V4[1]
-    return [(0x0806, arp), (0x8100, b'\0\x0a\x08\0' + inside), (0x88a8, b'\0\x0a\x81\0\0\x0b\x86\xdd' + ipv6(TCP, tcp())),
-            (0x8100, b'\0\x0a\x81\0\0\x0b\x81\0\0\x0c\x08\0' + inside), (0x8864, struct.pack('!BBHHH', 0x11, 0, 1, len(inside) + 2, 0x21) + inside),
-            (0x8863, struct.pack('!BBHH', 0x11, 9, 0, 12) + b'\x01\x01\0\0\x01\x03\0\x04abcd'), (0x8847, b'\0\0\x10\0\0\0\x21\x40' + inside),
-            (0x8847, b'\0\0\x31\x40\0\0\0\0' + frame), (0x88e7, bytes(4) + frame), (0x893f, b'\0\x01\0\0\x08\0' + inside), (0x8926, b'\0\x01\0\x02\x08\0' + inside),
-            (0x894f, b'\0\x02\x02\x01\0\0\x01\xff' + inside), (0x894f, b'\x0f\xc6\x01\x03\0\0\x01\xff' + bytes(16) + frame), (0x8903, b'\0\x01\0\0' + frame),
+    return [(0x0806, arp), (0x8100, b'\0\x0a\x08\0' + inside),
+            (0x88a8, b'\0\x0a\x81\0\0\x0b\x86\xdd' + ipv6(TCP, tcp())),
+            (0x8100, b'\0\x0a\x81\0\0\x0b\x81\0\0\x0c\x08\0' + inside),
+            (0x8864, struct.pack('!BBHHH', 0x11, 0, 1, len(inside) + 2, 0x21) + inside),
+            (0x8863, struct.pack('!BBHH', 0x11, 9, 0, 12) + b'\x01\x01\0\0\x01\x03\0\x04abcd'),
+            (0x8847, b'\0\0\x10\0\0\0\x21\x40' + inside),
+            (0x8847, b'\0\0\x31\x40\0\0\0\0' + frame), (0x88e7, bytes(4) + frame),
+            (0x893f, b'\0\x01\0\0\x08\0' + inside), (0x8926, b'\0\x01\0\x02\x08\0' + inside),
+            (0x894f, b'\0\x02\x02\x01\0\0\x01\xff' + inside),
+            (0x894f, b'\x0f\xc6\x01\x03\0\0\x01\xff' + bytes(16) + frame), (0x8903, b'\0\x01\0\0' + frame),
             (0x88cc, b'\x02\x07\x04' + MAC[:6]), (0x0040, b'\xaa\xaa\x03\0\0\0\x08\0' + inside)]
 
 
@@ -155,7 +174,8 @@ def with_length(kind, packet):
 
 def cut_inside():
     """(EtherType, packet): all IP packets cut at every length, with a length that agrees."""
-    return [(kind, with_length(kind, packet[:length])) for kind, packet in internet() for length in range(20, len(packet))]
+    return [(kind, with_length(kind, packet[:length])) for kind, packet in internet()
+            for length in range(20, len(packet))]
 
 
 def by_link():
@@ -169,7 +189,8 @@ def by_link():
         101: [packet for _, packet in ip],
         104: [struct.pack('!BBH', 0x0f, 0, kind) + packet for kind, packet in any_link],
         108: [null(kind, '>') + packet for kind, packet in ip],
-        113: [struct.pack('!HHH', 0, 1, 6) + MAC[:6] + b'\0\0' + struct.pack('!H', kind) + packet for kind, packet in any_link],
+        113: [struct.pack('!HHH', 0, 1, 6) + MAC[:6] + b'\0\0' + struct.pack('!H', kind) + packet for kind,
+              packet in any_link],
         228: [packet for kind, packet in ip if kind == 0x0800],
         229: [packet for kind, packet in ip if kind == 0x86dd],
         276: [struct.pack('!HHIHBB', kind, 0, 3, 1, 0, 6) + MAC[:6] + b'\0\0' + packet for kind, packet in any_link],

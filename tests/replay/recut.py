@@ -4,14 +4,15 @@
 
     recut.py IN OUT byte|random|join [--seed N] [--first BYTES]
 
-byte: a segment for every byte (beyond --first bytes of a packet's stream, pieces of 100); random: pieces of 1 to 200 bytes, often
-tiny; join: consecutive payload of one direction with no payload of the other between becomes one segment of up to 64 kB, at the
-place of its first part and so never behind its acknowledgement. What is joined may be more than the window that the receiver had
-told, so windows are widened there.
+byte: a segment for every byte (beyond --first bytes of a packet's stream, pieces of 100); random: pieces of 1 to 200
+bytes, often tiny; join: consecutive payload of one direction with no payload of the other between becomes one segment
+of up to 64 kB, at the place of its first part and so never behind its acknowledgement. What is joined may be more than
+the window that the receiver had told, so windows are widened there.
 
-Left as they are: what is not TCP over IPv4 or IPv6, fragments, packets in tunnels or behind IPv6 extension headers, captured short,
-with SYN or RST or urgent data; and for `join` all that is not in order. Checksums are right wherever something was cut, also
-when they were not (the sender's card had to fill them in): replay with replay.checksum-checks=no.
+Left as they are: what is not TCP over IPv4 or IPv6, fragments, packets in tunnels or behind IPv6 extension headers,
+captured short, with SYN or RST or urgent data; and for `join` all that is not in order. Checksums are right wherever
+something was cut, also when they were not (the sender's card had to fill them in): replay with
+replay.checksum-checks=no.
 """
 import argparse
 import random
@@ -170,7 +171,8 @@ class Segment:
             window = self.window
         else:
             total += window - self.window
-        return b''.join((self.ip_head(len(payload)), self.ports, struct.pack('!I', sequence), head[self.tcp + 8:self.tcp + 13],
+        return b''.join((self.ip_head(len(payload)), self.ports, struct.pack('!I', sequence),
+                         head[self.tcp + 8:self.tcp + 13],
                          struct.pack('!BHH', flags, window, fold(total)), head[self.tcp + 18:], payload))
 
 
@@ -230,7 +232,8 @@ class ByteLengths:
 
 def random_lengths(seed):
     dice = random.Random(seed)
-    return lambda pair: dice.choice((1, 1, 2, 3, dice.randint(1, 20), dice.randint(1, 200), 1 + int(200 * dice.random() ** 3)))
+    return lambda pair: dice.choice((1, 1, 2, 3, dice.randint(1, 20), dice.randint(1, 200),
+                                     1 + int(200 * dice.random() ** 3)))
 
 
 class Side:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs `sluice replay` over a capture of any kind, and says what a run must never do. Used by captures.py and broken.py."""
+"""Runs `sluice replay` over a capture of any kind, and says what a run must never do. Used by captures.py and
+broken.py."""
 import json
 import os
 import re
@@ -18,7 +19,8 @@ def environment():
 
 def without_link_warning(text):
     """The text without the warning about a link type that is not supported: it is expected for some captures."""
-    return re.sub(r'(?m)^sluice: warning: .*: link type \d+ \(.*\) is not supported: \d+ packets not inspected\n', '', text)
+    return re.sub(r'(?m)^sluice: warning: .*: link type \d+ \(.*\) is not supported: \d+ packets not inspected\n', '',
+                  text)
 
 
 # A capture that ends in the middle of a packet is judged as far as it goes.
@@ -53,7 +55,8 @@ class Run:
         return json.loads(self.lines[-1])['stats']
 
     def problem(self, may_fail):
-        """What is wrong with the run, or None. `may_fail`: a file that libpcap refuses or that is cut may end it, with one line that says so."""
+        """What is wrong with the run, or None. `may_fail`: a file that libpcap refuses or that is cut may end it, with
+        one line that says so."""
         if self.code is None:
             return 'does not end'
         if self.code == 1 and may_fail:
@@ -107,7 +110,8 @@ def default_settings(source):
 
 
 def cache_settings(folder):
-    """Runs with the same rules compile their pattern databases once. cached.py tests that a database of the cache gives the same events."""
+    """Runs with the same rules compile their pattern databases once. cached.py tests that a database of the cache gives
+    the same events."""
     return ['--set', 'detect.sgh-mpm-caching=yes', '--set', f'detect.sgh-mpm-caching-path={folder}/sgh']
 
 

@@ -26,13 +26,16 @@ EXPECTED = {
 # How its body is decoded is up to the client; the head must be read.
 AT_LEAST = {'response-header-lone-cr.pcap': {3: 1}}
 NEVER_DROPPED = ('port-reuse-after-idle.pcap', 'synack-with-timestamp-syn-without.pcap')
-TINY = ('app-layer.memcap=1MiB', 'stream.reassembly-memcap=2MiB', 'stream.memcap=200KiB', 'flow.memcap=300KiB', 'defrag.memcap=80KiB')
+TINY = ('app-layer.memcap=1MiB', 'stream.reassembly-memcap=2MiB', 'stream.memcap=200KiB', 'flow.memcap=300KiB',
+        'defrag.memcap=80KiB')
 
 
 def replay(sluice, rules, capture, *options):
     with tempfile.TemporaryDirectory() as folder:
-        run = subprocess.run([sluice, 'replay', '--rules', rules, '--log-dir', folder, '--no-console', '--set', 'replay.checksum-checks=no',
-                              '--set', 'stream.checksum-validation=no', *options, capture], capture_output=True, text=True, timeout=100)
+        run = subprocess.run([sluice, 'replay', '--rules', rules, '--log-dir', folder, '--no-console', '--set',
+                              'replay.checksum-checks=no',
+                              '--set', 'stream.checksum-validation=no', *options, capture], capture_output=True,
+                              text=True, timeout=100)
         if run.returncode:
             return run.returncode, []
         with open(folder + '/eve.json', encoding='utf-8', errors='replace') as f:
@@ -54,7 +57,8 @@ def main():
             drops = sum(e['event_type'] == 'drop' for e in events)
             if status or got != wanted or (capture in NEVER_DROPPED and drops):
                 failed += 1
-                print(f'{capture} {" ".join(options)}: exit code {status}, alerts {got} instead of {wanted}, {drops} drops')
+                print(f'{capture} {" ".join(options)}: exit code {status}, alerts {got} instead of {wanted}, {drops} '
+                      f'drops')
     options = [o for setting in TINY for o in ('-s', setting)]
     status, _ = replay(sluice, folder + '/tls-certs.rules', folder + '/tls-certs.pcap', '--ips', *options)
     if status:

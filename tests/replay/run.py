@@ -51,7 +51,8 @@ def ip_packet(src, dst, protocol, segment, at, options):
     if protocol == 1 and s.version == 6:
         protocol = 58
     pseudo = b'' if protocol == 1 else s.packed + d.packed + (
-        struct.pack('!BBH', 0, protocol, len(segment)) if s.version == 4 else struct.pack('!I3xB', len(segment), protocol))
+        struct.pack('!BBH', 0, protocol, len(segment)) if s.version == 4
+        else struct.pack('!I3xB', len(segment), protocol))
     value = checksum(pseudo + segment) ^ (0x5555 if 'bad-checksum' in options else 0)
     segment = segment[:at] + struct.pack('!H', value) + segment[at + 2:]
     ttl, tos = int(options.get('ttl', 64)), int(options.get('tos', 0))
@@ -85,7 +86,8 @@ def parse(line):
     m = kind == 'inside' and re.fullmatch(r'(\S+) > (\S+) (id=(\d+) )?(.*)', rest)
     if m:
         inner = parse(m[5])
-        header = struct.pack('!BBHHHBBH', 0x45, 0, 20 + len(inner), int(m[4] or 1), 0, 64, 4 if inner[0] >> 4 == 4 else 41, 0)
+        header = struct.pack('!BBHHHBBH', 0x45, 0, 20 + len(inner), int(m[4] or 1), 0, 64, 4 if inner[0] >> 4 == 4
+                             else 41, 0)
         header += ipaddress.ip_address(m[1]).packed + ipaddress.ip_address(m[2]).packed
         return header[:10] + struct.pack('!H', checksum(header)) + header[12:] + inner
     if kind == 'hex':
@@ -100,12 +102,14 @@ def parse(line):
     if kind == 'tcp':
         flags = sum(FLAGS[f] for f in options.get('flags', 'PA'))
         more = struct.pack('!BBBBII', 1, 1, 8, 10, *map(int, options['ts'].split('/'))) if 'ts' in options else b''
-        return ip_packet(src, dst, 6, struct.pack('!HHIIBBHHH', sport, dport, int(options.get('seq', 1)), int(options.get('ack', 1)),
+        return ip_packet(src, dst, 6,
+                         struct.pack('!HHIIBBHHH', sport, dport, int(options.get('seq', 1)), int(options.get('ack', 1)),
                                                   0x50 + (len(more) << 2), flags, int(options.get('window', 8192)), 0, 0) + more + payload,
                          16, options)
     if kind == 'icmp':
         return ip_packet(src, dst, 1, struct.pack('!BBHHH', int(options.get('type', 8)), int(options.get('code', 0)), 0,
-                                                  int(options.get('id', 1)), int(options.get('seq', 1))) + payload, 2, options)
+                                                  int(options.get('id', 1)), int(options.get('seq', 1))) + payload, 2,
+                                                  options)
     sys.exit(f'unknown packet: {line}')
 
 

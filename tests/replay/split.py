@@ -4,9 +4,9 @@
 
     split.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--rules FILE] [--seed N] [--first BYTES] [-j N] [PART OF A PATH...]
 
-Every capture of SHARED with TCP payload (--share, --largest, PART: as for captures.py) is replayed as it is, and cut at every byte,
-at random and joined to 64 kB (recut.py), half of them with --ips. Events are compared as sets with counts. What is left out is in
-the tables below, with the reason. --rules adds a file such as all of ET Open.
+Every capture of SHARED with TCP payload (--share, --largest, PART: as for captures.py) is replayed as it is, and cut at
+every byte, at random and joined to 64 kB (recut.py), half of them with --ips. Events are compared as sets with counts.
+What is left out is in the tables below, with the reason. --rules adds a file such as all of ET Open.
 """
 import collections
 import concurrent.futures
@@ -52,7 +52,8 @@ eve:
 """
 
 # Not compared, because they tell of packets. A flow's state depends on nothing else, and its times on none of ours.
-PACKET_FIELDS = ('timestamp', 'pcap_cnt', 'packet', 'packet_info', 'payload', 'payload_printable', 'stream', 'pkt_src', 'flow_id',
+PACKET_FIELDS = ('timestamp', 'pcap_cnt', 'packet', 'packet_info', 'payload', 'payload_printable', 'stream', 'pkt_src',
+                 'flow_id',
                  'traffic', 'metadata', 'tcp')
 FLOW_FIELDS = ('state', 'reason', 'alerted', 'tx_cnt')
 # An alert is compared by rule, flow and transaction: what it tells besides is the state of the transaction at the
@@ -61,13 +62,18 @@ FLOW_FIELDS = ('state', 'reason', 'alerted', 'tx_cnt')
 ALERT_FIELDS = ('src_ip', 'src_port', 'dest_ip', 'dest_port', 'tx_id')
 
 # Keywords of rules that are asked of a packet (sizes, headers, counts of packets, time), not of the stream.
-PACKET_KEYWORDS = ('dsize', 'flags', 'tcp.flags', 'seq', 'tcp.seq', 'ack', 'tcp.ack', 'window', 'tcp.window', 'tcp.hdr', 'ipv4.hdr', 'ipv6.hdr',
-                   'stream_size', 'stream-event', 'threshold', 'detection_filter', 'tcpv4-csum', 'tcpv6-csum', 'tag', 'pkt_data', 'replace',
-                   'flow.pkts', 'flow.pkts_toserver', 'flow.pkts_toclient', 'flow.bytes', 'flow.bytes_toserver', 'flow.bytes_toclient', 'flow.age')
+PACKET_KEYWORDS = ('dsize', 'flags', 'tcp.flags', 'seq', 'tcp.seq', 'ack', 'tcp.ack', 'window', 'tcp.window', 'tcp.hdr',
+                   'ipv4.hdr', 'ipv6.hdr',
+                   'stream_size', 'stream-event', 'threshold', 'detection_filter', 'tcpv4-csum', 'tcpv6-csum', 'tag',
+                   'pkt_data', 'replace',
+                   'flow.pkts', 'flow.pkts_toserver', 'flow.pkts_toclient', 'flow.bytes', 'flow.bytes_toserver',
+                   'flow.bytes_toclient', 'flow.age')
 # Words that tie a content of the raw stream to where a packet, or the piece of the stream that is looked at, begins or
 # ends.
-PLACES = ('offset', 'depth', 'startswith', 'endswith', 'isdataat', 'byte_test', 'byte_jump', 'byte_extract', 'byte_math', 'pcre', 'bsize')
-PROTOCOLS = ('http', 'http1', 'tls', 'dns', 'smtp', 'ftp', 'ftp-data', 'ssh', 'smb', 'dcerpc', 'nfs', 'ike', 'krb5', 'dhcp', 'ntp', 'mdns', 'llmnr')
+PLACES = ('offset', 'depth', 'startswith', 'endswith', 'isdataat', 'byte_test', 'byte_jump', 'byte_extract',
+          'byte_math', 'pcre', 'bsize')
+PROTOCOLS = ('http', 'http1', 'tls', 'dns', 'smtp', 'ftp', 'ftp-data', 'ssh', 'smb', 'dcerpc', 'nfs', 'ike', 'krb5',
+             'dhcp', 'ntp', 'mdns', 'llmnr')
 
 
 def names_of_transactions(sluice):
@@ -90,7 +96,8 @@ RESET = 'data behind a RST is no part of a stream: its packets are looked at alo
 GIVEN_UP = 'the first byte that is no TLS ends the search for what else it is'
 CLOCK = 'its clock jumps by hours: without some of the packets it does not'
 OPEN = 'not understood yet'
-DIFFERENT = {r'http-evader-(2(39|4\d|5\d)|415)/': SURPLUS, r'trex/http_manual_': SURPLUS, r'http-request-invalid/': SURPLUS,
+DIFFERENT = {r'http-evader-(2(39|4\d|5\d)|415)/': SURPLUS, r'trex/http_manual_': SURPLUS,
+             r'http-request-invalid/': SURPLUS,
              r'http/206_example_b': WINDOW, r'bug-5392/': UNSEEN, r'modbus-and-non-modbus-p502': RESET,
              r'tls/ssl-to-http-server': GIVEN_UP, r'transform-base64-7296/': CLOCK,
              r'http-mime-truncated/': OPEN}
@@ -99,12 +106,14 @@ DIFFERENT = {r'http-evader-(2(39|4\d|5\d)|415)/': SURPLUS, r'trex/http_manual_':
 def options_of(rule):
     """(name, value) of a rule's options, in their order."""
     body = rule[rule.index('(') + 1:rule.rindex(')')]
-    return [(name.strip(), value) for name, value in re.findall(r'([^:;]+)(?::((?:\\.|"(?:\\.|[^"\\])*"|[^;"\\])*))?;', body)]
+    return [(name.strip(), value) for name,
+            value in re.findall(r'([^:;]+)(?::((?:\\.|"(?:\\.|[^"\\])*"|[^;"\\])*))?;', body)]
 
 
 def denies_a_body(options):
     """Whether a body must not have a word: it has not got it yet when its first part is looked at."""
-    bodies, last = ('http.request_body', 'http.response_body', 'file.data', 'file_data', 'http_client_body', 'http_server_body'), None
+    bodies, last = ('http.request_body', 'http.response_body', 'file.data', 'file_data', 'http_client_body',
+                    'http_server_body'), None
     for name, value in options:
         if name == 'content' or name == 'pcre':
             denied = value.startswith('!')
@@ -163,7 +172,8 @@ def identity(event):
             for about, name in (('email', 'status'), ('http', 'length')):
                 kept[about] = {key: value for key, value in kept.get(about, {}).items() if key != name}
     if kind == 'anomaly': # of a transaction, told at whatever packet
-        kept.update(zip(('src', 'dest'), sorted((kept.pop(f'{end}_ip', ''), kept.pop(f'{end}_port', 0)) for end in ('src', 'dest'))))
+        kept.update(zip(('src', 'dest'),
+                        sorted((kept.pop(f'{end}_ip', ''), kept.pop(f'{end}_port', 0)) for end in ('src', 'dest'))))
     return json.dumps([kind, kept], sort_keys=True)
 
 
@@ -199,9 +209,11 @@ class Test:
         self.args, self.folder = args, folder
         source = os.path.abspath(args.source)
         self.sluice = os.path.abspath(args.sluice)
-        rules = [source + '/tests/replay/captures/keywords.rules', source + '/tests/replay/captures/split.rules', *args.rules]
+        rules = [source + '/tests/replay/captures/keywords.rules', source + '/tests/replay/captures/split.rules',
+                 *args.rules]
         self.of_files = write_rules(rules, folder + '/split.rules', names_of_transactions(self.sluice))
-        self.arguments = ['--config', folder + '/sluice.yaml', '--rules', folder + '/split.rules', *replaying.default_settings(source),
+        self.arguments = ['--config', folder + '/sluice.yaml', '--rules', folder + '/split.rules',
+                          *replaying.default_settings(source),
                           *replaying.cache_settings(folder)]
 
     def replay(self, capture, arguments, folder):

@@ -5,8 +5,9 @@
     suricata.py SLUICE --rules RULES [--ips] [--set KEY=VALUE]... CAPTURE...      one comparison by hand
     suricata.py SLUICE --nightly SHARED [--suites NAME,NAME] [--captures PATTERN] [--share N]    all suites; --share N: every Nth capture
 
-An alert is compared by its packet, rule, action and transaction; with --ips the dropped packets are compared, too. Suricata is the
-program `suricata`, or that of a chroot when SLUICE_SURICATA_ROOT names one. Without Suricata 8 the exit code is 77.
+An alert is compared by its packet, rule, action and transaction; with --ips the dropped packets are compared, too.
+Suricata is the program `suricata`, or that of a chroot when SLUICE_SURICATA_ROOT names one. Without Suricata 8 the exit
+code is 77.
 
 The suites of --nightly, each over the captures of SHARED/pcaps:
 
@@ -16,9 +17,9 @@ The suites of --nightly, each over the captures of SHARED/pcaps:
     et-open-drop   the same with the action drop, inline
     repro          SHARED/repro with its own rules
 
-suricata/known.txt has the differences that are documented, one a line: SUITE SID CAPTURE REASON (* for all). Rules of Suricata's own events
-(sid 2200000 to 2299999) are left out. The matches at the end of a flow have no packet: Suricata evaluates the flows of a capture's end in random
-order, so that only their number is compared.
+suricata/known.txt has the differences that are documented, one a line: SUITE SID CAPTURE REASON (* for all). Rules of
+Suricata's own events (sid 2200000 to 2299999) are left out. The matches at the end of a flow have no packet: Suricata
+evaluates the flows of a capture's end in random order, so that only their number is compared.
 
 The exit code is 1 when an alert differs that is not known.
 """
@@ -76,7 +77,8 @@ outputs:
         - drop:
             flows: all
 """
-SETTINGS = ('stream.checksum-validation=no', 'replay.checksum-checks=no', 'eve.types.alert.tagged-packets=no', 'eve.types.drop.flows=all')
+SETTINGS = ('stream.checksum-validation=no', 'replay.checksum-checks=no', 'eve.types.alert.tagged-packets=no',
+            'eve.types.drop.flows=all')
 
 
 class Suricata:
@@ -99,9 +101,11 @@ class Suricata:
             with open(folder + '/x.yaml', 'w') as f:
                 f.write(CONFIG)
             options = [o for s in settings for o in ('--set', s)] + (['--simulate-ips'] if ips else [])
-            run = subprocess.run([*self.command, '-c', inside + '/x.yaml', '-k', 'none', '-r', inside + '/x.pcap', '-S', inside + '/x.rules',
+            run = subprocess.run([*self.command, '-c', inside + '/x.yaml', '-k', 'none', '-r', inside + '/x.pcap', '-S',
+                                  inside + '/x.rules',
                                   '-l', inside, '--set', 'classification-file=/etc/suricata/classification.config',
-                                  '--set', 'reference-config-file=/etc/suricata/reference.config', '--set', 'unix-command.enabled=no',
+                                  '--set', 'reference-config-file=/etc/suricata/reference.config', '--set',
+                                  'unix-command.enabled=no',
                                   '--runmode', 'single', *options],
                                  capture_output=True, text=True, timeout=300)
             if not os.path.exists(folder + '/eve.json'):
@@ -111,7 +115,8 @@ class Suricata:
 
 
 class SuricataServer:
-    """Suricata with its rules loaded once, for many captures (its unix socket mode). It keeps thresholds from one to the next."""
+    """Suricata with its rules loaded once, for many captures (its unix socket mode). It keeps thresholds from one to
+    the next."""
 
     def __init__(self, suricata, rules, ips, load_seconds=900):
         self.folder = tempfile.mkdtemp(dir=suricata.root + '/tmp')
@@ -119,10 +124,12 @@ class SuricataServer:
         shutil.copy(rules, self.folder + '/x.rules')
         with open(self.folder + '/x.yaml', 'w') as f:
             f.write(CONFIG + f'runmode: single\nunix-command: {{enabled: yes, filename: {self.inside}/socket}}\n'
-                    'classification-file: /etc/suricata/classification.config\nreference-config-file: /etc/suricata/reference.config\n')
+                    'classification-file: /etc/suricata/classification.config\nreference-config-file: '
+                    '/etc/suricata/reference.config\n')
         self.log = open(self.folder + '/log', 'w+')
         self.process = subprocess.Popen(
-            [*suricata.command, '-c', self.inside + '/x.yaml', '-k', 'none', '-S', self.inside + '/x.rules', '-l', self.inside,
+            [*suricata.command, '-c', self.inside + '/x.yaml', '-k', 'none', '-S', self.inside + '/x.rules', '-l',
+             self.inside,
              '--unix-socket=' + self.inside + '/socket', *(['--simulate-ips'] if ips else [])],
             stdout=self.log, stderr=subprocess.STDOUT)
         end = time.time() + load_seconds
@@ -187,7 +194,8 @@ class SuricataServer:
 def run_sluice(sluice, rules, capture, ips, settings):
     with tempfile.TemporaryDirectory() as folder:
         options = [o for s in (*SETTINGS, *settings) for o in ('--set', s)] + (['--ips'] if ips else [])
-        run = subprocess.run([sluice, 'replay', '--rules', rules, '--log-dir', folder, '--no-console', *options, capture],
+        run = subprocess.run([sluice, 'replay', '--rules', rules, '--log-dir', folder, '--no-console', *options,
+                              capture],
                              capture_output=True, text=True, timeout=300)
         if run.returncode:
             sys.exit(f'sluice failed with exit code {run.returncode}: {run.stderr}')
@@ -231,10 +239,12 @@ def show(found, sign, most=20):
 def by_hand(options, suricata):
     status = 0
     for capture in options.paths:
-        more, less, refused, total = differences(options.sluice, suricata, options.rules, capture, options.ips, options.set, options.peer_set)
+        more, less, refused, total = differences(options.sluice, suricata, options.rules, capture, options.ips,
+                                                 options.set, options.peer_set)
         if refused:
             print(f'  Suricata refuses the rules {" ".join(refused)}')
-        print(f'{os.path.basename(capture)}: {total} alerts of Suricata; {sum(more.values())} more, {sum(less.values())} missing')
+        print(f'{os.path.basename(capture)}: {total} alerts of Suricata; {sum(more.values())} more, '
+              f'{sum(less.values())} missing')
         show(more, '+')
         show(less, '-')
         status |= bool(more or less)
@@ -286,7 +296,8 @@ def link_type(path):
 
 def captures_of(suite, shared, share, largest, pattern):
     found = sorted(f for f in glob.glob(shared + SUITES[suite][1] + '/**/*', recursive=True)
-                   if f.endswith(('.pcap', '.cap', '.trace', '.pcapng')) and os.path.getsize(f) <= largest and link_type(f) in LINK_TYPES)
+                   if f.endswith(('.pcap', '.cap', '.trace', '.pcapng')) and os.path.getsize(f) <= largest
+                   and link_type(f) in LINK_TYPES)
     return found if suite == 'repro' else [f for f in found if fnmatch.fnmatch(os.path.basename(f), pattern)][::share]
 
 
@@ -296,7 +307,8 @@ def known_differences():
 
 
 def is_known(known, suite, sid, capture):
-    return any(fnmatch.fnmatch(suite, k[0]) and fnmatch.fnmatch(str(sid), k[1]) and fnmatch.fnmatch(capture, k[2]) for k in known)
+    return any(fnmatch.fnmatch(suite, k[0]) and fnmatch.fnmatch(str(sid), k[1]) and fnmatch.fnmatch(capture, k[2])
+               for k in known)
 
 
 def classify(more, less):
@@ -340,7 +352,8 @@ def refused_by_one(sluice, rules, server, folder):
     empty = folder + '/empty.pcap'
     with open(empty, 'wb') as f:
         f.write(b'\xd4\xc3\xb2\xa1\x02\x00\x04\x00' + bytes(8) + b'\xff\xff\x00\x00\x01\x00\x00\x00')
-    run = subprocess.run([sluice, 'replay', '--rules', rules, '--log-dir', folder, '--no-console', empty], capture_output=True, text=True,
+    run = subprocess.run([sluice, 'replay', '--rules', rules, '--log-dir', folder, '--no-console', empty],
+                         capture_output=True, text=True,
                          encoding='latin-1', timeout=300)
     ours = {int(m[1]) for m in re.finditer(r'error:.*\n.*?sid:\s*(\d+)', run.stderr)}
     return (ours | server.refused_rules()) & known
@@ -387,8 +400,8 @@ def run_suite(options, suricata, suite, folder):
     finally:
         server.close()
     unknown = sum(n for what, n in classes.items() if what != 'known')
-    print(f'{suite}: {len(captures)} captures, {failed} not readable; {equal} alerts and drops equal, {unknown} differ in {differing} captures; '
-          f'{len(refused)} rules are not loaded by both')
+    print(f'{suite}: {len(captures)} captures, {failed} not readable; {equal} alerts and drops equal, {unknown} differ '
+          f'in {differing} captures; {len(refused)} rules are not loaded by both')
     for what, number in classes.most_common():
         print(f'  {what}: {number}')
     for (what, sid), lines in sorted(examples.items(), key=lambda item: -len(item[1]))[:options.examples]:

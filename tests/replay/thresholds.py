@@ -5,9 +5,9 @@
     thresholds.py SLUICE             compares with suricata/threshold_choice.txt
     thresholds.py --record           writes that file with what Suricata 8 reports (found as suricata.py finds it)
 
-The capture is made here: the connections of several clients to several servers, interleaved, some with several requests. Each rule has a port
-of its own, so that inline no rule drops what another one counts. A line of the file has the mode, the action of the rules,
-the sid (0: dropped packets), the action in the event, and the packets.
+The capture is made here: the connections of several clients to several servers, interleaved, some with several
+requests. Each rule has a port of its own, so that inline no rule drops what another one counts. A line of the file has
+the mode, the action of the rules, the sid (0: dropped packets), the action in the event, and the packets.
 """
 import collections
 import itertools
@@ -37,10 +37,12 @@ CONDITIONS = {
 }
 KINDS = {
     'none': [''],
-    'limit': [f'threshold:type limit, track {track}, count 2, seconds 7;' for track in ('by_src', 'by_dst', 'by_rule', 'by_both', 'by_flow')],
+    'limit': [f'threshold:type limit, track {track}, count 2, seconds 7;'
+              for track in ('by_src', 'by_dst', 'by_rule', 'by_both', 'by_flow')],
     'threshold': [f'threshold:type threshold, track {track}, count 3, seconds 20;' for track in ('by_src', 'by_dst', 'by_rule', 'by_both')] +
                  ['threshold:type threshold, track by_flow, count 2, seconds 20;'],
-    'both': [f'threshold:type both, track {track}, count 2, seconds 11;' for track in ('by_src', 'by_dst', 'by_rule', 'by_both', 'by_flow')],
+    'both': [f'threshold:type both, track {track}, count 2, seconds 11;'
+             for track in ('by_src', 'by_dst', 'by_rule', 'by_both', 'by_flow')],
     'backoff': ['threshold:type backoff, track by_flow, count 1, multiplier 2;'],
     'filter': [f'detection_filter:track {track}, count 2, seconds 15;' for track in ('by_src', 'by_dst')],
 }
@@ -73,7 +75,8 @@ class Connection:
 
     def tcp(self, side, flags, payload=b''):
         acknowledged = self.numbers[1 - side] if flags & ACK else 0
-        segment = struct.pack('!HHIIBBHHH', self.ports[side], self.ports[1 - side], self.numbers[side], acknowledged, 0x50, flags, 60000, 0, 0)
+        segment = struct.pack('!HHIIBBHHH', self.ports[side], self.ports[1 - side], self.numbers[side], acknowledged,
+                              0x50, flags, 60000, 0, 0)
         self.add(side, 6, segment + payload, 16)
         self.numbers[side] = (self.numbers[side] + len(payload) + bool(flags & (SYN | FIN))) & 0xffffffff
 
@@ -91,7 +94,8 @@ class Connection:
     def datagrams(self, requests):
         for number in range(requests):
             for side, text in (0, b'item %d' % number), (1, b'answer'):
-                self.add(side, 17, struct.pack('!HHHH', self.ports[side], self.ports[1 - side], 8 + len(text), 0) + text, 6)
+                self.add(side, 17,
+                         struct.pack('!HHHH', self.ports[side], self.ports[1 - side], 8 + len(text), 0) + text, 6)
         return self.packets
 
 
@@ -101,7 +105,8 @@ def packets():
     for index, (condition, _) in enumerate(RULES):
         for number in range(CONNECTIONS):
             client, server = dice.choice(pairs)
-            one = Connection(dice, client, server, (10000 + 100 * index + number, port_of(index)), dice.random() * SECONDS)
+            one = Connection(dice, client, server, (10000 + 100 * index + number, port_of(index)),
+                             dice.random() * SECONDS)
             requests = dice.choice((1, 1, 1, 2, 3, 5))
             out += one.datagrams(requests) if condition == 'datagram' else one.http(requests)
     return sorted(out, key=lambda packet: packet[0])
@@ -116,7 +121,8 @@ def write_capture(path):
 
 
 def results(engine):
-    """A line for each mode, rule and action: the packets. `engine` is run with rules, capture and whether it is inline."""
+    """A line for each mode, rule and action: the packets. `engine` is run with rules, capture and whether it is
+    inline."""
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         write_capture(folder + '/in.pcap')
@@ -127,7 +133,8 @@ def results(engine):
             events = engine(folder + '/test.rules', folder + '/in.pcap', mode == 'inline')
             for (sid, packet, what, _), count in suricata.compared(events, mode == 'inline').items():
                 found[sid, what.replace(' ', '_') or '-'] += [packet] * count
-            lines += [f'{mode} {action} {sid} {what} ' + ' '.join(map(str, sorted(numbers))) for (sid, what), numbers in sorted(found.items())]
+            lines += [f'{mode} {action} {sid} {what} ' + ' '.join(map(str, sorted(numbers))) for (sid, what),
+                      numbers in sorted(found.items())]
     return lines
 
 
@@ -142,8 +149,10 @@ def record():
 
     lines = results(engine)
     with open(EXPECTED, 'w') as f:
-        f.write('# What Suricata 8 reports and drops of the connections of thresholds.py, which writes this file (--record):\n'
-                '# MODE ACTION_OF_THE_RULES RULE ACTION PACKET... Rule 0 stands for the packets that are dropped, with the reason.\n')
+        f.write('# What Suricata 8 reports and drops of the connections of thresholds.py, which writes this file '
+                '(--record):\n'
+                '# MODE ACTION_OF_THE_RULES RULE ACTION PACKET... Rule 0 stands for the packets that are dropped, with '
+                'the reason.\n')
         f.write(''.join(line + '\n' for line in lines))
     print(f'{len(lines)} lines')
 
@@ -175,12 +184,14 @@ def main():
         expected = parsed(f)
     failed = 0
     for key in sorted(ours.keys() | expected.keys()):
-        more, less = (collections.Counter(a.get(key, [])) - collections.Counter(b.get(key, [])) for a, b in ((ours, expected), (expected, ours)))
+        more, less = (collections.Counter(a.get(key, [])) - collections.Counter(b.get(key, [])) for a,
+                      b in ((ours, expected), (expected, ours)))
         if more or less:
             failed += 1
-            print(f'{describe(key)}: {len(expected.get(key, []))} expected; more: {" ".join(sorted(more, key=int)[:8])}; '
-                  f'missing: {" ".join(sorted(less, key=int)[:8])}')
-    print(f'{len(RULES)} rules, {len(RULES) * CONNECTIONS} connections, {sum(map(len, expected.values()))} alerts and drops, {failed} lines differ')
+            print(f'{describe(key)}: {len(expected.get(key, []))} expected; more: '
+                  f'{" ".join(sorted(more, key=int)[:8])}; missing: {" ".join(sorted(less, key=int)[:8])}')
+    print(f'{len(RULES)} rules, {len(RULES) * CONNECTIONS} connections, {sum(map(len, expected.values()))} alerts and '
+          f'drops, {failed} lines differ')
     sys.exit(1 if failed or not expected else 0)
 
 

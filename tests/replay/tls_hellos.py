@@ -4,9 +4,10 @@
 
     tls_hellos.py SLUICE [--count N] [--seed N] [--print]
 
-A real ClientHello is put into records in odd ways: other versions, fragments, records of length 0, records of other types, the form of SSLv2. A server of
-Python's ssl module, without sockets, tells by its callback whether it has read the server name. Those that it reads become TCP connections of one
-capture, which is replayed inline; a connection whose packets all pass is a finding. The fixed cases come first, then N random ones.
+A real ClientHello is put into records in odd ways: other versions, fragments, records of length 0, records of other
+types, the form of SSLv2. A server of Python's ssl module, without sockets, tells by its callback whether it has read
+the server name. Those that it reads become TCP connections of one capture, which is replayed inline; a connection whose
+packets all pass is a finding. The fixed cases come first, then N random ones.
 """
 import argparse
 import os
@@ -74,9 +75,11 @@ def fixed(body):
         yield f'record version {version:04x}, in two', record(HANDSHAKE, version, body[:60]) + record(HANDSHAKE, 0x0303, body[60:])
         yield f'second record of version {version:04x}', record(HANDSHAKE, 0x0301, body[:60]) + record(HANDSHAKE, version, body[60:])
     for size in (1, 2, 3, 4, 5, 100):
-        yield f'records of {size}', b''.join(record(HANDSHAKE, 0x0301, body[at:at + size]) for at in range(0, len(body), size))
+        yield f'records of {size}', b''.join(record(HANDSHAKE, 0x0301, body[at:at + size])
+                                             for at in range(0, len(body), size))
     for version in (0x0304, 0x0305, 0x03ff, 0x0400, 0x7f00, 0xffff):
-        yield f'hello of version {version:04x}', record(HANDSHAKE, 0x0301, body[:4] + struct.pack('!H', version) + body[6:])
+        yield f'hello of version {version:04x}', record(HANDSHAKE, 0x0301,
+                                                        body[:4] + struct.pack('!H', version) + body[6:])
     for kind in (HANDSHAKE, ALERT, CHANGE_CIPHER_SPEC, APPLICATION, HEARTBEAT):
         for content in (b'', b'\x01', b'\x01\x5a'):
             yield f'a record of type {kind} with {len(content)} bytes first', record(kind, 0x0301, content) + record(HANDSHAKE, 0x0301, body)
@@ -92,8 +95,10 @@ def random_case(rng, body):
     while at < len(body):
         size = rng.choice((0, 0, 1, 3, 5, 60, 200, 1000))
         if rng.random() < 0.03:
-            out += record(rng.choice((ALERT, CHANGE_CIPHER_SPEC, APPLICATION, HEARTBEAT)), 0x0301, rng.choice((b'', b'\x01', b'\x01\x00')))
-        out += record(HANDSHAKE, rng.choice((0x0300, 0x0301, 0x0303, 0x0304, 0x0305, 0x03aa, 0x03ff)), body[at:at + size])
+            out += record(rng.choice((ALERT, CHANGE_CIPHER_SPEC, APPLICATION, HEARTBEAT)), 0x0301,
+                          rng.choice((b'', b'\x01', b'\x01\x00')))
+        out += record(HANDSHAKE, rng.choice((0x0300, 0x0301, 0x0303, 0x0304, 0x0305, 0x03aa, 0x03ff)),
+                      body[at:at + size])
         at += size
     return out
 
@@ -124,13 +129,15 @@ def connections(certificate, count, seed):
         yield segments(Connection(f'{name}, in small segments', 1, 443), data, 7)
     # A server that speaks first, or in the middle of the hello.
     hello = record(HANDSHAKE, 0x0301, body)
-    for banner in (b'220 mail.example ESMTP\r\n', b'SSH-2.0-x\r\n', b'HTTP/1.1 200 OK\r\n\r\n', b'\0', b'junk', b'+OK ready\r\n', b'\0\0\0\x23\xffSMB' + bytes(31)):
+    for banner in (b'220 mail.example ESMTP\r\n', b'SSH-2.0-x\r\n', b'HTTP/1.1 200 OK\r\n\r\n', b'\0', b'junk',
+                   b'+OK ready\r\n', b'\0\0\0\x23\xffSMB' + bytes(31)):
         for port in (443, 9999, 25, 80):
             yield Connection(f'{banner[:4]} of the server first, port {port}', 1, port).server_says(banner).client_says(hello)
             yield Connection(f'{banner[:4]} of the server inside, port {port}', 1, port).client_says(hello[:2]).server_says(banner).client_says(hello[2:])
             yield Connection(f'{banner[:4]} of the server inside, later, port {port}', 1, port).client_says(hello[:20]).server_says(banner).client_says(hello[20:])
     # A HelloRetryRequest, and a second hello that says something else.
-    for name, first, second in (('another server name', Client(GOOD), EVIL.encode()), ('another protocol', Client(GOOD, ('good-protocol',)), b'evil-protocol')):
+    for name, first, second in (('another server name', Client(GOOD), EVIL.encode()),
+                                ('another protocol', Client(GOOD, ('good-protocol',)), b'evil-protocol')):
         server = Server(certificate, 'secp521r1')
         hello = first.step()
         retry = server.step(hello)
@@ -157,7 +164,8 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         certificate = folder + '/server.pem'
-        made = subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', certificate, '-out',
+        made = subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256',
+                               '-nodes', '-keyout', certificate, '-out',
                                folder + '/certificate', '-days', '2', '-subj', '/CN=x'], capture_output=True)
         if made.returncode:
             print('SKIP: openssl cannot make a certificate')
@@ -170,9 +178,11 @@ def main():
     problems = []
     for case, place in zip(cases, places):
         stopped = [number for number in place if number in dropped]
-        by_rule = any((number, case.sid) in alerts for number in place) or any(dropped[number] == PARSER_GAVE_UP for number in stopped)
+        by_rule = any((number, case.sid) in alerts for number in place) or any(dropped[number] == PARSER_GAVE_UP
+                                                                               for number in stopped)
         if not stopped or (case.sid and not by_rule):
-            problems.append(f'{case.name}: ' + ('every packet passed' if not stopped else 'dropped, but not by the rule'))
+            problems.append(f'{case.name}: ' + ('every packet passed' if not stopped
+                                                else 'dropped, but not by the rule'))
     for problem in problems:
         print(problem)
     if arguments.print:

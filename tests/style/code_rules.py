@@ -4,8 +4,8 @@
 
     code_rules.py SOURCE_DIR [LIBRARY]
 
-Comments with //; a source file without its SPDX line; lines, functions and files that have grown too long; and, in the objects of
-LIBRARY, variables that can change (an allow-list says which may).
+Comments with //; a source file without its SPDX line; lines, functions and files that have grown too long; and, in the
+objects of LIBRARY, variables that can change (an allow-list says which may).
 """
 import os
 import re
@@ -36,7 +36,8 @@ def source_files(root):
 
 
 def without_strings(text):
-    """C code with strings and characters emptied, and block comments as blank as their lines: what is left is code and //."""
+    """C code with strings and characters emptied, and block comments as blank as their lines: what is left is code and
+    //."""
     def blank(match):
         word = match[0]
         return '\n' * word.count('\n') if word.startswith('/*') else word[0] * 2
@@ -50,7 +51,8 @@ def check_comments(name, text):
 
 
 def check_functions(name, text):
-    """A body is what stands between a brace alone on a line and the next one, both at the margin; its head is counted too."""
+    """A body is what stands between a brace alone on a line and the next one, both at the margin; its head is counted
+    too."""
     lines = text.splitlines()
     start = head = None
     for number, line in enumerate(lines, 1):
@@ -82,7 +84,8 @@ def check_file(name, text):
 
 
 def mutable_variables(symbols):
-    """(object, name) of the variables in writable sections, from what nm prints. .data.rel.ro is read-only when the program runs."""
+    """(object, name) of the variables in writable sections, from what nm prints. .data.rel.ro is read-only when the
+    program runs."""
     for line in symbols.splitlines():
         fields = [field.strip() for field in line.split('|')]
         if len(fields) != 7 or fields[3] not in ('OBJECT', 'TLS', 'COMMON'):
@@ -99,7 +102,8 @@ def main():
         with open(path, encoding='utf-8') as f:
             problems += check_file(os.path.relpath(path, root), f.read())
     if len(sys.argv) > 2:
-        symbols = subprocess.run(['nm', '-A', '--format=sysv', sys.argv[2]], check=True, capture_output=True, text=True).stdout
+        symbols = subprocess.run(['nm', '-A', '--format=sysv',
+                                  sys.argv[2]], check=True, capture_output=True, text=True).stdout
         problems += [f'{where}: the variable {name} can change: state belongs to somebody'
                      for where, name in mutable_variables(symbols) if name not in MUTABLE]
     for problem in problems:

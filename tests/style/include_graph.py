@@ -4,8 +4,8 @@
 
     include_graph.py SOURCE_DIR
 
-The layers are read from the picture in docs/architecture.md (the block after "## Layers"), so that the document and the code
-can't differ. include/sluice/X.h belongs to the module that the picture names for X.
+The layers are read from the picture in docs/architecture.md (the block after "## Layers"), so that the document and the
+code can't differ. include/sluice/X.h belongs to the module that the picture names for X.
 """
 import os
 import re

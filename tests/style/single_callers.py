@@ -4,9 +4,10 @@
 
     single_callers.py SOURCE_DIR [--limit PERCENT] [--list] [FOLDER...]
 
-Counted is each function that a .c file under src/ defines as static at the left margin. Its references are all other occurrences of
-its name in that file, without prototypes. A function is a single-caller function if it has exactly one reference and that is a call.
-A function whose address is taken (a callback, a row of a table) is not: it cannot be folded into its caller.
+Counted is each function that a .c file under src/ defines as static at the left margin. Its references are all other
+occurrences of its name in that file, without prototypes. A function is a single-caller function if it has exactly one
+reference and that is a call. A function whose address is taken (a callback, a row of a table) is not: it cannot be
+folded into its caller.
 """
 import argparse
 import collections
@@ -68,7 +69,8 @@ def main():
     share = 100 * single / functions
     print(f'{single:5} of {functions:5} ({share:4.1f} %) static functions have a single caller')
     if args.limit is not None and share > args.limit:
-        print(f'single_callers.py: more than {args.limit} %: fold helpers that name no idea of their own into their callers', file=sys.stderr)
+        print(f'single_callers.py: more than {args.limit} %: fold helpers that name no idea of their own into their '
+              f'callers', file=sys.stderr)
         return 1
     return 0
 

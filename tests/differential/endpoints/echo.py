@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Answers with what it read of each request. As a program: `echo.py http PORT` (http.server), `echo.py wsgi PORT` (wsgiref), `echo.py scgi PORT`
-(an SCGI application behind a web server). As a module it has the WSGI application `application`.
+"""Answers with what it read of each request. As a program: `echo.py http PORT` (http.server), `echo.py wsgi PORT`
+(wsgiref), `echo.py scgi PORT` (an SCGI application behind a web server). As a module it has the WSGI application
+`application`.
 """
 import http.server
 import socket
@@ -69,7 +70,8 @@ def application(environ, start_response):
     stream = environ['wsgi.input']
     body = stream.read(int(length)) if not environ.get('wsgi.input_terminated') else stream.read()
     uri = environ.get('RAW_URI', '') + ' ' + environ.get('PATH_INFO', '') + '?' + environ.get('QUERY_STRING', '')
-    data = answer(uri, environ['REQUEST_METHOD'], environ.get('HTTP_X_M'), environ.get('HTTP_COOKIE'), environ.get('HTTP_USER_AGENT'), body)
+    data = answer(uri, environ['REQUEST_METHOD'], environ.get('HTTP_X_M'), environ.get('HTTP_COOKIE'),
+                  environ.get('HTTP_USER_AGENT'), body)
     start_response('200 OK', [('Content-Length', str(len(data)))])
     return [data]
 
@@ -83,7 +85,8 @@ class ScgiHandler(socketserver.StreamRequestHandler):
         self.rfile.read(1)
         e = {k.decode('latin-1'): v.decode('latin-1') for k, v in zip(fields[::2], fields[1::2])}
         body = self.rfile.read(int(e.get('CONTENT_LENGTH') or 0))
-        data = answer(e.get('REQUEST_URI', ''), e.get('REQUEST_METHOD'), e.get('HTTP_X_M'), e.get('HTTP_COOKIE'), e.get('HTTP_USER_AGENT'), body)
+        data = answer(e.get('REQUEST_URI', ''), e.get('REQUEST_METHOD'), e.get('HTTP_X_M'), e.get('HTTP_COOKIE'),
+                      e.get('HTTP_USER_AGENT'), body)
         self.wfile.write(b'Status: 200 OK\r\nContent-Type: text/plain\r\n\r\n' + data)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fetches URL/N for each N of a file, by urllib or requests, and writes what the library delivered (http_clients.py has the format)."""
+"""Fetches URL/N for each N of a file, by urllib or requests, and writes what the library delivered (http_clients.py has
+the format)."""
 import base64
 import queue
 import sys
@@ -71,7 +72,8 @@ def main(kind, base):
         for line in f:
             numbers.put(line.strip())
     with open('/endpoint/results', 'w') as out:
-        threads = [threading.Thread(target=work, args=({'urllib': by_urllib, 'requests': by_requests}[kind], base, numbers, out, lock)) for _ in range(8)]
+        threads = [threading.Thread(target=work, args=({'urllib': by_urllib, 'requests': by_requests}[kind], base,
+                                                       numbers, out, lock)) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -12,7 +12,8 @@ def deliver(hello, sender, recipients, content):
         if isinstance(value, bytes):
             value = value.decode('latin-1')
         return (value or '').encode('utf-8', 'surrogateescape').decode('latin-1')
-    mails.write(json.dumps([text(hello), text(sender), [text(r) for r in recipients], content.decode('latin-1')]) + '\n')
+    mails.write(json.dumps([text(hello), text(sender), [text(r) for r in recipients],
+                            content.decode('latin-1')]) + '\n')
 
 
 def run_smtpd(port):
@@ -59,7 +60,8 @@ def run_aiosmtpd(port):
             return '250 OK'
 
     async def serve():
-        server = await asyncio.get_running_loop().create_server(lambda: SMTP(Handler(), enable_SMTPUTF8=True), '127.0.0.1', port, backlog=512)
+        server = await asyncio.get_running_loop().create_server(lambda: SMTP(Handler(), enable_SMTPUTF8=True),
+                                                                '127.0.0.1', port, backlog=512)
         await server.serve_forever()
     asyncio.run(serve())
 
