@@ -3,7 +3,7 @@
 #ifndef DEFRAG_RIG_H
 #define DEFRAG_RIG_H
 
-#include "defrag/defrag_priv.h"
+#include "packet/defrag/defrag_priv.h"
 #include "fragments.h"
 
 static const int versions[] = { 4, 6 };

@@ -33,7 +33,7 @@
 
 #include "app/app_priv.h"
 #include "conversation.h"
-#include "defrag/defrag_priv.h"
+#include "packet/defrag/defrag_priv.h"
 #include "detect/detect_priv.h"
 #include "sluice/detect.h"
 #include "sluice/file_store.h"

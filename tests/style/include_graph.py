@@ -20,7 +20,7 @@ def layers(path):
         sys.exit(f'{path}: no block of layers')
     module_layer, header_module = {}, {}
     for line in block.group(1).splitlines():
-        m = re.match(r'(\d)\s+(\S+)\s', line + ' ')
+        m = re.match(r'\s*(\d+)\s+(\S+)\s', line + ' ')
         if not m:
             continue
         module_layer[m[2]] = int(m[1])
