@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decode: from bytes to headers. One file per header under src/packet/decode/, each a function that takes the checked cursor.
+ * Decode: from bytes to headers. One file per header under src/packet/decode/, each a function that takes the checked
+ * cursor.
  *
  * A malformed packet is never an error: it gets an event (with Suricata's decoder-event name), the event is counted,
  * and the valid part is kept in the packet. Packets inside tunnels (GRE, ERSPAN, VXLAN, GENEVE, Teredo, IPIP, 6in4,
