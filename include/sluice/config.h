@@ -128,7 +128,7 @@ int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max);
 bool config_duration(const char *value, uint64_t *seconds);
 /* "0660": permissions in octal. */
 bool config_mode(const char *value, unsigned *mode);
-/* "0x1/0x1": a mark within a mask that is not 0. */
+/* "0x1/0x1": MARK/MASK. The mask is not 0, and the mark has no bits outside it. */
 bool config_mark(const char *value, uint32_t *mark, uint32_t *mask);
 const char *config_check_mark(const char *value); /* for rows */
 /* "10.0.0.0/8", or an address. Returns its IP version and clears the bits after the prefix; -EINVAL for another format.

@@ -65,7 +65,7 @@ const struct diag_entry *diag_get(const struct diag *diag, size_t index);
 void diag_each_tag(const struct diag *diag, enum diag_severity severity,
                    void (*each)(const char *tag, size_t count, void *user), void *user);
 
-/* Print one entry, or all, in the form above; colour is for terminals. */
+/* Prints one entry, or all, in the format shown at the top of this file. `colour`: with terminal colours. */
 void diag_print_entry(const struct diag_entry *entry, FILE *to, bool colour);
 void diag_print(const struct diag *diag, FILE *to, bool colour);
 

@@ -148,8 +148,8 @@ struct firewall_status {
     unsigned hooks;                          /* bits of enum firewall_hook; 0 in mode chain */
     int32_t priority;                        /* of the first hook below that is attached */
     int32_t priorities[FIREWALL_HOOK_COUNT]; /* forward, input, output */
-    bool feeding;                            /* false between firewall_quiesce() and firewall_remove() */
-    uint64_t packets, bytes;                 /* sent to the queue, from the counters of the queue rules */
+    bool feeding;            /* has queue rules; false between firewall_quiesce() and firewall_remove() */
+    uint64_t packets, bytes; /* sent to the queue, from the counters of the queue rules */
     bool blocklist;
     uint64_t blocked_packets, blocked_bytes; /* dropped because a host is blocked */
     bool offload_accept, offload_drop;       /* has rules for offloaded flows */

@@ -65,7 +65,9 @@ enum keyword_flag {
     KEYWORD_NEEDS_CHECKSUMS = 1 << 8, /* tests PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
     KEYWORD_IP_ONLY = 1 << 9,      /* allowed in an address-only rule, which is evaluated once per flow and direction */
     KEYWORD_EACH_PACKET = 1 << 10, /* an address-only rule with its action is evaluated for each packet */
-    KEYWORD_PROTOCOL_DETECTED = 1 << 11, /* a rule without others is evaluated when protocol detection has finished */
+    /* A rule whose conditions all have this flag, apart from its direction, is evaluated when protocol detection has
+     * finished. */
+    KEYWORD_PROTOCOL_DETECTED = 1 << 11,
 
     /* KEYWORD_BUFFER. KEYWORD_NESTED: produced by a condition in another buffer of the rule, which evaluates the
      * buffer's conditions (rule->nested); it supports neither absent nor transforms. KEYWORD_MULTI: a transaction may
@@ -413,8 +415,9 @@ void rule_parser_set_relative(struct rule_parser *parser);
 /* Returns the content that a modifier changes: the last one of the current buffer, or NULL. */
 struct content *rule_parser_last_content(struct rule_parser *parser);
 
-/* Selects the buffer for the conditions that follow; NULL is the payload (pkt_data). The same buffer again, with the
- * same transforms, continues it, unless it is KEYWORD_MULTI. 0 or -errno. */
+/* Selects the buffer for the conditions that follow; NULL is the payload (pkt_data). If the rule selected the same
+ * buffer with the same transforms before, the conditions are added to that struct rule_buffer; a KEYWORD_MULTI buffer
+ * gets a new one for each selection. Returns 0 or -errno. */
 int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *buffer);
 const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser);
 /* Placeholder for a buffer that Sluice lacks: the rest of the rule is not reported as an error because of it. */

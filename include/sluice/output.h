@@ -70,7 +70,7 @@ struct eve_options {
         struct xff_options alert, http, files;
         struct xff_options common; /* for event types without a separate section */
     } xff;
-    bool types;                 /* the configuration selects the event types */
+    bool types;                 /* eve.types is configured; false: default event types */
     const char *pcap_file_name; /* value of pcap_filename if pcap_file; NULL: none */
     struct {
         bool payload, payload_printable, payload_length, packet, verdict, reference, rule_raw, rule_metadata;

@@ -129,7 +129,7 @@ enum drop_reason {
     DROP_REASON_COUNT,
 };
 
-/* Requested from the kernel for the rest of the packet's connection. */
+/* How the kernel is to handle the remaining packets of the packet's connection. */
 enum packet_offload {
     OFFLOAD_NONE,
     OFFLOAD_ACCEPT, /* it is no longer queued */

@@ -105,7 +105,7 @@ struct condition {
     bool relative;      /* starts at the end of the previous match (in a buffer) */
     bool next_relative; /* the next condition is relative to this one: if it fails, further matches of this one are
                            tried */
-    uint8_t directions; /* on a transaction or a file: as in struct rule_buffer */
+    uint8_t directions; /* conditions on transactions and files: 1 << enum flow_direction or 0, as in rule_buffer */
 };
 
 /* An action that a rule performs when it matches, in addition to its verdict: flowbits:set. */

@@ -34,8 +34,8 @@ static bool is_same_connection(const struct app_expectation *entry, const struct
            memcmp(&entry->server, &other->server, sizeof(entry->server)) == 0;
 }
 
-/* Removes an earlier entry of the same connection. Returns an unused or expired entry, otherwise the oldest entry of
- * the client or of all clients. */
+/* Removes expired entries and an earlier entry of the same connection. Returns the client's oldest entry, cleared, if
+ * the client has PER_CLIENT entries; otherwise an unused entry, or else the oldest entry of all clients, cleared. */
 static struct expected_flow *alloc_entry(struct app_shared *shared, const struct app_expectation *what, uint64_t now_ns)
 {
     const struct address *client = &what->client;

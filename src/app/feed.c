@@ -62,7 +62,6 @@ static void clear_pending(struct feeding *f)
         buffer_clear(f->app->heap, &f->af->side[direction].pending);
 }
 
-/* Stops parsing of the reading. */
 void feed_stop(struct feeding *f)
 {
     f->af->stopped = true;

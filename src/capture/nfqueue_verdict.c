@@ -98,10 +98,10 @@ static struct answer drop_for(const struct nfqueue *queue, const struct packet *
     return answer;
 }
 
-/* Returns the verdict of a packet. The queue's own mark is applied after a rule's: without its repeat mark a packet
- * would be queued again in a loop. For the same reason a packet that arrived with that mark, or lost it too often, is
- * accepted and not repeated. A payload that fits into no message is dropped, since the payload that it replaces must
- * not pass. */
+/* Returns the verdict of a packet. The queue's mark is applied after the mark of a rule, because a repeated packet
+ * without the queue's mark would be queued again in a loop. To prevent loops, packets that arrived with the mark
+ * (PACKET_MARKED) and looping packets (PACKET_LOOPING) are accepted, not repeated. A packet whose replacement payload
+ * exceeds NFQUEUE_MAX_COPY is dropped, because its original payload must not pass. */
 static struct answer answer_for(const struct nfqueue *queue, const struct packet *pkt)
 {
     const struct nfqueue_options *options = &queue->options;

@@ -53,7 +53,7 @@ struct account_queue {
 
 /* Contents of the account file. */
 struct queue_account {
-    bool valid;       /* there was a reading */
+    bool valid;       /* the counters have been read; false: the next update starts the account */
     uint64_t read_ns; /* the last one, monotonic */
     int64_t counted;  /* by the rules, since the first reading */
     int64_t queued;   /* by the queues, the same */

@@ -764,7 +764,7 @@ static void exit_without_cleanup(void)
     _exit(EXIT_SUCCESS);
 }
 
-/* After an error the table stays for the next engine. */
+/* `well`: the engine stops without an error. After an error the sluice table stays installed for the next engine. */
 static void stop_engine(struct engine *engine, bool well)
 {
     const struct engine_state state = get_engine_state(engine);

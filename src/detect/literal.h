@@ -17,7 +17,9 @@
 
 /* --- literal.c ------------------------------------------------------------------------------------ */
 
-enum { LITERAL_MAX = STREAM_BEFORE_MAX }; /* at most the bytes that a chunk provides before its start */
+/* Longer literals are cut to this length: to find a literal across two chunks, only so many bytes before the second
+ * one are available. */
+enum { LITERAL_MAX = STREAM_BEFORE_MAX };
 
 /* LITERAL_NEAR: a literal with a fixed offset that ends within this many bytes of the payload is looked up at the
  * offset instead of searched. */

@@ -37,7 +37,7 @@ enum rule_type {
     RULE_TYPE_PROTOCOL_DETECTED, /* app-layer-protocol: packets on which the detection of the protocol finished; flow */
     RULE_TYPE_PACKET,            /* conditions on the packet, decoder events: packet */
     RULE_TYPE_PACKET_STREAM,     /* contents with offset or depth: flow when they match in the stream, else packet */
-    RULE_TYPE_STREAM,            /* contents: the same */
+    RULE_TYPE_STREAM,            /* contents: flow when they match in the stream, else packet */
     RULE_TYPE_APP_LAYER,         /* an application protocol alone: flow */
     RULE_TYPE_TRANSACTION,       /* transactions of an application protocol: flow */
 };

@@ -460,7 +460,8 @@ static struct app_detection *get_block_with_space(struct detector *detector, str
     return block;
 }
 
-/* After a reload all present data is scanned for the new ruleset; what has matched does not match again. */
+/* After a reload all present data is scanned for the new ruleset. Candidates of rules that are in both rulesets are
+ * kept, so that a rule which has matched does not match again. */
 void transaction_state_update(struct detector *detector, const struct ruleset *ruleset, struct app_detection *state)
 {
     if (!state || state->generation == ruleset->generation)

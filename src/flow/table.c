@@ -162,7 +162,7 @@ void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state
     unlink_flow(table, flow);
     flow->state = (uint8_t)state;
     link_flow(table, flow);
-    /* A longer timeout can wait until its slot is emptied. */
+    /* A shorter timeout moves the flow in the timer wheel now; a longer one when the flow's slot is emptied. */
     if (flow_timeout_ns(table, flow) < before) {
         wheel_remove(flow);
         wheel_add(table, flow);

@@ -229,7 +229,7 @@ static void end_event(struct output *output, enum output_event kind)
 
 static void format_packet(struct output *output, const struct packet_record *record)
 {
-    /* Events of which a packet has at most one, and which have no line on the terminal. */
+    /* Events of which a packet has at most one, and which are not shown on the terminal. */
     static const struct {
         enum output_event kind;
         void (*format)(struct eve *eve, struct text *out, const struct packet_record *record);

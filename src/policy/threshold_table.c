@@ -14,7 +14,7 @@
 
 enum {
     PORTS_PER_BLOCK = 61,
-    PORT_SHARE = 4, /* 1/PORT_SHARE of the memcap is reserved for seen ports */
+    PORT_SHARE = 4, /* 1/PORT_SHARE of the memcap is reserved for the ports seen by unique_on */
 };
 
 struct port_block {

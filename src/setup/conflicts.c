@@ -58,18 +58,20 @@ static void check_verdict(const struct check *check, const char *range)
     const uint32_t mark = queue.nfqueue.mark, mask = queue.nfqueue.mark_mask;
 
     if (queue.nfqueue.mode == QUEUE_REPEAT && mask == 0) {
-        diag_error(check->diag, at, "the verdict repeat needs a mark: set '%s' to MARK/MASK, such as 0x1/0x1",
+        diag_error(check->diag, at, "the verdict 'repeat' needs a mark: set '%s' to MARK/MASK, such as 0x1/0x1",
                    mark_name);
     } else if (queue.nfqueue.mode == QUEUE_REPEAT) {
         if (mark == 0)
             diag_error(check->diag, mark_at,
-                       "'%s' is 0 under its mask: with the verdict repeat, packets would be queued again in a loop",
+                       "'%s' is 0 under its mask: with the verdict 'repeat', packets would be queued again in a loop",
                        mark_name);
         if (mask & firewall->reject_mask)
             diag_error(check->diag, mark_at, "'%s' (0x%x/0x%x) shares bits with 'nft.reject-mark' (0x%x/0x%x)",
                        mark_name, mark, mask, firewall->reject_mark, firewall->reject_mask);
     } else if (queue.nfqueue.mode == QUEUE_ROUTE && !queue.has_route) {
-        diag_error(check->diag, at, "the verdict route needs the queue of the next consumer: set '%s'", route_name);
+        diag_error(check->diag, at,
+                   "the verdict 'route' needs the queue of the program that receives the packets next: set '%s'",
+                   route_name);
     } else if (queue.nfqueue.mode == QUEUE_ROUTE && is_served(check, queue.nfqueue.route_to)) {
         diag_error(check->diag, route_at,
                    "'%s' is %u, which is in 'queue.numbers': packets would be queued again in a loop", route_name,

@@ -121,13 +121,13 @@ static int read_queue(const struct config *config, uint16_t queue, struct nfqueu
                          : options.conntrack == QUEUE_CONNTRACK_ALWAYS;
     if (out->mode == QUEUE_REPEAT && out->mark == 0) {
         snprintf(error, ENGINE_ERROR_SIZE,
-                 "queue %u: the verdict repeat needs a mark other than 0, otherwise packets come back in a loop; set "
+                 "queue %u: the verdict 'repeat' needs a mark other than 0, otherwise packets come back in a loop; set "
                  "queue.mark, for example to 0x1/0x1",
                  (unsigned)queue);
         return -EINVAL;
     }
     if (out->mode == QUEUE_ROUTE && out->route_to == queue) {
-        snprintf(error, ENGINE_ERROR_SIZE, "queue %u: the verdict route needs another queue: set queue.route-to",
+        snprintf(error, ENGINE_ERROR_SIZE, "queue %u: the verdict 'route' needs another queue: set queue.route-to",
                  (unsigned)queue);
         return -EINVAL;
     }

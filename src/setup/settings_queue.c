@@ -70,7 +70,7 @@ const struct setting queue_settings[] = {
       .type = SETTING_STRING,
       .check = config_check_mark,
       .help = "Mark to set on packets that are not dropped, as MARK/MASK (0x1/0x1); only bits under the mask change. "
-              "The verdict repeat needs it" },
+              "The verdict 'repeat' needs it" },
     { .name = "queue.marked-packets",
       SETTING_FIELD(queue_options, nfqueue.marked_policy),
       .type = SETTING_ENUM,
@@ -104,7 +104,7 @@ const struct setting queue_settings[] = {
       .type = SETTING_NUMBER,
       .low = 0,
       .high = 65535,
-      .help = "Queue of the next consumer, for the verdict route" },
+      .help = "Queue of the program that receives the packets next, for the verdict 'route'" },
     { .name = "queue.route-bypass",
       SETTING_FIELD(queue_options, nfqueue.route_bypass),
       .type = SETTING_BOOL,

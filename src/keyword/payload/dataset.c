@@ -72,7 +72,7 @@ const struct keyword keyword_dataset = {
     .name = "dataset",
     .value = "isset|isnotset|set|unset,NAME[,type string|md5|sha256|ipv4|ip][,load FILE][,save FILE][,state FILE]"
              "[,memcap SIZE]",
-    .help = "whether the buffer is in a set of values, or add it to the set or remove it",
+    .help = "test whether the buffer is in a set of values, add it to the set, or remove it",
     .manual = "The whole buffer is compared. set and unset match when they changed the set. The first rule "
               "that names a set, or the section datasets of the configuration, creates it; only that "
               "definition needs the type. load names a file with one value per line (strings in Base64), "

@@ -42,7 +42,8 @@ static const uint8_t *find_byte(const uint8_t *at, const uint8_t *end, uint8_t b
     return found ? found : end;
 }
 
-/* The last match is kept until the search has passed it, so that each of the two passes scans the buffer once. */
+/* The next occurrence of the first byte is stored for each letter case until the search has passed it, so that memchr()
+ * scans the buffer only once per case. */
 static const uint8_t *search_few(const struct content *content, const uint8_t *bytes, size_t length)
 {
     const uint8_t *end = bytes + (length - content->length) + 1; /* end of the possible start positions */
