@@ -202,7 +202,7 @@ static void read_immediate(struct rule_reader *reader, const struct nftnl_expr *
         return;
     }
     target = nftnl_expr_get_str(expression, NFTNL_EXPR_IMM_CHAIN);
-    rule->target = target ? netrules_copy_string(&reader->builder, target, SIZE_MAX) : NULL;
+    rule->target = target ? netrules_copy_string(&reader->builder, target, NFT_NAME_MAXLEN) : NULL;
 }
 
 /* --- Conditions ------------------------------------------------------------------------------------- */
@@ -335,7 +335,7 @@ static void read_reject(struct rule_reader *reader, const struct nftnl_expr *exp
 static void read_offload(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
     reader->builder.rule->flowtable =
-        netrules_copy_string(&reader->builder, string_of(expression, NFTNL_EXPR_FLOW_TABLE_NAME), SIZE_MAX);
+        netrules_copy_string(&reader->builder, string_of(expression, NFTNL_EXPR_FLOW_TABLE_NAME), NFT_NAME_MAXLEN);
 }
 
 static void read_match(struct rule_reader *reader, const struct nftnl_expr *expression)

@@ -188,7 +188,7 @@ class WrongFiles(Files):
                 self.assertIn("bad.yaml:2:", err)
 
     def test_contradictions_stop_run(self):
-        self.fails(1, "repeat needs a mark: set 'queue.mark'", "run", "--config", self.clean, "--verdict", "repeat")
+        self.fails(1, "'repeat' needs a mark: set 'queue.mark'", "run", "--config", self.clean, "--verdict", "repeat")
         self.fails(1, "set 'queue.route-to'", "run", "--config", self.clean, "--attach", "route")
         self.fails(1, "which is in 'queue.numbers'", "run", "--config", self.clean, "--verdict", "route", "--route-to",
                    "0")
