@@ -128,7 +128,8 @@ arrives now-again 1
 equal "while it was blocked" "$(arrived not-now)" 0
 
 # The table goes, the hosts come back with it; whoever added them.
-blocklist add 10.66.1.4 --timeout 500 --force # of the default HOME_NET
+wait_stats ips "$ips" firewall.blocklist.hosts 0 # the daemon has read the empty list
+blocklist add 10.66.1.4 --timeout 500 --force     # of the default HOME_NET
 wait_stats ips "$ips" firewall.blocklist.hosts 1 # remembered
 gateway nft delete table inet sluice
 wait_events ips 1 event_type=firewall firewall.action=reasserted
