@@ -19,14 +19,15 @@ static inline bool address_equal(const struct address *a, const struct address *
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* `version` is 4 or 6. Writes at most ADDRESS_TEXT_SIZE bytes, NUL included. IPv6 is written as RFC 5952 says, or, if
- * `full`, uncompressed with all eight groups in four digits (the default of EVE). */
+/* Writes the address as text, at most ADDRESS_TEXT_SIZE bytes, NUL included. `version` is 4 or 6. IPv6 is written as
+ * RFC 5952 says, or, if `full`, uncompressed with all eight groups in four digits (the default of EVE). */
 void address_format(const struct address *address, int version, bool full, char *out);
 
-/* Clears all bits behind the first `prefix`. */
+/* Clears all bits after the first `prefix` bits. */
 void address_mask(struct address *address, unsigned prefix);
 
-/* Returns 4 or 6, or -EINVAL when the `length` bytes are not an address. */
+/* Parses an address of `length` bytes. Returns its IP version, 4 or 6; or -EINVAL, with *out unchanged, when the text
+ * is not an address. */
 int address_parse(const char *text, size_t length, struct address *out);
 
 #endif

@@ -10,32 +10,34 @@
 #include "sluice/engine_limits.h"
 
 enum affinity_mode {
-    AFFINITY_NONE,
-    AFFINITY_EXCLUSIVE,
-    AFFINITY_BALANCED,
-    AFFINITY_AUTO, /* of the setting only: exclusive if there are enough CPUs, otherwise balanced */
+    AFFINITY_NONE,      /* no thread is pinned */
+    AFFINITY_EXCLUSIVE, /* each worker has a CPU of its own */
+    AFFINITY_BALANCED,  /* all workers share the CPUs of their set */
+    AFFINITY_AUTO,      /* of the setting only: exclusive if there are enough CPUs, otherwise balanced */
 };
 
 /* The settings threading.*. */
 struct affinity_options {
     enum affinity_mode mode;
-    bool no_senders;
-    const char *const *workers, *const *management, *const *output; /* lists such as "0-3,8" */
+    bool no_senders; /* threading.verdict-threads is no: no verdict sender is started */
+    const char *const *workers, *const *management, *const *output; /* lists such as "0-3,8", NULL-terminated; an empty
+                                                                       one: chosen by the topology */
 };
 extern const struct setting affinity_settings[];
 
 struct affinity {
     enum affinity_mode mode;
-    /* sender_count is 0 when there are not enough CPUs for one sender each. */
+    /* The CPUs of each kind of thread are the first *_count items of its array. sender_count is 0 when verdict senders
+     * are disabled, or when there are not enough CPUs for one sender per worker. */
     uint16_t worker_count, management_count, output_count, sender_count;
     uint16_t worker[ENGINE_MAX_CPUS], management[ENGINE_MAX_CPUS], output[ENGINE_MAX_CPUS], sender[ENGINE_MAX_CPUS];
 };
 
-/* Reads the configuration; chooses what is not configured for `workers` threads by the topology of the machine: no two
- * workers on hardware threads of one core, and none on the first core if there are enough others. 0 or -errno with
- * `error`. */
+/* Plans the CPUs of `workers` workers and of the other threads from the settings threading.*. CPUs that are not
+ * configured are chosen by the topology of the machine: no two workers on hardware threads of one core, and none on the
+ * first core, if there are enough cores. Returns 0, or -errno with a line in `error`. */
 int affinity_plan(struct affinity *out, const struct config *config, unsigned workers, char error[ENGINE_ERROR_SIZE]);
-/* Pin the calling thread. 0 or -errno. */
+/* Pin the calling thread to the CPUs planned for it. Return 0, also when none are planned, or -errno. */
 int affinity_apply_worker(const struct affinity *affinity, unsigned worker);
 int affinity_apply_sender(const struct affinity *affinity);
 int affinity_apply_management(const struct affinity *affinity);

@@ -21,7 +21,7 @@ void arena_free(struct arena *arena);
 /* Returns zeroed memory, aligned for any type; NULL when out of memory. */
 void *arena_alloc(struct arena *arena, size_t size);
 
-/* Copy bytes and strings (NUL-terminated); NULL when out of memory. */
+/* Copy bytes or text into the arena; copies of texts are NUL-terminated. Return NULL when out of memory. */
 void *arena_copy(struct arena *arena, const void *bytes, size_t size);
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_strdup(struct arena *arena, const char *text);

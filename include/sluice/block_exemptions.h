@@ -13,10 +13,12 @@
 struct address;
 struct block_exemptions;
 
-/* The addresses that are never blocked (nft.blocklist.never). 0 or -errno; mistakes are in `diag`. */
+/* Reads nft.blocklist.never. Returns 0 or -errno; mistakes are reported in `diag`. */
 int block_exemptions_new(struct block_exemptions **out, const struct config *config, struct diag *diag);
 void block_exemptions_free(struct block_exemptions *never);
+/* Whether the address must not be blocked: nft.blocklist.never contains it, or it is special (loopback, multicast, IPv6
+ * link-local, unspecified). */
 bool block_exemptions_contain(const struct block_exemptions *never, int version, const struct address *address);
-bool block_exemptions_are_all(const struct block_exemptions *never); /* "any": nobody can be blocked */
+bool block_exemptions_are_all(const struct block_exemptions *never); /* "any": no address can be blocked */
 
 #endif

@@ -20,16 +20,17 @@ struct rule;
 
 struct block_request {
     struct address address;
-    uint32_t seconds, gid, sid; /* how long to block; 0: as configured. The rule */
-    uint8_t version;            /* of IP: 4 or 6 */
+    uint32_t seconds, gid, sid; /* duration of the block (0: the configured one); ids of the rule that requests it */
+    uint8_t version;            /* IP version of the address: 4 or 6 */
 };
 
 struct block_port {
-    struct ring *ring;     /* of struct block_request */
+    struct ring *ring;     /* its records are struct block_request */
     _Atomic uint64_t lost; /* requests for which the ring had no room */
 };
 
-/* On the packet's path: requests that the source, the destination or both be blocked, as the rule says. */
+/* Requests that the packet's source, destination or both be blocked, as rule->block says. Called by the worker; never
+ * waits. */
 void block_port_request(struct block_port *port, const struct packet *pkt, const struct rule *rule);
 
 #endif

@@ -20,23 +20,25 @@ struct blocked_host {
     struct address address;
     uint8_t version;         /* 4 or 6 */
     uint64_t timeout_ms;     /* 0: permanent */
-    uint64_t expires_ms;     /* remaining time; read only, as the next two */
-    uint64_t packets, bytes; /* dropped, from it and to it */
+    uint64_t expires_ms;     /* remaining time; output of blocklist_each(), as are the counters */
+    uint64_t packets, bytes; /* dropped by the kernel, from and to the host */
 };
 
 typedef int blocklist_each_function(const struct blocked_host *host, void *user);
 
-/* Calls `each` for all hosts, in no order, until it returns -errno. Returns 0, or -errno with a line in `error`;
- * -ENOENT: the sluice table has no blocklist. */
+/* Calls `each` for all blocked hosts, in no particular order, until it returns -errno. Returns 0, or -errno with a line
+ * in `error`; -ENOENT: the sluice table has no blocklist. */
 int blocklist_each(const char *table, blocklist_each_function *each, void *user, char error[FIREWALL_ERROR_SIZE]);
 
-/* Blocks the hosts from now on for their timeouts, including those that are blocked already. One transaction changes a
- * limited number of hosts: when one fails, the hosts of the earlier ones stay blocked. */
+/* Blocks the hosts for their timeouts, which start now, also for hosts that are already blocked. Returns 0 or -errno
+ * with a line in `error`. Long lists need several transactions: when one fails, the hosts of the earlier transactions
+ * stay blocked. */
 int blocklist_add(const char *table, const struct blocked_host *hosts, size_t count, char error[FIREWALL_ERROR_SIZE]);
 
-/* *removed is the number of hosts that were blocked. */
+/* Unblocks the hosts. *removed is the number of those that were blocked. */
 int blocklist_remove(const char *table, const struct blocked_host *hosts, size_t count, size_t *removed,
                      char error[FIREWALL_ERROR_SIZE]);
+/* Unblocks all hosts. */
 int blocklist_flush(const char *table, char error[FIREWALL_ERROR_SIZE]);
 
 #endif

@@ -6,7 +6,7 @@
  * false (or NULL), leaves the output untouched and does not advance, so that a parser may try to read a header and
  * report the event if it is missing. Multi-byte integers are in network order unless the name says little endian.
  *
- * Ownership: a cursor borrows; it is valid as long as the bytes are.
+ * Ownership: a cursor does not own the bytes; it is valid as long as they are.
  */
 #ifndef SLUICE_BYTES_H
 #define SLUICE_BYTES_H
@@ -72,7 +72,7 @@ static inline uint64_t load_le64(const uint8_t *p)
     return (uint64_t)load_le32(p + 4) << 32 | load_le32(p);
 }
 
-/* Consumes `length` bytes and lends them; NULL when there are fewer. */
+/* Consumes `length` bytes and returns a pointer to them; NULL when there are fewer. */
 static inline const uint8_t *cursor_read(struct cursor *cur, size_t length)
 {
     const uint8_t *bytes = cur->at;
@@ -83,7 +83,7 @@ static inline const uint8_t *cursor_read(struct cursor *cur, size_t length)
     return bytes;
 }
 
-/* Lends `length` bytes without consuming them; NULL when there are fewer. */
+/* Returns a pointer to the next `length` bytes without consuming them; NULL when there are fewer. */
 static inline const uint8_t *cursor_peek(const struct cursor *cur, size_t length)
 {
     return length > cursor_remaining(cur) ? NULL : cur->at;

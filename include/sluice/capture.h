@@ -20,40 +20,41 @@ enum { CAPTURE_MAX_BATCH = 256, CAPTURE_ERROR_SIZE = 256 };
 /* All counters are written by the worker only. */
 struct capture_counters {
     uint64_t packets, bytes;
-    uint64_t accepted, dropped, repeated, routed; /* with `segmented`: all packets with a verdict */
-    uint64_t replaced;                            /* verdicts that carried another payload */
-    uint64_t truncated;                           /* packets whose bytes were not all copied */
-    uint64_t gso;                                 /* super-packets */
-    uint64_t segmented;                           /* super-packets returned to the kernel for segmentation */
-    uint64_t receive_calls, send_calls;
-    uint64_t given_sends;        /* sends of send_calls made by the sender thread, see nfqueue_add_sender() */
-    uint64_t receive_overruns;   /* times the kernel ran out of socket buffer: a gap in the ids, or ENOBUFS */
+    uint64_t accepted, dropped, repeated, routed; /* by verdict; their sum with `segmented` is that of all verdicts */
+    uint64_t replaced;                            /* verdicts with a changed payload */
+    uint64_t truncated;                 /* packets longer than the copy range: only their first bytes were received */
+    uint64_t gso;                       /* super-packets received */
+    uint64_t segmented;                 /* super-packets returned to the kernel for segmentation */
+    uint64_t receive_calls, send_calls; /* system calls */
+    uint64_t given_sends;               /* those of send_calls that the verdict sender makes: nfqueue_add_sender() */
+    uint64_t receive_overruns;          /* times the kernel ran out of socket buffer: a gap in the ids, or ENOBUFS */
     uint64_t verdict_lost;       /* ENOENT: packets that the kernel had dropped before (ruleset or device change) */
     uint64_t verdict_errors;     /* other rejected verdicts */
     uint64_t malformed_messages; /* netlink messages that could not be parsed completely */
-    uint64_t marked;             /* packets that came back marked */
-    uint64_t looping;            /* packets that came back unmarked too often */
-    uint64_t offload_accept;     /* verdicts that also applied to the rest of the connection */
-    uint64_t offload_drop;
-    uint64_t conntrack;    /* packets with conntrack data */
-    uint64_t full_batches; /* receives that filled the batch: more packets may have been waiting */
-    uint64_t lost;         /* packet ids that never arrived (gaps): dropped, or with fail-open passed uninspected */
+    uint64_t marked;             /* packets that arrived with the repeat mark: enum queue_marked_policy */
+    uint64_t looping;            /* packets that came back without the mark more than repeat_limit times */
+    uint64_t offload_accept;     /* accept verdicts that also apply to the rest of the connection */
+    uint64_t offload_drop;       /* drop verdicts that also apply to the rest of the connection */
+    uint64_t conntrack;          /* packets with conntrack data */
+    uint64_t full_batches;       /* receives that filled the batch: more packets may have been waiting */
+    uint64_t lost; /* packets that never arrived (gaps in the ids): dropped by the kernel, or with fail-open accepted
+                      uninspected */
 };
 
 /* The kernel's status of a queue: /proc/net/netfilter/nfnetlink_queue. */
 struct queue_status {
-    uint32_t queue, port_id, waiting, copy_mode, copy_range;
-    uint32_t queue_dropped; /* the queue was full */
-    uint32_t user_dropped;  /* the socket buffer was full */
-    uint32_t id_sequence;   /* packets enqueued */
+    uint32_t queue, port_id, waiting, copy_mode, copy_range; /* port_id: of the reader's socket; waiting: packets */
+    uint32_t queue_dropped;                                  /* packets dropped because the queue was full */
+    uint32_t user_dropped;                                   /* packets dropped because the socket buffer was full */
+    uint32_t id_sequence;                                    /* id of the last packet: the number of packets enqueued */
 };
 
 /* Fill level and capacity of a queue. */
 struct queue_level {
-    uint32_t waiting, length;  /* packets, including those received and without a verdict */
-    uint32_t buffered, buffer; /* bytes of the socket */
-    bool has_sequence;
-    uint32_t id_sequence; /* the id of the last packet that was queued */
+    uint32_t waiting, length;  /* packets in the queue, including received ones without a verdict; its maximum */
+    uint32_t buffered, buffer; /* bytes in the socket's receive buffer; its size */
+    bool has_sequence;         /* id_sequence is known */
+    uint32_t id_sequence;      /* the id of the last packet that was queued */
 };
 
 struct capture;
@@ -93,13 +94,14 @@ static inline const struct capture_counters *capture_counters(const struct captu
     return capture->ops->counters(capture);
 }
 
-/* Returns 0, or -ENOTSUP for sources without a kernel queue. */
+/* Reads the kernel's status of the queue. Returns 0, -ENOTSUP for sources without a kernel queue, or another -errno. */
 static inline int capture_status(struct capture *capture, struct queue_status *out)
 {
     return capture->ops->status ? capture->ops->status(capture, out) : -95;
 }
 
-/* Takes some microseconds; for the worker, between two batches. Returns 0, or -ENOTSUP, or another -errno. */
+/* Reads how full the queue is, which takes some microseconds; called by the worker between two batches. Returns 0,
+ * -ENOTSUP for sources without a queue, or another -errno. */
 static inline int capture_level(struct capture *capture, struct queue_level *out)
 {
     return capture->ops->level ? capture->ops->level(capture, out) : -95;
@@ -152,26 +154,28 @@ struct nfqueue_options {
     uint16_t queue;
     enum queue_verdict_mode mode;
     uint32_t mark, mark_mask; /* QUEUE_REPEAT: required; otherwise set on accepted packets when mask is not 0 */
-    uint16_t route_to;        /* QUEUE_ROUTE */
+    uint16_t route_to;        /* QUEUE_ROUTE: number of the other queue */
     bool route_bypass; /* QUEUE_ROUTE: continue with the next chain on the hook when that queue has no listener */
     enum queue_marked_policy marked_policy;
     enum queue_looping_policy looping_policy;
     enum queue_truncated_policy truncated_policy;
-    uint32_t repeat_limit; /* 0: none */
+    uint32_t repeat_limit; /* QUEUE_REPEAT: see enum queue_looping_policy; 0: no limit */
     bool fail_open;        /* NFQA_CFG_F_FAIL_OPEN: full queues let packets pass */
     bool gso;              /* NFQA_CFG_F_GSO */
     enum queue_offload offload;
-    uint32_t offload_accept, offload_accept_mask, offload_drop, offload_drop_mask;
-    /* QUEUE_OFFLOAD_PACKET_MARK: the rule that saves the mark also drops the packet, so the packet is accepted;
-     * otherwise drops are not offloaded */
+    uint32_t offload_accept, offload_accept_mask, offload_drop, offload_drop_mask; /* bits of the connection mark */
+    /* QUEUE_OFFLOAD_PACKET_MARK: the rule that saves the drop mark also drops the packet, so that the verdict is
+     * accept. False: drops are not offloaded. */
     bool offload_drop_by_rule;
     bool conntrack;          /* NFQA_CFG_F_CONNTRACK: each packet carries its conntrack data (packet->conntrack) */
-    uint32_t length;         /* packets the kernel keeps */
-    uint32_t receive_buffer; /* bytes; 0 sizes it from `length` */
+    uint32_t length;         /* maximum number of packets in the queue */
+    uint32_t receive_buffer; /* bytes; 0: derived from `length` */
     uint32_t batch;          /* packets per receive, at most CAPTURE_MAX_BATCH */
     int inherited_fd;        /* a bound socket to adopt, or -1 to open one */
-    /* Another process keeps the socket to adopt. It binds the queue, perhaps only now, and repeats packets that a
-     * previous reader received without a verdict: nfqueue_confirm_bound() reports it. */
+    /* Another process (the supervisor) keeps inherited_fd. That process binds the queue, perhaps only after
+     * nfqueue_open(), and repeats the packets that a previous reader received without a verdict; then
+     * nfqueue_confirm_bound() must be called. False: the inherited socket is bound, and the capture repeats such
+     * packets. */
     bool kept;
     void *slots; /* memory to receive into, nfqueue_slots_size() bytes, owned by the caller; NULL: the capture allocates
                     it */
@@ -185,12 +189,13 @@ size_t nfqueue_slots_size(const struct nfqueue_options *options);
  * kernel lacks a flag). */
 int nfqueue_open(struct capture **out, const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
 
-/* Reports that a queue with options->kept has been bound with these NFQA_CFG_F_* flags; `again`: for a previous reader.
- */
+/* Tells a capture with options->kept that its queue is bound with these NFQA_CFG_F_* flags. `again`: it was bound for a
+ * previous reader, which may have changed flags, so the capture sets them again. */
 void nfqueue_confirm_bound(struct capture *capture, uint32_t flags, bool again);
 
-/* For the worker, between two batches: sends each verdict as a separate message, so that each packet that the kernel
- * had already dropped is counted. A message for several packets does not report lost ones among them. */
+/* Sets whether each verdict is sent as a separate message, so that verdict_lost counts every packet that the kernel had
+ * already dropped: the kernel does not report such packets within a message for several packets. Called by the worker
+ * between two batches. */
 void nfqueue_set_exact(struct capture *capture, bool exact);
 
 /* Lets another thread send the verdicts of bulk transfers in place of the worker, so that the kernel's processing of
@@ -200,7 +205,7 @@ void nfqueue_set_exact(struct capture *capture, bool exact);
 int nfqueue_add_sender(struct capture *capture);
 void nfqueue_run_sender(struct capture *capture);
 void nfqueue_stop_sender(struct capture *capture);
-/* For the worker: waits until the kernel has all verdicts. Returns 0 or -errno of a send. */
+/* Waits until the verdict sender has sent all verdicts; called by the worker. Returns 0 or the -errno of a send. */
 int nfqueue_wait_sent(struct capture *capture);
 
 /* Returns the socket, which stays owned by the capture. The supervisor duplicates it before close to keep the queue. */
@@ -208,7 +213,7 @@ int nfqueue_fd(const struct capture *capture);
 /* Returns the size read back from the kernel: twice the requested size, since it includes the kernel's overhead. */
 uint32_t nfqueue_receive_buffer(const struct capture *capture);
 /* Returns the NFQA_CFG_F_* flags that the kernel granted; fewer than requested when it lacks one. For an adopted queue:
- * those of `options`. */
+ * those that the options request. */
 uint32_t nfqueue_flags(const struct capture *capture);
 /* Returns the offload method: the requested one, or the result of AUTO; QUEUE_OFFLOAD_NONE where it is not possible. */
 enum queue_offload nfqueue_offload(const struct capture *capture);
@@ -216,18 +221,19 @@ enum queue_offload nfqueue_offload(const struct capture *capture);
  * already still carry the data. Returns 0 or -errno of the send; the kernel's answer arrives later, and a rejection
  * changes nothing. */
 int nfqueue_stop_conntrack(struct capture *capture);
-int nfqueue_start_conntrack(struct capture *capture); /* sets it again */
+int nfqueue_start_conntrack(struct capture *capture); /* sets the flag again */
 
 /* --- Queues whose socket outlives its reader -------------------------------------------------------- */
 
-/* Checks that no process has bound the queue, as far as `status_fd` shows. Returns 0, or -EBUSY with a line in `error`
- * that names the process. */
+/* Checks by `status_fd` (nfqueue_open_status()) that no process has bound the queue. Returns 0, or -EBUSY with a line
+ * in `error` that names the process. */
 int nfqueue_is_free(int status_fd, uint16_t queue, char error[CAPTURE_ERROR_SIZE]);
 /* Opens a socket as nfqueue_open() does, not bound to a queue yet. Returns its descriptor, or -errno with a line in
  * `error`. */
 int nfqueue_socket(const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
-/* Binds the socket; with `bound` it only repeats the settings that are made with the binding. Returns 0 with the flags
- * that the kernel granted, or -errno with a line in `error`. */
+/* Binds the socket to the queue and configures the queue; `bound`: the socket is already bound and only the
+ * configuration is repeated. Returns 0 with the granted NFQA_CFG_F_* flags in *flags, or -errno with a line in
+ * `error`. */
 int nfqueue_bind(int fd, const struct nfqueue_options *options, bool bound, uint32_t *flags,
                  char error[CAPTURE_ERROR_SIZE]);
 
@@ -235,41 +241,42 @@ int nfqueue_bind(int fd, const struct nfqueue_options *options, bool bound, uint
  * 0, -EOPNOTSUPP, or another -errno when the probe failed. */
 int nfqueue_probe_flags(uint16_t queue, uint32_t flags);
 
-/* Whether the descriptor is the socket that has the queue. */
+/* Whether the queue is bound to the socket `fd`. */
 bool nfqueue_owns_queue(int fd, int status_fd, uint16_t queue);
-/* Sets the options of the socket and the parameters of its queue again, which a compromised reader may have changed.
- * The kernel does not answer, and the call does not block. Returns false when that reader released the queue, which
- * then has to be bound again. */
+/* Sets the options of the socket and the parameters of its queue again, because a compromised reader may have changed
+ * them. Requests no answer from the kernel and does not block. Returns false when the reader has released the queue,
+ * which then has to be bound again. */
 bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *options, bool fail_open);
+/* Sets or clears NFQA_CFG_F_FAIL_OPEN. */
 void nfqueue_set_fail_open(int fd, uint16_t queue, bool fail_open);
 
 /* The packets that a dead reader left. */
 struct nfqueue_backlog {
     uint32_t last_id; /* the last packet that it received */
-    uint32_t taken;   /* packets that it received without a verdict, as far as this can be determined */
+    uint32_t taken;   /* packets that it received and sent no verdict for, as far as this can be determined */
     uint32_t waiting; /* all waiting packets, received or not */
 };
 /* Determines the backlog; no other process may read the socket in the meantime. Discards the kernel's answers to
- * messages of the dead reader. `status_fd`: see nfqueue_read_status(). The kernel keeps up to `length` packets from now
- * on. Returns 0 or -errno. */
+ * messages of the dead reader. `status_fd`: see nfqueue_read_status(). Also sets the length of the queue to `length`
+ * packets. Returns 0 or -errno. */
 int nfqueue_read_backlog(int fd, int status_fd, uint16_t queue, uint32_t length, struct nfqueue_backlog *out);
 /* Sets the length of the queue in packets, and of the socket buffer in bytes (0: unchanged). Returns 0 or -errno of the
  * send. */
 int nfqueue_resize(int fd, uint16_t queue, uint32_t length, uint32_t receive_buffer);
 enum queue_backlog_verdict {
     QUEUE_BACKLOG_REPEAT, /* queued again, with another id */
-    QUEUE_BACKLOG_ACCEPT, /* accepted according to `options` */
+    QUEUE_BACKLOG_ACCEPT, /* accepted as options->mode says: NF_ACCEPT, NF_REPEAT with the mark, or NF_QUEUE */
     QUEUE_BACKLOG_DROP,
 };
 /* Sends a verdict for one packet, or for all waiting packets with an id up to `id`. Returns 0 or -errno of the send. */
 int nfqueue_send_verdict(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_backlog_verdict kind);
 int nfqueue_send_verdicts_up_to(int fd, const struct nfqueue_options *options, uint32_t id,
                                 enum queue_backlog_verdict kind);
-/* Returns the socket's receive buffer in the unit in which it is set. */
+/* Returns the size of the socket's receive buffer as it was requested: half of what SO_RCVBUF reports. */
 uint32_t nfqueue_socket_buffer(int fd);
 
 /* Reads the status of all queues of this network namespace. `fd` is an open /proc/net/netfilter/nfnetlink_queue (mode
- * 0440: opened before privileges are dropped). Returns how many were written, or -errno. */
+ * 0440: opened before privileges are dropped). Returns the number of queues written to `out`, or -errno. */
 int nfqueue_read_status(int fd, struct queue_status *out, size_t max);
 /* Reads the status of one queue. Returns 0, -ENOENT when it is not bound, or another -errno. */
 int nfqueue_find_status(int fd, uint16_t queue, struct queue_status *out);
@@ -281,7 +288,8 @@ int nfqueue_open_status(void); /* opens the file for this thread's network names
  * a line in `error`. Packets of an unknown link type have LINK_UNSUPPORTED. A file that is damaged or ends in the
  * middle of a packet returns all packets before that place, then -EBADMSG. */
 int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ERROR_SIZE]);
-/* Returns the defect of the file when receive has returned -EBADMSG, else NULL. Valid as long as the capture. */
+/* Returns a description of the file's defect after capture_receive() has returned -EBADMSG, otherwise NULL. Valid until
+ * the capture is closed. */
 const char *pcap_file_error(const struct capture *capture);
 
 enum { CAPTURE_LINK_SIZE = 128 };

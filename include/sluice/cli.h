@@ -14,12 +14,12 @@
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct cli_option {
-    int id;               /* for the command's handler; 0 if `setting` is set */
+    int id;               /* identifies the option for the command's handler; 0 if `setting` is not NULL */
     char letter;          /* 0: none */
     const char *name;     /* without dashes */
     const char *argument; /* "FILE"; NULL: the option takes no value */
     const char *setting;  /* the setting that the option sets, or NULL */
-    const char *value;    /* the value of `setting`, if the option takes none */
+    const char *value;    /* what the option sets `setting` to if it takes no value */
     const char *help;
 };
 
@@ -46,16 +46,16 @@ int cli_main(int argc, char **argv);
 void cli_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Parses the options of argv by command->options. Options that name a setting are added to `settings`, unless that is
- * NULL; for the others it calls `handle`, which returns 0 or an exit code. Options may stand between arguments. Returns
- * -1 with the index of the first argument in *first, or an exit code after printing an error or the help.
+ * Parses the options of argv by command->options. Options that name a setting are added to `settings` (unless NULL);
+ * for all other options it calls `handle`, which returns 0 or an exit code. Options may stand between arguments.
+ * Returns -1 with the index of the first argument in *first, or an exit code after printing an error or the help.
  */
 struct cli_settings;
 int cli_parse(const struct command *command, int argc, char **argv,
               int (*handle)(void *user, const struct cli_option *option, const char *value), void *user,
               struct cli_settings *settings, int *first);
 
-/* The same for commands without arguments; an argument is an error. */
+/* Parses the options of a command without arguments, like cli_parse(); an argument is an error. */
 int cli_parse_without_arguments(const struct command *command, int argc, char **argv,
                                 int (*handle)(void *user, const struct cli_option *option, const char *value),
                                 void *user, struct cli_settings *settings);
@@ -63,7 +63,7 @@ int cli_parse_without_arguments(const struct command *command, int argc, char **
 /* Prints `sluice NAME --help`. */
 void cli_print_help(const struct command *command);
 
-/* Reads the value of an option as a number from `low` to `high`. 0 or EXIT_USAGE after a message. */
+/* Reads the value of an option as a number from `low` to `high`. Returns 0, or EXIT_USAGE after printing an error. */
 int cli_number(const struct command *command, const struct cli_option *option, const char *value, unsigned long low,
                unsigned long high, unsigned long *out);
 

@@ -8,6 +8,6 @@
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 uint64_t clock_realtime_ns(void);  /* since 1970 */
-uint64_t clock_monotonic_ns(void); /* for intervals */
+uint64_t clock_monotonic_ns(void); /* CLOCK_MONOTONIC, for intervals */
 
 #endif
