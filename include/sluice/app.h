@@ -56,12 +56,12 @@ enum app_layer_event {
     APP_LAYER_EVENT_FIRST = STREAM_EVENT_END,
     APP_LAYER_MISMATCH = APP_LAYER_EVENT_FIRST, /* the two directions speak different protocols */
     APP_LAYER_WRONG_DIRECTION,                  /* the server sent first, but in this protocol the client does */
-    APP_LAYER_ONE_DIRECTION,
-    APP_LAYER_SKIPPED,
-    APP_LAYER_NO_TLS,     /* no TLS after STARTTLS */
-    APP_LAYER_UNEXPECTED, /* the protocol differs from the announced one */
-    APP_LAYER_EVICTED,    /* the parser's state was evicted: app_evict() */
-    APP_LAYER_LIMIT,      /* the evaluation of a rule reached a work limit; set by detect */
+    APP_LAYER_ONE_DIRECTION, /* detected in one direction; the other has bytes of no known protocol */
+    APP_LAYER_SKIPPED,       /* never set: exists so that Suricata's rules with it load */
+    APP_LAYER_NO_TLS,        /* no TLS after STARTTLS */
+    APP_LAYER_UNEXPECTED,    /* the protocol differs from the announced one */
+    APP_LAYER_EVICTED,       /* the parser's state was evicted: app_evict() */
+    APP_LAYER_LIMIT,         /* the evaluation of a rule reached a work limit; set by detect */
     APP_LAYER_EVENT_END,
 };
 _Static_assert((int)APP_LAYER_EVENT_END <= PACKET_EVENT_WORDS * 64, "a packet has no room for all events");
@@ -79,7 +79,7 @@ struct app_detection; /* defined by detect */
 enum app_tx_list {
     APP_TX_OPEN,        /* not complete in all directions */
     APP_TX_CHANGED,     /* changed since the last app_free_completed() */
-    APP_TX_UNINSPECTED, /* + direction: has data that rules have not inspected */
+    APP_TX_UNINSPECTED, /* has data that rules have not inspected; one list per direction: + enum flow_direction */
     APP_TX_LISTS = APP_TX_UNINSPECTED + FLOW_DIRECTIONS,
 };
 
@@ -104,21 +104,21 @@ struct app_tx {
     uint8_t inspected[FLOW_DIRECTIONS]; /* progress at the last inspection by rules */
     bool fresh[FLOW_DIRECTIONS]; /* a buffer has grown, or an event or file was added, since the last inspection */
     uint8_t directions;          /* directions that the transaction has; initially APP_BOTH */
-    bool logged;
-    uint8_t guessed;       /* number of alerts with this transaction from rules without transaction conditions */
-    bool log_never;        /* exclude from the log */
-    bool beside;           /* created by app_tx_new_alternative() */
+    bool logged;                 /* the event of the transaction has been written */
+    uint8_t guessed;             /* number of alerts with this transaction from rules without transaction conditions */
+    bool log_never;              /* exclude from the log */
+    bool beside;                 /* created by app_tx_new_alternative() */
     struct buffer matches; /* rules that have matched in any reading of the message, as uint64_t: direction << 63 | gid
                               << 32 | sid */
     bool only_events;      /* created only to carry an event of the protocol: logged as an anomaly event only */
-    bool moved;            /* transferred to another process, which continues it */
+    bool moved;            /* transferred to another process (engine hand-over), which continues it */
     bool tentative;        /* not inspected until app_tx_confirm(): it may turn out not to be a message */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
-    bool settled[FLOW_DIRECTIONS]; /* for detect: rules have inspected the complete direction */
-    uint64_t settled_events[FLOW_DIRECTIONS][APP_EVENT_WORDS]; /* events at that inspection */
+    bool settled[FLOW_DIRECTIONS]; /* set by detect: rules have inspected the complete direction */
+    uint64_t settled_events[FLOW_DIRECTIONS][APP_EVENT_WORDS]; /* `events` when `settled` was set */
     struct app_detection *detection[FLOW_DIRECTIONS];          /* owned by detect; NULL if none */
-    uint64_t begin_ns;
+    uint64_t begin_ns;                                         /* time of the packet that began it */
 };
 
 static inline bool app_tx_needs_inspection(const struct app_tx *tx, enum flow_direction direction)
@@ -145,7 +145,7 @@ struct app_pattern {
 };
 
 enum app_probe_result {
-    APP_NO,
+    APP_NO,     /* not this protocol */
     APP_UNSURE, /* more bytes are needed */
     APP_YES,
     APP_REVERSED, /* yes, but client and server are swapped */
@@ -161,7 +161,8 @@ struct app_probe {
     bool port_hint; /* the server's port is a port of the protocol: a weaker test is sufficient */
 };
 
-/* A start of messages of the protocol: the first 8 bytes, read in network byte order, & mask == value. */
+/* How messages of the protocol start: their first 8 bytes, read in network byte order, satisfy (bytes & mask) ==
+ * value. */
 struct app_message_start {
     uint64_t mask, value;
 };
@@ -268,7 +269,8 @@ struct app_proto {
     int (*start)(struct app_context *context, void *state);
     void (*stop)(struct app_context *context, void *state);
     struct app_result (*feed)(struct app_context *context, void *state, const struct app_input *in);
-    bool accepts_gaps;
+    bool accepts_gaps; /* feed is called after lost bytes (app_input.gap); false: a gap ends the parsing of the
+                          direction */
     /* Optional: writes the state for another process, or reads it into a state that has just been started
      * (sluice/transfer.h describes `t`). The transactions for which app_transfer_tx() is called are transferred too;
      * all others end with the process. Without this function the parser restarts at the current position. */
@@ -385,7 +387,7 @@ struct app_tx *app_tx_new(struct app_context *context);
  * logged nor counted. Returns NULL as app_tx_new(). */
 struct app_tx *app_tx_new_alternative(struct app_context *context, uint64_t id);
 struct app_tx *
-app_tx_first(const struct app_context *context); /* the oldest live one of this protocol; NULL for none */
+app_tx_first(const struct app_context *context); /* the oldest of this protocol that is not freed; or NULL */
 struct app_tx *app_tx_last(const struct app_context *context);
 /* The oldest and the newest transaction that is not complete in all directions (NULL for none), and the number of
  * them. */
@@ -467,7 +469,7 @@ void app_store_files(struct flow *flow, struct file_engine *files, enum flow_dir
 /* Configured ports on which a protocol is probed. */
 enum { APP_PORTS_MAX = 64 };
 struct app_ports {
-    bool set, any;
+    bool set, any; /* set: the configuration has ports for the protocol; any: it is probed on all ports */
     unsigned count;
     uint16_t port[APP_PORTS_MAX];
 };
@@ -478,10 +480,10 @@ struct app_options {
     bool enabled[APP_MAX_PROTOCOLS];              /* by index in app_list */
     uint8_t transports[APP_MAX_PROTOCOLS];        /* transports on which the protocol is detected: APP_TCP, APP_UDP */
     struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* for TCP, UDP */
-    void *settings[APP_MAX_PROTOCOLS];
-    bool bypass_encrypted;        /* app_stop_parsing(whole) requests a bypass */
-    uint32_t detect_limit;        /* bytes of a direction after which protocol detection gives up */
-    uint32_t expectation_seconds; /* lifetime of an expectation */
+    void *settings[APP_MAX_PROTOCOLS];            /* objects of the protocols' settings, owned; NULL: none */
+    bool bypass_encrypted;                        /* app_stop_parsing(whole) requests a bypass */
+    uint32_t detect_limit;                        /* bytes of a direction after which protocol detection gives up */
+    uint32_t expectation_seconds;                 /* lifetime of an expectation */
 };
 void app_options_default(struct app_options *options);
 /* Reads the settings common to all protocols and those of each protocol. Returns 0, -ENOMEM, or -EINVAL with
@@ -536,8 +538,8 @@ bool app_parses_without_urgent_byte(const struct flow *flow, enum flow_direction
 bool app_feed_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
                        uint32_t length, uint64_t now_ns, struct app_verdict *verdict);
 /* Whether protocol detection has finished in the direction and no later packet of the direction has been seen. As in
- * Suricata it is true for the packet that completed detection, if that packet has this direction, and for the next one;
- * `next` ends the condition. */
+ * Suricata it is true for the packet that completed detection, if that packet has this direction, and for the next
+ * packet of the direction. `next`: the call is for that next packet, and the condition ends. */
 bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool next);
 /* Completes all open transactions at the end of the flow: no more data will come. */
 void app_flow_finish(struct app *app, struct flow *flow);
@@ -546,10 +548,10 @@ void app_flow_free(struct app *app, struct flow *flow, app_release_function *rel
 
 /*
  * Memory relief, before a packet is inspected while app_is_memory_low(): app_find_idle_flow() returns the flow that has
- * to free memory; NULL: there is none. First app_shed_files() frees its files and bodies: later data of them is
- * inspected, but no match spans the freed part; it returns false when there are none. Then app_evict() frees the parser
- * and the transactions, which must have been inspected and logged. From then on the bytes of the flow are inspected as
- * a stream only, until a message of its protocol starts.
+ * to free memory; NULL: there is none. First app_shed_files() frees its files and bodies (false: it has none): their
+ * later data is inspected, but no match spans the freed part. Then app_evict() frees the parser and the transactions,
+ * which must have been inspected and logged. `within_message` is the result of app_has_incomplete_message(). From then
+ * on the bytes of the flow are inspected as a stream only, until a message of its protocol starts.
  */
 bool app_is_memory_low(const struct app *app);
 struct flow *app_find_idle_flow(struct app *app);

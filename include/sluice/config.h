@@ -7,9 +7,9 @@
  * rows. A name is a path ("stream.midstream"). A `*` in it stands for one part of the user's choice
  * ("vars.address-groups.*"), a final `**` for any subtree, which is kept and not checked.
  *
- * A module never looks a value up by its name: config_fill() writes all its values to a struct with typed members, when
- * the configuration was read. Names are for what has no value: positions for diagnostics, the members that the user has
- * chosen (config_each()), and whether a setting is set at all.
+ * A module never looks a value up by its name: once the configuration has been read, config_fill() writes all its
+ * values to a struct with typed members. Names are needed only for positions in diagnostics (config_position()), the
+ * members of sections that the user has named (config_each()), and whether a setting is set at all (config_is_set()).
  *
  * All mistakes are reported with their positions: unknown settings with the nearest known name, wrong types, values out
  * of range. A setting with a mistake keeps its previous value or default.
@@ -53,12 +53,13 @@ struct setting {
     int64_t low, high;          /* SETTING_NUMBER and SETTING_SIZE; both 0: any */
     const char *const *choices; /* NULL-terminated; see the types */
     const char *help;
-    const char *(*check)(const char *value); /* for strings; NULL, or the expected form for the error text */
-    const char *warning;                     /* reported when a file has the setting: "has no effect yet" */
+    const char *(*check)(const char *value); /* for strings: returns NULL if the value is accepted, otherwise the
+                                                expected form, for the error text */
+    const char *warning;                     /* reported when a file has the setting: "has no effect yet"; NULL: none */
     /* The field of the options; both 0: none. */
     size_t offset, size;
-    uint64_t scale; /* numbers: the field's unit is smaller by this factor; 0: the same unit */
-    /* Writes a string of another form to the options, instead of the field. `check` has accepted it. */
+    uint64_t scale; /* factor from the unit of the setting to the smaller unit of the field; 0: the same unit */
+    /* Optional: converts a string that `check` has accepted and writes it to `options`; the row then has no field. */
     void (*store)(const char *value, void *options);
 };
 #define SETTING_FIELD(tag, member) .offset = offsetof(struct tag, member), .size = sizeof(((struct tag *)NULL)->member)
@@ -69,46 +70,50 @@ extern const char *const setting_auto_choices[];
 
 struct config;
 
-/* Unknown keys are errors in `check` and `run`, warnings in `replay`. Wrong values are errors everywhere. */
+/* CONFIG_STRICT: unknown keys are errors (`sluice check`, `sluice run`); CONFIG_LENIENT: warnings (`sluice replay`).
+ * Wrong values are errors in both. */
 enum config_strictness { CONFIG_STRICT, CONFIG_LENIENT };
 
-/* An empty configuration with the defaults of the tables (NULL-terminated array of tables). 0 or -ENOMEM. */
+/* Creates a configuration that has only the defaults of `tables`, a NULL-terminated array of tables. Returns 0 or
+ * -ENOMEM. */
 int config_new(struct config **out, const struct setting *const *tables);
 void config_free(struct config *config);
-/* The settings in the order of the tables, an alias as a setting of its own; NULL past the last. */
+/* Returns a setting by its index in the order of the tables, in which an alias counts as a setting; NULL past the
+ * last. */
 const struct setting *config_setting(const struct config *config, size_t index);
 
-/* Reads a file; its values replace earlier ones. 0, or -errno if it cannot be read (reported, too). Mistakes are in
- * `diag`. */
+/* Read a file, or a text that messages call `name`; the values replace earlier ones. Return 0, also when mistakes were
+ * reported to `diag`, or -errno when the file cannot be read, which is reported, too. */
 int config_load(struct config *config, const char *path, enum config_strictness strictness, struct diag *diag);
 int config_parse(struct config *config, const char *name, const char *text, size_t length,
                  enum config_strictness strictness, struct diag *diag);
-/* One setting from the command line: "key=value". */
+/* Sets one setting, given on the command line as "key=value". Returns 0, -ENOMEM, or -EINVAL after a mistake, which is
+ * reported to `diag`. */
 int config_set(struct config *config, const char *assignment, struct diag *diag);
 
 /*
  * Writes the values of the rows to their fields of `options`. A setting that has neither a value nor a default leaves
- * its field unchanged; of several settings for a field, or names of a setting, the last one that is set counts. Rows
+ * its field unchanged; when several settings or aliases write the same field, the last one that is set counts. Rows
  * with a `*` in their name are read only for a part that replaces it: config_fill(c, rows, "0-3", &options) reads
  * "queues.0-3.mark" for "queues.*.mark", and no row without `*`. Each name must be in a table of config_new()
  * (asserted).
  */
 void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options);
 
-/* Whether a file or config_set() sets it; the name must be in a table (asserted). For commands whose default is another
- * than that of the table: sluice replay writes to the working directory unless log-dir is set. */
+/* Whether a file or config_set() sets the setting; the name must be in a table (asserted). For commands with a default
+ * other than the table's: sluice replay writes to the working directory unless log-dir is set. */
 bool config_is_set(const struct config *config, const char *name);
-/* The paths of the files that were read, as they were given; NULL past the last. */
+/* Returns the path of a file that was read, as it was given; NULL past the last. */
 const char *config_file(const struct config *config, size_t index);
-/* The position of a value, or of the name of a section, for diagnostics; line 0 if it is not set. */
+/* Returns the position of a value, or of the name of a section, for diagnostics; line 0 if it is not set. */
 struct position config_position(const struct config *config, const char *name);
 
-/* The members of a section in the order of the file: config_each(c, "vars.address-groups", i) returns "HOME_NET" ...;
- * NULL past the last. */
+/* Returns the name of a section's member by its index in the order of the file; NULL past the last. Example:
+ * config_each(c, "vars.address-groups", 0) returns "HOME_NET". */
 const char *config_each(const struct config *config, const char *name, size_t index);
 
-/* The rule variables: those of the files in their order, then Suricata's defaults for names that they do not define
- * (HOME_NET ...). False past the last. */
+/* Gets a rule variable by its index: first the variables of the files in their order, then Suricata's defaults for
+ * names that the files do not define (HOME_NET ...). Returns false past the last. */
 enum config_variable_kind { CONFIG_ADDRESS_VARIABLE, CONFIG_PORT_VARIABLE };
 struct config_variable {
     const char *name, *value;
@@ -121,32 +126,35 @@ bool config_variable(const struct config *config, enum config_variable_kind kind
 int config_ports(const struct config *config, const char *name, const char *value, uint16_t *out, size_t max, bool *any,
                  struct diag *diag);
 
-/* Formats of values. Queues and CPUs: "0-3,8" gives 0 1 2 3 8. Returns the number of numbers, or -EINVAL for another
- * format, a number above `high`, one that is listed twice, or more than `max` numbers. */
+/* The following functions parse formats of values. */
+
+/* Parses a list of queues or CPUs: "0-3,8" gives 0 1 2 3 8. Returns how many numbers were written to `out`, or -EINVAL
+ * for another format, a number above `high`, a number that is listed twice, or more than `max` numbers. */
 int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max);
-/* "90" (seconds), "90s", "15m", "12h", "7d", "2w". */
+/* Parses a duration: "90" (seconds), "90s", "15m", "12h", "7d", "2w". Returns false for another format. */
 bool config_duration(const char *value, uint64_t *seconds);
-/* "0660": permissions in octal. */
+/* Parses permissions in octal: "0660". Returns false for another format. */
 bool config_mode(const char *value, unsigned *mode);
-/* "0x1/0x1": MARK/MASK. The mask is not 0, and the mark has no bits outside it. */
+/* Parses MARK/MASK: "0x1/0x1". Returns false for another format, a mask of 0, or a mark with bits outside the mask. */
 bool config_mark(const char *value, uint32_t *mark, uint32_t *mask);
-const char *config_check_mark(const char *value); /* for rows */
-/* "10.0.0.0/8", or an address. Returns its IP version and clears the bits after the prefix; -EINVAL for another format.
- */
+const char *config_check_mark(const char *value); /* for setting.check */
+/* Parses a network ("10.0.0.0/8") or an address, and clears the bits after the prefix. Returns the IP version, or
+ * -EINVAL for another format. */
 int config_network(const char *value, struct address *network, unsigned *prefix);
 
-/* Calls `each` for every setting (or the section of those with a `*`) whose value differs. */
+/* Calls `each` with the name of every setting whose value differs between the two configurations; for settings with a
+ * `*` with the name of their section. */
 void config_each_difference(const struct config *one, const struct config *other,
                             void (*each)(const char *name, void *user), void *user);
 
-/* The effective configuration as YAML, for `sluice check`. */
+/* Writes the effective configuration as YAML, for `sluice check`. */
 struct text;
 void config_print(const struct config *config, struct text *out);
-/* All settings as YAML, commented out, with their defaults and help: the installed sluice.yaml. `config` has no values.
- */
+/* Writes all settings as YAML, commented out, with their defaults and help: the installed sluice.yaml. `config` must be
+ * as config_new() created it. */
 void config_print_example(const struct config *config, struct text *out);
 
-/* The type of a setting ("yes or no"), and its values ("accept, drop", "number 1 to 255"). */
+/* Return the type of a setting ("yes or no"), and write its values ("accept, drop", "number 1 to 255"). */
 const char *config_type_name(const struct setting *setting);
 void config_describe_values(const struct setting *setting, struct text *out);
 

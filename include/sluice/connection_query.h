@@ -16,13 +16,14 @@
 
 struct connection_query;
 
-/* 0 or -errno: -EOPNOTSUPP when the kernel has no ctnetlink. */
+/* Returns 0 or -errno; -EOPNOTSUPP: the kernel has no ctnetlink. */
 int connection_query_open(struct connection_query **out);
 void connection_query_close(struct connection_query *query); /* NULL is allowed */
 
 /*
- * TCP only. 0 with the connection (*out, its `info` is IP_CT_ESTABLISHED, with IP_CT_IS_REPLY for a packet of the reply
- * direction), -ENOENT when conntrack has no such connection, -EAGAIN when the limit is reached, or another -errno.
+ * Looks up the connection of a TCP packet. Returns 0 with the connection in *out (out->info is IP_CT_ESTABLISHED, with
+ * IP_CT_IS_REPLY for a packet of the reply direction), -ENOENT when conntrack has no such connection, -EAGAIN when the
+ * rate limit is reached, or another -errno.
  *
  * The addresses of the packet may be those before or after NAT. With both source and destination NAT, the forward hook
  * sees a packet between the two, and conntrack's table has no entry for these addresses. Only the default conntrack

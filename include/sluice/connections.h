@@ -29,12 +29,14 @@ void connections_close(struct connections *connections); /* NULL is allowed */
 /* Readable when connections have ended. */
 int connections_fd(const struct connections *connections);
 
+/* `ended`: the connection has ended. False: it exists (connections_list()). */
 typedef void connection_function(const struct conntrack *connection, bool ended, void *user);
 
-/* Reports connections that have ended; does not block. Returns false when the kernel could not deliver some. */
+/* Calls `each` for the connections that have ended since the last call; does not block. Returns false when the kernel
+ * could not deliver some of these notifications. */
 bool connections_receive(struct connections *connections, connection_function *each, void *user);
-/* Lists all connections that have one of the marks now. Returns 0 or -errno; while connections begin and end, one may
- * be reported twice. */
+/* Calls `each` for all connections that have one of the marks now. Returns 0 or -errno. A connection may be reported
+ * twice when others begin or end during the call. */
 int connections_list(struct connections *connections, connection_function *each, void *user);
 
 /* Clears the bits under the masks in all connections that have one of the marks. *changed is their number. Returns 0 or

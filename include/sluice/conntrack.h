@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Conntrack data of a packet: the attributes CTA_* of linux/netfilter/nfnetlink_conntrack.h, attached by NFQUEUE with
- * NFQA_CFG_F_CONNTRACK. Capture only records where they are; they are parsed here on demand, which is once per
- * connection and not for each packet.
+ * NFQA_CFG_F_CONNTRACK. Capture only records where the attributes are in the message; the functions below parse them on
+ * demand, which is once per connection and not for each packet.
  *
  * The original direction is that of the connection's first packet, which the client sends. NAT changes addresses
  * between the hooks, so a packet may have either address of an end, the one before or the one after NAT; the kernel
@@ -21,7 +21,7 @@
 
 enum conntrack_direction { CONNTRACK_ORIGINAL, CONNTRACK_REPLY, CONNTRACK_DIRECTIONS };
 
-/* The packets of one direction, before NAT. */
+/* Addresses and ports of the packets of one direction, before NAT. */
 struct conntrack_tuple {
     struct address source, destination;
     uint16_t source_port, destination_port; /* host order; 0 where the protocol has none */
@@ -33,32 +33,34 @@ struct conntrack {
     uint32_t info;   /* enum ip_conntrack_info: the packet's relation to its connection */
     uint32_t status; /* IPS_* */
     uint32_t id, mark, timeout_seconds;
-    bool has_counts; /* counts of the whole connection; only where the kernel counts (nf_conntrack_acct) and was queried
-                        separately */
+    bool has_counts; /* `packets` and `bytes`, of the whole connection, are known: only for data queried through
+                        ctnetlink, and if nf_conntrack_acct is on */
     uint64_t packets[CONNTRACK_DIRECTIONS], bytes[CONNTRACK_DIRECTIONS];
-    bool has_tcp;
+    bool has_tcp;      /* the next members are known */
     uint8_t tcp_state; /* enum tcp_conntrack, after this packet */
     /* Per direction, for the side that sends: the window scale that it announced, and IP_CT_TCP_FLAG_*. */
     uint8_t window_scale[CONNTRACK_DIRECTIONS], tcp_flags[CONNTRACK_DIRECTIONS];
 };
 
-/* Parses the nested attributes of NFQA_CT; unknown ones are skipped. False when they are malformed; *out is written
- * then, too. */
+/* Parses the nested attributes of NFQA_CT; unknown ones are skipped. Returns false when they are malformed; *out is
+ * then incomplete. */
 bool conntrack_parse(struct conntrack *out, const uint8_t *bytes, size_t length);
 
-/* Parses the packet's conntrack data. False when there is none, when it is inconsistent, and when neither end of the
- * packet belongs to the connection: then the data must not be used. */
+/* Parses the packet's conntrack data. Returns false, and the data must not be used, when there is none, when it is
+ * inconsistent, or when the packet's addresses and ports are not those of the connection. */
 bool conntrack_parse_packet(struct conntrack *out, const struct packet *pkt);
 
-/* Cheap, without parsing: whether the packet is in the reply direction, provided that the data is valid. */
+/* Whether the packet is in the reply direction, provided that its conntrack data is valid, which is not checked: this
+ * is cheap. */
 bool conntrack_may_be_reply(const struct packet *pkt);
-/* The same with validation: TCP, UDP and SCTP. */
+/* Whether the packet is in the reply direction; checks the conntrack data by conntrack_parse_packet(). False for
+ * protocols other than TCP, UDP and SCTP. */
 bool conntrack_is_reply(const struct packet *pkt);
 
 /* TCP: both sides have sent packets, the handshake is complete (or both continued a connection older than conntrack),
  * and the connection has not ended. */
 bool conntrack_is_established(const struct conntrack *conntrack);
-/* Whether conntrack had not seen packets of both sides before. */
+/* Whether conntrack had not seen packets of both sides before this packet. */
 bool conntrack_is_new(const struct conntrack *conntrack);
 /* TCP: the connection was established, and was closed by both sides or by a reset, possibly this packet. Conntrack
  * accepts a reset only with the right sequence number. */

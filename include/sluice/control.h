@@ -40,7 +40,7 @@ struct control_command {
     const char *name;
     const char *alias; /* Suricata's name of the command; or NULL */
     const char *help;
-    /* Answers by control_answer() or control_fail(), or defers the answer by control_defer(). */
+    /* Runs the command: it calls control_answer() or control_fail(), or control_defer() to answer later. */
     void (*run)(void *user, struct control_request *request);
 };
 
@@ -64,8 +64,8 @@ void control_handle_line(const struct control_command *commands, void *user, con
 
 struct control_options {
     const char *path;
-    unsigned mode;                          /* of the socket */
-    const char *group;                      /* NULL: unchanged */
+    unsigned mode;                          /* permissions of the socket */
+    const char *group;                      /* group of the socket; NULL: unchanged */
     unsigned max_clients;                   /* requests that are answered at the same time */
     const struct control_command *commands; /* ends with a row without a name; must outlive the server */
     void *user;
@@ -79,10 +79,12 @@ struct control_server;
  * listens on it, or -errno, with a line in `error`. The caller removes the path. */
 int control_listen(const struct control_options *options, char error[CONTROL_ERROR_SIZE]);
 
-/* Opens the socket, or uses the inherited one, which it then owns, also after an error. 0 or as control_listen(). */
+/* Creates a server, which opens the socket, or uses the inherited one. The inherited socket belongs to the server, and
+ * is closed after an error, too. Returns 0, or -errno as control_listen() with a line in `error`. */
 int control_server_new(struct control_server **out, const struct control_options *options,
                        char error[CONTROL_ERROR_SIZE]);
-void control_server_free(struct control_server *server); /* removes the socket; NULL is allowed */
+void control_server_free(
+    struct control_server *server); /* removes the socket's path unless `inherits`; NULL is allowed */
 
 int control_server_fd(const struct control_server *server); /* readable when control_server_run() has work */
 /* Handles events and requests. Call it regularly without events, too: it enforces the time limits of clients. */
@@ -110,8 +112,8 @@ bool control_value_is_array(const struct control_value *value);
 void control_value_each(const struct control_value *value,
                         void (*each)(const char *key, const struct control_value *member, void *user), void *user);
 
-/* Sends the request (one JSON value) and waits up to `seconds` for the answer. 0, -EREMOTEIO if the daemon answered
- * with an error, or another -errno, with a line in `error`. */
+/* Sends the request (one JSON value) and waits up to `seconds` for the answer. Returns 0, -EREMOTEIO if the daemon
+ * answered with an error, or another -errno, with a line in `error`. */
 struct control_reply {
     struct control_value *whole;         /* the answer; the caller frees it */
     const struct control_value *message; /* its member; owned by `whole` */

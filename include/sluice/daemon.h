@@ -2,7 +2,7 @@
 /*
  * Daemon: the engine process with its main thread and workers, and functions that supervisor and engine both use.
  *
- * Errors:  functions with `error` return 0 or -errno, and write a line there.
+ * Errors:  functions with a parameter `error` return 0 or -errno, and write a line to `error`.
  * Threads: engine_run() runs the main thread: signals, statistics, workers and output.
  */
 #ifndef SLUICE_DAEMON_H
@@ -26,10 +26,10 @@ enum failure_policy { FAILURE_POLICY_AUTO, FAILURE_POLICY_OPEN, FAILURE_POLICY_C
 
 /* Why engines keep failing; each cause has a failure policy. */
 enum engine_failure {
-    ENGINE_FAILURE_CRASH,     /* it died while it inspected packets */
-    ENGINE_FAILURE_HANG,      /* a worker hung */
-    ENGINE_FAILURE_MEMORY,    /* it was killed because memory ran out */
-    ENGINE_FAILURE_START,     /* it did not start to inspect packets */
+    ENGINE_FAILURE_CRASH,     /* the engine died while it inspected packets */
+    ENGINE_FAILURE_HANG,      /* a worker of the engine hung */
+    ENGINE_FAILURE_MEMORY,    /* the engine was killed because memory ran out */
+    ENGINE_FAILURE_START,     /* the engine failed before it inspected packets */
     ENGINE_FAILURE_VIOLATION, /* the supervisor killed it because an attacker may have taken it over */
     ENGINE_FAILURES
 };
@@ -39,21 +39,21 @@ struct daemon_options {
     enum setting_auto control; /* the control socket */
     const char *control_name, *control_group;
     unsigned control_mode, control_clients;
-    bool reload_skips_mistakes;
-    uint64_t reload_memory_max; /* bytes; 0: what is available */
+    bool reload_skips_mistakes; /* a reload ignores rules with errors; false: the reload fails */
+    uint64_t reload_memory_max; /* bytes; 0: the available memory */
     const char *user, *group;   /* of the engine; NULL: not set */
     enum setting_auto sandbox;
     bool seccomp, landlock;
     const char *const *folders_to_read, *const *folders_to_write;
     uint32_t hang_timeout, load_timeout, stop_timeout;
-    uint32_t restart_limit;
+    uint32_t restart_limit; /* engines in a row that may die within a second of their start */
     enum failure_policy failure_policy, failure_policies[ENGINE_FAILURES];
     uint32_t stats_interval; /* 0: no periodic events */
     bool stats_stream_events, stats_exceptions, stats_decoder_events;
 };
 extern const struct setting daemon_settings[];
 
-/* An empty configuration with the settings of all modules and protocols. 0 or -ENOMEM. */
+/* Creates a configuration that has the defaults of all modules and protocols. Returns 0 or -ENOMEM. */
 int daemon_new_config(struct config **out);
 
 struct run_options {
@@ -94,12 +94,12 @@ int daemon_open_event_file(const struct run_options *options, char error[ENGINE_
 /* Descriptors and memory that an engine inherits from its supervisor, which owns them. */
 struct engine_inputs {
     struct engine_memory *memory;
-    int channel;
+    int channel;           /* socket to the supervisor */
     bool aside;            /* started while the previous engine still runs, which continues if this one fails */
     bool takes_over;       /* follows an engine that died: queues may be bound and the sluice table installed */
     const int *queue_fds;  /* in the order of setup_plan_queues() */
     int control_fd;        /* -1: no control socket */
-    const int *reject_fds; /* of inject_open(), -1 each if there are none; NULL: none */
+    const int *reject_fds; /* INJECT_SOCKETS descriptors of inject_open(), each -1 if it is missing; NULL: none */
     int account_fd;        /* of queue_account_open_file(), or negative: each engine starts a new queue account */
 };
 /* Runs the engine until the supervisor requests the stop or has died. Writes the log. */

@@ -39,7 +39,7 @@ struct datasets_options {
     uint64_t seed;             /* hash seed: random in a daemon, 0 in a replay */
     const char *data_dir;      /* directory that files are saved to and loaded from; NULL: saving is disabled */
     bool allow_write;          /* rules may use `save` and `state` */
-    bool allow_absolute_names; /* ... with paths outside of data_dir */
+    bool allow_absolute_names; /* rules may use `save` and `state` with paths outside of data_dir */
 };
 void datasets_options_default(struct datasets_options *options);
 
@@ -57,23 +57,23 @@ void datasets_free(struct datasets *datasets); /* NULL is allowed */
 /* Definition of a set in a rule or in the configuration. Paths are as written there. */
 struct dataset_spec {
     struct span name;
-    bool has_type; /* false is allowed for a set that exists */
+    bool has_type; /* `type` is given; may be false only if the set exists already */
     enum dataset_type type;
-    struct span load;      /* .at NULL: none */
-    struct span save;      /* .at NULL: none */
-    bool has_state;        /* `state`: load and save are one file, which may not exist yet */
-    bool from_rule;        /* the options then restrict the path of `save` */
+    struct span load; /* .at NULL: none */
+    struct span save; /* .at NULL: none */
+    bool has_state;   /* `state`: load and save are one file, which may not exist yet */
+    bool from_rule;   /* defined in a rule, so datasets_options restrict `save`; false: defined in the configuration */
     const char *rule_file; /* `load` is first searched in its directory; or NULL */
     size_t memcap;         /* 0: the default */
 };
 
-/* Returns the set of that name in *out, creating and loading it if it does not exist. 0, -ENOMEM, or -EINVAL with a
- * message; errors in a file are also reported to `diag`. */
+/* Gets the set named spec->name, which is created and loaded if it does not exist. Returns 0, -ENOMEM, or -EINVAL with
+ * a message in `error`; errors in a file are also reported to `diag`. */
 int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, struct dataset **out, struct diag *diag,
                  char error[DATASET_ERROR_SIZE]);
 
-/* Saves all sets that have a `save` file, each to a temporary file that is then renamed. 0, or -errno of the first
- * failure; each failure is reported to `diag`. No worker may run. */
+/* Saves all sets that have a `save` file, each to a temporary file that is then renamed. Returns 0, or -errno of the
+ * first failure; each failure is reported to `diag`. No worker may run. */
 int datasets_save(struct datasets *datasets, struct diag *diag);
 
 /* Transfers the values of all sets that datasets_inherit() would share to the next engine (sluice/transfer.h). When

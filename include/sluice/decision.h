@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Types shared by detect, policy and output: the rules that matched a packet (hits) and the decision on them. Declared
- * on the layer of the rules because these three modules are neighbours and must not include each other.
+ * Types shared by detect, policy and output: the rules that matched a packet (hits) and the decision on them. They are
+ * declared here because the three modules must not include each other.
  */
 #ifndef SLUICE_DECISION_H
 #define SLUICE_DECISION_H
@@ -18,7 +18,7 @@ struct stream;
 
 /* Bytes that a pcre of a rule captured: a variable of its alert, of the packet, or of the flow. */
 struct rule_capture {
-    uint32_t number; /* number of the variable's name */
+    uint32_t number; /* number of the variable's name in the ruleset */
     uint8_t kind;    /* RULE_NAME_ALERT_TEXT, RULE_NAME_PACKET_TEXT, RULE_NAME_FLOW_TEXT */
     uint8_t length;  /* longer captures are truncated */
     uint8_t bytes[FLOW_TEXT_MAX];
@@ -32,11 +32,12 @@ struct rule_captures {
 /* A rule that matched; filled in by detect. */
 struct hit {
     const struct rule *rule;
-    bool in_stream;          /* matched in reassembled stream data */
-    bool of_flow;            /* pass and drop apply to the whole flow: it matched in a stream, or by addresses only */
-    bool tx_guessed;         /* the rule inspects no transaction: tx is the current one */
-    const struct app_tx *tx; /* the transaction it matched in, or NULL; valid until app_free_completed() */
-    uint8_t first_text, text_count; /* captures for the alert: range in the packet's rule_captures */
+    bool in_stream; /* matched in reassembled stream data */
+    bool of_flow;   /* pass and drop apply to the whole flow, because the rule matched in a stream, or has no conditions
+                       but addresses and ports */
+    bool tx_guessed;                /* the rule has no transaction conditions: `tx` is the flow's current transaction */
+    const struct app_tx *tx;        /* the transaction it matched in, or NULL; valid until app_free_completed() */
+    uint8_t first_text, text_count; /* captures for the alert: index of the first in decision.texts, and their number */
 };
 
 /* A reported hit; filled in by policy. */
@@ -44,7 +45,7 @@ struct alert {
     const struct rule *rule;
     enum rule_action action; /* action applied; rate_filter may have changed it */
     bool blocked;            /* EVE's alert.action: the packet is dropped or rejected */
-    bool would_drop;         /* EVE's alert.would_drop: alert-only lets the packet pass */
+    bool would_drop;         /* EVE's alert.would_drop: the rule drops, but alert-only mode lets the packet pass */
     bool in_stream;          /* the relevant payload is stream data */
     bool tx_guessed;         /* as in struct hit */
     const struct app_tx *tx; /* as in struct hit */

@@ -28,7 +28,7 @@ enum {
 };
 
 struct decode_ports {
-    bool any;
+    bool any; /* all ports; false: those in `port` */
     uint8_t count;
     uint16_t port[DECODE_MAX_PORTS];
 };
@@ -37,8 +37,8 @@ struct decode_options {
     struct decode_ports teredo, vxlan, geneve;
     bool teredo_enabled, vxlan_enabled, geneve_enabled;
     bool vxlan_permissive; /* reserved bits of the VXLAN header may be set */
-    bool erspan_type1;
-    unsigned max_layers; /* 1 to DECODE_MAX_LAYERS */
+    bool erspan_type1;     /* decode ERSPAN type I, which has no ERSPAN header */
+    unsigned max_layers;   /* 1 to DECODE_MAX_LAYERS */
 };
 
 struct decoder;
@@ -55,9 +55,9 @@ size_t decode_packet(struct decoder *decoder, struct packet *pkt, struct packet 
 
 /*
  * Decodes a datagram that defrag reassembled, from its IP header on. The caller has set data, length and wire_length of
- * `pkt`, whose bytes must live as long as it does; all other fields come from `fragment`, the one that completed it.
- * `pkt` is marked PACKET_REASSEMBLED and gets the fragment's outer packet. Same results as decode_packet(), whose
- * packets stay valid; packets and bytes are not counted again.
+ * `pkt`, whose bytes must live as long as it does; all other fields, including the outer packet, come from `fragment`,
+ * which completed the datagram. `pkt` is marked PACKET_REASSEMBLED. Writes and returns what decode_packet() does; the
+ * packets of the last decode_packet() stay valid. The counters of packets and bytes are not incremented again.
  */
 size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const struct packet *fragment,
                           struct packet *found[DECODE_MAX_PACKETS]);
@@ -69,7 +69,8 @@ void decode_count_event(struct decoder *decoder, struct packet *pkt, enum decode
  * Verifies the IPv4 header's and the transport's checksum, sets PACKET_BAD_L3_CHECKSUM and PACKET_BAD_L4_CHECKSUM.
  * Nothing is computed or set for packets that cannot be checked: truncated packets, fragments, and L4 where
  * PACKET_CHECKSUM_NOT_READY. A UDP checksum of zero means none over IPv4, and is wrong over IPv6 unless the packet
- * carries a tunnel (RFC 6935). SCTP and GRE are not checked. Not part of decode_packet(): the caller decides.
+ * carries a tunnel (RFC 6935). SCTP and GRE are not checked. decode_packet() does not call it: the caller decides
+ * whether checksums are needed.
  */
 void decode_check_checksums(struct packet *pkt);
 /* Clears PACKET_BAD_L4_CHECKSUM when the transport checksum covers only the pseudo-header: the packet was captured

@@ -10,7 +10,8 @@
  * All memory is reserved at the start. If the kernel reassembles before the queue, no fragments arrive here.
  *
  * Threads:   a defragmenter belongs to one worker.
- * Ownership: a reassembled datagram is valid until the next defrag_packet() with a fragment that is not inside of it.
+ * Ownership: a reassembled datagram is valid until the next defrag_packet(), except calls for fragments that a tunnel
+ * inside the datagram carries.
  */
 #ifndef SLUICE_DEFRAG_H
 #define SLUICE_DEFRAG_H
@@ -28,11 +29,12 @@
 struct defrag_options {
     size_t memcap; /* bytes for trackers and fragments of this worker */
     uint32_t timeout_seconds;
-    bool inline_mode; /* an overlap with different bytes drops the fragment (RFC 5722) and the datagram */
-    bool vlan_tracking;
+    bool inline_mode;   /* an overlap with different bytes drops the fragment (RFC 5722) and the datagram */
+    bool vlan_tracking; /* fragments with different VLAN ids belong to different datagrams */
     struct host_os_policy host_os;
 };
-extern const struct setting defrag_settings[]; /* of struct defrag_options; the memcap is that of all workers */
+extern const struct setting
+    defrag_settings[]; /* for struct defrag_options; the setting of the memcap is for all workers together */
 
 struct defrag;
 struct decoder;
@@ -62,8 +64,8 @@ enum defrag_result defrag_packet(struct defrag *defrag, struct decoder *decoder,
  * before the next packet. Does nothing in passive mode. */
 void defrag_drop(struct defrag *defrag, const struct packet *whole);
 
-/* After decode_reassembled(): puts the link header of the fragment that completed it before the bytes of `whole`, for
- * output of the packet as captured. */
+/* After decode_reassembled(): puts the link header of `fragment`, which completed the datagram, before the bytes of
+ * `whole`, so that the packet can be written to a capture file. */
 void defrag_prepend_link_header(struct packet *whole, const struct packet *fragment);
 
 /* Frees at most `budget` expired datagrams; returns how many. */

@@ -48,12 +48,12 @@ enum der_form {
 enum der_result {
     DER_OK,
     DER_TRUNCATED, /* more bytes are needed */
-    DER_MALFORMED, /* or not in the expected form */
+    DER_MALFORMED, /* invalid, or not in the form that the caller allows */
 };
 
 struct der_header {
     uint8_t identifier; /* complete first octet: class, form, number below 31 */
-    uint32_t number;    /* of the tag */
+    uint32_t number;    /* the tag's number */
     uint64_t length;    /* 0 when indefinite; the value may be incomplete */
     bool indefinite;    /* end-of-contents octets follow the value; with DER_ANY only if it is constructed */
 };
@@ -76,7 +76,7 @@ bool der_read(struct cursor *cur, uint8_t tag, struct cursor *body);
 bool der_read_explicit(struct cursor *cur, uint8_t number, uint8_t tag, struct cursor *body);
 /* Consumes [number] EXPLICIT INTEGER of at most 32 bits. */
 bool der_read_explicit_int32(struct cursor *cur, uint8_t number, int32_t *out);
-/* Skips the next value if it has this tag; false when it has but is invalid. */
+/* Skips the next value if it has this tag. Returns false when a value with this tag is invalid or incomplete. */
 bool der_skip_optional(struct cursor *cur, uint8_t tag);
 
 /* Converts a UTCTime or GeneralizedTime to seconds since 1970; false when it is invalid. */

@@ -3,7 +3,8 @@
  * Detect: finds the rules that match a packet.
  *
  * A ruleset is an immutable snapshot built from a rule_list: Hyperscan databases over the best literal of each rule by
- * buffer and protocol, and lists of the rules that have no literal. A detector is a worker's scratch memory for it.
+ * buffer and protocol, and lists of the rules that have no literal. A detector is a worker's scratch memory for
+ * evaluating a ruleset.
  *
  * One scan of a buffer yields the candidates; the header, packet conditions and buffers of a candidate are then
  * evaluated, cheapest first. A rule that is no candidate costs nothing.
@@ -35,7 +36,7 @@ struct replay_order;
 
 struct ruleset_options {
     enum rule_action action_order[4]; /* default: pass, drop, reject, alert; ACTION_REJECT stands for all three */
-    unsigned generation;              /* of the reload, for events */
+    unsigned generation;              /* counts reloads; written in events */
     /* The previous ruleset, of another generation: detection state of flows is kept for rules that are in both. Must
      * stay valid until ruleset_new() returns. NULL: none. */
     const struct ruleset *before;
@@ -46,19 +47,19 @@ struct ruleset_options {
 };
 void ruleset_options_default(struct ruleset_options *options);
 
-/* Builds the snapshot; `rules` is finished and is owned by the ruleset on success. Returns 0, -ENOMEM, or -EINVAL with
- * `diag`. */
+/* Builds the ruleset from `rules`, a finished rule_list, which the ruleset owns on success. Returns 0, -ENOMEM, or
+ * -EINVAL with `diag`. */
 int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct ruleset_options *options,
                 struct diag *diag);
 void ruleset_free(struct ruleset *ruleset);
 const struct rule_list *ruleset_rules(const struct ruleset *ruleset);
 unsigned ruleset_generation(const struct ruleset *ruleset);
-/* Number of compiled databases, and of those read from the cache. */
+/* Number of Hyperscan databases, and how many of them were read from the cache. */
 struct ruleset_databases {
     unsigned count, cached;
 };
 struct ruleset_databases ruleset_databases(const struct ruleset *ruleset);
-/* Returns what its rules need of files and messages: RULE_FILE_*, RULE_MESSAGE_MD5. */
+/* Returns what the rules need to know of files and messages, as bits RULE_FILE_*, RULE_MESSAGE_MD5. */
 unsigned ruleset_file_needs(const struct ruleset *ruleset);
 /* Whether a rule uses conntrack data of packets (ctmark, ctstate). */
 bool ruleset_needs_conntrack(const struct ruleset *ruleset);
@@ -73,36 +74,40 @@ enum budget_suspend {
 };
 struct budget_options {
     bool measure;       /* time the rules even without a limit */
-    uint64_t packet_ns; /* of all rules for a packet; the worker checks it; 0: unlimited */
-    uint64_t rule_ns;   /* 0: unlimited */
+    uint64_t packet_ns; /* for all rules on one packet, checked by the worker; 0: unlimited */
+    uint64_t rule_ns;   /* for one evaluation of a rule; 0: unlimited */
     enum budget_suspend suspend;
     uint32_t suspend_count; /* evaluations over the budget within window_ns that suspend a rule for suspend_ns */
     uint64_t window_ns, suspend_ns;
     uint64_t (*clock)(void); /* NULL: clock_monotonic_ns */
 };
 
-/* Scratch memory of one worker; replaced for each ruleset. Returns 0 or -ENOMEM. */
+/* Options of a detector, which is the scratch memory of one worker. */
 struct detector_options {
     uint32_t pcre_match_limit, pcre_depth_limit;
     bool limits_match; /* a drop or reject rule whose evaluation reaches a work limit matches */
     uint32_t stream_inspection_window[FLOW_DIRECTIONS]; /* bytes of history that the stream keeps; same value as the
                                                            stream's */
-    bool guess_transactions;                            /* also for alerts of rules without an application protocol */
-    uint8_t guess_limit;                                /* number of such alerts to which one transaction is added */
-    size_t flow_memcap;                                 /* bytes for candidates that wait for more stream data */
-    size_t transaction_memcap;                          /* bytes for detection state of transactions */
+    bool guess_transactions;   /* alerts of all rules without transaction conditions get the current transaction; false:
+                                  only over UDP, for rules of an application protocol */
+    uint8_t guess_limit;       /* maximum number of such alerts with the same transaction */
+    size_t flow_memcap;        /* bytes for candidates that wait for more stream data */
+    size_t transaction_memcap; /* bytes for detection state of transactions */
     struct budget_options budget;
 };
 void detector_options_default(struct detector_options *options);
-extern const struct setting detector_settings[]; /* of struct detector_options */
+extern const struct setting detector_settings[]; /* for struct detector_options */
+/* detector_new() creates a detector, detector_prepare() allocates its scratch memory for a ruleset. Return 0 or
+ * -ENOMEM. */
 int detector_new(struct detector **out, const struct detector_options *options);
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset);
-/* Allocates what a detector needs for a ruleset; may be called by any thread. Returns 0 or -ENOMEM. */
+/* Allocates the scratch memory that a detector needs for a ruleset, for detector_switch(); may be called by any thread.
+ * Returns 0 or -ENOMEM. */
 struct detector_memory;
 int detector_memory_new(struct detector_memory **out, const struct ruleset *ruleset);
 void detector_memory_free(struct detector_memory *room); /* NULL is allowed */
-/* Switches the detector to the room's ruleset, between two packets; allocates nothing. The room then holds the
- * detector's previous memory, to be freed by its owner. */
+/* Switches the detector to the ruleset of `room`, between two packets; allocates nothing. `room` then holds the
+ * detector's previous memory, which the caller frees. */
 void detector_switch(struct detector *detector, struct detector_memory *room);
 void detector_free(struct detector *detector);
 
@@ -118,8 +123,9 @@ struct detect_input {
 
 /*
  * Inspects a packet: detect_packet(), then detect_chunk() for each further chunk of its stream, each chunk followed by
- * detect_reading() for its alternative readings, then detect_finish(). Before each call the bytes are already parsed,
- * so that the flow's transactions are up to date; the direction is that of the packet's flags at the call.
+ * detect_reading() for its alternative readings, then detect_finish(). Before each call, the application parser must
+ * have parsed the chunk, so that the flow's transactions are up to date; the direction is that of the packet's flags at
+ * the call.
  *
  * Rules that match execute their actions (flowbits:set) at once. Thresholds, suppressions and noalert are applied by
  * the policy module.
@@ -163,7 +169,7 @@ struct detect_counters {
     uint64_t waiting;                  /* candidates that were stored until more stream data arrives */
     uint64_t flow_memcap_hits;         /* candidates that could not be stored: the stream is scanned again instead */
     uint64_t pcre_limits;              /* pairs of rule and packet in which a pcre reached a PCRE2 limit */
-    uint64_t step_limits;              /* the same for the limit of inspection steps */
+    uint64_t step_limits;              /* pairs of rule and packet in which the limit of inspection steps was reached */
     uint64_t limit_matches;            /* evaluations that counted as a match because of a limit */
     uint32_t limited_gid, limited_sid; /* the last rule that reached a limit */
     uint64_t over_budget;              /* evaluations that exceeded the rule budget */
@@ -174,16 +180,17 @@ const struct detect_counters *detector_counters(const struct detector *detector)
 /* Evaluation cost of a rule; written by the worker, readable by any thread. Indexed by rule number. */
 enum { BUDGET_MAX_RULES = 1 << 18 };
 struct rule_cost {
-    _Atomic uint64_t evaluations, total_ns, max_ns, over;
-    _Atomic uint64_t suspended_until_ns; /* by the budget's clock; 0: never */
-    uint64_t window_ns;                  /* used by the worker only, like window_count */
+    _Atomic uint64_t evaluations, total_ns, max_ns, over; /* over: evaluations that exceeded the rule budget */
+    _Atomic uint64_t suspended_until_ns;                  /* by the budget's clock; 0: never */
+    uint64_t window_ns; /* start of the current window; it and window_count are used by the worker only */
     uint32_t window_count;
 };
 /* Returns NULL for rules that are not timed: all rules without a budget; otherwise number 0 and numbers past
  * BUDGET_MAX_RULES. */
 const struct rule_cost *detector_cost(const struct detector *detector, uint32_t number);
 bool detector_is_timed(const struct detector *detector);
-/* Reads the next rule suspension; called by one other thread. */
+/* Reads the next rule suspension that was not read yet; false: there is none. Called by one thread other than the
+ * worker. */
 struct rule_suspension {
     uint32_t gid, sid, number;
     uint64_t until_ns;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Diagnostics that point at the text: rules, YAML and commands report into a `struct diag` with file, line and
- * column, and parsing continues, so that one run shows every mistake. The caller prints, once.
+ * Diagnostics that point at the text: rules, YAML and commands report into a `struct diag` with file, line and column,
+ * and parsing continues, so that one run shows every mistake. The caller prints all entries at the end.
  *
  *     web.rules:42:34: error: 'sid' needs a number, got 'abc'
  *     alert tcp any any -> any any (msg:"x"; sid:abc;)
  *                                            ^~~
  *
  * Ownership: a diag owns copies of everything reported, the source line included.
- * Memory is bounded: past DIAG_MAX_ENTRIES entries are only counted.
+ * Memory is bounded: entries past DIAG_MAX_ENTRIES are only counted.
  */
 #ifndef SLUICE_DIAG_H
 #define SLUICE_DIAG_H
@@ -51,7 +51,7 @@ void diag_error(struct diag *diag, struct position at, const char *format, ...) 
 void diag_warning(struct diag *diag, struct position at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void diag_note(struct diag *diag, struct position at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same with a tag by which summaries group messages (see diag_count_tag). */
+/* Reports an entry of any severity with a tag by which summaries group entries (diag_each_tag()); NULL: no tag. */
 void diag_report(struct diag *diag, enum diag_severity severity, struct position at, const char *tag,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
@@ -69,8 +69,8 @@ void diag_each_tag(const struct diag *diag, enum diag_severity severity,
 void diag_print_entry(const struct diag_entry *entry, FILE *to, bool colour);
 void diag_print(const struct diag *diag, FILE *to, bool colour);
 
-/* Called for long operations, on the thread that reports: `done` of `total` units of `what`, a file's name or an
- * activity. */
+/* Reports the progress of a long operation: `done` of `total` units of `what`, the name of a file or of an activity.
+ * Called on the thread that runs the operation. */
 typedef void diag_progress_fn(void *user, const char *what, size_t done, size_t total);
 void diag_on_progress(struct diag *diag, diag_progress_fn *progress, void *user); /* NULL: none */
 void diag_progress(const struct diag *diag, const char *what, size_t done, size_t total);

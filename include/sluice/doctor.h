@@ -51,19 +51,20 @@ struct doctor_listener {
     uint32_t port;      /* port id of its netlink socket */
     uint32_t process;   /* process id; 0: not found */
     const char *name;   /* name of the process, or NULL */
-    uint32_t waiting;   /* packets */
-    uint32_t dropped;   /* because the queue was full, and because its socket was */
+    uint32_t waiting;   /* packets in the queue */
+    uint32_t dropped;   /* packets dropped because the queue or its socket buffer was full */
     uint32_t delivered; /* total packets, modulo 2^32 */
 };
 
-/* All objects are in its arena. */
+/* State of a host; all objects are allocated from `arena`. */
 struct doctor_host {
     struct arena *arena;
     struct doctor_route *routes;
     struct doctor_listener *listeners;
     struct doctor_link *links;
     struct doctor_kernel kernel;
-    bool forwards_ipv4, forwards_ipv6, has_ipv6; /* sysctls, and an IPv6 address with global scope */
+    bool forwards_ipv4, forwards_ipv6,
+        has_ipv6; /* forwarding sysctls; has_ipv6: has an IPv6 address with global scope */
 };
 
 /* Returns an empty state, to be filled from messages; NULL when out of memory. */
@@ -107,10 +108,10 @@ struct doctor_finding {
 
 /* Number of connections in conntrack that have Sluice's marks now. */
 struct doctor_connections {
-    uint64_t judged, answers; /* queue.mark, nft.reject-mark */
+    uint64_t judged, answers; /* judged: queue.mark; answers: nft.reject-mark, packets sent by Sluice */
 };
 
-/* The queue of a next consumer, to which accepted packets are routed. */
+/* A queue of another program, to which accepted packets are routed (queue.verdict: route). */
 enum { DOCTOR_NEXT_QUEUES = 16 };
 struct doctor_next_queue {
     uint16_t queue;
@@ -130,7 +131,7 @@ struct doctor_input {
 struct doctor_report {
     struct arena *arena;
     struct doctor_finding *findings; /* highest severity first; within one severity in the order of the checks */
-    size_t counts[3];                /* by severity */
+    size_t counts[3];                /* number of findings, by enum doctor_severity */
     uint16_t queue_first, queue_last;
     bool installed; /* there is a sluice table */
 };

@@ -3,11 +3,12 @@
  * Edits: replacements of payload bytes by rules, of the same length. They are recorded while rules are evaluated, and
  * applied after the verdict: no rule sees the replacements of another.
  *
- * A rule's edits are pending at first, each in a slot of the rule: when a content is tried at several offsets, the last
- * one stays, which is where the rule matched. The rule's actions commit them.
+ * While a rule is evaluated its edits are pending, each content in a slot of its own: when a content is tried at
+ * several offsets, the last offset stays, which is where the rule matched. The rule's actions commit the edits:
+ * edit_commit().
  *
  * Threads:   belongs to one worker.
- * Ownership: bytes are lent by the rules.
+ * Ownership: the replacement bytes belong to the rules.
  */
 #ifndef SLUICE_EDIT_H
 #define SLUICE_EDIT_H
@@ -25,9 +26,9 @@ struct packet_edit {
 struct packet_edits {
     struct packet_edit pending[EDIT_MAX_PENDING];
     struct packet_edit list[EDIT_MAX]; /* in order: where two overlap, the later one applies */
-    unsigned count;
-    unsigned withheld; /* edits of alert-only rules: not in the list */
-    uint64_t lost;     /* edits for which the list had no room */
+    unsigned count;                    /* edits in `list` */
+    unsigned withheld;                 /* edits of alert-only rules: not in the list */
+    uint64_t lost;                     /* edits for which the list had no room */
 };
 
 static inline void edit_note(struct packet_edits *edits, unsigned slot, uint32_t offset, uint16_t length,

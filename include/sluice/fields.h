@@ -3,12 +3,12 @@
  * Fields: facts about a transaction, written by a worker as compact binary, and rendered as JSON by the thread that
  * writes events.
  *
- * The functions are those of the JSON writer in sluice/text.h; the reader bears the cost of escaping and of formatting
- * numbers and times. Keys are constants of the program: their addresses are written. Values are copied and truncated at
- * FIELDS_VALUE_MAX. A member that does not fit is omitted as a whole, so that the result is always well-formed; `cut`
- * is set then.
+ * The functions correspond to those of the JSON writer (sluice/text.h), but escaping and the formatting of numbers and
+ * times are left to the thread that renders. Keys are constants of the program: their addresses are written. Values are
+ * copied and truncated at FIELDS_VALUE_MAX. A member that does not fit is omitted as a whole, so that the result is
+ * always well-formed; `cut` is set then.
  *
- * Ownership: the writer borrows its bytes.
+ * Ownership: the caller owns the bytes that the writer writes to.
  */
 #ifndef SLUICE_FIELDS_H
 #define SLUICE_FIELDS_H
@@ -25,8 +25,8 @@ enum { FIELDS_VALUE_MAX = 16 << 10, FIELDS_DEPTH_MAX = 16 };
 struct fields {
     uint8_t *bytes;
     uint32_t length, capacity;
-    uint32_t depth, skipped; /* open objects and arrays; `skipped`: those of them that did not fit */
-    bool cut;
+    uint32_t depth, skipped; /* open objects and arrays, and how many of them are omitted because they did not fit */
+    bool cut;                /* a member was omitted or truncated */
 };
 
 void fields_init(struct fields *fields, void *bytes, uint32_t capacity);
@@ -40,7 +40,7 @@ void fields_string(struct fields *fields, const char *key, const char *value); /
 /* Writes any bytes; those of a value that is not UTF-8 are rendered as \xNN from 0x80 on, as in Suricata. NULL value:
  * nothing is written. */
 void fields_bytes(struct fields *fields, const char *key, const void *value, size_t length);
-/* The same for a key from the traffic (e-mail headers). */
+/* Writes bytes like fields_bytes(), with a key from the traffic, which is copied (e-mail headers). */
 void fields_bytes_named(struct fields *fields, const void *key, size_t key_length, const void *value, size_t length);
 void fields_uint(struct fields *fields, const char *key, uint64_t value);
 void fields_int(struct fields *fields, const char *key, int64_t value);
@@ -51,8 +51,8 @@ void fields_base64(struct fields *fields, const char *key, const void *value, si
 void fields_address(struct fields *fields, const char *key, int ip_version, const struct address *address);
 void fields_time(struct fields *fields, const char *key, int64_t seconds); /* "2024-03-01T12:00:00", UTC */
 
-/* Appends the members to the object or array that is open in `out`. False when the bytes were not written by the
- * functions above. */
+/* Appends the members to the object or array that is open in `out`. Returns false when the bytes are not well-formed,
+ * that is, not written by the functions above. */
 bool fields_render(const void *bytes, uint32_t length, struct text *out);
 
 #endif
