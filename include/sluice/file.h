@@ -28,8 +28,8 @@ const char *file_state_name(enum file_state state); /* EVE's: "UNKNOWN", "CLOSED
 
 enum file_digest { FILE_MD5, FILE_SHA1, FILE_SHA256, FILE_DIGESTS };
 
-struct file_hash;  /* digest contexts */
-struct file_spool; /* queue of one worker to the file store */
+struct file_hash;  /* states of the digest computations */
+struct file_spool; /* a worker's ring to the writer thread of the file store: sluice/file_store.h */
 
 enum {
     FILE_NAME_MAX = 4096,
@@ -41,12 +41,12 @@ struct file {
     struct file *next;
     uint32_t id; /* unique in the flow, starting at 0 */
     enum file_state state;
-    bool has_gaps;
+    bool has_gaps;        /* bytes were lost in the middle */
     bool store_requested; /* a rule or the configuration requests storage */
     bool stored;          /* completely written to the file store's ring */
     bool store_refused;   /* cannot be stored: bytes are missing, or a limit was reached */
-    bool magic_done;
-    bool logged; /* the fileinfo event was written */
+    bool magic_done;      /* libmagic has evaluated the file, or will not */
+    bool logged;          /* the fileinfo event was written */
     uint8_t sid_count;
     uint32_t sids[FILE_MAX_SIDS]; /* rules that requested storage, ascending */
     struct buffer name;
@@ -58,15 +58,15 @@ struct file {
     struct buffer data;                    /* inspection window */
     uint64_t data_offset;                  /* offset of data.bytes[0] in the file, `missing` not counted */
     uint8_t digest[FILE_DIGESTS][32];      /* valid after file_close() for the kinds in `digests` */
-    unsigned digests;                      /* computed kinds, bits 1 << enum file_digest */
+    unsigned digests;                      /* the known ones, set by file_close(): bits 1 << enum file_digest */
     const char *magic; /* libmagic's description, freed with the file; NULL: unknown, or not evaluated yet */
     /* private to src/file */
     struct file_hash *hash;
     uint64_t fresh_offset; /* offset of the first byte appended since file_engine_tick() */
-    uint64_t tick;
-    bool has_store_name;  /* the SHA-256 is known, even if events do not report it */
-    uint64_t stored_tick; /* tick in which `stored` was set */
-    uint64_t spooled;     /* number in the worker's spool; 0: not in the file store */
+    uint64_t tick;         /* the engine's tick in which fresh_offset was set */
+    bool has_store_name;   /* the SHA-256 is known, even if events do not report it */
+    uint64_t stored_tick;  /* tick in which `stored` was set */
+    uint64_t spooled;      /* number in the worker's spool; 0: not in the file store */
 };
 
 /* Offset of the next byte as rules see the file: like `data_offset`, it does not count missing bytes. */
@@ -78,7 +78,7 @@ static inline uint64_t file_received(const struct file *file)
 struct file_list {
     struct file *first, *last;
     uint32_t count;
-    bool store_requested; /* all files of the list, also later ones, are stored for rule store_sid */
+    bool store_requested; /* store all files of the list, also later ones, for the rule store_sid (0: no rule) */
     uint32_t store_sid;
 };
 
@@ -114,8 +114,8 @@ void file_engine_set_may_store(struct file_engine *engine, bool may_store);
 void file_engine_tick(struct file_engine *engine);
 
 struct file_counts {
-    uint64_t opened, no_memory, magic;
-    uint64_t stored, store_refused; /* files */
+    uint64_t opened, no_memory, magic; /* files; allocations that failed; evaluations by libmagic */
+    uint64_t stored, store_refused;    /* files */
 };
 const struct file_counts *file_engine_counts(const struct file_engine *engine);
 
@@ -123,23 +123,24 @@ const struct file_counts *file_engine_counts(const struct file_engine *engine);
  * FILE_NAME_MAX bytes. `id` is unique in the flow. */
 struct file *file_open(struct file_engine *engine, struct file_list *list, uint32_t id, const void *name,
                        size_t name_length);
-/* Appends alternative names that a receiver may use (see file.other_names). */
+/* Appends alternative names that a receiver may use, in the format of file.other_names. */
 void file_add_names(struct file_engine *engine, struct file *file, const void *names, size_t length);
 /* Appends bytes of the file. */
 void file_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length);
 /* Records lost bytes; `length` 0 means an unknown number. */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length);
+/* Ends the file: completes the digests and sets its state. */
 void file_close(struct file_engine *engine, struct file *file, enum file_state state);
-/* Writes the members of EVE's fileinfo. Alerts pass the engine: a file stored since the last file_engine_tick() is then
- * still reported as "storing", as in Suricata. Other events pass NULL. */
+/* Writes the members of EVE's fileinfo. `engine` is passed for alerts, so that a file stored since the last
+ * file_engine_tick() is still reported as "storing", as in Suricata; for other events it is NULL. */
 struct fields;
 void file_describe(const struct file *file, uint64_t tx_id, const struct file_engine *engine, struct fields *out);
 /* Frees the inspection windows of all files of the list; each window restarts at the next byte. Digests and the file
  * store stay complete. */
 void file_list_shed(struct file_engine *engine, struct file_list *list);
 void file_list_clear(struct file_engine *engine, struct file_list *list);
-/* Remove a file from a list; append it to a list. If file_list_request_store() was called for the new list, the file is
- * also stored. */
+/* Move a file between lists: file_list_remove() removes it from one, file_list_add() appends it to another. If
+ * file_list_request_store() was called for the latter, the file is also stored. */
 void file_list_remove(struct file_list *list, struct file *file);
 void file_list_add(struct file_engine *engine, struct file_list *list, struct file *file);
 /* Returns the heap memory of the file in bytes. */

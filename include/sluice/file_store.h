@@ -30,14 +30,14 @@ struct file_store_options {
 /* Creates the directories and removes incomplete files of an earlier run from DIR/tmp. 0 or -errno. */
 int file_store_new(struct file_store **out, const struct file_store_options *options);
 int file_store_start(struct file_store *store); /* 0 or -errno */
-void file_store_stop(struct file_store *store); /* writes all records; no worker may use its spool */
+void file_store_stop(struct file_store *store); /* writes all records; no worker may use its spool any more */
 void file_store_free(struct file_store *store); /* NULL is allowed; stops */
 
 struct file_spool *file_store_spool(struct file_store *store, unsigned worker);
 
 struct file_store_counts {
     uint64_t files;  /* completed, including those whose content was stored before */
-    uint64_t errors; /* of the file system, or too many files at once */
+    uint64_t errors; /* files that were not stored because of an error of the file system, or too many open files */
 };
 void file_store_counts(struct file_store *store, struct file_store_counts *out);
 
@@ -47,7 +47,8 @@ void file_store_counts(struct file_store *store, struct file_store_counts *out);
 uint64_t file_spool_open(struct file_spool *spool);
 /* Appends bytes. False when the ring is full: the caller must then discard the file. */
 bool file_spool_write(struct file_spool *spool, uint64_t number, const void *bytes, size_t length);
-/* Completes the file and names it by its SHA-256. False as above. */
+/* Completes the file and names it by its SHA-256. False when the ring is full: the caller must then discard the
+ * file. */
 bool file_spool_finish(struct file_spool *spool, uint64_t number, const uint8_t sha256[32]);
 /* Deletes what was written of the file. */
 void file_spool_discard(struct file_spool *spool, uint64_t number);

@@ -44,13 +44,13 @@ enum { FIREWALL_MAX_DEVICES = 16 };
 struct firewall_offload {
     bool accept, drop;
     uint32_t accept_mark, accept_mask, drop_mark, drop_mask;
-    /* Verdicts cannot set connection marks on this kernel: they set the same bits in packet marks, and the sluice table
-     * saves them. */
+    /* On this kernel verdicts cannot set connection marks: they set the bits in the packet mark, and rules of the
+     * sluice table save them in the connection mark. */
     bool saves;
-    bool has_next; /* mode route: accepted flows continue to this queue */
-    bool next_bypass;
+    bool has_next;    /* mode route: accepted flows continue to this queue */
+    bool next_bypass; /* they are accepted if that queue has no listener; false: dropped */
     uint16_t next_queue;
-    unsigned device_count; /* with a flowtable of these devices; the names are owned by the caller */
+    unsigned device_count; /* 0: no flowtable; otherwise a flowtable of these devices, whose names the caller owns */
     const char *devices[FIREWALL_MAX_DEVICES];
 };
 
@@ -61,16 +61,16 @@ struct firewall_options {
     const char *table; /* default "sluice" */
     uint16_t queue_first, queue_last;
     bool bypass; /* without a listener packets continue with the next chain on the hook; safe in the sluice table */
-    bool has_priority; /* otherwise chosen from the live ruleset */
+    bool has_priority; /* use `priority`; false: choose one by the live ruleset */
     int32_t priority;
-    /* A sluice table with the same chains keeps its priorities at the first installation: a move would drop the packets
-     * that wait in the queues. */
+    /* Keep the priorities of an installed sluice table with the same chains, because changing them drops the packets
+     * that wait in the queues. A firewall_watch does so only at its first installation. */
     bool keep_place;
     uint32_t mark, mark_mask; /* ATTACH_REPEAT */
     uint32_t reject_mark;     /* packets with this mark (under reject_mask) were sent by Sluice and are never queued */
     uint32_t reject_mask;
     enum queue_expression expression;
-    bool blocklist;          /* with sets of hosts whose packets the kernel drops: sluice/blocklist.h */
+    bool blocklist;          /* create the sets of hosts whose packets the kernel drops: sluice/blocklist.h */
     uint32_t blocklist_size; /* maximum number of hosts in each set */
     struct firewall_offload offload;
 };
@@ -78,23 +78,23 @@ struct firewall_options {
 /* Reaction when another process changes the sluice table. */
 enum monitor_mode { MONITOR_OFF, MONITOR_REPORT, MONITOR_REASSERT };
 
-/* How a verdict marks a connection. */
+/* How a verdict marks a connection: nft.offload.verdict. */
 enum offload_verdict { OFFLOAD_BY_EITHER, OFFLOAD_BY_CONNECTION, OFFLOAD_BY_PACKET_MARK };
 
 /* The settings nft.*; strings and lists are owned by the configuration. */
 struct firewall_settings {
-    struct firewall_options options;           /* without queues, devices, and the settings of queues */
-    const char *const *hooks, *const *devices; /* of the options */
+    struct firewall_options options;           /* complete but for queues, their settings, and devices */
+    const char *const *hooks, *const *devices; /* names, NULL-terminated */
     enum monitor_mode monitor;
     uint32_t block_seconds;
-    uint8_t block_priority; /* 0: none */
+    uint8_t block_priority; /* a dropping rule of at most this priority blocks the host; 0: none */
     const char *const *block_classtypes;
     const char *never_blocked; /* addresses in the syntax of rules, or "none" */
     unsigned offload_flows;    /* bits: 1 accepted, 2 dropped */
     enum offload_verdict offload_verdict;
-    bool offload_passed;
-    const char *offload_ports; /* NULL: none */
-    uint32_t offload_interval_seconds;
+    bool offload_passed;       /* also flows that a pass rule matches */
+    const char *offload_ports; /* servers' ports whose flows are bypassed from the first packet on; NULL: none */
+    uint32_t offload_interval_seconds; /* between queries of the kernel's counters; 0: never */
 };
 extern const struct setting firewall_settings[];
 void firewall_settings_read(const struct config *config, struct firewall_settings *out);
@@ -134,7 +134,8 @@ bool firewall_is_sluice_table(const char *comment, enum attach_mode *mode);
 
 /* Generates the expected table: calls `each` with the nf_tables messages that create it, including their netlink
  * headers, until a call does not return 0. `options->expression` is native or xt; with `split` inet becomes two tables.
- * Priorities that are not given are the defaults. Returns 0, -ENOMEM or the value of `each`. */
+ * Priorities that are not given are the defaults. Returns 0, -ENOMEM, or the value other than 0 that `each`
+ * returned. */
 int firewall_expect(const struct firewall_options *options, bool split,
                     int (*each)(void *user, const void *bytes, size_t length), void *user);
 
@@ -146,9 +147,9 @@ struct firewall_status {
     uint16_t queue_first, queue_last;
     bool bypass;
     unsigned hooks;                          /* bits of enum firewall_hook; 0 in mode chain */
-    int32_t priority;                        /* of the first hook below that is attached */
+    int32_t priority;                        /* of the first attached hook in `priorities` */
     int32_t priorities[FIREWALL_HOOK_COUNT]; /* forward, input, output */
-    bool feeding;            /* has queue rules; false between firewall_quiesce() and firewall_remove() */
+    bool feeding;            /* the chains have queue rules; false between firewall_quiesce() and firewall_remove() */
     uint64_t packets, bytes; /* sent to the queue, from the counters of the queue rules */
     bool blocklist;
     uint64_t blocked_packets, blocked_bytes; /* dropped because a host is blocked */

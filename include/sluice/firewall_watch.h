@@ -24,10 +24,10 @@ struct firewall_watch;
 /* Starts to receive notifications, then installs as firewall_install() does. The options must outlive the watch. */
 int firewall_watch_open(struct firewall_watch **out, const struct firewall_options *options,
                         char error[FIREWALL_ERROR_SIZE]);
-/* Keeps the table in place. NULL is allowed. */
+/* Ends the monitoring; the table stays installed. NULL is allowed. */
 void firewall_watch_close(struct firewall_watch *watch);
 
-/* Readable when there are notifications. */
+/* Returns a descriptor that is readable when there are notifications. */
 int firewall_watch_fd(const struct firewall_watch *watch);
 
 /* A chain of another program on the wrong side of Sluice's chain: after it in mode after, before it in mode before. */
@@ -38,18 +38,18 @@ struct firewall_misplaced_chain {
     char table[FIREWALL_NAME_SIZE], chain[FIREWALL_NAME_SIZE];
 };
 
-/* The received changes of other programs. */
+/* Summary of the changes by other programs that firewall_watch_receive() has received. */
 struct firewall_change {
-    unsigned transactions;
-    bool lost;     /* the kernel could not deliver some notifications */
-    bool ours;     /* the sluice table was changed */
-    bool elements; /* hosts in its sets */
-    bool removals; /* chains were deleted; with a base chain the kernel drops all packets that wait in queues */
-    uint32_t generation;
-    uint32_t pid; /* process of the transaction that changed the sluice table, or of the last one; as the first pid
-                     namespace counts; 0: not known */
+    unsigned transactions; /* of other programs; 0: nothing has changed */
+    bool lost;             /* the kernel could not deliver some notifications */
+    bool ours;             /* the sluice table was changed */
+    bool elements;         /* hosts in the sets of the sluice table were changed */
+    bool removals;         /* chains were deleted; with a base chain the kernel drops all packets that wait in queues */
+    uint32_t generation;   /* the ruleset's generation after the last transaction */
+    uint32_t pid; /* process that made the transaction that changed the sluice table, or else the last transaction; in
+                     the initial pid namespace; 0: unknown */
     char process[FIREWALL_PROCESS_SIZE];
-    struct firewall_misplaced_chain intruder;
+    struct firewall_misplaced_chain intruder; /* a misplaced chain that was added */
 };
 /* Receives all pending notifications; does not block. */
 void firewall_watch_receive(struct firewall_watch *watch, struct firewall_change *out);
@@ -61,30 +61,32 @@ enum firewall_damage {
     FIREWALL_DAMAGE_SETS = 1 << 3,
 };
 enum { FIREWALL_DAMAGES = 4 };
-/* Returns "table", "chains"... by the number of the bit. */
+/* Returns the name of a bit of enum firewall_damage by its number: 0 "table", 1 "chains" ... */
 const char *firewall_damage_name(unsigned number);
 
 struct firewall_check {
-    unsigned damage;                         /* bits of enum firewall_damage; 0: as installed */
+    unsigned damage;                         /* bits of enum firewall_damage; 0: the table is as installed */
     bool drops;                              /* a base chain of Sluice has the policy drop */
     uint64_t blocked_packets, blocked_bytes; /* from and to blocked hosts, since the watch was opened */
     uint64_t accepted_packets, accepted_bytes, dropped_packets,
         dropped_bytes; /* of offloaded flows, since the watch was opened */
 };
+/* Compares the table with its image and reads its counters. Returns 0, or -errno with a line in `error`. */
 int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *out, char error[FIREWALL_ERROR_SIZE]);
 
-/* Installs again, and blocks the remembered hosts again if the damage removed them. Returns 0, or -errno with a line in
- * `error`. */
+/* Installs the table again, and blocks the remembered hosts again if `damage` (of firewall_watch_check()) has removed
+ * them. Returns 0, or -errno with a line in `error`. */
 int firewall_watch_reinstall(struct firewall_watch *watch, unsigned damage, char error[FIREWALL_ERROR_SIZE]);
 
 /* Blocks at most FIREWALL_WATCH_HOSTS hosts for their timeouts, except those that are already blocked for as long:
- * added[i] is true for each that was added. Returns 0, or -errno with all of them false: -ENFILE when the list is full.
- */
+ * added[i] is true for each that was added. Returns 0, or -errno with all added[] false; -ENFILE: the blocklist is
+ * full. */
 enum { FIREWALL_WATCH_HOSTS = 64 };
 int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host *hosts, size_t count,
                          bool added[FIREWALL_WATCH_HOSTS], char error[FIREWALL_ERROR_SIZE]);
-/* Remembers the blocked hosts for firewall_watch_reinstall(), for the case that another process changed the list. */
+/* Reads the blocked hosts from the kernel and remembers them for firewall_watch_reinstall(). Needed after another
+ * process has changed the blocklist. */
 int firewall_watch_remember_hosts(struct firewall_watch *watch);
-size_t firewall_watch_hosts(const struct firewall_watch *watch); /* remembered and not expired */
+size_t firewall_watch_hosts(const struct firewall_watch *watch); /* number of remembered hosts that have not expired */
 
 #endif

@@ -3,17 +3,17 @@
  * Flow: the state shared by the packets of one connection, and the table of flows. struct flow is public because the
  * hot path reads its fields.
  *
- * The key is protocol, both addresses and ports (ICMP: the type, a reply having that of its request; other protocols:
- * none), VLAN tags, and the level of tunnels; the last two as configured. Both directions find the same flow. As in
+ * The key is protocol, both addresses and ports (ICMP: the type, where a reply has the type of its request; protocols
+ * without ports: none), and, if configured, VLAN tags and the tunnel depth. Both directions find the same flow. As in
  * Suricata, TCP, UDP, SCTP, ICMP, IGMP and ESP have flows. An ICMP error belongs to the flow of the packet that it
- * quotes, in the direction in which the error travels: back to the sender of that packet. Without such a flow, an
- * ICMPv4 error has none and an ICMPv6 error has a separate one.
+ * quotes, in the direction in which the error travels: back to the sender of that packet. If the quoted packet has no
+ * flow, an ICMPv4 error has no flow, and an ICMPv6 error has one of its own.
  *
  * All memory is reserved at the start; a lookup never allocates. A flow expires exactly `timeout` after its last
  * packet: a lookup that finds an expired flow ends it and begins a new one, whether or not flow_table_expire() has run;
- * so the result for a capture does not depend on budgets, batches or workers. A full table is in emergency: the
- * emergency timeouts apply, and the oldest flow in state FLOW_NEW is evicted for a new flow; without such a flow, one
- * that has been idle for a long time (idle.c).
+ * so the result for a capture file does not depend on budgets, batches or workers. A full table is in emergency: the
+ * emergency timeouts apply, and a new flow evicts the oldest flow in state FLOW_NEW; if there is none, one that has
+ * been idle for a long time (src/flow/idle.c).
  *
  * Threads:   a table and its flows belong to one worker.
  * Ownership: the table owns the flows. A pointer to a flow is valid until the flow ends; the `end` callback frees the
@@ -37,7 +37,7 @@ enum flow_state {
     FLOW_NEW,         /* one direction seen; TCP: no handshake yet */
     FLOW_ESTABLISHED, /* both directions seen; TCP: handshake complete, or picked up midstream */
     FLOW_CLOSED,      /* TCP only */
-    FLOW_BYPASSED,
+    FLOW_BYPASSED,    /* its packets are accepted without rules */
     FLOW_STATE_COUNT,
 };
 
@@ -55,15 +55,15 @@ enum flow_flag {
     FLOW_DROP_LOGGED = 1 << 8,           /* a drop event to the server has been written (eve drop.flows: start) */
     FLOW_SERVER_SEEN = 1 << 9,           /* the server sent a packet; ICMP errors count for neither side */
     FLOW_CLIENT_SEEN = 1 << 10,          /* the client sent a packet */
-    FLOW_IP_ONLY_TO_SERVER = 1 << 11, /* rules on addresses alone were evaluated for the first packet to the server */
-    FLOW_IP_ONLY_TO_CLIENT = 1 << 12,
-    FLOW_RESCAN = 1 << 13, /* detect had no memory for its scan state: it scans the inspection window again */
-    FLOW_DROP_LOGGED_TO_CLIENT = 1 << 14,
-    FLOW_ENCRYPTED = 1 << 15, /* its protocol declared the payloads irrelevant: rules do not inspect them */
+    FLOW_IP_ONLY_TO_SERVER = 1 << 11,    /* address-only rules have been evaluated for this direction */
+    FLOW_IP_ONLY_TO_CLIENT = 1 << 12,    /* as FLOW_IP_ONLY_TO_SERVER, for the other direction */
+    FLOW_RESCAN = 1 << 13, /* detect had no memory to store pending candidates: it scans the inspection window again */
+    FLOW_DROP_LOGGED_TO_CLIENT = 1 << 14, /* as FLOW_DROP_LOGGED, for packets to the client */
+    FLOW_ENCRYPTED = 1 << 15,             /* app_stop_parsing(whole) was called: rules do not inspect the payloads */
 };
 
-/* A flow that alert-only mode lets pass although it is to be dropped. Mode drop evaluates it again, unless an
- * alert-only rule is the reason. */
+/* Whether a flow passes although it is to be dropped: because of alert-only mode (BY_MODE: evaluated again when the
+ * mode changes to drop), or because the rule is alert-only (BY_RULE). */
 enum flow_would_drop { FLOW_WOULD_DROP_NO, FLOW_WOULD_DROP_BY_MODE, FLOW_WOULD_DROP_BY_RULE };
 
 /* Why a flow ended, EVE's flow.reason. */
@@ -75,24 +75,24 @@ enum flow_end {
 };
 
 struct flow_side {
-    uint64_t packets, bytes; /* packets of this direction; bytes as captured, link header included */
-    uint8_t ttl_low, ttl_high;
+    uint64_t packets, bytes;   /* packets of this direction; bytes as captured, link header included */
+    uint8_t ttl_low, ttl_high; /* lowest and highest TTL or hop limit */
 };
 
-/* The MAC addresses of both ends, each once, in the order in which they were seen; [FLOW_TO_SERVER] are the client's.
- */
+/* The MAC addresses of both ends, each once, in the order in which they were seen; index FLOW_TO_SERVER: those of the
+ * client. */
 enum { FLOW_MACS_MAX = 10, MAC_SIZE = 6 };
 struct flow_macs {
     uint8_t count[FLOW_DIRECTIONS];
     uint8_t address[FLOW_DIRECTIONS][FLOW_MACS_MAX][MAC_SIZE];
 };
 
-/* Kernel data of the first packet. */
+/* What the kernel reported with the first packet. */
 struct flow_origin {
     uint32_t in_ifindex, out_ifindex; /* 0: unknown */
     uint32_t in_physical_ifindex, out_physical_ifindex;
     uint32_t mark;
-    uint32_t conntrack_id, conntrack_mark; /* when has_conntrack */
+    uint32_t conntrack_id, conntrack_mark; /* valid if has_conntrack */
     uint16_t queue;
     uint8_t hook; /* enum nf_inet_hooks */
     bool has_conntrack;
@@ -101,21 +101,21 @@ struct flow_origin {
 struct app_flow;       /* owned by app */
 struct tcp_session;    /* owned by stream */
 struct flow_detection; /* owned by detect */
-struct flow_tag;       /* owned by policy, as the next */
-struct flow_history;
-struct flow_variable; /* defined in src/flow/variable.c */
+struct flow_tag;       /* owned by policy */
+struct flow_history;   /* owned by policy */
+struct flow_variable;  /* defined in src/flow/variable.c */
 struct transfer;
 
 /* The kernel's counts of an offloaded flow: all packets of the connection, including those that were queued. */
 struct flow_kernel_counts {
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
-    uint64_t until_ns; /* when its connection would expire */
+    uint64_t until_ns; /* when its connection expires without further packets */
 };
 
 /* Five cache lines, of which a packet touches the first two; this must not change. */
 struct flow {
     /* --- read by a lookup ------------------------------------------------------------------------- */
-    struct flow *next; /* next flow of an overflowing bucket */
+    struct flow *next; /* next flow in the chain of an overflowing bucket */
     uint32_t hash;
     uint16_t client_port,
         server_port; /* ICMP: type and code as the first packet had them; ESP: the halves of the SPI */
@@ -125,26 +125,26 @@ struct flow {
     uint8_t class, state; /* enum flow_class, enum flow_state */
     uint16_t flags;       /* enum flow_flag */
     uint8_t would_drop;   /* enum flow_would_drop */
-    uint64_t last_ns;     /* time of the last packet; never goes back */
+    uint64_t last_ns;     /* time of the last packet; never decreases */
 
     /* --- updated by a packet ---------------------------------------------------------------------- */
     struct flow_side side[FLOW_DIRECTIONS];
-    struct tcp_session *tcp; /* owned by stream; NULL */
+    struct tcp_session *tcp; /* owned by stream; NULL: none */
 
     /* --- used by rules ---------------------------------------------------------------------------- */
     struct flow_variable *variables;
-    struct flow_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
-    struct app_flow *app;                              /* owned by app; NULL */
-    struct flow_tag *tag;                              /* owned by policy; NULL, as the next */
-    struct flow_history *history;
-    struct flow_kernel_counts *kernel; /* owned by the table; NULL */
-    struct flow_macs *macs;            /* owned by the table; NULL unless flow_options.mac_addresses */
+    struct flow_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL: none */
+    struct app_flow *app;                              /* owned by app; NULL: none */
+    struct flow_tag *tag;                              /* owned by policy; NULL: none */
+    struct flow_history *history;                      /* owned by policy; NULL: none */
+    struct flow_kernel_counts *kernel;                 /* owned by the table; NULL: not offloaded, or no counts yet */
+    struct flow_macs *macs;                            /* owned by the table; NULL unless flow_options.mac_addresses */
 
     /* --- cold ------------------------------------------------------------------------------------- */
     uint64_t id; /* EVE's flow_id: computed from key and start, so it is the same in every run; at most 53 bits */
     uint64_t start_ns;
     uint64_t first_number;       /* number of the first packet */
-    uint32_t application;        /* number of the protocol detected; 0: none (yet) */
+    uint32_t application;        /* ids of the detected protocols, see app_flow_protocol(); 0: none (yet) */
     uint32_t drop_sid, drop_gid; /* the rule that dropped it; 0: none */
     struct flow_origin origin;
     uint8_t exceptions[EXCEPTION_COUNT]; /* enum exception_policy applied for the cause, + 1; 0: the exception did not
@@ -152,12 +152,12 @@ struct flow {
     bool emergency;                      /* began while the table was full */
     bool drop_by_exception;              /* an exception policy dropped the flow (or would_drop), not a rule */
     uint8_t drop_reason;                 /* enum drop_reason: why it is dropped (or would_drop) */
-    uint8_t app_evicted;                 /* app's: its parser's state was freed for lack of memory */
-    uint8_t offload;                     /* enum packet_offload: the offload requested from the kernel */
-    uint32_t visit;                      /* see flow_is_duplicate() */
+    uint8_t app_evicted; /* set by app: the parser's state was freed because memory was short, APP_EVICTED_*; 0: no */
+    uint8_t offload;     /* enum packet_offload: the offload requested from the kernel */
+    uint32_t visit;      /* see flow_is_duplicate() */
 
     /* --- the table's: expiry ---------------------------------------------------------------------- */
-    struct flow *newer, *older;            /* neighbours in the list of new flows, or of all others */
+    struct flow *newer, *older; /* neighbours in the list of flows in FLOW_NEW, or in that of all other flows */
     struct flow *wheel_next, **wheel_link; /* links of a slot of the timer wheel */
 };
 
@@ -179,11 +179,11 @@ struct flow_table;
 /* Called for each flow that ends, before it is freed. */
 typedef void flow_end_function(struct flow *flow, enum flow_end reason, void *user);
 
-/* 0 or -ENOMEM. */
+/* Creates a table, which calls `end` for each flow that ends. Returns 0 or -ENOMEM. */
 int flow_table_new(struct flow_table **out, const struct flow_options *options, flow_end_function *end, void *user);
-/* Sets other timeouts, for existing flows, too. */
+/* Sets the timeouts, also for existing flows. */
 void flow_table_set_timeouts(struct flow_table *table, const struct flow_options *options);
-/* Does not call `end`: flow_table_end_all() does. NULL is allowed. */
+/* Frees the table without calling `end` for its flows; flow_table_end_all() calls it. NULL is allowed. */
 void flow_table_free(struct flow_table *table);
 
 /*
@@ -197,8 +197,8 @@ struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum e
 /* Prefetches the memory where the lookup of this decoded packet will begin. Does not change the packet. */
 void flow_table_prefetch(const struct flow_table *table, struct packet *pkt);
 
-/* Counts the packet in its flow: last_ns, sides, and for all protocols but TCP the state; sets PACKET_ESTABLISHED (for
- * TCP when stream has set the flow to established before, or both directions have been seen, as in Suricata). */
+/* Counts the packet in its flow: updates last_ns, the sides, and, except for TCP, the state. Sets PACKET_ESTABLISHED;
+ * for TCP as in Suricata: when stream has set the flow to established, or both directions have been seen. */
 void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt);
 
 /* Sets the state: its timeout applies from now on. */
@@ -213,8 +213,8 @@ struct flow_report {
     struct address client, server;
     uint16_t client_port, server_port;
     uint8_t ip_version, protocol;
-    bool ended;
-    bool has_counts;
+    bool ended;      /* the connection has ended in the kernel */
+    bool has_counts; /* packets and bytes are known */
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
     uint32_t timeout_seconds; /* time until it expires without further packets */
 };
@@ -223,10 +223,10 @@ struct flow_report {
  * kernel's connection has expired. False when the flow is not found. */
 bool flow_table_update_offloaded(struct flow_table *table, const struct flow_report *report, uint64_t now_ns);
 
-/* Returns the number of flows evicted because the table was full, new ones included. */
+/* Returns the number of flows evicted because the table was full, in state FLOW_NEW or not. */
 uint64_t flow_table_evicted(const struct flow_table *table);
-/* Returns a TCP connection that may be evicted for another one because it has been idle for a while; NULL when none is
- * found at once. */
+/* Returns a TCP connection that may be evicted for another one because it has been idle for a while; NULL when a short
+ * search finds none. */
 struct flow *flow_table_find_idle_tcp(struct flow_table *table, uint64_t now_ns);
 /* Ends one flow. */
 void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason);
@@ -238,11 +238,12 @@ void flow_table_expire_all(struct flow_table *table, uint64_t now_ns);
 /* Ends all flows, the oldest (by start, then by first packet) first. */
 void flow_table_end_all(struct flow_table *table, enum flow_end reason);
 
-/* Lists flows in pages: those of the buckets from *cursor on, until `max` flows or the given number of buckets were
- * read; returns the number of flows. *cursor is the next bucket, 0 past the last. A flow is listed at most once in its
- * lifetime. */
+/* Lists flows in pages: the flows in the buckets from *cursor on, until `max` flows or `buckets` buckets were read;
+ * returns the number of flows. *cursor is set to the next bucket; 0: the list is complete. A flow is listed at most
+ * once in its lifetime. */
 size_t flow_table_list(struct flow_table *table, size_t *cursor, size_t buckets, const struct flow **out, size_t max);
-/* Finds the flow between two ends, whichever is the client, outside of tunnels and with the given VLANs; or NULL. */
+/* Finds the flow between two ends, of which either may be the client, outside of tunnels and with the given VLANs.
+ * Returns NULL if there is none. */
 struct flow_ends {
     uint8_t protocol, ip_version, vlan_count;
     uint16_t vlan_id[PACKET_MAX_VLANS];
@@ -250,8 +251,8 @@ struct flow_ends {
     uint16_t port[2];
 };
 const struct flow *flow_table_find(struct flow_table *table, const struct flow_ends *ends);
-/* Finds the flow with an id in the given number of buckets from *cursor on, or NULL. *cursor is the next bucket: 0 when
- * the flow was found, and past the last. */
+/* Finds the flow with an id in the next `buckets` buckets from *cursor on; NULL: not in these. *cursor is set to the
+ * next bucket; 0 ends the search: the flow was found, or there are no more buckets. */
 const struct flow *flow_table_find_id(const struct flow_table *table, uint64_t id, size_t *cursor, size_t buckets);
 
 /* Returns a hash that is equal for both directions of a packet's flow, and for an ICMP error and the packet it quotes;
@@ -261,7 +262,8 @@ uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresse
 
 /* --- Variables: flow bits, integers and texts, by the number of their name ------------------------ */
 
-/* A bit and an integer of the same number are independent. set: false when there is no memory (counted). */
+/* A bit and an integer of the same number are independent. The functions that set one return false when there is no
+ * memory (counted). */
 bool flow_bit_is_set(const struct flow *flow, uint32_t number);
 bool flow_bit_set(struct flow_table *table, struct flow *flow, uint32_t number);
 void flow_bit_clear(struct flow_table *table, struct flow *flow, uint32_t number);
@@ -273,10 +275,11 @@ void flow_each_variable(const struct flow *flow, void (*each)(uint32_t number, b
                         void *user);
 
 /* Texts that rules extract from packets (pcre's flow:NAME), truncated to FLOW_TEXT_MAX bytes; a flow has at most
- * FLOW_TEXTS_MAX of them. set: false when there is no memory or no room (counted). */
+ * FLOW_TEXTS_MAX of them. flow_text_set() returns false when there is no memory, or the flow has no room for another
+ * text (counted). */
 enum { FLOW_TEXT_MAX = 112, FLOW_TEXTS_MAX = 16 };
 bool flow_text_set(struct flow_table *table, struct flow *flow, uint32_t number, const uint8_t *bytes, uint32_t length);
-/* Valid until the text is set again; NULL when it has no value. */
+/* Returns the text, valid until it is set again; NULL when it has no value. */
 const uint8_t *flow_text_get(const struct flow *flow, uint32_t number, uint32_t *length);
 void flow_each_text(const struct flow *flow,
                     void (*each)(uint32_t number, const uint8_t *bytes, uint32_t length, void *user), void *user);
@@ -301,15 +304,16 @@ void flow_transfer_kernel(struct transfer *t, struct flow_table *table, struct f
 /* Transfers the seed of the flow hash. When reading, a table without flows adopts the seed. False when the table has a
  * different seed. */
 bool flow_table_transfer_seed(struct transfer *t, struct flow_table *table);
-/* Adds a copy of a flow that was read to the table, without the state attached by other modules. NULL when there is no
- * memory, or the table has a flow with this key. */
+/* Adds a copy of `from`, a flow read by flow_transfer(), to the table, without the state attached by other modules.
+ * Returns NULL when there is no memory, or the table already has a flow with this key. */
 struct flow *flow_table_add_copy(struct flow_table *table, const struct flow *from);
-/* Calls `each` for all flows; those that are evicted first come last, the oldest of them first. */
+/* Calls `each` for all flows; the flows in FLOW_NEW, which are evicted first, come last, from the oldest to the
+ * newest. */
 typedef void flow_each_function(struct flow *flow, void *user);
 void flow_table_each(struct flow_table *table, flow_each_function *each, void *user);
 size_t flow_table_count(const struct flow_table *table);
-/* Marks a flow that another worker also has. The other worker reports it, unless a packet of it arrives here: then
- * flow_is_duplicate() returns false. */
+/* Marks a flow that another worker also has after an engine hand-over. The other worker logs it, unless a packet of the
+ * flow arrives at this worker: from then on flow_is_duplicate() returns false. */
 void flow_set_duplicate(struct flow *flow);
 bool flow_is_duplicate(const struct flow *flow);
 
@@ -320,8 +324,8 @@ const char *flow_end_name(enum flow_end reason);    /* "timeout", "forced", "shu
 
 /* Counters, named as in EVE below stats ("flow.total", "flow.tcp", "flow.active", "flow.memuse",
  * "flow.end.state.new"...), and "flow.variable_memcap" for variables refused for lack of memory, "flow.conntrack_reply"
- * for flows whose first packet was the server's according to conntrack. Gauges are summed over workers like the others.
- */
+ * for flows whose first packet was the server's according to conntrack. Gauges are summed over workers, like
+ * counters. */
 size_t flow_counter_count(void);
 const char *flow_counter_name(size_t index);
 uint64_t flow_counter_value(const struct flow_table *table, size_t index);

@@ -5,10 +5,10 @@
 
 #include <sys/types.h>
 
-/* Creates a folder and its missing parents with mode 0750. 0, or -errno; -ENAMETOOLONG also for an empty path. An
- * existing path is left unchanged, whether it is a folder or not. */
+/* Creates a folder and its missing parents with mode 0750. Returns 0 or -errno; -ENAMETOOLONG also for an empty path.
+ * An existing path is left unchanged, whether it is a folder or not. */
 int folder_create(const char *path);
-/* The same; folders created by this call then belong to `owner` and `group`. */
+/* Creates folders like folder_create(), and makes `owner` and `group` the owners of those that it has created. */
 int folder_create_for_owner(const char *path, uid_t owner, gid_t group);
 
 #endif

@@ -15,11 +15,12 @@
 
 struct geoip;
 
-/* 0, -ENOMEM, or -EINVAL with a message when the file cannot be opened as a country database. */
+/* Opens a database. Returns 0, -ENOMEM, or -EINVAL with a message in `error` when the file cannot be opened as a
+ * country database. */
 int geoip_open(struct geoip **out, const char *path, char *error, size_t error_size);
 void geoip_close(struct geoip *geoip); /* NULL is allowed */
 
-/* Writes the ISO 3166-1 code ("DE") of the address's country. False when the database has none. */
+/* Writes the ISO 3166-1 alpha-2 code ("DE") of the address's country. Returns false when the database has none. */
 bool geoip_country(const struct geoip *geoip, int ip_version, const struct address *address, char country[3]);
 
 #endif

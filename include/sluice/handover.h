@@ -37,20 +37,20 @@ struct handover_place {
 };
 
 struct handover_counts {
-    uint64_t flows;    /* written, or read */
-    uint64_t sessions; /* of TCP */
+    uint64_t flows;    /* flows written or read */
+    uint64_t sessions; /* TCP sessions */
     uint64_t left;     /* flows skipped for lack of memory */
     uint64_t spoiled;  /* parts of flows that were invalid; always 0 without a bug */
-    uint64_t bytes;    /* of files */
+    uint64_t bytes;    /* size of the files */
 };
 
-/* Writes the state of a worker. Logs transactions that are not transferred as at the end of their flow; the flows stay,
- * and the pipeline must not get further packets. Adds to `counts`. 0 or -errno. */
+/* Writes the state of a worker. Transactions that cannot be transferred are logged as at the end of their flow. The
+ * flows stay in the pipeline, which must not get further packets. Adds to `counts`. Returns 0 or -errno. */
 int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, struct handover_place place, int fd,
                    struct handover_counts *counts);
-/* Reads a file into a pipeline that has not inspected packets and whose detector is prepared for the ruleset; may be
- * called for several files. 0; -EBADMSG: damaged, -EPROTO: another version, -ENOTSUP: other stream handling, or another
- * -errno: then the pipeline has no flows. */
+/* Reads a worker's file into a pipeline that has not inspected packets and whose detector is prepared for the ruleset;
+ * may be called for several files. Returns 0, -EBADMSG (damaged), -EPROTO (another version), -ENOTSUP (written inline
+ * and read passively, or the reverse), or another -errno; after an error the pipeline has no flows. */
 int handover_read(struct pipeline *pipeline, const struct ruleset *ruleset, struct handover_place place, int fd,
                   struct handover_counts *counts);
 

@@ -8,7 +8,7 @@
  * size class each; a slab without objects can serve any class again. Larger objects use runs of slabs.
  *
  * Threads:   a heap belongs to one worker.
- * Ownership: objects are lent until heap_release() or heap_free().
+ * Ownership: objects are valid until heap_release() or heap_free().
  */
 #ifndef SLUICE_HEAP_H
 #define SLUICE_HEAP_H
@@ -26,10 +26,11 @@ void heap_free(struct heap *heap);              /* NULL is allowed */
 
 /* Allocates `size` zeroed bytes, aligned to 16; NULL when the memcap is reached or size is above HEAP_OBJECT_MAX. */
 void *heap_alloc(struct heap *heap, size_t size);
-/* The same without clearing. */
+/* Allocates like heap_alloc(), but does not clear the bytes. */
 void *heap_alloc_uncleared(struct heap *heap, size_t size);
-/* Returns a larger object with the first `used` bytes of the old one, which is freed (it may be the same); the rest is
- * not cleared. NULL when there is no memory: then the old one is unchanged. `object` NULL: a new one. */
+/* Grows an object to `size` bytes, like realloc(): returns an object with the first `used` bytes of the old one, which
+ * is freed unless it is large enough itself; the remaining bytes are not cleared. Returns NULL, with `object`
+ * unchanged, when there is no memory. If `object` is NULL, allocates a new one. */
 void *heap_grow(struct heap *heap, void *object, size_t used, size_t size);
 void heap_release(struct heap *heap, void *object); /* NULL is allowed */
 /* Returns the usable size of an object, at least the size requested. */
@@ -39,8 +40,8 @@ size_t heap_memory(const struct heap *heap); /* bytes in use, including rounding
 /* Returns the bytes of slabs without an object: an object of any size class can be allocated from them. Slabs with room
  * only for objects of their own size class are not counted. */
 size_t heap_available(const struct heap *heap);
-size_t heap_capacity(const struct heap *heap); /* the memcap, in whole slabs */
-uint64_t heap_refused_count(const struct heap *heap);
+size_t heap_capacity(const struct heap *heap);        /* the memcap, in whole slabs */
+uint64_t heap_refused_count(const struct heap *heap); /* allocations that failed */
 
 /* --- Growing buffer ------------------------------------------------------------------------------- */
 
@@ -55,9 +56,11 @@ static inline uint8_t *buffer_at(const struct buffer *buffer, uint32_t at)
 }
 /* Reserves `length` bytes in all, if there is memory for them, so that the buffer grows once instead of in steps. */
 void buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length);
-/* The same where the memory is required: false, and counted by heap_refused_count(), when there is none. */
+/* Reserves `length` bytes in all, like buffer_reserve(); returns false, counted by heap_refused_count(), when there is
+ * no memory for them. */
 bool buffer_require(struct heap *heap, struct buffer *buffer, uint32_t length);
-/* Appends bytes up to `limit` bytes in all; returns how many. Fewer: the limit or the memcap is reached. */
+/* Appends bytes until the buffer has `limit` bytes; returns how many were appended: fewer than `length` when the limit
+ * or the memcap is reached. */
 uint32_t buffer_append(struct heap *heap, struct buffer *buffer, const void *bytes, uint32_t length, uint32_t limit);
 /* Removes the first `length` bytes; the rest moves to the front. */
 void buffer_consume(struct buffer *buffer, uint32_t length);

@@ -23,7 +23,7 @@ struct host_key {
     struct address first, second; /* second: only for pairs */
     uint8_t ip_version;
     bool is_pair;
-    uint32_t number; /* number of the bit's name */
+    uint32_t number; /* number of the bit's name in the ruleset */
 };
 
 int host_table_new(struct host_table **out, size_t memcap); /* 0 or -ENOMEM */
@@ -34,14 +34,14 @@ void host_table_set_seed(struct host_table *table, uint64_t seed);
 
 /* Whether the bit is set and has not expired. */
 bool host_bit_is_set(struct host_table *table, const struct host_key *key, uint64_t now_ns);
-/* Sets the bit until expires_ns (UINT64_MAX: never expires). False when the table is full, which is counted. */
+/* Sets the bit until expires_ns (UINT64_MAX: never expires). Returns false when the table is full, which is counted. */
 bool host_bit_set(struct host_table *table, const struct host_key *key, uint64_t now_ns, uint64_t expires_ns);
-/* Clears the bit if it is set, sets it otherwise. True when it is set afterwards. */
+/* Clears the bit if it is set, sets it otherwise. Returns true when the bit is set afterwards. */
 bool host_bit_toggle(struct host_table *table, const struct host_key *key, uint64_t now_ns, uint64_t expires_ns);
 void host_bit_clear(struct host_table *table, const struct host_key *key);
 
 /* Transfers all unexpired bits to another process (sluice/transfer.h). The reader passes `numbers`, which maps the
- * writer's name numbers to its own; 0 for names it does not have. */
+ * writer's numbers of names to the reader's; 0: the reader does not have the name. */
 struct host_numbers {
     const uint32_t *hosts, *pairs; /* indexed by the writer's number */
     uint32_t host_count, pair_count;
@@ -49,8 +49,8 @@ struct host_numbers {
 void host_table_transfer(struct transfer *t, struct host_table *table, const struct host_numbers *numbers,
                          uint64_t now_ns);
 
-uint64_t host_table_memcap_hits(const struct host_table *table);
-uint64_t host_table_evicted(const struct host_table *table); /* unexpired bits evicted to make room */
+uint64_t host_table_memcap_hits(const struct host_table *table); /* bits not set because the table was full */
+uint64_t host_table_evicted(const struct host_table *table);     /* unexpired bits evicted to make room */
 size_t host_table_memory(const struct host_table *table);
 
 #endif

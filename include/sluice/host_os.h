@@ -29,7 +29,8 @@ enum host_os {
     HOST_OS_COUNT,
 };
 
-/* Looks the system up in the configuration; `of` is NULL when none is configured, then every host is HOST_OS_BSD. */
+/* `of` returns the operating system that host-os-policy configures for an address; NULL: every host is HOST_OS_BSD.
+ * `user` is passed to it. */
 struct host_os_policy {
     enum host_os (*of)(const void *user, int ip_version, const struct address *host);
     const void *user;

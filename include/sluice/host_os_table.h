@@ -32,7 +32,7 @@ struct host_os_options {
 };
 extern const struct setting host_os_settings[];
 
-/* Parses host-os-policy. 0 or -EINVAL with `diag`. */
+/* Reads host-os-policy. Returns 0, or -EINVAL after a report to `diag`. */
 int host_os_table_parse(struct host_os_table *out, const struct config *config, struct diag *diag);
 /* Returns a policy that refers to the table, which must outlive it and not move. */
 struct host_os_policy host_os_table_policy(const struct host_os_table *table);
