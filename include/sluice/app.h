@@ -295,8 +295,8 @@ struct app_proto {
     size_t buffer_count;
     const struct app_condition *conditions;
     size_t condition_count;
-    bool grows_at_segment_end; /* growing buffers usually grow by the last bytes of a segment, so one search serves the
-                         stream and the buffer */
+    bool grows_at_segment_end; /* growing buffers usually grow by the last bytes of a segment, so that one scan can
+                                  search the stream and the buffer (merged database) */
 
     /* EVE: members of the object `log_key` in an event of type `log_type`; both NULL: not logged. A transaction is
      * logged once: when its progress has reached log_progress in all directions (0: complete), or when its flow ends.
@@ -450,13 +450,15 @@ const void *app_expectation_tag(const struct app_context *context, uint32_t *tag
 void app_transfer_tx(struct app_context *context, struct transfer *t, struct app_tx *tx);
 /* Whether the transaction needs to be transferred: it is incomplete, or rules have not inspected all of it. */
 bool app_tx_is_pending(const struct app_tx *tx);
+/* Writes a buffer, or reads it into memory of the worker's heap. */
 void app_transfer_buffer(struct app_context *context, struct transfer *t, struct buffer *buffer);
 
 /* The keyword file.data and its getter, for the buffer tables of protocols that carry files: the inspection window of
  * file `index`, which grows. */
 extern const struct keyword keyword_file_data;
 bool app_file_data(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
-/* Rows for file.name and file.magic, which every protocol with file.data has. NULL for other keywords. */
+/* Returns the buffer row of file.name or file.magic, which every protocol with file.data has; NULL for other
+ * keywords. */
 extern const struct keyword keyword_file_name, keyword_file_magic;
 extern const char *const app_file_protocols[]; /* names of the protocols that carry files */
 extern const char *const app_common_bodies[];  /* prefilter_hints.common of the bodies in which they carry files */

@@ -3,7 +3,7 @@
  * Arena: memory that is freed together (a ruleset, a configuration, a batch's scratch).
  *
  * Threads:   an arena belongs to one thread at a time; nothing here locks.
- * Ownership: memory from arena_alloc() and the copy functions is lent until arena_free() or arena_reset().
+ * Ownership: memory from arena_alloc() and the copy functions is valid until arena_free() or arena_reset().
  */
 #ifndef SLUICE_ARENA_H
 #define SLUICE_ARENA_H

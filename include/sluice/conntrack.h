@@ -5,8 +5,8 @@
  * demand, which is once per connection and not for each packet.
  *
  * The original direction is that of the connection's first packet, which the client sends. NAT changes addresses
- * between the hooks, so a packet may have either address of an end, the one before or the one after NAT; the kernel
- * reports the direction in any case.
+ * between the hooks, so each address of a packet may be that before or that after NAT; the kernel reports the direction
+ * of the packet in both cases.
  *
  * Threads: no state.
  */

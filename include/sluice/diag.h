@@ -72,7 +72,8 @@ void diag_print(const struct diag *diag, FILE *to, bool colour);
 /* Reports the progress of a long operation: `done` of `total` units of `what`, the name of a file or of an activity.
  * Called on the thread that runs the operation. */
 typedef void diag_progress_fn(void *user, const char *what, size_t done, size_t total);
-void diag_on_progress(struct diag *diag, diag_progress_fn *progress, void *user); /* NULL: none */
+/* Sets the function that diag_progress() calls; NULL: none. */
+void diag_on_progress(struct diag *diag, diag_progress_fn *progress, void *user);
 void diag_progress(const struct diag *diag, const char *what, size_t done, size_t total);
 
 /* Removes all entries. */

@@ -103,7 +103,8 @@ struct doctor_finding {
     const struct netrules_rule *rule;   /* the rule of the finding, or NULL */
     const char *text;                   /* of the rule, in the syntax of nft or iptables; or NULL */
     const struct netrules_chain *chain; /* the chain of the rule or of the finding; or NULL */
-    const char *other;                  /* another object, such as a routing rule or a process; or NULL */
+    const char *other; /* description of another object that the finding concerns, such as a routing rule or a process;
+                          or NULL */
 };
 
 /* Number of connections in conntrack that have Sluice's marks now. */
@@ -118,7 +119,8 @@ struct doctor_next_queue {
     bool bypass; /* queue.route-bypass */
 };
 
-/* The intended setup. Values that were not given explicitly are taken from the sluice table, if there is one. */
+/* The intended setup. Members *_given are true for values that were given explicitly; the other values are taken from
+ * the sluice table, if there is one. */
 struct doctor_input {
     struct firewall_options options;
     bool queues_given, hooks_given, bypass_given, attach_given;

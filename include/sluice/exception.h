@@ -23,14 +23,14 @@ enum exception_cause {
 };
 
 enum exception_policy {
-    EXCEPTION_IGNORE,      /* continue and inspect what can be inspected */
+    EXCEPTION_IGNORE,      /* no action: inspection continues with the data that can be inspected */
     EXCEPTION_PASS_PACKET, /* accept the packet without inspection */
     EXCEPTION_PASS_FLOW,   /* accept the packet, evaluate no rules for the rest of the flow */
     EXCEPTION_BYPASS,      /* accept the flow and offload it to the kernel if possible */
     EXCEPTION_DROP_PACKET,
     EXCEPTION_DROP_FLOW,
     EXCEPTION_REJECT,      /* drop the flow and send a reject packet to the sender */
-    EXCEPTION_REJECT_BOTH, /* ... and to the receiver */
+    EXCEPTION_REJECT_BOTH, /* drop the flow and send reject packets to sender and receiver */
     EXCEPTION_POLICY_COUNT,
 };
 

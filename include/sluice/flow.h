@@ -150,18 +150,19 @@ struct flow {
     uint8_t exceptions[EXCEPTION_COUNT]; /* enum exception_policy applied for the cause, + 1; 0: the exception did not
                                             occur */
     bool emergency;                      /* began while the table was full */
-    bool drop_by_exception;              /* an exception policy dropped the flow (or would_drop), not a rule */
-    uint8_t drop_reason;                 /* enum drop_reason: why it is dropped (or would_drop) */
-    uint8_t app_evicted; /* set by app: the parser's state was freed because memory was short, APP_EVICTED_*; 0: no */
-    uint8_t offload;     /* enum packet_offload: the offload requested from the kernel */
-    uint32_t visit;      /* see flow_is_duplicate() */
+    bool
+        drop_by_exception; /* the flow is dropped (or would be, see would_drop) by an exception policy, not by a rule */
+    uint8_t drop_reason;   /* enum drop_reason: why it is dropped, or would be */
+    uint8_t app_evicted;   /* set by app: the parser's state was freed because memory was short, APP_EVICTED_*; 0: no */
+    uint8_t offload;       /* enum packet_offload: the offload requested from the kernel */
+    uint32_t visit;        /* used by flow_set_duplicate() and flow_is_duplicate() */
 
     /* --- the table's: expiry ---------------------------------------------------------------------- */
     struct flow *newer, *older; /* neighbours in the list of flows in FLOW_NEW, or in that of all other flows */
     struct flow *wheel_next, **wheel_link; /* links of a slot of the timer wheel */
 };
 
-/* Timeouts in seconds. */
+/* Timeouts in seconds of one class, by enum flow_state. */
 struct flow_timeouts {
     uint32_t seconds[FLOW_STATE_COUNT];
 };

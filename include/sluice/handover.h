@@ -7,20 +7,22 @@
  *
  * Transferred: flows with all decisions, their variables, TCP sessions with buffered data and data in the inspection
  * window, detection state, tags and history, parsers of application protocols (a parser without support for it starts
- * again behind the last byte), fragments; counts of rule matches; thresholds, bits and tags of hosts, expected flows,
- * datasets, counters. Not transferred: records in rings for other threads (events, hosts to block), which these threads
- * process before they end.
+ * again behind the last byte), fragments; counts of rule matches; thresholds, bits and tags of hosts, expectations
+ * (app_expect()), datasets, counters. Not transferred: records in rings for other threads (events, hosts to block),
+ * which these threads process before they end.
  *
- * A file that is damaged, of another version, or from other stream handling (inline or not) is not used, and the worker
- * starts without it. Flows for which there is no memory are skipped and counted.
+ * A file that is damaged, of another version, or from the other kind of stream handling (inline or passive) is not
+ * used, and the worker starts without it. Flows for which there is no memory are skipped and counted.
  *
  * Queues: the kernel distributes packets over n queues by reciprocal_scale(hash, n) of their addresses. With another
- * number of queues, each worker reads all files and uses the flows whose packets it may get. If two workers may get a
- * flow, both have it; the worker that gets its packets logs its end, otherwise the first one.
+ * number of queues, each worker reads all files and uses the flows whose packets it may get. If a flow's packets may
+ * arrive at two workers, both have the flow; the worker that gets its packets logs its end; if no packet arrives, the
+ * first of the two.
  *
- * Threads:   a worker's file by the worker, or by the thread that has its pipeline while it does not run; the shared
- * file by one thread. Ownership: files belong to the caller: memory files (memfd_create() with MFD_ALLOW_SEALING),
- * which the writer seals. The functions need the system calls fstat, mmap, write and fcntl.
+ * Threads:   a worker's file is written and read by the worker, or by another thread while the worker does not run;
+ * the shared file by one thread.
+ * Ownership: files belong to the caller: memory files (memfd_create() with MFD_ALLOW_SEALING), which the writer seals.
+ * The functions need the system calls fstat, mmap, write and fcntl.
  */
 #ifndef SLUICE_HANDOVER_H
 #define SLUICE_HANDOVER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Heap: objects of many sizes from memory that is reserved at once, for state that grows with traffic and may end at
- * any time: that of application protocols. Allocation on the hot path needs no system call and no lock, and a memcap is
- * enforced.
+ * Heap: objects of many sizes from memory that is reserved at once, for state that grows with traffic and is freed in
+ * any order: the state of application protocols. Allocation on the hot path needs no system call and no lock, and a
+ * memcap is enforced.
  *
  * The reservation is address space; the kernel backs a page when it is first touched. It is divided into slabs of one
  * size class each; a slab without objects can serve any class again. Larger objects use runs of slabs.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An arena is a list of blocks; the newest is filled from the front. A request larger than a block gets a separate one,
- * put behind the newest so that the rest of that one is not lost. arena_reset() keeps the blocks on a free list.
+ * An arena is a list of blocks; the newest is filled from the front. A request larger than half a block that does not
+ * fit into the newest block gets a block of its own, which is put behind the newest, so that the free rest of the
+ * newest block stays usable. arena_reset() keeps the blocks on a free list.
  */
 #include "sluice/arena.h"
 

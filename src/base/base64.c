@@ -30,7 +30,7 @@ static void add_digit(struct group *group, uint8_t value)
     group->count++;
 }
 
-/* Writes the bytes of a group of four characters; each padding character means one byte less. */
+/* Writes the bytes of a group of four characters, one byte less for each padding character. Returns their number. */
 static uint32_t write_group(struct group *group, uint8_t *out)
 {
     uint32_t count = group->padding < 3 ? 3 - group->padding : 0;
@@ -41,6 +41,7 @@ static uint32_t write_group(struct group *group, uint8_t *out)
     return count;
 }
 
+/* Modes BASE64_STRICT (`zero_bits`) and BASE64_PADDED. */
 static uint32_t decode_complete(const uint8_t *text, uint32_t length, bool zero_bits, uint8_t *out)
 {
     struct group group = { 0 };
@@ -85,7 +86,7 @@ uint32_t base64_decode(const void *text, uint32_t length, enum base64_mode mode,
     if (mode == BASE64_RFC2045 || group.count == 0 || group.count == group.padding)
         return decoded;
 
-    /* As in Suricata, a single remaining character yields a byte: its bits are the upper ones. */
+    /* As in Suricata, a single remaining character is decoded to a byte: its 6 bits are the upper bits of the byte. */
     bool single = group.count == 1;
 
     while (group.count < 4)

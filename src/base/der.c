@@ -127,7 +127,7 @@ static bool read_digits(struct cursor *cur, unsigned count, unsigned *out)
     return true;
 }
 
-/* Counts days in years that start in March, so that the leap day is the last day of the year. */
+/* Counts in years that begin in March, so that the leap day is the last day of the year. An era is 400 years. */
 int64_t der_day_seconds(unsigned year, unsigned month, unsigned day)
 {
     int64_t y = (int64_t)year - (month <= 2);

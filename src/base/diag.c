@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Entries and all their texts are in one arena. File names and source lines are repeated by many entries, so the last
- * ones copied are stored and shared.
+ * Entries and all their texts are in one arena. Consecutive entries often have the same file name and source line, so
+ * the last copy of each is remembered and shared.
  */
 #include "sluice/diag.h"
 
@@ -274,14 +274,14 @@ const char *diag_severity_name(enum diag_severity severity)
     return severity_names[severity];
 }
 
-/* Prints the bytes in printable form: control characters would move the caret, or control the terminal. */
+/* Prints the bytes with a space for each control character, which would shift the caret or control the terminal. */
 static void print_clean(const char *text, size_t length, FILE *to)
 {
     for (size_t i = 0; i < length; i++)
         fputc((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? ' ' : text[i], to);
 }
 
-/* Prints the line and a caret under the column; a long line is shortened around it. */
+/* Prints the source line and a caret under the column; of a long line only the part around the column. */
 static void print_caret(const struct diag_entry *entry, FILE *to, bool colour)
 {
     size_t length = strlen(entry->line_text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A member is a byte with its type and the kind of its key, the key (the address of a constant, or length and bytes),
- * and the value: numbers in host byte order, bytes behind their length. The end of an object or an array is a byte
- * without a key; the room for that byte is reserved at its start, so that it always fits.
+ * and the value: numbers in host byte order, bytes behind their length. The end of an object or array is a byte without
+ * a key; room for that byte is reserved when the object or array is opened, so that it always fits.
  *
  * The reader is the same program, so it trusts the addresses of keys; everything else is checked.
  */
@@ -43,7 +43,7 @@ enum {
 };
 _Static_assert(FIELDS_VALUE_MAX <= UINT16_MAX, "lengths are written in 16 bits");
 
-/* Years 1 to 9999: those with four digits. */
+/* Seconds since 1970 of the years 1 to 9999, which have at most four digits. */
 static const int64_t first_second = -62135596800, last_second = 253402300799;
 
 void fields_init(struct fields *fields, void *bytes, uint32_t capacity)
@@ -53,7 +53,7 @@ void fields_init(struct fields *fields, void *bytes, uint32_t capacity)
 
 /* --- Writing -------------------------------------------------------------------------------------- */
 
-/* Whether `size` more bytes fit, besides those that close the open objects and arrays. */
+/* Whether `size` more bytes fit, in addition to the bytes that close the open objects and arrays. Sets `cut` if not. */
 static bool has_room(struct fields *fields, size_t size)
 {
     if (fields->skipped == 0 && size <= fields->capacity &&
@@ -93,7 +93,7 @@ static void open_member(struct fields *fields, enum member member, const char *k
     if (fields->depth - fields->skipped >= FIELDS_DEPTH_MAX)
         fields->cut = true;
     else if (begin_member(fields, member, key, 1)) {
-        fields->length--; /* the byte that closes it: `depth` reserves its room */
+        fields->length--; /* not written yet: the byte that closes the member, whose room is reserved by `depth` */
         fields->depth++;
         return;
     }
@@ -131,7 +131,8 @@ void fields_array_close(struct fields *fields)
     close_member(fields, MEMBER_ARRAY_END);
 }
 
-/* Returns how many of `length` bytes are kept: whole characters only. */
+/* Returns how many of `length` bytes are kept: at most FIELDS_VALUE_MAX, without a partial UTF-8 character at the
+ * end. */
 static size_t truncated_length(struct fields *fields, const uint8_t *bytes, size_t length)
 {
     if (length <= FIELDS_VALUE_MAX)
@@ -250,7 +251,7 @@ struct reader {
     bool in_array[FIELDS_DEPTH_MAX];
 };
 
-/* Lends `length` bytes; NULL when there are fewer. */
+/* Consumes `length` bytes and returns a pointer to them; NULL when there are fewer. */
 static const uint8_t *read_bytes(struct reader *reader, size_t length)
 {
     const uint8_t *at = reader->at;
@@ -282,7 +283,7 @@ static bool read_number(struct reader *reader, uint64_t *out)
     return at;
 }
 
-/* A separate function, as render_escaped(). */
+/* A separate function because of its large stack frame. */
 static __attribute__((noinline)) void render_hex(struct text *out, const uint8_t *value, size_t length, bool colons)
 {
     char text[3 * FIELDS_VALUE_MAX];
@@ -299,8 +300,8 @@ static bool is_ascii_word(const uint8_t *at)
     return (word & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* Returns a number of leading bytes that are certainly ASCII, in steps of eight, the last of which may overlap the one
- * before. */
+/* Returns a number of leading bytes that are ASCII; more bytes may be. Checks eight bytes at a time; the last eight may
+ * overlap those before. */
 static size_t ascii_length(const uint8_t *value, size_t length)
 {
     size_t at = 0;
@@ -447,8 +448,8 @@ static render_function *const renders[MEMBER_COUNT] = {
     [MEMBER_IPV4] = render_address,    [MEMBER_IPV6] = render_address,    [MEMBER_TIME] = render_number,
 };
 
-/* A key is required in an object, and not allowed elsewhere; the object or array that is open in the text is the
- * caller's responsibility. */
+/* Whether the member has a key in an object, and none in an array. At depth 0 both are accepted: the caller of
+ * fields_render() knows whether an object or an array is open in the text. */
 static bool key_fits(const struct reader *reader, unsigned head)
 {
     enum member member = head & ~(unsigned)KEY_MASK;

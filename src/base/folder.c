@@ -10,7 +10,8 @@
 
 enum { FOLDER_MODE = 0750 };
 
-/* Uses a descriptor: a process with write access to the parent could replace a folder that was just created. */
+/* Changes the owner through a descriptor opened with O_NOFOLLOW: a process with write access to the parent could
+ * replace the new folder by a symbolic link. */
 static int change_owner(const char *path, uid_t owner, gid_t group)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;

@@ -2,18 +2,19 @@
 /*
  * One private mapping, divided into slabs of 64 KiB, and a table with an entry for each of them. A slab serves objects
  * of one size class; the classes are a quarter of a power of two apart, so that rounding up costs a fifth at most. An
- * object larger than half a slab uses a run of whole slabs; untouched pages are not backed, so that the rest of the
- * last slab only costs address space and memcap.
+ * object larger than half a slab uses a run of whole slabs; the kernel does not back untouched pages, so the unused
+ * rest of the last slab costs only address space and memcap.
  *
  * Free slabs form runs: the first and the last entry of a run contain its length, so that a freed run is merged with
  * its neighbours at once, and runs are in lists by their length, with a bit set of the lists that are not empty.
  * Allocation and free are O(1).
  *
  * Freed objects are linked within their slab and are reused first. A class keeps one slab that became empty: otherwise
- * a class with one short-lived object would pay for a slab each time. When slabs run out these are freed, too.
+ * a class with one short-lived object at a time would set up a slab for each. When slabs run out, these kept slabs are
+ * freed, too.
  *
- * Under AddressSanitizer all bytes outside of requested objects are poisoned: freed objects, unused ones, and the rest
- * of an object behind its size, until heap_size() is called for it.
+ * Under AddressSanitizer all bytes outside of requested objects are poisoned: freed objects, unused ones, and the bytes
+ * of an object after its requested size, until heap_size() is called for the object.
  */
 #include "sluice/heap.h"
 
@@ -34,10 +35,10 @@ enum {
     UNIT = 16, /* alignment of objects */
     SLAB = 64 * 1024,
     SMALL_MAX = SLAB / 2,
-    FINE_MAX = 8 * UNIT, /* up to here the classes are one unit apart */
+    FINE_MAX = 8 * UNIT, /* up to this size the size classes are one UNIT apart */
     CLASSES = 8 + 8 * 4,
     RUN_MAX = HEAP_OBJECT_MAX / SLAB,
-    RUN_LISTS = 64, /* by length - 1; the last list has all runs from RUN_LISTS on */
+    RUN_LISTS = 64, /* free runs by their length - 1; the last list has all runs of RUN_LISTS slabs or more */
     HUGE_PAGE = 2 * 1024 * 1024,
 };
 _Static_assert(RUN_LISTS <= 64, "the lengths that there are fit a word");
@@ -57,7 +58,7 @@ struct slab {
     uint32_t next, previous; /* links in a list of free runs, or of slabs of a class that have room */
     uint32_t run;            /* SLAB_FREE, SLAB_LARGE: number of slabs of the run */
     uint16_t used, fresh;    /* SLAB_SMALL: objects in use; objects used at least once */
-    uint16_t freed;          /* the first freed object, in units of the slab; NO_OBJECT */
+    uint16_t freed;          /* SLAB_SMALL: offset of the first freed object in the slab, in UNITs; NO_OBJECT: none */
     uint8_t kind, size_class;
 };
 
@@ -65,10 +66,10 @@ struct heap {
     unsigned char *bytes;
     struct slab *slabs;
     uint32_t slab_count;
-    uint32_t partial[CLASSES]; /* slabs with room, by class */
-    uint32_t empty[CLASSES];   /* the slab without objects that the class keeps; NONE */
+    uint32_t partial[CLASSES]; /* first slab with room, by size class; NONE */
+    uint32_t empty[CLASSES];   /* the slab without objects that the size class keeps; NONE */
     uint32_t free_runs[RUN_LISTS];
-    uint64_t free_lengths; /* bits of the lists that are not empty */
+    uint64_t free_lengths; /* bit set of the free_runs that are not empty */
     uint32_t free_slabs;   /* slabs in all free runs */
     size_t memory;
     uint64_t refused;
@@ -118,7 +119,7 @@ static void add_free_run(struct heap *heap, uint32_t index, uint32_t run)
     heap->free_lengths |= UINT64_C(1) << list;
 }
 
-/* Removes a run from its list; its entries are within another run from now on. */
+/* Removes a free run from its list; the caller makes it a part of another run. */
 static void remove_free_run(struct heap *heap, uint32_t index)
 {
     uint32_t run = heap->slabs[index].run, list = run_list(run);
@@ -149,7 +150,7 @@ static void free_slabs_of_run(struct heap *heap, uint32_t index, uint32_t run)
     add_free_run(heap, index, run);
 }
 
-/* Frees the empty slabs that the classes keep. */
+/* Frees the empty slabs that the size classes keep; returns false if there are none. */
 static bool free_empty_slabs(struct heap *heap)
 {
     bool any = false;
@@ -167,8 +168,8 @@ static bool free_empty_slabs(struct heap *heap)
     return any;
 }
 
-/* Returns a free run of at least `run` slabs, or NONE. Only the last list has runs that may be too short, a few of 4
- * MiB each. */
+/* Returns a free run of at least `run` slabs, or NONE. Only runs in the last list may be too short: it has few, each of
+ * at least 4 MiB. */
 static uint32_t find_run(const struct heap *heap, uint32_t run)
 {
     uint64_t long_enough = heap->free_lengths & ~UINT64_C(0) << run_list(run);
@@ -474,8 +475,8 @@ uint64_t heap_refused_count(const struct heap *heap)
 
 /* --- Growing buffer ------------------------------------------------------------------------------- */
 
-/* Doubles the size, so that the cost of copies is proportional to the bytes; allocates only what is needed when there
- * is less memory. */
+/* Doubles the capacity, up to `limit`, so that the cost of all copies is proportional to the bytes. When there is no
+ * memory for that, allocates only what is needed. Returns false without memory. */
 static bool make_room(struct heap *heap, struct buffer *buffer, uint32_t needed, uint32_t limit)
 {
     uint64_t wished = (uint64_t)buffer->capacity * 2;

@@ -54,7 +54,7 @@ static size_t plain_length(const uint8_t *bytes, size_t length)
 /* A vector type that the compiler maps to instructions for sixteen bytes. */
 typedef int8_t sixteen __attribute__((vector_size(16)));
 
-/* Non-zero where a byte needs an escape, as is_plain() defines. Bytes from 0x80 on do; they are negative here. */
+/* Returns non-zero bytes where is_plain() is false. Bytes from 0x80 on are negative here, and so less than 0x20. */
 static inline sixteen find_escapes(sixteen bytes)
 {
     return (bytes < 0x20) | (bytes == 0x7f) | (bytes == '"') | (bytes == '\\');
@@ -68,6 +68,7 @@ static inline bool is_none_set(sixteen bytes)
     return (halves[0] | halves[1]) == 0;
 }
 
+/* Copies sixteen bytes; returns find_escapes() of them. */
 static inline sixteen copy_sixteen(char *out, const uint8_t *bytes)
 {
     sixteen all;
@@ -77,7 +78,8 @@ static inline sixteen copy_sixteen(char *out, const uint8_t *bytes)
     return find_escapes(all);
 }
 
-/* Copies sixteen bytes or more; the last sixteen may overlap those before, as in the next two functions. */
+/* Copies sixteen bytes or more; the last sixteen may overlap those before. The next two functions copy the first and
+ * the last 8 or 4 bytes in the same way. All return false when a byte needs an escape. */
 static inline bool copy_many(char *out, const uint8_t *bytes, size_t length)
 {
     sixteen escapes = copy_sixteen(out + length - 16, bytes + length - 16);
@@ -114,7 +116,8 @@ static inline bool copy_four_to_eight(char *out, const uint8_t *bytes, size_t le
     return is_none_set(find_escapes(all));
 }
 
-/* Copies bytes that need no escape, the usual case; false when some do. */
+/* Copies bytes that need no escape, which is the usual case. Returns false, after copying an undefined part, when some
+ * need one. */
 static bool copy_plain(char *out, const uint8_t *bytes, size_t length)
 {
     if (length >= 16)
@@ -141,7 +144,7 @@ static void write_char(struct text *text, char c)
     json_commit(text, at + 1);
 }
 
-/* False when some of the bytes need an escape. */
+/* Writes a string in quotes. Returns false, with nothing written, when a byte needs an escape. */
 static bool write_plain_string(struct text *text, const uint8_t *bytes, size_t length)
 {
     char *at = json_reserve(text, length + 2);
@@ -194,7 +197,7 @@ static void write_string(struct text *text, const uint8_t *bytes, size_t length)
         write_escaped_string(text, bytes, length);
 }
 
-/* Writes comma and key at once; false when the key needs an escape. */
+/* Writes comma and key at once. Returns false, with nothing written, when the key needs an escape. */
 static bool write_plain_key(struct text *text, const char *key)
 {
     size_t length = strlen(key);
@@ -300,7 +303,7 @@ static unsigned count_digits(uint64_t value)
     return count + (value >= 10) + (value >= 100) + (value >= 1000);
 }
 
-/* Two digits at a time, from the last on. */
+/* Writes two digits at a time, from the last to the first. */
 char *json_write_digits(char *at, uint64_t value)
 {
     char *end = at + count_digits(value);
@@ -331,7 +334,8 @@ void json_int(struct text *text, const char *key, int64_t value)
     text_printf(text, "%lld", (long long)value);
 }
 
-/* Uses the shorter of two precisions that reads back as the same number; JSON has no infinity and no NaN. */
+/* Writes 15 digits if they read back as the same number, otherwise 17. Infinity and NaN, which JSON does not have, are
+ * written as null. */
 void json_double(struct text *text, const char *key, double value)
 {
     char digits[32];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small files of the kernel, read again each time: a limit may change at any moment. See sluice/memory_group.h. */
+/* Reads the files of the memory controller of cgroups version 1 and 2, again at each call, because limits may change at
+ * any time. */
 #include "sluice/memory_group.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 
 enum { LINE_SIZE = 4096, NAME_SIZE = 64 };
 
-/* File and field names of both versions. */
+/* File and field names of a cgroup version. */
 struct version {
     const char *root, *limit, *used, *reclaimable, *events;
 };
@@ -27,12 +28,12 @@ static const struct version version_2 = {
     .reclaimable = "inactive_file",
     .events = "memory.events",
 };
-/* Version 1 without a limit: the largest number of whole pages. */
+/* Version 1 reports no limit as INT64_MAX rounded down to whole pages; a page has at most 64 KiB. */
 static const uint64_t no_limit = (uint64_t)INT64_MAX >> 16 << 16;
 
 struct place {
     const struct version *version;
-    char group[LINE_SIZE]; /* of this process; "/" is the root */
+    char group[LINE_SIZE]; /* path of this process's cgroup; "/" is the root */
 };
 
 static FILE *open_file(const struct place *place, const char *group, const char *name)
@@ -46,7 +47,7 @@ static FILE *open_file(const struct place *place, const char *group, const char 
 static bool read_number(const struct place *place, const char *group, const char *name, uint64_t *out)
 {
     FILE *file = open_file(place, group, name);
-    bool found = file && fscanf(file, "%" SCNu64, out) == 1; /* "max": no limit */
+    bool found = file && fscanf(file, "%" SCNu64, out) == 1; /* false for "max": no limit */
 
     if (file)
         fclose(file);
@@ -69,7 +70,7 @@ static uint64_t read_named(const struct place *place, const char *group, const c
     return found;
 }
 
-/* Parses "4:memory:/path", "4:cpu,memory:/path", and "0::/path" of version 2. */
+/* Whether `controllers`, a list such as "cpu,memory", which is modified, contains the memory controller. */
 static bool has_memory(char *controllers)
 {
     char *rest;
@@ -81,7 +82,8 @@ static bool has_memory(char *controllers)
     return false;
 }
 
-/* Version 1 wins: where it has the memory controller, version 2 does not. */
+/* Parses a line of /proc/self/cgroup: "4:memory:/path" or "4:cpu,memory:/path" of version 1, "0::/path" of version 2.
+ * Version 1 takes precedence: where it has the memory controller, version 2 does not have it. */
 static void parse_line(struct place *place, char *line)
 {
     char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -121,6 +123,7 @@ static uint64_t left(const struct memory_group *group)
     return group->used < group->limit ? group->limit - group->used : 0;
 }
 
+/* Replaces *tightest by `group` if less memory is left in `group`. */
 static void read_group(const struct place *place, const char *group, struct memory_group *tightest)
 {
     struct memory_group group_limit = { .limit = UINT64_MAX };

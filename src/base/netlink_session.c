@@ -42,7 +42,8 @@ struct nlmsghdr *netlink_session_request(struct netlink_session *session, uint16
     return message;
 }
 
-/* Ends after an answer of one message, which no NLMSG_DONE follows. */
+/* Calls the caller's function for a message. Stops after an answer of one message (without NLM_F_MULTI), because no
+ * NLMSG_DONE follows it. */
 static int handle_answer(const struct nlmsghdr *message, void *user)
 {
     const struct netlink_session *session = user;

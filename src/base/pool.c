@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The objects are contiguous in one private mapping, of which nothing is backed before it is used. `fresh` of them have
- * been used at least once; freed ones are linked through their first word and reused first, while they are still in the
- * cache. Large reservations request huge pages and begin at the boundary of one: a table with random access would
- * otherwise pay for a TLB miss at each step, and a scan for a page fault every few objects.
+ * The objects are contiguous in one private mapping; the kernel backs a page when it is first used. The first `fresh`
+ * objects have been used at least once; freed objects are linked through their first word and reused first, while they
+ * are still in the cache. Large reservations request huge pages and are aligned to them: otherwise a table with random
+ * access would have a TLB miss at each access, and a scan a page fault every few objects.
  *
  * Under AddressSanitizer a freed object is poisoned, so that a use after free is detected.
  */
@@ -30,7 +30,7 @@ struct free_object {
 
 struct pool {
     unsigned char *objects;
-    struct free_object *given_back;
+    struct free_object *given_back; /* list of freed objects */
     size_t stride, capacity;
     size_t fresh, used;
     void *mapping;
@@ -42,7 +42,7 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* Reserves address space only; aligned to a huge page if it is large enough. */
+/* Reserves address space only, aligned to a huge page if the pool is large. Returns 0 or -ENOMEM. */
 static int reserve(struct pool *pool)
 {
     size_t length = pool->stride * pool->capacity;
@@ -61,8 +61,8 @@ static int reserve(struct pool *pool)
     pool->objects = mapping;
     if (is_large) {
         pool->objects += round_up((uintptr_t)mapping, HUGE_PAGE) - (uintptr_t)mapping;
-        /* Only whole huge pages, so that the last, partial one cannot be backed past the memcap. Without huge pages
-         * everything still works. */
+        /* Only whole huge pages, so that backing the last, partial one cannot exceed the memcap. A failure of madvise()
+         * costs only speed. */
         (void)madvise(pool->objects, length / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     }
     return 0;

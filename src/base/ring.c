@@ -4,14 +4,15 @@
  * published, and `tail`, up to which the consumer has released. A position modulo the capacity is the index in the
  * buffer.
  *
- * A record is a header of 8 bytes and its bytes, rounded up to 8, and never wraps: where it would, the rest of the
- * buffer is filled with a gap and the record begins at the front. Gap and record are published together by one store of
- * `head`, so the consumer never finds a gap with nothing behind it. As a record uses a quarter of the buffer at most,
- * an empty ring always has room for a gap and a record.
+ * A record is a header of 8 bytes and the data, rounded up to 8 bytes. It never wraps: where it would, a gap fills the
+ * rest of the buffer and the record begins at the front. Gap and record are published together by one store of `head`,
+ * so the consumer never finds a gap with nothing behind it. As a record uses a quarter of the buffer at most, an empty
+ * ring always has room for a gap and a record.
  *
- * Threads: each side owns one cache line, with its own position and the last value it has read of the other's; it reads
- * the other line only when that copy indicates full (or empty). The store of head (release) pairs with the consumer's
- * load (acquire) and makes the record visible; that of tail pairs with the producer's load and frees the room.
+ * Threads: each side owns one cache line, with its own position and a copy of the other side's position (tail_seen,
+ * head_seen); it reads the other side's line only when the ring is full (or empty) by that copy. The store of head
+ * (release) pairs with the consumer's load (acquire) and makes the record visible; the store of tail pairs with the
+ * producer's load and frees the room.
  */
 #include "sluice/ring.h"
 
@@ -77,6 +78,7 @@ void ring_free(struct ring *ring)
     free(ring);
 }
 
+/* Returns the index in the buffer. */
 static uint64_t place(const struct ring *ring, uint64_t position)
 {
     return position & (ring->capacity - 1);
@@ -87,12 +89,13 @@ static struct record_header *header_at(const struct ring *ring, uint64_t positio
     return (struct record_header *)(void *)(ring->bytes + place(ring, position));
 }
 
+/* Returns the bytes that a record with `size` bytes of data uses in the buffer. */
 static uint64_t space_of(size_t size)
 {
     return sizeof(struct record_header) + (((uint64_t)size + RECORD_ALIGNMENT - 1) & ~(uint64_t)(RECORD_ALIGNMENT - 1));
 }
 
-/* Whether the buffer is free up to position `end`. */
+/* Whether the consumer has released enough for the producer to write up to position `end`. */
 static bool has_room(struct ring *ring, uint64_t end)
 {
     if (end - ring->tail_seen <= ring->capacity)

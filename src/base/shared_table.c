@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The upper half of a key's hash selects the shard, the lower half the bucket. Entries are numbered from 1; 0 means
- * none. A bucket has a bit for each of its entries, by their hashes: most of the keys of a scan are in no bucket, and
- * this is detected without touching an entry. An insert that finds no free entry checks the next SWEEP_PER_INSERT in
- * turn for expired ones: its cost is bounded, and all entries are checked in turn. When none has expired, one of the
- * next EVICT_SAMPLES is evicted.
+ * none. A bucket's filter has a bit for each of its entries, selected by the entry's hash: most keys of a port scan are
+ * not in the table, and the filter shows this without a read of an entry. An insert that finds no free entry checks the
+ * next SWEEP_PER_INSERT entries for expired ones (the sweep), so that its cost is bounded and all entries are checked
+ * in turn. When none of them has expired, one of the next EVICT_SAMPLES entries is evicted.
  */
 #include "sluice/shared_table.h"
 
@@ -23,22 +23,22 @@
 enum { MIN_ENTRIES = 64, SWEEP_PER_INSERT = 64, EVICT_SAMPLES = 16 };
 
 struct shared_bucket {
-    uint32_t first;
-    uint32_t filter; /* filter_bit() of all its entries */
+    uint32_t first;  /* number of the first entry of the chain */
+    uint32_t filter; /* filter_bit() of all entries of the chain */
 };
 
 struct shared_shard {
     pthread_mutex_t lock;
     struct shared_table *table;
-    uint64_t hash;    /* hash of the key for which it is locked */
+    uint64_t hash;    /* hash of the key passed to shared_table_lock() */
     uint8_t *entries; /* [entry_count] of entry_size */
     struct shared_bucket *buckets;
     uint32_t entry_count, bucket_mask;
-    uint32_t fresh;      /* entries from here on were never used */
-    uint32_t free_entry; /* chain of freed entries */
-    uint32_t sweep;
+    uint32_t fresh;          /* entries from here on were never used */
+    uint32_t free_entry;     /* first of the chain of freed entries */
+    uint32_t sweep;          /* the entry that the sweep checks next */
     uint64_t next_expiry_ns; /* the earliest expiry found in this round of the sweep */
-    uint64_t quiet_until_ns; /* a whole round found no entry that expires before */
+    uint64_t quiet_until_ns; /* no entry expires before this time: a whole round found none, so no sweep is needed */
 };
 
 struct shared_table {
@@ -74,12 +74,13 @@ static struct shared_bucket *bucket_of(struct shared_shard *shard, uint64_t hash
     return &shard->buckets[hash & shard->bucket_mask];
 }
 
+/* Returns the part of the hash that is stored in entries. */
 static uint32_t tag_of(uint64_t hash)
 {
     return (uint32_t)(hash >> 32);
 }
 
-/* The tag's lowest bits are the shard's number. */
+/* Uses the highest bits of the tag: the lowest are the shard's number, equal for all entries of a shard. */
 static uint32_t filter_bit(uint32_t tag)
 {
     return UINT32_C(1) << (tag >> 27);
@@ -237,7 +238,8 @@ void shared_shard_remove(struct shared_shard *shard, void *removed)
     shard->quiet_until_ns = 0;
 }
 
-/* Starts a round of the sweep: if the last one freed nothing, no other is needed before the first entry expires. */
+/* Starts a round of the sweep over all entries. If the last round freed nothing, no sweep is needed before the first
+ * entry expires: until next_expiry_ns. */
 static void begin_round(struct shared_shard *shard)
 {
     shard->sweep = 1;
@@ -269,7 +271,8 @@ static bool gives_way(const struct shared_table_options *options, const struct s
     return options->gives_way ? options->gives_way(entry, other) : entry->expires_ns < other->expires_ns;
 }
 
-/* A flood of new keys mostly replaces its own entries. */
+/* Evicts one of the next EVICT_SAMPLES entries: the one chosen by options.gives_way, by default that which expires
+ * first. During a flood of new keys most of the samples are entries of the flood. */
 static void evict(struct shared_shard *shard)
 {
     struct shared_entry *chosen = NULL;

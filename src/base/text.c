@@ -264,7 +264,8 @@ static size_t min3(size_t a, size_t b, size_t c)
 }
 
 /* Counts inserted, deleted and changed letters and swapped neighbours, ignoring case; returns `limit` when the distance
- * is not below it. Three rows of the usual table are kept: a swap needs the row before the previous one. */
+ * is not below it. Three rows of the table of the dynamic programming algorithm are kept, because a swap needs the row
+ * before the previous one. */
 static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length, size_t limit)
 {
     size_t rows[3][NEAREST_MAX_LENGTH + 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bytes are written to a growing block, and flushed to the file by megabytes, so that many flows or many bytes of
- * streams are not all in memory twice. A file is
+ * The writer collects bytes in a growing buffer and writes them to the file from FLUSH_FROM bytes on, so that the state
+ * of many flows is not in memory twice. A file is
  *
  *   "sluice\0\n"  version (4)  kind (4)  parts  digest (8): XXH3 of all bytes before it
  *
@@ -32,7 +32,7 @@ static void set_error(struct transfer *t, int error)
         t->error = error;
     if (!t->reading)
         t->at = 0;
-    t->limit = t->at; /* no room for anything from now on */
+    t->limit = t->at; /* all further reads and writes fail */
 }
 
 void transfer_write_start(struct transfer *t)
@@ -236,7 +236,7 @@ int transfer_file_finish(struct transfer_file *file, uint64_t *size)
     }
     error = file->out.error;
     if (!error)
-        fcntl(file->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE); /* other files have no seals */
+        fcntl(file->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE); /* only memory files have seals */
     *size = file->written;
     XXH3_freeState(file->digest);
     transfer_clear(&file->out);
@@ -245,6 +245,7 @@ int transfer_file_finish(struct transfer_file *file, uint64_t *size)
 
 /* --- Reading a file ------------------------------------------------------------------------------- */
 
+/* Checks head and digest; `t` then has the parts only. Returns 0, -EBADMSG, or -EPROTO for another version. */
 static int verify_file(struct transfer *t, uint32_t wanted)
 {
     const uint8_t *start = transfer_lend(t, MAGIC);
@@ -266,7 +267,8 @@ static int verify_file(struct transfer *t, uint32_t wanted)
     return kind == wanted && digest == XXH3_64bits(t->bytes, t->limit) ? 0 : -EBADMSG;
 }
 
-/* Other files have no seals, and are private to the program. */
+/* Whether the file is a memory file without the needed seals. Other files cannot have seals and are accepted, because
+ * they are private to the program. */
 static bool is_unsealed(int fd)
 {
     const int needed = F_SEAL_SHRINK | F_SEAL_WRITE;

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the length of the UTF-8 sequence at `at`, or 0 when it is invalid: overlong forms, surrogates and code points
- * past U+10FFFF are (RFC 3629 §4). */
+/* Returns the length of the multi-byte UTF-8 sequence at `at`, of which `left` bytes are present; 0 for ASCII and for
+ * invalid sequences, which include overlong forms, surrogates and code points past U+10FFFF (RFC 3629 §4). */
 static inline size_t utf8_length(const uint8_t *at, size_t left)
 {
     uint8_t low = 0x80, high = 0xbf;
