@@ -178,7 +178,7 @@ struct app_input {
                              the call */
     uint32_t length;
     uint32_t seen;   /* number of leading bytes that the previous call has seen, so that a search can resume there */
-    uint64_t offset; /* of bytes[0] in the direction */
+    uint64_t offset; /* offset of bytes[0] in the stream of the direction */
     uint64_t gap; /* number of bytes lost before bytes[0], including unconsumed ones; non-zero only with accepts_gaps */
     bool end;     /* the direction has ended (FIN or end of the flow); may be set without bytes */
 };
@@ -211,7 +211,7 @@ struct app_bytes {
 /* Selects one value of a buffer in a transaction. */
 struct app_selector {
     enum flow_direction direction;
-    unsigned index; /* of the value, for a keyword with KEYWORD_MULTI; otherwise 0 */
+    unsigned index; /* index of the value, for a keyword with KEYWORD_MULTI (multi-buffer); otherwise 0 */
     int part;       /* app_buffer.part */
 };
 
@@ -361,7 +361,7 @@ uint32_t app_next_file_id(struct app_context *context);
 /* A byte range of a file; other transactions carry the other ranges. See src/app/byterange.c. */
 struct app_byterange {
     uint64_t serial; /* 0: none */
-    uint64_t offset; /* of the next byte in the file */
+    uint64_t offset; /* offset of the next byte in the file */
     uint32_t entry;
 };
 struct app_byterange_info {
@@ -521,8 +521,8 @@ struct app_verdict {
 struct app_stream_chunk {
     const uint8_t *bytes;
     uint32_t length;
-    uint64_t offset; /* of bytes[0] in the direction; bytes between the previous chunk and this offset were lost */
-    bool end;
+    uint64_t offset; /* offset of bytes[0] in the stream; bytes between the previous chunk and this offset were lost */
+    bool end;        /* the direction has ended */
     const int64_t
         *urgent; /* offsets of bytes that the receiver may not read in the stream (stream_get_urgent_offsets()) */
     unsigned urgent_count;
@@ -584,20 +584,20 @@ int app_id_map_read(struct transfer *t, const struct app *app, struct app_id_map
 uint32_t app_map_application(const struct app_id_map *numbers,
                              uint32_t application); /* maps a value of flow->application */
 struct app_transfer_options {
-    const struct app_id_map *numbers; /* when reading */
+    const struct app_id_map *numbers; /* used only when reading */
     void (*each_tx)(struct transfer *t, struct app_tx *tx,
                     void *user); /* transfers data that other modules attach to a transaction */
     void *user;
 };
-/* Writes or reads the application state of a flow. Write only flows with flow->app. After reading without memory
- * flow->app is NULL. */
+/* Writes or reads the application state of a flow. When writing, flow->app must not be NULL. When reading, flow->app is
+ * NULL afterwards if there is no memory. */
 void app_transfer_flow(struct transfer *t, struct app *app, struct flow *flow,
                        const struct app_transfer_options *options);
 /* Transfers the expectations. */
 void app_shared_transfer(struct transfer *t, struct app_shared *shared);
 
-/* The id of the protocol: 0 if not known (yet), APP_FAILED if detection failed. flow->application holds the ids of the
- * flow, of both directions and of the original protocol. */
+/* Return the id of the flow's (or the direction's) protocol: 0 if not known (yet), APP_FAILED if detection failed.
+ * flow->application holds the ids of the flow, of both directions and of the original protocol. */
 enum { APP_FAILED = 255 };
 static inline unsigned app_flow_protocol(const struct flow *flow)
 {
@@ -607,7 +607,7 @@ static inline unsigned app_direction_protocol(const struct flow *flow, enum flow
 {
     return flow->application >> (direction == FLOW_TO_SERVER ? 8 : 16) & 0xff;
 }
-/* The protocol before a change; 0 for none. */
+/* Returns the id of the protocol before app_change_protocol(); 0 for none. */
 static inline unsigned app_original_protocol(const struct flow *flow)
 {
     return flow->application >> 24;
@@ -616,9 +616,9 @@ const char *app_name_by_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 
 /* Sets *first to the open transactions of a parser instance of the flow, linked by link[APP_TX_OPEN]. `reading` is its
  * number, 0 for the first. Returns false if the flow does not have that many. */
 bool app_get_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first);
-/* Bit set of the ids of the other protocols as which the flow is parsed. */
+/* Returns the bit set of the ids of the protocols other than app_flow_protocol() as which the flow is parsed. */
 uint64_t app_other_protocols(const struct flow *flow);
-/* Bit set of the ids of all protocols as which the flow is parsed. */
+/* Returns the bit set of the ids of all protocols as which the flow is parsed. */
 static inline uint64_t app_protocols(const struct flow *flow)
 {
     unsigned id = app_flow_protocol(flow);
@@ -626,9 +626,9 @@ static inline uint64_t app_protocols(const struct flow *flow)
     return (id > 0 && id < APP_FAILED ? UINT64_C(1) << id : 0) | (flow->app ? app_other_protocols(flow) : 0);
 }
 
-/* The transactions of a flow, oldest first. */
+/* Returns the oldest transaction of the flow; the following ones are linked by tx->next. */
 struct app_tx *app_transactions(const struct flow *flow);
-/* The transactions in one of the lists, oldest first; the next one is tx->link[list].next. */
+/* Returns the oldest transaction in one of the lists; the following ones are linked by tx->link[list].next. */
 struct app_tx *app_transaction_list(const struct flow *flow, enum app_tx_list list);
 /* Records that rules have inspected all present data of the direction. */
 void app_tx_set_inspected(struct app_tx *tx, enum flow_direction direction);

@@ -29,7 +29,7 @@ struct capture_counters {
     uint64_t given_sends;               /* those of send_calls that the verdict sender makes: nfqueue_add_sender() */
     uint64_t receive_overruns;          /* times the kernel ran out of socket buffer: a gap in the ids, or ENOBUFS */
     uint64_t verdict_lost;       /* ENOENT: packets that the kernel had dropped before (ruleset or device change) */
-    uint64_t verdict_errors;     /* other rejected verdicts */
+    uint64_t verdict_errors;     /* verdicts that the kernel rejected for other reasons */
     uint64_t malformed_messages; /* netlink messages that could not be parsed completely */
     uint64_t marked;             /* packets that arrived with the repeat mark: enum queue_marked_policy */
     uint64_t looping;            /* packets that came back without the mark more than repeat_limit times */
@@ -117,9 +117,9 @@ static inline void capture_close(struct capture *capture)
 
 /* The verdict of an accepted packet. */
 enum queue_verdict_mode {
-    QUEUE_ACCEPT, /* NF_ACCEPT: the next chain on the hook */
-    QUEUE_REPEAT, /* NF_REPEAT with the mark set under the mask: the same chain again */
-    QUEUE_ROUTE,  /* NF_QUEUE to another queue */
+    QUEUE_ACCEPT, /* NF_ACCEPT: the packet continues with the next chain on the hook */
+    QUEUE_REPEAT, /* NF_REPEAT with the mark set under the mask: the packet traverses the same chain again */
+    QUEUE_ROUTE,  /* NF_QUEUE: the packet goes to another queue */
 };
 
 /* Policy for a packet that arrives with the repeat mark already set (it should not have been queued). Capture flags
@@ -147,7 +147,7 @@ enum queue_offload {
     QUEUE_OFFLOAD_NONE,
     QUEUE_OFFLOAD_AUTO,        /* by the connection mark where the kernel supports it, otherwise by the packet mark */
     QUEUE_OFFLOAD_CONNECTION,  /* NFQA_CT in the verdict */
-    QUEUE_OFFLOAD_PACKET_MARK, /* the same bits in the packet mark, which a rule after the queue saves */
+    QUEUE_OFFLOAD_PACKET_MARK, /* bits in the packet mark, which a rule after the queue saves to the connection mark */
 };
 
 struct nfqueue_options {
@@ -252,7 +252,7 @@ void nfqueue_set_fail_open(int fd, uint16_t queue, bool fail_open);
 
 /* The packets that a dead reader left. */
 struct nfqueue_backlog {
-    uint32_t last_id; /* the last packet that it received */
+    uint32_t last_id; /* id of the last packet that the dead reader received */
     uint32_t taken;   /* packets that it received and sent no verdict for, as far as this can be determined */
     uint32_t waiting; /* all waiting packets, received or not */
 };

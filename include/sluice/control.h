@@ -25,7 +25,7 @@
 
 enum {
     CONTROL_ERROR_SIZE = 512,
-    CONTROL_MAX_LINE = 16 << 10,   /* of a request */
+    CONTROL_MAX_LINE = 16 << 10,   /* maximum length of a request in bytes */
     CONTROL_MAX_ANSWER = 16 << 20, /* instead of a longer answer the client receives an error */
     CONTROL_SLOW_SECONDS = 10,     /* a client with an incomplete request or unread answer is closed after this time */
     CONTROL_IDLE_SECONDS = 600,    /* a client without a request is closed after this time */

@@ -30,7 +30,7 @@ enum engine_failure {
     ENGINE_FAILURE_HANG,      /* a worker of the engine hung */
     ENGINE_FAILURE_MEMORY,    /* the engine was killed because memory ran out */
     ENGINE_FAILURE_START,     /* the engine failed before it inspected packets */
-    ENGINE_FAILURE_VIOLATION, /* the supervisor killed it because an attacker may have taken it over */
+    ENGINE_FAILURE_VIOLATION, /* the supervisor killed the engine because an attacker may have taken it over */
     ENGINE_FAILURES
 };
 
@@ -41,7 +41,7 @@ struct daemon_options {
     unsigned control_mode, control_clients;
     bool reload_skips_mistakes; /* a reload ignores rules with errors; false: the reload fails */
     uint64_t reload_memory_max; /* bytes; 0: the available memory */
-    const char *user, *group;   /* of the engine; NULL: not set */
+    const char *user, *group;   /* user and group that the engine runs as; NULL: not set */
     enum setting_auto sandbox;
     bool seccomp, landlock;
     const char *const *folders_to_read, *const *folders_to_write;

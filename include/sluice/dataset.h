@@ -77,8 +77,8 @@ int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, str
 int datasets_save(struct datasets *datasets, struct diag *diag);
 
 /* Transfers the values of all sets that datasets_inherit() would share to the next engine (sluice/transfer.h). When
- * reading, they replace the values of the set with the same name and type, as far as they fit; other sets are skipped.
- * No worker may run. */
+ * reading, the values replace those of the set with the same name and type, as far as they fit; a set that does not
+ * exist here is skipped. No worker may run. */
 struct transfer;
 void datasets_transfer(struct transfer *t, struct datasets *datasets);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decode: from bytes to headers. One file per header under src/packet/decode/, each a function that takes the checked
- * cursor.
+ * Decode: from bytes to headers. Each header has a file under src/packet/decode/, with a function that reads it through
+ * a checked cursor (sluice/bytes.h).
  *
  * A malformed packet is never an error: it gets an event (with Suricata's decoder-event name), the event is counted,
  * and the valid part is kept in the packet. Packets inside tunnels (GRE, ERSPAN, VXLAN, GENEVE, Teredo, IPIP, 6in4,
  * 4in6) become separate packets, to a bounded depth.
  *
  * Threads:   a decoder belongs to one worker. decode_options are immutable.
- * Ownership: packets from tunnels are lent until the next decode_packet() of the same decoder.
+ * Ownership: packets from tunnels are valid until the next decode_packet() of the same decoder.
  */
 #ifndef SLUICE_DECODE_H
 #define SLUICE_DECODE_H
@@ -43,7 +43,7 @@ struct decode_options {
 
 struct decoder;
 
-/* 0 or -ENOMEM; *out is written only on success. `options` are copied. */
+/* Creates a decoder with a copy of the options. Returns 0, or -ENOMEM with *out unchanged. */
 int decoder_new(struct decoder **out, const struct decode_options *options);
 void decoder_free(struct decoder *decoder);
 
@@ -78,7 +78,7 @@ void decode_check_checksums(struct packet *pkt);
 void decode_clear_partial_checksum(struct packet *pkt);
 
 /* Returns the correct transport checksum of a packet (network order value as a host integer), for tests and reject.
- * Zero where there is none of 16 bits: no transport, SCTP, GRE, ESP. */
+ * Returns 0 where there is no checksum of 16 bits: no transport header, SCTP, GRE, ESP. */
 uint16_t decode_transport_checksum(const struct packet *pkt);
 
 /* Counters: index 0 .. decode_counter_count() - 1. Names are EVE's below stats.decoder: "pkts", "bytes", "ipv4", "tcp",

@@ -5,7 +5,7 @@
  * Inline, fragments pass until their datagram is complete, because a receiver cannot use an incomplete datagram. The
  * verdict on the datagram is applied to the fragment that completes it. If the datagram is dropped, all its later
  * fragments are dropped until its timeout; if it is accepted, only copies of its fragments pass until then. In passive
- * mode, overlaps are resolved as the receiver's operating system does, which its address selects.
+ * mode, overlaps are resolved as by the receiver's operating system, which host-os-policy selects by its address.
  *
  * All memory is reserved at the start. If the kernel reassembles before the queue, no fragments arrive here.
  *
@@ -33,8 +33,7 @@ struct defrag_options {
     bool vlan_tracking; /* fragments with different VLAN ids belong to different datagrams */
     struct host_os_policy host_os;
 };
-extern const struct setting
-    defrag_settings[]; /* for struct defrag_options; the setting of the memcap is for all workers together */
+extern const struct setting defrag_settings[]; /* for struct defrag_options; the memcap is that of all workers */
 
 struct defrag;
 struct decoder;

@@ -118,7 +118,7 @@ struct detect_input {
     struct flow_table *flows; /* holds the flow's variables */
     struct host_table *hosts;
     struct replay_order *order;
-    struct file_engine *files; /* of the application protocols; NULL: none */
+    struct file_engine *files; /* file engine of the application protocols; NULL: none */
 };
 
 /*
@@ -159,7 +159,8 @@ int detect_signatures_new(struct detect_signatures **out, const struct ruleset *
 void detect_signatures_free(struct detect_signatures *checks);                            /* NULL is allowed */
 void detect_transfer_flow(struct transfer *t, struct detector *detector, const struct detect_signatures *checks,
                           struct flow *flow);
-/* When reading, the transaction has already been restored with the same buffers. */
+/* Transfers the detection state of a transaction. When reading, `tx` must have been restored with its buffers
+ * before. */
 void detect_transfer_transaction(struct transfer *t, struct detector *detector, const struct detect_signatures *checks,
                                  struct app_tx *tx);
 
@@ -181,7 +182,7 @@ const struct detect_counters *detector_counters(const struct detector *detector)
 enum { BUDGET_MAX_RULES = 1 << 18 };
 struct rule_cost {
     _Atomic uint64_t evaluations, total_ns, max_ns, over; /* over: evaluations that exceeded the rule budget */
-    _Atomic uint64_t suspended_until_ns;                  /* by the budget's clock; 0: never */
+    _Atomic uint64_t suspended_until_ns;                  /* by budget_options.clock; 0: never suspended */
     uint64_t window_ns; /* start of the current window; it and window_count are used by the worker only */
     uint32_t window_count;
 };

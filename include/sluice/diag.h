@@ -26,7 +26,7 @@ const char *diag_severity_name(enum diag_severity severity);
 
 /* A position in a text. line and column count from 1; line 0 means the file as a whole. */
 struct position {
-    const char *file;      /* lent by the reader of the file; copied when a message is reported */
+    const char *file;      /* owned by the caller; copied when a message is reported */
     const char *line_text; /* start of the line (ends at LF, CR LF or NUL), or NULL */
     uint32_t line;
     uint32_t column;

@@ -4,8 +4,9 @@
  * It changes nothing.
  *
  * The findings follow the kernel's semantics: a verdict accept ends its base chain only, and the packet continues with
- * the next base chain on the hook. A rule is therefore ahead of the queue when it is in the same base chain, or in a
- * chain that this one jumps to. Packets of an offloaded flow traverse no hook, wherever the offloading rule is.
+ * the next base chain on the hook. An accept therefore keeps packets from the queue only if its rule comes before the
+ * queue rule in the same base chain, or is in a chain that this base chain jumps to. Packets of an offloaded flow
+ * traverse no hook, wherever the offloading rule is.
  *
  * Threads:   no global state.
  * Ownership: a report has its own arena; it points into the ruleset and the host state, which must live as long.

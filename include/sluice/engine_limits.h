@@ -6,7 +6,7 @@
 enum {
     ENGINE_MAX_QUEUES = 256,
     ENGINE_MAX_CPUS = 1024,
-    ENGINE_ERROR_SIZE = 512, /* of the error texts that functions return */
+    ENGINE_ERROR_SIZE = 512, /* size of the buffers for error texts, NUL included */
 };
 
 #endif

@@ -24,7 +24,7 @@ enum attach_mode {
     ATTACH_BEFORE, /* sluice table before the filter chains: receives all packets */
     ATTACH_REPEAT, /* sluice table with the rule of repeat mode: packets without the mark are queued */
     ATTACH_CHAIN,  /* a regular chain `sluice_ips` for generated rulesets, which jump to it in place of accept */
-    ATTACH_ROUTE,  /* as after, for queues whose verdict is the queue of the next consumer */
+    ATTACH_ROUTE,  /* as ATTACH_AFTER, for queues with QUEUE_ROUTE, whose accepted packets go to another queue */
 };
 
 enum firewall_hook { FIREWALL_FORWARD = 1 << 0, FIREWALL_INPUT = 1 << 1, FIREWALL_OUTPUT = 1 << 2 };

@@ -268,7 +268,7 @@ uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresse
 bool flow_bit_is_set(const struct flow *flow, uint32_t number);
 bool flow_bit_set(struct flow_table *table, struct flow *flow, uint32_t number);
 void flow_bit_clear(struct flow_table *table, struct flow *flow, uint32_t number);
-/* False when the integer has no value. */
+/* Gets the value of an integer. Returns false when it has none. */
 bool flow_integer_get(const struct flow *flow, uint32_t number, uint32_t *value);
 bool flow_integer_set(struct flow_table *table, struct flow *flow, uint32_t number, uint32_t value);
 /* Calls `each` for all bits and integers of a flow, in the order of their numbers. */
