@@ -226,7 +226,8 @@ struct app_buffer {
     bool grows; /* evaluated from `progress` on whenever tx->fresh is set, until it is no longer partial */
 };
 
-/* The progress from which on a KEYWORD_TRANSACTION condition may be evaluated; as in struct app_buffer. */
+/* The progress from which on a KEYWORD_TRANSACTION condition may be evaluated; the members are as in struct
+ * app_buffer. */
 struct app_condition {
     const struct keyword *keyword;
     unsigned directions;
@@ -326,7 +327,7 @@ struct app_proto {
      * bytes from the rows, which app_get_settings() returns; strings in it are valid only in `configure`. */
     const struct setting *settings;
     size_t settings_size; /* 0: no row has a field */
-    /* Optional: completes the object. 0 or -ENOMEM. */
+    /* Optional: completes the object of settings. Returns 0 or -ENOMEM. */
     int (*configure)(const struct config *config, void *settings);
     void (*unconfigure)(void *settings); /* optional: frees what configure allocated */
 
@@ -389,8 +390,8 @@ struct app_tx *app_tx_new_alternative(struct app_context *context, uint64_t id);
 struct app_tx *
 app_tx_first(const struct app_context *context); /* the oldest of this protocol that is not freed; or NULL */
 struct app_tx *app_tx_last(const struct app_context *context);
-/* The oldest and the newest transaction that is not complete in all directions (NULL for none), and the number of
- * them. */
+/* Return the oldest and the newest transaction that is not complete in all directions (NULL for none), and the number
+ * of such transactions. */
 struct app_tx *app_tx_first_open(const struct app_context *context);
 struct app_tx *app_tx_last_open(const struct app_context *context);
 uint32_t app_tx_open_count(const struct app_context *context);
@@ -483,7 +484,7 @@ struct app_options {
     uint8_t transports[APP_MAX_PROTOCOLS];        /* transports on which the protocol is detected: APP_TCP, APP_UDP */
     struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* for TCP, UDP */
     void *settings[APP_MAX_PROTOCOLS];            /* objects of the protocols' settings, owned; NULL: none */
-    bool bypass_encrypted;                        /* app_stop_parsing(whole) requests a bypass */
+    bool bypass_encrypted;                        /* app_stop_parsing(whole) allows a bypass: app_may_bypass() */
     uint32_t detect_limit;                        /* bytes of a direction after which protocol detection gives up */
     uint32_t expectation_seconds;                 /* lifetime of an expectation */
 };
@@ -517,7 +518,7 @@ struct app_verdict {
                          chunk */
 };
 
-/* Consecutive bytes of a TCP stream. flow->state may request FLOW_BYPASS_REQUESTED. */
+/* Consecutive bytes of a TCP stream. */
 struct app_stream_chunk {
     const uint8_t *bytes;
     uint32_t length;
@@ -571,11 +572,11 @@ struct app_memory_counts {
     uint64_t resumed_flows;                /* evicted flows whose parser was restarted */
 };
 void app_get_memory_counts(const struct app *app, struct app_memory_counts *out);
-/* Abandons all files that are being reassembled from byte ranges. */
+/* Abandons all files that are being reassembled from byte ranges: app_byterange_start(). */
 void app_byterange_clear(struct app *app);
 
 /* Transfer to another process (sluice/transfer.h). Protocol ids depend on the build: here[] maps an id of the writer to
- * the local id. */
+ * the id in this process. */
 struct app_id_map {
     uint8_t here[256];
 };
@@ -636,15 +637,16 @@ void app_tx_set_inspected(struct app_tx *tx, enum flow_direction direction);
 void app_skip_inspection(const struct flow *flow);
 /* Records that the event of the transaction has been written. */
 void app_tx_set_logged(struct app_tx *tx);
-/* Number of transactions that the flow has started, including freed ones. app_tx_total(): of all its protocols, which
- * is also the id of the next transaction; app_tx_count(): of its last protocol. */
+/* Return the number of transactions that the flow has started, including freed ones. app_tx_total() counts those of all
+ * its protocols, and so is the id of the next transaction; app_tx_count() counts those of its last protocol. */
 uint64_t app_tx_total(const struct flow *flow);
 uint64_t app_tx_count(const struct flow *flow);
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);
 /* Whether the event of the transaction is to be written now. `flow_ends`: no more data will come. */
 bool app_tx_needs_log(const struct app *app, const struct app_tx *tx, bool flow_ends);
 const void *app_proto_settings(const struct app *app, const struct app_proto *proto);
-/* Whether app_allow_bypass() was called for the flow. */
+/* Whether the flow may be bypassed: its parser called app_allow_bypass(), or app_stop_parsing(whole) with
+ * bypass_encrypted, and the flow has no other readings. */
 bool app_may_bypass(const struct flow *flow);
 /* Frees the transactions that are complete, inspected and logged (or excluded from the log). `release` is called with
  * each app_detection that detect has attached. */

@@ -53,7 +53,8 @@ bool control_bool(const struct control_request *request, const char *name);
  * the command returns. */
 struct text *control_answer(struct control_request *request);
 void control_fail(struct control_request *request, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Defers the answer and returns a ticket for control_answer_later(). The client may close its connection before. */
+/* Defers the answer and returns a ticket for control_answer_later(). The client may close its connection before the
+ * answer. */
 uint64_t control_defer(struct control_request *request);
 
 /* Parses one line and runs the command; writes the answer line to `out`. For tests and the fuzz target. */
@@ -102,7 +103,7 @@ struct control_value;
 void control_value_free(struct control_value *value);
 const struct control_value *control_value_member(const struct control_value *value, const char *name);
 const struct control_value *control_value_item(const struct control_value *value, size_t index);
-size_t control_value_count(const struct control_value *value);       /* items of an array */
+size_t control_value_count(const struct control_value *value);       /* number of items of an array */
 const char *control_value_string(const struct control_value *value); /* NULL for another type */
 bool control_value_number(const struct control_value *value, int64_t *out);
 bool control_value_real(const struct control_value *value, double *out);

@@ -46,11 +46,11 @@ void datasets_options_default(struct datasets_options *options);
 struct datasets;
 struct dataset;
 
-/* Copies the options. 0 or -ENOMEM. */
+/* Creates a registry with a copy of the options. Returns 0 or -ENOMEM. */
 int datasets_new(struct datasets **out, const struct datasets_options *options);
 /* Shares the sets of the previous registry, which stays in use, so that values changed at run time survive a reload.
  * Exceptions: load-only sets are read from their file again, and a set whose type or files differ is created anew. Must
- * be called before the first datasets_get(). 0 or -ENOMEM. */
+ * be called before the first datasets_get(). Returns 0 or -ENOMEM. */
 int datasets_inherit(struct datasets *datasets, const struct datasets *previous);
 void datasets_free(struct datasets *datasets); /* NULL is allowed */
 

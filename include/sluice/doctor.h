@@ -64,8 +64,7 @@ struct doctor_host {
     struct doctor_listener *listeners;
     struct doctor_link *links;
     struct doctor_kernel kernel;
-    bool forwards_ipv4, forwards_ipv6,
-        has_ipv6; /* forwarding sysctls; has_ipv6: has an IPv6 address with global scope */
+    bool forwards_ipv4, forwards_ipv6, has_ipv6; /* has_ipv6: an address with global scope */
 };
 
 /* Returns an empty state, to be filled from messages; NULL when out of memory. */
@@ -76,9 +75,9 @@ void doctor_host_free(struct doctor_host *host);
  * the policy routing or the interfaces, -ENOMEM. */
 int doctor_host_read(struct doctor_host **out);
 
-/* Adds one message RTM_NEWRULE, if the rule matches a mark, or RTM_NEWLINK, if the interface is up and not the
- * loopback; `bytes` is the message as the kernel sends it, aligned. Returns 0 or -ENOMEM; -EBADMSG for other messages.
- */
+/* Adds the object of a message: RTM_NEWRULE, if the rule matches a mark; RTM_NEWLINK, if the interface is up and not
+ * the loopback. `bytes` is the message as the kernel sends it, aligned. Returns 0, -ENOMEM, or -EBADMSG for a damaged
+ * message or one of another type. */
 int doctor_host_add_message(struct doctor_host *host, const void *bytes, size_t length);
 /* Adds the listener in one line of /proc/net/netfilter/nfnetlink_queue; other lines are ignored. Returns 0 or -ENOMEM.
  */

@@ -69,7 +69,7 @@ struct file {
     uint64_t spooled;      /* number in the worker's spool; 0: not in the file store */
 };
 
-/* Offset of the next byte as rules see the file: like `data_offset`, it does not count missing bytes. */
+/* Returns the offset of the next byte as rules see the file: without missing bytes, as in `data_offset`. */
 static inline uint64_t file_received(const struct file *file)
 {
     return file->size - file->missing;
@@ -86,7 +86,7 @@ struct file_engine;
 
 struct file_options {
     uint32_t inspect_limit;   /* bytes kept from the start of the file; default 100 KiB */
-    uint32_t inspect_window;  /* bytes kept in the sliding window after them; default 16 KiB */
+    uint32_t inspect_window;  /* bytes kept in the sliding window after the first inspect_limit bytes; default 16 KiB */
     unsigned digests;         /* kinds requested by the configuration (force-hash) */
     bool magic;               /* force-magic */
     struct file_spool *spool; /* outlives the engine; NULL: no file store */
@@ -95,7 +95,7 @@ struct file_options {
 };
 void file_options_default(struct file_options *options);
 
-/* `heap` outlives the engine. 0 or -ENOMEM. */
+/* Creates an engine; `heap` must outlive it. Returns 0 or -ENOMEM. */
 int file_engine_new(struct file_engine **out, const struct file_options *options, struct heap *heap);
 void file_engine_free(struct file_engine *engine);
 /* Sets what the loaded rules need in addition to the options: kinds of digests, and file types. Called between packets.

@@ -221,7 +221,7 @@ struct flow_report {
 };
 /* Stores the counts with the flow, if it is offloaded; the flow's timeout restarts when the counts have changed since
  * the last report. An accepted flow ends with its connection; a dropped flow lasts for its timeout, even if the
- * kernel's connection has expired. False when the flow is not found. */
+ * kernel's connection has expired. Returns false when the flow is not found. */
 bool flow_table_update_offloaded(struct flow_table *table, const struct flow_report *report, uint64_t now_ns);
 
 /* Returns the number of flows evicted because the table was full, in state FLOW_NEW or not. */
