@@ -34,9 +34,9 @@ enum der_tag {
     DER_BMP_STRING = 0x1e,
     DER_SEQUENCE = 0x30,
     DER_SET = 0x31,
-    DER_APPLICATION_CONSTRUCTED = 0x60, /* | number */
-    DER_CONTEXT = 0x80,                 /* | number */
-    DER_CONTEXT_CONSTRUCTED = 0xa0,     /* | number */
+    DER_APPLICATION_CONSTRUCTED = 0x60, /* combined with the tag number by |, as the next two */
+    DER_CONTEXT = 0x80,
+    DER_CONTEXT_CONSTRUCTED = 0xa0,
 };
 
 enum der_form {
@@ -68,9 +68,9 @@ struct der_value {
 
 /* The next functions read values in the form DER_DEFINITE. */
 
-/* Consumes the next value. False when there is none, or it is invalid or incomplete. */
+/* Consumes the next value. Returns false when there is none, or it is invalid or incomplete. */
 bool der_next(struct cursor *cur, struct der_value *out);
-/* Consumes the next value if it has this tag; false otherwise. */
+/* Consumes the next value if it has this tag; returns false otherwise. */
 bool der_read(struct cursor *cur, uint8_t tag, struct cursor *body);
 /* Consumes [number] EXPLICIT with a value that has this tag. */
 bool der_read_explicit(struct cursor *cur, uint8_t number, uint8_t tag, struct cursor *body);

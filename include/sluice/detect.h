@@ -66,7 +66,7 @@ bool ruleset_needs_conntrack(const struct ruleset *ruleset);
 /* Whether a rule uses checksums (tcpv4-csum etc.): decode_check_checksums() must then be called before detection. */
 bool ruleset_needs_checksums(const struct ruleset *ruleset);
 
-/* Time limits for the evaluation of rules. Without a limit, rules are not timed. */
+/* Time limits for the evaluation of rules. Rules are timed only if there is a limit, or `measure` is set. */
 enum budget_suspend {
     SUSPEND_NONE,
     SUSPEND_ALERTS, /* rules that only alert */
@@ -86,12 +86,12 @@ struct budget_options {
 struct detector_options {
     uint32_t pcre_match_limit, pcre_depth_limit;
     bool limits_match; /* a drop or reject rule whose evaluation reaches a work limit matches */
-    uint32_t stream_inspection_window[FLOW_DIRECTIONS]; /* bytes of history that the stream keeps; same value as the
-                                                           stream's */
+    uint32_t stream_inspection_window[FLOW_DIRECTIONS]; /* bytes before a chunk that stream keeps for the inspection
+                                                           window; must be stream's value */
     bool guess_transactions;   /* alerts of all rules without transaction conditions get the current transaction; false:
                                   only over UDP, for rules of an application protocol */
     uint8_t guess_limit;       /* maximum number of such alerts with the same transaction */
-    size_t flow_memcap;        /* bytes for candidates that wait for more stream data */
+    size_t flow_memcap;        /* bytes for pending candidates */
     size_t transaction_memcap; /* bytes for detection state of transactions */
     struct budget_options budget;
 };
@@ -152,7 +152,7 @@ void detect_release_transaction(void *user, struct app_detection *detection);
 void detect_flow_end(struct detector *detector, struct flow *flow);
 
 /* Transfers detection state to another process (sluice/transfer.h); rules are identified by their ids and a digest of
- * their text. `checks` is created once for many flows. */
+ * their text. `checks`, the signatures of the ruleset, is created once for many flows. */
 struct app_tx;
 struct detect_signatures;
 int detect_signatures_new(struct detect_signatures **out, const struct ruleset *ruleset); /* 0 or -ENOMEM */
@@ -167,7 +167,7 @@ void detect_transfer_transaction(struct transfer *t, struct detector *detector, 
 struct detect_counters {
     uint64_t scans, bytes_scanned;
     uint64_t candidates, evaluations, matches;
-    uint64_t waiting;                  /* candidates that were stored until more stream data arrives */
+    uint64_t waiting;                  /* pending candidates that were stored */
     uint64_t flow_memcap_hits;         /* candidates that could not be stored: the stream is scanned again instead */
     uint64_t pcre_limits;              /* pairs of rule and packet in which a pcre reached a PCRE2 limit */
     uint64_t step_limits;              /* pairs of rule and packet in which the limit of inspection steps was reached */
@@ -186,8 +186,8 @@ struct rule_cost {
     uint64_t window_ns; /* start of the current window; it and window_count are used by the worker only */
     uint32_t window_count;
 };
-/* Returns NULL for rules that are not timed: all rules without a budget; otherwise number 0 and numbers past
- * BUDGET_MAX_RULES. */
+/* Returns the cost of a rule; NULL for rules that are not timed: number 0, numbers past BUDGET_MAX_RULES, and all rules
+ * without a budget. */
 const struct rule_cost *detector_cost(const struct detector *detector, uint32_t number);
 bool detector_is_timed(const struct detector *detector);
 /* Reads the next rule suspension that was not read yet; false: there is none. Called by one thread other than the

@@ -22,7 +22,7 @@ struct block {
 
 struct arena {
     struct block *blocks; /* newest first */
-    struct block *unused; /* kept by arena_reset() */
+    struct block *unused; /* blocks kept by arena_reset() for reuse */
     size_t block_size;
     size_t used, reserved;
 };

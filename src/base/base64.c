@@ -19,7 +19,7 @@ static uint8_t value_of(uint8_t c)
 struct group {
     uint32_t bits;
     unsigned count, padding;
-    bool bad_padding; /* a character after the padding */
+    bool bad_padding; /* another character follows the padding */
 };
 
 static void add_digit(struct group *group, uint8_t value)

@@ -182,7 +182,7 @@ bool der_time(const struct der_value *value, int64_t *seconds)
         return false;
     if (is_digit_next(&cur) && !read_digits(&cur, 2, &second))
         return false;
-    /* A fraction of a second is skipped. */
+    /* A fraction of a second, which only GeneralizedTime may have, is skipped. */
     const uint8_t *next = value->tag == DER_GENERALIZED_TIME ? cursor_peek(&cur, 1) : NULL;
 
     if (next && (*next == '.' || *next == ',')) {

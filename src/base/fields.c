@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A member is a byte with its type and the kind of its key, the key (the address of a constant, or length and bytes),
- * and the value: numbers in host byte order, bytes behind their length. The end of an object or array is a byte without
+ * and the value: numbers in host byte order, bytes after their length. The end of an object or array is a byte without
  * a key; room for that byte is reserved when the object or array is opened, so that it always fits.
  *
  * The reader is the same program, so it trusts the addresses of keys; everything else is checked.
@@ -283,7 +283,7 @@ static bool read_number(struct reader *reader, uint64_t *out)
     return at;
 }
 
-/* A separate function because of its large stack frame. */
+/* Renders bytes in hexadecimal. A separate function because of its large stack frame. */
 static __attribute__((noinline)) void render_hex(struct text *out, const uint8_t *value, size_t length, bool colons)
 {
     char text[3 * FIELDS_VALUE_MAX];
