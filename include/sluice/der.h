@@ -34,9 +34,9 @@ enum der_tag {
     DER_BMP_STRING = 0x1e,
     DER_SEQUENCE = 0x30,
     DER_SET = 0x31,
-    DER_APPLICATION_CONSTRUCTED = 0x60, /* combined with the tag number by |, as the next two */
-    DER_CONTEXT = 0x80,
-    DER_CONTEXT_CONSTRUCTED = 0xa0,
+    DER_APPLICATION_CONSTRUCTED = 0x60, /* the tag number is added by | */
+    DER_CONTEXT = 0x80,                 /* the tag number is added by | */
+    DER_CONTEXT_CONSTRUCTED = 0xa0,     /* the tag number is added by | */
 };
 
 enum der_form {

@@ -66,14 +66,14 @@ bool ruleset_needs_conntrack(const struct ruleset *ruleset);
 /* Whether a rule uses checksums (tcpv4-csum etc.): decode_check_checksums() must then be called before detection. */
 bool ruleset_needs_checksums(const struct ruleset *ruleset);
 
-/* Time limits for the evaluation of rules. Rules are timed only if there is a limit, or `measure` is set. */
+/* Time limits for the evaluation of rules. Rules are timed only if rule_ns or `measure` is set. */
 enum budget_suspend {
     SUSPEND_NONE,
     SUSPEND_ALERTS, /* rules that only alert */
     SUSPEND_ALL,
 };
 struct budget_options {
-    bool measure;       /* time the rules even without a limit */
+    bool measure;       /* time the rules even if rule_ns is 0 */
     uint64_t packet_ns; /* for all rules on one packet, checked by the worker; 0: unlimited */
     uint64_t rule_ns;   /* for one evaluation of a rule; 0: unlimited */
     enum budget_suspend suspend;
