@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * app-layer-event: an anomaly found by a protocol's parser or by protocol detection. The former is a condition on a
- * transaction, the latter on the packet with which it was found.
+ * app-layer-event: an anomaly found by a protocol's parser or by protocol detection. An event of a parser is a
+ * condition on a transaction, an event of protocol detection on the packet with which it was found.
  */
 #include <errno.h>
 #include <string.h>

@@ -14,9 +14,9 @@ enum protocol_mode { MODE_DIRECTION, MODE_FINAL, MODE_ORIGINAL, MODE_EITHER, MOD
 
 struct protocol_condition {
     uint8_t mode; /* enum protocol_mode */
-    uint8_t id;   /* may be APP_FAILED */
-    bool unknown; /* matches before a protocol is known */
-    bool negated;
+    uint8_t id;   /* id of the protocol; APP_FAILED for the value `failed`; unused with `unknown` */
+    bool unknown; /* the value `unknown`: true before detection has finished */
+    bool negated; /* true if the flow has another protocol than `id` */
 };
 
 static const struct {

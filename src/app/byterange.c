@@ -5,8 +5,8 @@
  *
  * Bytes are appended to the file in order. The file is in tx->files of the transaction that brought the last appended
  * bytes, where rules inspect it; when that transaction is released, the table keeps the file until the next range
- * arrives. Bytes after a gap are stored as pieces until the gap is filled. Bytes that were appended are never replaced.
- * Otherwise, where ranges overlap, the one that begins at the lower offset is used.
+ * arrives. Bytes after a gap are stored as pieces until the gap is filled. Where ranges overlap, bytes that have been
+ * appended to the file are kept; of overlapping pieces, the bytes of the piece with the lower offset are used.
  *
  * The ranges of a file are reassembled only if the same worker inspects them. A file is abandoned, and counted, when
  * the waiting data exceeds its limit, when memory is short, when no range arrives within the timeout, or when the table
@@ -20,8 +20,8 @@
 #include <string.h>
 
 enum {
-    ENTRIES = 256,          /* files */
-    PIECE_MAX = 256 << 10,  /* bytes */
+    ENTRIES = 256,          /* files in the table */
+    PIECE_MAX = 256 << 10,  /* bytes of a piece to which no more bytes are appended */
     PIECES_MAX = 64,        /* waiting pieces per file */
     WAITING_SHARE = 8,      /* waiting files and pieces may use 1/8 of the memcap */
     WAITING_MIN = 64 << 10, /* bytes; lower bound of that share */
@@ -30,12 +30,13 @@ enum {
 /* Bytes after a gap in the file, stored until the gap is filled. */
 struct piece {
     struct piece *next;
-    uint64_t start;
+    uint64_t start; /* offset in the file */
     struct buffer data;
 };
 
 struct byterange_file {
-    uint64_t serial; /* 0: the entry is free */
+    uint64_t serial; /* unique number, by which a range recognises its entry; 0: the entry is free */
+    /* total: size of the whole file in bytes. The file is abandoned at last_data_ns + timeout_ns. */
     uint64_t total, last_data_ns, timeout_ns;
     uint8_t *key; /* key_length bytes of the key, followed by name_length bytes of the file name */
     uint32_t key_length, name_length;
@@ -65,7 +66,8 @@ static void stop_table_accounting(struct app *app, size_t before)
     app->byterange_memory += heap_memory(app->heap) - before;
 }
 
-/* Evicting a flow does not free memory of the table, so the table has a separate limit. */
+/* Whether the table may use `more` bytes in addition. It has a separate limit, because evicting a flow does not free
+ * memory of the table. */
 static bool has_room(const struct app *app, size_t more)
 {
     size_t limit = heap_capacity(app->heap) / WAITING_SHARE;
@@ -85,7 +87,7 @@ static void free_piece(struct app *app, struct byterange_file *entry)
     stop_table_accounting(app, before);
 }
 
-/* Removes the file from its transaction; only the table refers to it afterwards. */
+/* Removes the file from its transaction and accounts its memory to the table, which alone refers to it afterwards. */
 static void detach_file(struct app *app, struct byterange_file *entry)
 {
     if (!entry->tx)
@@ -243,7 +245,8 @@ bool app_byterange_start(struct app_context *context, struct app_byterange *rang
 
 /* --- Bytes ---------------------------------------------------------------------------------------- */
 
-/* Stores bytes that follow a gap; `offset` is beyond the current end of the file. */
+/* Stores bytes that follow a gap; `offset` is beyond the current end of the file. Returns false without memory or when
+ * a limit is reached. */
 static bool store_piece(struct app *app, struct byterange_file *entry, uint64_t offset, const uint8_t *bytes,
                         uint32_t length)
 {
@@ -272,7 +275,8 @@ static bool store_piece(struct app *app, struct byterange_file *entry, uint64_t 
     return buffer_append(app->heap, &piece->data, bytes + (end - offset), length, UINT32_MAX) == length;
 }
 
-/* Moves the file to tx->files; opens it when byte 0 arrives. */
+/* Moves the file from its previous transaction, or from the table, to tx->files; opens it when byte 0 arrives. Returns
+ * false without memory. */
 static bool attach_file(struct app_context *context, struct byterange_file *entry, struct app_tx *tx,
                         enum flow_direction direction)
 {

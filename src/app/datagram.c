@@ -17,7 +17,9 @@ enum {
     EPHEMERAL_PORTS = 32768   /* lowest port that Linux and other systems assign to clients */
 };
 
-enum { PORTS_SEEN = 1, PORTS_KNOWN = 2, PORTS_REVERSED = 4 }; /* app_flow.ports */
+/* Bits of app_flow.ports. SEEN: the other bits have been computed. KNOWN: one of the ports is a port of a protocol.
+ * REVERSED: the ports suggest that the server sent the first packet. */
+enum { PORTS_SEEN = 1, PORTS_KNOWN = 2, PORTS_REVERSED = 4 };
 
 static enum flow_direction opposite(enum flow_direction direction)
 {
@@ -29,7 +31,7 @@ static bool is_service_port(const struct app *app, uint16_t port)
     return port < SERVICE_PORTS_END || app->datagrams.services[port / 64] >> (port % 64) & 1;
 }
 
-/* Whether bytes that the parser rejected look like a message of its protocol. */
+/* Whether a datagram that the parser rejected is a message of its protocol according to the protocol's probe. */
 static bool is_message(const struct app_flow *reading, const struct app_input *in)
 {
     const struct app_probe probe = {
@@ -69,7 +71,7 @@ static void feed_reading(struct feeding *f, struct app_flow *reading, enum flow_
         return;
     app_count(f->app, reading, no_memory ? COUNT_ALLOC : COUNT_PARSER);
     if (no_memory ||
-        is_message(reading, &in)) /* otherwise it is unrelated data, which anybody can send to these ports */
+        is_message(reading, &in)) /* otherwise unrelated data, which any host can send to these ports: no exception */
         f->verdict->exception = EXCEPTION_APP_ERROR;
 }
 
@@ -89,8 +91,8 @@ static void record_unidentified(struct feeding *f, enum flow_direction direction
     f->app->failed_flows[1]++;
 }
 
-/* Sets the protocol of the flow, and swaps client and server if necessary, from the first identified message. Returns
- * false without memory. */
+/* Sets the protocol of the flow to that of the first identified message, and starts its parser. If the message shows
+ * that client and server are swapped, swaps them and *direction. Returns false without memory. */
 static bool start_flow(struct feeding *f, struct app_datagram_match *first, enum flow_direction *direction)
 {
     struct app_flow *af = f->af;
@@ -145,7 +147,7 @@ static void identify_and_feed(struct feeding *f, enum flow_direction direction, 
     feed_reading(f, f->af, direction, bytes, length);
     for (unsigned i = first; i < count; i++) {
         struct app_flow *reading = app_reading_find(f->af, matches[i].id);
-        bool reversed = matches[i].reversed != f->verdict->reversed; /* the flow may have been swapped since */
+        bool reversed = matches[i].reversed != f->verdict->reversed; /* start_flow() may have swapped the flow */
 
         if (!reading && (reading = app_reading_add(f, matches[i].id)))
             app_set_detected(reading, direction);
@@ -166,7 +168,8 @@ bool app_feed_datagram(struct app *app, struct flow *flow, enum flow_direction d
     *verdict = (struct app_verdict){ 0 };
     if (length == 0)
         return false;
-    /* Fast path: no known protocol claims the datagram, and the state of the flow does not change. */
+    /* Fast path: detection has failed, no probe would accept the datagram, and the state of the flow does not change.
+     */
     if (af && !af->proto && af->side[direction].failed && (af->ports & (PORTS_SEEN | PORTS_KNOWN)) == PORTS_SEEN &&
         app_matches_no_head(app, bytes, length)) {
         verdict->either_direction = af->ports & PORTS_REVERSED;
@@ -178,7 +181,7 @@ bool app_feed_datagram(struct app *app, struct flow *flow, enum flow_direction d
         uint16_t client = flow->client_port, server = flow->server_port;
 
         ports = PORTS_SEEN | (app_has_known_port(app, client, server) ? PORTS_KNOWN : 0);
-        /* From a service port to a port that is none: probably the service sent the first packet seen. */
+        /* The first packet came from a service port to another port: probably the server sent it. */
         if (!is_service_port(app, server) &&
             (is_service_port(app, client) || (client < EPHEMERAL_PORTS && server >= EPHEMERAL_PORTS)))
             ports |= PORTS_REVERSED;

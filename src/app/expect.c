@@ -34,8 +34,8 @@ static bool is_same_connection(const struct app_expectation *entry, const struct
            memcmp(&entry->server, &other->server, sizeof(entry->server)) == 0;
 }
 
-/* Removes expired entries and an earlier entry of the same connection. Returns the client's oldest entry, cleared, if
- * the client has PER_CLIENT entries; otherwise an unused entry, or else the oldest entry of all clients, cleared. */
+/* Removes expired entries and an earlier entry of the same connection. Returns a free entry. If the client has
+ * PER_CLIENT entries, its oldest one is removed for that; if the list is full, the oldest one of all clients. */
 static struct expected_flow *alloc_entry(struct app_shared *shared, const struct app_expectation *what, uint64_t now_ns)
 {
     const struct address *client = &what->client;
@@ -114,7 +114,7 @@ unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t 
             memcmp(&expected->what.server, &flow->server, sizeof(flow->server)) != 0)
             continue;
         entry = *expected;
-        expected->tag = NULL; /* it is this function's now */
+        expected->tag = NULL; /* `entry` owns the tag now */
         remove_entry(shared, expected);
     }
     pthread_mutex_unlock(&shared->lock);
@@ -151,7 +151,8 @@ static void transfer_entry(struct transfer *t, struct expected_flow *entry)
     entry->what.ip_version = version;
 }
 
-/* Drops entries for which there is no room, and those of protocols that this build does not have. */
+/* Reads an entry into expected_flows[*place] and increments *place. Drops the entry if the list is full or if this
+ * build does not have the protocol. */
 static void read_entry(struct transfer *t, struct app_shared *shared, size_t *place)
 {
     struct expected_flow entry = { .proto = 0 };

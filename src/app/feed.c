@@ -3,14 +3,17 @@
  * Feeding of stream bytes to parsers. The parser gets the bytes of a direction without copying; bytes that it does not
  * consume are kept and passed again in front of the following ones, contiguous.
  *
- * Until the protocol is known, both directions are buffered up to a limit. Then the parser gets them, first the
- * direction whose bytes arrived first. The same happens when a parser announces another protocol (CONNECT, STARTTLS).
+ * Until the protocol is known, both directions are buffered up to a limit. Then the parser gets them, the direction
+ * whose bytes arrived last after the other one. After a parser has announced another protocol (CONNECT, STARTTLS), both
+ * directions are buffered again until the new protocol is known.
  *
- * Beyond the stream depth a direction is not parsed, and the other one may not have reached its depth: the parser
- * treats it as ended. Open transactions do not wait for it, and later ones start complete in that direction.
+ * Beyond the stream depth a direction is not parsed, although the other direction may not have reached its depth. The
+ * parser treats the first direction as ended; open transactions do not wait for its bytes, and later transactions start
+ * complete in it.
  *
  * Where endpoints may parse the bytes as another protocol than the detected one, the flow has further readings
- * (reading.c), and the same functions feed each of them; only the main reading reports to the verdict and the flow.
+ * (reading.c). The functions of this file feed each of them; only the main reading sets the verdict and
+ * flow->application.
  *
  * A reading is `stopped` when its parser failed or lost bytes that it needs, when the rest is encrypted, or when no
  * protocol was found.
@@ -23,7 +26,6 @@
 
 /* --- State of the flow --------------------------------------------------------------------------- */
 
-/* The protocol of a flow is that of its main reading. */
 void app_set_direction_protocol(struct app_flow *af, enum flow_direction direction, unsigned id)
 {
     unsigned shift = direction == FLOW_TO_SERVER ? 8 : 16;
@@ -84,8 +86,9 @@ void feed_fail(struct feeding *f, enum app_count why)
     feed_stop(f);
 }
 
-/* Handles a parser failure in one direction. If the bytes of that direction belonged to another protocol from the
- * start, the peer may still read the other direction as the flow's protocol, so the parser continues with that one. */
+/* Handles a parser failure in one direction. If the bytes of this direction did not belong to the flow's protocol from
+ * the start, the peer may still read the other direction as the flow's protocol, so the parser continues with the other
+ * direction. */
 static void fail_direction(struct feeding *f, enum flow_direction direction, enum app_count why)
 {
     struct app_side *side = &f->af->side[direction];
@@ -100,8 +103,9 @@ static void fail_direction(struct feeding *f, enum flow_direction direction, enu
     app_tx_complete_direction(f->af, direction);
 }
 
-/* If the server's bytes do not belong to the protocol, neither did the client's. As long as another reading parses them
- * as the right protocol, they are inspected, and the failure is no exception. */
+/* Handles APP_ERROR of the parser. If the server's bytes do not belong to the protocol, the client's bytes did not
+ * either. As long as another reading parses the client's bytes as another protocol, rules inspect them there, and the
+ * failure is no exception. */
 static void fail_to_parse(struct feeding *f, enum flow_direction direction)
 {
     bool has_joined_reading = direction == FLOW_TO_CLIENT && f->af == f->af->main && app_has_joined_reading(f->af);
@@ -121,7 +125,8 @@ void feed_set_event(struct feeding *f, enum app_layer_event event)
 
 /* --- Known protocol ------------------------------------------------------------------------------ */
 
-/* Starts detection of the following protocol; the unconsumed bytes are its first ones. */
+/* Starts detection of the protocol announced by app_change_protocol(), in the bytes that the parser has not
+ * consumed. */
 static void begin_change(struct feeding *f)
 {
     struct app_flow *af = f->af;
@@ -150,13 +155,14 @@ static void begin_change(struct feeding *f)
         side->excluded = 0;
         side->seen = side->needed = 0;
         side->failed = side->comparing = side->foreign = false;
-        side->truncated &= !side->unparsed; /* set again when the stream depth is reached */
+        side->truncated &= !side->unparsed; /* truncate_at_depth() sets it again when the stream depth is reached */
         side->unparsed = false;
         side->datagrams = 0;
     }
 }
 
-/* Calls the parser once; the unconsumed bytes are in side->pending afterwards. Returns false if parsing has ended. */
+/* Calls the parser once; the unconsumed bytes are in side->pending afterwards. `in_pending`: in->bytes are the bytes in
+ * side->pending. Returns false if parsing has ended. */
 static bool call_parser(struct feeding *f, enum flow_direction direction, struct app_input *in, bool in_pending)
 {
     struct app_flow *af = f->af;
@@ -167,14 +173,14 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
     static const uint8_t nothing[1];
 
     if (!in->bytes)
-        in->bytes = nothing; /* NULL + 0 is undefined */
+        in->bytes = nothing; /* parsers add offsets to the pointer; NULL + 0 is undefined in C */
 
     struct app_result result = proto->feed(&context, af->state, in);
     uint32_t limit = proto->pending_max > 0 ? proto->pending_max : DEFAULT_PENDING_MAX;
     uint32_t consumed = result.consumed < in->length ? result.consumed : in->length;
     uint32_t left = in->length - consumed;
 
-    if (heap_refused_count(f->app->heap) != refused) { /* the parser may have skipped data: do not hide that */
+    if (heap_refused_count(f->app->heap) != refused) { /* the parser may have skipped data and returned APP_OK */
         feed_fail(f, COUNT_ALLOC);
         return false;
     }
@@ -207,12 +213,12 @@ static void handle_change(struct feeding *f, enum flow_direction direction)
     begin_change(f);
     if (f->af->side[direction].pending.length > 0)
         feed_detect_protocol(f, direction);
-    /* The client may have started before it received the response that changes the protocol. */
+    /* The other direction may already contain bytes of the new protocol: a client may send them before it receives the
+     * response that changes the protocol. */
     if (f->af->changing && !f->af->stopped && f->af->side[!direction].pending.length > 0)
         feed_detect_protocol(f, !direction);
 }
 
-/* Feeds all pending bytes. */
 void feed_pending(struct feeding *f, enum flow_direction direction)
 {
     struct app_side *side = &f->af->side[direction];
@@ -295,8 +301,9 @@ struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_ver
     return flow->app;
 }
 
-/* After app_evict() only stream rules inspect a flow until its client starts a message of the flow's protocol, or of
- * any if that is unknown. */
+/* Restarts the parser of a flow after app_evict() when the client's bytes match a pattern of the flow's protocol, or of
+ * any protocol if the flow's is unknown. Until then only rules on stream bytes inspect the flow. Sets APP_LAYER_EVICTED
+ * once, unless the flow was evicted between two messages and the parser restarts with the next one. */
 static void resume_after_eviction(struct feeding *f, struct flow *flow, enum flow_direction direction,
                                   const struct app_stream_chunk *in)
 {
@@ -339,7 +346,8 @@ static void resume_after_eviction(struct feeding *f, struct flow *flow, enum flo
     f->verdict->exception = EXCEPTION_APP_MEMCAP;
 }
 
-/* Ends a direction for its parser when the stream depth is reached, unless it has already ended. */
+/* Reports the end of each direction that has reached the stream depth to the parser, unless the direction has already
+ * ended. */
 static void truncate_at_depth(struct feeding *f)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !f->af->stopped; direction++) {
@@ -362,7 +370,7 @@ static void feed_main(struct feeding *f, enum flow_direction direction, const st
     struct app_side *side = &af->side[direction];
 
     if (af->stopped) {
-        /* The parser failed before the protocol of this direction was compared. */
+        /* The parser failed on the other direction before this one began: detect the protocol of this direction. */
         if (!side->has_begun && in->length > 0 && af->failed && af->protocol > 0)
             side->has_begun = side->comparing = true;
         if (side->comparing && in->length > 0)
@@ -390,7 +398,6 @@ static void feed_main(struct feeding *f, enum flow_direction direction, const st
     truncate_at_depth(f);
 }
 
-/* Skips the bytes that the reading got when it was created. */
 void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_chunk in)
 {
     struct app_side *side = &f->af->side[direction];
@@ -434,14 +441,14 @@ void app_feed_stream(struct app *app, struct flow *flow, enum flow_direction dir
     if (in->urgent_count > 0)
         app_add_urgent_readings(&f, direction, in);
     feed_main(&f, direction, in);
-    f.verdict = &unused; /* an error of another reading does not affect the flow; `doubted` decides */
+    f.verdict = &unused; /* a failure of another reading is no exception by itself; see app_flow.ambiguous below */
     for (struct app_flow *other = flow->app->next_reading; other; other = other->next_reading) {
         f.af = other;
         if (!other->stopped)
             app_feed_reading(&f, direction, in);
     }
     if (heap_refused_count(app->heap) != refused &&
-        verdict->exception == EXCEPTION_NONE) /* in any reading, or for the comparison */
+        verdict->exception == EXCEPTION_NONE) /* memory ran out in any reading or in feed_compare_directions() */
         verdict->exception = EXCEPTION_APP_ERROR;
     if (flow->app->urgent_unread && app_misses_readings(flow->app))
         verdict->exception = EXCEPTION_APP_ERROR;
@@ -449,7 +456,7 @@ void app_feed_stream(struct app *app, struct flow *flow, enum flow_direction dir
         flow->app->ambiguous = false;
         verdict->exception = EXCEPTION_APP_ERROR;
     }
-    if (flow->app->drop_ambiguous) /* overrides a parser error: the policies may differ */
+    if (flow->app->drop_ambiguous) /* overrides EXCEPTION_APP_ERROR, whose policy may be weaker */
         verdict->exception = EXCEPTION_APP_AMBIGUOUS;
     flow->app->drop_ambiguous = false;
     verdict->stop_stream = flow->app->stop_stream && !app_has_other_readings(flow->app);
@@ -477,7 +484,7 @@ static void finish_reading(struct app *app, struct app_flow *af)
     }
     if (f.transport == APP_UDP && !af->proto && app_flow_protocol(af->flow) == 0 &&
         (af->side[FLOW_TO_SERVER].failed || af->side[FLOW_TO_CLIENT].failed))
-        app_set_flow_protocol(af, APP_FAILED); /* the other direction never sent data */
+        app_set_flow_protocol(af, APP_FAILED); /* detection failed in one direction, and the other one has no data */
     feed_stop(&f);
 }
 

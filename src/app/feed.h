@@ -21,32 +21,37 @@
 struct feeding {
     struct app *app;
     struct app_flow *af;
-    struct app_verdict *verdict;
-    uint64_t now_ns;
-    unsigned transport;
+    struct app_verdict *verdict; /* out; a discarded one for readings besides the main reading of a stream */
+    uint64_t now_ns;             /* time of the current packet */
+    unsigned transport;          /* APP_TCP or APP_UDP */
 };
 
 /* Returns the main reading of the flow, created if necessary; NULL for a flow whose detection failed, or without memory
  * (verdict->exception). */
 struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict);
+/* Starts the parser of a protocol for the reading. Returns false without memory; parsing has stopped then. */
 bool app_start_parser(struct feeding *f, unsigned id);
 /* Feeds bytes with their stream offset to a reading besides the main one; bytes that it has already got are skipped. */
 void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_chunk in);
+/* Set the protocol of a direction, or of the flow, in flow->application; no effect for readings besides the main one.
+ */
 void app_set_direction_protocol(struct app_flow *af, enum flow_direction direction, unsigned id);
 void app_set_flow_protocol(struct app_flow *af, unsigned id);
 /* Records that detection has finished in the direction. */
 void app_set_detected(struct app_flow *af, enum flow_direction direction);
 
-/* Stops parsing of the reading; its transactions are complete. */
+/* Stops parsing of the reading and completes its transactions. */
 void feed_stop(struct feeding *f);
-/* The same after a failure, which is counted, and is an exception unless bytes were lost (COUNT_GAP). */
+/* Counts a failure, sets verdict->exception unless the failure is a gap (COUNT_GAP), and stops parsing of the
+ * reading. */
 void feed_fail(struct feeding *f, enum app_count why);
+/* Adds an event of protocol detection to the verdict. */
 void feed_set_event(struct feeding *f, enum app_layer_event event);
 /* Feeds all buffered bytes of a direction to the parser. */
 void feed_pending(struct feeding *f, enum flow_direction direction);
 /* Feeds new bytes to the parser; bytes that it does not consume are buffered. */
 void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *bytes);
-/* Returns the number of bytes that are missing between the previous bytes of the direction and these. */
+/* Returns the number of bytes that are missing between the previous bytes of the direction and `bytes`. */
 uint64_t feed_gap_before(const struct app_side *side, const struct app_stream_chunk *bytes);
 
 /* --- feed_unknown.c ------------------------------------------------------------------------------- */
@@ -68,18 +73,23 @@ void feed_compare_directions(struct feeding *f, enum flow_direction direction, c
 struct app_flow *app_reading_add(struct feeding *f, unsigned id);
 /* Like app_reading_add(), for a protocol that is not certain: the parser is started later. */
 struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id);
-struct app_flow *app_reading_find(struct app_flow *main, unsigned id); /* NULL for none */
-bool app_has_other_readings(const struct app_flow *main);              /* that have not stopped */
-/* Before the main reading gets the bytes: creates readings that omit the urgent bytes of the direction, as long as the
- * protocol is unknown. */
+/* Returns the flow's reading as protocol `id`; NULL for none. */
+struct app_flow *app_reading_find(struct app_flow *main, unsigned id);
+/* Whether the flow has readings besides the main one that have not stopped. */
+bool app_has_other_readings(const struct app_flow *main);
+/* Creates readings that omit the urgent bytes in `in`, as long as the protocol is unknown. Called before the main
+ * reading gets these bytes. */
 void app_add_urgent_readings(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in);
-/* With urgent_unread: whether the flow has a parser after all, so that readings of its bytes are missing. Clears
- * urgent_unread, so true is returned once. */
+/* Called while main->urgent_unread is set. Returns true, and clears urgent_unread, if a reading of the flow has a
+ * parser now: the readings that omit the urgent bytes are missing then. */
 bool app_misses_readings(struct app_flow *main);
-/* Feeds stream bytes to another reading, without the urgent bytes that it omits. */
+/* Feeds stream bytes to a reading besides the main one, without the urgent bytes that this reading omits. */
 void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in);
-bool app_has_joined_reading(const struct app_flow *main); /* a protocol with parsed_alongside parses the bytes, too */
-/* Whether the client's bytes are also a message of the protocol: "QUIT /path HTTP/1.1" starts like FTP. */
+/* Whether the flow has a reading besides the main one whose protocol has parsed_alongside and whose parser has not
+ * failed. */
+bool app_has_joined_reading(const struct app_flow *main);
+/* Probes whether the client's bytes in `side` may also be a message of a protocol with parsed_alongside: "QUIT /path
+ * HTTP/1.1" starts like FTP. Returns APP_NO for other protocols. */
 enum app_probe_result app_reading_guess(const struct feeding *f, const struct app_proto *proto,
                                         const struct app_side *side);
 /* Swaps client and server of the flow in all readings. */

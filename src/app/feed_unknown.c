@@ -25,7 +25,8 @@ bool app_start_parser(struct feeding *f, unsigned id)
     return true;
 }
 
-/* Feeds the pending bytes of both directions, those of `newest`, which arrived last, after the others. */
+/* Feeds the pending bytes of both directions to the parser, those of `newest`, whose bytes arrived last, after those of
+ * the other direction. */
 static void feed_both(struct feeding *f, enum flow_direction newest)
 {
     enum flow_direction other = newest == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
@@ -39,7 +40,7 @@ static void feed_both(struct feeding *f, enum flow_direction newest)
         feed_pending(f, newest);
 }
 
-/* Feeds the bytes kept by the main reading to another reading. */
+/* Feeds the bytes of a direction that are pending in the reading of `f` to another reading. */
 static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_direction direction)
 {
     const struct app_side *kept = &f->af->side[direction];
@@ -56,7 +57,7 @@ static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_dir
     side->has_begun = kept->has_begun;
     side->ended = kept->ended;
     side->foreign =
-        direction == FLOW_TO_CLIENT && kept->has_begun; /* a banner, perhaps of the main reading's protocol */
+        direction == FLOW_TO_CLIENT && kept->has_begun; /* may be a greeting of the main reading's protocol */
     if (reading->stopped || bytes.length == 0)
         return;
     if (reading->proto)
@@ -65,8 +66,8 @@ static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_dir
         feed_fail(&other, COUNT_ALLOC);
 }
 
-/* Decides on a reading whose protocol is uncertain. Both directions are buffered until the client's bytes identify
- * it. */
+/* Decides whether a reading added by app_reading_add_candidate() starts its parser or stops. Both directions are
+ * buffered until the client's bytes identify the protocol, or CANDIDATE_MAX bytes of a direction are pending. */
 static void decide_candidate(struct feeding *f, enum flow_direction newest)
 {
     struct app_side *client = &f->af->side[FLOW_TO_SERVER];
@@ -87,9 +88,9 @@ static void decide_candidate(struct feeding *f, enum flow_direction newest)
     feed_both(f, newest);
 }
 
-/* Servers of some protocols answer unreadable input with an error and continue to read. On their ports the bytes are
- * also parsed as that protocol. A protocol with parsed_alongside is parsed on any port if its probe accepts the bytes.
- */
+/* Adds readings as protocols besides `id`, the detected one. Servers of protocols with continues_after_errors answer
+ * unreadable input with an error and continue to read, so the bytes on their ports are also parsed as that protocol. A
+ * protocol with parsed_alongside is parsed on any port if its probe accepts the client's bytes. */
 static void add_readings_by_port(struct feeding *f, unsigned id, enum flow_direction newest)
 {
     enum flow_direction other = newest == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
@@ -115,8 +116,8 @@ static void add_readings_by_port(struct feeding *f, unsigned id, enum flow_direc
     }
 }
 
-/* Unidentified bytes of the other direction may still turn out to belong to another protocol, so they are kept for
- * comparison. */
+/* Keeps the pending bytes of a direction for feed_compare_directions(), if none of the probes could decide on them:
+ * they may still turn out to belong to another protocol than the one detected in the other direction. */
 static void start_comparing(struct feeding *f, enum flow_direction direction)
 {
     struct app_side *side = &f->af->side[direction];
@@ -132,7 +133,7 @@ void feed_start_protocol(struct feeding *f, unsigned id, enum flow_direction dir
 {
     struct app_flow *af = f->af;
 
-    if (af->fallback) { /* the flow has changed to another protocol */
+    if (af->fallback) { /* the optional change succeeded: free the parser of the previous protocol */
         struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
 
         app_tx_complete_all(af);
@@ -161,7 +162,8 @@ void feed_start_protocol(struct feeding *f, unsigned id, enum flow_direction dir
     feed_both(f, direction);
 }
 
-/* Ends detection: no protocol was found in either direction. */
+/* Ends detection, because no protocol was found in either direction. After an optional change the parser of the
+ * previous protocol continues. */
 static void end_detection(struct feeding *f, enum flow_direction direction)
 {
     struct app_flow *af = f->af;
@@ -190,7 +192,7 @@ static void end_detection(struct feeding *f, enum flow_direction direction)
     feed_stop(f);
 }
 
-/* Returns the id of the protocol of the server's port whose servers continue after unreadable input; 0 for none. */
+/* Returns the id of a protocol with continues_after_errors that is expected at the server's port; 0 for none. */
 static unsigned survivor_at_port(const struct feeding *f)
 {
     if ((f->af != f->af->main && !f->af->omitted_urgent) || f->af->previous_protocol > 0)
@@ -203,7 +205,6 @@ static unsigned survivor_at_port(const struct feeding *f)
     return 0;
 }
 
-/* Detects the protocol by the pending bytes of a direction. */
 void feed_detect_protocol(struct feeding *f, enum flow_direction direction)
 {
     struct app_flow *af = f->af;
@@ -262,7 +263,7 @@ void feed_unknown(struct feeding *f, enum flow_direction direction, const struct
         feed_stop(f);
         return;
     }
-    if (gap > 0) { /* the first bytes are lost */
+    if (gap > 0) { /* the protocol cannot be detected in this direction: some of its first bytes are lost */
         side->failed = true;
         side->offset += gap + side->pending.length;
         buffer_clear(f->app->heap, &side->pending);
@@ -302,7 +303,7 @@ static unsigned identify_first_bytes(struct feeding *f, enum flow_direction dire
     return id;
 }
 
-/* Keeps the bytes until more arrive. */
+/* Appends bytes to side->compared, up to COMPARED_MAX in total. Returns false without memory. */
 static bool keep_first_bytes(struct feeding *f, struct app_side *side, const struct app_stream_chunk *bytes)
 {
     uint32_t room = COMPARED_MAX - side->compared.length, length = bytes->length < room ? bytes->length : room;
@@ -310,8 +311,8 @@ static bool keep_first_bytes(struct feeding *f, struct app_side *side, const str
     return buffer_append(f->app->heap, &side->compared, bytes->bytes, length, COMPARED_MAX) == length;
 }
 
-/* Also parses a direction as another protocol, from its first byte on; the other direction is parsed from the current
- * position on. */
+/* Adds a reading as protocol `id` that parses `direction` from its first byte on, and the other direction from its
+ * current position on. */
 static void add_reading_as(struct feeding *f, unsigned id, enum flow_direction direction,
                            const struct app_stream_chunk *bytes)
 {
@@ -338,11 +339,9 @@ static void add_reading_as(struct feeding *f, unsigned id, enum flow_direction d
 
         feed_known(&other, direction, &first);
     }
-    /* app_feed_stream() feeds the remaining bytes. */
+    /* app_feed_stream() feeds `bytes` to the new reading. */
 }
 
-/* Probes the first bytes of a direction after the protocol was detected in the other one. If they indicate another
- * protocol, or none, an event is set, and the flow keeps the protocol that was detected first. */
 void feed_compare_directions(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *bytes)
 {
     struct app_flow *af = f->af;
@@ -366,7 +365,8 @@ void feed_compare_directions(struct feeding *f, enum flow_direction direction, c
     }
     if (id == af->protocol && direction == FLOW_TO_CLIENT)
         af->ambiguous = false;
-    if (id == af->protocol && af->stopped && !lost) /* the parser failed on the other direction */
+    /* The parser has failed on the other direction, but this direction belongs to its protocol. */
+    if (id == af->protocol && af->stopped && !lost)
         add_reading_as(f, id, direction, bytes);
     buffer_clear(f->app->heap, &side->compared);
     app_set_detected(af, direction);

@@ -22,7 +22,8 @@ bool app_file_data(const struct app_tx *tx, struct app_selector which, struct ap
 
 const char *const app_file_protocols[] = { "http", "http2", "smtp", "ftp-data", "smb", "nfs", NULL };
 
-/* Mostly parts of web pages. They affect performance only (struct prefilter_hints.common). */
+/* Strings that occur in many bodies, mostly parts of web pages. They affect performance only (prefilter_hints.common).
+ */
 const char *const app_common_bodies[] = {
     "<!DOCTYPE html>",
     "<html lang=\"en\">",

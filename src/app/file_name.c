@@ -38,7 +38,8 @@ static bool get_name(const struct app_tx *tx, struct app_selector which, struct 
     return false;
 }
 
-/* A file whose type is not known yet hides the files after it, so that each file keeps its index. */
+/* The types of all files, up to the first file whose type is not known yet: files after it are omitted until then, so
+ * that each file keeps its index. */
 static bool get_magic(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct file *file = tx->files[which.direction].first;

@@ -14,7 +14,7 @@ enum scope { SCOPE_FILE, SCOPE_TRANSACTION, SCOPE_FLOW };
 struct filestore {
     const struct rule *rule;
     enum scope scope;
-    unsigned directions; /* APP_TO_SERVER, APP_TO_CLIENT; 0: direction of the packet */
+    unsigned directions; /* bits APP_TO_SERVER, APP_TO_CLIENT; 0 (no argument): the direction being evaluated */
 };
 
 static enum file_match filestore_match(const struct file *file, const void *data)
@@ -39,7 +39,8 @@ static void keep_file(const struct match_input *in, const struct filestore *stor
 {
     enum flow_direction direction = in->direction;
 
-    if (store->rule->transactional) /* evaluated in the direction to the client, whatever its direction */
+    /* A transactional rule is evaluated in the direction to the client, regardless of the direction of the file. */
+    if (store->rule->transactional)
         direction = store->directions == APP_TO_SERVER ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
     if (store->directions && !(store->directions >> direction & 1))
         return;

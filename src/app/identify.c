@@ -30,19 +30,19 @@ static bool bytes_equal(const uint8_t *bytes, const char *literal, uint32_t leng
     return i == length;
 }
 
-/* The first byte rules out most patterns. */
+/* Whether the first byte of the pattern is at its position, or that is not certain: excludes most patterns cheaply. */
 static bool may_match(const struct app_pattern *pattern, const struct app_probe *probe)
 {
-    uint8_t letters =
-        pattern->nocase ? 0x20
-                        : 0; /* ignoring bit 5 treats both cases of a letter, and some other pairs of bytes, as equal */
+    uint8_t letters = pattern->nocase
+                          ? 0x20
+                          : 0; /* bit 5 differs between the cases of a letter; ignoring it also equates other bytes */
 
     if (pattern->depth > 0 || pattern->offset >= probe->length)
         return true;
     return ((probe->bytes[pattern->offset] ^ (uint8_t)pattern->bytes[0]) & (uint8_t)~letters) == 0;
 }
 
-/* Whether the pattern occurs; *possible: it may occur when more bytes are available. */
+/* Whether the pattern occurs. Sets *possible to true if it may occur when more bytes are available. */
 static bool pattern_occurs(const struct app_pattern *pattern, const struct app_probe *probe, bool *possible)
 {
     uint32_t last = pattern->depth > 0 ? pattern->depth - pattern->length : pattern->offset;
@@ -60,7 +60,8 @@ static bool pattern_occurs(const struct app_pattern *pattern, const struct app_p
     return false;
 }
 
-/* Returns the length of the longest pattern that occurs; 0 for none. */
+/* Returns the length of the longest pattern of the protocol that occurs; 0 for none. *possible as in
+ * pattern_occurs(). */
 static unsigned match_patterns(const struct app_proto *proto, const struct app_probe *probe, bool *possible)
 {
     unsigned longest = 0;
@@ -248,7 +249,8 @@ void app_init_identification(struct app *app)
 
 /* --- Datagrams ------------------------------------------------------------------------------------ */
 
-/* Returns the bit set of protocol indices that may use any port and whose messages start like the datagram. */
+/* Returns the bit set of indices of the protocols that may use any port and have messages that start like the
+ * datagram. */
 static uint64_t match_heads(const struct datagram_table *table, const uint8_t *bytes, uint32_t length)
 {
     uint64_t begin = length >= sizeof(begin) ? load_be64(bytes) : 0, found = 0;
@@ -262,7 +264,7 @@ static uint64_t match_heads(const struct datagram_table *table, const uint8_t *b
     return found;
 }
 
-/* Returns the bit set of protocol indices that use one of the ports. */
+/* Returns the bit set of indices of the protocols that use one of the datagram's ports. */
 static uint64_t match_ports(const struct app *app, const struct app_probe *probe)
 {
     const struct datagram_table *table = &app->datagrams;
@@ -308,7 +310,8 @@ static bool matches_protocol(size_t index, const struct app_probe *probe, struct
     return guess == APP_YES || guess == APP_REVERSED;
 }
 
-/* Lists the protocols that the ports hint at before the others. */
+/* Tests the protocols in the bit set `possible` and writes those that may have sent the datagram to `out`, the ones at
+ * whose ports it was sent first. Returns their number. */
 static unsigned test_protocols(const struct app *app, const struct app_probe *probe, uint64_t possible,
                                struct app_datagram_match *out)
 {

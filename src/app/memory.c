@@ -14,11 +14,11 @@
 #include "app_priv.h"
 
 enum {
-    IDLE_SAMPLES = 16,
+    IDLE_SAMPLES = 16,    /* flows of the list that are compared */
     SMALLEST_BITS = 11,   /* flows in the first list use less than 2 KiB */
-    RESERVE_SHARE = 8,    /* one part of this number of the memcap is reserved */
-    RESERVE_SMALL = 2,    /* the same for a memcap too small for RESERVE_MIN */
-    RESERVE_MIN = 1 << 20 /* bytes */
+    RESERVE_SHARE = 8,    /* 1/8 of the memcap is reserved, */
+    RESERVE_SMALL = 2,    /* but at most 1/2, */
+    RESERVE_MIN = 1 << 20 /* and at least this number of bytes if that is not more than 1/2 */
 };
 
 size_t app_memory_reserve(const struct heap *heap)

@@ -23,7 +23,7 @@ struct app_flow *app_reading_find(struct app_flow *main, unsigned id)
     return reading;
 }
 
-/* Appends a reading without parser; NULL without memory. */
+/* Appends a reading without parser to the flow and returns it; NULL without memory. */
 static struct app_flow *append_reading(struct feeding *f)
 {
     struct app_flow *main = f->af->main, **end = &main->next_reading,
@@ -40,13 +40,13 @@ static struct app_flow *append_reading(struct feeding *f)
     return reading;
 }
 
-/* Like append_reading(), but returns NULL if the protocol already has a reading, or if there are too many. */
+/* Like append_reading(), but also returns NULL if protocol `id` already has a reading, or if there are READINGS_MAX. */
 static struct app_flow *add_reading(struct feeding *f, unsigned id)
 {
     const struct app_flow *same = app_reading_find(f->af->main, id);
     unsigned count = 0;
 
-    /* The parser of the main reading ended at a protocol change (CONNECT, Upgrade); only its id is left. */
+    /* The main reading has no parser during a protocol change (CONNECT, Upgrade), only the id of the previous one. */
     if (same == f->af->main && !same->proto)
         same = NULL;
     for (const struct app_flow *reading = f->af->main->next_reading; reading; reading = reading->next_reading)
@@ -75,7 +75,7 @@ struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id)
     if (!reading)
         return NULL;
     reading->candidate = (uint8_t)id;
-    f->app->other_readings[f->transport == APP_UDP]--; /* counted when the protocol is certain */
+    f->app->other_readings[f->transport == APP_UDP]--; /* decide_candidate() counts it when the protocol is certain */
     return reading;
 }
 
@@ -95,8 +95,8 @@ static bool has_urgent(const struct app_flow *main, enum flow_direction directio
     return false;
 }
 
-/* Records the urgent byte and returns its bit in app_flow.without; 0 if it is already recorded, or if it is too
- * late. */
+/* Records the urgent byte and returns its bit in app_flow.omitted_urgent; 0 if it is already recorded, if there are
+ * UNKNOWN_URGENT_MAX, or if the protocol is known. */
 static unsigned record_urgent(struct app_flow *main, enum flow_direction direction, uint64_t place)
 {
     if (!is_unknown(main) || main->urgent_count == UNKNOWN_URGENT_MAX || has_urgent(main, direction, place))
@@ -105,8 +105,8 @@ static unsigned record_urgent(struct app_flow *main, enum flow_direction directi
     return 1u << main->urgent_count++;
 }
 
-/* Whether no reading detects a protocol in the direction. The other direction may still identify one; then the bytes of
- * this direction are not parsed in all readings. */
+/* Whether detection has failed in the direction in all readings. Sets urgent_unread then: the other direction may still
+ * identify a protocol, and the readings without the urgent byte would be missing. */
 static bool is_of_no_protocol(struct app_flow *main, enum flow_direction direction)
 {
     for (const struct app_flow *reading = main; reading; reading = reading->next_reading) {
@@ -147,14 +147,15 @@ bool app_parses_without_urgent_byte(const struct flow *flow, enum flow_direction
     if (is_unknown(main))
         return main->urgent_count + to_come <= UNKNOWN_URGENT_MAX || is_of_no_protocol(flow->app, direction);
     if (is_data_mark && main->proto && main->protocol == app_id_by_name("ftp"))
-        return true; /* ftp.md: Telnet commands are not decoded, with or without this byte */
+        return true; /* the mark of a Telnet command, which the FTP parser does not decode in any case (ftp.md) */
     is_parsed = main->side[FLOW_TO_SERVER].comparing || main->side[FLOW_TO_CLIENT].comparing;
     for (const struct app_flow *reading = main; reading && !is_parsed; reading = reading->next_reading)
         is_parsed = !reading->stopped;
     return !is_parsed;
 }
 
-/* Returns the offset of the next byte that the reading omits, from `at` on; `end` if there is none before it. */
+/* Returns the stream offset of the next byte that the reading omits, at or after `at`; `end` if there is none before
+ * `end`. */
 static uint64_t next_urgent(const struct app_flow *af, enum flow_direction direction, uint64_t at, uint64_t end)
 {
     const struct app_flow *main = af->main;
@@ -168,7 +169,8 @@ static uint64_t next_urgent(const struct app_flow *af, enum flow_direction direc
     return end;
 }
 
-/* A parser of a reading without urgent bytes sees the bytes before and after an omitted byte as consecutive. */
+/* The parser of a reading that omits urgent bytes gets the bytes before and after an omitted byte as consecutive bytes.
+ */
 void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in)
 {
     uint64_t end = in->offset + in->length, at = in->offset, next, left_out = 0;
@@ -191,7 +193,8 @@ void app_feed_reading(struct feeding *f, enum flow_direction direction, const st
     }
 }
 
-/* Creates a reading without urgent bytes, starting with the bytes that the main reading has kept of both directions. */
+/* Creates a reading that omits the urgent bytes in the bit set `without`, and feeds it the bytes of both directions
+ * that are pending in the main reading. */
 static void add_reading_without(struct feeding *f, uint8_t without)
 {
     struct app_verdict unused = { 0 };

@@ -120,7 +120,7 @@ static void transfer_flags(struct transfer *t, struct app_flow *af)
     transfer_u8(t, &af->urgent_count);
     transfer_bool(t, &af->urgent_unread);
     transfer_require(t, af->urgent_count <= UNKNOWN_URGENT_MAX && af->omitted_urgent < 1 << UNKNOWN_URGENT_MAX);
-    if (t->error && t->reading) /* the flow may continue without the damaged part */
+    if (t->error && t->reading) /* if the part is damaged, the flow may continue without it */
         af->urgent_count = af->omitted_urgent = af->candidate = 0;
     for (unsigned i = 0; i < af->urgent_count && !t->error; i++) {
         uint8_t direction = af->urgent[i].direction;
@@ -185,7 +185,7 @@ void app_transfer_tx(struct app_context *context, struct transfer *t, struct app
         uint8_t inspected = tx->inspected[direction];
         bool fresh = tx->fresh[direction];
 
-        /* What was uninspected when the transaction was written is so again. */
+        /* Restore the inspection state of the writer: recreating the transaction has marked all of its data as new. */
         app_tx_set_inspected(tx, direction);
         tx->inspected[direction] = inspected;
         if (fresh || tx->progress[direction] != inspected)
@@ -195,7 +195,7 @@ void app_transfer_tx(struct app_context *context, struct transfer *t, struct app
 
 /* --- Parsers -------------------------------------------------------------------------------------- */
 
-/* The state may be that of the fallback protocol: sets it as the flow's protocol during the call. */
+/* Transfers a parser state. `proto`, which may be af->fallback, is the flow's protocol during the call. */
 static void transfer_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void *state)
 {
     const struct app_proto *own = context->af->proto;
@@ -207,7 +207,7 @@ static void transfer_state(struct app_context *context, struct transfer *t, cons
     context->af->proto = own;
 }
 
-/* Without memory parsing of the flow stops. */
+/* Starts a parser and reads its state into *state. Without memory, parsing of the reading stops. */
 static void read_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void **state)
 {
     struct app_flow *af = context->af;
@@ -236,7 +236,8 @@ static void write_flow(struct app_context *context, struct transfer *t)
     uint64_t next_tx = af->next_tx;
     size_t start;
 
-    /* Stopped readings are not transferred: if they did not fail, none of the others can either. */
+    /* Stopped readings are not transferred. If only such readings are left, `ambiguous` is cleared: otherwise
+     * app_has_joined_reading() would find none of them in the next process, which is an exception. */
     af->ambiguous &= app_has_other_readings(af->main);
     start = transfer_part_start(t, PART_FLAGS);
     transfer_flags(t, af);
@@ -265,7 +266,7 @@ static void write_flow(struct app_context *context, struct transfer *t)
     }
     for (struct app_flow *reading = af->next_reading; reading && af == af->main; reading = reading->next_reading) {
         if (reading->stopped)
-            continue; /* it parses nothing any more */
+            continue; /* a stopped reading has no state that is needed */
         start = transfer_part_start(t, PART_READING);
         context->af = reading;
         write_flow(context, t);
@@ -285,7 +286,7 @@ static void read_flags(struct app_context *context, struct transfer *t)
     struct app_flow *af = context->af;
     bool has_proto = false, has_fallback = false;
 
-    transfer_require(t, !af->proto && !af->fallback); /* once only: a parser state must match its protocol */
+    transfer_require(t, !af->proto && !af->fallback); /* a second PART_FLAGS could exchange the protocol of a state */
     transfer_flags(t, af);
     transfer_bool(t, &has_proto);
     transfer_bool(t, &has_fallback);

@@ -17,7 +17,8 @@ static uint8_t complete_progress(const struct app_proto *proto, enum flow_direct
 
 /* --- Lists ---------------------------------------------------------------------------------------- */
 
-/* Parsers walk the open transactions of their reading; the other lists cover the whole flow. */
+/* Returns the reading that has the head of a list with the transaction: its own for APP_TX_OPEN, because a parser walks
+ * the open transactions of its reading; the main reading for the other lists, which cover the whole flow. */
 static struct app_flow *list_owner(const struct app_tx *tx, unsigned list)
 {
     return list == APP_TX_OPEN ? tx->flow : tx->flow->main;
@@ -50,7 +51,8 @@ static void list_remove(struct app_tx *tx, unsigned list)
     tx->flow->open_count -= list == APP_TX_OPEN;
 }
 
-/* Merges two sorted lists, linked forwards; either may be NULL. */
+/* Merges two sorted lists, of which only the `next` links are valid, and returns the first transaction. Either list may
+ * be NULL. */
 static struct app_tx *merge(struct app_tx *a, struct app_tx *b, unsigned list)
 {
     struct app_tx *first = NULL, **end = &first;
@@ -66,7 +68,8 @@ static struct app_tx *merge(struct app_tx *a, struct app_tx *b, unsigned list)
     return first;
 }
 
-/* Merge sort: run[i] has 2^i transactions or none. Rarely needed; reading an empty list must stay cheap. */
+/* Sorts a list by merge sort: run[i] has 2^i transactions or none, the last run any number. Rarely called, and cold so
+ * that it is not inlined into sorted_list(), which is called for each packet. */
 static __attribute__((noinline, cold)) void sort(struct app_flow *af, unsigned list)
 {
     struct app_tx *run[SORT_RUNS] = { NULL }, *tx = af->lists[list].next, *next, *all = NULL;
@@ -177,8 +180,8 @@ static void complete_truncated(struct app_tx *tx)
 
 enum { MATCHES_MAX = 1024 * sizeof(uint64_t) }; /* bytes of app_tx.matches */
 
-/* Whether the reading has the maximum number of transactions of its protocol. Those of the previous protocol are not
- * counted: they may wait for their event. */
+/* Whether the reading has the maximum number of transactions of its protocol. Transactions of the protocol before a
+ * change are not counted; they may still be live because their event has not been written. */
 static bool is_full(const struct app_flow *af)
 {
     unsigned most = af->proto->tx_max > 0 ? af->proto->tx_max : APP_DEFAULT_TX_MAX, count = 0;
@@ -271,7 +274,7 @@ bool app_tx_record_match(struct app_tx *tx, enum flow_direction direction, uint3
 
     if (main->has_alternative_tx && has_matched(tx, rule))
         return false;
-    add_match(tx, rule); /* also needed by readings that are added later */
+    add_match(tx, rule); /* for alternative transactions that are added later */
     for (struct app_tx *other = main->has_alternative_tx ? main->first : NULL; other; other = other->next) {
         if (other->id == tx->id && other != tx)
             add_match(other, rule);
