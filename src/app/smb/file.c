@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Contents of files that are read or written, in the order of the file. Data beyond the next expected offset is queued
- * until the gap before it is filled. Of overlapping data, the bytes that were received first are inspected.
+ * until the gap before it is filled. Bytes that have been passed to the file engine are not replaced by later ones; of
+ * overlapping queued data, the bytes of the chunk with the lower offset are used.
  */
 #include "smb_priv.h"
 

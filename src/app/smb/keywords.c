@@ -12,7 +12,8 @@ static const char *const applications[] = { "smb", NULL };
 
 /* --- Buffers ----------------------------------------------------------------------------------------- */
 
-/* Whether the tree is a pipe share. Before the response, which contains the share type, the name decides. */
+/* Whether the tree is a pipe share: according to the share type in the response, or to the share name as long as there
+ * is no response. */
 static bool is_pipe(const struct smb_tx *tx)
 {
     const struct buffer *name = &tx->text[SMB_TEXT_NAME];

@@ -22,15 +22,15 @@ struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_f
  * rest. */
 struct smb_transfer {
     const struct smb_file_id *id;
-    uint64_t offset;
+    uint64_t offset; /* offset of the data in the file */
     uint32_t length, received;
     const uint8_t *bytes;
     const char *fallback_name; /* name of the file if it is unknown */
 };
 void smb_file_transfer(struct smb_parser *parser, const struct smb_message *message,
                        const struct smb_transfer *transfer);
-/* Appends more data of the current read or write to its file and returns how many of the bytes belonged to it. `bytes`
- * NULL: a gap. */
+/* Appends more data of the current read or write to its file. Returns the number of bytes that belong to the read or
+ * write; bytes after them are not consumed. `bytes` NULL: `length` bytes were lost. */
 uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t length);
 /* Closes the file of the transaction; smb_file_close_all() closes all open files of the parser's direction. */
 void smb_file_close(struct smb_parser *parser, struct smb_tx *tx);
@@ -41,7 +41,8 @@ void smb_file_clear(struct heap *heap, struct smb_tx *tx);
 
 bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_file_id *id);
 bool smb_looks_like_dcerpc(const uint8_t *bytes, size_t length);
-/* Marks the tree and the file as DCE/RPC. Their requests were sent before inspection started. */
+/* Marks the tree and the file as a DCE/RPC pipe. Called when DCE/RPC data is found in an unknown tree: the tree and the
+ * file were opened before inspection started. */
 void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id);
 void smb_handle_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
                              size_t length);
@@ -62,12 +63,12 @@ struct smb_file_id smb1_file_id(const uint8_t *fid, const struct smb_message *me
 void smb1_handle_generic_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
                                  bool is_malformed);
 void smb1_handle_generic_response(struct smb_parser *parser, const struct smb_message *message, bool is_malformed);
-/* Parses a zero-terminated SMB 1 string at cur, which must point into the message: aligned UTF-16, or bytes. False if
- * there is none. */
+/* Parses a zero-terminated SMB 1 string at cur, which must point into the message: UTF-16 at an even offset if the
+ * message is Unicode, otherwise bytes. Returns false if no zero follows. */
 bool smb1_read_string(struct smb_parser *parser, const struct smb_message *message, struct cursor *cur,
                       struct buffer *out);
 bool smb1_read_oem_string(struct smb_parser *parser, struct cursor *cur, struct buffer *out); /* up to a zero byte */
-/* Each parses the command at offset `at`, or after the header; false if it is malformed. */
+/* Each parses one command, at offset `at` of the message or after its header. Returns false if it is malformed. */
 bool smb1_handle_session_setup_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
 bool smb1_handle_session_setup_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
 bool smb1_handle_negotiate_request(struct smb_parser *parser, const struct smb_message *message);

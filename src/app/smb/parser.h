@@ -16,21 +16,21 @@
 
 /* State of a direction. */
 struct smb_side {
-    uint32_t chunk_left; /* bytes of the current read or write that have not been received */
-    uint32_t skip;       /* bytes of the record after them, which are not parsed */
-    uint64_t chunk_at;   /* offset of the next of these bytes in the file */
-    struct smb_file_id file;
-    bool lost;  /* after a gap: searching for the start of the next record */
-    bool ended; /* the files of this direction were closed */
+    uint32_t chunk_left;     /* bytes of the current read or write that have not been received; 0: none */
+    uint32_t skip;           /* bytes of the record after the data of the read or write, which are not parsed */
+    uint64_t chunk_at;       /* offset in the file of the next byte of the read or write */
+    struct smb_file_id file; /* file of the current read or write */
+    bool lost;               /* after a gap: the parser searches for the start of the next record */
+    bool ended;              /* the files of this direction were closed */
 };
 
 struct smb_state {
     struct smb_table reads, trees, names, pending, fragments;
     struct smb_side side[FLOW_DIRECTIONS];
-    uint16_t dialect; /* SMB 2; 0: none */
-    uint8_t dialect_length;
-    char dialect_name[SMB_DIALECT_NAME];
-    uint32_t max_read, max_write; /* negotiated; 0: unknown */
+    uint16_t dialect;                    /* negotiated DialectRevision of SMB 2 and 3; 0: none */
+    uint8_t dialect_length;              /* bytes of dialect_name */
+    char dialect_name[SMB_DIALECT_NAME]; /* negotiated dialect of SMB 1, not zero-terminated */
+    uint32_t max_read, max_write;        /* negotiated; 0: unknown */
     struct dce_bindings *bindings;
 };
 
@@ -54,7 +54,7 @@ struct smb_message {
     uint16_t command;
     bool is_response, is_dos_status, is_unicode;
     uint32_t status, tree;
-    uint64_t session, message; /* ids; SMB 1: UID and MID */
+    uint64_t session, message; /* SessionId and MessageId; SMB 1: UID and MID */
     const uint8_t *bytes;      /* starts with the header */
     uint32_t length;
     uint32_t missing; /* bytes of the record that have not been received */
@@ -66,8 +66,8 @@ struct smb_key smb_message_key(const struct smb_message *message, enum smb_key_t
 /* Allocates a transaction whose request is complete. On failure returns NULL and sets parser->failed. */
 struct smb_tx *smb_tx_new(struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
                           const struct smb_key *key);
-/* Finds an open transaction of `kind`, or of any kind (SMB_KINDS), by command and key, of which the tree id is not
- * compared. NULL if there is none. */
+/* Finds an open transaction of `kind`, or of any kind (SMB_KINDS), by command and key; the tree ids are not compared.
+ * Returns NULL if there is none. */
 struct smb_tx *smb_tx_find(const struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
                            const struct smb_key *key);
 struct smb_tx *smb_tx_find_negotiate(const struct smb_parser *parser, uint8_t version);
@@ -94,9 +94,11 @@ void smb_tree_add(struct smb_parser *parser, const struct smb_message *message, 
 void smb_tree_remove(struct smb_parser *parser, const struct smb_message *message);
 void smb_read_add(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
                   uint64_t offset);
-/* Gets and removes a pending read; false if there is none. */
+/* Removes the pending read that the response belongs to, and sets *id and *offset to its file and offset. Returns false
+ * if there is none. */
 bool smb_read_remove(struct smb_parser *parser, const struct smb_message *message, struct smb_file_id *id,
                      uint64_t *offset);
+/* Data of a request that its response needs: the name of the file that it opens, or the id of the file. */
 enum smb_pending { SMB_PENDING_NAME, SMB_PENDING_ID };
 struct smb_entry *smb_pending_add(struct smb_parser *parser, enum smb_pending type, const struct smb_message *message);
 struct smb_entry *smb_pending_find(const struct smb_parser *parser, enum smb_pending type, uint64_t session,

@@ -125,7 +125,7 @@ struct record_result {
     bool broken;
 };
 
-/* Parses the record at the start of the bytes, or the part of it that can be parsed. */
+/* Parses the record at the start of the bytes; of a record with file data, the part before the data is sufficient. */
 static struct record_result parse_next_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
 {
     struct smb_side *side = &parser->state->side[parser->direction];

@@ -8,11 +8,12 @@ enum { WRITE_ANDX_FIXED = 27, READ_ANDX_FIXED = 27 };
 struct transfer {
     const uint8_t *fid;
     uint32_t at, length,
-        received; /* at: offset of the data in the message; received: number of its bytes received so far */
+        received; /* at: offset of the data in the message; received: bytes of the data received so far */
     uint64_t offset;
 };
 
-/* Returns the data offset given in the message if it is valid, otherwise the offset after the fixed part. */
+/* Returns `given`, the data offset in the message, if it is at least `minimum`, the offset after the fixed part;
+ * otherwise returns `minimum`. */
 static uint32_t data_offset(uint32_t given, uint32_t minimum)
 {
     return given >= minimum ? given : minimum;

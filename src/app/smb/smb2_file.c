@@ -4,14 +4,16 @@
 
 enum { READ = 8, WRITE = 9, WRITE_FIXED = 48, READ_FIXED = 16 };
 
-/* Data of a read or write. at: its offset in the message; received: number of its bytes received so far. */
+/* Data of a read or write. at: offset of the data in the message; received: bytes of the data received so far; offset:
+ * offset of the data in the file. */
 struct transfer {
     uint32_t at, length, received;
     struct smb_file_id id;
     uint64_t offset;
 };
 
-/* Returns the data offset given in the message if it is valid, otherwise the offset after the fixed part. */
+/* Returns `given`, the data offset in the message, if it is at least `minimum`, the offset after the fixed part;
+ * otherwise returns `minimum`. */
 static uint32_t data_offset(uint32_t given, uint32_t minimum)
 {
     return given >= minimum ? given : minimum;

@@ -114,8 +114,8 @@ static void rename_file(struct smb_parser *parser, const struct smb_message *mes
     smb_store_text(parser, &tx->text[SMB_TEXT_NEW_NAME], name, length);
 }
 
-/* A compounded request may set the disposition of the file that the CREATE before it opens; the response with the file
- * id has not been received then. */
+/* Adds a transaction for a request that sets or clears deletion on close. In a compounded request the file may be the
+ * one that the preceding CREATE opens: its id is still unknown, so the name is that in the CREATE. */
 static void set_disposition(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
                             bool delete)
 {

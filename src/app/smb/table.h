@@ -14,13 +14,13 @@ enum {
     SMB1_HEADER = 32,
     SMB2_HEADER = 64,
     SMB_RECORD_MAX = 256 << 10, /* parsed bytes of a record that does not contain file data */
-    SMB_NAME_MAX = 4096,
-    SMB_DIALECTS_MAX = 64,
-    SMB_DIALECT_NAME = 32,
-    SMB_BUCKETS = 32,
-    SMB_KEY = 32,
-    SMB_GUID = 16,
-    SMB_COMPLETE = 1, /* transaction progress */
+    SMB_NAME_MAX = 4096,        /* bytes of a name that are stored */
+    SMB_DIALECTS_MAX = 64,      /* dialects of a negotiation that are parsed */
+    SMB_DIALECT_NAME = 32,      /* bytes of a dialect name that are stored */
+    SMB_BUCKETS = 32,           /* hash buckets of a table */
+    SMB_KEY = 32,               /* maximum bytes of a key in a table */
+    SMB_GUID = 16,              /* bytes of a GUID or FileId */
+    SMB_COMPLETE = 1,           /* transaction progress */
 };
 
 enum { SMB_DIRECTORY_FILE = 1, SMB_DELETE_ON_CLOSE = 0x1000 }; /* CreateOptions */
@@ -66,12 +66,13 @@ struct smb_file_id {
 
 /* --- table.c ----------------------------------------------------------------------------------------- */
 
+/* Entry of one of the tables in struct smb_state. The table determines which of the last members are used. */
 struct smb_entry {
-    struct smb_entry *next, *newer, *older;
+    struct smb_entry *next, *newer, *older; /* next entry in the hash bucket; entries in the order of their creation */
     uint8_t key_length;
     uint8_t key[SMB_KEY];
-    bool is_pipe;          /* of a tree */
-    uint64_t offset;       /* of a read */
+    bool is_pipe;          /* the tree is a pipe share */
+    uint64_t offset;       /* offset of a read in the file */
     struct smb_file_id id; /* file of a read, close or SMB 1 transaction */
     struct buffer bytes;   /* name of a tree or file, or bytes of a DCE/RPC fragment */
 };

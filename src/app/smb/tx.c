@@ -14,7 +14,7 @@ struct smb_key smb_message_key(const struct smb_message *message, enum smb_key_t
     };
 }
 
-/* Completed transactions are excluded, even if they have not been freed. */
+/* Returns the oldest transaction that is not complete in both directions; NULL for none. */
 struct smb_tx *smb_tx_first_open(const struct smb_parser *parser)
 {
     return (struct smb_tx *)app_tx_first_open(parser->context);

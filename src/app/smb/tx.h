@@ -66,8 +66,10 @@ struct smb_chunk {
 struct smb_tx {
     struct dce_tx head;
     enum smb_kind kind;
-    uint8_t version; /* 1, 2; 0: unknown */
+    uint8_t version; /* 1: SMB 1; 2: SMB 2 or 3; 0: unknown */
     uint16_t command;
+    /* has_status: the response has been received, and `status` is set. is_dos_status: `status` is a DOS error code of
+     * error_class; otherwise it is an NTSTATUS. */
     bool has_status, is_dos_status;
     uint8_t error_class;
     uint32_t status;
@@ -84,6 +86,8 @@ struct smb_tx {
             uint32_t max_read, max_write;
         } negotiate;
         struct {
+            /* has_ntlmssp: an NTLMSSP message was parsed. has_version: it has a version. has_warning: its fields are in
+             * an unusual order (SMB_UNUSUAL_NTLMSSP_ORDER). */
             bool has_ntlmssp, has_version, has_warning, has_request, has_response;
             uint8_t version[8];
         } setup;
@@ -98,9 +102,9 @@ struct smb_tx {
         } create;
         struct {
             enum flow_direction direction;
-            struct file *file; /* NULL: closed */
-            uint64_t tracked;  /* bytes passed to the file engine, gaps included */
-            struct smb_chunk *chunks;
+            struct file *file;        /* NULL: closed */
+            uint64_t tracked;         /* bytes passed to the file engine, gaps included */
+            struct smb_chunk *chunks; /* queued data beyond `tracked`, in the order of offsets */
             uint32_t chunk_count;
             uint64_t queued; /* bytes in chunks */
         } file;

@@ -126,7 +126,7 @@ static int store_chain(const struct tls_parser *parser, struct cursor chain, str
     out->certs = heap_alloc_uncleared(heap, (count + 1) * sizeof(*out->certs));
     if (!out->certs)
         return -ENOMEM;
-    out->count = count; /* set after the allocation: readers use certs[0 .. count - 1] */
+    out->count = count; /* set after `certs` is allocated: readers use certs[0] to certs[count - 1] */
     return 0;
 }
 
@@ -164,7 +164,7 @@ int tls_parse_certificates(const struct tls_parser *parser, struct cursor body)
     struct tls_certificates *out = &tls_side_of(parser)->certificates;
     uint32_t length;
 
-    if (out->chain.bytes) /* renegotiation: keep the first chain */
+    if (out->chain.bytes) /* the side has sent a chain before (renegotiation): keep the first one */
         return 0;
     if (!read_length24(&body, &length) || length > cursor_remaining(&body)) {
         tls_event(parser, TLS_INVALID_HANDSHAKE_MESSAGE);

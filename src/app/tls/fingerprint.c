@@ -2,10 +2,10 @@
 /*
  * Fingerprints of hellos: JA3 and JA3S (github.com/salesforce/ja3), JA4 (github.com/FoxIO-LLC/ja4,
  * technical_details/JA4.md). They are computed from the stored hello on first use by a rule or event. Rules and events
- * must not modify the transaction, so it only has a pointer to the results.
+ * get a const transaction, so the results are in a separate struct tls_fingerprints to which the transaction points.
  *
  * Memory for the JA3 text is allocated when the hello is parsed, because only the parser can report an error for the
- * flow. A rule that runs out of memory would not match.
+ * flow. If a rule allocated the memory and failed, it would not match.
  */
 #include <errno.h>
 #include <nettle/md5.h>
@@ -148,7 +148,8 @@ static bool is_alphanumeric(uint8_t byte)
     return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
 }
 
-/* First and last character of the first ALPN name; hexadecimal digits if they are not alphanumeric. */
+/* Writes the first and last character of the first ALPN name; if they are not alphanumeric, the first and last
+ * hexadecimal digit of the name. */
 static void write_ja4_alpn(const struct tls_side *side, char out[2])
 {
     struct cursor name;

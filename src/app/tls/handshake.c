@@ -75,7 +75,7 @@ static int start_transaction(struct tls_parser *parser)
     return 0;
 }
 
-/* Handles a ClientHello or ServerHello; one in the wrong direction only sets an event. */
+/* Handles a ClientHello or ServerHello; a hello in the wrong direction only sets an event. Returns 0 or -errno. */
 static int handle_hello(struct tls_parser *parser, uint8_t type, struct cursor body)
 {
     bool from_client = type == CLIENT_HELLO;
@@ -99,7 +99,7 @@ static int handle_hello(struct tls_parser *parser, uint8_t type, struct cursor b
     return 0;
 }
 
-/* Sets a flag that the keyword ssl_state uses. The progress of the transaction does not change with it, so the
+/* Sets a flag that the keyword ssl_state uses. The progress of the transaction does not change with the flag, so the
  * transaction is marked for inspection. */
 static void set_flag(struct tls_tx *tx, unsigned flag)
 {

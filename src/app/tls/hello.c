@@ -51,7 +51,7 @@ struct hello_parser {
     const struct tls_parser *parser;
     const uint8_t *start; /* start of the message body */
     struct tls_hello *hello;
-    bool too_many; /* more server or protocol names than the limit */
+    bool too_many; /* the hello has more than TLS_SERVER_NAMES_MAX server names or TLS_ALPN_MAX protocol names */
 };
 
 static struct tls_piece piece_of(const struct hello_parser *hp, const struct cursor *bytes)
@@ -65,7 +65,8 @@ static bool report_invalid_length(const struct hello_parser *hp)
     return false;
 }
 
-/* Consume a vector with an 8-bit or 16-bit length and return its content. */
+/* Consume a vector with an 8-bit or 16-bit length and set *out to its content. Return false if the vector is
+ * truncated. */
 static bool read_vector8(struct cursor *cur, struct cursor *out)
 {
     uint8_t length;
@@ -166,7 +167,7 @@ static bool parse_supported_versions(struct hello_parser *hp, struct cursor body
     return true;
 }
 
-/* Locates a list of two-byte numbers. */
+/* Sets *out to the location of a list of two-byte numbers. Returns false if the list is malformed. */
 static bool parse_number_list(struct hello_parser *hp, struct cursor body, struct tls_piece *out)
 {
     struct cursor list;

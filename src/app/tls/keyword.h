@@ -16,7 +16,7 @@ enum { TLS_VERSION_TEXT_MAX = 24 };
 /* Writes the name of a version, such as "TLS 1.2". */
 void tls_version_text(uint16_t version, char out[TLS_VERSION_TEXT_MAX]);
 
-/* Fields of the EVE object, a bit set. */
+/* Fields of the EVE object "tls", a bit set. */
 enum {
     TLS_FIELD_VERSION = 1 << 0,
     TLS_FIELD_SUBJECT = 1 << 1,
@@ -55,7 +55,9 @@ struct tls_settings {
     enum tls_encrypted encrypted;
     enum tls_fingerprint_mode ja3, ja4;
     unsigned fields;   /* TLS_FIELD_* bits of the fields to log */
-    unsigned computed; /* those of the fingerprints that are computed for events even if no rule needs them */
+    unsigned computed; /* TLS_FIELD_* bits of the fingerprints that are computed even if no rule uses them */
+    /* Settings below eve.types.tls. log_resumed: log sessions without certificate that resume another session. log_ja4
+     * and extended select `fields`. */
     bool log_resumed, log_ja4, extended;
     const char *const *custom; /* names of the fields to log, from which `fields` is set */
 };

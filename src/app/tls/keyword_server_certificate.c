@@ -142,7 +142,7 @@ static bool tls_cert_chain_len_match(const struct match_input *in, const void *d
     const struct tls_tx *tls = tls_tx_of(in->transaction);
     uint32_t count = tls->side[in->direction].certificates.count;
 
-    /* Without a Certificate message, the client has no chain rather than one of length 0. */
+    /* A client that sent no Certificate message has no chain, so a condition on length 0 does not match either. */
     if (count == 0 && in->direction == FLOW_TO_SERVER && !(tls->flags & TLS_SAW_CLIENT_CERTIFICATE))
         return false;
     return number_range_has(data, count);
@@ -161,7 +161,7 @@ const struct keyword keyword_tls_cert_chain_len = {
 /* --- Validity ------------------------------------------------------------------------------------- */
 
 struct time_range {
-    int64_t low, high; /* inclusive */
+    int64_t low, high; /* seconds since 1970, both inclusive */
 };
 
 static bool has_only_digits(struct span text)
@@ -173,7 +173,8 @@ static bool has_only_digits(struct span text)
     return text.length > 0;
 }
 
-/* Reads a number of `digits` digits, preceded by one of the separators unless that set is empty. */
+/* Reads a number of `digits` digits. One of the characters in `separators` must precede it, unless that set is empty.
+ */
 static bool read_number(struct span *rest, const char *separators, size_t digits, uint64_t *out)
 {
     if (*separators) {

@@ -37,7 +37,8 @@ static bool find_name(const struct name_value *names, struct span text, unsigned
 
 struct version_condition {
     uint16_t version;
-    bool is_raw; /* hexadecimal: exactly this version, drafts not included */
+    bool is_raw; /* the version was given in hexadecimal: only equal versions match. False: TLS 1.3 also matches drafts
+                  */
 };
 
 static int tls_version_parse(struct rule_parser *parser, struct span value)
@@ -87,8 +88,8 @@ const struct keyword keyword_tls_version = {
 enum { VERSION_COUNT = 6 };
 
 struct version_set {
-    uint8_t listed; /* bit set, indexed by version_index() */
-    bool negated;
+    uint8_t listed; /* bit set of versions, by version_index() */
+    bool negated;   /* versions that are not listed match */
 };
 
 /* Returns the bit number of a version; VERSION_COUNT for versions without a name. */
@@ -161,7 +162,7 @@ const struct keyword keyword_ssl_version = {
 /* --- ssl_state ------------------------------------------------------------------------------------ */
 
 struct state_set {
-    unsigned listed, excluded; /* bits TLS_SAW_* */
+    unsigned listed, excluded; /* bits TLS_SAW_*: states without and with ! */
 };
 
 static int add_state(struct rule_parser *parser, struct span part, struct state_set *set)

@@ -200,7 +200,7 @@ static void log_session(struct fields *out, const struct tls_tx *tx, unsigned fi
 
         fields_bytes(out, "sni", sni.at, cursor_remaining(&sni));
     }
-    if (fields & TLS_FIELD_VERSION) /* selected by the server, or offered if the server did not answer */
+    if (fields & TLS_FIELD_VERSION) /* selected by the server; offered by the client if the server did not answer */
         log_version(out, "version", server->version != TLS_VERSION_NONE ? server->version : client->version);
     if (fields & TLS_FIELD_NOT_BEFORE)
         log_time(out, "notbefore", certificates, certificates->not_before);

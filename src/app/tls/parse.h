@@ -13,8 +13,8 @@
 /* --- record.c ------------------------------------------------------------------------------------- */
 
 struct app_result tls_feed(struct app_context *context, void *state, const struct app_input *in);
-/* Returns the current transaction, and creates the first one. NULL if the transaction has been freed, or if out of
- * memory; the latter sets *err. */
+/* Returns the current transaction; creates it if the flow has had none. Returns NULL if the transaction has been freed,
+ * or without memory, which sets *err. */
 struct tls_tx *tls_transaction(struct app_context *context, struct tls_state *state, int *err);
 /* Creates a transaction, which becomes the current one; NULL without memory. */
 struct tls_tx *tls_new_transaction(struct app_context *context);
@@ -39,8 +39,8 @@ int tls_parse_certificates(const struct tls_parser *parser, struct cursor body);
 void tls_free_hello(struct heap *heap, struct tls_hello *hello);
 void tls_free_certificates(struct heap *heap, struct tls_certificates *certificates);
 
-/* Get the ALPN protocol name or server name with this index, from 0. False if there is none. A ClientHello may have
- * several server names, and servers differ in which one they use. */
+/* Set *name to the ALPN protocol name or server name number `index`, counted from 0. Return false if there is none. A
+ * ClientHello may have several server names, and servers differ in which one they use. */
 bool tls_alpn_at(const struct tls_side *side, unsigned index, struct cursor *name);
 bool tls_server_name_at(const struct tls_hello *hello, unsigned index, struct cursor *name);
 
@@ -53,8 +53,8 @@ static inline bool tls_is_grease(uint16_t value) /* RFC 8701 */
 
 /* Allocates memory for the JA3 text of a parsed hello. Returns 0 or -ENOMEM. */
 int tls_reserve_ja3(struct tls_tx *tx, enum flow_direction direction);
-/* Compute the fingerprints on first use, and return them: JA3 of the client or JA3S of the server; JA4. NULL without a
- * valid hello, or if disabled. */
+/* Return the fingerprints, with JA3 (client) or JA3S (server), or with JA4, computed on first use. Return NULL without
+ * a valid hello, or if the settings disable the fingerprint. */
 const struct tls_fingerprints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction);
 const struct tls_fingerprints *tls_ja4(const struct tls_tx *tx);
 void tls_free_fingerprints(struct heap *heap, struct tls_fingerprints *fingerprints);

@@ -47,8 +47,9 @@ void tls_handshake_done(const struct tls_parser *parser)
 /* --- Record types --------------------------------------------------------------------------------- */
 
 /*
- * ChangeCipherSpec starts encryption, except before the hello of its direction and in TLS 1.3 (RFC 8446 appendix D.4),
- * where a second ClientHello may follow it. Without a ServerHello or a client key exchange the peers have no keys yet.
+ * Handles ChangeCipherSpec, which starts encryption in its direction. It is ignored before the hello of the direction
+ * and in TLS 1.3 (RFC 8446 appendix D.4), where a second ClientHello may follow, and as long as the peers have no keys:
+ * before a ServerHello or a client key exchange.
  */
 static void handle_change_cipher_spec(const struct tls_parser *parser)
 {
@@ -77,8 +78,8 @@ static int handle_alert(const struct tls_parser *parser, struct cursor body)
     return 0;
 }
 
-/* Handles a heartbeat (RFC 6520). After the handshake its type is encrypted, so the order decides: a heartbeat is the
- * response if a request is pending, otherwise a request. */
+/* Handles a heartbeat (RFC 6520). After the handshake the type of a heartbeat (request or response) is encrypted. It is
+ * a response if a request is pending, otherwise a request. */
 static int handle_heartbeat(const struct tls_parser *parser, struct cursor body)
 {
     enum { REQUEST = 1, RESPONSE = 2 };
@@ -146,7 +147,7 @@ static void handle_application_data(const struct tls_parser *parser)
 {
     unsigned flags = parser->tx->flags;
 
-    if ((flags & TLS_EARLY_DATA) && !(flags & TLS_SAW_SERVER_HELLO)) /* 0-RTT */
+    if ((flags & TLS_EARLY_DATA) && !(flags & TLS_SAW_SERVER_HELLO)) /* 0-RTT data: the handshake continues */
         return;
     tls_handshake_done(parser);
     if (encryption_handling(parser) != TLS_ENCRYPTED_FULL)
@@ -213,7 +214,7 @@ static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *
         return result;
     bool is_skipped = result > 0;
 
-    if (record.length == 0) { /* ignored by servers */
+    if (record.length == 0) { /* servers ignore empty records */
         *cur = at;
         return 0;
     }

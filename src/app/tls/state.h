@@ -96,15 +96,16 @@ enum {
     TLS_SAW_SERVER_HELLO = 1 << 1,
     TLS_SAW_CLIENT_KEY = 1 << 2,
     TLS_SAW_SERVER_KEY = 1 << 3,
-    TLS_HAS_SUPPORTED_VERSIONS = 1 << 4, /* the ClientHello has this extension */
-    TLS_NO_CERTIFICATE = 1 << 5,         /* TLS 1.3: certificates are encrypted */
-    TLS_RESUMES = 1 << 6,                /* ticket sent or session ID echoed; a certificate shows a full handshake */
-    TLS_EARLY_DATA = 1 << 7,
-    TLS_WANTS_CLIENT_CERTIFICATE = 1 << 8,
-    TLS_SAW_CLIENT_CERTIFICATE = 1 << 9, /* the Certificate message, even with an empty list */
+    TLS_HAS_SUPPORTED_VERSIONS = 1 << 4,   /* the ClientHello has the extension supported_versions */
+    TLS_NO_CERTIFICATE = 1 << 5,           /* no certificate can be seen, because TLS 1.3 encrypts them */
+    TLS_RESUMES = 1 << 6,                  /* the client sent a session ticket, or the server echoed its session ID: the
+                                              session is resumed, unless a certificate follows */
+    TLS_EARLY_DATA = 1 << 7,               /* the ClientHello announces 0-RTT data */
+    TLS_WANTS_CLIENT_CERTIFICATE = 1 << 8, /* the server sent a CertificateRequest */
+    TLS_SAW_CLIENT_CERTIFICATE = 1 << 9,   /* the client sent a Certificate message, even with an empty list */
 };
 
-/* A part of a buffer: offset and length. */
+/* Location of a part of a buffer: offset and length in bytes. */
 struct tls_piece {
     uint32_t at, length;
 };
@@ -116,10 +117,10 @@ static inline struct cursor tls_piece_cursor(const struct buffer *of, struct tls
 
 /* A hello as received, with the location of its parts. */
 struct tls_hello {
-    struct buffer body;
-    bool whole;       /* the part before the extensions is valid, so fingerprints can be computed */
-    uint16_t version; /* legacy_version, before the extensions */
-    uint16_t offered; /* first known version in supported_versions; `version` without that extension */
+    struct buffer body; /* without the handshake header */
+    bool whole;         /* the part before the extensions is valid, so fingerprints can be computed */
+    uint16_t version;   /* legacy_version, before the extensions */
+    uint16_t offered;   /* first known version in supported_versions; `version` without that extension */
     struct tls_piece random, session, ciphers, extensions;
     struct tls_piece sni, curves, formats, algorithms, alpn; /* length 0: absent; sni: the first name */
     uint32_t name_count;                                     /* number of server names */
@@ -131,23 +132,23 @@ struct tls_certificates {
     uint32_t count;
     bool decoded; /* the fields below are set, from the first valid certificate */
     char fingerprint[59];
-    char *text;
-    struct tls_piece subject, issuer, serial; /* in text */
-    struct tls_piece *names;                  /* in text */
-    uint32_t name_count;
-    int64_t not_before, not_after;
+    char *text;                               /* text of the fields below, owned */
+    struct tls_piece subject, issuer, serial; /* in `text` */
+    struct tls_piece *names;                  /* alternative names, in `text`; the array is owned */
+    uint32_t name_count;                      /* number of entries in `names` */
+    int64_t not_before, not_after;            /* validity period, in seconds since 1970 */
 };
 
 struct tls_fingerprints {
-    bool ja3_computed, ja4_computed;
-    struct buffer ja3;
-    char ja3_hash[32];
+    bool ja3_computed, ja4_computed; /* the members of the fingerprint are set */
+    struct buffer ja3;               /* text of JA3 or JA3S; reserved when the hello is parsed */
+    char ja3_hash[32];               /* its MD5 in hexadecimal */
     char ja4[36];
     uint32_t alpn_index, alpn_at; /* cache of tls_alpn_at(): index and offset of the next name */
 };
 
 struct tls_side {
-    uint16_t version;
+    uint16_t version; /* enum tls_version or a draft; of the last record until a hello has been parsed */
     struct tls_hello hello;
     struct tls_certificates certificates;
     struct tls_fingerprints *fingerprints; /* allocated with the hello, computed on first use; NULL without hello */
@@ -155,9 +156,9 @@ struct tls_side {
 
 struct tls_tx {
     struct app_tx tx;
-    struct heap *heap; /* heap of the worker */
-    unsigned flags;
-    bool ja3_off, ja4_off; /* disabled by configuration */
+    struct heap *heap;     /* heap of the worker */
+    unsigned flags;        /* TLS_SAW_CLIENT_HELLO and the following bits */
+    bool ja3_off, ja4_off; /* the settings disable the fingerprint */
     uint8_t from_proto;    /* id of the protocol before the upgrade to TLS, or 0 */
     struct tls_side side[FLOW_DIRECTIONS];
 };
@@ -169,9 +170,9 @@ struct tls_reader {
     uint8_t header[4];        /* header of the current handshake message */
     uint8_t header_length;    /* received bytes of header */
     uint32_t message_length;  /* length in the header of the current message */
-    bool message_skips;       /* the message is skipped rather than reassembled */
-    uint32_t message_skipped; /* bytes of it skipped so far */
-    struct buffer message;    /* bytes of it reassembled so far */
+    bool message_skips;       /* the current message is skipped rather than reassembled */
+    uint32_t message_skipped; /* bytes of the current message skipped so far */
+    struct buffer message;    /* bytes of the current message reassembled so far */
 };
 
 struct tls_state {
@@ -179,8 +180,8 @@ struct tls_state {
     bool finished;             /* no more data is parsed */
     bool has_transaction;      /* a transaction was created */
     bool heartbeat;            /* a heartbeat request has no response yet */
-    uint8_t heartbeat_from;    /* its direction */
-    uint32_t heartbeat_length; /* length of its record if encrypted, otherwise 0 */
+    uint8_t heartbeat_from;    /* direction of the request */
+    uint32_t heartbeat_length; /* length of the request's record if encrypted, otherwise 0 */
 };
 
 /* Context passed to the parser functions. */

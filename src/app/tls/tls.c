@@ -61,7 +61,7 @@ enum {
 struct handshake_start {
     uint8_t bytes[HELLO_BEGIN];
     unsigned count;
-    bool odd_version; /* a record has a major version other than 3 */
+    bool odd_version; /* at least one of the records has a major version other than 3 */
 };
 
 /* Whether the bytes start a ClientHello. With an odd record version, length and version are checked as well. */
@@ -237,7 +237,7 @@ const struct app_proto app_tls = {
     .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
     .probe = probe,
     .probe_any_port = true,
-    .parsed_alongside = true, /* its first bytes may also be a DNS message over TCP */
+    .parsed_alongside = true, /* the first bytes of TLS may also be a DNS message over TCP */
     .state_size = sizeof(struct tls_state),
     .stop = free_state,
     .feed = tls_feed,

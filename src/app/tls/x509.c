@@ -16,7 +16,7 @@ static bool read_version(struct cursor *tbs)
     struct cursor field, number;
 
     if (!next || *next != VERSION_FIELD)
-        return true; /* v1 */
+        return true; /* the field is absent in version 1 */
     return der_read(tbs, VERSION_FIELD, &field) && der_read(&field, DER_INTEGER, &number) &&
            cursor_remaining(&number) == 1;
 }

@@ -27,22 +27,23 @@ enum x509_result {
 };
 
 struct x509 {
-    struct cursor serial;       /* content of the INTEGER, including a leading zero */
-    struct cursor issuer;       /* content of the Name */
-    struct cursor subject;      /* content of the Name */
-    struct cursor alternatives; /* content of GeneralNames; empty without the extension */
-    int64_t not_before, not_after;
+    struct cursor serial;          /* content of the INTEGER, including a leading zero */
+    struct cursor issuer;          /* content of the Name */
+    struct cursor subject;         /* content of the Name */
+    struct cursor alternatives;    /* content of GeneralNames; empty without the extension */
+    int64_t not_before, not_after; /* seconds since 1970 */
 };
 
 enum x509_result x509_read(const uint8_t *bytes, size_t length, struct x509 *out);
 
-/* Output text. If `bytes` is NULL, only the length is counted. What exceeds the capacity is omitted. */
+/* Output text of `length` bytes. If `bytes` is NULL, only the length is counted. Text beyond `capacity` bytes is
+ * omitted. */
 struct x509_text {
     char *bytes;
     size_t length, capacity;
 };
 
-/* Appends a Name. False if it is invalid. */
+/* Appends the text of a Name. Returns false if the Name is invalid. */
 bool x509_name_text(struct cursor name, struct x509_text *out);
 /* Appends a serial number as "01:AB:...". */
 void x509_serial_text(struct cursor serial, struct x509_text *out);
