@@ -6,7 +6,7 @@
  * bytes as commands, and they may contain another message; the same applies to BDAT and a server without CHUNKING. The
  * reply, which arrives after these bytes have been inspected, decides which interpretation is correct. Therefore two
  * parser instances, each with its own transactions, parse the bytes, one as a message and one as commands; rules
- * inspect the transactions of both. The reply ends one of the instances.
+ * inspect the transactions of both. The reply ends the instance whose interpretation was wrong.
  *
  * A message ends with a line that contains only a dot. If a bare LF precedes or follows the dot, the message ends there
  * for servers that accept a bare LF as line end, and continues for servers that require CRLF. Therefore an alternative
@@ -19,7 +19,7 @@
 
 #include "smtp_priv.h"
 
-/* The context for feeding an alternative instance of `f`. */
+/* Returns the context for feeding an alternative instance of `f`. */
 static struct smtp_feed alternative_context(const struct smtp_feed *f, struct smtp_state *alternative)
 {
     struct smtp_feed out = { .context = f->context, .state = alternative, .settings = f->settings };
@@ -28,7 +28,8 @@ static struct smtp_feed alternative_context(const struct smtp_feed *f, struct sm
     return out;
 }
 
-/* Creates an alternative parser instance. Returns 0, -ENOMEM, or -EINVAL when there are too many. */
+/* Creates an alternative parser instance in *out. Returns 0, -ENOMEM, or -EINVAL when there are SMTP_ALTERNATIVES_MAX,
+ * or SMTP_ALTERNATIVE_DEPTH_MAX nested ones. */
 static int new_alternative(struct smtp_feed *f, struct smtp_state **out)
 {
     struct smtp_state *state = f->state, *alternative;
@@ -160,8 +161,9 @@ void smtp_end_alternatives(struct smtp_feed *f)
         state->queue[state->queue_first + i].has_alternative = false;
 }
 
-/* Replaces the main parser instance, whose interpretation was wrong, by an alternative one. The main instance completes
- * its transactions. The skip state of replies is kept, because only the main instance parses replies. */
+/* Replaces the parser instance of `f`, whose interpretation was wrong, by an alternative one, and completes the
+ * transactions of the replaced instance. The skip state of replies is kept, because alternative instances do not parse
+ * replies. */
 static void replace_by_alternative(struct smtp_feed *f, struct smtp_state *alternative)
 {
     struct smtp_state *state = f->state;

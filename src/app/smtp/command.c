@@ -125,9 +125,9 @@ static int store_argument(struct heap *heap, struct buffer *buffer, const uint8_
     return buffer_append(heap, buffer, bytes, length, SMTP_LINE_MAX) < length ? -ENOMEM : 0;
 }
 
-/* Appends the argument of a further HELO or MAIL FROM command to `others` if it differs from the first: some servers
- * use a later command than the first, and some use the whole rest of the HELO line. Arguments stored before are dropped
- * when the buffer is full. */
+/* Appends the argument of a further HELO or MAIL FROM command to `others` if it differs from `first`, the argument of
+ * the first such command: some servers use a later command than the first, and some use the whole rest of the HELO
+ * line. When the buffer is full, the arguments in it are dropped. */
 static void add_differing_argument(struct heap *heap, struct buffer *others, const struct buffer *first,
                                    const uint8_t *text, uint32_t length)
 {
@@ -216,7 +216,7 @@ static int handle_data(struct smtp_feed *f, struct smtp_tx **tx)
     return err;
 }
 
-/* Handles "BDAT length [LAST]". With other arguments it is an unknown command. */
+/* Handles "BDAT length [LAST]"; *command becomes SMTP_OTHER if the arguments have another form. Returns 0 or -errno. */
 static int handle_bdat(struct smtp_feed *f, struct smtp_tx *tx, enum smtp_command *command, const uint8_t *line,
                        uint32_t length)
 {

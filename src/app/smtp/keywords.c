@@ -22,7 +22,8 @@ static bool set_bytes(const uint8_t *bytes, uint32_t length, struct app_bytes *o
 
 /* --- Envelope ------------------------------------------------------------------------------------- */
 
-/* Gets text number `index`, counted from 1, of a list of texts that each end with LF. */
+/* Sets *out to text number `index`, counted from 1, of a list of texts that each end with LF. Returns false if there is
+ * none. */
 static bool get_listed_text(const struct buffer *others, unsigned index, struct app_bytes *out)
 {
     const uint8_t *at = others->bytes, *limit, *end;
@@ -67,7 +68,7 @@ static bool get_recipient(const struct app_tx *tx, struct app_selector which, st
 
 /* --- Message -------------------------------------------------------------------------------------- */
 
-/* Headers of the message, by name: part is the index. */
+/* Values of app_buffer.part: index in the table of header names. */
 enum {
     HEADER_FROM,
     HEADER_TO,
@@ -100,7 +101,7 @@ static bool get_url(const struct app_tx *tx, struct app_selector which, struct a
                      out);
 }
 
-/* Returns the MD5 in hexadecimal, as rules specify it. */
+/* The MD5 of the body in hexadecimal, as rules specify it. */
 static bool get_body_md5(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct mime *mime = get_smtp_tx(tx)->mime;

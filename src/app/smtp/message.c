@@ -148,8 +148,8 @@ static void parse_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mim
     report_results(f, tx, &target);
 }
 
-/* Gets the next line, or MIME_PIECE_MAX bytes of it if it is longer. Returns its length including the line end, or 0
- * when more bytes are needed. A CRLF is never split. */
+/* Sets *out to the next line, or to the next MIME_PIECE_MAX bytes of a longer line. Returns the length including the
+ * line end, or 0 when more bytes are needed. A CRLF is never split. The first `seen` bytes contain no line end. */
 static uint32_t next_piece(const uint8_t *bytes, uint32_t length, uint32_t seen, struct mime_line *out)
 {
     const uint8_t *end = length > seen ? memchr(bytes + seen, '\n', length - seen) : NULL;

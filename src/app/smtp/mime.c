@@ -273,7 +273,7 @@ static void end_headers(struct mime *mime, struct mime_target *target)
         type && (value_equals(headers, type, "message/rfc822") || value_equals(headers, type, "message/news") ||
                  value_equals(headers, type, "message/global"));
 
-    if (is_message && mime->nested < MIME_NESTED_MAX) { /* its headers replace those of the enclosing part */
+    if (is_message && mime->nested < MIME_NESTED_MAX) { /* the nested message's headers replace those of the part */
         mime->nested++;
         mime->state = MIME_IN_HEADERS;
         mime_headers_clear(target->heap, &mime->part);
@@ -285,8 +285,8 @@ static void end_headers(struct mime *mime, struct mime_target *target)
     mime->early_body_headers = 0;
 }
 
-/* Starts the body at a line where only some receivers end the headers; for the others the headers continue. Without a
- * new header since the last such line it has no effect, unless `again` is set. */
+/* Starts the body at a line where only some receivers end the headers; for other receivers the headers continue. Has no
+ * effect if no header has been added since the last call, unless `again` is set. */
 static void start_body_early(struct mime *mime, struct mime_target *target, const struct mime_headers *headers,
                              bool again)
 {
@@ -332,8 +332,8 @@ static void parse_body_line(struct mime *mime, struct mime_target *target, const
 
 /* --- Header lines --------------------------------------------------------------------------------- */
 
-/* Some receivers treat a bare CR as a line end. Adds the headers that they find within this line. *ends: they find an
- * empty line, which ends the headers. Returns false if memory is exhausted or a limit is exceeded. */
+/* Adds the headers within a line that receivers find which treat a bare CR as a line end. *ends: these receivers find
+ * an empty line, which ends the headers. Returns false if memory is exhausted or a limit is exceeded. */
 static bool add_headers_after_cr(struct mime_target *target, struct mime_headers *headers, const struct mime_line *line,
                                  bool *ends)
 {
@@ -488,7 +488,7 @@ void mime_line(struct mime *mime, struct mime_target *target, const struct mime_
     const struct delimiter delimiter = find_delimiter(mime, line);
 
     if (delimiter.boundary) {
-        /* The part has headers that no empty line ends, and no body. */
+        /* The delimiter follows the headers of a part directly: the part has no empty line and no body. */
         if (mime->state == MIME_IN_HEADERS && mime->part.count > 0 && !delimiter.ambiguous)
             end_headers(mime, target);
         handle_delimiter(mime, target, line, &delimiter);

@@ -2,9 +2,10 @@
 /*
  * MIME parser: a message (RFC 5322) with its parts (RFC 2045 to 2047, 2231), line by line.
  *
- * The caller removes the encoding of the transport (dot-stuffing, chunks) and passes line by line, and long lines in
- * pieces. The size of pieces must not depend on TCP segments, so that the result does not either. Parts with a name
- * become files. A part may be a message or a multipart; the parser has a stack of boundaries and does not recurse.
+ * The caller removes the encoding of the transport (dot-stuffing, chunks) and passes the message line by line, long
+ * lines in pieces. The size of pieces must not depend on TCP segments, so that the result does not depend on them
+ * either. Parts with a name become files. A part may be a message or a multipart; the parser has a stack of boundaries
+ * and does not recurse.
  *
  * Threads:   a message belongs to one worker.
  * Ownership: all memory is in the target's heap and freed by mime_clear(); files belong to the list they are opened in.
@@ -21,21 +22,21 @@
 #include "sluice/heap.h"
 
 enum {
-    MIME_PIECE_MAX = 4096,    /* maximum bytes of a line passed in one call */
-    MIME_DEPTH_MAX = 16,      /* nested multiparts */
-    MIME_BOUNDARIES_MAX = 24, /* of all levels; a level has several if receivers may differ in its boundary */
-    MIME_WRITERS_MAX = 4,     /* files that the same lines are written to, one for each interpretation */
-    MIME_NESTED_MAX = 64,     /* nested messages */
-    MIME_BOUNDARY_MAX = 254,
-    MIME_HEADERS_MAX = 512,
-    MIME_HEADER_BYTES = 64 << 10,          /* all headers of a message or of a part */
-    MIME_HEADERS_RESERVED = 128,           /* number of these that are reserved for important headers (mime_header.c) */
-    MIME_HEADER_BYTES_RESERVED = 16 << 10, /* bytes reserved for important headers */
-    MIME_FILES_MAX = 256,
-    MIME_FILE_NAME_MAX = 255,
-    MIME_URLS_MAX = 256,
-    MIME_URL_LINE_MAX = 8192, /* maximum decoded line in which URLs are searched */
-    MIME_URL_BYTES = 64 << 10,
+    MIME_PIECE_MAX = 4096,        /* maximum bytes of a line passed in one call */
+    MIME_DEPTH_MAX = 16,          /* nested multiparts */
+    MIME_BOUNDARIES_MAX = 24,     /* boundaries of all levels; a level has several if receivers may differ in them */
+    MIME_WRITERS_MAX = 4,         /* files that the same lines are written to, one for each interpretation */
+    MIME_NESTED_MAX = 64,         /* nested messages */
+    MIME_BOUNDARY_MAX = 254,      /* bytes of a boundary, without the two hyphens before it */
+    MIME_HEADERS_MAX = 512,       /* headers of a message or of a part */
+    MIME_HEADER_BYTES = 64 << 10, /* bytes of all headers of a message or of a part */
+    MIME_HEADERS_RESERVED = 128,  /* part of MIME_HEADERS_MAX for important headers only (mime_header.c) */
+    MIME_HEADER_BYTES_RESERVED = 16 << 10, /* part of MIME_HEADER_BYTES for important headers only */
+    MIME_FILES_MAX = 256,                  /* files of a message */
+    MIME_FILE_NAME_MAX = 255,              /* bytes of a file name */
+    MIME_URLS_MAX = 256,                   /* URLs of a message */
+    MIME_URL_LINE_MAX = 8192,              /* bytes of the longest decoded line in which URLs are searched */
+    MIME_URL_BYTES = 64 << 10,             /* bytes of all URLs of a message */
 };
 
 /* Anomalies of a message, a bit set. */
@@ -53,10 +54,10 @@ enum mime_anomaly {
 };
 
 struct mime_options {
-    bool decode_base64, decode_quoted;
-    bool extract_urls, keep_scheme;
-    uint32_t value_depth;       /* longer header values are an anomaly */
-    const char *const *schemes; /* of URLs, e.g. "http://"; NULL-terminated */
+    bool decode_base64, decode_quoted; /* false: files contain the encoded bytes */
+    bool extract_urls, keep_scheme;    /* keep_scheme: URLs are stored with their scheme */
+    uint32_t value_depth;              /* bytes; longer header values are reported as MIME_LONG_HEADER_VALUE */
+    const char *const *schemes;        /* of URLs, e.g. "http://"; NULL-terminated */
 };
 
 struct mime_header {
@@ -84,7 +85,7 @@ enum mime_encoding { MIME_PLAIN, MIME_BASE64, MIME_QUOTED, MIME_UUENCODE };
 
 /* Quoted-printable decoder: the incomplete escape sequence at the end of a piece. */
 struct mime_quoted {
-    uint8_t bytes[2], count;
+    uint8_t bytes[2], count; /* count: number of bytes of the sequence so far, including `=` */
 };
 
 struct mime_boundary {
@@ -101,9 +102,10 @@ struct mime_writer {
     enum mime_encoding encoding;
     struct base64_stream base64;
     struct mime_quoted quoted;
-    uint8_t line_end[2], line_end_length; /* of the last line; not written yet, because before a delimiter it is not
-                                             part of the file */
-    bool alternative; /* not the first interpretation: no URLs are extracted and no anomalies reported */
+    uint8_t line_end[2], line_end_length; /* line end of the last line; written with the next line, because the line end
+                                             before a delimiter is not part of the file */
+    bool alternative; /* the file has another interpretation of the lines than the first one: no URLs are extracted from
+                         it, and no anomalies are reported */
 };
 
 struct mime {
@@ -112,22 +114,22 @@ struct mime {
     unsigned anomalies;             /* all anomalies so far */
     struct mime_headers main, part; /* headers of the message, and of the current part */
     bool main_complete;             /* the headers of the message are complete */
-    bool ended;
-    bool header_open; /* the last header may continue on the next line */
-    bool extracts_urls;
-    uint8_t boundaries;          /* number of entries in boundary[] */
-    uint8_t level;               /* nesting level of the current part; 0: the message */
-    uint8_t nested;              /* number of nested messages so far */
-    uint16_t files;              /* number of files opened so far */
-    uint32_t early_body_headers; /* number of headers when start_body_early() was last called */
+    bool ended;                     /* mime_end() was called */
+    bool header_open;               /* the last header may continue on the next line */
+    bool extracts_urls;             /* URLs are extracted from the current part */
+    uint8_t boundaries;             /* number of entries in boundary[] */
+    uint8_t level;                  /* nesting level of the current part; 0: the message */
+    uint8_t nested;                 /* number of nested messages so far */
+    uint16_t files;                 /* number of files opened so far */
+    uint32_t early_body_headers;    /* number of headers when start_body_early() was last called */
     struct mime_boundary boundary[MIME_BOUNDARIES_MAX];
     uint32_t line_length; /* bytes of the current line so far */
     uint8_t writers;      /* number of open files, in the order of their creation */
     struct mime_writer writer[MIME_WRITERS_MAX];
     struct mime_urls urls;
     struct md5_ctx md5;
-    bool computes_md5, md5_begun, md5_done;
-    uint8_t md5_text[2 * MD5_DIGEST_SIZE]; /* hexadecimal */
+    bool computes_md5, md5_begun, md5_done; /* MD5 of the body: requested; has input; md5_text is set */
+    uint8_t md5_text[2 * MD5_DIGEST_SIZE];  /* hexadecimal */
 };
 
 /* Output of the parser. */
@@ -144,11 +146,11 @@ struct mime_target {
 struct mime_line {
     const uint8_t *bytes;
     uint32_t length;
-    uint8_t end_length; /* bytes of the line end after it; 0: the line continues */
-    bool begins;        /* the first piece of its line */
+    uint8_t end_length; /* bytes of the line end after `bytes`, not included in `length`; 0: the line continues */
+    bool begins;        /* this is the first piece of a line; false: a later piece */
 };
 
-/* Starts a message. `body_md5`: compute the MD5 of the body. */
+/* Initialises the parser for a message. `body_md5`: compute the MD5 of the body. */
 void mime_init(struct mime *mime, const struct mime_options *options, bool body_md5);
 void mime_clear(struct heap *heap, struct mime *mime);
 /* Parses the next line or piece. */
@@ -172,9 +174,9 @@ bool mime_headers_copy(struct heap *heap, struct mime_headers *headers, const st
 void mime_headers_clear(struct heap *heap, struct mime_headers *headers);
 /* Returns header number `index` (from 0) of those with this name (lower case), or NULL. */
 const struct mime_header *mime_headers_find(const struct mime_headers *headers, const char *name, uint32_t index);
-/* Gets a parameter of a header value such as `text/plain; name="a b"`, also in sections (name*0, name*1) and with a
- * charset (name*), as in RFC 2231. Writes at most `room` bytes to `out`; *length is the full length. Returns false if
- * it does not exist. */
+/* Finds the parameter `name` of a header value such as `text/plain; name="a b"`, also in sections (name*0, name*1) and
+ * with a charset (name*), as in RFC 2231. Writes at most `room` bytes of its value to `out` and sets *length to the
+ * full length. Returns false if there is no such parameter. */
 bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *name, uint8_t *out, uint32_t room,
                     uint32_t *length);
 /* Calls found() for each value that a lenient receiver may use as the parameter: at every occurrence of `name` with an
@@ -188,7 +190,8 @@ bool mime_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 /* --- mime_decode.c -------------------------------------------------------------------------------- */
 
 /* Decodes quoted-printable to at most length + 4 bytes and returns their number. `ends`: the line ends after the input;
- * then *soft tells whether it ends with a soft line break. Invalid escapes are copied unchanged. */
+ * *soft is set to whether the line ends with a soft line break. Invalid escapes are copied unchanged and set *invalid
+ * to true. */
 uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32_t length, bool ends, uint8_t *out,
                             bool *soft, bool *invalid);
 
@@ -199,8 +202,7 @@ uint32_t mime_decode_uuencode(const uint8_t *line, uint32_t length, uint8_t *out
 
 /* --- mime_writer.c -------------------------------------------------------------------------------- */
 
-/* Opens a file that starts with the next line. `alternative`: another interpretation of lines that are already written
- * to a file. */
+/* Opens a file that starts with the next line. `alternative`: the value of mime_writer.alternative. */
 void mime_open_file(struct mime *mime, struct mime_target *target, const uint8_t *name, uint32_t length,
                     enum mime_encoding encoding, bool alternative);
 /* Writes the line to all open files. */

@@ -39,7 +39,7 @@ uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32
             if (ends && i + 1 < length && only_blanks(in + i + 1, length - i - 1))
                 break;
         } else if (state->count == 1 && in[i] == '\r') {
-            state->count = 0; /* a soft line break to receivers that accept a bare CR as line end */
+            state->count = 0; /* `=` CR: a soft line break for receivers that accept a bare CR as line end */
         } else if (in[i] == '=') {
             /* The previous escape is invalid; this `=` may start another one. */
             *invalid = true;

@@ -147,14 +147,15 @@ const struct mime_header *mime_headers_find(const struct mime_headers *headers, 
 
 /* --- Parameters ----------------------------------------------------------------------------------- */
 
-enum { SECTIONS_MAX = 64 };
+enum { SECTIONS_MAX = 64 }; /* sections of a parameter (RFC 2231) */
 
 struct parameter {
     const uint8_t *name, *value;
     uint32_t name_length, value_length;
 };
 
-/* Gets the next `name=value;`, skipping text without an equals sign. Backslashes in a quoted value are not removed. */
+/* Sets *out to the next `name=value;`, skipping text without an equals sign. Backslashes in a quoted value are not
+ * removed. Returns false if there is no further parameter. */
 static bool next_parameter(struct cursor *cur, struct parameter *out)
 {
     const uint8_t *equals = cur->at, *at, *end;
@@ -340,7 +341,8 @@ static void report_unquoted(const struct value_callback *to, const uint8_t *byte
         report_value(to, out, written);
 }
 
-/* Returns the length of the value, including quotes, if all receivers interpret it in the same way; otherwise 0. */
+/* Returns the length of the value, including quotes, if all receivers interpret the value in the same way; otherwise
+ * 0. */
 static uint32_t unambiguous_length(const uint8_t *value, uint32_t length)
 {
     uint32_t end = 0, next;

@@ -92,8 +92,8 @@ static int handle_reply(struct smtp_feed *f, const struct smtp_pending_reply *pe
     }
 }
 
-/* 354 is the reply to DATA only. On 354, drops the commands before DATA from the queue: their replies were lost, or
- * assigned to other commands. */
+/* Handles code 354, which is the reply to DATA only: drops the commands before DATA from the queue. Their replies were
+ * lost, or assigned to other commands. */
 static void drop_commands_before_data(struct smtp_feed *f)
 {
     struct smtp_state *state = f->state;
@@ -131,7 +131,7 @@ int smtp_parse_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, 
         smtp_event(f, pending ? smtp_find_tx(f, pending->tx) : f->current, SMTP_INVALID_REPLY);
         return -EINVAL;
     }
-    /* The greeting, or a line that is not a reply to any command. */
+    /* The line is the greeting, or it is not a reply to any command. */
     if (!pending || (!state->greeted && code == 220 && pending->command != SMTP_STARTTLS)) {
         if (!state->greeted && code != 220)
             smtp_event(f, f->current, SMTP_INVALID_REPLY);

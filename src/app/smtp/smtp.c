@@ -40,7 +40,7 @@ struct smtp_tx *smtp_new_tx(struct smtp_feed *f)
         return NULL;
     tx->has_helo = f->state->has_helo;
     tx->alternative = f->state->depth > 0 ? f->state : NULL;
-    tx->tx.log_never = tx->alternative != NULL; /* cleared when the instance replaces the main one */
+    tx->tx.log_never = tx->alternative != NULL; /* replace_by_alternative() clears it */
     if (buffer_append(app_heap(f->context), &tx->helo, helo->bytes, helo->length, SMTP_LINE_MAX) < helo->length)
         tx->has_helo = false;
     f->current = tx;
@@ -104,8 +104,8 @@ static void free_state(struct app_context *context, void *data)
 
 /* --- Lines ---------------------------------------------------------------------------------------- */
 
-/* Parses a command line or a reply line, as smtp_consume(). A line that is too long is truncated, and the rest skipped.
- */
+/* Parses a command line or a reply line. Parameters and result are those of smtp_consume(). A line longer than
+ * SMTP_LINE_MAX is truncated, and the rest of it is skipped. */
 static uint32_t consume_line(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
                              uint32_t seen, int *err)
 {
@@ -166,7 +166,7 @@ static void handle_gap(struct smtp_feed *f, const struct app_input *in)
     }
     if (state->mode != SMTP_COMMANDS)
         smtp_message_gap(f, in->gap);
-    if (state->mode == SMTP_IN_CHUNK) { /* the length of the chunk tells whether it continues after the gap */
+    if (state->mode == SMTP_IN_CHUNK) { /* whether the chunk continues after the gap is known from its length */
         bool within = in->gap <= state->chunk_left;
 
         state->chunk_left -= within ? in->gap : state->chunk_left;

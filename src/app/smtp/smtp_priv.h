@@ -19,8 +19,8 @@
 
 enum {
     SMTP_LINE_MAX = 4096,             /* longer lines are truncated, the rest is skipped */
-    SMTP_RECIPIENTS_MAX = 4096,       /* of one transaction */
-    SMTP_RECIPIENT_BYTES = 256 << 10, /* of all recipients of a transaction; further ones are not stored */
+    SMTP_RECIPIENTS_MAX = 4096,       /* recipients of a transaction; further ones are not stored */
+    SMTP_RECIPIENT_BYTES = 256 << 10, /* bytes of all recipients of a transaction; further ones are not stored */
     SMTP_QUEUE_MAX = 8192,            /* commands with a pending reply */
     SMTP_TX_MAX = 128,                /* incomplete transactions of a flow */
     SMTP_ALTERNATIVES_MAX = 4,        /* alternative instances that a parser instance has at once */
@@ -68,15 +68,15 @@ struct smtp_tx {
     struct app_tx tx;
     struct buffer helo, mail_from;
     struct buffer other_helos,
-        other_senders; /* of later commands, each followed by LF: servers may use these instead */
-    bool has_helo, has_mail_from;
-    bool has_data;         /* a DATA or BDAT command was received */
-    bool request_complete; /* later commands belong to another transaction */
+        other_senders;            /* of later commands, each followed by LF: servers may use these instead */
+    bool has_helo, has_mail_from; /* helo and mail_from are set, even if they are empty */
+    bool has_data;                /* a DATA or BDAT command was received */
+    bool request_complete;        /* later commands belong to another transaction */
     struct buffer recipient_text;
-    struct smtp_text *recipients;
-    uint32_t recipient_count, recipient_room;
-    struct mime *mime;                    /* NULL without a message, or with decode-mime off */
-    struct file *raw;                     /* the whole message as a file (raw-extraction) */
+    struct smtp_text *recipients;             /* locations in recipient_text; the array is owned */
+    uint32_t recipient_count, recipient_room; /* used and allocated entries of `recipients` */
+    struct mime *mime;                        /* NULL without a message, or with decode-mime off */
+    struct file *raw;                         /* the whole message as an open file (raw-extraction); otherwise NULL */
     const struct smtp_state *alternative; /* the alternative parser instance that created it; NULL for the main one */
     unsigned reported_anomalies;          /* anomalies of the message already reported as events */
     uint32_t reported_urls;               /* URLs of the message already reported as new content */
@@ -102,35 +102,35 @@ enum smtp_command {
 struct smtp_pending_reply {
     enum smtp_command command;
     uint64_t tx;          /* id + 1 of its transaction; 0 for none */
-    bool has_alternative; /* its reply decides whether the oldest alternative instance continues */
+    bool has_alternative; /* the reply decides whether the oldest alternative instance ends or replaces this one */
 };
 
 enum smtp_mode { SMTP_COMMANDS, SMTP_IN_DATA, SMTP_IN_CHUNK };
 
 struct smtp_state {
     struct buffer helo; /* first HELO name of the session */
-    bool has_helo;
-    uint64_t current;  /* id + 1 of the current transaction; 0 for none */
-    uint64_t tx_count; /* number of transactions so far */
+    bool has_helo;      /* `helo` is set, even if it is empty */
+    uint64_t current;   /* id + 1 of the current transaction; 0 for none */
+    uint64_t tx_count;  /* number of transactions so far */
     enum smtp_mode mode;
-    bool pipelining, chunking;      /* extensions announced by the server */
-    bool is_ambiguous;              /* the reply to DATA or BDAT is pending: a message or commands may follow */
-    bool greeted;                   /* the greeting is complete */
-    bool replies_lost;              /* after a gap: messages start without the reply to DATA */
-    bool in_auth;                   /* the next line is a response to 334, not a command */
-    bool after_chunk;               /* the next line follows a chunk */
-    bool awaits_tls;                /* STARTTLS was accepted; further SMTP data means that no TLS followed */
-    bool skip[FLOW_DIRECTIONS];     /* skip bytes up to the end of the line */
-    bool mid_line[FLOW_DIRECTIONS]; /* in a message: the MIME parser has got the first pieces of the current line */
-    bool after_lf;                  /* in a message: the previous line ended with a bare LF */
-    bool strict;                    /* alternative instance in which only CRLF ends a line of a message */
-    uint64_t chunk_left;            /* bytes of the current BDAT chunk that have not been received */
-    bool chunk_is_last;
-    struct buffer partial; /* incomplete line at the end of a chunk */
-    bool partial_begins;   /* unused; part of the format of the state transfer */
-    struct smtp_pending_reply *queue;
-    uint32_t data_pending; /* DATA commands in the queue */
-    uint32_t queue_first, queue_count, queue_room;
+    bool pipelining, chunking;        /* extensions announced by the server */
+    bool is_ambiguous;                /* the reply to DATA or BDAT is pending: a message or commands may follow */
+    bool greeted;                     /* the greeting is complete */
+    bool replies_lost;                /* after a gap: messages start without the reply to DATA */
+    bool in_auth;                     /* the next line is a response to 334, not a command */
+    bool after_chunk;                 /* the next line directly follows a BDAT chunk */
+    bool awaits_tls;                  /* STARTTLS was accepted; further SMTP data means that no TLS followed */
+    bool skip[FLOW_DIRECTIONS];       /* bytes up to the end of the line are skipped */
+    bool mid_line[FLOW_DIRECTIONS];   /* in a message: the MIME parser has got the first pieces of the current line */
+    bool after_lf;                    /* in a message: the previous line ended with a bare LF */
+    bool strict;                      /* alternative instance in which only CRLF ends a line of a message */
+    uint64_t chunk_left;              /* bytes of the current BDAT chunk that have not been received */
+    bool chunk_is_last;               /* the current BDAT chunk ends the message (LAST) */
+    struct buffer partial;            /* incomplete line at the end of a chunk */
+    bool partial_begins;              /* unused; part of the format of the state transfer */
+    struct smtp_pending_reply *queue; /* commands with a pending reply, oldest first */
+    uint32_t data_pending;            /* number of DATA commands in the queue */
+    uint32_t queue_first, queue_count, queue_room; /* index of the oldest entry; used and allocated entries */
     /* Alternative instances (alternative.c), in the order of the commands whose replies decide about them. */
     struct smtp_state *alternatives[SMTP_ALTERNATIVES_MAX];
     uint8_t alternative_count, depth; /* depth 0: the main parser instance */
@@ -155,7 +155,7 @@ struct smtp_feed {
     struct app_context *context;
     struct smtp_state *state;
     const struct smtp_settings *settings;
-    struct smtp_tx *current; /* transaction of the current commands, or NULL */
+    struct smtp_tx *current; /* transaction of smtp_state.current; NULL for none */
 };
 
 /* --- smtp.c --------------------------------------------------------------------------------------- */
@@ -181,7 +181,7 @@ void smtp_event(const struct smtp_feed *f, struct smtp_tx *tx, enum smtp_event e
 
 int smtp_parse_command(struct smtp_feed *f, const uint8_t *line, uint32_t length);
 int smtp_parse_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, uint32_t end_length);
-bool smtp_is_reply(const uint8_t *line, uint32_t length); /* whether it starts with a known code */
+bool smtp_is_reply(const uint8_t *line, uint32_t length); /* whether the line starts with a known reply code */
 /* Clears the reply queue after a gap: replies can no longer be assigned to commands. */
 void smtp_clear_queue(struct smtp_feed *f);
 /* Adds a command to the queue of pending replies. Returns 0, -ENOMEM, or -EINVAL when the queue is full. */
