@@ -18,7 +18,7 @@
 
 enum { UNREAD_MAX = HTTP_PENDING_MAX };
 
-/* The flags of each kind. Clients that accept LF alone as line end also tolerate other errors. */
+/* Flags HTTP_READ_... of each kind. Clients that accept LF alone as line end also tolerate other errors. */
 static const uint16_t kind_flags[HTTP_ALTERNATIVE_KINDS] = {
     [HTTP_ALTERNATIVE_LINES] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM,
     [HTTP_ALTERNATIVE_CR] = HTTP_READ_CR,
@@ -113,7 +113,7 @@ static void copy_request(struct http_feed *f, struct http_tx *to, const struct h
 
 /* --- Readings ------------------------------------------------------------------------------------- */
 
-/* The context for feeding an alternative reading. */
+/* Returns the context for feeding an alternative reading. */
 static struct http_feed make_feed(const struct http_feed *f, struct http_alternative *alternative)
 {
     return (struct http_feed){
@@ -146,8 +146,8 @@ static void end_alternative(struct http_feed *f, unsigned kind)
     f->state->alternative_count--;
 }
 
-/* Feeds bytes to an alternative reading and keeps those that it does not consume. Returns false if the reading must
- * end. */
+/* Feeds bytes to an alternative reading; the bytes that it does not consume are kept in `unconsumed`. Returns false if
+ * the reading must end. */
 static bool feed_alternative(struct http_feed *f, struct http_alternative *alternative, const uint8_t *bytes,
                              uint32_t length)
 {

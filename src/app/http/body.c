@@ -4,8 +4,8 @@
  * for rules up to the body limit of the direction; then decoding stops.
  *
  * Bodies of responses and of PUT and POST requests are files, named by Content-Disposition or by the path. They are
- * stored only as files: http.response_body and file.data are the same bytes. For a form, multipart.c extracts the files
- * from the body, which is then stored, too.
+ * stored only as files: http.response_body and file.data are the same bytes. If the body is a form, multipart.c
+ * extracts its files, and the body itself is stored in http_message.body.
  */
 #include "http_priv.h"
 
@@ -137,7 +137,7 @@ static void close_file(struct http_feed *f, struct http_message *message, enum f
 
 /* --- Kept bytes ---------------------------------------------------------------------------------- */
 
-/* Stores decoded bytes for rules. If there are too many, the first half is discarded. */
+/* Stores decoded bytes for rules. When the buffer is full, the first half of it is discarded. */
 static void keep_bytes(struct http_feed *f, struct http_message *message, const uint8_t *bytes, uint32_t length)
 {
     uint32_t most = f->settings->body_limit[f->direction] == 0 ? HTTP_WINDOW : HTTP_KEPT_MAX;
@@ -229,13 +229,13 @@ void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
         http_decoder_feed(f, tx, message->decoder, bytes, length);
     else
         http_body_decoded(f, tx, bytes, length);
-    if (message->body_truncated && message->decoder) { /* no longer needed; it has a window of 32 KiB */
+    if (message->body_truncated && message->decoder) { /* free its memory, such as a window of 32 KiB, early */
         http_decoder_free(app_heap(f->context), message->decoder);
         message->decoder = NULL;
     }
 }
 
-/* wire_length does not include these bytes, so that it does not depend on segmentation. */
+/* Surplus bytes are not added to wire_length: how many of them are found depends on segmentation. */
 void http_body_add_surplus(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
 {
     struct http_message *message = get_message(f, tx);
@@ -261,7 +261,7 @@ void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
     message->wire_length += length;
     if (message->body_truncated)
         return;
-    if (message->decoder || message->form) { /* the following bytes cannot be decoded */
+    if (message->decoder || message->form) { /* neither can continue after a gap */
         if (message->form)
             http_form_stop(f, tx);
         if (message->file)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Buffers for rules. Most are parts of the message. http.header, http.header_names and http.start are concatenations.
- * If the headers were sent in the same form, they are parts of the message, too. Otherwise memory for them is reserved
- * when the headers are parsed, and written when a rule first uses them, because few messages need all of them.
+ * Buffers for rules. Most are parts of the message. http.header, http.header_names and http.start are concatenations of
+ * parts. If the message contains the concatenation as such, the buffer is a part of the message, too. Otherwise memory
+ * for it is reserved when the headers are parsed, and written when a rule first uses the buffer, because few messages
+ * need all of the buffers.
  */
 #include "http_priv.h"
 
@@ -65,7 +66,7 @@ bool http_get_host(const struct app_tx *tx, struct app_selector which, struct ap
     return get_request_text(tx, &to_http_tx(tx)->host, which.index, out);
 }
 
-/* The host in the URI has priority. */
+/* The host in the URI, or, without one, the value of the Host header. */
 bool http_get_host_raw(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     if (which.index > 0)
@@ -163,7 +164,7 @@ bool http_get_header_raw(const struct app_tx *tx, struct app_selector which, str
 
 /* --- Concatenations ------------------------------------------------------------------------------- */
 
-/* http.header does not include cookies. */
+/* Returns the header that http.header does not include: Cookie in requests, Set-Cookie in responses. */
 static enum http_known cookie_header(const struct http_message *message, const struct http_tx *tx)
 {
     return message == &tx->message[FLOW_TO_SERVER] ? HTTP_COOKIE : HTTP_SET_COOKIE;
@@ -273,7 +274,7 @@ static void write_names(const struct http_message *message, uint8_t *to)
 
 bool http_get_concatenation(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    /* The memory is reserved for this buffer, and only this worker accesses it. */
+    /* Writing is safe although `tx` is const: the memory is reserved for this buffer, and only this worker uses it. */
     struct http_message *message = (struct http_message *)get_message(tx, which.direction);
     struct http_concatenation *concatenation = &message->concatenations[which.part];
 

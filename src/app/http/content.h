@@ -21,12 +21,12 @@
 
 /* Sets uri, path, host and port from tx->uri_raw. */
 void http_parse_uri(struct http_feed *f, struct http_tx *tx);
-/* Decode in place and return the new length. */
+/* Decode the query or the path of a URI in place and return the new length. */
 uint32_t http_decode_query(const struct http_personality *personality, uint8_t *bytes, uint32_t length);
 uint32_t http_decode_path(const struct http_personality *personality, uint8_t *bytes, uint32_t length);
 uint32_t http_remove_dots(uint8_t *bytes, uint32_t length);
 
-/* "host:port". */
+/* The parts of "host:port". */
 struct http_authority {
     const uint8_t *host;
     uint32_t host_length;
@@ -43,13 +43,14 @@ bool http_parse_length(const uint8_t *bytes, uint32_t length, uint64_t *out);
 
 /* The value of Content-Range. */
 struct http_range {
-    int64_t start, end, size; /* -1: not given */
+    int64_t start, end, size; /* in bytes; -1: not given */
 };
 bool http_parse_range(const uint8_t *bytes, uint32_t length, struct http_range *out);
-/* Gets the value of the parameter `name` of a header such as Content-Disposition. Returns false if there is none. */
+/* Sets *value to the value of the parameter `name` of a header such as Content-Disposition. Returns false if there is
+ * none. */
 bool http_parameter(const uint8_t *bytes, uint32_t length, const char *name, const uint8_t **value,
                     uint32_t *value_length);
-/* Gets the value at the start of `bytes`: a quoted string, or the text up to a semicolon. */
+/* Sets *value to the parameter value at the start of `bytes`: a quoted string, or the text up to a semicolon. */
 void http_parameter_value(const uint8_t *bytes, uint32_t length, const uint8_t **value, uint32_t *value_length);
 
 /* --- disposition.c -------------------------------------------------------------------------------- */
@@ -62,8 +63,8 @@ struct http_name {
 struct http_names {
     const uint8_t *main; /* the first "filename", valid as long as the header; NULL if none */
     uint32_t main_length;
-    unsigned count;
-    struct http_name name[HTTP_NAMES_MAX];
+    unsigned count;                        /* number of entries in `name` */
+    struct http_name name[HTTP_NAMES_MAX]; /* names that differ from `main` and from each other */
 };
 /* Finds the names in a Content-Disposition, decoded, that differ from each other and from the main one. */
 void http_find_other_names(const uint8_t *bytes, uint32_t length, struct http_names *names);
@@ -77,7 +78,7 @@ void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
 void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length);
 /* Ends the input of the decoders, which output their remaining bytes. */
 void http_body_flush(struct http_feed *f, struct http_tx *tx);
-/* Adds bytes that follow the message and do not belong to another one. */
+/* Adds bytes that follow the message and do not belong to another message to its body. */
 void http_body_add_surplus(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 /* Ends the body; `complete`: all of it was received. May be called repeatedly. */
 void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete);
@@ -115,7 +116,7 @@ extern const struct app_buffer http_buffer_table[HTTP_BUFFERS];
 void http_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void http_describe(const struct app_tx *tx, const void *settings, struct fields *out);
 void http_describe_alert(const struct app_tx *tx, const void *settings, struct fields *out);
-/* Returns the bit of a name in eve.types.http.custom; -1 if unknown. */
+/* Returns the number of the bit in http_settings.custom for a name in eve.types.http.custom; -1 if it is unknown. */
 int http_log_field(const char *name);
 
 /* --- content.c: buffers for rules ---------------------------------------------------------------- */
@@ -134,10 +135,10 @@ bool http_get_concatenation(const struct app_tx *tx, struct app_selector which, 
 bool http_get_header_raw(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
 bool http_get_each_header(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
 bool http_get_body(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
-/* Gets the value of a known header. */
+/* Sets *out to the value of a known header. Returns false if the message does not have it. */
 bool http_get_known(const struct app_tx *tx, enum flow_direction direction, enum http_known known,
                     struct app_bytes *out);
-/* Gets the value of a request header by its lower-case name. */
+/* Sets *out to the value of a request header by its lower-case name. Returns false if there is none. */
 bool http_get_named(const struct app_tx *tx, const char *name, struct app_bytes *out);
 /* Reserves memory for the concatenations of the parsed headers. */
 void http_reserve_concatenations(struct http_feed *f, struct http_message *message);

@@ -25,8 +25,8 @@
 #include <zstd.h>
 
 enum {
-    OUTPUT_SIZE = 16 << 10,
-    BOMB_RATIO = 2048,
+    OUTPUT_SIZE = 16 << 10,    /* output bytes of one library call */
+    BOMB_RATIO = 2048,         /* output bytes per received byte above which output beyond bomb_limit ends decoding */
     FIRST_BYTES = 1024,        /* input bytes kept, to be passed through if decoding fails */
     GUESS_BYTES = 512,         /* input bytes after which raw deflate must be recognised */
     TEXT_DECODED_MAX = 64,     /* output bytes that plain text may yield when decoded as raw deflate */
@@ -63,11 +63,11 @@ struct http_decoder {
     bool plain; /* decoding has ended; bytes are passed through */
     bool dead;  /* decoding has stopped; bytes are discarded */
     bool started, is_gzip, is_zlib;
-    uint8_t first[FIRST_BYTES]; /* bytes before the first output */
+    uint8_t first[FIRST_BYTES]; /* input bytes before the first output */
     uint32_t first_length;
     uint64_t in, out; /* number of input and output bytes */
     enum gzip_step step;
-    uint32_t count; /* bytes within the step */
+    uint32_t count; /* number of bytes consumed in the current step */
     uint8_t flags;  /* FLG of the gzip header */
     uint8_t two[2]; /* first bytes of the stream or of the next member */
     uint32_t extra; /* length of the extra field */
@@ -244,7 +244,7 @@ static void output_bytes(struct http_feed *f, struct http_tx *tx, struct http_de
     }
 }
 
-/* Ends decoding: these bytes and the following ones are passed through. */
+/* Ends decoding: passes `bytes` and all following bytes through. */
 static void pass_through(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
                          uint32_t length)
 {
@@ -461,7 +461,7 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
             return;
         } else if (!d->is_gzip) {
             if (!d->is_zlib || d->count == ZLIB_CHECKSUM)
-                break; /* after the end */
+                break; /* the bytes after the end of the stream are passed through below */
             d->count++;
             at++;
         } else if (d->step == GZIP_NEXT) {
@@ -476,8 +476,8 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
 
 /* --- br, zstd, lzma ------------------------------------------------------------------------------- */
 
-/* On an error the library discards the output of the call. Each call gets only BROTLI_PIECE bytes, so that no more
- * output is lost than by a client that decodes small pieces. */
+/* Decodes brotli in pieces of BROTLI_PIECE bytes: on an error the library discards the output of the call, and no more
+ * output must be lost than by a client that decodes small pieces. */
 static void decode_brotli(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
                           uint32_t length)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Feeding of bytes, lines, gaps, and the steps of both directions. The other steps are in request.c and response.c. A
- * step consumes a complete unit (a line, the available bytes of a body) or nothing, so that the result does not depend
- * on segmentation.
+ * Feeding of bytes to the steps of the parser, lines, gaps, and the steps that both directions share. The steps of one
+ * direction are in request.c and response.c. A step consumes a complete unit (a line, the available bytes of a body) or
+ * nothing, so that the result does not depend on segmentation.
  *
  * Gaps: within a body of known length, or one that ends with the connection, the body continues after the gap.
  * Elsewhere the bytes after the gap are parsed as the next line. Usually it is invalid and the parser fails, unless the
@@ -31,8 +31,8 @@ static const uint8_t *find_bare_cr(const uint8_t *at, const uint8_t *stop, const
     return cr;
 }
 
-/* Line length if LF and CR alone end a line. Searches for both in pieces of 128 bytes: searching all bytes for each of
- * them would take quadratic time. */
+/* Returns the line length if LF and CR alone end a line. Searches for both in pieces of 128 bytes: if all bytes were
+ * searched for each of them, many short lines would take quadratic time. */
 static uint32_t cr_or_lf_line_length(const uint8_t *bytes, uint32_t length, uint32_t from)
 {
     enum { PIECE = 128 };
@@ -74,7 +74,7 @@ bool http_is_too_long(struct http_feed *f, uint32_t length)
     return is_request || length > HTTP_RESPONSE_FIELD_MAX; /* clients accept responses with such lines */
 }
 
-/* Line length as in PHP: CR, LF or both end the line. The byte after a CR decides. */
+/* Returns the line length as in PHP: CR, LF or CR LF ends the line, so the byte after a CR is needed to decide. */
 static uint32_t either_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool is_end)
 {
     for (uint32_t at = from; at < length; at++) {
@@ -107,7 +107,7 @@ uint32_t http_response_line_length(uint16_t flags, const uint8_t *bytes, uint32_
 enum http_step_result http_read_line(struct http_feed *f, const uint8_t **line, uint32_t *length)
 {
     uint32_t left = f->length - f->at;
-    uint32_t from = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* the last of them may have been a CR */
+    uint32_t from = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* the last scanned byte may be a CR */
     uint32_t found = f->direction == FLOW_TO_SERVER
                          ? request_line_length(f, f->bytes + f->at, left, from)
                          : http_response_line_length(f->parser->flags, f->bytes + f->at, left, from, f->end);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Determines the body of a request. Nearly all requests are unambiguous; on the others servers differ. A dialect is the
- * behaviour of one server or of several: the table covers nginx, Apache, lighttpd, Node, Go, Python, PHP, gunicorn and
- * IIS, as observed with tests/differential where that is possible. When the dialects of a reading differ on a request,
- * reading.c splits the reading.
+ * Determines the body of a request. Nearly all requests are unambiguous; servers differ on the body of the others. A
+ * dialect is the behaviour of one server or of several: the table covers nginx, Apache, lighttpd, Node, Go, Python,
+ * PHP, gunicorn and IIS, as observed with tests/differential where that is possible. When the dialects of a reading
+ * differ on a request, reading.c splits the reading.
  *
  * Most servers reject ambiguous requests, but no dialect does: if it finds no valid length, the request has no body.
  */
@@ -32,7 +32,7 @@ static const struct dialect {
     bool needs_1_1; /* chunked coding requires HTTP/1.1 */
     enum length_rule length;
     bool last_length; /* the last of several Content-Length headers is used, not the first */
-    bool strict_name; /* blanks around a header name make it another name */
+    bool strict_name; /* a header name with blanks around it is another name; false: the blanks are ignored */
 } dialects[HTTP_DIALECTS] = {
     [HTTP_DIALECT_LENIENT] = { .chunked = CHUNKED_CONTAINED, .length = LENGTH_FIRST_NUMBER },
     [HTTP_DIALECT_STRICT] = { .chunked = CHUNKED_ONLY, .length = LENGTH_DIGITS, .strict_name = true },
@@ -134,7 +134,7 @@ static bool is_chunked(const struct http_message *message, const struct dialect 
     return false;
 }
 
-/* Gets the Content-Length value that the dialect uses. Returns false if there is none. */
+/* Sets *value to the Content-Length value that the dialect uses. Returns false if there is none. */
 static bool find_length_value(const struct http_message *message, const struct dialect *dialect, const uint8_t **value,
                               uint32_t *length)
 {

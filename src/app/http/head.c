@@ -280,8 +280,8 @@ static bool store_header(struct header_parser *r, struct http_header *header, co
     return true;
 }
 
-/* Parses a header that cannot be used as it is. *is_token: its name is a token. Returns false if memory is exhausted.
- */
+/* Parses a header that is not in the form "Name: value" and stores it in that form. *is_token: its name is a token.
+ * Returns false if memory is exhausted. */
 static bool parse_unusual_header(struct header_parser *r, struct http_header *header, const struct http_text *text,
                                  bool *is_token)
 {
@@ -320,7 +320,8 @@ static bool parse_unusual_header(struct header_parser *r, struct http_header *he
     return store_header(r, header, text, line + name_at, line + value_at, value_end - value_at);
 }
 
-/* Whether the line is "Name: value" with a token as name and no further blanks, so that it can be used as it is. */
+/* Whether the line is "Name: value" with a token as name and no further blanks, so that the header can refer to the
+ * line in `head`. */
 static bool is_plain_header(const uint8_t *line, uint32_t length, uint32_t name_length)
 {
     return name_length > 0 && length > name_length + 2 && line[name_length] == ':' && line[name_length + 1] == ' ' &&
@@ -386,7 +387,7 @@ static bool add_header(struct header_parser *r, struct http_text text)
 
 /* --- Blocks of lines ------------------------------------------------------------------------------ */
 
-/* NUL is included because some endpoints treat it as a blank. */
+/* Whether the byte is a blank, or NUL, which some endpoints treat as a blank. */
 static bool is_blank(uint8_t c)
 {
     return c == ' ' || c == '\t' || c == 0;
@@ -525,7 +526,7 @@ static struct http_text next_plain_header(const struct http_message *message, ui
     return text;
 }
 
-/* Like next_plain_header(), for other messages; joins continuation lines. */
+/* Like next_plain_header(), for a message with lines that are not plain; joins continuation lines. */
 static struct http_text next_unusual_header(struct header_parser *r, uint32_t at, uint32_t *next)
 {
     struct http_message *message = r->message;
@@ -618,8 +619,8 @@ static enum http_step_result store_lines(struct http_feed *f, struct http_messag
     return HTTP_STEP_FAILED;
 }
 
-/* Determines whether a line ends the headers. In responses unusual line ends are treated as in browsers; for these the
- * following bytes are needed, and HTTP_STEP_NEEDS_DATA is returned if they are missing. */
+/* Sets *ends to whether a line ends the headers. In responses unusual line ends are treated as in browsers, which need
+ * the following bytes to decide: returns HTTP_STEP_NEEDS_DATA if these bytes have not been received. */
 static enum http_step_result check_end_of_headers(const struct http_feed *f, const uint8_t *line, uint32_t length,
                                                   bool *ends)
 {
@@ -702,7 +703,7 @@ static bool add_reading_for_cr(struct http_feed *f, struct http_message *message
     return true;
 }
 
-/* Clients differ on a line with a CR that is not part of CR LF at its end, and on a line of blanks. */
+/* Clients differ on a line with a CR other than that of its final CR LF, and on a line of blanks. */
 unsigned http_line_ambiguities(const uint8_t *line, uint32_t length)
 {
     const uint8_t *cr = memchr(line, '\r', length);
@@ -749,7 +750,8 @@ static enum http_step_result end_headers(struct http_feed *f, struct http_messag
     return HTTP_STEP_DONE;
 }
 
-/* Whether a line has no colon and is not a continuation line. To wget and Perl it is the first line of the body. */
+/* Whether a line has no colon and is not a continuation line. wget and Perl treat such a line as the first line of the
+ * body. */
 static bool is_line_without_colon(const uint8_t *line, uint32_t length)
 {
     uint32_t size = http_trim_line_end(line, length);

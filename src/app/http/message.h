@@ -17,9 +17,9 @@
 
 /* A text in the `head` of a message, or in its `extra`. */
 struct http_text {
-    uint32_t at, length;
-    bool is_set;
-    bool extra; /* in `extra` */
+    uint32_t at, length; /* offset in the buffer and length, in bytes */
+    bool is_set;         /* the text exists; it may be empty */
+    bool extra;          /* the text is in `extra`; false: in `head` */
 };
 
 /* A header as "Name: value", contiguous in `head` or `extra`: the value starts two bytes after the end of the name. */
@@ -32,8 +32,8 @@ struct http_header {
     uint16_t chain;    /* during parsing: next header in the hash bucket */
     uint8_t known;     /* enum http_known */
     bool unusual_name; /* the name is not a token, or blanks surround it */
-    bool extra;        /* in `extra` */
-    bool joined;       /* not a separate header: its value is part of an earlier header */
+    bool extra;        /* the header is in `extra`; false: in `head` */
+    bool joined;       /* not a separate header: its value is part of an earlier header of the same name */
 };
 
 /* Buffers that are concatenations of headers. Memory for them is reserved when the headers are parsed; they are written
@@ -45,8 +45,8 @@ enum http_concatenation_kind {
     HTTP_CONCATENATION_COUNT
 };
 struct http_concatenation {
-    uint32_t at, length; /* in `joined`, or in `head` if in_head is set */
-    bool is_set, in_head, is_written;
+    uint32_t at, length;              /* in `joined`, or in `head` if in_head is set */
+    bool is_set, in_head, is_written; /* is_written: the reserved memory contains the text */
 };
 
 struct http_decoder;
@@ -58,14 +58,14 @@ struct http_message {
     uint16_t header_count, header_room;
     uint16_t known[HTTP_KNOWN_COUNT]; /* index in `headers` of the first header of that name, or HTTP_NONE */
     uint32_t headers_at, headers_end; /* offsets in head: first header line, and end of the last one */
-    uint32_t parsed_to;               /* number of bytes of head that have been parsed */
+    uint32_t parsed_to;               /* number of leading bytes of `head` that have been parsed */
     struct http_text line;            /* the request line or status line */
     uint8_t version;                  /* enum http_version */
     bool canonical;                   /* each header is in head as "Name: value" CRLF */
-    bool line_ends_regularly;
-    bool plain;           /* only plain header lines so far (head.c) */
-    bool repeated_length; /* several Content-Length headers */
-    uint8_t *joined;      /* memory for the concatenations */
+    bool line_ends_regularly;         /* the first line ends with CR LF */
+    bool plain;                       /* all header lines so far are plain (head.c) */
+    bool repeated_length;             /* several Content-Length headers */
+    uint8_t *joined;                  /* memory for the concatenations */
     struct http_concatenation concatenations[HTTP_CONCATENATION_COUNT];
 
     uint64_t wire_length;            /* bytes of the body as received, with chunk framing */
@@ -76,8 +76,8 @@ struct http_message {
     struct file *file; /* the body as a file, or the file of the current form part; owned by the transaction */
     bool file_is_body; /* the body is stored only as `file` */
     struct app_byterange byterange; /* byte range of a file that the body contains; serial 0: none */
-    struct http_decoder *decoder;
-    struct http_form *form;
+    struct http_decoder *decoder;   /* first decoder of the chain; NULL: the body is not encoded */
+    struct http_form *form;         /* parser for form data; NULL: the body is not a form */
 };
 
 struct http_tx {
@@ -89,16 +89,16 @@ struct http_tx {
     bool request_unseen;                             /* only the response was seen */
     struct http_text method_text, uri_raw, protocol; /* parts of the request line */
     struct http_text uri, path;                      /* normalised */
-    struct http_text host, uri_host;                 /* in lower case, without port; uri_host: of the URI */
+    struct http_text host, uri_host;                 /* host: in lower case, without port; uri_host: host in the URI */
     int32_t port;                                    /* port in URI or Host; -1 if none */
 
     struct http_text response_protocol, status_text, status_message;
-    uint32_t reading; /* id of its reading; 0: the main one; HTTP_RESPONSE_READING: one of responses */
+    uint32_t reading; /* id of its reading; 0: the main one; HTTP_RESPONSE_READING: an alternative one of responses */
     uint64_t begin;   /* offset of the request line in the client's bytes */
     bool ambiguous;   /* servers differ on the request */
 
     uint16_t status; /* 0: not a number from 100 to 999 */
-    bool seen_100;
+    bool seen_100;   /* an interim response 100 precedes the response */
 };
 
 #endif

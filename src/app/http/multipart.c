@@ -86,7 +86,8 @@ static void append_data(struct http_feed *f, struct http_tx *tx, struct http_for
     form->consumed += length;
 }
 
-/* Gets the name in filename*=UTF-8'en'a.txt (RFC 8187): without charset and language, not decoded. */
+/* Sets *name to the name in filename*=UTF-8'en'a.txt (RFC 8187), without charset and language, not decoded. Returns
+ * false if there is none. */
 static bool find_extended_name(const uint8_t *line, uint32_t length, const uint8_t **name, uint32_t *size)
 {
     const uint8_t *quote;
@@ -183,8 +184,8 @@ static bool read_boundary_line(struct http_feed *f, struct http_tx *tx, struct h
     return true;
 }
 
-/* Returns the LF that ends the header at the start of the bytes, including its continuation lines; NULL when another of
- * these may follow. An empty line counts as a header. */
+/* Returns the LF that ends the header at the start of the bytes, including its continuation lines; NULL if the bytes do
+ * not show yet whether a continuation line follows. An empty line counts as a header. */
 static const uint8_t *find_header_end(const uint8_t *bytes, uint32_t left)
 {
     const uint8_t *end = left > 0 ? memchr(bytes, '\n', left) : NULL, *stop = bytes + left;

@@ -79,7 +79,7 @@ static uint64_t read_word(const uint8_t *at)
     return word;
 }
 
-/* Combines fewer than eight bytes into a number that is different for different bytes of the same length. */
+/* Combines fewer than eight bytes into a number. Different byte strings of the same length have different numbers. */
 static uint64_t read_short(const uint8_t *at, uint32_t length)
 {
     uint32_t first, last;
@@ -120,8 +120,8 @@ bool http_name_equal(const uint8_t *a, const uint8_t *b, uint32_t length)
     return !different && to_lower(read_word(a + length - WORD)) == to_lower(read_word(b + length - WORD));
 }
 
-/* Compares with a known name. Setting bit 0x20 of each byte converts the token to lower case: known names contain only
- * letters and '-', and it converts no other token character into one of these. */
+/* Whether a token equals a known name, ignoring case. Setting bit 0x20 of each byte converts the token to lower case:
+ * known names contain only letters and '-', and the bit converts no other token character into one of these. */
 static bool token_equals(const uint8_t *token, const uint8_t *word, uint32_t length)
 {
     const uint64_t case_bits = UINT64_C(0x2020202020202020);

@@ -74,11 +74,12 @@ static inline bool http_is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-/* Compares with a lower-case word; ignores case and NUL bytes. */
+/* Whether the bytes equal a lower-case word; case and NUL bytes in them are ignored. */
 bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 /* Whether the bytes contain a separator followed by a version: "HTTP/" in any case, or a form that only PHP accepts. */
 bool http_has_version(const uint8_t *bytes, uint32_t length);
-/* Returns the position of a lower-case word, or NULL; ignores case and NUL bytes. */
+/* Returns the position of a lower-case word in the bytes, or NULL if they do not contain it; case and NUL bytes are
+ * ignored. */
 const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 
 /* --- transfer.c ----------------------------------------------------------------------------------- */
@@ -92,7 +93,7 @@ enum http_step_result http_response_step(struct http_feed *f);
 /* Handles the end of the direction: no bytes follow. */
 void http_request_end(struct http_feed *f);
 void http_response_end(struct http_feed *f);
-/* Completes the request; the next bytes belong to another one. */
+/* Complete the request or response; the next bytes of the direction belong to another message. */
 void http_request_complete(struct http_feed *f, struct http_tx *tx);
 void http_response_complete(struct http_feed *f, struct http_tx *tx);
 /* Creates a transaction of the current reading. Returns NULL if memory is exhausted. */
@@ -130,7 +131,7 @@ bool http_parse_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out, 
 
 /* Returns the body of a request as servers of the dialect determine it. */
 struct http_framing http_get_framing(const struct http_message *message, enum http_dialect dialect);
-/* Whether all dialects determine the same body. A cheap test: it may return false although they do. */
+/* Whether all dialects determine the same body. A cheap test, which may return false although they all agree. */
 bool http_framing_is_unambiguous(const struct http_message *message);
 /* Parses the size in a chunk size line of a request. Returns false if no server accepts it. */
 bool http_parse_request_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
@@ -138,14 +139,14 @@ bool http_parse_request_chunk_size(const uint8_t *line, uint32_t length, uint64_
 /* --- reading.c ------------------------------------------------------------------------------------ */
 
 /* Determines the body of the request, whose headers are complete, for the current reading, and adds readings for the
- * dialects that determine another one. Returns false if memory is exhausted. */
+ * dialects that determine another body. Returns false if memory is exhausted. */
 bool http_determine_framing(struct http_feed *f, struct http_tx *tx, struct http_framing *out);
 /* Adds a reading for the dialect, which parses the lines of the current request again and continues at the current
- * position. Has no effect if the current reading does not represent the dialect, or represents it only. `ambiguous`:
- * the request is reported as ambiguous. Returns false if memory is exhausted. */
+ * position. Has no effect if the current reading does not represent the dialect, or represents no other dialect.
+ * `ambiguous`: the request is reported as ambiguous. Returns false if memory is exhausted. */
 bool http_add_reading(struct http_feed *f, enum http_dialect dialect, bool ambiguous);
-/* If http_add_reading() has added a reading to the `before` existing ones, copies the body received so far to it and
- * sets its step. Returns false if memory is exhausted. */
+/* If http_add_reading() has added a reading since there were `before` ones, copies the body received so far to the new
+ * reading and sets its step. Returns false if memory is exhausted. */
 bool http_copy_body_to_reading(struct http_feed *f, unsigned before, enum http_step step);
 /* Sets the event request_ambiguous, and drops the flow if the policy requires it. */
 void http_report_ambiguous(struct http_feed *f, struct http_tx *tx);

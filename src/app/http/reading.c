@@ -36,7 +36,7 @@ bool http_cr_ends_lines(const struct http_feed *f)
     return f->reading && (http_is_dialect(f, HTTP_DIALECT_LENGTH) || http_is_dialect(f, HTTP_DIALECT_LAST_LENGTH));
 }
 
-/* The context for parsing the unconsumed bytes of a reading. */
+/* Returns the context for parsing the unconsumed bytes of a reading. */
 static struct http_feed make_feed(const struct http_feed *f, struct http_reading *reading)
 {
     static const uint8_t nothing[1]; /* for an empty buffer: adding an offset to NULL is undefined */
@@ -73,7 +73,8 @@ static bool parse_lines_again(struct http_feed *f, const struct buffer *head)
     return result != HTTP_STEP_FAILED && result != HTTP_STEP_ENDS_HTTP && !f->failed;
 }
 
-/* Copies the body received before the reading started, as far as it is kept; the rest is a gap. */
+/* Copies the body received before the reading started to the reading: the part that `from` has kept; the part before
+ * that is a gap. */
 static void copy_earlier_body(struct http_feed *f, const struct http_message *from)
 {
     struct http_tx *tx = f->parser->tx;
@@ -155,7 +156,7 @@ static bool split_reading(struct http_feed *f, uint16_t dialects, bool has_body)
     begun.end = f->end;
     begun.at = head->length;
     reading->parser.messages = f->parser->messages;
-    /* A request without a body is the same in both readings: the new one needs no copy of it. */
+    /* A request without a body is equal in both readings, so the new reading needs no copy of it. */
     if ((has_body && !parse_lines_again(&begun, head)) || !copy_unconsumed(f, reading, head, begun.at)) {
         complete_transactions(&begun, reading);
         free_reading(heap, reading);
@@ -298,7 +299,7 @@ bool http_merge_reading(struct http_feed *f, uint64_t begin)
 
         if (!other || other->tx != tx || other->lines > 0 ||
             (other->step != HTTP_AT_HEADERS && other->step != HTTP_AFTER_0_9))
-            continue; /* that reading has already parsed more of the request, with another result */
+            continue; /* the other reading has already parsed more of the request, as a different request */
         other->other_dialects &= (uint16_t)~get_dialects(f->parser);
         return true;
     }

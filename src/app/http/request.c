@@ -505,7 +505,7 @@ static bool add_readings_for_chunk(struct http_feed *f, const uint8_t *line, uin
     if (f->reading && http_is_dialect(f, HTTP_DIALECT_CRLF))
         return true;
     f->unit_end = f->at;
-    f->at -= length; /* the other reading starts with this line */
+    f->at -= length; /* a reading that is added starts with the chunk size line */
     if (message->wire_length == 0 && memchr(line, '/', length) && http_has_version(line, length))
         has_memory = http_add_reading(f, HTTP_DIALECT_LENGTH, true);
     readings = f->state->reading_count;

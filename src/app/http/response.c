@@ -258,7 +258,7 @@ static void parse_status_line(struct http_feed *f, struct http_tx *tx, uint32_t 
         http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_LINES);
     }
     if (f->parser->flags & HTTP_READ_ANY_LINE && tx->status_text.is_set && !http_is_digit(bytes[tx->status_text.at]))
-        at = tx->status_text.at; /* without a status, the reason phrase starts here */
+        at = tx->status_text.at; /* the second word is no status, so the reason phrase starts with it */
     tx->status_message = (struct http_text){ 0 };
     if (tx->status_text.is_set && at < end) {
         skip_spaces(bytes, &at, end);
@@ -588,8 +588,8 @@ static enum http_step_result stop_chunk_decoding(struct http_feed *f)
     return HTTP_STEP_DONE;
 }
 
-/* Returns the length of white space, a sign and "0x" before a chunk size. wget and Python accept these, and other
- * clients read no more of the body than these two. */
+/* Returns the length of white space, a sign and "0x" before a chunk size. wget and Python accept such a prefix, and
+ * other clients read no more of the body than wget and Python do. */
 static uint32_t chunk_prefix_length(const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0;
@@ -608,7 +608,7 @@ static bool chunk_size_ends_with_cr(const struct http_feed *f)
 {
     uint32_t left = f->length - f->at, limit = left < f->settings->field_limit ? left : f->settings->field_limit;
     const uint8_t *line = f->bytes + f->at;
-    uint32_t at = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* the last byte may have been a CR */
+    uint32_t at = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* the last scanned byte may be a CR */
 
     while (at < limit && line[at] != '\r' && line[at] != '\n')
         at++;
@@ -704,5 +704,5 @@ void http_response_end(struct http_feed *f)
     }
     if (tx)
         http_response_complete(f, tx);
-    f->state->next_unanswered = NULL; /* no response follows, and the waiting transactions may be freed */
+    f->state->next_unanswered = NULL; /* no response follows, and the framework may free the transaction */
 }

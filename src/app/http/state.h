@@ -21,7 +21,7 @@ enum http_step {
     HTTP_AT_LINE,   /* a response has started; its status line is incomplete */
     HTTP_AFTER_0_9, /* after a request line without protocol: headers may follow */
     HTTP_AT_HEADERS,
-    HTTP_IDENTITY, /* in a body of known length */
+    HTTP_IDENTITY, /* in a body of known length, not chunked */
     HTTP_CHUNK_LENGTH,
     HTTP_CHUNK_DATA,
     HTTP_CHUNK_END, /* the line end after chunk data */
@@ -36,7 +36,7 @@ struct http_parser {
     enum http_step step;
     struct http_tx *tx;      /* transaction of the current message; NULL in HTTP_IDLE */
     uint64_t left;           /* remaining bytes of the body or chunk */
-    uint64_t total;          /* length of the body */
+    uint64_t total;          /* length of the body in bytes */
     uint32_t lines;          /* number of header lines so far */
     uint32_t field_length;   /* bytes of the current header with its continuation lines */
     uint32_t messages;       /* number of messages started so far */
@@ -73,7 +73,7 @@ struct http_reading {
     uint64_t offset; /* of unconsumed.bytes[0] in the direction */
 };
 
-/* The body of a request: chunked, or of `length` bytes. */
+/* The body of a request: chunked, or `length` bytes; 0: no body. */
 struct http_framing {
     bool chunked;
     uint64_t length;
@@ -89,10 +89,10 @@ enum http_alternative_kind {
     HTTP_ALTERNATIVE_NO_HEAD,   /* HTTP/0.9: all bytes are the body */
     HTTP_ALTERNATIVE_CLOSE,     /* the body ends with the connection */
     HTTP_ALTERNATIVE_RAW,       /* like HTTP_ALTERNATIVE_CLOSE, without decoding */
-    HTTP_ALTERNATIVE_INTERIM,   /* a 1xx with a length has no body, and the response follows */
-    HTTP_ALTERNATIVE_FINAL,     /* a 1xx is the response; the following bytes are its body, not decoded */
-    HTTP_ALTERNATIVE_FINAL_100, /* the same for a 100 with headers, which sets no event */
-    HTTP_ALTERNATIVE_NAME_1,    /* the file has another one of the names in Content-Disposition */
+    HTTP_ALTERNATIVE_INTERIM,   /* a 1xx with a length has no body, and the final response follows */
+    HTTP_ALTERNATIVE_FINAL,     /* a 1xx is the final response; the following bytes are its body, not decoded */
+    HTTP_ALTERNATIVE_FINAL_100, /* like HTTP_ALTERNATIVE_FINAL, for a 100 with headers; sets no event */
+    HTTP_ALTERNATIVE_NAME_1,    /* the file has the first of the other names in Content-Disposition */
     HTTP_ALTERNATIVE_NAME_2,
     HTTP_ALTERNATIVE_NAME_3,
     HTTP_ALTERNATIVE_FOLD,          /* a line that starts with a blank always continues the previous header */
@@ -106,9 +106,9 @@ enum {
     HTTP_READ_NO_HEAD = 1 << 2,  /* the first byte starts the body */
     HTTP_READ_CLOSE = 1 << 3,    /* the body ends with the connection */
     HTTP_READ_RAW = 1 << 4,      /* the body is not decoded */
-    HTTP_READ_INTERIM = 1 << 5,  /* 1xx is followed by another response */
-    HTTP_READ_FINAL = 1 << 6,    /* 1xx is the response */
-    HTTP_READ_NAME_1 = 1 << 7,   /* file name number 1 */
+    HTTP_READ_INTERIM = 1 << 5,  /* after a 1xx another response follows */
+    HTTP_READ_FINAL = 1 << 6,    /* a 1xx is the final response */
+    HTTP_READ_NAME_1 = 1 << 7,   /* the file has name number 1 of http_find_other_names() */
     HTTP_READ_NAME_2 = 1 << 8,
     HTTP_READ_NAME_3 = 1 << 9,
     HTTP_READ_CR = 1 << 10,            /* CR ends a line, with or without LF */
@@ -125,11 +125,11 @@ struct http_alternative;
 struct http_state {
     struct http_parser parser[FLOW_DIRECTIONS];
     struct http_tx *next_unanswered; /* the oldest transaction whose response is incomplete; NULL for none */
-    struct http_reading *readings[HTTP_READINGS_MAX];
+    struct http_reading *readings[HTTP_READINGS_MAX]; /* alternative readings of requests */
     unsigned reading_count;
-    uint32_t last_reading; /* id of the newest reading */
-    bool main_failed;      /* the main reading has failed; others continue */
-    struct http_alternative *alternatives[HTTP_ALTERNATIVE_KINDS];
+    uint32_t last_reading; /* id of the newest reading of requests; 0: there has been no alternative one */
+    bool main_failed;      /* the main reading of requests has failed; alternative readings continue */
+    struct http_alternative *alternatives[HTTP_ALTERNATIVE_KINDS]; /* alternative readings of responses */
     uint8_t alternative_count;
     bool skips_responses; /* the main reading of responses has failed; alternative readings continue */
 };
@@ -192,8 +192,8 @@ enum http_ambiguous_policy {
 
 struct http_settings {
     struct http_personality personality;
-    uint32_t body_limit[FLOW_DIRECTIONS]; /* 0: unlimited */
-    uint32_t field_limit, headers_limit;
+    uint32_t body_limit[FLOW_DIRECTIONS];      /* bytes; 0: unlimited */
+    uint32_t field_limit, headers_limit;       /* bytes of a line with its continuation lines; number of headers */
     uint8_t ambiguous_policy[FLOW_DIRECTIONS]; /* enum http_ambiguous_policy, for requests and for responses */
     uint32_t bomb_limit, decoder_layers, lzma_memory;
     bool double_decode_path, double_decode_query, uri_is_whole, lzma;

@@ -221,7 +221,7 @@ static bool read_transaction(struct transfer *t, struct http_feed *f)
 
 /* --- Parsers -------------------------------------------------------------------------------------- */
 
-/* When reading, parser->tx has been set by parsing the lines again. */
+/* Transfers the position in the current message. When reading, parser->tx has already been set by parse_lines(). */
 static void transfer_parser(struct transfer *t, struct http_parser *parser)
 {
     uint8_t step = (uint8_t)parser->step;
@@ -243,7 +243,7 @@ static void transfer_parser(struct transfer *t, struct http_parser *parser)
     if (!t->error)
         parser->step = (enum http_step)step;
     if (t->reading && parser->step == HTTP_AT_TRAILER)
-        parser->lines = 0; /* the earlier trailers were not transferred */
+        parser->lines = 0; /* the trailers received so far were not transferred */
     if (t->reading && parser->step == HTTP_IDLE)
         parser->tx = NULL;
 }

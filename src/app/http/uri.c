@@ -16,7 +16,7 @@ struct decoding {
     const struct http_personality *personality;
     const uint8_t *in;
     uint32_t at, length;
-    bool ended; /* a NUL byte has ended the text */
+    bool ended; /* a NUL byte has ended the part */
 };
 
 struct parts {
@@ -212,7 +212,7 @@ uint32_t http_decode_path(const struct http_personality *personality, uint8_t *b
 
 /* --- Dot segments -------------------------------------------------------------------------------- */
 
-/* For example, "/a/b/../c" becomes "/a/c". ".." at the root is ignored. */
+/* Removes dot segments in place and returns the new length: "/a/b/../c" becomes "/a/c". ".." at the root is ignored. */
 uint32_t http_remove_dots(uint8_t *bytes, uint32_t length)
 {
     uint32_t used = 0, at = 0;
@@ -288,7 +288,7 @@ static struct parts split_uri(const uint8_t *uri, uint32_t length)
 
 /* --- Normalisation ------------------------------------------------------------------------------- */
 
-/* Whether normalisation would not change the URI; false if that is uncertain. *path_length: length of the path. */
+/* Returns true if normalisation would certainly not change the URI, and sets *path_length to the length of its path. */
 static bool is_normalised(const struct http_settings *settings, const uint8_t *uri, uint32_t length,
                           uint32_t *path_length)
 {
