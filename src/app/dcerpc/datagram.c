@@ -42,8 +42,8 @@ enum app_probe_result dcerpc_probe_datagram(const struct app_probe *in)
 
     if (!read_datagram(in->bytes, in->length, &header) || header.version != 4 || header.type != DCE_REQUEST)
         return APP_NO;
-    /* flags2 has six reserved bits; the data representation has two formats of integers and characters, four of floats
-     */
+    /* The six reserved bits of flags2 must be 0. The data representation has two formats of integers and of characters,
+     * and four of floats. */
     if (header.flags2 & 0xfc || in->bytes[4] & 0xee || in->bytes[5] > 3)
         return APP_NO;
     return in->direction == FLOW_TO_SERVER ? APP_YES : APP_REVERSED;

@@ -3,9 +3,9 @@
  * DCE/RPC (C706, [MS-RPCE]) independent of the transport: src/app/dcerpc parses it in TCP connections and UDP
  * datagrams, src/app/smb in pipes.
  *
- * Transactions of both begin with struct dce_tx, so the keywords apply to both. A connection and its calls share the
- * list of bound interfaces by reference. A change to a shared list is made to a copy, so that each call keeps the
- * bindings of its own time.
+ * Transactions of both protocols begin with struct dce_tx, so the keywords apply to both. A connection and its calls
+ * share the list of bound interfaces by reference. A change to a shared list is made to a copy, so that each call keeps
+ * the bindings that existed when it was made.
  */
 #ifndef SLUICE_APP_DCE_H
 #define SLUICE_APP_DCE_H
@@ -33,15 +33,15 @@ enum {
     DCE_UUID = 16,
     DCE_UUID_TEXT = 37,
     DCE_STUB_MAX = 1 << 20, /* default limit of the reassembled stub data of a call, as in Suricata */
-    DCE_BINDINGS_MAX = 256, /* per connection; the oldest are dropped */
+    DCE_BINDINGS_MAX = 256, /* interfaces stored per connection; when there are more, the oldest are dropped */
     DCE_COMPLETE = 1,       /* transaction progress */
 };
 
 /* Header of a fragment on a connection. */
 struct dce_header {
     uint8_t major, minor, type, flags;
-    bool little;
-    uint16_t length; /* of the fragment, including this header */
+    bool little;     /* integers are little-endian */
+    uint16_t length; /* bytes of the fragment, including this header */
     uint32_t call_id;
 };
 
@@ -72,7 +72,7 @@ struct dce_call {
     uint32_t fragments[FLOW_DIRECTIONS];
     struct buffer stub[FLOW_DIRECTIONS];
     struct dce_bindings *bindings; /* a counted reference; NULL if nothing was bound */
-    uint8_t activity[DCE_UUID];    /* datagrams only */
+    uint8_t activity[DCE_UUID];    /* datagrams only: activity UUID and sequence number of the call */
     uint32_t sequence;
 };
 
@@ -83,12 +83,12 @@ struct dce_tx {
 
 /* --- dce.c ------------------------------------------------------------------------------------------- */
 
-/* False if there are fewer than DCE_HEADER bytes. */
+/* Parses the header of a fragment. Returns false if there are fewer than DCE_HEADER bytes. */
 bool dce_header_read(const uint8_t *bytes, size_t length, struct dce_header *out);
 /* Whether the version, type and length are valid for the start of a fragment. */
 bool dce_header_is_plausible(const struct dce_header *header);
 const char *dce_type_name(uint8_t type); /* name in EVE events; NULL for an unknown type */
-/* The response type of a request type, and the reverse; 99 if there is none. */
+/* Return the response type of a request type, and the request type of a response type; 99 if there is none. */
 uint8_t dce_response_type(uint8_t request);
 uint8_t dce_request_type(uint8_t response);
 void dce_uuid_read(const uint8_t *bytes, bool little, uint8_t out[DCE_UUID]);
@@ -108,7 +108,7 @@ int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const 
 int dce_bindings_set(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface);
 
 /* Parses the context, opnum and stub data of a request fragment, or the stub data of a response fragment. `body` starts
- * after the header. False if the fragment is malformed. */
+ * after the header. Return false if the fragment is malformed. */
 struct dce_body {
     uint16_t context, opnum;
     const uint8_t *stub;
@@ -116,7 +116,7 @@ struct dce_body {
 };
 bool dce_request_read(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out);
 bool dce_response_read(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out);
-/* Appends to the stub data. False if the limit was reached and not all bytes were stored. */
+/* Appends to the stub data of a direction. Returns false if not all bytes were stored because `limit` was reached. */
 bool dce_stub_append(struct heap *heap, struct dce_call *call, enum flow_direction direction, const uint8_t *bytes,
                      size_t length, uint32_t limit);
 void dce_call_clear(struct heap *heap, struct dce_call *call);

@@ -15,7 +15,7 @@
 
 struct dcerpc_state {
     struct dce_bindings *bindings;
-    bool lost[FLOW_DIRECTIONS];    /* searching for the next header after a gap */
+    bool lost[FLOW_DIRECTIONS];    /* after a gap: the parser searches for the next header */
     bool has_gap[FLOW_DIRECTIONS]; /* a gap has occurred in this direction */
 };
 
@@ -193,7 +193,8 @@ static int handle_response(struct app_context *context, struct dcerpc_state *sta
     return 0;
 }
 
-/* Fragments of other types (authentication, cancel, shutdown) are neither inspected nor logged. */
+/* Handles a complete fragment of a bind, request or response. Fragments of other types (authentication, cancel,
+ * shutdown) are neither inspected nor logged. Returns 0 or -errno. */
 static int handle_fragment(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
                            const uint8_t *bytes)
 {
@@ -218,7 +219,8 @@ static int handle_fragment(struct app_context *context, struct dcerpc_state *sta
     }
 }
 
-/* Returns the number of bytes before the next plausible header; without one, the number that can be skipped. */
+/* Returns the number of bytes before the next plausible header; if there is none, the number of bytes that certainly do
+ * not belong to one. */
 static uint32_t find_header(const uint8_t *bytes, uint32_t length)
 {
     struct dce_header header;

@@ -123,8 +123,8 @@ const struct keyword keyword_dcerpc_iface = {
 enum { OPNUM_RANGES_MAX = 64 };
 
 struct opnum_condition {
-    struct number_range range; /* used if count is 0 */
-    unsigned count;
+    struct number_range range; /* the numbers that match, if count is 0 */
+    unsigned count;            /* number of entries in `ranges`; 0: `range` is used */
     struct {
         uint32_t low, high;
     } ranges[OPNUM_RANGES_MAX];
@@ -153,7 +153,7 @@ static bool parse_opnum(struct span text, uint32_t *out)
     return true;
 }
 
-/* Parses "12", "5-9" or "12,15-18"; ranges include both ends. False for any other form. */
+/* Parses "12", "5-9" or "12,15-18"; ranges include both ends. Returns false for any other form. */
 static bool parse_opnum_list(struct span value, struct opnum_condition *out)
 {
     while (value.length > 0) {

@@ -41,7 +41,7 @@ static void dhcp_tx_free(struct app_context *context, struct app_tx *tx)
     buffer_clear(app_heap(context), &((struct dhcp_tx *)tx)->message);
 }
 
-/* Called for the DHCP ports only. */
+/* Accepts each datagram that is long enough for a message: the probe is called for the DHCP ports only. */
 static enum app_probe_result dhcp_probe(const struct app_probe *in)
 {
     return in->length >= DHCP_HEADER ? APP_YES : APP_NO;

@@ -6,8 +6,8 @@
 #include "sluice/app.h"
 
 enum {
-    DHCP_HEADER = 240, /* includes the magic cookie */
-    DHCP_HARDWARE_MAX = 16,
+    DHCP_HEADER = 240,      /* bytes of the fixed fields, including the magic cookie */
+    DHCP_HARDWARE_MAX = 16, /* bytes of the field for the hardware address */
 };
 enum { DHCP_COMPLETE = 1 };
 enum { DHCP_REQUEST = 1, DHCP_REPLY = 2 }; /* op, the first byte */
@@ -53,7 +53,8 @@ struct dhcp_settings {
 int dhcp_parse(struct heap *heap, struct dhcp_tx *tx, const uint8_t *bytes, uint32_t length, unsigned *events);
 /* Returns the value of an option, or NULL if it is absent. */
 const uint8_t *dhcp_option(const struct dhcp_tx *tx, enum dhcp_option code, uint8_t *length);
-/* Reads an option that is a 32-bit number. False if it is absent or has another length. */
+/* Sets *out to the value of an option that is a 32-bit number. Returns false if the option is absent or has another
+ * length. */
 bool dhcp_number(const struct dhcp_tx *tx, enum dhcp_option code, uint32_t *out);
 
 /* --- keywords.c, log.c ------------------------------------------------------------------------------- */

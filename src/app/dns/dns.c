@@ -6,8 +6,8 @@
  * A message with an impossible header is skipped, unless its first question can be parsed: dnsmasq answers the question
  * regardless of the counts in the header. If queries or answers are malformed, rules inspect the records before the
  * error, and only the event is logged. On a TCP connection the length field locates the next message even after a
- * malformed one, because servers answer that and continue reading. After a gap, parsing continues at the next bytes
- * that look like a message with one query.
+ * malformed one, because servers answer a malformed message and continue reading. After a gap, parsing continues at the
+ * next bytes that look like a message with one query.
  *
  * If the QR bit of a datagram contradicts the direction of its flow, the transaction belongs to both directions: the
  * first datagram of the flow, which determined the direction, may have been forged.
@@ -41,7 +41,8 @@ void dns_tx_free(struct app_context *context, struct app_tx *tx)
     dns_tx_clear(app_heap(context), (struct dns_tx *)tx);
 }
 
-/* Returns the events of the header. With multicast both directions contain requests and responses. */
+/* Returns the events of the header as bits 1 << enum dns_event. `multicast`: both directions may contain requests and
+ * responses. */
 static unsigned get_header_events(uint16_t flags, enum flow_direction direction, bool multicast)
 {
     bool response = flags & DNS_RESPONSE;
@@ -201,7 +202,7 @@ static enum app_probe_result get_direction(const struct app_probe *in, const str
 }
 
 enum {
-    PROBE_STREAM_MAX = 4096,
+    PROBE_STREAM_MAX = 4096, /* bytes of a message on TCP; of a longer one the probe tests the header only */
     QUESTIONS_MAX = 15,
     QUESTION_MAX = 512, /* bytes within which the first question must end, with the targets of its pointers */
     DNS_PORT = 53,
@@ -210,13 +211,13 @@ enum {
 /* The first message, as far as it has been received. */
 struct first_message {
     const uint8_t *bytes;
-    uint32_t length, whole; /* bytes received, and of the whole message */
+    uint32_t length, whole; /* number of bytes received, and of the whole message */
     struct dns_header header;
     bool possible; /* the counts in the header are possible for this length */
     bool is_datagram;
 };
 
-/* Returns false if the header is incomplete. */
+/* Parses the header of the first message into *out. Returns false if the header is incomplete. */
 static bool parse_first_message(const struct app_probe *in, struct first_message *out)
 {
     uint32_t prefix = in->transport == APP_TCP ? 2 : 0;
@@ -271,7 +272,7 @@ enum app_probe_result dns_probe_lenient(const struct app_probe *in)
     return get_direction(in, &message.header);
 }
 
-/* Whether resolvers send such flags, counts and types. */
+/* Whether resolvers usually send messages with such flags, counts and types. */
 static bool is_usual(const struct dns_header *header, const struct dns_question *question)
 {
     unsigned opcode = header->flags >> 11 & 15;
@@ -283,7 +284,7 @@ static bool is_usual(const struct dns_header *header, const struct dns_question 
     return question->type > 0 && question->type <= 260;
 }
 
-/* IN, CH, HS, NONE and ANY; mDNS uses the highest bit as a flag. */
+/* Whether the class is IN, CH, HS, NONE or ANY. The highest bit is ignored, because mDNS uses it as a flag. */
 static bool class_is_known(uint16_t class)
 {
     class &= 0x7fff;
@@ -291,9 +292,9 @@ static bool class_is_known(uint16_t class)
 }
 
 /*
- * For ports other than those of DNS. Two of three conditions must hold: the name has printable bytes only; resolvers
- * send such flags and types (is_usual()); the whole message is well-formed. Servers also answer messages that are
- * unusual in one respect, so not all three are required unless the class is unknown.
+ * Whether a message on a port other than those of DNS is accepted. Two of three conditions must hold: the name has
+ * printable bytes only; resolvers send such flags and types (is_usual()); the whole message is well-formed. Servers
+ * also answer messages that are unusual in one respect, so not all three are required unless the class is unknown.
  */
 static bool is_plausible(const struct first_message *message, const struct dns_question *question)
 {
@@ -308,8 +309,8 @@ static bool is_plausible(const struct first_message *message, const struct dns_q
     return question->printable ? usual || well_formed : usual && well_formed;
 }
 
-/* Whether the server's port is that of NetBIOS, mDNS or LLMNR, whose messages have the same format. The QR bit tells
- * which of the two ports is the server's. */
+/* Whether the server's port is that of NetBIOS, mDNS or LLMNR, whose messages have the format of DNS. Which of the two
+ * ports is the server's is determined by the QR bit (`response`). */
 static bool is_other_protocol(const struct app_probe *in, bool response)
 {
     bool to_client = in->direction == FLOW_TO_CLIENT;

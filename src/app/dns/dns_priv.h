@@ -3,10 +3,10 @@
  * DNS, mDNS and LLMNR: one message format, one transaction per message.
  *
  * A transaction stores a copy of the message, followed by its decoded names (dns_tx.text), and an array of records,
- * which refer to the text by offset. Each name is decoded once; keywords access the i-th name directly. If a name
- * consists of a pointer only, and the previous such pointer had the same target, both share the decoded text: this is
- * the usual form of answers. All names of a message together are limited (DNS_TEXT_MAX, DNS_LABELS_MAX); names beyond
- * the limit are truncated like names that are too long.
+ * which refer to the text by offset. Each name is decoded once; keywords access the i-th name directly. Consecutive
+ * names that consist only of a pointer with the same target, as usual in answers, share the decoded text. The size of
+ * all names of a message together is limited (DNS_TEXT_MAX, DNS_LABELS_MAX); names beyond the limit are truncated like
+ * names that are too long.
  */
 #ifndef SLUICE_APP_DNS_PRIV_H
 #define SLUICE_APP_DNS_PRIV_H
@@ -73,9 +73,9 @@ extern const struct app_event dns_events[DNS_EVENTS];
 enum { DNS_NAME_LOOP = 1, DNS_NAME_TRUNCATED = 2, DNS_NAME_TOO_MANY_LABELS = 4 };
 
 struct dns_name {
-    uint32_t at; /* offset in dns_tx.text */
-    uint16_t length;
-    uint8_t flags;
+    uint32_t at;     /* offset in dns_tx.text */
+    uint16_t length; /* bytes; 0: the root, or no name */
+    uint8_t flags;   /* DNS_NAME_... */
 };
 
 /* A query or a resource record. */
@@ -104,7 +104,7 @@ struct dns_tx {
     struct app_tx tx;
     uint16_t id, flags;
     bool parsed;   /* the message, or the part before an error, is stored; otherwise the transaction only has events */
-    bool response; /* according to the direction; mDNS: according to the header */
+    bool response; /* the message is a response, according to its direction; mDNS: according to its header */
     struct dns_records section[DNS_SECTIONS];
     struct dns_record *records; /* of all sections */
     struct buffer text;         /* the message, followed by its decoded names */
@@ -119,7 +119,7 @@ struct dns_header {
 
 struct dns_question {
     uint16_t type, class;
-    uint16_t labels; /* of the name, including those reached through pointers */
+    uint16_t labels; /* number of labels of the name, including those reached through pointers */
     bool printable;  /* the labels contain printable bytes only */
     bool incomplete; /* the name extends beyond the available bytes */
 };

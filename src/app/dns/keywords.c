@@ -33,7 +33,7 @@ static bool get_record_name(const struct app_tx *tx, struct app_selector which, 
     return get_name(dns, &dns->section[which.part], which.index, out);
 }
 
-/* The names in a response: of its queries and records, and in their data. */
+/* The names in a response: those of its queries and records, and those in the data of the records. */
 static bool get_response(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct dns_tx *dns = (const struct dns_tx *)tx;

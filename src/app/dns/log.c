@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages in EVE events. DNS has Suricata's formats 2 and 3, in which the data of a record is `rdata`; mDNS and LLMNR
- * have one in which the key of the data is the type of the record. */
+/* Messages in EVE events. Events of DNS have Suricata's format 2 or 3, in which the key of a record's data is `rdata`;
+ * in events of mDNS and LLMNR the key of the data is the type of the record. */
 #include <stdio.h>
 #include <string.h>
 
@@ -232,7 +232,7 @@ static void log_section(const struct dns_tx *tx, enum dns_section number, const 
         const struct dns_record *record = &section->first[i];
 
         if (number == DNS_ADDITIONALS && record->type == DNS_OPT && record->data_length == 0)
-            continue; /* only announces EDNS */
+            continue; /* an OPT record contains no data of the answer: it announces EDNS */
         if (!open)
             fields_array_open(out, key);
         open = true;

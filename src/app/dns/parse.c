@@ -18,18 +18,18 @@ struct parser {
     struct dns_tx *tx; /* NULL: nothing is stored */
     const uint8_t *message;
     uint32_t length;
-    uint32_t labels_left;
-    unsigned events;
+    uint32_t labels_left; /* labels that the following names may have in total */
+    unsigned events;      /* bits 1 << enum dns_event */
     bool no_memory;
     bool has_malformed_data;       /* a record of the current section has malformed data */
     uint32_t pointer;              /* target of the last name that consisted of a pointer only; 0: none */
-    struct dns_name pointer_name;  /* that name, decoded */
+    struct dns_name pointer_name;  /* the name that `pointer` refers to, decoded */
     struct dns_question *question; /* receives the properties of the name being parsed; NULL: not needed */
 };
 
 /* State while a name is parsed. */
 struct name_parser {
-    uint32_t at, end; /* end: of the field; after a pointer: of the message */
+    uint32_t at, end; /* offset of the next label; end of the field, or, after a pointer, of the message */
     uint32_t after;   /* offset of the field after the name; 0 before the first pointer */
     uint32_t steps;   /* labels and pointers so far */
     uint16_t length;
@@ -58,7 +58,7 @@ static enum step follow_pointer(const struct parser *parser, struct name_parser 
     return STEP_CONTINUE;
 }
 
-/* Counts a label, and records whether its bytes are printable. */
+/* Adds a label to the properties of a question: counts it, and records whether its bytes are printable. */
 static void update_question(struct dns_question *question, const uint8_t *label, uint32_t length)
 {
     question->labels++;
@@ -82,7 +82,7 @@ static enum step append_label(const struct parser *parser, struct name_parser *n
     return STEP_CONTINUE;
 }
 
-/* Applies the limits after a label or pointer. */
+/* Applies the limits of names after a label or pointer, and returns whether the name ends there. */
 static enum step check_limits(struct parser *parser, struct name_parser *name)
 {
     if (++name->steps > DNS_NAME_STEPS_MAX) {

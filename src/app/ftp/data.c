@@ -10,8 +10,8 @@
 
 struct ftp_data_state {
     struct ftp_data_tx *tx; /* NULL before the first bytes and after the end of the data */
-    struct file *file;
-    bool done;
+    struct file *file;      /* NULL: no open file, as for a listing */
+    bool done;              /* the connection has ended */
 };
 
 static struct ftp_data_tx *start_transaction(struct app_context *context, struct ftp_data_state *state)

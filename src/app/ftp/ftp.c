@@ -22,8 +22,8 @@ struct ftp_state {
     bool in_multiline_reply;    /* the reply ends with a line of `code` and a blank */
     uint8_t code[3];
     uint16_t dynamic_port; /* negotiated port that no data transfer command has used; 0 for none */
-    bool active;           /* the client listens on it */
-    bool file_refused;     /* the server apparently refused a file transfer on this port */
+    bool active;           /* the client listens on dynamic_port (active mode); false: the server (passive mode) */
+    bool file_refused;     /* the server apparently refused a file transfer on dynamic_port */
 };
 
 static const struct app_event events[FTP_EVENTS] = {
@@ -63,9 +63,9 @@ static void trim(struct line *line)
         line->length--;
 }
 
-/* Gets the next line, without its end and without blanks before that. Returns false if the line end has not been
- * received. The first `seen` bytes contain no line end. A line longer than `limit` is truncated; *skip is set if the
- * rest of it is still to be received. */
+/* Sets *out to the next line, without its end and without blanks before the end. Returns false if the line end has not
+ * been received. The first `seen` bytes contain no line end. A line longer than `limit` is truncated; *skip is set if
+ * the rest of it is still to be received. */
 static bool next_line(bool *skip, const uint8_t *bytes, uint32_t length, uint32_t seen, uint32_t limit,
                       struct line *out)
 {
@@ -100,7 +100,7 @@ static struct ftp_tx *new_tx(struct app_context *context)
     return (struct ftp_tx *)app_tx_new(context);
 }
 
-/* The oldest command without a complete reply; NULL if all commands are answered. */
+/* Returns the oldest command without a complete reply; NULL if all commands are answered. */
 static struct ftp_tx *oldest_tx(const struct app_context *context)
 {
     return (struct ftp_tx *)app_tx_first_open(context);
@@ -133,7 +133,7 @@ static void split_request(struct ftp_tx *tx)
     ftp_split_command(tx->telnet.bytes, tx->telnet.length, true, &tx->telnet_command_length, &tx->telnet_argument_at);
     if (tx->telnet.length == tx->request.length && tx->telnet_argument_at == tx->argument_at &&
         tx->telnet_command_length == tx->command_length)
-        tx->telnet.length = 0; /* both interpretations are equal */
+        tx->telnet.length = 0; /* both interpretations of the line have the same command and argument */
     tx->command = get_command(&tx->request, tx->command_length, tx->argument_at);
     if (tx->command == FTP_OTHER)
         tx->command = get_command(&tx->telnet, tx->telnet_command_length, tx->telnet_argument_at);
@@ -328,9 +328,9 @@ static void apply_reply(struct app_context *context, struct ftp_state *state, st
     announce_waiting_data(context, state);
 }
 
-/* Returns the command that a reply line answers, or NULL if there is none. It is the oldest open one, except that 227
- * and 229 always answer PASV and EPSV: some servers also answer empty lines, so there may be more replies than
- * commands. The commands before that PASV or EPSV are completed. */
+/* Returns the command that a reply line answers, or NULL if there is none. This is the oldest open command, except that
+ * 227 and 229 always answer PASV and EPSV, and the commands before the PASV or EPSV are completed: some servers also
+ * answer empty lines, so there may be more replies than commands. */
 static struct ftp_tx *find_answered_command(const struct app_context *context, const struct ftp_state *state,
                                             const struct line *line)
 {
@@ -374,7 +374,7 @@ static bool completes_reply(struct ftp_state *state, const struct line *line)
     return !coded || line->bytes[0] != '1';
 }
 
-/* Sets *changed if TLS follows this reply. */
+/* Handles a line of a reply. Sets *changed if TLS follows it. Returns 0 or -errno. */
 static int handle_reply(struct app_context *context, struct ftp_state *state, const struct line *line, bool *changed)
 {
     struct ftp_tx *tx;
@@ -544,8 +544,9 @@ static const uint8_t *find_line_end(const struct app_probe *in)
     return memchr(in->bytes, '\n', in->length < PROBE_MAX ? in->length : PROBE_MAX);
 }
 
-/* Accepts a first line with one of the commands below. POP3 and IMAP (by port) and IRC (several arguments, or a first
- * line PASS) use some of these words, too: on other ports than those of FTP they are excluded. */
+/* Accepts a first line with one of the commands in the function. POP3, IMAP and IRC use some of these words, too. On
+ * ports other than those of FTP their lines are excluded: POP3 and IMAP by port, IRC by several arguments, or PASS in
+ * the first line. */
 static enum app_probe_result probe_client(const struct app_probe *in)
 {
     static const char *const words[] = { "USER ", "PASS ", "PORT ", "FEAT", "AUTH TLS" };

@@ -74,9 +74,9 @@ struct ftp_tx {
         telnet; /* the line as servers with Telnet interpret it (interpretation.c); empty if it equals `request`
                  */
     uint32_t telnet_command_length, telnet_argument_at;
-    enum ftp_command command; /* in `request`; if that is FTP_OTHER, in `telnet` */
-    struct buffer replies;    /* texts of all reply lines */
-    struct ftp_reply *reply;
+    enum ftp_command command;         /* the command in `request`; if that is FTP_OTHER, the command in `telnet` */
+    struct buffer replies;            /* texts of all reply lines */
+    struct ftp_reply *reply;          /* array of the reply lines, owned */
     uint16_t reply_count, reply_room; /* used and allocated elements of `reply` */
     uint16_t dynamic_port;            /* port negotiated by this command; 0 for none */
     bool active;                      /* the client listens on dynamic_port (active mode) */
@@ -92,8 +92,8 @@ struct ftp_tx {
 /* Interprets a command line like servers that implement Telnet: removes Telnet commands, and white space before the FTP
  * command. Returns 0 or -ENOMEM; *out stays empty if nothing had to be removed. */
 int ftp_interpret_telnet(struct heap *heap, const uint8_t *line, uint32_t length, struct buffer *out);
-/* Returns the length of the command and the offset of its argument. One blank separates them; with `any_white_space`
- * any number of blanks and tabs does. */
+/* Sets the length of the command and the offset of its argument. One blank separates command and argument; with
+ * `any_white_space` any number of blanks and tabs. */
 void ftp_split_command(const uint8_t *line, uint32_t length, bool any_white_space, uint32_t *command_length,
                        uint32_t *argument_at);
 
@@ -105,7 +105,7 @@ struct ftp_address {
     uint16_t port; /* never 0 */
 };
 /* Parses address and port of PORT and of the reply to PASV, such as "192,0,2,1,4,1", anywhere in the text. Returns
- * false if there is none. */
+ * false if the text contains none. */
 bool ftp_parse_host_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
 /* Parses the argument of PORT like servers that use atoi(): each of the six numbers may have a plus sign before it and
  * any text after it. */

@@ -49,7 +49,8 @@ static uint32_t telnet_length(const uint8_t *bytes, uint32_t length)
     return 2;
 }
 
-/* A cheap test, so that usual command lines are not copied. */
+/* Returns false if the interpretations are certainly equal. A cheap test, so that usual command lines are not copied.
+ */
 static bool interpretations_may_differ(const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0;

@@ -17,8 +17,8 @@ static const struct ftp_tx *get_ftp_tx(const struct app_tx *tx)
 
 /* --- Buffers ----------------------------------------------------------------------------------------- */
 
-/* Returns an interpretation of the command line: 0 is the line as sent, 1 the line as servers with Telnet interpret it.
- * Returns false if the two are equal. */
+/* Sets *out to an interpretation of the command line: `index` 0 is the line as sent, 1 the line as servers with Telnet
+ * interpret it. Returns false if there is no such interpretation: for index 1 if the two are equal. */
 static bool get_command_line(const struct ftp_tx *ftp, unsigned index, struct app_bytes *out, uint32_t *command_length,
                              uint32_t *argument_at)
 {

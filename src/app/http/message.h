@@ -98,7 +98,7 @@ struct http_tx {
     bool ambiguous;   /* servers differ on the request */
 
     uint16_t status; /* 0: not a number from 100 to 999 */
-    bool seen_100;   /* an interim response 100 precedes the response */
+    bool seen_100;   /* an interim response to the request has been discarded */
 };
 
 #endif

@@ -92,7 +92,8 @@ static bool read_header(struct cursor *cur, struct header *out)
     return out->major == 1 || out->major == 2;
 }
 
-/* Copies the state of the flow to the transaction, so that its event contains all that was exchanged so far. */
+/* Copies the state of the flow to the transaction, so that the event contains the keys, nonces and attributes that were
+ * exchanged so far. */
 static void copy_state_to_tx(struct ike_parse *parse)
 {
     const struct ike_state *state = parse->state;

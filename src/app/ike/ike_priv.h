@@ -14,12 +14,12 @@ enum {
     IKE_HEADER = 28,
     IKE_SPI_TEXT = 16,
     IKE_RAW_MAX = 16,         /* stored bytes of an attribute */
-    IKE_ATTRIBUTES_MAX = 256, /* per message */
-    IKE_VENDORS_MAX = 32,
-    IKE_VENDOR_MAX = 256, /* stored bytes of a vendor ID */
-    IKE_NOTIFIES_MAX = 32,
-    IKE_PAYLOADS_MAX = 64, /* logged payloads of a version 2 message */
-    IKE_SECRET_MAX = 4096, /* a longer key exchange or nonce is not logged with later messages */
+    IKE_ATTRIBUTES_MAX = 256, /* stored attributes of a message */
+    IKE_VENDORS_MAX = 32,     /* stored vendor IDs of a message */
+    IKE_VENDOR_MAX = 256,     /* stored bytes of a vendor ID */
+    IKE_NOTIFIES_MAX = 32,    /* stored notifications of a message */
+    IKE_PAYLOADS_MAX = 64,    /* logged payloads of a version 2 message */
+    IKE_SECRET_MAX = 4096,    /* a longer key exchange or nonce is not logged with later messages */
 };
 enum { IKE_COMPLETE = 1 };
 
@@ -74,7 +74,7 @@ struct ike_state {
 };
 
 struct ike_vendor {
-    uint32_t at, length; /* its hexadecimal digits in ike_tx.text */
+    uint32_t at, length; /* location of the vendor ID's hexadecimal digits in ike_tx.text */
 };
 
 struct ike_tx {
@@ -88,7 +88,7 @@ struct ike_tx {
     struct ike_attributes chosen;            /* version 1: attributes that the server has chosen so far */
     struct ike_attributes attributes;        /* version 1: all attributes in this message */
     uint32_t transforms;                     /* number of transforms in this message */
-    uint32_t first_count;                    /* number of attributes of its first transform */
+    uint32_t first_count;                    /* number of attributes of the first transform in this message */
     struct ike_choice choice[IKE2_TRANSFORMS];
     struct buffer text; /* vendor IDs in hexadecimal digits */
     struct ike_vendor vendor[IKE_VENDORS_MAX];
@@ -117,8 +117,8 @@ struct ike_payload {
     uint8_t type;
     struct cursor body;
 };
-/* Parses the payload at *cur, which has type *type, and sets *type to the type of the next payload. False if it is
- * malformed; then *cur does not advance. */
+/* Parses the payload at *cur, which has type *type, and sets *type to the type of the next payload. Returns false if
+ * the payload is malformed; *cur does not advance then. */
 bool ike_payload_read(struct cursor *cur, uint8_t *type, struct ike_payload *out);
 void ike_set_event(struct ike_parse *parse, enum ike_event event);
 /* Replaces the contents of the buffer; sets parse->no_memory on failure. */

@@ -57,7 +57,7 @@ static bool read_attribute(struct ike_parse *parse, struct cursor *cur)
 
 static bool read_transform(struct ike_parse *parse, struct cursor body)
 {
-    if (!cursor_skip(&body, 4)) /* number, identifier */
+    if (!cursor_skip(&body, 4)) /* transform number, transform id, reserved */
         return false;
     while (cursor_remaining(&body))
         if (!read_attribute(parse, &body))
@@ -147,7 +147,8 @@ static bool read_payload(struct ike_parse *parse, const struct ike_payload *payl
     }
 }
 
-/* Long payloads are not stored, so that the events of later messages stay small. */
+/* Stores a payload in the state of the flow, for the events of later messages. Payloads longer than IKE_SECRET_MAX are
+ * not stored, so that these events stay small. */
 static void store_for_later_events(struct ike_parse *parse, struct buffer *kept, const struct buffer *bytes)
 {
     ike_store(parse, kept, bytes->bytes, bytes->length <= IKE_SECRET_MAX ? bytes->length : 0);

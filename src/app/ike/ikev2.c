@@ -20,13 +20,15 @@ struct proposal {
     struct ike_choice choice[IKE2_TRANSFORMS]; /* the last transform of each type */
 };
 
-/* AES-CCM, AES-GCM, Camellia-CCM, ChaCha20-Poly1305: these need no separate integrity algorithm. */
+/* Whether the encryption algorithm is AES-CCM, AES-GCM, Camellia-CCM or ChaCha20-Poly1305, which need no separate
+ * integrity algorithm. */
 static bool is_aead(uint16_t id)
 {
     return (id >= 14 && id <= 16) || (id >= 18 && id <= 20) || (id >= 25 && id <= 28);
 }
 
-/* The numbers of algorithms are those of IANA, "IKEv2 Parameters"; names.c lists them. */
+/* Sets events for weak algorithms and the members has_... of the proposal. The numbers of algorithms are those of
+ * IANA, "IKEv2 Parameters"; names.c lists them. */
 static void check_transform(struct ike_parse *parse, struct proposal *proposal, uint8_t type, uint16_t id)
 {
     switch (type) {
@@ -60,8 +62,8 @@ static void check_transform(struct ike_parse *parse, struct proposal *proposal, 
     proposal->choice[type] = (struct ike_choice){ .is_set = true, .id = id };
 }
 
-/* Parses the common start of the proposal and transform substructures (RFC 7296 §3.3): whether more of them follow, and
- * the length. */
+/* Parses the common start of the proposal and transform substructures (RFC 7296 §3.3). *more: first byte of the
+ * substructure; *body: its content after the common start. Returns false if it is truncated. */
 static bool read_structure(struct cursor *cur, uint8_t *more, struct cursor *body)
 {
     uint8_t reserved;

@@ -55,7 +55,7 @@ static bool is_request(uint8_t type)
     return type == KRB5_AS_REQ || type == KRB5_TGS_REQ || type == KRB5_AP_REQ;
 }
 
-/* Handles a message whose DER header has been parsed. False if out of memory. */
+/* Handles a message whose DER header has been parsed. Returns false if out of memory. */
 static bool handle_content(struct app_context *context, struct krb5_state *state, enum flow_direction direction,
                            uint8_t type, const struct cursor *content)
 {
@@ -210,7 +210,7 @@ static enum app_probe_result probe_message_start(struct cursor cur, uint8_t *typ
     return expect_bytes(&cur, own_type, sizeof(own_type));
 }
 
-/* Strict enough to be used on any port. */
+/* The tests of probe_message_start() are strict enough for any port. */
 static enum app_probe_result krb5_probe(const struct app_probe *in)
 {
     struct cursor cur = cursor_of(in->bytes, in->length);
@@ -264,7 +264,7 @@ const struct app_proto app_krb5 = {
     .tx_size = sizeof(struct krb5_tx),
     .tx_free = krb5_tx_free,
     .complete = { KRB5_COMPLETE, KRB5_COMPLETE },
-    .tx_max = 8192, /* number of the smallest messages that can arrive at once */
+    .tx_max = 8192, /* more than the number of messages of minimum size that can arrive at once */
     .events = events,
     .event_count = KRB5_EVENTS,
     .buffers = krb5_buffers,

@@ -8,7 +8,7 @@
 #include "sluice/number_range.h"
 
 enum {
-    KRB5_COMPONENTS = 16,      /* of a name */
+    KRB5_COMPONENTS = 16,      /* stored components of a name */
     KRB5_RECORD_FIRST = 16384, /* maximum length of the first record on TCP; a longer one is another protocol */
     KRB5_RECORD_MAX = 100000,
 };

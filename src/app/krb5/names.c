@@ -119,7 +119,7 @@ const struct krb5_number_name krb5_error_names[] = {
     { NULL, 0 },
 };
 
-/* Everything except AES and Camellia is weak. */
+/* Whether the encryption type is weak: all except AES and Camellia are. */
 bool krb5_is_weak(int32_t encryption)
 {
     return !((encryption >= 17 && encryption <= 20) || encryption == 25 || encryption == 26);

@@ -10,7 +10,7 @@
 struct parser {
     struct heap *heap;
     struct krb5_tx *tx;
-    uint32_t limit; /* bytes of text; enough for all names of a message */
+    uint32_t limit; /* maximum bytes of krb5_tx.text; enough for all names of a message */
     bool no_memory;
 };
 

@@ -54,7 +54,8 @@ static bool read_name_call(struct nfs_parse *parse, struct cursor *cur)
     return store_handle(parse, cur, &handle) && read_name(parse, cur, &parse->tx->name);
 }
 
-/* The handle of the directory is not stored, because the reply contains the handle of the file. */
+/* Parses a LOOKUP call. The handle of the directory is not stored, because the reply contains the handle of the file.
+ */
 static bool read_lookup_call(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle;

@@ -44,7 +44,7 @@ static bool skip_bitmap(struct cursor *cur)
     return cursor_be32(cur, &words) && words <= BITMAP_MAX && cursor_skip(cur, 4 * (size_t)words);
 }
 
-/* Parses an operation that prepares the main one; OPERATION_LAST if it is another operation. */
+/* Parses an operation that prepares the main one. Returns OPERATION_LAST for any other operation. */
 static enum operation_result parse_preparation(struct nfs_parse *parse, struct cursor *cur, uint32_t operation)
 {
     struct cursor handle;

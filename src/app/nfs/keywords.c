@@ -11,7 +11,8 @@ enum { VERSIONS = 5 };
 
 static const char *const applications[] = { "nfs", NULL };
 
-/* Either a range of numbers for all versions, or a name, which has a different number in each version. */
+/* A condition on the procedure: either a range of numbers for all versions, or a name, which has a different number in
+ * each version. */
 struct procedure_condition {
     bool named, negated;
     int32_t number[VERSIONS]; /* by version; -1: the version does not have it */

@@ -64,7 +64,8 @@ static bool read_credentials(struct nfs_parse *parse, struct cursor *cur)
     return cursor_skip(cur, 4) && nfs_skip_opaque(cur); /* the verifier */
 }
 
-/* is_partial: the message is longer than the bytes at cur. False if out of memory. */
+/* Parses a call and adds its transaction. is_partial: the message is longer than the bytes at cur. Returns false if out
+ * of memory. */
 static bool handle_call(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur,
                         bool is_partial)
 {
@@ -125,7 +126,8 @@ static bool read_reply(struct nfs_parse *parse, struct cursor *cur)
     return true;
 }
 
-/* A reply without a call belongs to another program, or its call was sent before inspection started. */
+/* Assigns a reply to its call. A reply without a call is ignored: it belongs to another program, or its call was sent
+ * before inspection started. Returns false if out of memory. */
 static bool handle_reply(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur)
 {
     struct nfs_parse parse = { .heap = app_heap(context), .state = state, .tx = find_call(context, xid) };
@@ -139,7 +141,7 @@ static bool handle_reply(struct app_context *context, struct nfs_state *state, u
     return !parse.no_memory;
 }
 
-/* False if out of memory. */
+/* Handles a call or a reply, or the first NFS_READ_MAX bytes of it (is_partial). Returns false if out of memory. */
 static bool handle_message(struct app_context *context, struct nfs_state *state, enum flow_direction direction,
                            struct cursor cur, bool is_partial, bool in_datagram)
 {

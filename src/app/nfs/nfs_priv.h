@@ -66,6 +66,8 @@ struct nfs_text {
 
 struct nfs_tx {
     struct app_tx tx;
+    /* parsed: the call was parsed up to the arguments; otherwise the transaction only has events. answered: the reply
+     * has been received. has_handle: handle_crc is set. has_target: the call has two names (rename). */
     bool parsed, answered, has_handle, has_target;
     uint8_t version;
     uint32_t xid, procedure; /* procedure: in version 4 the main operation of the compound */
@@ -73,7 +75,7 @@ struct nfs_tx {
     uint32_t rpc_status, status;
     uint32_t handle_crc;
     struct nfs_text machine, name, target; /* target: new name of a rename */
-    struct buffer text;                    /* these texts, concatenated */
+    struct buffer text;                    /* machine, name and target, concatenated */
 };
 
 struct nfs_handle_name {
@@ -86,7 +88,7 @@ struct nfs_state {
     uint64_t skip[FLOW_DIRECTIONS];     /* bytes of a record that are not parsed */
     bool lost[FLOW_DIRECTIONS];         /* after a gap: the start of the next record is unknown */
     bool in_fragments[FLOW_DIRECTIONS]; /* inside a record of several fragments, which is skipped */
-    unsigned next_name;
+    unsigned next_name;                 /* index in handle_names of the entry that is replaced next */
     struct nfs_handle_name handle_names[NFS_NAMES];
 };
 
@@ -100,8 +102,8 @@ struct nfs_parse {
 
 /* --- xdr.c ------------------------------------------------------------------------------------------- */
 
-/* Parses opaque data (RFC 4506 §4.10): a length, the bytes, and padding to a multiple of four. False if it is truncated
- * or longer than `limit`. */
+/* Parses opaque data (RFC 4506 §4.10): a length, the bytes, and padding to a multiple of four. Returns false if the
+ * data is truncated or longer than `limit`. */
 bool nfs_read_opaque(struct cursor *cur, uint32_t limit, struct cursor *out);
 bool nfs_skip_opaque(struct cursor *cur);
 uint32_t nfs_crc32(struct cursor bytes);
@@ -123,7 +125,7 @@ void nfs_read_reply(struct nfs_parse *parse, struct cursor cur);
 /* --- numbers.c --------------------------------------------------------------------------------------- */
 
 enum { NFS_NUMBER_TEXT = 16 };
-/* Returns the name, or the number in `text`. */
+/* Returns the name of the procedure, or its number as text in `text` if it has no name. */
 const char *nfs_procedure_name(uint8_t version, uint32_t procedure, char text[NFS_NUMBER_TEXT]);
 /* Returns the number of a procedure by its name, ignoring case; -1 if the version has none. */
 int32_t nfs_procedure_number(uint8_t version, const char *name, size_t length);

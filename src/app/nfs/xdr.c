@@ -27,7 +27,7 @@ bool nfs_skip_opaque(struct cursor *cur)
     return nfs_read_opaque(cur, UINT32_MAX - 4, &ignored);
 }
 
-/* CRC-32 of IEEE 802.3, bit by bit, because handles are short. */
+/* Returns the CRC-32 of IEEE 802.3. Computed bit by bit, without a table, because handles are short. */
 uint32_t nfs_crc32(struct cursor bytes)
 {
     uint32_t crc = UINT32_MAX;
@@ -67,7 +67,8 @@ static struct nfs_handle_name *find_entry(const struct nfs_state *state, struct 
     return NULL;
 }
 
-/* A full table replaces its oldest entry. Without memory the handle has no name, which is not an error. */
+/* Stores the name of a file handle in place of the oldest entry of a full table. Without memory the handle has no name,
+ * which is not an error. */
 void nfs_name_add(struct nfs_parse *parse, struct cursor handle, struct cursor name)
 {
     struct nfs_state *state = parse->state;

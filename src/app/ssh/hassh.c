@@ -27,7 +27,7 @@ static bool read_lists(struct cursor *cur, struct cursor lists[LISTS])
             return false;
         lists[i] = cursor_of(list, length);
     }
-    return cursor_skip(cur, 5); /* first_kex_packet_follows, and a reserved 32-bit word */
+    return cursor_skip(cur, 5); /* skips first_kex_packet_follows and a reserved 32-bit word */
 }
 
 int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction direction, const uint8_t *bytes,
@@ -48,7 +48,7 @@ int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction dire
 
         if ((i > 0 && buffer_append(heap, &side->hassh_string, ";", 1, HASSH_MAX) < 1) ||
             buffer_append(heap, &side->hassh_string, list->at, size, HASSH_MAX) < size) {
-            buffer_clear(heap, &side->hassh_string); /* an incomplete string would give another fingerprint */
+            buffer_clear(heap, &side->hassh_string); /* the MD5 of an incomplete string would be a wrong fingerprint */
             return -ENOMEM;
         }
     }

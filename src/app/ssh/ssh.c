@@ -22,8 +22,8 @@ enum {
 };
 
 struct ssh_state {
-    struct ssh_tx *tx; /* NULL before the first bytes and after completion */
-    bool finished;
+    struct ssh_tx *tx;              /* NULL before the first bytes and after completion */
+    bool finished;                  /* parsing has ended: all later bytes are skipped */
     uint32_t skip[FLOW_DIRECTIONS]; /* bytes of a record that are not parsed; UINT32_MAX: all later bytes (encrypted) */
 };
 
@@ -81,7 +81,7 @@ static int read_banner(struct heap *heap, struct ssh_side *side, const uint8_t *
 
     if (buffer_append(heap, &side->banner, proto, stored_length, SSH_BANNER_MAX) < stored_length)
         return -ENOMEM;
-    side->proto_length = (uint32_t)(dash - proto); /* nonzero marks a valid banner */
+    side->proto_length = (uint32_t)(dash - proto); /* not 0, which stands for a banner without a version */
     side->software_at = side->proto_length + 1;
     side->software_length = (uint32_t)(end - software);
     side->has_software = side->software_length > 0;
@@ -169,7 +169,7 @@ static struct app_result feed_record(struct app_context *context, struct ssh_sta
 
     if (content < 2)
         return fail_with_event(context, state, SSH_INVALID_RECORD);
-    content -= 2; /* without padding length and message code */
+    content -= 2; /* the padding length and the message code have been parsed with the header */
     state->skip[direction] = content < UINT32_MAX ? content : UINT32_MAX - 1;
     if (bytes[5] == MESSAGE_NEWKEYS) {
         handle_newkeys(context, state, direction);
@@ -196,7 +196,7 @@ static struct app_result feed_records(struct app_context *context, struct ssh_st
         uint32_t *skip = &state->skip[direction], left = length - consumed;
         uint32_t skipped = *skip < left ? *skip : left;
 
-        if (*skip != UINT32_MAX) /* otherwise all later bytes are encrypted */
+        if (*skip != UINT32_MAX) /* UINT32_MAX stays: all later bytes are encrypted */
             *skip -= skipped;
         consumed += skipped;
         if (consumed == length || skipped > 0)

@@ -15,9 +15,9 @@ enum { NAME_MAX_LENGTH = 512 };
 
 struct tftp_tx {
     struct app_tx tx;
-    uint8_t packet;
-    struct buffer name;
-    const char *mode; /* in lower case */
+    uint8_t packet;     /* the opcode: TFTP_READ or TFTP_WRITE */
+    struct buffer name; /* of the file */
+    const char *mode;   /* static string in lower case */
 };
 
 struct request {
@@ -50,7 +50,7 @@ static const char *find_mode(struct cursor text)
     return NULL;
 }
 
-/* The options after the mode (RFC 2347) are ignored. */
+/* Parses a request without the options after the mode (RFC 2347). Returns false if it is malformed. */
 static bool read_request(const uint8_t *bytes, size_t length, struct request *out)
 {
     struct cursor cur = cursor_of(bytes, length), mode;
