@@ -10,9 +10,10 @@
 
 enum { DATAGRAM_HEADER = 80, LAST_FRAGMENT = 2, FRAGMENT = 4 };
 
+/* Header of a datagram. */
 struct datagram {
     uint8_t version, type, flags1, flags2;
-    bool little;
+    bool little; /* integers are little-endian */
     uint8_t interface[DCE_UUID], activity[DCE_UUID];
     uint32_t interface_version, sequence;
     uint16_t opnum, length;

@@ -45,34 +45,37 @@ struct dce_header {
     uint32_t call_id;
 };
 
+/* An interface of a bind request, with its result in the bind ack. */
 struct dce_interface {
     uint8_t uuid[DCE_UUID];
-    uint32_t call_id;
-    uint16_t version, minor, context;
-    uint16_t position; /* index in its bind request, and index of its result in the bind ack */
-    uint16_t result;
+    uint32_t call_id;                 /* call id of the bind request */
+    uint16_t version, minor, context; /* version of the interface; context id, by which requests refer to it */
+    uint16_t position; /* index of the interface in the bind request, and of the result in the bind ack */
+    uint16_t result;   /* with `acked`: result in the bind ack; 0: accepted */
+    /* acked: the bind ack has been received. first_fragment: the bind request has DCE_FIRST_FRAGMENT. */
     bool acked, first_fragment;
 };
 
+/* List of bound interfaces, shared by reference; see the head of this file. */
 struct dce_bindings {
-    uint32_t references, count;
+    uint32_t references, count; /* number of references to the list; number of interfaces in `at` */
     struct dce_interface at[];
 };
 
 /* A request and its response. */
 struct dce_call {
-    uint8_t request, response; /* values of enum dce_type */
-    bool has_request, has_response;
-    bool little;
-    bool has_opnum;
-    bool in_pipe, in_datagram;
-    uint8_t minor;
+    uint8_t request, response;      /* values of enum dce_type */
+    bool has_request, has_response; /* the request or response has been received: its type is set */
+    bool little;                    /* integers of the request are little-endian */
+    bool has_opnum;                 /* opnum and context are set */
+    bool in_pipe, in_datagram; /* the call is in an SMB pipe or in UDP datagrams; both false: in a TCP connection */
+    uint8_t minor;             /* minor version of the protocol */
     uint16_t opnum, context;
     uint32_t call_id;
-    uint32_t fragments[FLOW_DIRECTIONS];
-    struct buffer stub[FLOW_DIRECTIONS];
-    struct dce_bindings *bindings; /* a counted reference; NULL if nothing was bound */
-    uint8_t activity[DCE_UUID];    /* datagrams only: activity UUID and sequence number of the call */
+    uint32_t fragments[FLOW_DIRECTIONS]; /* number of fragments received */
+    struct buffer stub[FLOW_DIRECTIONS]; /* stub data of all fragments */
+    struct dce_bindings *bindings;       /* a counted reference; NULL if nothing was bound */
+    uint8_t activity[DCE_UUID];          /* datagrams only: activity UUID and sequence number of the call */
     uint32_t sequence;
 };
 
@@ -154,7 +157,7 @@ struct dcerpc_tx {
     struct dce_call call;
 };
 struct dcerpc_settings {
-    uint32_t stub_max, tx_max;
+    uint32_t stub_max, tx_max; /* bytes of stub data of a call that are stored; number of open calls */
 };
 
 /* Allocates a transaction; closes the oldest open one if the limit is reached. NULL if out of memory. */

@@ -23,6 +23,8 @@ static const struct dce_call *get_request(const struct app_tx *tx)
 struct interface_condition {
     uint8_t uuid[DCE_UUID];
     struct number_range version;
+    /* has_version: the version must be in the range `version`. any_fragment (any_frag): interfaces of bind requests
+     * without DCE_FIRST_FRAGMENT match, too. */
     bool has_version, any_fragment;
 };
 

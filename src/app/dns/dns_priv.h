@@ -181,12 +181,12 @@ bool dns_wants_log_any(const struct app_tx *tx, const void *settings);
 
 enum { DNS_LOG_TYPES = 257 };
 struct dns_settings {
-    bool requests, responses;
-    bool grouped, detailed;
-    unsigned version;
+    bool requests, responses;                       /* messages that are logged */
+    bool grouped, detailed;                         /* formats of answers: data by type; each record */
+    unsigned version;                               /* version of the event format: 2 or 3 */
     const char *const *formats, *const *type_names; /* as configured */
-    bool all_types;
-    bool types[DNS_LOG_TYPES];
+    bool all_types;                                 /* messages with queries of any type are logged */
+    bool types[DNS_LOG_TYPES];                      /* without all_types: by record type, whether it is logged */
 };
 extern const struct setting dns_setting_rows[], mdns_setting_rows[], llmnr_setting_rows[];
 int dns_configure(const struct config *config, void *settings);

@@ -51,10 +51,11 @@ static uint32_t tx_max(const struct app_context *context)
 
 /* --- Lines ------------------------------------------------------------------------------------------- */
 
+/* A command line or a line of a reply. */
 struct line {
     const uint8_t *bytes;
-    uint32_t length, consumed;
-    bool truncated;
+    uint32_t length, consumed; /* bytes without the line end; bytes of the input that the line occupies */
+    bool truncated;            /* the line is longer than the limit */
 };
 
 static void trim(struct line *line)

@@ -61,8 +61,8 @@ enum ftp_event {
 /* A line of a reply. */
 struct ftp_reply {
     uint32_t at, length; /* the text after the code, in ftp_tx.replies */
-    bool has_code;
-    uint8_t code[3];
+    bool has_code;       /* the line starts with a code; false: the text is the whole line */
+    uint8_t code[3];     /* three digits */
 };
 
 enum { FTP_COMPLETE = 1 };

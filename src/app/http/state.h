@@ -195,12 +195,14 @@ struct http_settings {
     uint32_t body_limit[FLOW_DIRECTIONS];      /* bytes; 0: unlimited */
     uint32_t field_limit, headers_limit;       /* bytes of a line with its continuation lines; number of headers */
     uint8_t ambiguous_policy[FLOW_DIRECTIONS]; /* enum http_ambiguous_policy, for requests and for responses */
+    /* Decoded bytes of a body up to which it is no compression bomb; maximum number of nested content encodings; bytes
+     * of memory for an LZMA decoder. */
     uint32_t bomb_limit, decoder_layers, lzma_memory;
     bool double_decode_path, double_decode_query, uri_is_whole, lzma;
     bool log_extended;
-    uint64_t range_timeout_ns;
-    bool alert_body, alert_body_printable;
-    bool dump_request_headers, dump_response_headers;
+    uint64_t range_timeout_ns;             /* time without new data after which a file of byte ranges is abandoned */
+    bool alert_body, alert_body_printable; /* alerts contain bodies, in Base64 or as text */
+    bool dump_request_headers, dump_response_headers; /* events contain all headers */
     /* The settings that http_configure() reads: */
     const char *personality_name;
     const char *const *custom_names;

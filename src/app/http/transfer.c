@@ -24,7 +24,7 @@ struct transferred_message {
     uint32_t head_length, tail_length;
     uint8_t progress;
     uint8_t step; /* enum http_step of the direction if the message is the current one; otherwise HTTP_IDLE */
-    bool begun;
+    bool begun;   /* the message has started */
     uint64_t wire_length, body_length;
 };
 

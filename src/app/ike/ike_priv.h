@@ -43,8 +43,8 @@ enum ike_event {
  * bytes. */
 struct ike_attribute {
     uint16_t type;
-    bool has_number;
-    uint8_t raw_length;
+    bool has_number;    /* the value is `number`; false: it is `raw` */
+    uint8_t raw_length; /* bytes in `raw` */
     uint32_t number;
     uint8_t raw[IKE_RAW_MAX];
 };
@@ -59,6 +59,7 @@ struct ike_choice {
     uint16_t id;
 };
 
+/* Payloads that one side has sent. */
 struct ike_party {
     struct buffer key_exchange, nonce;
 };
@@ -79,8 +80,10 @@ struct ike_vendor {
 
 struct ike_tx {
     struct app_tx tx;
+    /* parsed: the header is valid; otherwise the transaction only has events. encrypted: the payloads are encrypted.
+     * has_doi: `doi` is set. */
     bool parsed, encrypted, has_doi;
-    uint8_t major, minor, exchange, flags;
+    uint8_t major, minor, exchange, flags; /* version, exchange type and flags in the header */
     uint32_t message_id, doi;
     char initiator[IKE_SPI_TEXT], responder[IKE_SPI_TEXT];
     struct ike_party in_message;             /* contents of this message */
@@ -92,8 +95,8 @@ struct ike_tx {
     struct ike_choice choice[IKE2_TRANSFORMS];
     struct buffer text; /* vendor IDs in hexadecimal digits */
     struct ike_vendor vendor[IKE_VENDORS_MAX];
-    uint8_t vendors, payloads, notifies;
-    uint32_t payload_types; /* version 1: a bit per payload type */
+    uint8_t vendors, payloads, notifies; /* number of entries in `vendor`, `payload` and `notify` */
+    uint32_t payload_types;              /* version 1: a bit per payload type */
     uint8_t payload[IKE_PAYLOADS_MAX];
     uint16_t notify[IKE_NOTIFIES_MAX];
     uint32_t errors; /* number of error notifications */

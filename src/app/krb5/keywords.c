@@ -109,8 +109,9 @@ const struct keyword keyword_krb5_err_code = {
 
 enum { LIST_MAX = 64 };
 
+/* Condition on the encryption type of the ticket: whether it is weak, or a list of types. */
 struct encryption_condition {
-    bool by_weakness, weak;
+    bool by_weakness, weak; /* by_weakness: the type must be weak (`weak`) or not; false: the list applies */
     unsigned count;
     int32_t list[LIST_MAX];
 };

@@ -39,13 +39,14 @@ struct krb5_name {
 
 struct krb5_tx {
     struct app_tx tx;
+    /* parsed: the message is valid; otherwise the transaction only has events. has_...: the member is set. */
     bool parsed, has_realm, has_encryption, has_ticket_encryption, has_error;
     uint8_t type;    /* enum krb5_type */
     uint8_t request; /* of an error: type of the preceding request; 0: unknown */
     int32_t encryption, ticket_encryption, error;
     struct krb5_text realm;
     struct krb5_name client, server;
-    struct buffer text;
+    struct buffer text; /* realm and names */
 };
 
 /* --- parse.c ----------------------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@ enum ntp_event { NTP_UNSOLICITED_RESPONSE, NTP_MALFORMED_DATA, NTP_NOT_REQUEST, 
 
 struct ntp_tx {
     struct app_tx tx;
-    bool parsed;
+    bool parsed; /* the message is valid; false: the transaction only has events */
     uint8_t version, mode, stratum;
     uint8_t reference[NTP_REFERENCE_LENGTH];
 };

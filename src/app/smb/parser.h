@@ -50,14 +50,14 @@ struct smb_parser {
 
 /* Header of a message; the message may not have been received completely. */
 struct smb_message {
-    uint8_t version;
+    uint8_t version; /* 1: SMB 1; 2: SMB 2 or 3 */
     uint16_t command;
-    bool is_response, is_dos_status, is_unicode;
+    bool is_response, is_dos_status, is_unicode; /* is_dos_status: `status` is a DOS error code, not an NTSTATUS */
     uint32_t status, tree;
     uint64_t session, message; /* SessionId and MessageId; SMB 1: UID and MID */
     const uint8_t *bytes;      /* starts with the header */
-    uint32_t length;
-    uint32_t missing; /* bytes of the record that have not been received */
+    uint32_t length;           /* bytes received */
+    uint32_t missing;          /* bytes of the record that have not been received */
 };
 
 /* --- tx.c -------------------------------------------------------------------------------------------- */

@@ -122,7 +122,7 @@ static bool can_parse_record(struct smb_parser *parser, const uint8_t *bytes, ui
 
 struct record_result {
     uint32_t consumed, needed; /* consumed is 0 if more bytes are required */
-    bool broken;
+    bool broken;               /* the record is malformed: parsing of the flow ends */
 };
 
 /* Parses the record at the start of the bytes; of a record with file data, the part before the data is sufficient. */

@@ -105,9 +105,9 @@ bool smb1_handle_rename_request(struct smb_parser *parser, const struct smb_mess
 /* The file that SET_PATH_INFO names, or that SET_FILE_INFO identifies by its FID. */
 struct info_target {
     uint16_t subcommand, level;
-    bool has_id;
+    bool has_id; /* the file is identified by `id`; false: by `name` */
     struct smb_file_id id;
-    struct cursor name; /* used if there is no id */
+    struct cursor name;
 };
 
 /* Allocates a transaction for a rename or deletion of the target. */

@@ -59,7 +59,7 @@ enum smb_text {
 /* Out-of-order data of a file. */
 struct smb_chunk {
     struct smb_chunk *next;
-    uint64_t offset;
+    uint64_t offset; /* offset of the bytes in the file */
     struct buffer bytes;
 };
 
@@ -92,6 +92,8 @@ struct smb_tx {
             uint8_t version[8];
         } setup;
         struct {
+            /* is_pipe: the share is a pipe share, according to the response. is_answered: the response has been
+             * received. has_..._service: the text of that name is set. */
             bool is_pipe, is_answered, has_request_service, has_response_service;
             uint8_t share_type;
         } tree;
@@ -120,11 +122,14 @@ struct smb_tx {
 };
 
 struct smb_settings {
+    /* Limits of reads and writes and of the queued data of a file, in bytes or in chunks; 0: unlimited. max_tx: number
+     * of transactions without a response. */
     uint32_t max_read_size, max_write_size, max_read_queue_count, max_write_queue_count, max_tx;
     uint64_t max_read_queue_size, max_write_queue_size;
+    /* Maximum numbers of entries of the tables in struct smb_state. */
     uint32_t max_names, max_reads, max_trees, max_fragments, max_pending;
     const char *const *types; /* names of the kinds to log; empty: all */
-    bool logs[SMB_KINDS];
+    bool logs[SMB_KINDS];     /* by kind: whether transactions of it are logged */
 };
 
 #endif

@@ -54,7 +54,7 @@ enum mime_anomaly {
 };
 
 struct mime_options {
-    bool decode_base64, decode_quoted; /* false: files contain the encoded bytes */
+    bool decode_base64, decode_quoted; /* false: files in this encoding are empty */
     bool extract_urls, keep_scheme;    /* keep_scheme: URLs are stored with their scheme */
     uint32_t value_depth;              /* bytes; longer header values are reported as MIME_LONG_HEADER_VALUE */
     const char *const *schemes;        /* of URLs, e.g. "http://"; NULL-terminated */
@@ -64,8 +64,9 @@ struct mime_header {
     uint32_t name, name_length, value, value_length; /* offsets and lengths in `text` */
 };
 
+/* Headers of a message or of a part. */
 struct mime_headers {
-    struct buffer text;
+    struct buffer text; /* names and values of the headers */
     struct mime_header *list;
     uint32_t count, room;
 };

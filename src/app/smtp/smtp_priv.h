@@ -141,13 +141,13 @@ struct smtp_state {
 enum smtp_md5 { SMTP_MD5_AUTO, SMTP_MD5_ALWAYS, SMTP_MD5_NEVER };
 
 struct smtp_settings {
-    bool decode, raw;
+    bool decode, raw; /* decode: MIME is parsed; raw, without decode: each message is a file named rawmsg */
     enum smtp_md5 body_md5;
     struct mime_options mime;
     char **schemes;                                                   /* mime.schemes; owned */
     const char *const *scheme_names, *const *custom, *const *digests; /* as configured */
     bool log_extended, log_body_md5, log_subject_md5;
-    uint32_t log_fields; /* bits in the order of the table in log.c */
+    uint32_t log_fields; /* bit set of rows of the table in log.c: fields that eve.types.smtp.custom lists */
 };
 
 /* Context of one call of the parser. */

@@ -183,7 +183,7 @@ struct transferred_file {
     uint32_t name_length, tail_length, id;
     uint64_t size;
     uint8_t state;
-    bool gaps;
+    bool gaps; /* bytes of the file are missing */
 };
 
 static struct transferred_file describe_file(const struct file *file)

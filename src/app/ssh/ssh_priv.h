@@ -18,10 +18,10 @@ enum ssh_event { SSH_INVALID_BANNER, SSH_LONG_BANNER, SSH_INVALID_RECORD, SSH_LO
 /* Data of one direction. */
 struct ssh_side {
     struct buffer banner; /* without "SSH-" and the comment; contains the protocol version and the software */
-    uint32_t proto_length, software_at, software_length;
+    uint32_t proto_length, software_at, software_length; /* proto_length 0: no valid banner */
     struct buffer hassh_string;
     char hassh[SSH_HASSH]; /* valid if hassh_string is not empty */
-    bool has_software;
+    bool has_software;     /* the banner has a software version: software_length is not 0 */
 };
 
 struct ssh_tx {
