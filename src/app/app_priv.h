@@ -36,8 +36,7 @@ enum {
     UNKNOWN_URGENT_MAX = 3,         /* urgent bytes before the protocol is known; each doubles the number of readings */
     READINGS_MAX = 12, /* maximum number of readings of a flow, without the main one and those that omit urgent bytes */
     CANDIDATE_MAX = 1024, /* bytes of a direction after which a reading is dropped if its protocol is still uncertain */
-    COMPARED_MAX =
-        128, /* first bytes of a direction that are probed again when the protocol of the other direction is known */
+    COMPARED_MAX = 128,   /* first bytes of a direction that feed_compare_directions() probes */
     EXPECTED_FLOWS_MAX = 512, /* expected flows of all workers */
     APP_SIZE_CLASSES = 8,     /* lists of flows by the memory they use: below 2 KiB, 8 KiB, 32 KiB ... 8 MiB, above */
 };
@@ -55,8 +54,8 @@ struct app_side {
     bool failed, ended, has_begun;
     bool truncated; /* the stream depth was reached, or the parser failed in this direction only (`unparsed`): new
                        transactions start complete in this direction */
-    bool foreign;   /* the first bytes do not belong to the protocol of the reading: if the parser fails on this
-                       direction, it continues with the other one */
+    bool foreign;   /* the first bytes may belong to another protocol than that of the reading: if the parser fails on
+                       this direction, it continues with the other one */
     bool unparsed;  /* the parser has failed in this direction and continues with the other one */
     bool comparing; /* the protocol was detected in the other direction, and feed_compare_directions() still probes the
                        first bytes of this direction */

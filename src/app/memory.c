@@ -16,9 +16,9 @@
 enum {
     IDLE_SAMPLES = 16,    /* flows of the list that are compared */
     SMALLEST_BITS = 11,   /* flows in the first list use less than 2 KiB */
-    RESERVE_SHARE = 8,    /* 1/8 of the memcap is reserved, */
-    RESERVE_SMALL = 2,    /* but at most 1/2, */
-    RESERVE_MIN = 1 << 20 /* and at least this number of bytes if that is not more than 1/2 */
+    RESERVE_SHARE = 8,    /* the reserve is 1/8 of the memcap */
+    RESERVE_SMALL = 2,    /* upper bound of the reserve: 1/2 of the memcap */
+    RESERVE_MIN = 1 << 20 /* lower bound of the reserve in bytes, unless it exceeds the upper bound */
 };
 
 size_t app_memory_reserve(const struct heap *heap)

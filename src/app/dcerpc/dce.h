@@ -160,7 +160,8 @@ struct dcerpc_settings {
     uint32_t stub_max, tx_max; /* bytes of stub data of a call that are stored; number of open calls */
 };
 
-/* Allocates a transaction; closes the oldest open one if the limit is reached. NULL if out of memory. */
+/* Allocates a transaction; completes the oldest open one if there are dcerpc_settings.tx_max. Returns NULL if out of
+ * memory. */
 struct dcerpc_tx *dcerpc_tx_new(struct app_context *context);
 uint32_t dcerpc_stub_max(const struct app_context *context);
 struct app_result dcerpc_feed_datagram(struct app_context *context, const struct app_input *in);

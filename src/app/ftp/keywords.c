@@ -44,8 +44,8 @@ static bool get_command_data(const struct app_tx *tx, struct app_selector which,
     const struct ftp_tx *ftp = get_ftp_tx(tx);
     uint32_t command_length, argument_at;
 
-    /* The buffers are numbered without gaps: if the line as sent has no argument, that of the other interpretation is
-     * number 0. */
+    /* The buffers are numbered without gaps: if the line as sent has no argument, the argument in the interpretation of
+     * servers with Telnet is number 0. */
     if (which.index == 0 && ftp->argument_at >= ftp->request.length)
         which.index = 1;
     else if (which.index == 1 && ftp->argument_at >= ftp->request.length)

@@ -562,7 +562,7 @@ static uint32_t count_line_ends(const struct http_message *message, uint32_t at)
 
 bool http_finish_headers(struct http_feed *f, struct http_message *message)
 {
-    struct header_parser r; /* not initialised here: the array `bucket` is large, and filled below */
+    struct header_parser r; /* not initialised here: the array `bucket` is large, and memset() fills it later */
     uint32_t at = message->parsed_to, end = message->head.length;
     bool succeeded = true;
 

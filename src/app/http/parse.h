@@ -58,7 +58,8 @@ static inline bool http_is_space(uint8_t c)
     return c <= ' ' && (c == ' ' || (c >= '\t' && c <= '\r'));
 }
 
-/* Separators of the words in a request line, including those at which Python splits. */
+/* Whether the byte separates words in a request line, for any server: Python also splits at 0x1c-0x1f, 0x85 and 0xa0.
+ */
 static inline bool http_is_separator(uint8_t c)
 {
     return http_is_space(c) || (c >= 0x1c && c <= 0x1f) || c == 0x85 || c == 0xa0;
@@ -88,6 +89,7 @@ void http_transfer(struct app_context *context, void *state, struct transfer *t)
 
 /* --- request.c, response.c ------------------------------------------------------------------------ */
 
+/* Execute the current step of the direction. */
 enum http_step_result http_request_step(struct http_feed *f);
 enum http_step_result http_response_step(struct http_feed *f);
 /* Handles the end of the direction: no bytes follow. */

@@ -467,7 +467,7 @@ static enum http_step_result read_headers(struct http_feed *f)
     app_tx_confirm(&tx->base);
     if (!add_readings_for_line_ends(f, tx))
         return HTTP_STEP_FAILED;
-    /* In the other readings the headers ended at an earlier line. */
+    /* The reading of HTTP_DIALECT_CRLF gets here if the headers ended at an earlier line for all other dialects. */
     if (f->reading && !f->is_repeat && f->parser->messages == 1 && http_is_dialect(f, HTTP_DIALECT_CRLF))
         http_report_ambiguous(f, tx);
     result = determine_body(f, tx);

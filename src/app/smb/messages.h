@@ -27,6 +27,7 @@ struct smb_transfer {
     const uint8_t *bytes;
     const char *fallback_name; /* name of the file if it is unknown */
 };
+/* Starts a read or write: passes the received data to the transaction of the file, which is created if necessary. */
 void smb_file_transfer(struct smb_parser *parser, const struct smb_message *message,
                        const struct smb_transfer *transfer);
 /* Appends more data of the current read or write to its file. Returns the number of bytes that belong to the read or
@@ -35,11 +36,14 @@ uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t
 /* Closes the file of the transaction; smb_file_close_all() closes all open files of the parser's direction. */
 void smb_file_close(struct smb_parser *parser, struct smb_tx *tx);
 void smb_file_close_all(struct smb_parser *parser);
+/* Frees the queued data of the file. */
 void smb_file_clear(struct heap *heap, struct smb_tx *tx);
 
 /* --- pipe.c ------------------------------------------------------------------------------------------ */
 
+/* Whether the name of the open file is that of a DCE/RPC service. */
 bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_file_id *id);
+/* Whether the bytes start with a plausible DCE/RPC header. */
 bool smb_looks_like_dcerpc(const uint8_t *bytes, size_t length);
 /* Marks the tree and the file as a DCE/RPC pipe. Called when DCE/RPC data is found in an unknown tree: the tree and the
  * file were opened before inspection started. */
@@ -56,6 +60,7 @@ void smb_read_security_blob(struct smb_parser *parser, struct smb_tx *tx, const 
 
 /* --- smb1.c, smb1_session.c, smb1_file.c, smb1_transaction.c, smb2.c, smb2_file.c, smb2_session.c ---- */
 
+/* Parses the header of a message. Returns false if it is incomplete or has another protocol id. */
 bool smb1_header_read(const uint8_t *bytes, uint32_t length, struct smb_message *out);
 void smb1_handle_message(struct smb_parser *parser, const struct smb_message *message);
 struct smb_file_id smb1_file_id(const uint8_t *fid, const struct smb_message *message);
@@ -75,19 +80,24 @@ bool smb1_handle_negotiate_request(struct smb_parser *parser, const struct smb_m
 bool smb1_handle_negotiate_response(struct smb_parser *parser, const struct smb_message *message);
 void smb1_handle_transaction_request(struct smb_parser *parser, const struct smb_message *message);
 void smb1_handle_transaction_response(struct smb_parser *parser, const struct smb_message *message);
+/* Returns whether a transaction was added, that is, for renames and deletions. */
 bool smb1_handle_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
 bool smb1_handle_rename_request(struct smb_parser *parser, const struct smb_message *message);
 void smb1_handle_write_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
                                uint32_t at);
 void smb1_handle_read_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
 
+/* Parses the header of a message. *next: offset of the next message of a compounded record; 0: none. Returns false if
+ * the header is incomplete or has another protocol id. */
 bool smb2_header_read(const uint8_t *bytes, uint32_t length, struct smb_message *out, uint32_t *next);
 void smb2_handle_message(struct smb_parser *parser, const struct smb_message *message);
 struct smb_file_id smb2_file_id(const uint8_t *guid);
 bool smb2_handle_session_setup_request(struct smb_parser *parser, const struct smb_message *message);
 void smb2_handle_session_setup_response(struct smb_parser *parser, const struct smb_message *message);
 bool smb2_handle_negotiate_request(struct smb_parser *parser, const struct smb_message *message);
+/* *found: the request of the response is known. Returns false if the message is malformed. */
 bool smb2_handle_negotiate_response(struct smb_parser *parser, const struct smb_message *message, bool *found);
+/* Returns whether a transaction was added, that is, for renames and deletions. */
 bool smb2_handle_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
 void smb2_handle_write_request(struct smb_parser *parser, const struct smb_message *message);
 void smb2_handle_read_response(struct smb_parser *parser, const struct smb_message *message);
@@ -100,7 +110,8 @@ enum smb_stream smb2_stream_kind(struct smb_parser *parser, const uint8_t *bytes
 
 /* --- names.c, log.c, keywords.c, settings.c ---------------------------------------------------------- */
 
-enum { SMB_NAME_TEXT = 24 }; /* size of a number as text */
+enum { SMB_NAME_TEXT = 24 }; /* bytes of a number as text */
+/* Each returns the name of the number in EVE events, or, if it has none, the number as text in `number`. */
 const char *smb1_command_name(uint16_t command, char number[SMB_NAME_TEXT]);
 const char *smb2_command_name(uint16_t command, char number[SMB_NAME_TEXT]);
 const char *smb2_dialect_name(uint16_t dialect, char number[SMB_NAME_TEXT]);

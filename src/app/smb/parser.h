@@ -88,6 +88,7 @@ void smb_store_bytes(struct smb_parser *parser, struct buffer *out, const uint8_
 
 /* --- lookup.c: trees, reads, pending requests, names of open files ----------------------------------- */
 
+/* Returns the entry of the tree to which the message refers; NULL if the tree is unknown. */
 struct smb_entry *smb_tree_find(const struct smb_parser *parser, const struct smb_message *message);
 void smb_tree_add(struct smb_parser *parser, const struct smb_message *message, const uint8_t *name, size_t length,
                   bool is_pipe);

@@ -73,7 +73,7 @@ static uint32_t record_length(const uint8_t *header)
 
 /* --- Records ----------------------------------------------------------------------------------------- */
 
-/* Parses the messages of an SMB 2 record, which may be compounded. False if the record is malformed. */
+/* Parses the messages of an SMB 2 record, which may be compounded. Returns false if the record is malformed. */
 static bool handle_smb2_messages(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
 {
     struct smb_message message;
@@ -195,8 +195,8 @@ static void handle_gap(struct smb_parser *parser, uint64_t length)
     }
 }
 
-/* Returns the number of bytes before the next record; if no record starts in the bytes, the number that can be skipped.
- */
+/* Searches for the next record after a gap and clears side->lost if there is one. Returns the number of bytes before
+ * the record, or, without one, the number of bytes at which no record starts. */
 static uint32_t find_record(struct smb_side *side, const uint8_t *bytes, uint32_t length)
 {
     uint32_t at = 0;

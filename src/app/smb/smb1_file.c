@@ -19,7 +19,7 @@ static uint32_t data_offset(uint32_t given, uint32_t minimum)
     return given >= minimum ? given : minimum;
 }
 
-/* Sets transfer->received. False if the data exceeds the record. */
+/* Sets transfer->received. Returns false if the data exceeds the record. */
 static bool locate_data(const struct smb_message *message, struct transfer *transfer)
 {
     uint64_t whole = (uint64_t)message->length + message->missing;

@@ -77,7 +77,8 @@ static bool handle_tree_connect_request(struct smb_parser *parser, const struct 
     return true;
 }
 
-/* False if the message is malformed. Sets *found if its request is known. */
+/* Handles the response to a tree connect. Returns false if it is malformed. Sets *found if the request of the response
+ * is known. */
 static bool handle_tree_connect_response(struct smb_parser *parser, const struct smb_message *message, bool *found)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);

@@ -68,7 +68,7 @@ struct smb_file_id {
 
 /* Entry of one of the tables in struct smb_state. The table determines which of the last members are used. */
 struct smb_entry {
-    struct smb_entry *next, *newer, *older; /* next entry in the hash bucket; entries in the order of their creation */
+    struct smb_entry *next, *newer, *older; /* next in the hash bucket; links in the order of smb_table_add() */
     uint8_t key_length;
     uint8_t key[SMB_KEY];
     bool is_pipe;          /* the tree is a pipe share */
@@ -87,8 +87,10 @@ struct smb_table_key {
     uint8_t bytes[SMB_KEY];
 };
 
+/* Returns the entry of the key; NULL for none. */
 struct smb_entry *smb_table_find(struct smb_table *table, const struct smb_table_key *key);
-/* Returns the entry of the key, with empty bytes; removes the oldest entry of a full table. NULL if out of memory. */
+/* Returns the entry of the key, with empty bytes; adds it if there is none, in place of the oldest entry of a full
+ * table. Returns NULL if out of memory. */
 struct smb_entry *smb_table_add(struct heap *heap, struct smb_table *table, uint32_t limit,
                                 const struct smb_table_key *key);
 void smb_table_remove(struct heap *heap, struct smb_table *table, struct smb_entry *entry); /* NULL is allowed */

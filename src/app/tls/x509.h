@@ -47,7 +47,8 @@ struct x509_text {
 bool x509_name_text(struct cursor name, struct x509_text *out);
 /* Appends a serial number as "01:AB:...". */
 void x509_serial_text(struct cursor serial, struct x509_text *out);
-/* Consumes the next GeneralName and appends its text; choices without a text form append nothing. False at the end. */
+/* Consumes the next GeneralName and appends its text; choices without a text form append nothing. Returns false at the
+ * end. */
 bool x509_alternative_text(struct cursor *alternatives, struct x509_text *out);
 
 #endif
