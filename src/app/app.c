@@ -289,7 +289,7 @@ static const char *format_counter_name(struct arena *arena, size_t index)
     snprintf(called, sizeof(called), uses_both_transports(app_list[proto]) ? "%s_%s" : "%s", app_list[proto]->name,
              transports[transport]);
     for (char *at = called; (at = strchr(at, '-')) != NULL;)
-        *at = '_'; /* as in Suricata: ftp_data */
+        *at = '_'; /* counters have Suricata's names: ftp_data for the protocol ftp-data */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     return arena_printf(arena, count_formats[kind], called);

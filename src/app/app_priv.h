@@ -171,7 +171,7 @@ struct app {
     uint64_t alongside_protocols; /* bit set of protocol indices with continues_after_errors or parsed_alongside:
                                      possible further readings */
     unsigned wanted;              /* needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5 */
-    uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
+    uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by protocol index, transport (TCP, UDP) and kind */
     uint64_t failed_flows[2];   /* flows in which no protocol was found, by transport: TCP, UDP */
     uint64_t other_readings[2]; /* readings besides the main ones, by transport: TCP, UDP */
     struct app_size_class classes[APP_SIZE_CLASSES];

@@ -106,7 +106,7 @@ struct dns_tx {
     bool parsed;   /* the message, or the part before an error, is stored; otherwise the transaction only has events */
     bool response; /* the message is a response, according to its direction; mDNS: according to its header */
     struct dns_records section[DNS_SECTIONS];
-    struct dns_record *records; /* of all sections */
+    struct dns_record *records; /* records of all sections, owned */
     struct buffer text;         /* the message, followed by its decoded names */
 };
 

@@ -24,7 +24,7 @@ enum ftp_command {
     FTP_PASV,
     FTP_EPSV,
     FTP_AUTH_TLS,
-    FTP_RETR, /* from here on: data transfer commands; RETR to STOU transfer a file */
+    FTP_RETR, /* this and the following commands transfer data; FTP_RETR to FTP_STOU transfer a file */
     FTP_STOR,
     FTP_APPE,
     FTP_STOU,
@@ -120,7 +120,7 @@ bool ftp_parse_extended_address(const uint8_t *text, uint32_t length, struct ftp
 /* Tag of the expectation: the properties of an announced data connection. */
 struct ftp_tag {
     uint8_t command;
-    uint8_t direction; /* in which the data connection carries data: enum flow_direction */
+    uint8_t direction; /* enum flow_direction: direction of the data on the data connection */
     uint16_t name_length;
     uint8_t name[FTP_NAME_MAX];
 };
@@ -129,7 +129,7 @@ struct ftp_data_tx {
     struct app_tx tx;
     enum ftp_command command;
     enum flow_direction direction;
-    struct buffer name; /* of the file; empty for a listing */
+    struct buffer name; /* file name; empty for a listing */
 };
 
 /* --- keywords.c, log.c ------------------------------------------------------------------------------- */

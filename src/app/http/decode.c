@@ -53,7 +53,7 @@ enum gzip_step {
     GZIP_GUESS, /* raw deflate, or not encoded: the first bytes are decoded to find out */
     GZIP_DATA,
     GZIP_TRAILER,
-    GZIP_NEXT, /* after a member: another one may follow */
+    GZIP_NEXT, /* between members: another member may follow */
 };
 
 struct http_decoder {

@@ -25,7 +25,7 @@ struct http_text {
 /* A header as "Name: value", contiguous in `head` or `extra`: the value starts two bytes after the end of the name. */
 struct http_header {
     uint32_t at, length;
-    uint32_t hash; /* of the name; used during parsing */
+    uint32_t hash; /* hash of the name; used during parsing only */
     uint16_t name_length;
     uint16_t next;     /* next header of the same name, whose value is joined to this one; HTTP_NONE for none */
     uint16_t last;     /* last header of the same name, if `next` is set */

@@ -13,7 +13,7 @@ enum { BOUNDARY_MAX = 256, LINE_MAX_LENGTH = 8192, PENDING_MAX = 1 << 20, FILES_
 
 enum form_step {
     FORM_PREAMBLE,
-    FORM_BOUNDARY, /* after a boundary: the rest of its line */
+    FORM_BOUNDARY, /* in the rest of a line that starts with a boundary */
     FORM_HEADERS,
     FORM_DATA,
     FORM_OVER,
@@ -27,7 +27,7 @@ struct http_form {
     uint32_t consumed;  /* consumed bytes of `pending` */
     bool has_file;      /* the current part is a file */
     bool past_start;    /* the current step has consumed bytes */
-    struct buffer name; /* of the file */
+    struct buffer name; /* file name of the current part */
     uint64_t file_length;
 };
 

@@ -24,7 +24,7 @@ struct http_tx *http_tx_new(struct http_feed *f)
         tx->reading = f->reading->id;
         tx->base.directions = APP_TO_SERVER;
         tx->base.log_never = true;
-        tx->base.tentative = true; /* until the headers are complete: servers do not process incomplete headers */
+        tx->base.tentative = true; /* confirmed when the headers are complete: servers ignore incomplete headers */
         return tx;
     }
     if (f->alternative) {

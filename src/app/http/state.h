@@ -165,7 +165,7 @@ struct http_feed {
     unsigned requested_kinds; /* readings to be added: bits 1 << enum http_alternative_kind */
     /* Valid if requested_kinds is not 0: the response that these readings start with. */
     struct http_tx *requested_tx;            /* NULL: they start between two responses */
-    uint32_t requested_from, requested_head; /* its response_from and head_before */
+    uint32_t requested_from, requested_head; /* response_from and head_before of that response */
 };
 
 /* Result of a step. */

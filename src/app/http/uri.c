@@ -256,7 +256,7 @@ static uint32_t find_any(const uint8_t *bytes, uint32_t at, uint32_t length, con
     return at;
 }
 
-/* The authority is recognised only after a scheme and exactly two slashes. */
+/* Splits a URI into its parts. An authority is recognised only after a scheme and exactly two slashes. */
 static struct parts split_uri(const uint8_t *uri, uint32_t length)
 {
     struct parts parts = { 0 };

@@ -27,7 +27,7 @@ enum krb5_type {
 enum krb5_event { KRB5_MALFORMED_DATA, KRB5_WEAK_ENCRYPTION, KRB5_EVENTS };
 
 struct krb5_text {
-    uint32_t at, length; /* in krb5_tx.text */
+    uint32_t at, length; /* location in krb5_tx.text */
 };
 
 /* Principal name. whole: its components joined by '/'. */
@@ -42,7 +42,7 @@ struct krb5_tx {
     /* parsed: the message is valid; otherwise the transaction only has events. has_...: the member is set. */
     bool parsed, has_realm, has_encryption, has_ticket_encryption, has_error;
     uint8_t type;    /* enum krb5_type */
-    uint8_t request; /* of an error: type of the preceding request; 0: unknown */
+    uint8_t request; /* if the message is an error: type of the preceding request; 0: unknown */
     int32_t encryption, ticket_encryption, error;
     struct krb5_text realm;
     struct krb5_name client, server;
@@ -61,7 +61,7 @@ struct krb5_number_name {
     int32_t number;
 };
 extern const struct krb5_number_name krb5_encryption_names[], krb5_error_names[];
-extern const struct number_name krb5_type_names[]; /* for rules */
+extern const struct number_name krb5_type_names[]; /* names of message types in rules */
 bool krb5_is_weak(int32_t encryption);
 enum { KRB5_NAME_TEXT = 64 };
 /* Returns a name from the table, or "KIND(N / 0xN)" in `text`. */

@@ -20,7 +20,7 @@ enum {
     NFS_READ_MAX = 16384,      /* bytes of a TCP message that are parsed; the rest is skipped */
     NFS_RECORD_MAX = 64 << 20, /* a longer record is malformed */
     NFS_CALLS_MAX = 1000,      /* calls that wait for a reply */
-    NFS_OPERATIONS_MAX = 64,   /* per compound call */
+    NFS_OPERATIONS_MAX = 64,   /* parsed operations of a compound call */
     NFS_ENTRIES_MAX = 512,     /* directory entries per reply */
 };
 enum { NFS_COMPLETE = 1 };
@@ -61,7 +61,7 @@ enum {
 };
 
 struct nfs_text {
-    uint32_t at, length; /* in nfs_tx.text */
+    uint32_t at, length; /* location in nfs_tx.text */
 };
 
 struct nfs_tx {

@@ -78,7 +78,7 @@ void smb_tx_complete(const struct smb_parser *parser, struct smb_tx *tx, enum fl
 void smb_tx_complete_both(const struct smb_parser *parser, struct smb_tx *tx);
 void smb_tx_set_status(struct smb_tx *tx, uint32_t status, bool is_dos_status);
 void smb_tx_set_response(const struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message);
-void smb_tx_set_event(struct smb_parser *parser, struct smb_tx *tx, enum smb_event event); /* tx may be NULL */
+void smb_tx_set_event(struct smb_parser *parser, struct smb_tx *tx, enum smb_event event); /* tx NULL: no effect */
 /* Reports an event that belongs to no transaction. */
 void smb_report_event(struct smb_parser *parser, uint8_t version, enum smb_event event);
 void smb_tx_free(struct app_context *context, struct app_tx *tx);

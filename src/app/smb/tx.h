@@ -38,7 +38,7 @@ struct smb_key {
 
 /* Indexes of smb_tx.text. Each kind of transaction uses a few of them, so indexes have several names. */
 enum smb_text {
-    SMB_TEXT_NAME = 0, /* of a file, share or pipe; the old name of a rename */
+    SMB_TEXT_NAME = 0, /* name of a file, share or pipe; old name of a rename */
     SMB_TEXT_SHARE = 1,
     SMB_TEXT_NEW_NAME = 1,
     SMB_TEXT_REQUEST_SERVICE = 1,

@@ -42,7 +42,7 @@ enum {
 /* Anomalies of a message, a bit set. */
 enum mime_anomaly {
     MIME_PARSE_FAILED = 1 << 0, /* memory is exhausted, or a limit was exceeded */
-    MIME_MALFORMED = 1 << 1,    /* nesting limit exceeded */
+    MIME_MALFORMED = 1 << 1,    /* multiparts or messages are nested too deeply */
     MIME_INVALID_BASE64 = 1 << 2,
     MIME_INVALID_QUOTED = 1 << 3,
     MIME_LONG_LINE = 1 << 4,
@@ -57,7 +57,7 @@ struct mime_options {
     bool decode_base64, decode_quoted; /* false: files in this encoding are empty */
     bool extract_urls, keep_scheme;    /* keep_scheme: URLs are stored with their scheme */
     uint32_t value_depth;              /* bytes; longer header values are reported as MIME_LONG_HEADER_VALUE */
-    const char *const *schemes;        /* of URLs, e.g. "http://"; NULL-terminated */
+    const char *const *schemes;        /* schemes of the URLs to extract, e.g. "http://"; NULL-terminated */
 };
 
 struct mime_header {

@@ -67,11 +67,11 @@ struct smtp_text {
 struct smtp_tx {
     struct app_tx tx;
     struct buffer helo, mail_from;
-    struct buffer other_helos,
-        other_senders;            /* of later commands, each followed by LF: servers may use these instead */
-    bool has_helo, has_mail_from; /* helo and mail_from are set, even if they are empty */
-    bool has_data;                /* a DATA or BDAT command was received */
-    bool request_complete;        /* later commands belong to another transaction */
+    struct buffer other_helos, other_senders; /* arguments of later HELO and MAIL FROM commands, which servers may use
+                                                 instead of the first ones; each is followed by LF */
+    bool has_helo, has_mail_from;             /* helo and mail_from are set, even if they are empty */
+    bool has_data;                            /* a DATA or BDAT command was received */
+    bool request_complete;                    /* later commands belong to another transaction */
     struct buffer recipient_text;
     struct smtp_text *recipients;             /* locations in recipient_text; the array is owned */
     uint32_t recipient_count, recipient_room; /* used and allocated entries of `recipients` */
@@ -134,7 +134,7 @@ struct smtp_state {
     /* Alternative instances (alternative.c), in the order of the commands whose replies decide about them. */
     struct smtp_state *alternatives[SMTP_ALTERNATIVES_MAX];
     uint8_t alternative_count, depth; /* depth 0: the main parser instance */
-    struct buffer unread;             /* of an alternative instance: received bytes that it has not consumed */
+    struct buffer unread;             /* alternative instances: received bytes that the instance has not consumed */
 };
 
 /* In the order of setting_auto_choices. */
@@ -145,7 +145,7 @@ struct smtp_settings {
     enum smtp_md5 body_md5;
     struct mime_options mime;
     char **schemes;                                                   /* mime.schemes; owned */
-    const char *const *scheme_names, *const *custom, *const *digests; /* as configured */
+    const char *const *scheme_names, *const *custom, *const *digests; /* values of the settings; valid in configure() */
     bool log_extended, log_body_md5, log_subject_md5;
     uint32_t log_fields; /* bit set of rows of the table in log.c: fields that eve.types.smtp.custom lists */
 };

@@ -16,7 +16,7 @@ enum { NAME_MAX_LENGTH = 512 };
 struct tftp_tx {
     struct app_tx tx;
     uint8_t packet;     /* the opcode: TFTP_READ or TFTP_WRITE */
-    struct buffer name; /* of the file */
+    struct buffer name; /* file name */
     const char *mode;   /* static string in lower case */
 };
 

@@ -98,7 +98,7 @@ static int handle_heartbeat(const struct tls_parser *parser, struct cursor body)
     if (state->heartbeat) {
         const bool leaks = encrypted && state->heartbeat_length > 0 && state->heartbeat_length < length;
 
-        if (state->heartbeat_from == parser->direction) { /* a second request before the response */
+        if (state->heartbeat_from == parser->direction) { /* a second request of the same side before the response */
             tls_event(parser, TLS_INVALID_HEARTBEAT_MESSAGE);
             return -EINVAL;
         }
@@ -114,7 +114,7 @@ static int handle_heartbeat(const struct tls_parser *parser, struct cursor body)
         state->heartbeat_length = length;
         return 0;
     }
-    if ((uint32_t)payload + HEARTBEAT_HEADER > length) { /* CVE-2014-0160 */
+    if ((uint32_t)payload + HEARTBEAT_HEADER > length) { /* payload beyond the record: Heartbleed, CVE-2014-0160 */
         tls_event(parser, TLS_OVERFLOW_HEARTBEAT_MESSAGE);
         return -EINVAL;
     }

@@ -142,7 +142,7 @@ struct tls_certificates {
 struct tls_fingerprints {
     bool ja3_computed, ja4_computed; /* the members of the fingerprint are set */
     struct buffer ja3;               /* text of JA3 or JA3S; reserved when the hello is parsed */
-    char ja3_hash[32];               /* its MD5 in hexadecimal */
+    char ja3_hash[32];               /* MD5 of `ja3` in hexadecimal */
     char ja4[36];
     uint32_t alpn_index, alpn_at; /* cache of tls_alpn_at(): index and offset of the next name */
 };

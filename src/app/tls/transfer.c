@@ -44,7 +44,7 @@ struct transferred_side {
     uint16_t version;
     uint8_t progress;
     uint32_t hello_length, chain_length;
-    const uint8_t *hello, *chain; /* chain: preceded by its length */
+    const uint8_t *hello, *chain; /* chain: with its 24-bit length, as in a Certificate message */
 };
 
 static void write_side(struct transfer *t, struct tls_tx *tx, enum flow_direction direction)
