@@ -13,15 +13,16 @@
 struct attachment;
 struct attachment_options {
     const struct config *config;
-    const struct firewall_options *firewall; /* lent for good, as the next two */
+    const struct firewall_options *firewall; /* this pointer and the next two must outlive the attachment */
     struct output *output;
     struct worker *workers;
     unsigned worker_count;
-    bool after_death; /* of a previous engine: packets of that time wait in the queues */
+    bool after_death; /* a previous engine died: packets that arrived since then wait in the queues */
 };
-/* Allocates it with the block ports of the workers, before they start. *out is NULL when there is nothing to watch. */
+/* Allocates an attachment, with the block ports of the workers, before they start. *out is NULL when there is nothing
+ * to watch. Returns 0, or -errno with `error`. */
 int attachment_new(struct attachment **out, const struct attachment_options *options, char error[ENGINE_ERROR_SIZE]);
-/* Installs the table and starts the thread. 0 or -errno with `error`. */
+/* Installs the table and starts the thread. Returns 0, or -errno with `error`. */
 int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE]);
 /* Stops the thread after it has handled all changes of the table so far. NULL is allowed, also in attachment_free(). */
 void attachment_stop(struct attachment *attachment);
@@ -29,20 +30,21 @@ void attachment_free(struct attachment *attachment);
 
 struct attachment_counters {
     uint64_t changes;                    /* ruleset transactions of other processes */
-    uint64_t reasserted, failed;         /* how often the table was restored, and could not be */
+    uint64_t reasserted, failed;         /* how often the table was restored, and how often restoring it failed */
     uint64_t moved;                      /* how often its chain was moved behind the chain of another process */
-    uint64_t uninspected_us;             /* how long packets could pass uninspected */
+    uint64_t uninspected_us;             /* how long packets could pass uninspected, in microseconds */
     uint64_t flushed;                    /* queued packets that the kernel dropped because a base chain was removed */
     uint64_t notifications_lost;         /* how often the kernel lost notifications about changes */
-    uint64_t hosts;                      /* currently blocked */
-    uint64_t added, refused, full, lost; /* hosts to block: added, exempt, set was full, port was full */
-    /* Packets that the kernel handled without queueing: of blocked hosts, and of offloaded flows. */
+    uint64_t hosts;                      /* hosts that are blocked now */
+    uint64_t added, refused, full, lost; /* requests to block a host: added; exempt; set full; block port full */
+    /* Packets that the kernel handled without queueing them: dropped as packets of blocked hosts, and accepted or
+     * dropped as packets of offloaded flows. */
     uint64_t blocked_packets, blocked_bytes;
     uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
 };
 void attachment_counters(const struct attachment *attachment, struct attachment_counters *out);
 
-/* The block port of a worker; NULL when no hosts are blocked. */
+/* Returns the block port of a worker; NULL when no hosts are blocked. */
 struct block_port *attachment_port(struct attachment *attachment, unsigned worker);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Conntrack data that the kernel attaches to queued packets: whether to request it. */
+/* Decides whether the kernel shall attach conntrack data to queued packets. */
 #ifndef SLUICE_CONNTRACK_DATA_H
 #define SLUICE_CONNTRACK_DATA_H
 
 #include "sluice/worker.h"
 
-/* Before the queue is bound: decides whether to request conntrack data for the worker, and until when. */
+/* Called before the queue is bound: decides whether the worker's queue requests conntrack data, and for how long. */
 void conntrack_data_plan(struct worker *worker, const struct config *config, const struct ruleset *ruleset);
-/* After all queues are bound: logs whether the kernel attaches conntrack data. */
+/* Called after all queues are bound: logs whether the kernel attaches conntrack data. */
 void conntrack_data_log(const struct worker *workers, unsigned count, const struct config *config,
                         const struct ruleset *ruleset);
-/* After a reload: warns about rules that need conntrack data when the kernel does not attach it. */
+/* Called after a reload: warns if rules need conntrack data that the kernel does not attach. */
 void conntrack_data_check(const struct worker *workers, unsigned count, const struct ruleset *ruleset);
 
 #endif

@@ -11,27 +11,27 @@
 struct service;
 
 struct service_options {
-    const struct config *config; /* lent for good, as all that follows */
+    const struct config *config; /* this and all following pointers must outlive the service */
     struct worker *workers;
     struct worker *const *worker_list;
     unsigned worker_count;
-    struct ruleset *const *ruleset; /* the current one */
+    struct ruleset *const *ruleset; /* points to the pointer to the ruleset in use */
     const struct rule_names *names;
     struct stats *stats;
     struct output *output;
     const struct reload *reload;
     const struct confinement *confinement;
     const struct queue_monitor *monitor;
-    uint64_t started_ns; /* monotonic */
+    uint64_t started_ns; /* start of the engine (clock_monotonic_ns()) */
     const struct engine_memory *memory;
     struct mode_control *mode;
-    int channel;    /* to the supervisor */
+    int channel;    /* the socket to the supervisor */
     int control_fd; /* the control socket, which the service then owns; -1: none */
     void (*begin_reload)(void *user);
     void *user;
 };
 
-/* 0 or -errno with `error`. */
+/* Allocates the service and opens its server on options->control_fd. Returns 0, or -errno with `error`. */
 int service_new(struct service **out, const struct service_options *options, char error[ENGINE_ERROR_SIZE]);
 void service_free(struct service *service); /* NULL is allowed */
 
@@ -41,22 +41,23 @@ void service_free(struct service *service); /* NULL is allowed */
 enum { SERVICE_HAND_OVER = -1000 };
 int service_wait(struct service *service, int timeout_ms);
 
-/* Tells the client that requested an upgrade that the next engine replaces this one. */
+/* Answers the client that requested an upgrade: the next engine replaces this one. */
 void service_tell_hand_over(struct service *service);
 
-/* Tells the clients that wait for a reload its result. */
+/* Sends the result of a reload to the clients that wait for it. */
 void service_tell_reload(struct service *service, const struct reload_result *result);
 
 /* --- control_status.c ----------------------------------------------------------------------------- */
 
-/* Writes the status as a JSON object, by the last snapshots. `answering`: all workers have answered. */
+/* Writes the status as a JSON object, from the last snapshots of the workers. `answering`: all workers have
+ * answered. */
 void control_status_json(struct text *out, const struct service_options *options, uint64_t uptime, bool answering);
 /* Writes the state and the counters of a worker's queue as a JSON object. */
 void control_queue_json(struct text *out, struct stats *stats, const struct worker *worker);
 
 /* --- explain.c ------------------------------------------------------------------------------------ */
 
-/* Writes a flow of `worker` as a JSON object; `rules` has the messages of the rules. */
+/* Writes a flow of `worker` as a JSON object; `rules` provides the messages of the rules that matched. */
 void explain_flow(struct text *out, const struct flow_copy *flow, const struct rule_list *rules, unsigned worker,
                   bool all);
 /* Writes the most expensive rules as a JSON array. */

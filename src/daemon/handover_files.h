@@ -4,22 +4,22 @@
 
 #include "sluice/worker.h"
 
-/* The state that an engine hand-over transfers; all pointers are lent. */
+/* The objects whose state an engine hand-over transfers; the caller owns them all. */
 struct engine_state {
-    struct worker *workers; /* they have stopped, or have not started */
+    struct worker *workers; /* the workers have stopped (send), or have not started (receive) */
     unsigned worker_count;
     struct pipeline_shared *shared;
     const struct ruleset *ruleset;
     struct stats *stats;
     struct worker *const *worker_list; /* the same workers, for stats */
     const struct output *output;
-    uint64_t started_ns; /* monotonic */
-    int channel;         /* to the supervisor */
+    uint64_t started_ns; /* start of the engine (clock_monotonic_ns()) */
+    int channel;         /* the socket to the supervisor */
 };
 
-/* Writes the state of an engine that ends to files, and sends them to the supervisor. */
+/* Writes the state of an engine that is ending to files, and sends them to the supervisor. */
 void engine_state_send(const struct engine_state *state);
-/* Reads a file of the previous engine, and closes it. `what`: the value of its CHANNEL_FILE message. */
+/* Reads a state file of the previous engine from `fd`, and closes it. `what`: the value of its CHANNEL_FILE message. */
 void engine_state_receive(const struct engine_state *state, int what, int fd);
 
 /* Writes the engine events that no previous engine has reported. */

@@ -5,38 +5,39 @@
 
 #include "sluice/worker.h"
 
-/* The mode of `sluice mode`, which replaces the configured one. */
+/* The mode that `sluice mode` has set instead of the configured one. */
 struct mode_override {
     bool is_set;
     enum ips_mode mode;
-    uint64_t until_ns; /* monotonic; 0: until the next `sluice mode` */
+    uint64_t until_ns; /* end of the override (clock_monotonic_ns()); 0: until the next `sluice mode` */
 };
 
 struct mode_control {
-    struct worker *workers; /* must outlive the object, as the other pointers */
+    struct worker *workers; /* this and the following pointers must outlive the object */
     unsigned worker_count;
     struct engine_memory *memory;
     struct output *output;
     const struct firewall_options *firewall;
     struct pipeline_shared *shared;
     struct mode_override override;
-    unsigned opens;       /* bits of enum engine_failure after which traffic passes when engines keep dying */
-    bool release_pending; /* connections have drop marks of a previous engine in mode drop */
+    unsigned opens; /* bits of enum engine_failure after which traffic passes when engines keep dying */
+    /* A previous engine in mode drop has left drop marks on connections, which are still to be removed. */
+    bool release_pending;
 };
 
 /* Sets the modes before the workers start and after the state of the previous engine was read. `config` NULL: keeps the
  * modes of the previous engine. */
 void mode_start(struct mode_control *control, const struct config *config);
-/* Applies the configuration of a reload. */
+/* Applies the modes in the configuration of a reload. */
 void mode_reload(struct mode_control *control, const struct config *config);
-/* Applies `sluice mode`; seconds 0: without time limit. */
+/* Overrides the configured modes for `sluice mode`, for `seconds`; 0: without time limit. */
 void mode_override(struct mode_control *control, enum ips_mode mode, uint64_t seconds);
-/* Restores the configured modes. */
+/* Ends the override, so that the configured modes apply again. */
 void mode_clear_override(struct mode_control *control);
 /* Ends an override whose time has passed; called periodically. */
 void mode_poll(struct mode_control *control);
 
-/* Writes members of the open JSON object. */
+/* Writes the mode as members of the open JSON object. */
 struct text;
 void mode_json(const struct mode_control *control, struct text *out);
 

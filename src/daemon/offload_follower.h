@@ -10,11 +10,13 @@
 #include "sluice/worker.h"
 
 struct offload_follower;
-/* *out is NULL when nothing is offloaded or conntrack is not available (logged). 0 or -ENOMEM. */
+/* Allocates a follower. *out is NULL when nothing is offloaded, or when conntrack is not available, which is logged.
+ * Returns 0 or -ENOMEM. */
 int offload_follower_new(struct offload_follower **out, const struct config *config,
                          const struct firewall_options *firewall, unsigned workers);
-int offload_follower_start(struct offload_follower *offload_follower); /* 0 or -errno. NULL is allowed here and below */
-/* Reads conntrack for the last time, reports, and ends the thread. */
+/* 0 or -errno. All following functions accept NULL. */
+int offload_follower_start(struct offload_follower *offload_follower);
+/* Lists the connections in conntrack once more, reports them, and ends the thread. */
 void offload_follower_stop(struct offload_follower *offload_follower);
 void offload_follower_free(struct offload_follower *offload_follower);
 
@@ -22,7 +24,7 @@ struct offload_follower_counters {
     uint64_t reports, lost;
 };
 void offload_follower_counters(const struct offload_follower *offload_follower, struct offload_follower_counters *out);
-/* The ring of reports for a worker; NULL when there is no follower. */
+/* Returns the ring with the reports for a worker; NULL when there is no follower. */
 struct ring *offload_follower_port(struct offload_follower *offload_follower, unsigned worker);
 
 #endif

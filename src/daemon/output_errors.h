@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Log lines about events that cannot be written. */
+/* Logs events that could not be written. */
 #ifndef SLUICE_OUTPUT_ERRORS_H
 #define SLUICE_OUTPUT_ERRORS_H
 
@@ -10,10 +10,10 @@ struct output;
 
 struct output_errors {
     bool logged;
-    uint64_t next_ns; /* monotonic: time of the next check */
+    uint64_t next_ns; /* time of the next check (clock_monotonic_ns()) */
 };
 /* Called periodically by the main thread: logs output errors with a remedy, and requests the event file from the
- * supervisor if only that can open it. `channel`: to the supervisor. */
+ * supervisor if the engine itself is not permitted to open it. `channel`: the socket to the supervisor. */
 void output_errors_log(struct output_errors *output_errors, struct output *output, int channel);
 
 #endif

@@ -15,16 +15,18 @@ struct worker;
 
 struct overload_report;
 struct overload_report_options {
-    struct worker *workers; /* lent for good, as all that follows */
+    struct worker *workers; /* this and all following pointers must outlive the report */
     unsigned worker_count;
     struct output *output;
-    struct ruleset *const *ruleset; /* the one in use */
-    struct account_queue *queues;   /* by worker: drops of the kernel that this and previous engines have reported */
+    struct ruleset *const *ruleset; /* points to the pointer to the ruleset in use */
+    /* One for each worker: the kernel's drops that this and previous engines have reported. */
+    struct account_queue *queues;
 };
-/* Called before the workers start. 0 or -ENOMEM. */
+/* Called before the workers start. Returns 0 or -ENOMEM. */
 int overload_report_new(struct overload_report **out, const struct overload_report_options *options);
 void overload_report_free(struct overload_report *report); /* NULL is allowed */
-/* Called at least a few times a second: writes events and log lines about what is new. `last`: the final call. */
+/* Called several times a second: writes events and log lines about overload since the previous call. `last`: the final
+ * call. */
 void overload_report_poll(struct overload_report *report, uint64_t now_ns, bool last);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Log lines about looping packets, exhausted limits and super-packets. */
+/* Logs warnings about looping packets, exhausted limits and super-packets. */
 #ifndef SLUICE_PACKET_WARNINGS_H
 #define SLUICE_PACKET_WARNINGS_H
 
@@ -7,7 +7,7 @@
 
 #include "sluice/worker.h"
 
-/* The numbers of packets at the last log line. */
+/* The counters at the time of the last log line. */
 struct packet_warnings {
     uint64_t looping;
     uint64_t limits;     /* evaluations that reached a limit: logged when their number has doubled */

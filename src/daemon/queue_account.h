@@ -11,15 +11,17 @@
  *
  *   packets of the rule = packets with an id + packets dropped at a full queue + packets that never entered the queue
  *
- * The two sides cannot be read at the same moment. Each reading therefore has the counters of the queues before and
- * after those of the rules. With the counters before, the difference is an upper limit of the packets that never
- * entered the queue; with those after it is a lower limit, but for packets that are between the counter and the queue
- * at that moment, one per CPU. The lowest upper limit is the base of the account. When two readings in a row exceed the
- * base, the smaller excess has passed for certain. A counter that is set back (a table that was reloaded) makes the
- * difference smaller, so it can hide packets but never invent them.
+ * The counters of rules and queues cannot be read at the same moment. Each reading therefore reads the counters of the
+ * queues twice: before and after those of the rules. The difference (packets of the rules - packets of the queues) is
+ * an upper limit of the packets that never entered the queue when it is computed with the first counters of the queues,
+ * and a lower limit with the second ones. The lower limit may be too high by one packet per CPU: a packet that the rule
+ * has counted and that is about to enter the queue. The lowest upper limit is the base of the account. When the lower
+ * limits of two readings in a row exceed the base, the smaller excess is the number of packets that certainly never
+ * entered the queue. A rule counter that is reset (its table was reloaded) makes the difference smaller: packets may be
+ * missed, but packets that entered the queue are never reported.
  *
  * A super-packet that the kernel segments for the queue (queue.gso: no; SCTP) counts once in the rule and gets several
- * ids, which hides packets as well. All that is reported is a lower limit.
+ * ids, which makes the difference smaller, too. All reported numbers are therefore lower limits.
  */
 #ifndef SLUICE_ENGINE_QUEUE_ACCOUNT_H
 #define SLUICE_ENGINE_QUEUE_ACCOUNT_H
@@ -34,32 +36,33 @@
 
 enum { ACCOUNT_RULES = 16 };
 
-/* A firewall rule that sends packets to the daemon's queues. */
+/* A firewall rule that sends packets to the daemon's queues, with its counter. */
 struct account_rule {
     uint64_t place; /* hash of family, table and chain */
     uint64_t handle;
     uint64_t packets;
-    bool own;    /* in the sluice table: its counter started at 0 */
+    /* The rule is in the sluice table, whose counters start at 0; false: its counter may have any first value. */
+    bool own;
     bool bypass; /* the rule has the bypass flag */
 };
 
-/* One of the daemon's queues. The kernel's counters start at 0 when it is bound. */
+/* One of the daemon's queues. The kernel's counters of a queue start at 0 when it is bound. */
 struct account_queue {
     uint32_t queue, port_id; /* port_id 0: no listener */
     uint32_t enqueued;       /* id_sequence + queue_dropped, modulo 2^32 */
     uint32_t id_sequence;
-    uint32_t queue_dropped, user_dropped; /* as they were reported */
+    uint32_t queue_dropped, user_dropped; /* the drops that events have reported so far */
 };
 
 /* Contents of the account file. */
 struct queue_account {
     bool valid;       /* the counters have been read; false: the next update starts the account */
-    uint64_t read_ns; /* the last one, monotonic */
-    int64_t counted;  /* by the rules, since the first reading */
-    int64_t queued;   /* by the queues, the same */
-    int64_t base;     /* the difference at the beginning, at most */
-    int64_t last;     /* the difference at the last reading, at least */
-    int64_t certain;  /* packets that were never queued, as reported */
+    uint64_t read_ns; /* time of the last reading (clock_monotonic_ns()) */
+    int64_t counted;  /* packets counted by the rules since the first reading */
+    int64_t queued;   /* packets that the queues have received since the first reading */
+    int64_t base;     /* lowest upper limit of counted - queued, without the packets in `certain` */
+    int64_t last;     /* lower limit of counted - queued at the last reading */
+    int64_t certain;  /* packets that certainly never entered a queue, as reported so far */
     unsigned rule_count, queue_count;
     struct account_rule rules[ACCOUNT_RULES];
     struct account_queue queues[ENGINE_MAX_QUEUES];
@@ -69,22 +72,22 @@ struct account_reading {
     uint64_t time_ns;
     unsigned rule_count, queue_count;
     struct account_rule rules[ACCOUNT_RULES];
-    /* Before and after the rules; port_id 0: not bound. */
+    /* The queues, read before and after the rules; port_id 0: the queue is not bound. */
     struct queue_status before[ENGINE_MAX_QUEUES], after[ENGINE_MAX_QUEUES];
 };
 
-/* Returns how many packets certainly never entered a queue and were not returned before. *unbound: a queue has no
- * listener, or another one than at the last reading. */
+/* Returns how many packets, not returned by earlier calls, certainly never entered a queue. *unbound: one of the queues
+ * has no listener, or another listener than at the last reading. */
 uint64_t queue_account_update(struct queue_account *account, const struct account_reading *reading, bool *unbound);
 
-/* Called when the rules cannot be compared: the next reading starts a new account. Keeps the numbers that were
+/* Called when the rules cannot be compared: the next update starts a new account. Keeps the drops that were
  * reported. */
 void queue_account_forget(struct queue_account *account, const struct account_reading *reading);
 
 /* --- File ----------------------------------------------------------------------------------------- */
 
-/* Read or write the whole file. 0, -ENODATA when the file is empty, -EBADMSG when it is damaged or of another version,
- * or -errno. */
+/* Read or write the whole file. Both return 0, -ENODATA when the file is empty, -EBADMSG when it is damaged or of
+ * another version, or -errno. */
 int queue_account_read(struct queue_account *out, int fd);
 int queue_account_write(const struct queue_account *account, int fd);
 

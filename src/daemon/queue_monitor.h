@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main watches the queues several times a second: packets that passed without entering a queue (queue_account.h), and
- * whether the next consumer listens (queue.verdict: route).
+ * The main thread checks the queues several times a second: it counts packets that passed without entering a queue
+ * (queue_account.h), and detects whether the next consumer listens (queue.verdict: route).
  *
- * Threads: main's.
+ * Threads: the main thread.
  */
 #ifndef SLUICE_ENGINE_QUEUE_MONITOR_H
 #define SLUICE_ENGINE_QUEUE_MONITOR_H
@@ -15,32 +15,33 @@
 
 struct queue_monitor;
 struct queue_monitor_options {
-    const struct firewall_options *firewall; /* lent for good, as all that follows */
+    const struct firewall_options *firewall; /* this and all following pointers must outlive the monitor */
     struct worker *workers;
     unsigned worker_count;
     struct output *output;
-    int account_fd; /* negative: none */
-    int queues_fd;  /* of nfqueue_open_status(), or negative */
+    int account_fd; /* file with the queue account; negative: none */
+    int queues_fd;  /* from nfqueue_open_status(); negative: not available */
     bool takes_over;
 };
-/* 0 or -ENOMEM. */
+/* Allocates a monitor. Returns 0 or -ENOMEM. */
 int queue_monitor_new(struct queue_monitor **out, const struct queue_monitor_options *options);
 void queue_monitor_free(struct queue_monitor *monitor); /* NULL is allowed */
 
-/* Loads the account of the previous engine; called when the queues are bound and before the workers start. */
+/* Reads the account of the previous engine from the file; called after the queues are bound and before the workers
+ * start. */
 void queue_monitor_load(struct queue_monitor *monitor);
 /* Reports packets that passed while no engine ran; called before the table is installed. */
 void queue_monitor_begin(struct queue_monitor *monitor);
-/* Takes a reading when one is due. `last`: the final reading. */
+/* Compares the counters of rules and queues if the interval has passed. `last`: the final comparison before the end. */
 void queue_monitor_poll(struct queue_monitor *monitor, uint64_t now_ns, bool last);
 
-/* By worker: what has been reported of the kernel's drops, for overload_report.c. */
+/* Returns, for each worker, the kernel's drops that events have reported; overload_report.c updates them. */
 struct account_queue *queue_monitor_queues(struct queue_monitor *monitor);
 
 struct queue_monitor_counters {
     uint64_t fail_open;   /* packets that passed because a queue or its socket was full */
-    uint64_t bypass;      /* packets that passed because no daemon listened... */
-    uint64_t bypass_ms;   /* ... and for how long, at most */
+    uint64_t bypass;      /* packets that passed because no daemon listened */
+    uint64_t bypass_ms;   /* how long no daemon listened at most, in milliseconds */
     uint64_t unqueued;    /* packets that the kernel dropped without queueing or counting them */
     uint64_t no_listener; /* packets routed to a next queue that has no listener */
 };

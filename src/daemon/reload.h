@@ -8,19 +8,19 @@
 struct reload;
 
 struct reload_options {
-    const struct run_options *run; /* lent for good, as all that follows */
+    const struct run_options *run; /* this and all following pointers must outlive the reload */
     struct worker *workers;
     unsigned worker_count;
     struct output *output;
     struct rule_names *names;
     size_t rules_memory; /* bytes of the current ruleset */
-    size_t rule_errors;  /* errors in the current rules */
+    size_t rule_errors;  /* errors in the rules in use */
 };
 
-/* 0 or -ENOMEM. */
+/* Allocates a reload. Returns 0 or -ENOMEM. */
 int reload_new(struct reload **out, const struct reload_options *options);
-/* Ends a running reload before reload_free(). False: it does not end soon; then the caller must not free anything that
- * the reload uses. NULL is allowed. */
+/* Called before reload_free(): ends a running reload. Returns false if the reload does not end soon; the caller must
+ * then not free anything that it uses. NULL is allowed: returns true. */
 bool reload_end(struct reload *reload);
 /* Called after all workers have ended and before the current ruleset is freed; waits for the builder thread. NULL is
  * allowed. */
@@ -30,38 +30,40 @@ enum reload_state {
     RELOAD_IDLE,
     RELOAD_BUILDING,
     RELOAD_TAKING,   /* the workers switch to the new ruleset */
-    RELOAD_DRAINING, /* events that refer to the old ruleset are written */
+    RELOAD_DRAINING, /* the output thread writes the events that refer to the old ruleset */
 };
 enum reload_state reload_state(const struct reload *reload);
-/* Whether a reload that was reported as failed because it took too long still runs: no other reload can start. */
+/* Returns true while a reload is hung that was already reported as failed because it took too long; no other can
+ * start. */
 bool reload_is_stuck(const struct reload *reload);
 
-/* Starts a reload. 0, -EBUSY while another one runs, -ENOMEM, or -EAGAIN. */
+/* Starts a reload; `before` is the ruleset in use. Returns 0, -EBUSY while another one runs, -ENOMEM, or -EAGAIN. */
 int reload_start(struct reload *reload, const struct ruleset *before);
 
 enum reload_event { RELOAD_NOTHING, RELOAD_DONE, RELOAD_FAILED };
-/* Advances a reload without waiting; called every few milliseconds while it is not idle. RELOAD_DONE: all workers use
- * the new ruleset, which *current is set to. */
+/* Advances a running reload without waiting; called every few milliseconds. Returns RELOAD_DONE when all workers use
+ * the new ruleset, and sets *current to it. */
 enum reload_event reload_poll(struct reload *reload, struct ruleset **current);
 
-/* The configuration of the current ruleset. */
+/* Returns the configuration that the current ruleset was loaded with. */
 const struct config *reload_config(const struct reload *reload);
-/* The result of the last reload, lent until the next one starts; NULL when there was none. */
+/* The result of a reload. reload_last() returns that of the last one, valid until the next one starts; NULL: none
+ * yet. */
 struct reload_result {
-    unsigned number; /* of the reload, from 1 on */
+    unsigned number; /* number of the reload, from 1 on */
     int error;       /* 0 or -errno */
     unsigned generation;
-    size_t rules, failed, skipped; /* loaded, with errors, unsupported */
+    size_t rules, failed, skipped; /* number of rules: loaded, with errors, unsupported */
     double seconds;
     uint64_t time_ns;
-    const char *cause; /* of the error, one line */
+    const char *cause; /* cause of the error, one line */
     const struct diag *diag;
 };
 const struct reload_result *reload_last(const struct reload *reload);
-/* Logs the result and the first diagnostics. */
+/* Logs a result with its first diagnostics. */
 void reload_log(const struct reload_result *result);
 
-/* Bytes allocated with malloc() in this process. */
+/* Returns the bytes that this process has allocated with malloc(). */
 size_t reload_memory_used(void);
 
 #endif
