@@ -3,14 +3,15 @@
  * The sluice table while the daemon runs. A thread receives the notification of each change of the ruleset and compares
  * the table with what was installed. If another process removed or changed it, the thread restores it and writes an
  * event with the time during which packets could pass without inspection. It also adds the hosts that workers want
- * blocked. A check once a second finds changes whose notification was lost, and limits the error of that time.
+ * blocked. It also checks the table once a second: that finds changes whose notification was lost, and the reported
+ * time can be too long by one second at most.
  *
- * The number of restorations is limited, at once and per second: against a process that removes the table again and
- * again, restoring it without limit would not help. The events report it.
+ * The number of restorations is limited, in a burst and per second: a process that removes the table again and again
+ * would win against unlimited restorations, too. Events report such a process.
  *
- * A filter chain of another process on the wrong side of the sluice chain does not let packets pass. Therefore the
- * chain is moved rarely: the priority of a base chain cannot be changed, so the chain must be replaced, and the kernel
- * drops the packets that wait in the queues with it.
+ * A filter chain of another process on the wrong side of the sluice chain does not make packets pass uninspected.
+ * Therefore the sluice chain is moved rarely: the priority of a base chain cannot be changed, so moving means to
+ * replace the chain, and when the kernel removes a base chain it drops all packets that wait in queues.
  *
  * A worker requests blocks through its own ring, without lock and system call; if the ring is full, the request is lost
  * and counted. The rings are read every few milliseconds; until then other flows of the host are inspected as usual.
@@ -52,14 +53,14 @@
 enum {
     PORT_RING_SIZE = 64 << 10,
     TICK_MS = 1000,
-    BLOCK_WAIT_MS = 20,     /* until a worker's request is seen */
-    BUDGET = 20,            /* times that the table is put back at once */
-    BUDGET_REFILL_MS = 500, /* and then once in this time */
-    MOVES = 4,              /* times that the table changes its place at once, and then once in MOVE_SECONDS */
+    BLOCK_WAIT_MS = 20,     /* maximum time until the thread reads a worker's request */
+    BUDGET = 20,            /* how often the table may be restored in a burst */
+    BUDGET_REFILL_MS = 500, /* after a burst: one restoration in this time */
+    MOVES = 4,              /* how often the table may be moved in a burst; then once in MOVE_SECONDS */
     MOVE_SECONDS = 60,
-    FLUSH_SECONDS = 5, /* lost packets belong to chains that went so long ago at most */
+    FLUSH_SECONDS = 5, /* packets that the kernel dropped are attributed to a base chain removed in this time before */
     EXACT_SECONDS = 60,
-    ROUNDS = 64, /* groups of hosts that are blocked at a time, at most */
+    ROUNDS = 64, /* maximum number of groups of hosts that are blocked in one round of the thread */
 };
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -68,13 +69,14 @@ struct budget {
     uint64_t left, filled_ns;
 };
 
-/* A difference between the table and what was installed. */
+/* An open breach: the table differs from what was installed. */
 struct breach {
     bool open, reported;
-    uint64_t noticed_ns, good_ns; /* monotonic */
+    /* When the difference was noticed; when the table was last found complete (clock_monotonic_ns()). */
+    uint64_t noticed_ns, good_ns;
     unsigned damage;
     bool dropped;
-    struct firewall_change change; /* who */
+    struct firewall_change change; /* the change that caused the difference, with its process */
 };
 
 struct attachment {
@@ -84,23 +86,23 @@ struct attachment {
     unsigned worker_count;
     enum monitor_mode mode;
     struct block_exemptions *never;
-    struct block_port *ports; /* one a worker; NULL without blocklist */
+    struct block_port *ports; /* one for each worker; NULL: hosts are not blocked */
     struct firewall_watch *watch;
     int stop_fd;
     bool started;
     pthread_t thread;
 
-    /* the thread's */
+    /* used by the thread only */
     struct breach breach;
-    uint64_t good_ns, tick_ns; /* last known to be right; the next look without cause */
+    uint64_t good_ns, tick_ns; /* when the table was last found complete; time of the next periodic check */
     struct budget budget, moves;
-    struct firewall_change removal; /* the last in which chains went */
+    struct firewall_change removal; /* the last change that removed chains */
     uint64_t removal_ns, verdict_lost;
     bool after_death;
     bool remember;
-    struct firewall_misplaced_chain intruder; /* the last one that was reported */
+    struct firewall_misplaced_chain intruder; /* the misplaced chain that was reported last */
 
-    /* written by the thread */
+    /* written by the thread, read by any thread */
     _Atomic uint64_t changes, reasserted, failed, moved, uninspected_us, flushed, notifications_lost;
     _Atomic uint64_t hosts, added, refused, full, blocked_packets, blocked_bytes;
     _Atomic uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
@@ -172,7 +174,8 @@ static void record_removal(struct attachment *attachment, const struct firewall_
 
 /* --- Table ---------------------------------------------------------------------------------------- */
 
-/* The table is complete again: it was restored by this thread or by another process. */
+/* Called when the table is complete again, restored by this thread or by another process: reports and ends the
+ * breach. */
 static void close_breach(struct attachment *attachment, enum output_firewall_action action)
 {
     struct breach *breach = &attachment->breach;
@@ -214,7 +217,8 @@ static void reassert(struct attachment *attachment)
     if (!spend(&attachment->budget, BUDGET, BUDGET_REFILL_MS * NS_PER_MS))
         return;
     if (breach->damage & (FIREWALL_DAMAGE_TABLE | FIREWALL_DAMAGE_CHAINS))
-        record_removal(attachment, &breach->change); /* restoring may remove chains of Sluice */
+        /* Restoring replaces the chains of Sluice, so packets in the queues may be lost. */
+        record_removal(attachment, &breach->change);
     if (firewall_watch_reinstall(attachment->watch, breach->damage, error) == 0) {
         count(&attachment->reasserted, 1);
         close_breach(attachment, OUTPUT_FIREWALL_REASSERTED);
@@ -229,7 +233,8 @@ static void reassert(struct attachment *attachment)
               error);
 }
 
-/* Compares the table with what was installed. True: there is no difference. */
+/* Compares the table with what was installed, and restores it if that is configured. Returns true if there was no
+ * difference. */
 static bool check_table(struct attachment *attachment, const struct firewall_change *change, uint64_t noticed_ns)
 {
     struct breach *breach = &attachment->breach;
@@ -238,7 +243,7 @@ static bool check_table(struct attachment *attachment, const struct firewall_cha
     uint64_t begun_ns = clock_monotonic_ns();
 
     if (firewall_watch_check(attachment->watch, &found, error))
-        return false; /* checked again soon */
+        return false; /* the next periodic check tries again */
     set(&attachment->blocked_packets, found.blocked_packets);
     set(&attachment->blocked_bytes, found.blocked_bytes);
     set(&attachment->accepted_packets, found.accepted_packets);
@@ -321,12 +326,13 @@ static void handle_changes(struct attachment *attachment)
         attachment->intruder = *chain;
         report_misplaced(attachment, OUTPUT_FIREWALL_MISPLACED, &change);
     }
-    /* A table that was restored is in its place. */
+    /* If the table differed, check_table() has just installed it again, at the right priority. */
     if (!check_table(attachment, &change, now_ns) || !misplaced || !may_move(attachment) ||
         !spend(&attachment->moves, MOVES, MOVE_SECONDS * NS_PER_SECOND))
         return;
 
-    /* Move the sluice chain to its place among the current chains, in one transaction, which removes it first. */
+    /* Move the table: remove and install it in one transaction, with priorities that fit the current chains. The
+     * removal deletes the blocked hosts, so remember them first. */
     if (attachment->ports)
         firewall_watch_remember_hosts(attachment->watch);
     record_removal(attachment, &change);
@@ -340,7 +346,7 @@ static void handle_changes(struct attachment *attachment)
 
 /* --- Hosts to block ------------------------------------------------------------------------------- */
 
-/* Collects requested hosts that are not exempt, without duplicates, up to the size of a group. */
+/* A group of requested hosts: not exempt, without duplicates. */
 struct block_group {
     struct blocked_host hosts[FIREWALL_WATCH_HOSTS];
     struct block_request requests[FIREWALL_WATCH_HOSTS];
@@ -364,7 +370,7 @@ static void add_request(struct attachment *attachment, struct block_group *group
     };
 }
 
-/* Blocks the hosts that workers have requested, a group in each transaction. */
+/* Blocks the hosts that workers have requested; each group is one transaction. */
 static void block_hosts(struct attachment *attachment)
 {
     for (int round = 0; round < ROUNDS; round++) {
@@ -410,7 +416,7 @@ static void block_hosts(struct attachment *attachment)
 
 /* --- Thread --------------------------------------------------------------------------------------- */
 
-/* The periodic checks: of the table, of packets that the kernel dropped, and of the blocked hosts. */
+/* Checks, once in TICK_MS, the table, the packets that the kernel dropped, and the number of blocked hosts. */
 static void check_periodically(struct attachment *attachment)
 {
     static const struct firewall_change unknown = { .lost = true };
@@ -425,7 +431,8 @@ static void check_periodically(struct attachment *attachment)
         sum += atomic_load_explicit(&attachment->workers[i].verdict_lost, memory_order_relaxed);
     lost = sum - attachment->verdict_lost;
     attachment->verdict_lost = sum;
-    /* Without a recent removal of a chain the cause is another one, for example a network device that went down. */
+    /* If no chain was removed recently, the packets were dropped for another reason, for example because a network
+     * device went down. */
     if (lost > 0 && attachment->removal_ns != 0 &&
         clock_monotonic_ns() - attachment->removal_ns <= FLUSH_SECONDS * NS_PER_SECOND) {
         struct output_firewall event = event_of(attachment, OUTPUT_FIREWALL_FLUSHED, &attachment->removal);
@@ -470,7 +477,7 @@ static void *run_thread(void *argument)
         poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(attachment));
         stop = fds[0].revents != 0;
         handle_changes(attachment);
-        /* While the table is incomplete, check it again and restore it as often as the limit permits. */
+        /* While the table is incomplete, check and restore it as often as the budget permits. */
         if (attachment->breach.open && attachment->mode == MONITOR_REASSERT)
             check_table(attachment, &attachment->breach.change, clock_monotonic_ns());
         if (attachment->ports)
@@ -484,7 +491,7 @@ static void *run_thread(void *argument)
 
 /* --- Life cycle ----------------------------------------------------------------------------------- */
 
-/* Reads the exemptions, and creates the ports for requests of the workers. */
+/* Reads the block exemptions, and creates a block port for each worker. Returns 0, or -errno with `error`. */
 static int make_ports(struct attachment *attachment, const struct config *config, char error[ENGINE_ERROR_SIZE])
 {
     struct diag *diag = diag_new();
@@ -517,7 +524,8 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
 
     *out = NULL;
     firewall_settings_read(options->config, &settings);
-    /* With offload, the thread reads its counters. */
+    /* With nft.offload the thread is needed even without monitoring, because it reads the counters of offloaded
+     * flows. */
     if (!attaches || (settings.monitor == MONITOR_OFF && !options->firewall->blocklist &&
                       !options->firewall->offload.accept && !options->firewall->offload.drop))
         return 0;
@@ -546,7 +554,8 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
     else
         *out = attachment;
     for (unsigned i = 0; !err && attachment->after_death && i < attachment->worker_count; i++)
-        set(&attachment->workers[i].exact_until_ns, UINT64_MAX); /* until attachment_start() */
+        /* Separate verdict messages for each packet, until attachment_start() sets the time limit. */
+        set(&attachment->workers[i].exact_until_ns, UINT64_MAX);
     return err;
 }
 
@@ -560,8 +569,8 @@ int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
         return err;
     }
-    /* Another process may have removed a chain while no engine ran: packets that it flushed have left only messages in
-     * the queue. */
+    /* Another process may have removed a base chain while no engine ran, and the kernel then dropped packets whose
+     * messages are still in the socket: the verdicts of these will fail. */
     if (attachment->after_death)
         record_removal(attachment, &(const struct firewall_change){ .lost = true });
     attachment->good_ns = clock_monotonic_ns();

@@ -80,7 +80,8 @@ void block_exemptions_free(struct block_exemptions *never)
     free(never);
 }
 
-/* Whether no host has the address, or the network needs it. */
+/* Whether the address is never a single host (unspecified, loopback, multicast), or is link-local IPv6, which the
+ * network itself needs. */
 static bool is_special(int version, const struct address *address)
 {
     static const struct address unspecified, loopback6 = { .bytes = { [15] = 1 } };

@@ -35,7 +35,7 @@ enum { MAX_PATHS = 1024, MAX_WARNINGS = 5 };
 /* --- Folders -------------------------------------------------------------------------------------- */
 
 struct paths {
-    struct sandbox_path at[MAX_PATHS]; /* each path is its owner's to free */
+    struct sandbox_path at[MAX_PATHS]; /* each `path` is an allocated copy */
     size_t count;
     bool failed;
 };
@@ -52,7 +52,7 @@ static void add_path(struct paths *paths, const char *path, enum sandbox_right r
     paths->at[paths->count++] = (struct sandbox_path){ .path = copy, .right = right };
 }
 
-/* Adds the folder of a file; if that is the root folder, only the file. */
+/* Adds the folder of a file, or the path itself if it is a folder or directly below the root folder. */
 static void add_folder_of(struct paths *paths, const char *path, enum sandbox_right right)
 {
     char folder[PATH_MAX];
@@ -83,7 +83,7 @@ static void add_file(struct paths *paths, const char *path, enum sandbox_right r
         add_folder_of(paths, target, right);
 }
 
-/* The settings that name files and folders. */
+/* The settings that contain names of files and folders. */
 struct file_settings {
     struct daemon_options daemon;
     struct rules_options rules;
@@ -100,7 +100,8 @@ static void read_settings(const struct config *config, struct file_settings *out
     config_fill(config, file_settings, NULL, &out->files);
 }
 
-/* Calls `each` for all files that a reload reads, besides those of the configuration; some are NULL. */
+/* Calls `each` for every file that a reload reads, except the configuration files. `path` is NULL for files that are
+ * not configured. */
 static void each_file_to_read(const struct file_settings *settings, void (*each)(const char *path, void *user),
                               void *user)
 {
@@ -137,7 +138,7 @@ static void add_named(struct paths *paths, const struct config *config)
 
 static void add_to_read(struct paths *paths, const struct run_options *options, const struct config *newer)
 {
-    /* Free memory, queues, time zones, the database of libmagic. */
+    /* For memory limits and free memory, CPUs, time zones, and the database of libmagic. */
     static const char *const system[] = {
         "/proc/self",    "/proc/meminfo",  "/proc/sys/net",       "/sys/fs/cgroup",  "/sys/devices/system/cpu",
         "/dev/null",     "/etc/localtime", "/usr/share/zoneinfo", "/usr/share/misc", "/usr/share/file",
@@ -158,7 +159,7 @@ static const char *log_folder(const struct run_options *options, const struct fi
     return options->log_dir ? options->log_dir : settings->log.dir;
 }
 
-/* The folder of stored files if it is not in the log folder; NULL: none. */
+/* Returns the folder of stored files if it is not inside the log folder; otherwise NULL. */
 static const char *separate_store(const struct file_settings *settings)
 {
     return settings->files.store_section && settings->files.store_dir[0] == '/' ? settings->files.store_dir : NULL;
@@ -187,7 +188,8 @@ static void clear_paths(struct paths *paths)
 
 /* --- Permissions ---------------------------------------------------------------------------------- */
 
-/* Checks permissions as the engine's user, without capabilities. Missing files are reported by their users. */
+/* Checks permissions for the engine's user, without capabilities. Missing files pass: the code that opens them reports
+ * them. */
 static bool may(const char *path, int mode)
 {
     return !path || faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 || errno != EACCES;
@@ -234,7 +236,7 @@ static void tell_access(const struct confinement *confinement, const struct run_
 
 static const char create_user[] = "useradd --system --shell /usr/sbin/nologin " SANDBOX_DEFAULT_USER;
 
-/* Whether a separate user is required: with security.sandbox: yes. */
+/* Finds the user that the engine shall run as. A missing default user is an error only with security.sandbox: yes. */
 static int find_user(struct sandbox_user *out, const struct daemon_options *options, char cause[SANDBOX_ERROR_SIZE])
 {
     int err = sandbox_find_user(out, options->user, options->group, cause);
@@ -249,7 +251,7 @@ static int find_user(struct sandbox_user *out, const struct daemon_options *opti
     return -ENOENT;
 }
 
-/* Finds the user the engine changes to. Without a sandbox it keeps its own. */
+/* Finds the user that the engine changes to. Without a sandbox the engine keeps its current user. */
 static int find_confinement(struct confinement *out, const struct daemon_options *options,
                             char cause[SANDBOX_ERROR_SIZE])
 {
@@ -268,8 +270,9 @@ static void make_folder(const char *path, const struct sandbox_user *user)
         log_warning("cannot create folder %s: %s", path, strerror(-err));
 }
 
-/* Called before the change of the user, because that user may not write to the parent folders. Without root it creates
- * only the log folder, which each start needs; code that uses another folder reports when it is missing. */
+/* Called before the change of the user, because the new user may not write to the parent folders. Without root
+ * privileges it creates only the log folder, which every start needs; code that uses another folder reports it if it is
+ * missing. */
 static void make_folders(const struct run_options *options, const struct file_settings *settings,
                          const struct sandbox_user *user)
 {
@@ -326,7 +329,7 @@ static const char *why_no_landlock(int err)
     }
 }
 
-/* Logs the sandbox. 0, or an error if security.sandbox requires a part that is missing. */
+/* Logs the sandbox. Returns 0, or -errno if security.sandbox is yes and a part of the sandbox is missing. */
 static int check_sandbox(const struct confinement *confinement, bool required, char error[ENGINE_ERROR_SIZE])
 {
     const struct sandbox_status *status = sandbox_status(confinement->sandbox);
@@ -357,7 +360,7 @@ int confinement_start(struct confinement *confinement, const struct run_options 
     const bool walls = settings.daemon.sandbox != SETTING_NO;
 
     if (paths && confinement->wanted) {
-        tzset(); /* while its file can be read for certain */
+        tzset(); /* reads the time zone file while it is certainly readable */
         add_to_read(paths, options, newer);
         add_to_write(paths, options, &settings);
         const struct sandbox_options sandbox = {
@@ -386,7 +389,8 @@ int confinement_start(struct confinement *confinement, const struct run_options 
 
 /* --- After the start ------------------------------------------------------------------------------ */
 
-/* access() checks only the permissions: if it succeeds and open() fails, the sandbox is the reason. */
+/* Returns true if the sandbox is the reason why a file cannot be read: faccessat() checks only the permissions, so it
+ * succeeds where open() fails. */
 static bool is_shut_out(const char *path)
 {
     int fd;
@@ -431,8 +435,8 @@ int confinement_check_user(const struct config *config, char error[ENGINE_ERROR_
     return err;
 }
 
-/* Does not follow a symbolic link: the folder belongs to the engine's user, and an attacker may control the engine that
- * requests the file. */
+/* Does not follow a symbolic link: the engine's user owns the folder, and an attacker who controls the engine could
+ * place a link there and request the file. */
 int daemon_open_event_file(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
 {
     struct confinement confinement;

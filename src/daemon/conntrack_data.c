@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests conntrack data that the kernel attaches to queued packets, if the configuration or rules need it. */
+/* Requests conntrack data for queued packets, if the configuration or the rules need it. */
 #include "conntrack_data.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ void conntrack_data_plan(struct worker *worker, const struct config *config, con
     int64_t seconds;
 
     worker->conntrack_allowed = !refused;
-    if (ruleset_needs_conntrack(ruleset) && !refused) { /* for as long as these rules are loaded */
+    if (ruleset_needs_conntrack(ruleset) && !refused) { /* request it without time limit: the rules need it */
         worker->queue.conntrack = true;
         return;
     }

@@ -3,9 +3,8 @@
  * The commands of the control socket. The main thread waits here for signals and clients. It reads the workers'
  * counters from snapshots and requests flows from the workers, which reply between two batches of packets.
  *
- * Threads:   the main thread.
- * Ownership: the service keeps the queries until its end, because a worker that does not answer in time may do so
- * later.
+ * Threads:   the main thread. Ownership: the service keeps the queries until its end, because a worker that does not
+ * answer in time may still write to its query later.
  */
 #include "control_commands.h"
 
@@ -55,17 +54,18 @@ enum {
 /* A client that waits for a reload. */
 struct waiting_client {
     uint64_t ticket;
-    unsigned number; /* of the reload */
+    unsigned number; /* number of the reload that the client waits for */
 };
 
 struct service {
     struct service_options options;
-    struct control_server *server; /* NULL: none */
+    struct control_server *server; /* NULL: no control socket */
     struct worker_query *queries;  /* one for each worker */
     struct waiting_client waiting[MAX_TICKETS];
     unsigned waiting_count;
-    uint64_t upgrade; /* ticket of the client that waits for the next engine; NO_TICKET: none */
-    int events_error; /* error of the event file that was logged last; 0: none */
+    /* Ticket of the client that requested an upgrade and waits for the next engine; NO_TICKET: none. */
+    uint64_t upgrade;
+    int events_error; /* last error of the event file that was logged; 0: none */
 };
 
 static uint64_t uptime(const struct service *service)
@@ -73,7 +73,8 @@ static uint64_t uptime(const struct service *service)
     return stats_uptime(service->options.stats, service->options.started_ns);
 }
 
-/* Requests all snapshots before it waits, so that the time is that of the slowest worker. */
+/* Requests the snapshots of all workers before it waits for any, so that it waits only as long as the slowest worker.
+ * Returns true if all workers have answered. */
 static bool take_snapshots(struct service *service)
 {
     const struct service_options *options = &service->options;
@@ -135,7 +136,7 @@ static void costs(void *user, struct control_request *request)
 
 /* --- flows ---------------------------------------------------------------------------------------- */
 
-/* Parses the continuation of a list: "WORKER:BUCKET". */
+/* The place where the next page of a list of flows begins: "WORKER:BUCKET". */
 struct place {
     unsigned worker;
     size_t bucket;
@@ -153,7 +154,7 @@ static bool read_place(const char *text, struct place *out)
     return true;
 }
 
-/* Writes a page of flows of one worker; false when it does not answer. */
+/* Writes a page of flows of one worker. Returns false when the worker does not answer. */
 static bool put_page(struct service *service, struct text *out, struct place *place, size_t *count)
 {
     struct worker_query *query = &service->queries[place->worker];
@@ -239,7 +240,8 @@ struct wanted_flow {
     uint64_t id;
 };
 
-/* Searches the flows of one worker, page by page. Returns 1 found, 0 not found, -EBUSY when the worker is hung. */
+/* Searches the flows of one worker, page by page. Returns 1 if it was found, 0 if not, -EBUSY when the worker is
+ * hung. */
 static int find_flow(struct worker *worker, struct worker_query *query, const struct wanted_flow *wanted)
 {
     size_t cursor = 0;
@@ -321,7 +323,7 @@ static void explain(void *user, struct control_request *request)
 
 /* --- rules ---------------------------------------------------------------------------------------- */
 
-/* A page of a list: arguments `from` and `limit`, and `next` in the answer if there are more entries. */
+/* A page of a list: the arguments `from` and `limit` of a request; the answer has `next` if there are more entries. */
 struct page {
     size_t from, end;
 };
@@ -463,7 +465,7 @@ void service_tell_reload(struct service *service, const struct reload_result *re
         service->waiting[i] = service->waiting[--service->waiting_count];
         out = service->server ? control_answer_later(service->server, client.ticket, result->error == 0) : NULL;
         if (!out)
-            continue; /* it has gone */
+            continue; /* the client has closed the connection */
         if (result->error)
             put_failure(out, result);
         else
@@ -472,7 +474,8 @@ void service_tell_reload(struct service *service, const struct reload_result *re
     }
 }
 
-/* A reload that is running may have read the files before they were changed: then the next one is awaited. */
+/* Starts a reload. A running reload may have read the files before they were changed, so the client waits for the next
+ * one. */
 static void start_reload(struct service *service, struct control_request *request, bool wait)
 {
     const struct reload_result *last = reload_last(service->options.reload);
@@ -705,7 +708,8 @@ void service_free(struct service *service)
     free(service);
 }
 
-/* Handles the event file that run.c requested because the sandbox prevented the output from opening it. */
+/* Handles the answer of the supervisor to CHANNEL_OPEN_EVENTS (output_errors.c): the event file that the sandbox
+ * prevented the engine from opening, or an error. */
 static void take_events_file(struct service *service, const struct channel_message *message, int file)
 {
     if (file >= 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Failure policies: whether traffic passes (open) or is dropped (closed) when engines keep dying. Each cause has a
- * setting; auto means engine.failure-policy, and auto there means nft.bypass, which also decides what the kernel does
- * when no daemon listens.
+ * setting. Its value auto means that engine.failure-policy applies, and auto in engine.failure-policy means that
+ * nft.bypass applies, which also decides what the kernel does when no daemon listens.
  */
 #include "sluice/config.h"
 #include "sluice/daemon.h"

@@ -5,8 +5,8 @@
  *     about  names  protocols  half-open  flow  flow  flow ...  datagrams  tallies
  *
  * and a flow consists of parts: its own fields first, then the state that other modules store with it. Numbers of names
- * and protocols are valid in one process only, so the names come first, and the reader has tables from the writer's
- * numbers to its own.
+ * and protocols are valid in one process only. The names therefore come first, and the reader builds tables that
+ * translate the writer's numbers to its own.
  *
  * Cold path: memory for the tables is allocated here. Flows, sessions and all else are allocated from the pools of the
  * pipeline.
@@ -50,11 +50,11 @@ enum part {
     PART_MODE,
     PART_DATASETS,
     PART_SHARED_END,
-    PART_TALLIES = PART_SHARED_END, /* of a worker */
+    PART_TALLIES = PART_SHARED_END, /* first part of a worker's file */
     PART_HALF_OPEN,
 };
 
-/* Parts of a flow: its fields first, and the TCP session before the application protocol. */
+/* Parts of a flow, in this order: its fields must come first, and the TCP session before the application protocol. */
 enum flow_part {
     FLOW_PART_FIELDS,
     FLOW_PART_VARIABLES,
@@ -69,7 +69,7 @@ enum flow_part {
 /* --- Names ---------------------------------------------------------------------------------------- */
 
 struct numbers {
-    uint32_t *here[RULE_NAME_KIND_COUNT]; /* by the writer's number */
+    uint32_t *here[RULE_NAME_KIND_COUNT]; /* this process's number for each number of the writer, by kind */
     uint32_t count[RULE_NAME_KIND_COUNT];
 };
 
@@ -80,7 +80,7 @@ static void numbers_clear(struct numbers *numbers)
     *numbers = (struct numbers){ .count = { 0 } };
 }
 
-/* Rules are named by their tallies, which contain the ids. */
+/* Writes the names of all kinds except rules: the tallies contain the ids of their rules. */
 static void write_names(struct transfer *t, const struct rule_names *names)
 {
     for (uint16_t kind = 0; kind < RULE_NAME_RULE; kind++) {
@@ -98,7 +98,7 @@ static bool add_number(struct numbers *numbers, unsigned kind, uint32_t number)
 {
     uint32_t count = numbers->count[kind];
 
-    if ((count & (count - 1)) == 0) { /* a power of two: it is full */
+    if ((count & (count - 1)) == 0) { /* the array is full: its size is a power of two */
         uint32_t *more = realloc(numbers->here[kind], (count > 0 ? count * 2 : 2) * sizeof(*more));
 
         if (!more)
@@ -106,7 +106,7 @@ static bool add_number(struct numbers *numbers, unsigned kind, uint32_t number)
         numbers->here[kind] = more;
     }
     if (count == 0)
-        numbers->here[kind][numbers->count[kind]++] = 0; /* numbers begin with 1 */
+        numbers->here[kind][numbers->count[kind]++] = 0; /* numbers begin with 1, so entry 0 is unused */
     numbers->here[kind][numbers->count[kind]++] = number;
     return true;
 }
@@ -135,13 +135,13 @@ struct about {
 
 struct passage {
     struct pipeline *pipeline;
-    struct transfer_file *file; /* writing */
+    struct transfer_file *file; /* the file that is written; unused when reading */
     struct detect_signatures *checks;
     struct app_id_map protocols;
     struct numbers names;
     struct flow_numbers variables;
     struct handover_counts *counts;
-    bool is_visit; /* reading: another worker also reads these flows, and reports them */
+    bool is_visit; /* reading: another worker reads this file, too, and is the one that reports its flows and tallies */
 };
 
 static void transfer_about(struct transfer *t, struct about *about)
@@ -159,7 +159,7 @@ static void transfer_tx(struct transfer *t, struct app_tx *tx, void *user)
     detect_transfer_transaction(t, passage->pipeline->detector, passage->checks, tx);
 }
 
-/* Transfers the parts of a flow other than its fields; `t` is positioned at the part. */
+/* Writes or reads one part of a flow other than its fields, at the position of `t`. */
 static void transfer_flow_part(struct transfer *t, struct passage *passage, struct flow *flow, enum flow_part kind)
 {
     const struct app_transfer_options app = { &passage->protocols, transfer_tx, passage };
@@ -228,7 +228,8 @@ static void write_flow(struct flow *flow, void *user)
     pipeline_log_remaining(passage->pipeline, flow);
 }
 
-/* Transfers the hash secrets before the flows: records of half-open connections contain hashes of the writer. */
+/* Transfers half-open connections. The hash secrets come first, because the records contain hashes that the writer
+ * computed. */
 static void transfer_half_open(struct transfer *t, struct pipeline *pipeline)
 {
     bool same = flow_table_transfer_seed(t, pipeline->flows);
@@ -282,7 +283,7 @@ int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, str
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 
-/* Adds a flow to the table as it was read, with translated numbers. */
+/* Adds a flow to the flow table, with the numbers of names translated to those of this process. */
 static void read_flow(struct transfer *t, struct passage *passage)
 {
     struct flow read = { .hash = 0 }, *flow;
@@ -305,8 +306,8 @@ static void read_flow(struct transfer *t, struct passage *passage)
     if (passage->is_visit)
         flow_set_duplicate(flow);
     passage->counts->flows++;
-    /* The digest of the file is correct, so an invalid part is a bug: the flow continues without it, and all other
-     * flows are not affected. */
+    /* The checksum of the file is correct, so an invalid part is a bug of the writer or reader: the flow continues
+     * without this part, and other flows are not affected. */
     while (!t->error && transfer_next_part(t, &kind, &part)) {
         if (kind == FLOW_PART_TCP && flow->protocol != IPPROTO_TCP)
             continue;
@@ -315,8 +316,8 @@ static void read_flow(struct transfer *t, struct passage *passage)
     }
 }
 
-/* Whether packets that reached a queue among `from` queues may reach this one among `to`; *first: the first queue that
- * they may reach. */
+/* Whether packets that the kernel sent to queue from.worker of from.workers may now be sent to queue to.worker of
+ * to.workers. *first: the first queue that they may be sent to. */
 static bool may_come(struct handover_place from, struct handover_place to, uint32_t *first)
 {
     uint64_t low = (uint64_t)from.worker * to.workers / from.workers;
@@ -355,7 +356,7 @@ static void read_part(struct transfer *t, struct passage *passage, enum part kin
         defrag_transfer(t, pipeline->defrag);
         break;
     case PART_TALLIES:
-        if (!passage->is_visit) /* another worker has the same file */
+        if (!passage->is_visit) /* another worker reads the same file, and takes the tallies */
             policy_transfer_tallies(t, pipeline->policy, rule_list_names(ruleset_rules(pipeline->ruleset)));
         break;
     default:

@@ -39,7 +39,7 @@ static int send_and_close(const struct engine_state *own, int what, int fd, int 
     return err;
 }
 
-/* If a file cannot be written, the next engine starts without it, as after a death. */
+/* If a file cannot be written, the next engine starts without that state, as after a crash. */
 void engine_state_send(const struct engine_state *own)
 {
     struct handover_counts counts = { 0 };
@@ -56,7 +56,8 @@ void engine_state_send(const struct engine_state *own)
         }
         err = err ? err : one;
     }
-    /* The shared state comes after the flows: logging flows that are not transferred changes counters. */
+    /* The shared state is written after the flows, because logging the flows that are not transferred changes
+     * counters. */
     for (unsigned i = 0; i < own->worker_count; i++)
         worker_copy_counters(&own->workers[i]);
     one = stats_hand_over(own->stats, own->worker_list, own->worker_count, own->ruleset, own->output, own->started_ns);
@@ -81,7 +82,7 @@ void engine_state_receive(const struct engine_state *own, int what, int fd)
 
     if (what == CHANNEL_SHARED_FILE)
         err = handover_read_shared(own->shared, own->ruleset, fd);
-    /* Each worker reads all files of flows, and uses the flows whose packets may reach its queue. */
+    /* Each worker reads the files of all previous workers, and uses the flows whose packets may reach its queue. */
     for (unsigned i = 0; what != CHANNEL_SHARED_FILE && i < own->worker_count && !err; i++)
         err = handover_read(&own->workers[i].pipeline, own->ruleset, place_of(own, i), fd, &counts);
     if (err)
@@ -92,8 +93,8 @@ void engine_state_receive(const struct engine_state *own, int what, int fd)
     close(fd);
 }
 
-/* Waits until the events are written, because an engine that dies earlier leaves them to the next one; but not for a
- * hung disk. */
+/* Waits until the output thread has written the events, because an engine that dies before leaves them to the next
+ * engine. The wait is limited, in case the disk is hung. */
 static void wait_for_written(struct output *output)
 {
     enum { TRIES = 100 };

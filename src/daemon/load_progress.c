@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shows that a large ruleset is being loaded. The line appears after a second and changes ten times a second.
+ * Shows that a large ruleset is being loaded. A progress line appears on the terminal after one second, and is updated
+ * ten times a second.
  */
 #include "sluice/load_progress.h"
 
@@ -13,7 +14,7 @@
 
 enum { WAIT_NS = 1000000000, PAUSE_NS = 100000000, NAME_MAX_SHOWN = 40 };
 
-/* Shortens a long path to its end. */
+/* Returns the end of a long path. */
 static const char *shortened(const char *what)
 {
     size_t length = strlen(what);
@@ -36,7 +37,7 @@ size_t load_progress_line(struct load_progress *progress, uint64_t now_ns, const
 static void write_line(const char *line, size_t length)
 {
     if (length > 0 && write(STDERR_FILENO, line, length) < 0)
-        return; /* the line is only informative */
+        return; /* no progress line is shown; loading continues */
 }
 
 static void show(void *user, const char *what, size_t done, size_t total)

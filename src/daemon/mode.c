@@ -4,11 +4,11 @@
  * overrides it, for a time or until `sluice mode configured`. A worker reads its mode once for each batch.
  *
  * The override outlives the engine: it is in the engine's memory, for the engine that follows a crash or an upgrade,
- * and in the hand-over file, for a restart of the service. So is the configured mode, because the configuration that a
- * reload read may not be readable when an engine dies.
+ * and in the hand-over file, for a restart of the service. The configured mode is stored in both places, too, because
+ * the configuration that a reload read may not be readable when an engine dies.
  *
- * `sluice mode alert-only` holds for all queues. `sluice mode drop` leaves those alone that queues.*.ips-mode sets to
- * alert-only.
+ * `sluice mode alert-only` holds for all queues. `sluice mode drop` does not change queues that queues.*.ips-mode sets
+ * to alert-only.
  *
  * Connections with the drop mark of nft.offload never reach a queue, so alert-only removes the mark.
  *
@@ -31,10 +31,11 @@
 #include "sluice/text.h"
 #include "sluice/worker.h"
 
-/* An override as one word, so that a crash never leaves half of it: mode + 1 above, until_ns below; 0: none. */
+/* An override in one word, which is written atomically, so that a crash never leaves half of it: mode + 1 in the bits
+ * from MODE_SHIFT on, until_ns below; 0: no override. */
 enum { MODE_SHIFT = 62 };
 #define UNTIL_MASK ((UINT64_C(1) << MODE_SHIFT) - 1)
-/* A configured mode in worker_heartbeat.mode: mode + 1, and this when it is that of queues.*.ips-mode. */
+/* worker_heartbeat.mode contains a configured mode as mode + 1, plus this flag if queues.*.ips-mode has set it. */
 enum { MODE_OF_RANGE = 0x100 };
 
 static uint64_t pack(const struct mode_override *override)
@@ -71,7 +72,7 @@ static uint64_t ns_left(const struct mode_override *override)
     return override->until_ns > now_ns ? override->until_ns - now_ns : 0;
 }
 
-/* Returns the end of the override in real time; 0: none. */
+/* Returns the time at which the override ends (clock_realtime_ns()); 0: no time limit. */
 static uint64_t end_of(const struct mode_override *override)
 {
     return override->is_set && override->until_ns > 0 ? clock_realtime_ns() + ns_left(override) : 0;
@@ -88,7 +89,8 @@ static enum ips_mode mode_of(const struct mode_control *control, const struct wo
 
 /* --- Marks in the kernel -------------------------------------------------------------------------- */
 
-/* Called when no worker handles a batch in mode drop any more. Queues in mode drop set the mark again. */
+/* Removes the drop marks of connections. First waits until no worker handles a batch in mode drop any more; queues that
+ * stay in mode drop set the mark again. */
 static void release_connections(const struct mode_control *control)
 {
     const struct firewall_offload *offload = &control->firewall->offload;
@@ -114,7 +116,7 @@ static void release_connections(const struct mode_control *control)
 
 /* --- Changes -------------------------------------------------------------------------------------- */
 
-/* Sets the mode of each worker. True when one of them changed. */
+/* Sets the mode of each worker. Returns true when the mode of a worker has changed. */
 static bool apply(struct mode_control *control)
 {
     bool changed = false, releases = false;

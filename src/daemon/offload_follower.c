@@ -5,13 +5,13 @@
  * batches to update its flows. This thread does not know which worker has a flow, so it reports to all; the others
  * ignore the report.
  *
- * Addresses and ports are those between destination and source NAT, as in all three hooks: the client as in the
- * original direction, the server as in the reply direction.
+ * Reports have the addresses and ports that a packet has after destination NAT and before source NAT, as in all three
+ * hooks of Sluice: the client's from the original tuple, the server's from the reply tuple.
  *
  * A TCP connection whose conntrack entry is deleted before its end (for example flushed) continues, and so does its
  * flow.
  *
- * Listing makes the kernel walk through all connections, so it is limited to a small share of the time.
+ * To list, the kernel walks through all connections, so the thread lists for 1/LIST_SHARE of the time at most.
  *
  * Threads: new/start/stop/free by the main thread, a port by its worker, counters by any thread.
  */
@@ -39,30 +39,31 @@
 
 enum {
     RING_SIZE = 256 << 10,
-    LIST_SHARE = 50,  /* of the time, one part at most is spent with listing */
-    FULL_TRIES = 100, /* of a millisecond each, that a worker has to make room */
+    LIST_SHARE = 50,  /* listing takes 1/LIST_SHARE of the time at most */
+    FULL_TRIES = 100, /* how often, once in a millisecond, the thread waits for room in the ring of a worker */
     MAX_WAIT_MS = 1000,
 };
 #define NS_PER_MS UINT64_C(1000000)
 
 struct offload_follower {
     struct connections *connections;
-    struct ring **rings; /* one a worker */
+    struct ring **rings; /* one for each worker */
     unsigned workers;
     int stop_fd;
     bool started;
     pthread_t thread;
 
-    /* the thread's */
-    uint64_t interval_ns, list_ns; /* monotonic: the next list */
+    /* used by the thread only */
+    uint64_t interval_ns, list_ns; /* configured interval; time of the next listing (clock_monotonic_ns()) */
 
-    /* written by the thread */
+    /* written by the thread, read by any thread */
     _Atomic uint64_t reports, lost;
 };
 
 /* --- Reports -------------------------------------------------------------------------------------- */
 
-/* Reports the end of a connection only if it is certain: later packets of it would have no flow. */
+/* Whether the end of the conntrack entry is the end of the connection. If it is not, packets of the connection may
+ * follow, which would then have no flow. */
 static bool is_over(const struct conntrack *connection)
 {
     const struct conntrack_tuple *original = &connection->tuple[CONNTRACK_ORIGINAL];
@@ -96,7 +97,7 @@ static struct flow_report report_of(const struct conntrack *connection, bool end
     return report;
 }
 
-/* Returns NULL when the ring of the worker stays full. */
+/* Returns room for a report, or NULL when the ring of the worker stays full. */
 static struct flow_report *reserve(struct ring *ring)
 {
     const struct timespec pause = { .tv_nsec = (long)NS_PER_MS };
@@ -151,7 +152,8 @@ static void *follow_connections(void *argument)
         now_ns = clock_monotonic_ns();
         if (!stop && now_ns < list_ns)
             continue;
-        /* If it fails, the next listing is not far. One that takes long makes the interval longer. */
+        /* An error is ignored, because the next listing follows soon. The longer a listing takes, the longer is the
+         * interval. */
         connections_list(offload_follower->connections, tell, offload_follower);
         const uint64_t end_ns = clock_monotonic_ns(), share_ns = (end_ns - now_ns) * LIST_SHARE;
 

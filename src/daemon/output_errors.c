@@ -43,7 +43,7 @@ static uint64_t events_lost(const struct output *output)
     return lost;
 }
 
-/* Lost events do not delay verdicts. The log reports them at most once a minute. */
+/* Logs errors and their end, at most one error in a minute. */
 void output_errors_log(struct output_errors *output_errors, struct output *output, int channel)
 {
     uint64_t now_ns = clock_monotonic_ns();

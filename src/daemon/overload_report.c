@@ -31,7 +31,7 @@ enum { NOTICE_RING_SIZE = 32 << 10, MAX_SUSPENDED = 256 };
 struct reported_queue {
     uint64_t missing;
     uint64_t lost_since_log;
-    uint64_t lost_logged_ns, overload_logged_ns; /* 0: never */
+    uint64_t lost_logged_ns, overload_logged_ns; /* when it was last logged (clock_monotonic_ns()); 0: never */
 };
 
 /* A rule that a worker has suspended. */
@@ -50,8 +50,9 @@ struct overload_report {
     struct account_queue *queues;
     struct suspended_rule suspended[MAX_SUSPENDED];
     unsigned suspended_count;
-    uint64_t queues_read_ns;                /* when the kernel's counters were read */
-    uint64_t slow_reported, slow_logged_ns; /* packets and evaluations; time of the last log line */
+    uint64_t queues_read_ns; /* when the kernel's counters were read */
+    /* Number of slow packets and evaluations reported so far; time of the last log line. */
+    uint64_t slow_reported, slow_logged_ns;
     uint64_t evicted_reported[EVICTION_TABLES], evicted_logged_ns[EVICTION_TABLES];
 };
 
@@ -159,7 +160,8 @@ static void report_notices(struct overload_report *report, unsigned index, uint6
 /* --- Drops by the kernel -------------------------------------------------------------------------- */
 
 /* Reports packets that the kernel dropped, or passed uninspected, since the last call. The kernel's counters start at 0
- * when the queue is bound, long before the first call; queue_monitor_load() sets what previous engines reported. */
+ * when the queue is bound, long before the first call; queue_monitor_load() sets what previous engines have reported of
+ * them. */
 static void report_lost(struct overload_report *report, unsigned index, uint64_t now_ns)
 {
     struct reported_queue *reported = &report->reported[index];

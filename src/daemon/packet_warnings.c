@@ -10,7 +10,7 @@
 
 struct sums {
     uint64_t looping, large, udp, limits, limit_matches;
-    uint32_t limited_gid, limited_sid; /* a rule that reached a limit */
+    uint32_t limited_gid, limited_sid; /* ids of a rule that reached a limit; 0: none */
 };
 
 void packet_warnings_log(struct packet_warnings *logged, struct worker *const *workers, unsigned count)
@@ -54,7 +54,7 @@ void packet_warnings_log(struct packet_warnings *logged, struct worker *const *w
                     (unsigned long long)sums.udp, QUEUE_SEGMENT_SECONDS);
         logged->udp = sums.udp;
     }
-    if (sums.limits > 2 * logged->limits) { /* once for each doubling: an attacker can cause them at any rate */
+    if (sums.limits > 2 * logged->limits) { /* at each doubling only, because an attacker can cause any number */
         log_warning("the evaluation of rules reached a limit of work in %llu packets, lastly of rule %u:%u; %llu of "
                     "them counted as a match, the others as none (detect.limit-policy). Rewrite the pcre of the rule, "
                     "or raise detect.pcre-match-limit; `sluice explain %u` counts the packets of a rule",

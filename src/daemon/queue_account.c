@@ -32,9 +32,9 @@ static const struct account_rule *find_rule(const struct queue_account *account,
 }
 
 /*
- * Packets that the rules have counted since the last reading. A counter of another table's rule may be loaded with any
- * value
- * (`iptables-restore -c`): one that is new, or less than before, counts from now on. Those of our table begin at 0.
+ * Returns the number of packets that the rules have counted since the last reading. The counter of a rule in another
+ * table may start with any value (`iptables-restore -c`), so a counter that is new, or less than before, counts from
+ * its current value on. Counters in the sluice table start at 0.
  */
 static int64_t count_rules(const struct queue_account *account, const struct account_reading *reading)
 {
@@ -59,7 +59,7 @@ static const struct account_queue *find_queue(const struct queue_account *accoun
     return NULL;
 }
 
-/* Returns the packets that arrived in the queues since the last reading. */
+/* Returns the number of packets that arrived in the queues since the last reading. */
 static int64_t count_queues(const struct queue_account *account, const struct queue_status *queues, unsigned count)
 {
     int64_t sum = 0;
@@ -91,7 +91,8 @@ static void store_reading(struct queue_account *account, const struct account_re
         const struct queue_status *now = &reading->after[i];
         const struct account_queue *before = find_queue(account, now->queue);
 
-        queues[i] = before ? *before : (struct account_queue){ .queue = now->queue }; /* with what was reported */
+        /* Keep the numbers that events have reported. */
+        queues[i] = before ? *before : (struct account_queue){ .queue = now->queue };
         queues[i].port_id = now->port_id;
         queues[i].enqueued = now->id_sequence + now->queue_dropped;
         queues[i].id_sequence = now->id_sequence;
@@ -129,8 +130,8 @@ uint64_t queue_account_update(struct queue_account *account, const struct accoun
     } else {
         const struct queue_account nothing = { .valid = false };
 
-        /* The account starts between the two readings of the queues: packets that were queued before are not part of
-         * it. */
+        /* The account starts between the two readings of the queues: packets that were queued before the first one are
+         * not part of the account. */
         queued = count_queues(&nothing, reading->after, reading->queue_count) -
                  count_queues(&nothing, reading->before, reading->queue_count);
         counted = at_most = 0;
@@ -156,7 +157,7 @@ uint64_t queue_account_update(struct queue_account *account, const struct accoun
 
 struct account_file {
     uint32_t magic, size;
-    uint64_t checksum; /* of the account: a process that is killed may leave half of it */
+    uint64_t checksum; /* detects a file that a killed process has written in part */
     struct queue_account account;
 };
 
@@ -190,7 +191,7 @@ int queue_account_write(const struct queue_account *account, int fd)
     struct account_file file;
     ssize_t length;
 
-    memset(&file, 0, sizeof(file)); /* padding, too */
+    memset(&file, 0, sizeof(file)); /* clears the padding, too, which is part of the file */
     file.magic = FILE_MAGIC;
     file.size = sizeof(file);
     memcpy(&file.account, account, sizeof(*account));
@@ -221,11 +222,12 @@ int queue_account_open_file(uint16_t first_queue, char path[ACCOUNT_PATH_SIZE])
 
     snprintf(path, ACCOUNT_PATH_SIZE, "%s/queues-%llx-%u", SLUICE_RUNDIR, (unsigned long long)namespace_number(),
              (unsigned)first_queue);
-    mkdir(SLUICE_RUNDIR, FOLDER_MODE); /* it exists already, or open() says what is wrong */
+    mkdir(SLUICE_RUNDIR, FOLDER_MODE); /* an error is ignored: the folder exists, or open() reports the error */
     fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0)
         return fd;
     path[0] = '\0';
-    fd = memfd_create("sluice-queues", MFD_CLOEXEC); /* only the engines of this supervisor share it */
+    /* Without a name: only the engines of this supervisor share the account. */
+    fd = memfd_create("sluice-queues", MFD_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }

@@ -35,53 +35,55 @@
 #define FIND_MAX_NS (5 * NS_PER_SECOND)
 #define LISTENER_INTERVAL_NS NS_PER_SECOND
 #define LOG_INTERVAL_NS (60 * NS_PER_SECOND)
-#define NO_COUNTER_NS (3 * NS_PER_SECOND) /* a firewall may be loaded after Sluice starts */
+/* No warning before this time, because a firewall may be loaded after Sluice. */
+#define NO_COUNTER_NS (3 * NS_PER_SECOND)
 
 enum { FIND_TRIES = 4, NAME_SIZE = 256, MAX_NEXT = 32, SETTLE_NS = 5 * 1000 * 1000, FIND_SHARE = 50 };
 
-/* A chain with a rule that sends packets to the daemon's queues. */
+/* A chain with a rule that sends packets to the daemon's queues, found by find_rules(). */
 struct fed_chain {
     uint32_t family;
     char table[NAME_SIZE], chain[NAME_SIZE];
 };
 
-/* Whether packets that pass can be counted. */
+/* Whether the counters show all packets that pass without entering a queue. */
 enum coverage {
-    COVERAGE_NO_RULE,    /* no rule of nf_tables feeds our queues */
-    COVERAGE_NO_COUNTER, /* one has no counter right before its queue statement, or feeds other queues as well */
+    COVERAGE_NO_RULE, /* no rule of nf_tables sends packets to the daemon's queues */
+    /* A rule has no counter directly before its queue statement, or sends packets to other queues as well. */
+    COVERAGE_NO_COUNTER,
     COVERAGE_FULL,
 };
 
-/* The queue of the next consumer. */
+/* A queue of the next consumer (queue.verdict: route). */
 struct next_queue {
     uint16_t queue;
     bool bypass;
     bool known, listening;
-    uint64_t since_ns; /* without a listener */
-    uint64_t routed;   /* by our workers, at the last reading without a listener */
-    uint64_t packets;  /* routed since then */
+    uint64_t since_ns; /* time since which the queue has no listener */
+    uint64_t routed;   /* packets that the workers had routed at the last reading of the listeners */
+    uint64_t packets;  /* packets routed since `since_ns` */
 };
 
 struct queue_monitor {
     struct queue_monitor_options options;
     struct queue_account account;
     struct account_reading reading;
-    struct queue_status *list; /* all queues of the system */
+    struct queue_status *list; /* all queues of the network namespace */
     size_t list_size;
 
     struct fed_chain chains[ACCOUNT_RULES];
     unsigned chain_count;
-    uint32_t generation; /* of nf_tables, when the chains were found */
+    uint32_t generation; /* generation of the ruleset in which the chains were found */
     enum coverage coverage;
     bool found;
-    uint64_t find_ns; /* the next search for them, at the earliest */
+    uint64_t find_ns; /* earliest time of the next search for the chains */
     uint64_t read_ns, listener_ns, begun_ns;
     bool told_coverage;
 
     struct queue_monitor_counters counters;
     uint64_t fail_open_unlogged, fail_open_logged_ns;
     uint64_t unqueued_unlogged, unqueued_logged_ns;
-    uint64_t missing; /* ids that never arrived, of fail-open queues */
+    uint64_t missing; /* packets that fail-open queues passed because the socket was full, as counted so far */
     struct next_queue next[MAX_NEXT];
     unsigned next_count;
 };
@@ -131,7 +133,7 @@ static void take_rule(struct queue_monitor *monitor, const struct netrules_rule 
     struct account_reading *reading = &monitor->reading;
     const struct netrules_chain *chain = rule->chain;
     enum attach_mode mode;
-    unsigned share = 0; /* the daemon's queues among those of the rule */
+    unsigned share = 0; /* how many queues of the rule are the daemon's */
 
     for (uint32_t queue = rule->queue.first; rule->verdict == NETRULES_QUEUE && queue <= rule->queue.last; queue++)
         share += is_our_queue(monitor, queue);
@@ -155,7 +157,8 @@ static void take_rule(struct queue_monitor *monitor, const struct netrules_rule 
     };
 }
 
-/* Adds the counter of a rule; with `remember`, also stores its chain. */
+/* Adds the counters of all rules that send packets to the daemon's queues; with `remember`, also stores their
+ * chains. */
 static void take_rules(struct queue_monitor *monitor, const struct netrules *ruleset, bool remember)
 {
     for (const struct netrules_table *table = ruleset->tables; table; table = table->next)
@@ -164,7 +167,7 @@ static void take_rules(struct queue_monitor *monitor, const struct netrules *rul
                 take_rule(monitor, rule, remember);
 }
 
-/* Searches all rules. */
+/* Searches the whole ruleset for rules that send packets to the daemon's queues. Returns 0 or -errno. */
 static int find_rules(struct queue_monitor *monitor)
 {
     struct netrules *ruleset = NULL;
@@ -185,9 +188,9 @@ static int find_rules(struct queue_monitor *monitor)
 
 /*
  * Reads the counters of all rules that send packets to the daemon's queues, in one generation of the ruleset. After a
- * change all rules are searched, for a small share of the time at most. Until then there is no reading: a rule that is
- * missing in one reading and present in the next would look like packets that passed. Returns 0; -EAGAIN or -EINTR to
- * try again later; another -errno if counters cannot be read at all.
+ * change of the ruleset it searches all rules, but spends at most 1/FIND_SHARE of the time with that. Until the search
+ * there is no reading, because a rule that is missing in one reading and present in the next would look like packets
+ * that passed. Returns 0; -EAGAIN or -EINTR to try again later; another -errno if counters cannot be read at all.
  */
 static int read_rules(struct queue_monitor *monitor, uint64_t now_ns)
 {
@@ -332,8 +335,8 @@ static void report_unqueued(struct queue_monitor *monitor, uint64_t packets)
     output_overload(monitor->options.output, &event);
 }
 
-/* Packets that a fail-open queue passed because its socket was full have an id. overload_report.c writes their event.
- */
+/* Counts packets that a fail-open queue passed because its socket was full. They have an id, so the queue account does
+ * not find them. overload_report.c writes their event. */
 static void count_missing(struct queue_monitor *monitor)
 {
     uint64_t missing = 0;
@@ -348,10 +351,11 @@ static void count_missing(struct queue_monitor *monitor)
     monitor->missing = missing;
 }
 
-/* Reports packets that passed by bypass: no daemon listened for up to `duration_ns`. */
+/* Reports packets that came while no daemon listened, for up to `duration_ns`: they passed if all rules have the bypass
+ * flag, otherwise the kernel dropped them. */
 static void report_bypass(struct queue_monitor *monitor, uint64_t packets, uint64_t duration_ns)
 {
-    bool passed = true; /* unless a rule has no bypass */
+    bool passed = true; /* false if a rule has no bypass flag */
 
     for (unsigned i = 0; i < monitor->reading.rule_count; i++)
         passed &= monitor->reading.rules[i].bypass;
@@ -387,7 +391,8 @@ static void report_bypass(struct queue_monitor *monitor, uint64_t packets, uint6
     output_firewall(monitor->options.output, &event);
 }
 
-/* Compares the counters of rules and queues. 0 with the new packets, or -errno when there is no reading now. */
+/* Compares the counters of rules and queues. Returns 0 with the new packets in *packets, or -errno when the counters
+ * cannot be read now. */
 static int read_all(struct queue_monitor *monitor, uint64_t now_ns, uint64_t *packets, bool *unbound)
 {
     struct account_reading *reading = &monitor->reading;
@@ -412,7 +417,7 @@ static int read_all(struct queue_monitor *monitor, uint64_t now_ns, uint64_t *pa
     return 0;
 }
 
-/* Warns when packets reach the queues by rules whose counters cannot be compared. */
+/* Warns when packets reach the queues through rules whose counters cannot be compared. */
 static void log_coverage(struct queue_monitor *monitor, uint64_t now_ns)
 {
     uint32_t enqueued = 0;
@@ -484,7 +489,7 @@ static void watch_listeners(struct queue_monitor *monitor, uint64_t now_ns)
             if (worker->queue.mode == QUEUE_ROUTE && worker->queue.route_to == next->queue)
                 routed += atomic_load_explicit(&worker->routed, memory_order_relaxed);
         }
-        if (!listening && !changed) { /* no listener since the last reading */
+        if (!listening && !changed) { /* without a listener before and now */
             next->packets += routed - next->routed;
             monitor->counters.no_listener += routed - next->routed;
         }
@@ -564,12 +569,12 @@ void queue_monitor_load(struct queue_monitor *monitor)
         if (!listed)
             continue;
         if (before && before->port_id == now[i].port_id) {
-            /* Sets the minimum age of packets that have waited since the last reading. */
+            /* Packets up to the last id were queued before that reading, so they have waited at least since then. */
             queue_age_mark(&worker->watch.age, before->id_sequence, account->read_ns, false);
             if (now[i].waiting == 0)
                 queue_age_mark(&worker->watch.age, now[i].id_sequence, clock_monotonic_ns(), false);
         } else if (before || !monitor->options.takes_over) {
-            queues[i].queue_dropped = queues[i].user_dropped = 0; /* bound just now: nothing has been reported */
+            queues[i].queue_dropped = queues[i].user_dropped = 0; /* the queue was just bound: no drops were reported */
         } else {
             queues[i].queue_dropped = now[i].queue_dropped;
             queues[i].user_dropped = now[i].user_dropped;
@@ -586,7 +591,7 @@ void queue_monitor_begin(struct queue_monitor *monitor)
     bool unbound = false, any_unbound = false;
 
     monitor->begun_ns = now_ns;
-    for (int i = 0; i < 2; i++) { /* two readings must agree */
+    for (int i = 0; i < 2; i++) { /* queue_account_update() reports what two readings in a row agree on */
         now_ns = clock_monotonic_ns();
         if (read_all(monitor, now_ns, &packets, &unbound) == 0) {
             sum += packets;
@@ -594,7 +599,7 @@ void queue_monitor_begin(struct queue_monitor *monitor)
         }
         nanosleep(&pause, NULL);
     }
-    monitor->find_ns = 0; /* our table is about to be installed */
+    monitor->find_ns = 0; /* search again at the next reading, because the sluice table is about to be installed */
     if (any_unbound)
         report_bypass(monitor, sum, now_ns - before_ns);
     else if (sum > 0 && fails_open(monitor))
@@ -687,7 +692,7 @@ int queue_account_start_without_daemon(const struct firewall_options *firewall)
         err = queue_monitor_new(&monitor, &options);
     if (!err && read_queues(monitor, monitor->reading.before) == 0 && monitor->reading.before[0].port_id == 0)
         err = read_all(monitor, clock_monotonic_ns(), &packets,
-                       &unbound); /* a daemon that listens keeps the account itself */
+                       &unbound); /* if a daemon listens, it keeps the account itself */
     queue_monitor_free(monitor);
     if (options.queues_fd >= 0)
         close(options.queues_fd);

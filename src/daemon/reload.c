@@ -49,12 +49,12 @@ enum { BUILDER_NICE = 10, MEMORY_MARGIN_PERCENT = 125, LINE_SIZE = 256, END_SECO
 struct reload {
     struct reload_options options;
     enum reload_state state;
-    struct config *config;          /* of the rules in use; NULL: that of the start */
-    struct daemon_options settings; /* of the configuration in use */
-    size_t rules_memory;            /* memory of the rules in use */
-    size_t rule_errors;             /* mistakes in the rules in use */
+    struct config *config;          /* configuration of the rules in use; NULL: that of the start */
+    struct daemon_options settings; /* settings from the configuration in use */
+    size_t rules_memory;            /* bytes of the rules in use */
+    size_t rule_errors;             /* errors in the rules in use */
 
-    /* the builder's */
+    /* used by the builder thread until `built`, then by the main thread */
     pthread_t builder;
     atomic_bool built;
     int error;
@@ -63,14 +63,15 @@ struct reload {
     struct ruleset *new_ruleset;
     size_t new_memory;
     char cause[ENGINE_ERROR_SIZE];
-    /* the main thread's */
+    /* used by the main thread only */
     char late[ENGINE_ERROR_SIZE];
     struct worker_update *updates; /* one for each worker */
-    const struct ruleset *before;  /* the one in use when it began */
-    struct ruleset *old;           /* to be freed when the output has drained */
+    const struct ruleset *before;  /* the ruleset in use when the reload began */
+    struct ruleset *old;           /* the previous ruleset, freed when the output thread has written its events */
     uint64_t ticket, begun_ns;
     struct reload_result result;
-    bool stuck;           /* the builder is hung, which was reported as a failure; this reload cannot end otherwise */
+    /* The builder is hung, and the reload was reported as failed; it stays so until the builder ends. */
+    bool stuck;
     struct diag *no_diag; /* empty diagnostics for that report, because the builder still uses its own */
 };
 
@@ -88,7 +89,8 @@ static const struct config *config_in_use(const struct reload *reload)
     return reload->config ? reload->config : reload->options.run->config;
 }
 
-/* Checks before loading that as much memory as for the current ruleset is available, and a quarter more. */
+/* Checks before loading that enough memory is available: MEMORY_MARGIN_PERCENT of the current ruleset's. Returns 0 or
+ * -ENOMEM. */
 static int check_memory(struct reload *reload)
 {
     uint64_t needed = (uint64_t)reload->rules_memory * MEMORY_MARGIN_PERCENT / 100;
@@ -113,7 +115,7 @@ static int check_memory(struct reload *reload)
     return -ENOMEM;
 }
 
-/* Checks after loading that a larger ruleset does not exceed the limit, either. */
+/* Checks after loading that the new ruleset does not use more than reload.memory-max. Returns 0 or -ENOMEM. */
 static int check_growth(struct reload *reload, size_t used_before)
 {
     uint64_t configured = reload->settings.reload_memory_max;
@@ -129,7 +131,8 @@ static int check_growth(struct reload *reload, size_t used_before)
 
 /* --- Builder -------------------------------------------------------------------------------------- */
 
-/* Returns the first error that the current rules do not have as well, because those do not prevent a reload. */
+/* Returns -EINVAL if there are more than `before` errors, otherwise 0. `before`: the number of errors in the current
+ * rules, which do not prevent a reload. */
 static int refuse_mistakes(struct reload *reload, size_t before, const char *where)
 {
     size_t mistakes = diag_errors(reload->diag) - before;
@@ -154,7 +157,8 @@ static int read_config(struct reload *reload)
     return err ? err : refuse_mistakes(reload, 0, "the configuration");
 }
 
-/* Explains that the sandbox is the reason, where the error of the system would only be "Permission denied". */
+/* Checks whether the sandbox prevents a file from being read, because the error of the system would only be "Permission
+ * denied". Returns 0, or -errno with a line in `cause`. */
 static int check_sandbox(struct reload *reload)
 {
     const char *path = reload->new_config ? confinement_blocks_file(reload->new_config) : NULL;
@@ -199,7 +203,8 @@ static void clear_updates(struct reload *reload)
     }
 }
 
-/* Prepares the update of each worker: the memory of its detector, and the settings that a reload applies. */
+/* Allocates the update of each worker: the memory of its detector, and the settings that a reload applies. Returns 0 or
+ * -errno. */
 static int make_updates(struct reload *reload)
 {
     bool needs_magic = ruleset_file_needs(reload->new_ruleset) & ~ruleset_file_needs(reload->before) & RULE_FILE_MAGIC;
@@ -233,7 +238,7 @@ static void discard_build(struct reload *reload)
     reload->new_config = NULL;
 }
 
-/* Lowers the priority of this thread and of those that compile for it. */
+/* The builder thread. Lowers its own priority, which the threads that compile for it inherit. */
 static void *build(void *argument)
 {
     struct reload *reload = argument;
@@ -330,7 +335,7 @@ int reload_start(struct reload *reload, const struct ruleset *before)
     reload->begun_ns = clock_monotonic_ns();
     reload->cause[0] = '\0';
     atomic_store(&reload->built, false);
-    sigfillset(&all); /* signals are for the main thread */
+    sigfillset(&all); /* the builder blocks all signals: the main thread handles them */
     pthread_sigmask(SIG_SETMASK, &all, &previous);
     err = -pthread_create(&reload->builder, NULL, build, reload);
     pthread_sigmask(SIG_SETMASK, &previous, NULL);
@@ -358,8 +363,8 @@ static void fill_result(struct reload *reload, int error, const char *cause)
     };
 }
 
-/* Passes the result of the builder thread to the workers. A hung builder thread cannot be ended: the reload is reported
- * as failed, and a later result is discarded. */
+/* Gives the updates to the workers when the builder has finished. A hung builder thread cannot be ended: the reload is
+ * reported as failed, and the result of the builder is discarded if it finishes later. */
 static enum reload_event send_updates(struct reload *reload)
 {
     const uint64_t limit = reload->settings.load_timeout;
@@ -376,7 +381,7 @@ static enum reload_event send_updates(struct reload *reload)
         return RELOAD_FAILED;
     }
     pthread_join(reload->builder, NULL);
-    if (reload->stuck) { /* reported as failed before */
+    if (reload->stuck) { /* the reload was reported as failed before */
         reload->stuck = false;
         reload->state = RELOAD_IDLE;
         if (!reload->error)
@@ -394,8 +399,7 @@ static enum reload_event send_updates(struct reload *reload)
     return RELOAD_NOTHING;
 }
 
-/* Warns of a setting that has changed, unless it is one of rules, or one that workers and the main thread apply: all
- * others are used only at the start. */
+/* Warns that a changed setting takes effect only at the next start, unless a reload applies it. */
 static void note_unused(const char *name, void *user)
 {
     static const char *const reloaded[] = {
@@ -447,14 +451,15 @@ static enum reload_event finish_updates(struct reload *reload, struct ruleset **
     for (unsigned i = 0; i < reload->options.worker_count; i++) {
         const struct worker *worker = &reload->options.workers[i];
 
-        /* A worker whose thread has ended applies no update and uses no ruleset. */
+        /* A worker whose thread has ended never applies its update, and uses no ruleset. */
         if (worker_has_update(worker) && !atomic_load(&worker->error))
             return RELOAD_NOTHING;
     }
     clear_updates(reload);
     reload->rule_errors = diag_errors(reload->diag);
     if (reload->new_config) {
-        /* Compared with that of the start, because settings that a reload does not apply are still those. */
+        /* Compare with the configuration of the start, because settings that a reload does not apply still have the
+         * values from it. */
         config_each_difference(reload->options.run->config, reload->new_config, note_unused, reload->diag);
         config_free(reload->config);
         reload->config = reload->new_config;

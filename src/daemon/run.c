@@ -70,13 +70,13 @@ enum {
 struct engine {
     const struct run_options *options;
     const struct engine_inputs *inherited;
-    struct config *newer;     /* configuration of the last reload of a dead engine, for the rules; NULL: none */
-    struct rule_names *names; /* outlive the rulesets */
+    struct config *newer;     /* configuration that a dead engine had applied by a reload, for its rules; NULL: none */
+    struct rule_names *names; /* numbers of names in rules; must outlive all rulesets */
     struct ruleset *ruleset;
     size_t rules_memory, rule_errors;
     struct reload *reload;
     struct service *service;
-    bool reload_wanted; /* another reload, after the current one */
+    bool reload_wanted; /* start another reload after the current one */
     struct output *output;
     struct pipeline_shared shared;
     struct stats *stats;
@@ -84,18 +84,18 @@ struct engine {
     struct firewall_options firewall;
     bool attached;
     bool orphaned;                             /* the supervisor has died */
-    bool hands_over;                           /* the next engine is ready to take over */
+    bool hands_over;                           /* the next engine has requested the state of this one */
     struct attachment *attachment;             /* NULL: the sluice table is not monitored */
     struct offload_follower *offload_follower; /* NULL: no flows are offloaded, or the kernel does not report them */
     struct confinement confinement;
-    int queues_fd; /* the kernel's list of queues, which only root may open; negative: none */
+    int queues_fd; /* /proc/net/netfilter/nfnetlink_queue, which only root may open; negative: not open */
     struct queue_monitor *monitor;
     struct overload_report *overload;
     struct mode_control mode;
     struct worker *workers;
     struct worker **worker_list;
     unsigned worker_count;
-    uint64_t started_ns; /* monotonic */
+    uint64_t started_ns; /* start of the engine (clock_monotonic_ns()) */
     uint64_t stats_interval_ns;
     struct output_errors output_errors;
     struct packet_warnings packet_warnings;
@@ -130,8 +130,8 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: out of memory");
     engine->names = rule_names_new();
     if (diag && options->load_config && atomic_load(&engine->inherited->memory->reload_wanted)) {
-        /* A previous engine that died had newer settings by a reload: load the rules with these. The other settings
-         * follow by a reload. */
+        /* A previous engine that died had applied a newer configuration by a reload: load the rules with it. A reload
+         * after the start applies the other settings. */
         struct diag *mistakes = diag_new();
 
         if (!mistakes || options->load_config(options->load_config_user, &engine->newer, mistakes) ||
@@ -234,7 +234,7 @@ static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
-/* Allocates all of a worker except its queue. */
+/* Allocates all parts of a worker except its queue. Returns 0, or -errno with `error`. */
 static int prepare_worker(struct engine *engine, struct worker *worker, const struct pipeline_options *options,
                           char error[ENGINE_ERROR_SIZE])
 {
@@ -383,7 +383,7 @@ static int start_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     int err;
 
-    affinity_apply_output(&engine->affinity); /* the threads inherit it */
+    affinity_apply_output(&engine->affinity); /* the output threads inherit the affinity */
     err = engine->shared.files ? file_store_start(engine->shared.files) : 0;
     if (!err)
         err = output_start(engine->output);
@@ -408,7 +408,8 @@ static struct engine_state get_engine_state(struct engine *engine)
     };
 }
 
-/* Binding a queue makes packets wait in it: it is the last step, and the threads start at once. */
+/* Requests the queues. From the binding on packets wait in a queue, so this is the last step before the worker threads
+ * start. Returns 0, or -errno with `error`. */
 static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct engine_inputs *inherited = engine->inherited;
@@ -420,7 +421,7 @@ static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (channel_send(inherited->channel, CHANNEL_BIND, 0, NULL))
         kind = CHANNEL_CLOSED;
     else
-        do { /* signals come later */
+        do { /* signals are not handled yet */
             kind = channel_receive_file(inherited->channel, &message, &file, -1);
             if (file >= 0)
                 engine_state_receive(&state, message.value, file);
@@ -435,7 +436,8 @@ static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
 static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
-    /* The configuration of the last reload stays in use, even if its file cannot be read any more. */
+    /* The configuration of the last reload stays in use. If its file cannot be read any more, `config` is NULL, and
+     * mode_start() keeps the modes of the previous engine. */
     const bool reloaded = atomic_load(&engine->inherited->memory->reload_wanted);
     const struct config *config = engine->newer || reloaded ? engine->newer : engine->options->config;
     char pinned[512];
@@ -504,7 +506,8 @@ static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
 static void notify_supervisor(const struct engine *engine, enum channel_kind kind, int32_t value)
 {
-    channel_send(engine->inherited->channel, kind, value, NULL); /* service_wait() notices its death */
+    /* An error is ignored: service_wait() notices that the supervisor has died. */
+    channel_send(engine->inherited->channel, kind, value, NULL);
 }
 
 static void begin_reload(struct engine *engine)
@@ -536,7 +539,8 @@ static void set_stats_interval(struct engine *engine, const struct config *confi
     engine->stats_interval_ns = options.stats_interval * NS_PER_SECOND;
 }
 
-/* Advances a reload, or starts the next one. Applies a new ruleset and new settings to the main thread. */
+/* Advances a running reload, or starts the requested one. When a reload is done, applies the new ruleset and settings
+ * to the main thread's modules. */
 static void poll_reload(struct engine *engine)
 {
     if (reload_poll(engine->reload, &engine->ruleset) != RELOAD_NOTHING) {
@@ -619,7 +623,7 @@ static void detach(struct engine *engine)
 {
     char cause[FIREWALL_ERROR_SIZE];
 
-    attachment_stop(engine->attachment); /* otherwise it would install the table again */
+    attachment_stop(engine->attachment); /* stop the thread first, because it would install the table again */
     if (!engine->attached)
         return;
     if (firewall_quiesce(engine->firewall.table, cause))
@@ -688,7 +692,8 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return service_new(&engine->service, &options, error);
 }
 
-/* Exits when the supervisor dies during the start, while this thread may be blocked by reading files. */
+/* Makes the kernel kill this process when the supervisor dies during the start, because this thread may be blocked by
+ * reading files and not notice it. */
 static void die_with_supervisor(bool die)
 {
     prctl(PR_SET_PDEATHSIG, die ? SIGKILL : 0);
@@ -733,7 +738,8 @@ static int start_engine(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     }
     engine->started_ns = clock_monotonic_ns();
     err = open_service(engine, error);
-    for (unsigned i = 0; i < engine->worker_count && !err; i++) { /* without binding the queues */
+    /* Opens the captures without binding the queues: the supervisor binds them later. */
+    for (unsigned i = 0; i < engine->worker_count && !err; i++) {
         char reason[CAPTURE_ERROR_SIZE];
 
         err = nfqueue_open(&engine->workers[i].capture, &engine->workers[i].queue, reason);
@@ -757,26 +763,26 @@ static int start_engine(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return attach(engine, error);
 }
 
-/* A reload is still reading files, for an unknown time: exits without freeing what it uses. */
+/* Exits without freeing memory, because the thread of a reload still reads files and uses it. */
 static void exit_without_cleanup(void)
 {
     fflush(NULL);
     _exit(EXIT_SUCCESS);
 }
 
-/* `well`: the engine stops without an error. After an error the sluice table stays installed for the next engine. */
+/* `well`: the engine stops without an error. After an error the sluice table stays installed, for the next engine. */
 static void stop_engine(struct engine *engine, bool well)
 {
     const struct engine_state state = get_engine_state(engine);
 
-    if (well) { /* while the table is still installed; two readings must agree */
+    if (well) { /* read twice, because two readings must agree, and while the table is still installed */
         queue_monitor_poll(engine->monitor, clock_monotonic_ns(), true);
         queue_monitor_poll(engine->monitor, clock_monotonic_ns(), true);
     }
     if (well && !engine->orphaned && !engine->hands_over)
         detach(engine);
     attachment_stop(engine->attachment);
-    offload_follower_stop(engine->offload_follower); /* its last reports are for the flows that end now */
+    offload_follower_stop(engine->offload_follower); /* its last reports update the flows that end now */
     for (unsigned i = 0; i < engine->worker_count && engine->hands_over; i++)
         atomic_store(&engine->workers[i].leave, true);
     for (unsigned i = 0; i < engine->worker_count; i++)
@@ -802,7 +808,7 @@ static void stop_engine(struct engine *engine, bool well)
         file_store_stop(engine->shared.files);
     if (well)
         setup_save_datasets(engine->ruleset);
-    if (well && !engine->hands_over) /* otherwise the counters continue in the next engine */
+    if (well && !engine->hands_over) /* after a hand-over the counters continue in the next engine */
         stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
                     stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
     if (engine->output)

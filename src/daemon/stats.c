@@ -46,25 +46,27 @@ enum { FIXED_STATS = 224, STATS_PER_QUEUE = 33 };
 
 struct stats {
     const struct pipeline_shared *shared;
-    const struct attachment *attachment;             /* NULL: none */
-    const struct offload_follower *offload_follower; /* the same */
-    const struct engine_memory *memory;              /* the same */
-    const struct queue_monitor *monitor;             /* the same */
-    struct queue_age_counts *ages; /* by worker, at the last event: percentiles are of what came since */
+    const struct attachment *attachment;             /* NULL: the sluice table is not monitored */
+    const struct offload_follower *offload_follower; /* NULL: no flows are offloaded */
+    const struct engine_memory *memory;              /* NULL: no supervisor */
+    const struct queue_monitor *monitor;             /* NULL: queues are not monitored */
+    /* One for each worker: age counts at the last event; percentiles are of the packets since then. */
+    struct queue_age_counts *ages;
     struct arena *arena;
     struct output_stat *values;
     size_t count, capacity;
     const char **decode_names; /* "decoder." + decode_counter_name() */
     const char **reason_names; /* "ips.drop_reason." + name; then "ips.would_drop_reason." + name */
-    const char **queue_names;  /* per worker STATS_PER_QUEUE names */
+    const char **queue_names;  /* STATS_PER_QUEUE names for each worker */
     unsigned workers;
     bool queues, decoder_events, stream_events;
-    bool handed_over; /* what there is has gone to the next engine: it is not added once more */
-    bool exceptions;  /* the policies that were used, by cause */
+    /* The counters were sent to the next engine: do not add the counters of the previous engine again. */
+    bool handed_over;
+    bool exceptions; /* report how often each exception policy was applied */
     const char *exception_names[EXCEPTION_COUNT][EXCEPTION_POLICY_COUNT];
 };
 
-static const char uptime_name[] = "uptime"; /* among what is handed over */
+static const char uptime_name[] = "uptime"; /* name of a value that is handed over with the counters */
 
 /* The counters of one queue, in the order of queue_names. */
 static const char *const queue_fields[] = {
@@ -104,7 +106,8 @@ static const char *const queue_fields[] = {
 enum { QUEUE_FIELDS = sizeof(queue_fields) / sizeof(queue_fields[0]) };
 _Static_assert(sizeof(queue_fields) / sizeof(queue_fields[0]) <= STATS_PER_QUEUE, "names of queue counters");
 
-/* Writes the name of a counter: the reason "flow drop" is counted as flow_drop. */
+/* Returns the name of a counter, for example ips.drop_reason.flow_drop for the reason "flow drop"; NULL: out of
+ * memory. */
 static const char *reason_path(struct stats *stats, const char *group, const char *reason)
 {
     char *path = arena_printf(stats->arena, "ips.%s.%s", group, reason);
@@ -116,7 +119,8 @@ static const char *reason_path(struct stats *stats, const char *group, const cha
     return path;
 }
 
-/* As in Suricata: exception_policy.tcp.midstream.pass_flow. The two below ips exist only here. */
+/* Names as in Suricata, for example exception_policy.tcp.midstream.pass_flow. The two causes below ips exist only in
+ * Sluice. */
 static const char *const exception_paths[EXCEPTION_COUNT] = {
     [EXCEPTION_DEFRAG_MEMCAP] = "exception_policy.defrag.memcap",
     [EXCEPTION_FLOW_MEMCAP] = "exception_policy.flow.memcap",
@@ -255,7 +259,7 @@ static void add_queue(struct stats *stats, struct worker *worker)
         add_counter(stats, queue_name(stats, worker, i), values[i]);
 }
 
-/* Sums the counters of all workers. */
+/* The counters of all workers, summed. */
 struct sums {
     struct capture_counters capture;
     struct pipeline_counters pipeline;
@@ -312,18 +316,19 @@ static void add_decode(struct stats *stats, struct worker *const *workers, unsig
     }
 }
 
-/* Names that share a beginning must come together: those of the field, or those below ips. */
+/* Adds the counters of exception policies whose name begins with ips. (below_ips), or all others: names with the same
+ * prefix must be adjacent, because they become members of one JSON object. */
 static void add_exceptions(struct stats *stats, const struct sums *sums, bool below_ips)
 {
     for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
         if ((strncmp(exception_paths[cause], "ips.", 4) == 0) != below_ips)
             continue;
         if (stats->shared->exceptions[cause] == EXCEPTION_IGNORE && !sums->policy.exceptions[cause][EXCEPTION_BYPASS])
-            continue; /* nothing is done, as in the field there is nothing to tell */
+            continue; /* the policy ignores the exception: Suricata writes no counters then, either */
         for (enum exception_policy policy = 0; policy < EXCEPTION_POLICY_COUNT; policy++) {
             uint64_t used = sums->policy.exceptions[cause][policy];
 
-            /* The field does not count what is ignored; ours may be, where a policy cannot be carried out. */
+            /* Suricata has no counter for ignore. Sluice counts it where a policy could not be applied. */
             if (policy != EXCEPTION_IGNORE || (below_ips && used > 0))
                 add_counter(stats, stats->exception_names[cause][policy], used);
         }
@@ -417,7 +422,7 @@ static void add_ips(struct stats *stats, const struct sums *sums)
         add_exceptions(stats, sums, true);
 }
 
-/* Adds the ages of all queues together: percentiles of the packets since the last event. */
+/* Adds the ages of packets in all queues together: percentiles of the packets since the last event. */
 static void add_overload(struct stats *stats, const struct sums *sums, struct worker *const *workers, unsigned count)
 {
     struct queue_age_counts now = { 0 }, before = { 0 };
@@ -530,7 +535,7 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
                     const struct output *output)
 {
     const struct rule_list *rules = ruleset_rules(ruleset);
-    const struct pipeline *pipeline = &workers[0]->pipeline; /* for the state that all workers share */
+    const struct pipeline *pipeline = &workers[0]->pipeline; /* any worker: only state that all workers share is read */
     struct offload_follower_counters follower;
     struct file_store_counts store = { 0 };
     struct sums sums;
@@ -575,7 +580,7 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add_counter(stats, "file_store.refused", sums.files.store_refused);
     add_counter(stats, "file_store.fs_errors", store.errors);
     add_attachment(stats);
-    if (stats->memory) { /* of the supervisor, because they outlive engines */
+    if (stats->memory) { /* counted by the supervisor, because these counters outlive engines */
         add_counter(stats, "engine.restarts", atomic_load(&stats->memory->restarts));
         add_counter(stats, "engine.handovers", atomic_load(&stats->memory->handovers));
         add_counter(stats, "engine.hangs", atomic_load(&stats->memory->hangs));

@@ -5,7 +5,8 @@
  * and writes the state of its traffic to files; the new engine reads them and gets the queues. Until then packets wait
  * in the kernel.
  *
- * The next engine may also be that of the next supervisor (restart_handover.c): then systemd stores the files for it.
+ * For a restart of the service (restart_handover.c) the new engine belongs to the next supervisor; systemd stores the
+ * files until it starts.
  *
  * If anything fails before the hand-over, the old engine continues and gets the reason. If the old engine dies or
  * does not answer, the new engine replaces it as after any death.
@@ -66,7 +67,7 @@ void engine_handover_start(struct supervisor *supervisor)
     log_notice("preparing the next engine (process %d)", (int)next_engine->pid);
 }
 
-/* Removes a next engine that has died or is no longer needed. */
+/* Frees the state of a next engine that has died or is no longer needed. */
 static void clear_next_engine(struct supervisor *supervisor)
 {
     struct engine_process *next_engine = &supervisor->next_engine;
@@ -102,13 +103,13 @@ static void send_files(struct supervisor *supervisor)
     close_files(supervisor);
 }
 
-/* Makes the next engine the current one, which has the queues. */
+/* Makes the next engine the current one, and gives it the queues and the state files. */
 static void replace_engine(struct supervisor *supervisor)
 {
     bool living = supervisor->engine.pid > 0;
 
     engine_memory_collect(&supervisor->engine.memory_map, &supervisor->record);
-    supervisor->record.reload_wanted = false; /* the next engine has read the newest configuration */
+    supervisor->record.reload_wanted = false; /* the next engine was started with the newest configuration */
     file_opener_stop(supervisor);
     if (living)
         supervisor->previous_engine = supervisor->engine;
@@ -131,8 +132,8 @@ static void replace_engine(struct supervisor *supervisor)
 
 void engine_handover_add_file(struct supervisor *supervisor, int what, int fd)
 {
-    /* A file that its writer could still change or truncate could crash its reader, and closing a file that is not in
-     * memory could block. */
+    /* The file must be sealed: a writer that could still change or truncate it could crash the reader. Only memory
+     * files can be sealed, and closing a file that is not in memory could block. */
     const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
     int seals = fcntl(fd, F_GET_SEALS);
     bool valid = seals >= 0 && (seals & needed) == needed && supervisor->file_count < HANDOVER_FILES_MAX &&
@@ -160,7 +161,7 @@ void engine_handover_files_complete(struct supervisor *supervisor)
     }
 }
 
-/* An engine that has not inspected packets has no state to send. */
+/* An engine that has not inspected packets has no state: none is requested from it. */
 void engine_handover_to_next_supervisor(struct supervisor *supervisor)
 {
     bool requested = supervisor->hand_over_ns > 0;
@@ -177,7 +178,7 @@ void engine_handover_to_next_supervisor(struct supervisor *supervisor)
         engine_process_send(&supervisor->engine, CHANNEL_HAND_OVER, 0, NULL, -1);
 }
 
-/* Sends the files only once: if an engine dies of them, the next one starts without them. */
+/* Sends the files only once: if an engine crashes while it reads them, the next one starts without them. */
 void engine_handover_send_stored(struct supervisor *supervisor)
 {
     if (supervisor->file_count == 0)
@@ -193,7 +194,7 @@ bool engine_handover_replace_dead(struct supervisor *supervisor)
 {
     if (supervisor->next_engine.pid == 0)
         return false;
-    close_files(supervisor); /* they may be incomplete */
+    close_files(supervisor); /* the engine died while it sent them, so they may be incomplete */
     if (supervisor->next_engine_waits)
         replace_engine(supervisor);
     return true;
@@ -215,7 +216,8 @@ static void poll_next_engine(struct supervisor *supervisor)
         if (kind == CHANNEL_FAILED)
             snprintf(supervisor->next_engine.failure, sizeof(supervisor->next_engine.failure), "%s", message.text);
         if (kind == CHANNEL_BIND) {
-            /* The next engine requests the queues: it gets them at once, or when the old engine has sent its files. */
+            /* The next engine requests the queues. It gets them when the old engine has sent its files, or at once if
+             * there is no old engine. */
             supervisor->next_engine_waits = true;
             if (supervisor->engine.pid == 0) {
                 replace_engine(supervisor);
@@ -236,7 +238,7 @@ static void poll_next_engine(struct supervisor *supervisor)
     report_failure(supervisor, why);
 }
 
-/* The previous engine only writes its last events; its messages are ignored. */
+/* Waits for the exit of the previous engine, which still writes its last events; its messages are ignored. */
 static void poll_previous_engine(struct supervisor *supervisor)
 {
     struct engine_process *previous_engine = &supervisor->previous_engine;
@@ -267,5 +269,5 @@ void engine_handover_poll(struct supervisor *supervisor)
     log_error("killed the running engine, which did not hand over its flows in time; the next engine takes over "
               "without them");
     if (supervisor->engine.pid > 0)
-        kill(supervisor->engine.pid, SIGKILL); /* the next engine replaces it when it has died */
+        kill(supervisor->engine.pid, SIGKILL); /* when it has died, the next engine replaces it */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One engine, from fork to death. It is forked without exec: so it inherits configuration, sockets and memory, and runs
- * the same program as the supervisor, even if the file has been replaced.
+ * One engine, from fork to death. The supervisor forks it without exec: the engine inherits configuration, sockets and
+ * memory, and runs the same program as the supervisor, even if the program file has been replaced.
  *
  * A worker is hung when its heartbeat has not changed for engine.hang-timeout. Only time in which the supervisor ran
  * counts, so suspending the machine, or a load that delays the supervisor, does not make workers appear hung.
@@ -29,12 +29,12 @@
 
 enum {
     ABORT_MS = 2000,        /* time limit for writing a core dump */
-    CREDIT_MAX = 1024,      /* messages in a burst: a hand-over has one file per worker */
-    CREDIT_PER_SECOND = 50, /* messages in the long run */
+    CREDIT_MAX = 1024,      /* maximum credit: messages in a burst; a hand-over sends one file for each worker */
+    CREDIT_PER_SECOND = 50, /* credit that is added per second */
     INVALID_COST = 64,      /* credit that an invalid message costs */
 };
 
-/* In the engine signals stay blocked: a terminal sends them to both processes, and the supervisor forwards them. */
+/* Closes the supervisor's end of an engine's channel, and the file of its memory. */
 static void close_channel(const struct engine_process *engine)
 {
     if (engine->pid > 0)
@@ -43,6 +43,8 @@ static void close_channel(const struct engine_process *engine)
         close(engine->memory_map.fd);
 }
 
+/* Runs the engine in the forked process, and exits. Signals stay blocked in the engine: a terminal sends them to both
+ * processes, and the supervisor forwards them. */
 static void run_engine(struct supervisor *supervisor, const struct memory_map *memory_map, int channel, bool aside)
 {
     const struct engine_inputs inputs = {
@@ -59,9 +61,10 @@ static void run_engine(struct supervisor *supervisor, const struct memory_map *m
     int err;
 
     prctl(PR_SET_NAME, "sluice-engine");
-    prctl(PR_SET_DUMPABLE, 1); /* otherwise root owns its files in /proc; the sandbox clears it */
+    /* Otherwise /proc/PID of the engine would belong to root; the sandbox clears the flag again. */
+    prctl(PR_SET_DUMPABLE, 1);
     memory_expose_engine();
-    /* Close what belongs to the supervisor and to other engines. The memory of this engine stays mapped. */
+    /* Close the descriptors of the supervisor and of other engines. The memory of this engine stays mapped. */
     close(supervisor->signal_fd);
     close(supervisor->status_fd);
     close(memory_map->fd);
@@ -94,7 +97,8 @@ int engine_process_start(struct supervisor *supervisor, struct engine_process *e
     channel_set_nonblocking(ends[0]);
     supervisor->record.engines++;
     engine_memory_restore(&memory_map, &supervisor->record);
-    if (!aside) { /* an engine beside a running one has read the newest configuration */
+    /* An engine beside a running one was started with the newest configuration and has no previous modes. */
+    if (!aside) {
         memset(supervisor->pulses, 0, supervisor->queue_count * sizeof(*supervisor->pulses));
         atomic_store(&memory_map.memory->reload_wanted, supervisor->record.reload_wanted);
         for (unsigned i = 0; i < supervisor->queue_count; i++)
@@ -201,7 +205,7 @@ bool engine_process_reap(struct supervisor *supervisor, struct engine_process *e
     else
         out->code = WEXITSTATUS(status);
 
-    /* The worker whose packet may be the cause: one that was hung, or whose thread received the signal. */
+    /* The packet of a worker may be the cause: of the worker that was hung, or whose thread received the signal. */
     out->worker = -1;
     if (out->hung)
         out->worker = (int)engine->hung_worker;

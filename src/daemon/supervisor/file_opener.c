@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Opens the event file for an engine that cannot: its sandbox allows the folders that existed at the start, and a log
- * folder that was removed and created again is a different one. A separate process switches to the engine's user, drops
- * its privileges, opens the file that the configuration names (the engine provides no path), and sends the descriptor
- * through the channel. So the engine gets no file that its user may not write. The process has a time limit: neither a
- * hung disk nor an engine that does not read its channel blocks the supervisor.
+ * Opens the event file when the engine cannot open it: the sandbox of the engine permits the folders that existed at
+ * the start, and a log folder that was removed and created again is another folder. A separate process switches to the
+ * engine's user, drops its privileges, opens the file that the configuration names (the engine provides no path), and
+ * sends the descriptor through the channel. So the engine gets no file that its user may not write. The process has a
+ * time limit: neither a hung disk nor an engine that does not read its channel blocks the supervisor.
  */
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@
 
 enum { LIMIT_SECONDS = 10 };
 
-/* Only one runs at a time: the engine repeats its request. */
+/* Does nothing while an opener runs: the engine repeats its request. */
 void file_opener_start(struct supervisor *supervisor)
 {
     if (supervisor->opener > 0)

@@ -3,7 +3,7 @@
  * Applies the failure policies (engine.crash-policy and the others) when engines keep dying and no further one is
  * started. Open: the sluice table stops sending packets to the queues, waiting packets are accepted without inspection,
  * and the table is removed. Closed: the table stays, without bypass, and drops packets when the sockets are closed.
- * Until then packets wait, so with closed no packet passes without inspection at any time.
+ * Until then packets wait in the queues, so with closed no packet passes uninspected at any time.
  *
  * If rules of another owner send packets to the queues, their bypass flag decides when the sockets are closed.
  */
@@ -31,8 +31,8 @@ static void let_traffic_pass(struct supervisor *supervisor, const char *settings
         log_warning("%s", cause);
     if (!attached)
         count = queues_accept(supervisor);
-    /* Accept waiting packets until none has arrived for a while: a packet that matched the rule on another CPU just
-     * before its removal may still be about to enter the queue. */
+    /* Accept waiting packets until none has arrived for QUIET rounds: a packet that matched the queue rule on another
+     * CPU just before the rule was removed may still be about to enter the queue. */
     for (int round = 0, quiet = 0; attached && round < ROUNDS && quiet < QUIET; round++) {
         uint64_t accepted = queues_accept(supervisor);
 
@@ -77,7 +77,8 @@ bool give_up_opens(const struct supervisor *supervisor, unsigned causes)
 bool give_up_apply_policy(struct supervisor *supervisor)
 {
     bool open = give_up_opens(supervisor, supervisor->causes);
-    char settings[NAMES_SIZE] = ""; /* that decide: "engine.crash-policy and engine.hang-policy" */
+    /* The settings that decide, for example "engine.crash-policy and engine.hang-policy". */
+    char settings[NAMES_SIZE] = "";
     size_t length = 0;
 
     for (unsigned i = 0; i < ENGINE_FAILURES; i++) {
@@ -92,7 +93,8 @@ bool give_up_apply_policy(struct supervisor *supervisor)
     return open;
 }
 
-/* If another process has bound the queues, it may be another daemon that owns the table: leave it then. */
+/* If another process has bound the queues, it may be another daemon, which owns the table: then does not touch the
+ * table. */
 void give_up_at_start(struct supervisor *supervisor)
 {
     const char *setting = engine_failure_setting(ENGINE_FAILURE_START);

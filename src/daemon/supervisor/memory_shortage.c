@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory shortage. The kernel kills a process with SIGKILL then and does not report it; but it counts these kills for
- * each control group and for the machine, so a comparison with earlier counters shows it. The kernel should kill the
- * engine, which has the memory and is started again, and not the supervisor.
+ * Memory shortage. When memory is short, the kernel kills a process with SIGKILL and does not report the reason to its
+ * parent. But it counts these kills for each control group and for the machine, so a comparison with earlier counters
+ * shows them. The kernel should kill the engine, which uses the memory and is started again, rather than the
+ * supervisor.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +15,8 @@
 
 #include "supervisor_priv.h"
 
-/* In thousandths of the memory: the difference of both oom scores, so that the engine is always killed first. */
+/* DIFFERENCE is that between the oom_score_adj of engine and supervisor, in thousandths of the memory: so much more
+ * memory the supervisor would have to use to be killed first. */
 enum { DIFFERENCE = 200, SCORE_MIN = -999, SCORE_MAX = 1000 };
 static const char score_path[] = "/proc/self/oom_score_adj";
 
@@ -40,7 +42,8 @@ static bool write_score(int score)
     return done;
 }
 
-/* Lowering the score needs CAP_SYS_RESOURCE; without it the engine's score is raised instead. */
+/* Lowering the score needs CAP_SYS_RESOURCE. Without it the supervisor keeps its score, and memory_expose_engine()
+ * raises that of the engine above it. */
 void memory_protect_supervisor(void)
 {
     int score = read_score() - DIFFERENCE;
@@ -56,7 +59,7 @@ void memory_expose_engine(void)
     write_score(score < SCORE_MAX ? score : SCORE_MAX);
 }
 
-/* Kills on the whole machine; 0 if the kernel does not count them (before 4.13). */
+/* Returns the number of kills on the whole machine; 0 if the kernel does not count them (before 4.13). */
 static uint64_t machine_kills(void)
 {
     FILE *file = fopen("/proc/vmstat", "re");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets on which engines die. The current packet of an engine that dies is a suspect; it is inspected again with the
- * others, because the cause may have been something else. When a second engine dies with the same packet, the packet is
- * dropped, written to a file, and reported.
+ * Packets on which engines die. The packet that a worker inspected when its engine died is a suspect. It is queued
+ * again and inspected by the next engine like other packets, because the death may have had another cause. When a
+ * second engine dies with the same packet, the packet is dropped, written to a file, and reported.
  *
- * The engine can write to the folder of the file, so links are not followed and existing files not overwritten.
+ * The engine's user can write to the folder of the file, so the supervisor does not follow links or overwrite existing
+ * files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 #include "supervisor_priv.h"
 
 enum {
-    MAX_FILES = 256, /* that one supervisor writes */
+    MAX_FILES = 256, /* maximum number of files that one supervisor writes */
     FOLDER_MODE = 0750,
     FILE_MODE = 0640,
     LINKTYPE_RAW = 101,
@@ -48,7 +49,7 @@ bool quarantine_is_repeated(struct supervisor *supervisor, const struct current_
 
 /* --- File ----------------------------------------------------------------------------------------- */
 
-/* Writes a capture file of one packet into the folder `quarantine` of the log folder. */
+/* Writes a capture file of one packet into the folder `quarantine` of the log folder. Returns 0 or -errno. */
 static int write_file(const char *log_dir, const char *name, uint64_t time_ns, const struct current_packet *packet)
 {
     struct {
@@ -76,7 +77,7 @@ static int write_file(const char *log_dir, const char *name, uint64_t time_ns, c
 
     if (parent < 0)
         return -errno;
-    mkdirat(parent, folder_name, FOLDER_MODE); /* openat() reports an error */
+    mkdirat(parent, folder_name, FOLDER_MODE); /* an error is ignored here, because openat() fails then */
     folder = openat(parent, folder_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     fd = folder < 0 ? -1 : openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
     written = fd < 0 ? -1 : writev(fd, parts, 2);

@@ -21,8 +21,8 @@
 #include "supervisor_priv.h"
 
 enum {
-    RAISED_LENGTH = 1 << 17,            /* packets that may wait in each queue */
-    RAISED_BUFFERS = 512 * 1024 * 1024, /* bytes of all sockets together */
+    RAISED_LENGTH = 1 << 17,            /* raised length of each queue, in packets */
+    RAISED_BUFFERS = 512 * 1024 * 1024, /* raised buffers of all sockets together, in bytes */
 };
 
 /* --- Sockets -------------------------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ int queues_bind(struct supervisor *supervisor, char error[CHANNEL_TEXT_SIZE])
     return 0;
 }
 
-/* The kernel drops packets that still wait. */
+/* Closes the sockets. The kernel then drops the packets that still wait. */
 void queues_close(struct supervisor *supervisor)
 {
     for (unsigned i = 0; i < supervisor->queue_count; i++) {
@@ -125,7 +125,8 @@ static uint32_t raised_buffer(const struct supervisor *supervisor, const struct 
     return share > queue->buffer ? share : queue->buffer;
 }
 
-/* Queues the packets of one queue again that an engine has received without a verdict, except one in quarantine. */
+/* Queues the packets of one queue again that an engine has received without a verdict, except one in quarantine.
+ * Returns their number. */
 static uint32_t repeat_packets(struct supervisor *supervisor, unsigned number, const struct engine_death *death)
 {
     struct supervised_queue *queue = &supervisor->queues[number];
@@ -166,9 +167,9 @@ uint32_t queues_repeat(struct supervisor *supervisor, const struct engine_death 
 
         if (!queue->bound)
             continue;
-        /* Set the options of the queue again: the dead engine had the socket and CAP_NET_ADMIN, and may have changed or
-         * unbound the queue. While no engine runs, a full queue accepts packets only if the configuration allows that
-         * for this cause of death. */
+        /* Set the options of the queue again, because the dead engine had the socket and CAP_NET_ADMIN and may have
+         * changed them or unbound the queue. While no engine runs, a full queue accepts packets only if the failure
+         * policy for this cause of death is open. */
         if (nfqueue_recover(queue->fd, supervisor->status_fd, &queue->options, fail_open && open)) {
             count += repeat_packets(supervisor, i, death);
             continue;
@@ -180,7 +181,8 @@ uint32_t queues_repeat(struct supervisor *supervisor, const struct engine_death 
         lost = true;
     }
     supervisor->record.repeated += count;
-    if (lost && queues_bind(supervisor, cause)) /* at once: until then nft.bypass decides about packets */
+    /* Bind it again at once, because nft.bypass decides about packets until then. */
+    if (lost && queues_bind(supervisor, cause))
         log_error("%s", cause);
     return count;
 }
@@ -205,7 +207,8 @@ void queues_raise(struct supervisor *supervisor)
     }
 }
 
-/* Waits until the backlog fits into the configured limits, because lower limits would drop arriving packets. */
+/* Keeps raised limits while more than a quarter of the configured length waits, because lower limits would drop
+ * arriving packets. */
 void queues_restore_limits(struct supervisor *supervisor)
 {
     for (unsigned i = 0; i < supervisor->queue_count; i++) {

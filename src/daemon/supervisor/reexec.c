@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Upgrade of the supervisor: it executes the installed program in the same process, with its sockets, its engine and
- * their memory. A memory file describes them as lines of words, so that an older and a newer version understand the
- * lines that both know. The new supervisor then starts an engine hand-over (engine_handover.c).
+ * their memory. A memory file describes them in lines of text, so that an older and a newer version of the program can
+ * read the lines that both know. The new supervisor then starts an engine hand-over (engine_handover.c).
  *
  * As the execution cannot be undone, a trial first checks that the program would start (`sluice run --check` with the
  * current arguments).
@@ -47,18 +47,18 @@ static const char deleted[] = " (deleted)";
 struct command_line {
     char path[PATH_SIZE];
     char bytes[ARGUMENTS_SIZE];
-    char *words[MAX_ARGUMENTS + 2]; /* with --check and NULL */
+    char *words[MAX_ARGUMENTS + 2]; /* the arguments; room for --check and the final NULL */
     unsigned count;
 };
 
 /* --- Program and arguments ------------------------------------------------------------------------ */
 
-/* The output of the trial. All of it is copied to the log; the first line is kept for the answer. */
+/* The output of a trial. All of it is copied to the log; its first line becomes part of the error text. */
 struct trial_output {
     int fd;
     char first[CHANNEL_TEXT_SIZE / 2];
     size_t length;
-    bool complete; /* the first line has ended */
+    bool complete; /* `first` contains the whole first line */
 };
 
 static void read_output(struct trial_output *output)
@@ -77,7 +77,8 @@ static void read_output(struct trial_output *output)
     output->first[output->length] = '\0';
 }
 
-/* Runs the new program with the current arguments and --check. Returns its process, or -1 with the reason in `why`. */
+/* Runs the new program with the current arguments and --check. Returns its process id, or -1 with the reason in
+ * `why`. */
 static pid_t start_check(struct command_line *line, struct trial_output *output, char why[CHANNEL_TEXT_SIZE])
 {
     char *arguments[MAX_ARGUMENTS + 2], check[] = "--check";
@@ -87,7 +88,7 @@ static pid_t start_check(struct command_line *line, struct trial_output *output,
     arguments[0] = line->words[0];
     arguments[1] = line->words[1];
     arguments[2] = check;
-    memcpy(arguments + 3, line->words + 2, (line->count - 1) * sizeof(*arguments)); /* with the NULL */
+    memcpy(arguments + 3, line->words + 2, (line->count - 1) * sizeof(*arguments)); /* copies the final NULL, too */
     if (pipe2(pipe_fds, O_CLOEXEC)) {
         snprintf(why, CHANNEL_TEXT_SIZE, "cannot open a pipe to %.200s: %s", line->path, strerror(errno));
         return -1;
@@ -110,7 +111,7 @@ static pid_t start_check(struct command_line *line, struct trial_output *output,
     return -1;
 }
 
-/* Whether the trial has passed; otherwise the reason is in `why`. */
+/* Returns whether the trial has passed; if not, the reason is in `why`. */
 static bool has_passed(const struct command_line *line, bool ended, int status, const struct trial_output *output,
                        char why[CHANNEL_TEXT_SIZE])
 {
@@ -130,7 +131,7 @@ static bool has_passed(const struct command_line *line, bool ended, int status, 
     return false;
 }
 
-/* Runs the check and waits for its end. */
+/* Runs the trial and waits for its end. Returns whether the trial has passed; if not, the reason is in `why`. */
 static bool would_start(struct command_line *line, char why[CHANNEL_TEXT_SIZE])
 {
     const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
@@ -143,7 +144,7 @@ static bool would_start(struct command_line *line, char why[CHANNEL_TEXT_SIZE])
         return false;
     for (int i = 0; i < CHECK_MS / PAUSE_MS && !ended; i++) {
         ended = waitpid(pid, &status, WNOHANG) == pid;
-        read_output(&output); /* also after its exit, for its last output */
+        read_output(&output); /* also after the exit of the process, for the last output */
         if (!ended)
             nanosleep(&pause, NULL);
     }
@@ -155,8 +156,9 @@ static bool would_start(struct command_line *line, char why[CHANNEL_TEXT_SIZE])
     return has_passed(line, ended, status, &output, why);
 }
 
-/* Checks in advance whether the queues of the current configuration files can be bound: later the old engine would
- * already have handed over. The trial reports an invalid configuration. */
+/* Returns whether the queues in the current configuration files can be bound; if not, the reason is in `why`. Checked
+ * in advance, because the old engine has already handed over when the new supervisor binds them. An invalid
+ * configuration passes: the trial reports it. */
 static bool new_queues_are_free(const struct supervisor *supervisor, char why[CHANNEL_TEXT_SIZE])
 {
     const struct run_options *run = supervisor->run;
@@ -193,7 +195,7 @@ static bool keep_open(int fd, bool open)
     return fd < 0 || fcntl(fd, F_SETFD, open ? 0 : FD_CLOEXEC) == 0;
 }
 
-/* Keeps all descriptors open across the execution, or restores close-on-exec. */
+/* Keeps all descriptors open across execv() (`open`), or sets close-on-exec again. */
 static void keep_all(const struct supervisor *supervisor, int state, bool open)
 {
     keep_open(state, open);
@@ -206,7 +208,7 @@ static void keep_all(const struct supervisor *supervisor, int state, bool open)
     keep_open(supervisor->engine.channel, open);
 }
 
-/* Writes the state of the supervisor to memory files and executes the program; returns only if that fails. */
+/* Writes the state of the supervisor to memory files and executes the program. Returns -errno if that fails. */
 static int execute(struct supervisor *supervisor, struct command_line *line)
 {
     int fd = memfd_create("sluice-supervisor-state", MFD_CLOEXEC), err;
@@ -247,7 +249,7 @@ static int execute(struct supervisor *supervisor, struct command_line *line)
     return err;
 }
 
-/* Returns the path and the arguments of the running program, to be freed; NULL with the reason in `why`. */
+/* Returns the path and the arguments of the running program, which the caller frees; NULL with the reason in `why`. */
 static struct command_line *read_command_line(char why[CHANNEL_TEXT_SIZE])
 {
     const size_t tail = sizeof(deleted) - 1;
@@ -257,7 +259,8 @@ static struct command_line *read_command_line(char why[CHANNEL_TEXT_SIZE])
 
     if (!err && length < 0)
         err = -errno;
-    /* A package manager may have replaced the file: then the path of the new one is the same without the suffix. */
+    /* If a package manager has replaced the file, /proc/self/exe ends in " (deleted)"; without this suffix it is the
+     * path of the new program. */
     if (!err && (size_t)length > tail && strcmp(line->path + length - tail, deleted) == 0)
         line->path[(size_t)length - tail] = '\0';
     if (!err) {
@@ -292,7 +295,8 @@ bool reexec_check_program(const struct supervisor *supervisor, char why[CHANNEL_
 
 /* --- Trial ---------------------------------------------------------------------------------------- */
 
-/* A running trial. The supervisor does not wait for it, because an engine could block it with repeated requests. */
+/* A running trial. The supervisor does not wait for it, because a compromised engine could block the supervisor with
+ * repeated upgrade requests. */
 struct program_trial {
     struct command_line *line;
     struct trial_output output;
@@ -347,7 +351,7 @@ bool reexec_poll(struct supervisor *supervisor, char why[CHANNEL_TEXT_SIZE])
     int status = 0, err;
     bool ended = waitpid(trial->pid, &status, WNOHANG) == trial->pid;
 
-    read_output(&trial->output); /* also after its exit, for its last output */
+    read_output(&trial->output); /* also after the exit of the process, for the last output */
     if (!ended && clock_monotonic_ns() < trial->due_ns)
         return false;
     if (!ended)
@@ -382,7 +386,7 @@ static void resume_queue(struct supervisor *supervisor, unsigned number, int fd,
     close(fd);
 }
 
-/* Reads a line of the state; unknown lines are from a newer version. */
+/* Reads a line of the state. Ignores unknown lines, which a newer version has written. */
 static void read_line(struct supervisor *supervisor, const char *line, int *memory)
 {
     struct engine_process *engine = &supervisor->engine;
@@ -406,7 +410,7 @@ static void read_line(struct supervisor *supervisor, const char *line, int *memo
     } else if (sscanf(line, "record %d %zu", &fd, &size) == 2 && fd >= 0) {
         if (size != sizeof(supervisor->record) || pread(fd, &supervisor->record, size, 0) != (ssize_t)size)
             supervisor->record = (struct supervisor_record){ .engines = 1 };
-        supervisor->record.reload_wanted = false; /* this supervisor has read the newest configuration */
+        supervisor->record.reload_wanted = false; /* this supervisor was started with the newest configuration */
         close(fd);
     } else if (sscanf(line, "control %d", &fd) == 1 && fd >= 0 && keep_open(fd, false)) {
         supervisor->control_fd = fd;

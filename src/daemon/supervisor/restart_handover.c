@@ -2,15 +2,15 @@
 /*
  * A restart of the service: the supervisor exits, and the next one starts at once. Queues and table stay. The engine
  * stops between two packets and writes the state of its traffic to files, as for an engine hand-over; systemd stores
- * them with the sockets of the queues, in which packets wait. The next supervisor finds both by name, and its engine
- * continues with them.
+ * them with the sockets of the queues, in which packets wait. The next supervisor finds files and sockets by name, and
+ * its engine continues with them.
  *
  * systemd sends SIGTERM for a restart as for a stop, so the supervisor queries the job of its unit (systemd_job.c). If
  * it gets no answer, the service stops as usual: the table is removed, and flows are lost.
  *
- * A trial of the program comes first: if it would not start, the restart is an ordinary stop followed by a failing
- * start, because otherwise traffic would wait without end. If the engine does not hand over, the next one starts as
- * after any death.
+ * A trial of the installed program comes first. If the program would not start, the supervisor stops as usual and
+ * removes the table, because otherwise packets would wait in the queues for an engine that never starts. If the engine
+ * does not hand over, the next one starts as after any death.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +112,7 @@ bool restart_handover_query(struct supervisor *supervisor)
     return restart_handover_start(supervisor, &job);
 }
 
-/* Waits until systemd has the files, because the supervisor exits next. */
+/* Waits until systemd has stored the files, because the supervisor exits next. */
 void restart_handover_store_files(struct supervisor *supervisor)
 {
     restart_handover_remove_files(supervisor);

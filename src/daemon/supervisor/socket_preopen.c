@@ -4,7 +4,8 @@
  * opens the raw sockets of `reject`, and stores them with systemd, where the supervisor finds them by name. So the
  * service itself needs neither CAP_NET_RAW nor permission to open Internet sockets.
  *
- * The store may contain sockets of a previous start: they are removed first, or each start would add more.
+ * systemd may still store sockets of a previous start. They are removed first, because otherwise each start would add
+ * more.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -68,7 +69,7 @@ int supervisor_preopen_sockets(char error[ENGINE_ERROR_SIZE])
             close(fds[i]);
     }
     if (err > 0)
-        err = sd_notify_barrier(0, PATIENCE_US); /* waits until systemd has them */
+        err = sd_notify_barrier(0, PATIENCE_US); /* waits until systemd has stored the sockets */
     if (err > 0)
         return 0;
     snprintf(error, ENGINE_ERROR_SIZE, "systemd does not accept sockets: %s",

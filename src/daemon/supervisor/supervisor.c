@@ -6,8 +6,9 @@
  *
  * If the first engine fails to start, the supervisor exits with its error. An engine that dies later is replaced: at
  * once if it had inspected packets, otherwise after a growing delay, and at most engine.restart-limit times in a row.
- * On a stop request, the supervisor exits after an engine has stopped in order: if that engine dies before, another one
- * is started to stop in order. When systemd restarts the service, the supervisor exits and leaves queues and table.
+ * On a stop request, the supervisor exits after an engine has stopped in order (inspected the packets that wait, and
+ * written its events). If the engine dies before that, another one is started to do so. When systemd restarts the
+ * service, the supervisor exits and leaves queues and table.
  */
 #include "sluice/supervisor.h"
 
@@ -38,12 +39,14 @@
 
 enum {
     TICK_MS = 500,
-    FIRST_DELAY_MS = 100, /* before the third engine in a row; doubled for each further one */
+    FIRST_DELAY_MS = 100, /* delay before the third engine in a row; doubled for each further one */
     MAX_DELAY_MS = 5000,
-    STEADY_MS = 1000, /* an engine that was ready for this long did not die at its start */
+    /* The death of an engine that was ready for this long restarts the count of consecutive failures. */
+    STEADY_MS = 1000,
     MESSAGES_PER_TURN = 64,
     LAST_TURNS = 16,
-    EXIT_MS = 2000, /* for an engine to exit after its channel was closed, which is when its memory has been freed */
+    /* Time limit for the exit of an engine after it has closed its channel; freeing its memory takes time. */
+    EXIT_MS = 2000,
 };
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -52,8 +55,9 @@ enum step { CONTINUE, END_WELL, END_FAILED };
 
 /* --- Start ---------------------------------------------------------------------------------------- */
 
-/* Opens the control socket. A failure is an error with unix-command.enabled: yes, and a warning with auto. If another
- * process listens on the path, which is most likely another daemon, it is an error with both. */
+/* Opens the control socket. If it cannot be opened, unix-command.enabled: yes makes that an error, auto a warning. If
+ * another process listens on the path, most likely another daemon, it is an error with both. Returns 0, or -errno with
+ * `error`. */
 static int open_control(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
     char cause[CONTROL_ERROR_SIZE];
@@ -176,9 +180,9 @@ static void stop_engine(struct supervisor *supervisor)
     if (engine->ready)
         engine_process_send(engine, CHANNEL_SIGNAL, SIGTERM, NULL, -1);
     else if (!queues_are_bound(supervisor))
-        kill(engine->pid, SIGKILL); /* it has had no effect on traffic yet */
+        kill(engine->pid, SIGKILL); /* it was not ready, so it has not changed any packet */
     else
-        return; /* it is stopped as soon as it is ready */
+        return; /* it gets SIGTERM as soon as it is ready */
     engine->stop_sent = true;
     engine_process_set_deadline(engine, supervisor->settings.stop_timeout);
 }
@@ -190,7 +194,7 @@ static void handle_signals(struct supervisor *supervisor)
     while (read(supervisor->signal_fd, &info, sizeof(info)) == sizeof(info)) {
         switch (info.ssi_signo) {
         case SIGCHLD:
-            break; /* dead processes are reaped in each step of the main loop */
+            break; /* each step of the main loop reaps dead processes */
         case SIGTERM:
         case SIGINT:
             if (supervisor->leaving || (info.ssi_signo == SIGTERM && restart_handover_query(supervisor)))
@@ -198,9 +202,10 @@ static void handle_signals(struct supervisor *supervisor)
             if (!supervisor->stopping)
                 systemd_notify_stopping();
             supervisor->stopping = true;
-            if (supervisor->hand_over_ns == 0) /* otherwise the new engine stops as soon as it is ready */
+            /* During a hand-over the next engine is stopped as soon as it is ready. */
+            if (supervisor->hand_over_ns == 0)
                 engine_handover_cancel(supervisor);
-            supervisor->begin_ns = 0; /* packets that wait are inspected without delay */
+            supervisor->begin_ns = 0; /* start the next engine at once, to inspect the packets that wait */
             stop_engine(supervisor);
             break;
         case SIGHUP:
@@ -221,8 +226,9 @@ void supervisor_bind_for_engine(struct supervisor *supervisor)
     engine_process_send(&supervisor->engine, CHANNEL_BOUND, err, cause, -1);
 }
 
-/* No upgrade while an engine is being killed or the file opener runs: the next supervisor would not know why the engine
- * died, and would not reap the opener. */
+/* Checks the trial of an upgrade. Cancels it if the engine is dead or being killed, because the supervisor of the new
+ * program would not know why the engine died. Postpones it while the file opener runs, because the new supervisor would
+ * not reap the opener. */
 static void poll_trial(struct supervisor *supervisor)
 {
     const struct engine_process *engine = &supervisor->engine;
@@ -268,7 +274,7 @@ static void handle_message(struct supervisor *supervisor, const struct channel_m
         engine->stopped = true;
         break;
     case CHANNEL_UPGRADE:
-        /* First execute the installed program; the supervisor in it then starts an engine hand-over. */
+        /* First execute the installed program; its supervisor then starts an engine hand-over. */
         if (supervisor->stopping || supervisor->next_engine.pid > 0 || supervisor->previous_engine.pid > 0 ||
             supervisor->trial || !reexec_start_trial(supervisor, why))
             engine_process_send(engine, CHANNEL_REFUSED, 0, why, -1);
@@ -287,7 +293,8 @@ static void handle_message(struct supervisor *supervisor, const struct channel_m
     }
 }
 
-/* Reads a limited number of messages, so that signals and other processes are handled as well. */
+/* Reads at most MESSAGES_PER_TURN messages, so that an engine cannot keep the supervisor from signals and other
+ * processes. */
 bool supervisor_read_messages(struct supervisor *supervisor)
 {
     struct channel_message message;
@@ -308,7 +315,7 @@ bool supervisor_read_messages(struct supervisor *supervisor)
         } else if (file >= 0 && supervisor->hand_over_ns > 0) {
             engine_handover_add_file(supervisor, message.value, file);
         } else if (file >= 0) {
-            close(file); /* no hand-over is in progress */
+            close(file); /* a state file, but no hand-over is in progress */
         }
     }
     return true;
@@ -316,7 +323,8 @@ bool supervisor_read_messages(struct supervisor *supervisor)
 
 /* --- Death ---------------------------------------------------------------------------------------- */
 
-/* Starts another engine after a death, or applies the failure policy. */
+/* Starts another engine after a death, or applies the failure policy if too many engines died in a row. Returns the
+ * next step. */
 static enum step replace_engine(struct supervisor *supervisor, const struct engine_death *death,
                                 char error[ENGINE_ERROR_SIZE])
 {
@@ -335,7 +343,8 @@ static enum step replace_engine(struct supervisor *supervisor, const struct engi
     log_error("the engine %s%s%s; queued %u packets again that had no verdict", how, engine->failure[0] ? ": " : "",
               engine->failure, (unsigned)repeated);
 
-    /* Count consecutive engines that died early and by themselves; one that another process killed does not count. */
+    /* Engines that died before they had worked delay the next start. An engine that was killed by another process after
+     * it was ready does not count as a failure. */
     supervisor->failed_starts = worked ? 0 : supervisor->failed_starts + 1;
     if (engine->ready && now_ns - engine->ready_ns >= STEADY_MS * NS_PER_MS)
         supervisor->failures = supervisor->causes = 0;
@@ -344,7 +353,7 @@ static enum step replace_engine(struct supervisor *supervisor, const struct engi
         supervisor->causes |= 1U << death->failure;
     }
     if (death->late && limit > 1)
-        limit = 1; /* the next engine will most likely miss its deadline for the same reason */
+        limit = 1; /* another engine would most likely miss its deadline for the same reason */
     if (supervisor->failures > limit) {
         bool open = give_up_apply_policy(supervisor);
 
@@ -371,7 +380,8 @@ static enum step replace_engine(struct supervisor *supervisor, const struct engi
     return CONTINUE;
 }
 
-/* An engine has stopped as requested, and no packet needs another one. */
+/* Called when an engine has ended and no other is needed. Returns END_WELL if it stopped as requested, otherwise
+ * END_FAILED with `error`. */
 static enum step evaluate_end(const struct supervisor *supervisor, const struct engine_death *death,
                               char error[ENGINE_ERROR_SIZE])
 {
@@ -385,7 +395,7 @@ static enum step evaluate_end(const struct supervisor *supervisor, const struct 
     return END_FAILED;
 }
 
-/* Reaps the engine if it has died, and decides how to continue. */
+/* Reaps the engine if it has died. Returns the next step. */
 static enum step handle_death(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
     struct engine_process *engine = &supervisor->engine;
@@ -396,7 +406,7 @@ static enum step handle_death(struct supervisor *supervisor, char error[ENGINE_E
     if (!engine_process_reap(supervisor, engine, &death))
         return CONTINUE;
     for (int i = 0; i < LAST_TURNS && supervisor_read_messages(supervisor); i++)
-        continue; /* its last messages */
+        continue; /* read the last messages of the engine */
     engine_memory_collect(&engine->memory_map, &supervisor->record);
     file_opener_stop(supervisor);
     engine_death_describe(supervisor, &death, how);
@@ -406,7 +416,8 @@ static enum step handle_death(struct supervisor *supervisor, char error[ENGINE_E
     } else if (supervisor->leaving || (supervisor->stopping && (engine->stopped || !queues_are_bound(supervisor)))) {
         step = evaluate_end(supervisor, &death, error);
     } else if (!supervisor->once_ready && (death.signal == 0 || death.late || death.shortage)) {
-        /* The first engine failed with an error before it had the queues: the next one would fail as well. */
+        /* No engine has been ready yet, and this one failed with an error or was killed for a reason that the next
+         * engine would have, too. */
         if (engine->failure[0])
             snprintf(error, ENGINE_ERROR_SIZE, "%s", engine->failure);
         else
@@ -458,8 +469,8 @@ static enum step process_events(struct supervisor *supervisor, char error[ENGINE
     poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms);
 
     if (engine->pid > 0 && !supervisor_read_messages(supervisor)) {
-        /* The engine has closed its end of the channel and should exit soon. poll() would return at once, so the
-         * supervisor sleeps here. An engine that does not exit is killed, because it receives no messages any more. */
+        /* The engine has closed its end of the channel, so poll() would return at once: sleep instead. The engine
+         * should exit soon; if it does not, it is killed, because it can receive no messages any more. */
         const struct timespec pause = { .tv_nsec = NS_PER_MS };
 
         now_ns = clock_monotonic_ns();
@@ -480,7 +491,8 @@ static enum step process_events(struct supervisor *supervisor, char error[ENGINE
     if (passed_ms >= TICK_MS) {
         supervisor->tick_ns = now_ns;
         engine_process_check_deadline(engine);
-        /* TICK_MS, not passed_ms: if the supervisor itself got no CPU time, the workers may not have got any either. */
+        /* Count TICK_MS rather than passed_ms, because when the supervisor got no CPU time the workers may not have got
+         * any, either. */
         systemd_notify_watchdog(supervisor, engine_process_check_heartbeats(supervisor, TICK_MS));
         if (engine->ready)
             queues_restore_limits(supervisor);
@@ -539,7 +551,7 @@ int supervisor_run(const struct run_options *options, char error[ENGINE_ERROR_SI
     }
     if (step == END_WELL && !supervisor.leaving && supervisor.firewall.mode != ATTACH_NONE &&
         supervisor.account_path[0])
-        unlink(supervisor.account_path); /* the table is removed, so no packets come to the queues */
+        unlink(supervisor.account_path); /* remove the account file: no packets come to the queues without the table */
     supervisor_clear(&supervisor);
     return step == END_WELL ? 0 : -ECHILD;
 }

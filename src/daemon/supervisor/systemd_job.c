@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The job of the service's unit. systemd stops a service with SIGTERM whether or not it starts it again; the type of
- * the unit's job is the difference. A restart job has the type "restart" until the service has stopped, whichever
- * command started it. Any user may read these properties on the system bus.
+ * The job of the service's unit. systemd stops a service with SIGTERM for a stop and for a restart; only the type of
+ * the unit's job shows which of both it is. A restart job has the type "restart" until the service has stopped,
+ * whichever command started it. Any user may read these properties on the system bus.
  *
  * The supervisor queries the job at SIGTERM (restart_handover.c). `sluice leave --after` in ExecStopPost= queries it
- * again after the exit: a stop may have cancelled the restart, and then no supervisor follows for the table that was
- * left.
+ * again after the exit: a stop may have cancelled the restart, and then no supervisor follows, and the table that this
+ * supervisor left must be removed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@
 enum { TIMEOUT_US = 5000000, US_TO_NS = 1000 };
 static const char manager[] = "org.freedesktop.systemd1";
 
-/* Connects, and waits until the bus answers. sd_bus_call() would wait for that without limit, and at a shutdown the
- * socket of a bus that has stopped may still accept connections. */
+/* Connects to the system bus, and waits for a limited time until the bus answers: sd_bus_call() would wait without
+ * limit, and at a shutdown the socket of a bus that has stopped may still accept connections. Returns 0 or -errno. */
 static int connect_bus(sd_bus **bus)
 {
     const uint64_t end_ns = clock_monotonic_ns() + (uint64_t)TIMEOUT_US * US_TO_NS;
@@ -40,7 +40,7 @@ static int connect_bus(sd_bus **bus)
         if (now_ns >= end_ns)
             return -ETIMEDOUT;
         err = sd_bus_process(*bus, NULL);
-        if (err == 0) /* nothing to process */
+        if (err == 0) /* 0: nothing was processed, so wait for messages */
             err = sd_bus_wait(*bus, (end_ns - now_ns) / US_TO_NS);
     }
     return err;

@@ -54,7 +54,7 @@ static bool adopt_descriptor(struct supervisor *supervisor, const char *name, in
     return socket_preopen_accept(supervisor, name, fd);
 }
 
-/* Closes a stored socket that the configuration no longer uses, and removes it from systemd. */
+/* Closes a stored descriptor that is not used any more, and removes it from systemd. */
 static void remove_unused_socket(const char *name, int fd)
 {
     char state[NAME_SIZE + 64];
@@ -104,8 +104,8 @@ void systemd_remove_queue(unsigned number)
     sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=sluice-q%u", number);
 }
 
-/* Removes the control socket from systemd, because its path is removed, unless another supervisor follows. After a stop
- * systemd closes the sockets of the queues. */
+/* Notifies systemd that the supervisor ends. Removes the control socket from systemd, because its path is removed,
+ * unless another supervisor follows. After a stop systemd itself closes the sockets of the queues. */
 void systemd_notify_end(const struct supervisor *supervisor)
 {
     if (supervisor->control_fd >= 0 && supervisor->once_ready && !supervisor->leaving)
@@ -124,7 +124,7 @@ void systemd_start(struct supervisor *supervisor)
 
 void systemd_notify_ready(struct supervisor *supervisor)
 {
-    if (!supervisor->stored) /* systemd ignores those that it already stores */
+    if (!supervisor->stored) /* systemd ignores sockets that it already stores */
         store_all(supervisor);
     supervisor->stored = true;
     sd_notifyf(0, "READY=1\nMAINPID=%d\nSTATUS=inspecting %u queues", (int)getpid(), supervisor->queue_count);
@@ -151,8 +151,8 @@ void systemd_notify_stopping(void)
     sd_notify(0, "STOPPING=1");
 }
 
-/* `alive`: no worker is hung. While there is no engine, the notification only shows that the supervisor runs; the
- * number of engine starts is limited separately. */
+/* `alive`: no worker is hung. While no engine runs, the notification only shows that the supervisor runs;
+ * engine.restart-limit limits the number of engine starts. */
 void systemd_notify_watchdog(struct supervisor *supervisor, bool alive)
 {
     uint64_t now_ns = clock_monotonic_ns();
