@@ -2,8 +2,8 @@
 /*
  * Builds the packets that `reject` sends.
  *
- * Such a packet has the address of the other end of the connection: the receiver's TCP expects that, connection
- * tracking can reverse the address translation on the way back, and it works on a bridge without an address.
+ * The source address of such a packet is the other end of the connection, not the gateway: the receiver's TCP accepts
+ * no other, connection tracking can reverse the address translation on the way back, and a bridge has no address.
  *
  * TCP: the rejected packet was not delivered. Its sender gets the RST of a closed port (RFC 9293 §3.10.7.1). Its
  * receiver gets a RST at the packet's place in the sequence, the only number that a receiver following RFC 5961 §3.2
@@ -11,8 +11,8 @@
  *
  * Other protocols: an ICMP unreachable message, administratively prohibited, quotes as much of the packet as fits. The
  * receiver of the packet sent nothing that could be quoted to it; for UDP its own last datagram is imitated by
- * exchanging the two ends, which is all that a socket compares. For other protocols there is nothing that the receiver
- * would recognise.
+ * exchanging the two ends, which is all that a socket compares. For other protocols no packet is sent to the receiver,
+ * because it would recognise no quote.
  */
 #include "sluice/inject.h"
 
@@ -52,7 +52,7 @@ static struct ends ends_of(const struct packet *pkt, enum reject_kind to)
 
 /* --- Headers and checksums -------------------------------------------------------------------------- */
 
-/* Computes the sum of RFC 1071, without the final complement. */
+/* Returns the sum of RFC 1071 without the final complement, added to `sum`. */
 static uint32_t sum_bytes(uint32_t sum, const uint8_t *bytes, size_t length)
 {
     for (size_t i = 0; i + 1 < length; i += 2)
@@ -64,7 +64,8 @@ static uint32_t sum_bytes(uint32_t sum, const uint8_t *bytes, size_t length)
     return sum;
 }
 
-/* Includes the pseudo header of RFC 9293 §3.1 or RFC 8200 §8.1, which have the same sum. */
+/* Returns the checksum of a transport segment. It includes the pseudo header of RFC 9293 §3.1 or RFC 8200 §8.1, which
+ * have the same sum. */
 static uint32_t transport_sum(int version, const struct ends *ends, uint8_t protocol, const uint8_t *bytes,
                               size_t length)
 {
@@ -75,14 +76,14 @@ static uint32_t transport_sum(int version, const struct ends *ends, uint8_t prot
     return sum_bytes(sum, bytes, length);
 }
 
-/* Writes the IP header of a packet of `length` bytes in total; returns the header's length. */
+/* Writes the IP header of a packet of `length` bytes in total. Returns the length of the header. */
 static size_t put_ip(uint8_t *out, int version, const struct ends *ends, uint8_t protocol, size_t length)
 {
     if (version == 4) {
         memset(out, 0, IPV4_HEADER);
         out[0] = 4 << 4 | IPV4_HEADER / 4;
         store_be16(out + 2, (uint32_t)length);
-        store_be16(out + 6, 0x4000); /* do not fragment: then the id need not be unique (RFC 6864 §4.1) */
+        store_be16(out + 6, 0x4000); /* DF set: then the id need not be unique (RFC 6864 §4.1) */
         out[8] = ANSWER_TTL;
         out[9] = protocol;
         memcpy(out + 12, ends->from->bytes, 4);
@@ -120,9 +121,9 @@ static size_t build_reset(const struct packet *pkt, enum reject_kind to, uint8_t
 
         sequence = 0;
         acknowledgment = tcp->sequence + pkt->payload_length + cut + ((tcp->flags & TCP_SYN) != 0) +
-                         ((tcp->flags & TCP_FIN) != 0); /* + SEG.LEN (RFC 9293) */
+                         ((tcp->flags & TCP_FIN) != 0); /* SYN and FIN count in SEG.LEN (RFC 9293 §3.10.7.1) */
         flags |= TCP_ACK;
-    } else { /* a receiver that already has state has counted the SYN */
+    } else { /* the RST goes to the receiver: if it already has state, it has counted the SYN */
         sequence = tcp->sequence + ((tcp->flags & TCP_SYN) != 0);
         acknowledgment = acknowledges ? tcp->acknowledgment : 0;
         flags |= acknowledges ? TCP_ACK : 0;
@@ -155,8 +156,8 @@ static size_t build_unreachable(const struct packet *pkt, enum reject_kind to, u
     icmp[0] = four ? ICMP_DEST_UNREACH : ICMP6_DST_UNREACH;
     icmp[1] = four ? ICMP_PKT_FILTERED : ICMP6_DST_UNREACH_ADMIN;
     if (to == REJECT_DESTINATION) {
-        /* The receiver expects a quote of a datagram that it has sent: an IP header without options, and the ends
-         * exchanged. */
+        /* The receiver expects a quote of a datagram that it has sent: an IP header without options, and source and
+         * destination exchanged. */
         struct ends swapped = ends_of(pkt, REJECT_SOURCE);
 
         quoted = put_ip(quote, pkt->ip_version, &swapped, pkt->protocol, at + UDP_HEADER);
@@ -177,7 +178,7 @@ static size_t build_unreachable(const struct packet *pkt, enum reject_kind to, u
         quoted = cursor_remaining(&bytes);
         memcpy(quote, bytes.at, quoted);
     }
-    if (quoted < at) /* without an IP header the receiver cannot assign the message */
+    if (quoted < at) /* without a whole IP header the receiver cannot assign the message to a socket */
         return 0;
     length = ICMP_HEADER + quoted;
     put_ip(out, pkt->ip_version, &ends, protocol, at + length);
@@ -199,8 +200,9 @@ static bool is_unicast(int version, const struct address *address)
     return bytes[0] != 0 && (bytes[0] & 0xf0) != 0xe0 && load_be32(bytes) != 0xffffffff;
 }
 
-/* Packets from a tunnel are not answered: the answer would leave outside the tunnel, perhaps to another host with that
- * address. Frames with a group address are not answered, either (RFC 1122 §3.2.2), nor are ICMP errors. */
+/* Whether the packet may be answered. Not a packet from a tunnel, because the answer would leave outside the tunnel,
+ * perhaps to another host with the same address; nor a frame with a group address (RFC 1122 §3.2.2), nor an ICMP
+ * error. */
 static bool may_answer(const struct packet *pkt)
 {
     const bool is_icmp = pkt->protocol == (pkt->ip_version == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);

@@ -14,7 +14,7 @@
 
 enum { TAG_LENGTH = 4, VLAN_QINQ_OLD = 0x9100 };
 
-/* A frame being built; `at` is never more than INJECT_MAX_LINK_HEADER. */
+/* A frame that is being built; `at`: its length so far, at most INJECT_MAX_LINK_HEADER. */
 struct frame {
     uint8_t *bytes;
     size_t at;
@@ -50,7 +50,8 @@ size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t
     if (!put_bytes(&frame, to == REJECT_SOURCE ? sender : receiver, ETH_ALEN) ||
         !put_bytes(&frame, to == REJECT_SOURCE ? receiver : sender, ETH_ALEN))
         return 0;
-    /* The tag that the kernel keeps separate from the bytes, then those in the bytes, then the EtherType. */
+    /* Order of the tags: first the tag that the kernel keeps outside of the bytes, then the tags in the bytes, then the
+     * EtherType. */
     if (root->meta.vlan_protocol != 0 &&
         (!put16(&frame, root->meta.vlan_protocol) || !put16(&frame, root->meta.vlan_tci)))
         return 0;
@@ -61,7 +62,7 @@ size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t
             return 0;
         type = load_be16(tag + 2);
     }
-    /* Only IP: any other encapsulation would need a new header. */
+    /* Only IP directly in the frame: another encapsulation (for example PPPoE) would need a header of its own. */
     if ((type != ETH_P_IP && type != ETH_P_IPV6) || !put16(&frame, type))
         return 0;
     return frame.at;

@@ -20,8 +20,8 @@
 enum { NO_SOCKET = -1 };
 
 struct injector {
-    int fd[INJECT_SOCKETS]; /* NO_SOCKET: the host does not support the protocol; frames: or packet sockets are not
-                               permitted */
+    /* NO_SOCKET: the host does not support the IP version, or does not permit packet sockets. */
+    int fd[INJECT_SOCKETS];
     struct inject_counters counters;
 };
 
@@ -38,7 +38,7 @@ static void close_all(const int fds[INJECT_SOCKETS])
             close(fds[i]);
 }
 
-/* *out stays NO_SOCKET when the host does not support the protocol. */
+/* Opens a raw socket. *out stays NO_SOCKET, without an error, when the host does not support the protocol. */
 static int open_raw(int family, int *out, char error[INJECT_ERROR_SIZE])
 {
     int one = 1, err;
@@ -59,7 +59,7 @@ static int open_raw(int family, int *out, char error[INJECT_ERROR_SIZE])
     return 0;
 }
 
-/* Only a bridge needs frames, so a failure to open the packet socket is no error. */
+/* Opens the sockets. Only a bridge needs to send frames, so a failure to open the packet socket is not an error. */
 int inject_open(int out[INJECT_SOCKETS], char error[INJECT_ERROR_SIZE])
 {
     int fds[INJECT_SOCKETS] = { NO_SOCKET, NO_SOCKET, NO_SOCKET };
@@ -139,7 +139,7 @@ static int send_answer(struct injector *injector, const struct packet *pkt, enum
     if (length == 0)
         return 0;
     link = port ? inject_link_header(pkt, to, header) : 0;
-    if (link > 0) { /* on a bridge, a whole frame */
+    if (link > 0) { /* on a bridge: send the whole frame */
         answer -= link;
         length += link;
         memcpy(answer, header, link);
@@ -154,7 +154,8 @@ static int send_answer(struct injector *injector, const struct packet *pkt, enum
     } else {
         target.ipv6.sin6_family = AF_INET6;
         memcpy(&target.ipv6.sin6_addr, answer + 24, sizeof(target.ipv6.sin6_addr));
-        if (IN6_IS_ADDR_LINKLOCAL(&target.ipv6.sin6_addr)) /* the same address may be valid on several links */
+        /* A link-local address needs the interface, because it may exist on several links. */
+        if (IN6_IS_ADDR_LINKLOCAL(&target.ipv6.sin6_addr))
             target.ipv6.sin6_scope_id = to == REJECT_SOURCE ? pkt->meta.in_ifindex : pkt->meta.out_ifindex;
         size = sizeof(target.ipv6);
         fd = injector->fd[INJECT_IPV6];

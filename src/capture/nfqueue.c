@@ -2,8 +2,8 @@
 /*
  * The NFQUEUE capture: one netlink socket, one queue, one worker.
  *
- * A receive is one recvmmsg() with MSG_WAITFORONE: it sleeps in the kernel for the first message (limited by
- * SO_RCVTIMEO, which is set only when the caller's wait changes) and returns all further messages without a second
+ * A receive is one recvmmsg() with MSG_WAITFORONE: it sleeps in the kernel until the first message arrives (at most
+ * SO_RCVTIMEO, which is set only when the caller's timeout changes) and returns all further messages without a second
  * system call. All verdicts of the batch are sent in one sendmsg(), see nfqueue_verdict.c. A busy queue therefore costs
  * two system calls for each batch, the minimum for any consumer.
  *
@@ -36,8 +36,8 @@
 #include "sluice/clock.h"
 
 enum {
-    SLOT_SIZE =
-        65536 + 4096 + 256, /* payload, headers and attributes, and a step that distributes slots over the cache */
+    /* Payload; headers and attributes; a step that gives slots different offsets within a page. */
+    SLOT_SIZE = 65536 + 4096 + 256,
     WAIT_UNKNOWN = -2,
 };
 
@@ -47,15 +47,15 @@ static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
 {
     if (wait_ms < 0)
         wait_ms = -1;
-    if (queue->guard &&
-        wait_ms != 0) { /* packets that arrived during the sleep are not ones that this worker repeated */
+    if (queue->guard && wait_ms != 0) {
+        /* Receive waiting packets first: packets that arrive during the sleep were not repeated by this worker. */
         int n = receive_messages(queue, max, 0);
 
         if (n != 0)
             return n;
         repeat_guard_receive(queue->guard, true);
     }
-    if (wait_ms != 0 && wait_ms != queue->wait_ms) { /* rare, since workers always wait for the same time */
+    if (wait_ms != 0 && wait_ms != queue->wait_ms) { /* rarely true, because workers always wait for the same time */
         struct timeval timeout = { 0 };              /* no timeout */
 
         if (wait_ms > 0)
@@ -78,7 +78,8 @@ static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
 
 /* --- Super-packets ---------------------------------------------------------------------------------- */
 
-/* All super-packets that wait now, in the kernel or here, were queued with the flag set. */
+/* Makes the kernel segment super-packets. All super-packets that wait now, in the kernel or in this batch, were queued
+ * before. */
 void nfqueue_segment(struct nfqueue *queue)
 {
     queue->segments_until_ns = clock_monotonic_ns() + QUEUE_SEGMENT_SECONDS * NS_PER_SECOND;
@@ -92,7 +93,8 @@ void nfqueue_segment(struct nfqueue *queue)
 
 /* --- Messages --------------------------------------------------------------------------------------- */
 
-/* Tracks the packet ids. The first id of an adopted queue shows how far the previous reader got. */
+/* Tracks the packet ids and counts gaps. The first id of an adopted queue shows which packets the previous reader has
+ * received; those without a verdict are queued again. */
 static void track_ids(struct nfqueue *queue, uint32_t id)
 {
     uint32_t gap = id - queue->next_id;
@@ -132,7 +134,7 @@ static void add_to_batch(struct nfqueue *queue, struct packet *pkt)
     pkt->number = counters->packets;
 
     /* Packets that the previous reader left in the socket, or that arrived while the queue was bound, may have been
-     * queued before conntrack data was requested; from the first packet with a connection on, none was. */
+     * queued before conntrack data was requested. All packets after the first with conntrack data were queued later. */
     if (pkt->conntrack.bytes) {
         counters->conntrack++;
         queue->conntrack_reliable = (queue->flags & NFQA_CFG_F_CONNTRACK) != 0;
@@ -169,14 +171,16 @@ static void handle_message(struct nfqueue *queue, const uint8_t *bytes, size_t l
         add_to_batch(queue, pkt);
         return;
     case NFQUEUE_RESULT:
-        /* The kernel's answer to a refused request; an acknowledgment that no request waits for is no error. */
+        /* Error 0: an acknowledgment, for which no request waits. Otherwise the kernel has refused a request. */
         if (result.error == 0)
             return;
         if (result.sequence == SEQUENCE_CONNTRACK) {
             queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
         } else if (result.sequence == SEQUENCE_GSO) {
             queue->gso_refused = true;
-        } else if (result.error == -ENOENT) { /* for a repeat: the previous reader had issued all verdicts */
+        } else if (result.error == -ENOENT) {
+            /* Packets do not exist any more; for SEQUENCE_REPEAT_UNJUDGED: the previous reader had issued all
+             * verdicts. */
             queue->counters.verdict_lost += result.sequence <= CAPTURE_MAX_BATCH ? result.sequence : 0;
         } else {
             queue->counters.verdict_errors++;
@@ -186,7 +190,7 @@ static void handle_message(struct nfqueue *queue, const uint8_t *bytes, size_t l
             }
         }
         return;
-    case NFQUEUE_NO_ID: /* it waits in the kernel, and must not be accepted together with its neighbours */
+    case NFQUEUE_NO_ID: /* the packet waits in the kernel, and a batch verdict for its neighbours would accept it */
         queue->may_batch = false;
         /* fall through */
     case NFQUEUE_UNKNOWN:
@@ -200,7 +204,7 @@ static int nfqueue_receive(struct capture *capture, struct packet **batch, size_
     uint64_t now_ns = 0;
     int err = queue->deferred_error;
 
-    assert(queue->issued == queue->received); /* otherwise packets would wait in the kernel indefinitely */
+    assert(queue->issued == queue->received); /* a packet without a verdict would wait in the kernel indefinitely */
     queue->received = queue->issued = queue->prefix = 0;
     queue->deferred_error = 0;
     if (err)
@@ -221,7 +225,7 @@ static int nfqueue_receive(struct capture *capture, struct packet **batch, size_
         repeat_guard_receive(queue->guard, n >= 0 && n < (int)max);
     if (n <= 0)
         return n;
-    if (queue->messages[0].msg_len == 0) /* never from the kernel: the peer of a test socket has closed it */
+    if (queue->messages[0].msg_len == 0) /* never from the kernel: in tests, the peer of the socket has closed it */
         return -ECONNRESET;
     for (int i = 0; i < n; i++)
         handle_message(queue, queue->vectors[i].iov_base, queue->messages[i].msg_len, &now_ns);
@@ -244,7 +248,8 @@ static int nfqueue_status(struct capture *capture, struct queue_status *out)
     return queue->status_fd < 0 ? queue->status_fd : nfqueue_find_status(queue->status_fd, queue->options.queue, out);
 }
 
-/* Reads only the level of the socket when the file, which needs privileges to open, is not open. */
+/* Reads how full the queue and the socket buffer are; only the buffer if status_fd, which needs privileges to open, is
+ * not open. Returns 0, or -ENOTSUP if neither can be read. */
 static int nfqueue_level(struct capture *capture, struct queue_level *out)
 {
     const struct nfqueue *queue = (const struct nfqueue *)capture;
@@ -338,7 +343,7 @@ static int allocate(struct nfqueue *queue)
     size_t batch = options->batch;
     size_t size = nfqueue_slots_size(options);
     void *memory = options->slots;
-    uint64_t seed; /* random, so that senders cannot construct packets with equal hashes */
+    uint64_t seed; /* random, so that senders cannot construct different packets with equal hashes */
     int err = 0;
 
     if (!memory)
@@ -429,7 +434,8 @@ int nfqueue_open(struct capture **out, const struct nfqueue_options *options, ch
         nfqueue_config_fail(error, err, "queue %u: out of memory", options->queue);
         goto close_queue;
     }
-    err = nfqueue_config_open(queue, error); /* last, because an adopted descriptor changes its owner on success only */
+    /* The last step, because an adopted descriptor changes its owner only on success. */
+    err = nfqueue_config_open(queue, error);
     if (err)
         goto close_queue;
     *out = &queue->base;

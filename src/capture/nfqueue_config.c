@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Binding a queue. A single configuration message sets everything (bind, copy mode, length, flags), so the queue never
- * exists without a copy mode, in which state it would drop packets. The kernel rejects unknown flags before it changes
- * anything, so a rejection is followed by a request with fewer flags.
+ * Binding a queue. A single configuration message binds the queue and sets copy mode, length and flags, because a queue
+ * that exists without a copy mode drops packets. The kernel rejects unknown flags before it changes anything, so a
+ * rejection is followed by a request with fewer flags.
  *
  * From the moment of binding, packets may reach the socket before the acknowledgment. The answer is therefore read with
  * MSG_PEEK: if the first message is a packet, the queue works, and the message stays for the first receive.
  *
- * This does not work for a queue that is already bound, because the acknowledgment follows its packets. There the flags
- * are probed with a second socket (nfqueue_probe_flags()) before they are set.
+ * This does not work for an adopted queue, which is already bound, because the acknowledgment is behind its packets in
+ * the socket. For such a queue, a second socket probes the flags before they are set (nfqueue_probe_flags()).
  *
- * NETLINK_NO_ENOBUFS is not set to hide losses (gaps in the packet ids show each one), but because without it netlink
- * marks an overrun socket as congested and drops everything until the last waiting packet was read.
+ * NETLINK_NO_ENOBUFS is set because netlink otherwise marks an overrun socket as congested and drops all packets until
+ * the last waiting packet was read. It hides no losses: gaps in the packet ids show each one.
  */
 #include "nfqueue_priv.h"
 
@@ -30,10 +30,10 @@
 
 enum {
     BYTES_PER_PACKET =
-        2048, /* the kernel grants twice as much: a small packet costs 832, one of 1500 bytes about 2600 */
-    MIN_RECEIVE_BUFFER = 256 * 1024, /* a few super-packets even in the shortest queue */
+        2048, /* the kernel grants twice as much: a small packet uses 832 bytes, a packet of 1500 bytes about 2600 */
+    MIN_RECEIVE_BUFFER = 256 * 1024, /* room for a few super-packets even with the shortest queue */
     MAX_RECEIVE_BUFFER = 64 * 1024 * 1024,
-    SEND_BUFFER = 256 * 1024, /* a send must fit: one of 64 kB for each replaced super-packet */
+    SEND_BUFFER = 256 * 1024, /* a send must fit into the buffer; each replaced super-packet adds 64 kB to it */
     SEND_OVERHEAD = 1024,     /* part of the buffer that the kernel keeps free */
     MAX_TRIES = 3,
 };
@@ -70,7 +70,7 @@ int nfqueue_config_validate(const struct nfqueue_options *options, char error[CA
 
 /* --- Socket options --------------------------------------------------------------------------------- */
 
-/* Sets a buffer size beyond the limits of the system if permitted, otherwise up to the limits. */
+/* Sets the size of a socket buffer; limited by the system's maximum unless the process may exceed it. */
 static void set_buffer(int fd, int force, int plain, uint32_t bytes)
 {
     int value = (int)bytes;
@@ -107,13 +107,13 @@ int nfqueue_set_socket_options(int fd, const struct nfqueue_options *options)
     set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER);
     if (setsockopt(fd, SOL_NETLINK, NETLINK_NO_ENOBUFS, &one, sizeof(one)) < 0)
         return -errno;
-    /* Error messages arrive without a copy of the rejected request. Older kernels lack this option and send the copy.
-     */
+    /* The kernel shall not copy the rejected request into error messages. Older kernels do not know this option and
+     * send the copy. */
     setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
     return 0;
 }
 
-/* The kernel grants twice the requested size. */
+/* Returns the size of the receive buffer as it was requested: the kernel grants twice the requested size. */
 uint32_t nfqueue_socket_buffer(int fd)
 {
     return get_buffer(fd, SO_RCVBUF) / 2;
@@ -121,8 +121,9 @@ uint32_t nfqueue_socket_buffer(int fd)
 
 /* --- Binding ---------------------------------------------------------------------------------------- */
 
-/* Reads the kernel's answer, which is already in the socket: nfnetlink processes a message during the send. *first: no
- * packet arrived before it, so all packets that follow have the requested attributes. */
+/* Reads the kernel's answer, which is already in the socket because nfnetlink processes a message during the send.
+ * *first: no packet arrived before the answer, so all packets have the requested attributes. Returns 0 also when a
+ * packet is the first message, or -errno. */
 static int read_answer(int fd, bool *first)
 {
     uint8_t bytes[4096];
@@ -134,7 +135,7 @@ static int read_answer(int fd, bool *first)
     if (n < 0)
         return errno == EAGAIN ? -EPROTO : -errno;
     if (nfqueue_message_read(bytes, (size_t)n, 0, &ignored, &result) != NFQUEUE_RESULT)
-        return 0; /* a packet: leave it in the socket */
+        return 0; /* a packet: the queue works, and the packet stays for the first receive */
     *first = true;
     return recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) < 0 ? -errno : result.error;
 }
@@ -147,7 +148,7 @@ struct nlmsghdr *nfqueue_config_put(uint16_t queue, char *buffer, enum nfqueue_s
     return head;
 }
 
-/* One attribute pair with all flags: of several pairs the kernel uses the last. */
+/* Adds all flags in one attribute pair: if there are several pairs, the kernel uses the last. */
 static void put_flags(struct nlmsghdr *head, uint32_t flags, uint32_t mask)
 {
     mnl_attr_put_u32(head, NFQA_CFG_FLAGS, htonl(flags));
@@ -162,7 +163,8 @@ ssize_t nfqueue_send_to_kernel(int fd, const struct nlmsghdr *head)
                   sizeof(kernel));
 }
 
-/* Sends the configuration. A request to bind a bound queue is rejected, even on the same socket. */
+/* Sends the configuration and reads the answer. Does not bind an adopted queue, because the kernel rejects a second
+ * bind even on the same socket. Returns 0 or -errno. */
 static int request_config(struct nfqueue *queue, uint32_t flags)
 {
     const struct nfqueue_options *options = &queue->options;
@@ -207,9 +209,9 @@ int nfqueue_config_gso(struct nfqueue *queue, bool on)
     return send(queue->fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* The kernel checks the flags of a configuration message before it looks up the queue. A socket that does not own the
- * queue therefore gets EOPNOTSUPP for a flag that the kernel lacks, and EPERM or ENODEV when it has all of them;
- * nothing is changed. */
+/* Returns 0 if the kernel supports all flags, otherwise -errno; changes nothing. The kernel checks the flags of a
+ * configuration message before it looks up the queue. A socket that does not own the queue therefore gets EOPNOTSUPP
+ * for a flag that the kernel lacks, and EPERM or ENODEV when the kernel supports all of them. */
 int nfqueue_probe_flags(uint16_t queue, uint32_t flags)
 {
     char buffer[64];
@@ -220,7 +222,8 @@ int nfqueue_probe_flags(uint16_t queue, uint32_t flags)
 
     head->nlmsg_flags |= NLM_F_ACK;
     put_flags(head, flags, flags);
-    for (int tries = 0; tries < MAX_TRIES && err == -EAGAIN && fd >= 0; tries++) /* EAGAIN: loaded a module */
+    /* EAGAIN: the kernel has loaded a module. */
+    for (int tries = 0; tries < MAX_TRIES && err == -EAGAIN && fd >= 0; tries++)
         err = send(fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0 ? -errno : read_answer(fd, &first);
     if (fd >= 0)
         close(fd);
@@ -238,8 +241,9 @@ static uint32_t wanted_flags(const struct nfqueue_options *options)
            (options->conntrack || asks_for_connections(options) ? NFQA_CFG_F_CONNTRACK : 0);
 }
 
-/* Requests all needed flags, then fewer while the kernel lacks one of them, removing the least important first; sets
- * queue->flags to the granted ones. The kernel returns EAGAIN after it has loaded a module that a flag needs. */
+/* Binds the queue with all needed flags; if the kernel lacks one, with fewer, where the least important is removed
+ * first. Sets queue->flags to the granted flags. The kernel returns EAGAIN after it has loaded a module that a flag
+ * needs. */
 static int bind_queue(struct nfqueue *queue)
 {
     enum { CONNTRACK = NFQA_CFG_F_CONNTRACK, GSO = NFQA_CFG_F_GSO, FAIL_OPEN = NFQA_CFG_F_FAIL_OPEN };
@@ -269,9 +273,10 @@ static int bind_queue(struct nfqueue *queue)
     return err;
 }
 
-/* A kernel that can attach conntrack data to packets can also change conntrack data with a verdict: both use the same
- * hook (CONFIG_NETFILTER_NETLINK_GLUE_CT). Only the first is costly, so the flag is cleared again if nothing else needs
- * it. For an adopted queue it is not known. */
+/* Chooses how connections are marked. A kernel that can attach conntrack data to packets can also change connections by
+ * a verdict: both use the same hook (CONFIG_NETFILTER_NETLINK_GLUE_CT). Only attaching is costly, so
+ * NFQA_CFG_F_CONNTRACK is cleared again if it was requested only to learn this. Marks packets if the granted flags are
+ * not known, as for an adopted queue. */
 static void choose_offload(struct nfqueue *queue)
 {
     const struct nfqueue_options *options = &queue->options;
@@ -312,7 +317,7 @@ static int explain_bind_error(const struct nfqueue *queue, int err, char error[C
     struct queue_status status;
 
     switch (err) {
-    case -EPERM: /* no capability, or another socket has the queue */
+    case -EPERM: /* CAP_NET_ADMIN is missing, or another socket has bound the queue */
         if (capng_get_caps_process() != 0 || !capng_have_capability(CAPNG_EFFECTIVE, CAP_NET_ADMIN))
             return nfqueue_config_fail(
                 error, -EPERM, "queue %u: binding needs CAP_NET_ADMIN: run as root or with that capability", number);
@@ -323,7 +328,7 @@ static int explain_bind_error(const struct nfqueue *queue, int err, char error[C
                 "may not administer the network namespace",
                 number);
         return fail_taken(status.port_id, number, error);
-    case -EINVAL: /* nfnetlink has no such subsystem */
+    case -EINVAL: /* nfnetlink does not support NFQUEUE */
         return nfqueue_config_fail(error, err,
                                    "queue %u: the kernel has no nfnetlink_queue: modprobe nfnetlink_queue, or use a "
                                    "kernel with CONFIG_NETFILTER_NETLINK_QUEUE",
@@ -372,7 +377,8 @@ int nfqueue_bind(int fd, const struct nfqueue_options *options, bool bound, uint
 
 /* --- Adopting --------------------------------------------------------------------------------------- */
 
-/* Adopts the inherited descriptor of a queue that another process has bound. */
+/* Adopts the inherited descriptor of a queue that another process has bound. Returns 0, or -errno with a line in
+ * `error`. */
 static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
 {
     const struct nfqueue_options *options = &queue->options;
@@ -386,7 +392,7 @@ static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
     if (getsockname(fd, (struct sockaddr *)&address, &length) < 0)
         return nfqueue_config_fail(error, -errno, "queue %u: descriptor %d is not a socket: %s", options->queue, fd,
                                    strerror(errno));
-    /* Where the kernel reports it, the descriptor must be the one that has the queue. */
+    /* If the kernel reports the port id of the queue, it must be that of the descriptor. */
     if (address.nl_family == AF_NETLINK && queue->status_fd >= 0 && !options->kept) {
         err = nfqueue_find_status(queue->status_fd, options->queue, &status);
         if (err == -ENOENT || (err == 0 && status.port_id != address.nl_pid))
@@ -399,8 +405,9 @@ static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
         return nfqueue_config_fail(error, -errno, "queue %u: cannot adopt descriptor %d: %s", options->queue, fd,
                                    strerror(errno));
     if (options->kept)
-        return 0; /* the flags are passed on */
-    /* The granted flags are not known: assume the requested ones. The previous reader may have cleared conntrack. */
+        return 0; /* nfqueue_confirm_bound() sets the flags later */
+    /* The granted flags are not known: assume that the requested ones were granted. The previous reader may have
+     * cleared NFQA_CFG_F_CONNTRACK, so request that again. */
     queue->flags = wanted_flags(options);
     if (!options->conntrack || nfqueue_config_conntrack(queue, true))
         queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
@@ -414,12 +421,12 @@ void nfqueue_confirm_bound(struct capture *capture, uint32_t flags, bool again)
     queue->flags = flags;
     queue->flags_known = true;
     choose_offload(queue);
-    if (again &&
-        flags & NFQA_CFG_F_GSO) /* the previous reader may have cleared it for some seconds: nfqueue_segment() */
+    /* The previous reader may have cleared NFQA_CFG_F_GSO for some seconds: nfqueue_segment(). */
+    if (again && flags & NFQA_CFG_F_GSO)
         queue->gso_refused = nfqueue_config_gso(queue, true) != 0;
     if (!queue->options.conntrack)
         return;
-    /* The rules of the previous reader may not have needed conntrack data, so it may be off. */
+    /* The flag may be off because the rules of the previous reader did not need conntrack data. */
     if (again && !(flags & NFQA_CFG_F_CONNTRACK) &&
         nfqueue_probe_flags(queue->options.queue, NFQA_CFG_F_CONNTRACK) == 0)
         flags |= NFQA_CFG_F_CONNTRACK;
@@ -435,7 +442,7 @@ int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
     if (queue->options.inherited_fd >= 0) {
         err = adopt_queue(queue, error);
         if (err) {
-            queue->fd = -1; /* stays the caller's */
+            queue->fd = -1; /* so that closing the capture does not close the caller's descriptor */
             return err;
         }
     } else {

@@ -4,9 +4,9 @@
  *
  * The attributes are not parsed with libnetfilter_queue (nfq_nlmsg_parse()), because this runs for each packet: here it
  * is one pass without a callback and a table of pointers for each attribute, and every length is checked by the cursor.
- * The kernel writes the messages, so damage is not expected, but its handling is defined: a packet whose id is known is
- * always delivered, even with invalid attributes, because it waits in the kernel for a verdict. Decoding such a packet
- * fails for lack of bytes, and the policy decides.
+ * The kernel writes the messages, so damage is not expected, but damaged messages are handled: a packet whose id is
+ * known is always delivered, even with invalid attributes, because it waits in the kernel for a verdict. Decoding such
+ * a packet fails for lack of bytes, and the policy decides.
  *
  * All values in attributes are in network order; netlink headers are in host order.
  */
@@ -95,7 +95,7 @@ static bool read_attribute(uint16_t type, struct cursor value, struct packet *pk
     case NFQA_VLAN:
         return read_vlan(value, meta);
     case NFQA_L2HDR:
-        pkt->frame_header = cursor_read(&value, ETH_HLEN); /* NULL for another length */
+        pkt->frame_header = cursor_read(&value, ETH_HLEN); /* NULL if the attribute is shorter */
         return true;
     case NFQA_CAP_LEN:
         return cursor_be32(&value, &pkt->wire_length);
@@ -151,7 +151,8 @@ static enum nfqueue_message_kind read_packet(struct cursor cur, uint16_t queue, 
         pkt->flags |= PACKET_TRUNCATED;
     else
         pkt->wire_length = pkt->length;
-    /* The payload starts with the network header: IP, except for frames of a bridge, which may carry any protocol. */
+    /* The payload starts with the network header, which is that of IP except in frames of a bridge, which may carry any
+     * protocol. */
     pkt->link = head[offsetof(struct nfgenmsg, nfgen_family)] == NFPROTO_BRIDGE ? LINK_BRIDGE : LINK_RAW;
     return whole ? NFQUEUE_PACKET : NFQUEUE_DAMAGED;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A queue whose reader died while another process kept the socket. Three kinds of packets wait: those that the dead
- * reader received without issuing a verdict, those in the socket, and those that arrive in the meantime. Only the first
- * need action: they reach no reader unless they are queued again.
+ * reader received without issuing a verdict, those in the socket, and those that arrive in the meantime. Only those
+ * without a verdict need action: they reach no reader unless they are queued again.
  *
- * The last packet that the dead reader received follows from the first packet in the socket, or, if the socket is
- * empty, from the number of packets that the kernel has queued. That number must be read before the socket is, and no
- * numbered packet may then still be on its way into the socket; a message that makes the kernel take the queue's lock
- * is sent between the two.
+ * The id of the last packet that the dead reader received is the id before that of the first packet in the socket. If
+ * the socket is empty, it is the id that the kernel assigned last. That id must be read before the socket, and all
+ * packets with an id must be in the socket when it is read: a message that makes the kernel take the queue's lock is
+ * sent in between, and waits for a packet that is being queued.
  *
  * Threads: the supervisor's only thread.
  */
@@ -26,7 +26,7 @@
 
 enum { PEEK_SIZE = 4096, MAX_ANSWERS = 1 << 20, SEND_TRIES = 1000 /* of a millisecond each */ };
 
-/* Sends a netlink message, and retries while the kernel has no memory for it. */
+/* Sends a netlink message; retries for a limited time while the kernel has no memory for it. Returns 0 or -errno. */
 static int send_message(int fd, const struct nlmsghdr *head)
 {
     for (int tries = 0;; tries++) {
@@ -60,7 +60,7 @@ void nfqueue_set_fail_open(int fd, uint16_t queue, bool fail_open)
     send_message(fd, head);
 }
 
-/* Whether the queue that this socket was bound to is no longer bound to it. */
+/* Whether the queue is not bound to this socket any more. */
 static bool is_lost(int fd, int status_fd, uint16_t queue)
 {
     struct sockaddr_nl address = { 0 };
@@ -81,8 +81,10 @@ bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *option
     const struct timeval forever = { 0 };
     int unused = 0, one = 1, flags = fcntl(fd, F_GETFL);
 
-    /* Reset socket options: a filter could hide packets from the next reader; limits and timeouts could stop it. */
-    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused)); /* an error means that there is none */
+    /* Reset the options of the socket, which the dead reader may have changed: a filter could hide packets from the
+     * next reader, and limits and timeouts could stop it. */
+    /* An error means that no filter is attached. */
+    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused));
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof(forever));
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
@@ -91,7 +93,7 @@ bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *option
     nfqueue_set_socket_options(fd, options);
     if (is_lost(fd, status_fd, options->queue)) {
         for (int i = 0; i < MAX_ANSWERS && recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) >= 0; i++)
-            ; /* answers for the dead reader, before the one to a new binding */
+            ; /* discard the answers for the dead reader: they precede the answer to the new binding */
         return false;
     }
     nfq_nlmsg_cfg_put_params(head, NFQNL_COPY_PACKET, NFQUEUE_MAX_COPY);
@@ -100,8 +102,8 @@ bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *option
     return true;
 }
 
-/* Sends a verdict for the dead reader. A mark in a verdict replaces the packet's whole mark, so it is set only where
- * packets would otherwise be queued again in a loop. */
+/* Sends a verdict for the dead reader. A mark in a verdict replaces the whole mark of the packet, so it is set only
+ * where the packet would otherwise be queued again in a loop. Returns 0 or -errno. */
 static int send_verdict(int fd, const struct nfqueue_options *options, int type, uint32_t id,
                         enum queue_backlog_verdict kind)
 {
@@ -131,8 +133,8 @@ int nfqueue_send_verdicts_up_to(int fd, const struct nfqueue_options *options, u
     return send_verdict(fd, options, NFQNL_MSG_VERDICT_BATCH, id, kind);
 }
 
-/* Reads the id of the first packet in the socket; false when there is none. Answers before it were for the dead reader.
- */
+/* Reads the id of the first packet in the socket; discards answers for the dead reader. Returns false when the socket
+ * has no packet. */
 static bool first_unread(int fd, uint16_t queue, uint32_t *id)
 {
     uint8_t bytes[PEEK_SIZE];
@@ -148,7 +150,8 @@ static bool first_unread(int fd, uint16_t queue, uint32_t *id)
         if (n <= 0)
             return false;
         kind = nfqueue_message_read(bytes, (size_t)n, queue, &pkt, &result);
-        if (kind == NFQUEUE_PACKET || kind == NFQUEUE_DAMAGED) { /* longer than the buffer: damaged, with its id */
+        /* A packet longer than the buffer is NFQUEUE_DAMAGED, but its id is known. */
+        if (kind == NFQUEUE_PACKET || kind == NFQUEUE_DAMAGED) {
             *id = pkt.meta.id;
             return true;
         }
@@ -166,14 +169,14 @@ int nfqueue_read_backlog(int fd, int status_fd, uint16_t queue, uint32_t length,
 
     if (err)
         return err;
-    err = nfqueue_resize(fd, queue, length, 0); /* takes the lock */
+    err = nfqueue_resize(fd, queue, length, 0); /* makes the kernel take the queue's lock */
     if (err)
         return err;
     out->last_id = first_unread(fd, queue, &first) ? first - 1 : status.id_sequence;
     out->waiting = status.waiting;
     unread = status.id_sequence - out->last_id;
     out->taken = unread <= INT32_MAX && unread < status.waiting ? status.waiting - unread : 0;
-    if (unread > INT32_MAX) /* the first unread packet arrived after the number was read */
+    if (unread > INT32_MAX) /* the first packet in the socket was queued after id_sequence was read */
         out->taken = status.waiting;
     return 0;
 }

@@ -7,8 +7,8 @@
  * That message applies to *every* waiting packet with an id up to this one, so it is correct only if
  *
  *   - every packet of this receive with a lower id has a verdict, from an earlier call or earlier in this send:
- * `prefix` counts the packets from the first on that have a verdict without a gap; packets beyond it get single
- * verdicts;
+ *     `prefix` counts the packets from the first on that have a verdict without a gap; packets after it get single
+ *     verdicts;
  *   - drops within a run are sent before it: a run stays open across them, since the order of drops has no effect;
  *   - any other verdict ends the run, so that packets leave in the order they arrived;
  *   - a super-packet that is to be segmented gets a single verdict; the segments have ids beyond those of the receive;
@@ -37,27 +37,27 @@
 #include <string.h>
 
 enum {
-    SEND_TRIES = 200, /* of a millisecond each, when the kernel has no memory for the message */
-    /* Minimum for waking the sender thread: so many packets, of so many bytes on average, as in bulk transfers and
-     * their acknowledgments without segmentation offload. Requests and responses form such batches only where all CPUs
-     * are busy. */
+    SEND_TRIES = 200, /* how often a send is tried, once in a millisecond, while the kernel has no memory for it */
+    /* Minimum of packets and of their average length for which the sender thread is woken. Bulk transfers and their
+     * acknowledgments without segmentation offload reach both; requests and responses only when all CPUs are busy. */
     SENDER_PACKETS = 32,
     SENDER_BYTES = 800,
-    /* Maximum number of small messages that follow bulk through the sender; without a limit it would never become idle.
-     */
+    /* Maximum number of small messages that are passed to the sender after a bulk batch; without a limit the sender
+     * would never become idle. */
     SENDER_FOLLOWERS = 2,
 };
 
 struct answer {
-    uint32_t verdict;               /* NF_*, with the queue number of NF_QUEUE in the upper half */
-    uint32_t mark;                  /* the packet's whole mark after the verdict */
-    bool changes_mark;              /* the attribute is needed */
-    bool drops;                     /* the packet is dropped, whatever the verdict word is */
-    enum packet_offload connection; /* set in the connection by NFQA_CT; such a verdict is for one packet */
-    enum packet_offload offload;    /* set by either method */
+    uint32_t verdict;  /* NF_*, with the queue number of NF_QUEUE in the upper half */
+    uint32_t mark;     /* mark of the packet after the verdict, all 32 bits */
+    bool changes_mark; /* true: the message needs NFQA_MARK */
+    bool drops;        /* true: the packet is dropped, even if the kernel does that by a later rule */
+    /* Mark to set in the connection by NFQA_CT; such a verdict is for one packet only. */
+    enum packet_offload connection;
+    enum packet_offload offload; /* offload by either NFQA_CT or the packet mark */
 };
 
-/* Packets with equal verdicts that wait for one message. */
+/* A run: packets with equal verdicts, which get one message. */
 struct run {
     struct answer answer;
     uint32_t last_id;
@@ -76,9 +76,10 @@ static uint32_t apply_mark(uint32_t old, uint32_t mark, uint32_t mask)
     return (old & ~mask) | (mark & mask);
 }
 
-/* Returns the verdict of a packet whose connection is dropped, too. A dropped packet takes its mark with it, so without
- * NFQA_CT the packet is accepted with the mark, and the rule after the queue that saves the mark drops it. A packet
- * that already has the mark comes from a place without that rule. */
+/* Returns the verdict of a dropped packet, whose connection may be dropped as well. The mark of a dropped packet is
+ * lost with the packet. So without NFQA_CT the packet is accepted with the drop mark, and a rule after the queue saves
+ * the mark to the connection and drops the packet. If the packet already has the mark, it comes from a place without
+ * that rule, and is dropped here. */
 static struct answer drop_for(const struct nfqueue *queue, const struct packet *pkt)
 {
     const struct nfqueue_options *options = &queue->options;
@@ -98,10 +99,10 @@ static struct answer drop_for(const struct nfqueue *queue, const struct packet *
     return answer;
 }
 
-/* Returns the verdict of a packet. The queue's mark is applied after the mark of a rule, because a repeated packet
+/* Returns the verdict of a packet. The mark of the queue is applied after the mark of a rule, because a repeated packet
  * without the queue's mark would be queued again in a loop. To prevent loops, packets that arrived with the mark
- * (PACKET_MARKED) and looping packets (PACKET_LOOPING) are accepted, not repeated. A packet whose replacement payload
- * exceeds NFQUEUE_MAX_COPY is dropped, because its original payload must not pass. */
+ * (PACKET_MARKED) and looping packets (PACKET_LOOPING) are accepted instead of repeated. A packet whose replacement
+ * payload exceeds NFQUEUE_MAX_COPY is dropped, because the original payload must not pass. */
 static struct answer answer_for(const struct nfqueue *queue, const struct packet *pkt)
 {
     const struct nfqueue_options *options = &queue->options;
@@ -155,7 +156,7 @@ static void count_answer(struct capture_counters *counters, const struct packet 
 
 /* --- Messages --------------------------------------------------------------------------------------- */
 
-/* A packet needs at most one message, and a message with a payload one vector for it. */
+/* Allocates for one message per packet, and two vectors per packet: the message and its payload. */
 int verdict_writer_init(struct verdict_writer *writer, size_t batch)
 {
     *writer = (struct verdict_writer){
@@ -183,7 +184,7 @@ static void put_bytes(struct verdict_writer *writer, const void *bytes, size_t l
     writer->total += length;
 }
 
-/* Adds the part of `bytes` written since the last payload to the vectors of the send. */
+/* Adds the part of `bytes` written since the last payload to `vectors`. */
 static void close_piece(struct verdict_writer *writer)
 {
     if (writer->used == writer->start)
@@ -195,7 +196,7 @@ static void close_piece(struct verdict_writer *writer)
     writer->start = writer->used;
 }
 
-/* CTA_MARK under CTA_MARK_MASK: the connection keeps its other bits. */
+/* Adds NFQA_CT with CTA_MARK and CTA_MARK_MASK: the other bits of the connection's mark are kept. */
 static void put_connection(struct nfqueue *queue, enum packet_offload offload)
 {
     const struct nfqueue_options *options = &queue->options;
@@ -270,7 +271,8 @@ int nfqueue_send(int fd, struct iovec *vectors, size_t count)
     }
 }
 
-/* Packets that should have been dropped may still wait in the kernel. */
+/* Counts a failed send and ends batch verdicts, because packets that should have been dropped may still wait in the
+ * kernel. */
 static void record_failure(struct nfqueue *queue, int err)
 {
     if (!err)
@@ -279,7 +281,7 @@ static void record_failure(struct nfqueue *queue, int err)
     queue->may_batch = false;
 }
 
-/* Waits until the sender has no messages left. */
+/* Waits until the sender thread has sent all messages. Returns 0, or -errno of a send. */
 static int settle_sender(struct nfqueue *queue)
 {
     if (!queue->sender_used)
@@ -297,7 +299,7 @@ int nfqueue_wait_sent(struct capture *capture)
     return err;
 }
 
-/* Sends the collected messages, or passes them to the sender thread: see verdict_sender.c. */
+/* Sends the collected messages, or passes them to the sender thread (verdict_sender.c). Returns 0 or -errno. */
 static int send_verdicts(struct nfqueue *queue)
 {
     struct verdict_writer *writer = &queue->writer;
@@ -327,13 +329,14 @@ static int send_verdicts(struct nfqueue *queue)
     return err;
 }
 
-/* Sends the collected messages when `length` more bytes would exceed the limit of one send. */
+/* Sends the collected messages if `length` more bytes would exceed the limit of one send. Returns 0 or -errno. */
 static int make_room(struct nfqueue *queue, size_t length)
 {
     return queue->writer.total + length > queue->writer.limit ? send_verdicts(queue) : 0;
 }
 
-/* Writes a run. A run of one packet becomes a single verdict, for which the kernel looks up the packet by its id. */
+/* Writes the message of a run. A run of one packet gets a single verdict, for which the kernel looks up the packet by
+ * its id. Returns 0 or -errno. */
 static int put_run(struct nfqueue *queue, struct run *run)
 {
     int type = run->count > 1 ? NFQNL_MSG_VERDICT_BATCH : NFQNL_MSG_VERDICT;
@@ -357,7 +360,7 @@ static int put_single(struct nfqueue *queue, const struct packet *pkt, const str
     int err = make_room(queue, NFQUEUE_ATTRIBUTES_SIZE + NFQUEUE_PAYLOAD_SIZE + (size_t)payload);
 
     put_message(queue, NFQNL_MSG_VERDICT, pkt->meta.id, answer, 1, payload);
-    if (payload) { /* sent from where it is */
+    if (payload) { /* the payload is sent from where it is, without a copy */
         put_bytes(writer, &attribute, sizeof(attribute));
         close_piece(writer);
         writer->vectors[writer->vector_count++] =
@@ -368,7 +371,7 @@ static int put_single(struct nfqueue *queue, const struct packet *pkt, const str
     return err;
 }
 
-/* Writes the verdict of the packet in `slot`, or adds it to the run. */
+/* Writes the verdict message of the packet in `slot`, or adds the packet to the run. Returns 0, or -errno of a send. */
 static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
 {
     const struct packet *pkt = &queue->packets[slot];
@@ -411,7 +414,7 @@ int nfqueue_send_verdicts(struct capture *capture, struct packet *const *batch, 
 {
     struct nfqueue *queue = (struct nfqueue *)capture;
     struct run run = { .count = 0 };
-    size_t low = queue->received, high = 0; /* enclose the slots of the packets */
+    size_t low = queue->received, high = 0; /* the slots of the batch are from `low` to before `high` */
     int first_error = 0, err;
 
     for (size_t i = 0; i < count; i++) {

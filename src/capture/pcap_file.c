@@ -3,8 +3,9 @@
  * Capture files, pcap and pcapng, read by libpcap; common pcap files are read by pcap_records.c as far as possible.
  *
  * libpcap keeps only one packet valid at a time, so packets are copied into a buffer that lives until the next receive.
- * A packet that does not fit stays with libpcap and begins the next batch. Damage in a file must not look like its end:
- * the packets before it are delivered, then receive returns -EBADMSG, and pcap_file_error() returns the description.
+ * A packet that does not fit into the buffer stays in libpcap and is the first of the next batch. A damaged file must
+ * not look like a shorter one: the packets before the damage are delivered, then the receive returns -EBADMSG, and
+ * pcap_file_error() returns the description.
  *
  * A file has no queue for verdicts; they are only counted, so that received = accepted + dropped holds here as well.
  */
@@ -20,7 +21,7 @@
 #include "sluice/clock.h"
 
 enum {
-    BUFFER_SIZE = 8 * PCAP_MAX_PACKET, /* for one batch */
+    BUFFER_SIZE = 8 * PCAP_MAX_PACKET, /* bytes for the packets of one batch */
     PACKET_ALIGNMENT = 16,
 };
 
@@ -29,14 +30,16 @@ struct pcap_file {
     struct capture_counters counters;
     pcap_t *pcap;
     enum link_type link;
-    bool by_records; /* false once libpcap reads the file */
+    bool by_records; /* true: pcap_records.c reads the file; false: libpcap */
     struct pcap_records records;
-    int end;                    /* 0, or the result of receive after the last packet */
-    char *error;                /* goes with -EBADMSG */
-    struct pcap_pkthdr *header; /* with `bytes`: read from the file and not delivered yet, or NULL */
+    /* 0: the file has more packets; otherwise what the receive after the last packet returns. */
+    int end;
+    char *error; /* description of -EBADMSG; NULL: none */
+    /* Header and bytes of a packet that was read from the file and not delivered yet; NULL: none. */
+    struct pcap_pkthdr *header;
     const u_char *bytes;
     uint8_t *buffer;
-    size_t used; /* of the buffer */
+    size_t used; /* used bytes of the buffer */
     struct packet packets[CAPTURE_MAX_BATCH];
 };
 
@@ -59,7 +62,7 @@ static const struct {
 
 /* --- Receiving -------------------------------------------------------------------------------------- */
 
-/* Fills in the next packet. Decode resets all fields other than those of capture. */
+/* Fills in the members of a packet that belong to the capture. The decoder resets the others. */
 static void fill_packet(struct pcap_file *file, struct packet *pkt, const struct pcap_record *record)
 {
     uint32_t wire_length = record->wire_length > record->length ? record->wire_length : record->length;
@@ -98,18 +101,19 @@ static size_t receive_from_libpcap(struct pcap_file *file, struct packet **batch
             }
         }
         const struct pcap_pkthdr *header = file->header;
-        /* libpcap reads the unsigned 32 bits of a file as signed ones. */
+        /* The file has unsigned 32-bit seconds, which libpcap reads as signed. */
         uint64_t seconds = header->ts.tv_sec < 0 ? (uint32_t)header->ts.tv_sec : (uint64_t)header->ts.tv_sec;
         const struct pcap_record record = {
             .bytes = file->buffer + file->used,
             .length = header->caplen < PCAP_MAX_PACKET ? header->caplen : PCAP_MAX_PACKET,
             .wire_length = header->len > header->caplen ? header->len : header->caplen,
-            .time_ns = seconds * NS_PER_SECOND + (uint64_t)header->ts.tv_usec, /* read as ns */
+            /* tv_usec contains nanoseconds, because the file was opened so. */
+            .time_ns = seconds * NS_PER_SECOND + (uint64_t)header->ts.tv_usec,
         };
         size_t step = ((size_t)record.length + PACKET_ALIGNMENT - 1) & ~(size_t)(PACKET_ALIGNMENT - 1);
 
         if (record.length > BUFFER_SIZE - file->used)
-            break; /* begins the next batch */
+            break; /* the packet is the first of the next batch */
         memcpy(file->buffer + file->used, file->bytes, record.length);
         file->used = step < BUFFER_SIZE - file->used ? file->used + step : BUFFER_SIZE;
         file->bytes = NULL;
@@ -131,13 +135,14 @@ static int pcap_file_receive(struct capture *capture, struct packet **batch, siz
     while (file->by_records && count == 0 && max > 0) {
         struct pcap_record record;
 
-        /* Records are delivered in place. They must not move, so a batch ends where the read piece ends. */
+        /* Records are delivered in place, so they must stay until the next receive: a batch ends where the piece
+         * ends. */
         while (count < max && pcap_records_next(&file->records, &record)) {
             batch[count] = &file->packets[count];
             fill_packet(file, batch[count++], &record);
         }
         if (count == 0 && !pcap_records_fill(&file->records)) {
-            /* libpcap continues where the records ended, whatever follows there. */
+            /* libpcap continues where the records ended, at a record in an uncommon form or at the end. */
             file->by_records = false;
             if (fseeko(pcap_file(file->pcap), (off_t)pcap_records_offset(&file->records), SEEK_SET))
                 file->end = -errno;
@@ -196,7 +201,7 @@ static void pcap_file_close(struct capture *capture)
 {
     struct pcap_file *file = (struct pcap_file *)capture;
 
-    pcap_records_clear(&file->records); /* which reads the file that libpcap closes */
+    pcap_records_clear(&file->records); /* before libpcap closes the file that the records are read from */
     if (file->pcap)
         pcap_close(file->pcap);
     free(file->error);
@@ -219,7 +224,8 @@ static int fail(char error[CAPTURE_ERROR_SIZE], int err, const char *path, const
     return err;
 }
 
-/* The file is opened here, so that a missing file is distinguished from one in an unknown format. */
+/* Opens the file before libpcap does, to distinguish a file that cannot be opened from one in an unknown format.
+ * Returns 0, or -errno with a line in `error`. */
 static int open_pcap(pcap_t **out, const char *path, char error[CAPTURE_ERROR_SIZE])
 {
     char reason[PCAP_ERRBUF_SIZE] = "";
@@ -234,7 +240,7 @@ static int open_pcap(pcap_t **out, const char *path, char error[CAPTURE_ERROR_SI
         fclose(stream);
         return fail(error, -EINVAL, path, reason);
     }
-    *out = pcap; /* which closes the stream */
+    *out = pcap; /* *out owns the stream now */
     return 0;
 }
 
@@ -256,7 +262,7 @@ int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ER
         if (links[i].dlt == dlt)
             file->link = links[i].link;
     }
-    /* libpcap changes the records of the other link types. */
+    /* libpcap changes the records of the excluded link types, so only libpcap can read those. */
     if (file->link != LINK_UNSUPPORTED && file->link != LINK_LINUX_SLL && file->link != LINK_LINUX_SLL2 && snapshot > 0)
         err = pcap_records_init(&file->records, fileno(pcap_file(file->pcap)), (uint32_t)snapshot);
     else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Before each piece there is room for the record that was cut by the end of the previous piece: its beginning is copied
- * there, so that each record is contiguous.
+ * If the end of a piece cuts a record, the beginning of the record is copied into the room before the next piece, so
+ * that each record is contiguous.
  */
 #include "pcap_records.h"
 
@@ -18,7 +18,7 @@ enum {
     VERSION_AT = 4,
     VERSION_MAJOR = 2,
     VERSION_MINOR = 4,
-    ROOM_BEFORE = PCAP_RECORD_HEADER + PCAP_MAX_PACKET, /* for less than a whole record */
+    ROOM_BEFORE = PCAP_RECORD_HEADER + PCAP_MAX_PACKET, /* room for the beginning of the longest record */
 };
 
 static const uint32_t magic_microseconds = 0xa1b2c3d4, magic_nanoseconds = 0xa1b23c4d;
@@ -28,7 +28,7 @@ static inline uint32_t load32(const struct pcap_records *records, const uint8_t 
     return records->swapped ? load_be32(at) : load_le32(at);
 }
 
-/* Whether the file is a pcap file of version 2.4, in either byte order. */
+/* Returns true if the file is a regular pcap file of version 2.4, in either byte order; sets the byte order. */
 static bool is_common(struct pcap_records *records, int fd, const struct stat *status)
 {
     uint8_t header[FILE_HEADER];
@@ -75,7 +75,7 @@ bool pcap_records_next(struct pcap_records *records, struct pcap_record *out)
     uint32_t seconds = load32(records, header), fraction = load32(records, header + 4);
     uint32_t length = load32(records, header + 8);
 
-    /* Times before 1970 and other unusual values are left to libpcap. */
+    /* Records that are incomplete, too long, before 1970 or after 2038 are left to libpcap. */
     if (length > left - PCAP_RECORD_HEADER || length > records->max_length || (seconds | fraction) >> 31)
         return false;
     out->bytes = header + PCAP_RECORD_HEADER;
@@ -92,7 +92,7 @@ bool pcap_records_fill(struct pcap_records *records)
     uint8_t *piece;
 
     if (rest >= ROOM_BEFORE)
-        return false; /* complete, but not common */
+        return false; /* the next record is complete but not in the common form: libpcap has to read it */
     ssize_t length = read_ahead_next(records->reader, &piece);
 
     if (length <= 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the records of a classic pcap file in large pieces and delivers them in place: a stdio call and a copy for each
- * packet would take half of the time that a packet without rules takes.
+ * Reads a classic pcap file in large pieces and delivers the records in place. Reading each packet by a stdio call and
+ * a copy would take half of the time that a replay without rules takes.
  *
  * Only the common form is supported: a regular file of version 2.4 in either byte order, with complete records no
- * longer than the file header states. libpcap reads everything else and can continue at any record
- * (pcap_records_offset()), so only libpcap detects and reports defects of a file.
+ * longer than the file header states. libpcap reads all other files, and continues at pcap_records_offset() when a
+ * record is not in the common form, so only libpcap detects and reports defects of a file.
  *
  * Threads:   one; large files are read ahead by another (read_ahead.h).
  * Ownership: records are valid until the next pcap_records_fill().
@@ -26,27 +26,29 @@ enum {
 
 struct pcap_record {
     const uint8_t *bytes;
-    uint32_t length, wire_length; /* wire_length as stated in the file */
+    uint32_t length, wire_length; /* `length` captured bytes; `wire_length` as stated in the file */
     uint64_t time_ns;
 };
 
 struct pcap_records {
     struct read_ahead *reader;
     bool swapped;
-    uint32_t fraction_ns;    /* unit of the fraction of a second */
-    uint32_t max_length;     /* longer records are left to libpcap */
-    uint64_t next_piece;     /* offset in the file */
-    const uint8_t *at, *end; /* read, and not delivered yet */
+    uint32_t fraction_ns;    /* nanoseconds per unit of a record's fraction of a second: 1 or 1000 */
+    uint32_t max_length;     /* a longer record is left to libpcap */
+    uint64_t next_piece;     /* offset of the next piece in the file */
+    const uint8_t *at, *end; /* the part of the piece that was not delivered yet */
 };
 
-/* Returns 0, -ENOTSUP when libpcap has to read the file, or -ENOMEM. `fd` stays the caller's, its position is not
- * changed; `snapshot` is the longest record according to libpcap. */
+/* Returns 0, -ENOTSUP when libpcap has to read the file, or -ENOMEM. The caller still owns `fd`, and its position is
+ * not changed. `snapshot`: the longest record according to libpcap. */
 int pcap_records_init(struct pcap_records *records, int fd, uint32_t snapshot);
 void pcap_records_clear(struct pcap_records *records); /* an all-zero structure is allowed */
 
-/* Returns the next record of the read piece; false when there is none that is complete and common. */
+/* Returns the next record of the current piece in *out; false: the piece has no further record that is complete and in
+ * the common form. */
 bool pcap_records_next(struct pcap_records *records, struct pcap_record *out);
-/* Reads the next piece; false at the end. Records returned before become invalid. */
+/* Reads the next piece; invalidates records that were returned before. Returns false if no piece follows, or if libpcap
+ * has to continue. */
 bool pcap_records_fill(struct pcap_records *records);
 /* Returns the offset of the next record in the file. */
 uint64_t pcap_records_offset(const struct pcap_records *records);

@@ -20,7 +20,7 @@
 enum { NAME_SIZE = 32, PATH_SIZE = 64 };
 enum { FIELD_PROTOCOL = 1, FIELD_PORT = 2, FIELD_INODE = 9, SOCKET_FIELDS };
 
-/* Returns the inode of the netfilter socket with this port id, 0 if there is none. Reads /proc/net/netlink: sk Eth Pid
+/* Returns the inode of the netfilter socket with this port id; 0: none. The columns of /proc/net/netlink are sk Eth Pid
  * Groups Rmem Wmem Dump Locks Drops Inode. */
 static unsigned long find_inode(uint32_t port_id)
 {
@@ -49,7 +49,7 @@ static unsigned long find_inode(uint32_t port_id)
     return found;
 }
 
-/* Whether the process has a descriptor that links to `link`, e.g. "socket:[4711]". */
+/* Whether the process has a descriptor whose link in /proc/PID/fd is `link`, for example "socket:[4711]". */
 static bool has_descriptor(const char *pid, const char *link)
 {
     char path[PATH_SIZE], target[PATH_SIZE];
@@ -89,7 +89,7 @@ static void read_name(const char *pid, char out[NAME_SIZE])
     fclose(file);
 }
 
-/* Describes the process that has a descriptor of the socket with this inode; false if none was found. */
+/* Describes the process that has a descriptor of the socket with this inode. Returns false if none was found. */
 static bool describe_holder(unsigned long inode, char out[QUEUE_OWNER_SIZE])
 {
     char link[PATH_SIZE], name[NAME_SIZE];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * /proc/net/netfilter/nfnetlink_queue: a line of nine decimal numbers for each queue of the network namespace that the
- * file was opened in. Only root can open it, so it is opened early and read again from its start each time.
+ * file was opened in. Only root can open the file, so it is opened before privileges are dropped, and is read from its
+ * start each time.
  */
 #include "nfqueue_priv.h"
 
@@ -19,7 +20,7 @@ int nfqueue_open_status(void)
     return fd < 0 ? -errno : fd;
 }
 
-/* Parses the numbers of a line; strtoul() accepts signs and values beyond 32 bits, this does not. */
+/* Parses the numbers of a line. Unlike strtoul() it rejects signs and values of more than 32 bits. */
 static bool parse_line(const char *line, struct queue_status *out)
 {
     uint32_t *const fields[FIELDS] = {
@@ -45,14 +46,14 @@ static bool parse_line(const char *line, struct queue_status *out)
 
 typedef bool (*queue_visitor)(const struct queue_status *status, void *user);
 
-/* Calls the visitor for each queue until it returns false. */
+/* Calls the visitor for each queue until the visitor returns false. Returns 0 or -errno. */
 static int visit_queues(int fd, queue_visitor visit, void *user)
 {
     char text[READ_SIZE + 1] = "";
     off_t offset = 0;
 
     for (;;) {
-        size_t kept = strlen(text); /* of an incomplete line */
+        size_t kept = strlen(text); /* bytes of an incomplete line, kept from the previous read */
         char *line = text;
 
         if (kept == READ_SIZE)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A ring of buffers. Those from `lent` to `filled` are full: the user has the first of them, the others wait. The
- * reader fills the rest in turn. A piece without length, for the end of the file or an error, is the last one.
+ * A ring of buffers. Those from `lent` to `filled` are full: the user has the first one or two of them, the others
+ * wait. The reader fills the rest in turn. A piece without length, for the end of the file or an error, is the last
+ * one.
  *
- * Without a thread the pieces are small enough to stay in a core's cache until their packets were processed.
+ * Without a thread, pieces are read on demand and are small enough to stay in a core's cache until their packets have
+ * been processed.
  */
 #include "read_ahead.h"
 
@@ -17,18 +19,18 @@
 enum {
     SMALL_PIECE = 256 * 1024,
     LARGE_PIECE = 512 * 1024,
-    THREAD_FROM = 8 * LARGE_PIECE, /* a smaller file is not worth a thread */
+    THREAD_FROM = 8 * LARGE_PIECE, /* minimum size of a file for which a thread is started */
     PIECES = 4,
 };
 
 struct piece {
-    uint8_t *bytes; /* after the room */
+    uint8_t *bytes; /* beginning of the piece, after the room */
     ssize_t length;
 };
 
 struct read_ahead {
     int fd;
-    uint64_t offset; /* for the reader: offset of the next piece */
+    uint64_t offset; /* offset of the next piece; used by the thread that reads */
     size_t room, size;
     struct piece pieces[PIECES];
 
@@ -36,11 +38,12 @@ struct read_ahead {
     pthread_t thread;
     pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t changed;
-    uint64_t filled, taken, lent; /* numbers of pieces: lent <= taken <= filled <= lent + PIECES */
+    /* Numbers of pieces read, delivered, and released: lent <= taken <= filled <= lent + PIECES. */
+    uint64_t filled, taken, lent;
     bool stop;
 };
 
-/* Reads a piece; returns true when more may follow. */
+/* Reads the next piece of the file. Returns true when more may follow, false at the end or after an error. */
 static bool read_piece(struct read_ahead *reader, struct piece *piece)
 {
     do
@@ -100,7 +103,7 @@ int read_ahead_new(struct read_ahead **out, int fd, uint64_t offset, uint64_t si
         }
         reader->pieces[i].bytes = bytes + room;
     }
-    if (is_large) { /* without a thread, pieces are read on demand */
+    if (is_large) { /* for a smaller file, read_ahead_next() reads on demand */
         sigset_t all, before;
 
         sigfillset(&all);

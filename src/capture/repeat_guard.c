@@ -8,23 +8,24 @@
 #include "sluice/packet.h"
 
 enum {
-    WAYS = 4, /* a bucket is one cache line */
+    WAYS = 4, /* entries of a bucket, which is one cache line */
     MAX_BUCKETS = 1 << 14,
-    HEAD = 256, /* bytes that are hashed: the headers and the bytes after them, and the end of the packet */
+    HEAD = 256, /* number of bytes that are hashed: HEAD from the start of the packet, and TAIL from its end */
     TAIL = 64,
 };
 
 struct entry {
-    uint64_t hash;    /* 0: never used */
-    uint32_t receive; /* the receive that had the packet last */
+    uint64_t hash;    /* 0: the entry was never used */
+    uint32_t receive; /* number of the receive in which the packet arrived last */
     uint32_t count;
 };
 
 struct repeat_guard {
     uint64_t seed;
-    uint32_t mask;       /* buckets - 1 */
-    uint32_t horizon;    /* receives after which a packet has left the fullest queue */
-    uint32_t receive;    /* number of the current one */
+    uint32_t mask; /* number of buckets - 1 */
+    /* Number of receives after which a packet cannot be in the queue any more, even if the queue was full. */
+    uint32_t horizon;
+    uint32_t receive;    /* number of the current receive */
     uint32_t last_empty; /* number of the last earlier receive that left the socket empty */
     bool emptied;        /* the current receive left the socket empty */
     struct entry *entries;
@@ -67,7 +68,8 @@ void repeat_guard_receive(struct repeat_guard *guard, bool emptied)
     guard->emptied = emptied;
 }
 
-/* Never returns 0. The hash includes hook and interfaces: the same packet may be queued on two hooks. */
+/* Returns the hash of a packet, never 0. The hash includes hook and interfaces, because the same packet may be queued
+ * on two hooks. */
 static uint64_t hash_of(const struct repeat_guard *guard, const struct packet *pkt)
 {
     const uint32_t where[] = { pkt->wire_length, pkt->meta.in_ifindex, pkt->meta.out_ifindex, pkt->meta.hook };
@@ -81,7 +83,8 @@ static uint64_t hash_of(const struct repeat_guard *guard, const struct packet *p
     return hash | 1;
 }
 
-/* Whether a packet of that receive, repeated after it, can still be in transit or arrive with the current receive. */
+/* Whether the packet of an entry, repeated after its last receive, can still be in the queue or arrive in the current
+ * receive. */
 static bool is_under_way(const struct repeat_guard *guard, const struct entry *entry)
 {
     uint32_t age = guard->receive - entry->receive;
@@ -99,12 +102,12 @@ uint32_t repeat_guard_count(struct repeat_guard *guard, const struct packet *pkt
 
         if (entry->hash != hash || !is_under_way(guard, entry))
             continue;
-        if (entry->receive != guard->receive) /* two of them in one receive are two packets */
+        if (entry->receive != guard->receive) /* two packets of one receive cannot be the same packet */
             entry->count++;
         entry->receive = guard->receive;
         return entry->count;
     }
-    for (unsigned i = 0; i < WAYS; i++) { /* entries of packets in transit are kept */
+    for (unsigned i = 0; i < WAYS; i++) { /* use an entry whose packet cannot return any more */
         if (!is_under_way(guard, &bucket[i])) {
             bucket[i] = (struct entry){ .hash = hash, .receive = guard->receive };
             break;

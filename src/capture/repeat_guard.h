@@ -3,11 +3,11 @@
  * Detects packets in a loop: repeated with the mark, and queued again without it, because another rule clears the mark
  * or the queue rule does not match it. The kernel provides no information to recognise such a packet except its bytes.
  *
- * The guard therefore counts equal hashes of the bytes, but only as long as they can be the same packet. The kernel
- * repeats a packet within the call that sends the verdict: when that returns, a packet that came back is already in the
- * socket. If it came back, the first receive that leaves the socket empty contains it (a receive with fewer messages
- * than it had room for, or none immediately); equal bytes in a later receive are another packet. A queue that never
- * becomes empty gives no such sign, but its length limits how long a packet can wait.
+ * The guard therefore counts how often packets with the same hash arrive, but only as long as they can be the same
+ * packet. The kernel repeats a packet within the call that sends the verdict: when that returns, a packet that came
+ * back is already in the socket. If it came back, the first receive that leaves the socket empty contains it (a receive
+ * with fewer messages than it had room for, or none immediately); equal bytes in a later receive are another packet. If
+ * the socket never becomes empty, the length of the queue limits how long a packet can wait.
  *
  * Threads: belongs to one worker. All memory is allocated at the start; packets without a free entry are not counted
  * until earlier ones get their verdicts, so every loop is detected eventually.
@@ -21,11 +21,12 @@
 struct packet;
 struct repeat_guard;
 
-/* For a queue of `length` packets that are received `batch` at a time. Returns 0 or -ENOMEM. */
+/* Allocates a guard for a queue of `length` packets, of which a receive returns at most `batch`. `seed`: of the hash.
+ * Returns 0 or -ENOMEM. */
 int repeat_guard_new(struct repeat_guard **out, uint32_t length, uint32_t batch, uint64_t seed);
 void repeat_guard_free(struct repeat_guard *guard);
 
-/* Begins a receive; `emptied`: it received all waiting packets. */
+/* Called at each receive, before its packets are counted. `emptied`: the receive left the socket empty. */
 void repeat_guard_receive(struct repeat_guard *guard, bool emptied);
 /* Returns how often in a row the packet has come back, as far as known; 0: it is new. */
 uint32_t repeat_guard_count(struct repeat_guard *guard, const struct packet *pkt);

@@ -6,9 +6,11 @@
  * packets; sending fewer takes less time than waking a thread, but one or two messages that follow bulk are passed on,
  * too. Before the worker sends anything itself, it waits until all passed messages have been sent, so the order stays.
  *
- * Only a single accepting message is passed on: when its send fails the packets wait, and a later verdict accepts them.
+ * Only a single message that accepts packets is passed on: if its send fails, the packets keep waiting, and a later
+ * verdict accepts them.
  *
- * One producer, one consumer: two counters that only grow, each written by one side, and futexes to sleep on them.
+ * The ring has one producer and one consumer: two counters that only grow, each written by one side, and futexes to
+ * sleep on them.
  */
 #include <assert.h>
 #include <errno.h>
@@ -22,7 +24,7 @@
 
 #include "nfqueue_priv.h"
 
-enum { MESSAGES = 16 /* queued and not sent; a power of two */ };
+enum { MESSAGES = 16 /* maximum number of messages queued and not sent; a power of two */ };
 
 struct message {
     uint32_t length;
@@ -31,15 +33,15 @@ struct message {
 
 struct verdict_sender {
     int fd;
-    alignas(64) _Atomic uint32_t queued; /* number of messages; written by the worker */
+    alignas(64) _Atomic uint32_t queued; /* number of messages queued so far; written by the worker */
     _Atomic bool worker_waits;
-    alignas(64) _Atomic uint32_t sent; /* written by the thread */
+    alignas(64) _Atomic uint32_t sent; /* number of messages sent so far; written by the sender thread */
     _Atomic bool sleeps;
     _Atomic int error;
     struct message messages[MESSAGES];
 };
 
-/* Waits until the number changes or a wake-up arrives. */
+/* Sleeps until *number is not `value`, or until a wake-up. */
 static void wait_for(_Atomic uint32_t *number, uint32_t value)
 {
     syscall(SYS_futex, number, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
@@ -141,7 +143,8 @@ int verdict_sender_queue(struct verdict_sender *sender, const uint8_t *bytes, si
     return consume_error(sender);
 }
 
-/* The worker has ended: an empty message is the last one. */
+/* Stops the sender thread after the last message: an empty message tells it to end. Called after the worker has
+ * ended. */
 void verdict_sender_stop(struct verdict_sender *sender)
 {
     verdict_sender_queue(sender, NULL, 0);

@@ -29,7 +29,8 @@ static uint16_t order_by_number(const cpu_set_t *allowed, uint16_t *order)
     return count;
 }
 
-/* Reads a list of CPUs; *count is 0 when it is not set. 0 or -errno. */
+/* Reads a list of CPUs into `cpus` and their number into *count; 0: the setting is empty. Returns 0, or -errno with
+ * `error`. */
 static int read_set(const char *const *list, const char *name, const cpu_set_t *allowed, uint16_t *cpus,
                     uint16_t *count, char error[ENGINE_ERROR_SIZE])
 {
@@ -59,7 +60,8 @@ static int read_set(const char *const *list, const char *name, const cpu_set_t *
     return 0;
 }
 
-/* Orders the allowed CPUs by preference: the first of each core, then the second of each core, and so on. */
+/* Writes the allowed CPUs by preference: the first CPU of each core, then the second CPU of each core, and so on.
+ * Returns their number; 0: the topology is unknown. */
 static uint16_t order_by_topology(const cpu_set_t *allowed, uint16_t *order)
 {
     hwloc_topology_t topology;
@@ -118,8 +120,8 @@ static bool has_cpu(const uint16_t *cpus, uint16_t count, uint16_t cpu)
     return false;
 }
 
-/* Chooses a CPU without worker for each verdict sender, if there are enough; from `management` if that is configured.
- */
+/* Chooses a CPU without a worker for each verdict sender, if there are enough such CPUs; from the set `management` if
+ * that is configured. */
 static void choose_senders(struct affinity *out, const cpu_set_t *allowed, unsigned workers, uint16_t management)
 {
     if (out->mode != AFFINITY_EXCLUSIVE)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * When app-layer.memcap is nearly reached, the parsers of idle flows free memory before the next packet is inspected:
- * first bodies and files, then the parser state. Before that, rules inspect the rest of the data, and transactions are
- * logged.
+ * first bodies and files, then the parser state. Before the state of a flow is freed, rules inspect the rest of its
+ * data, and its transactions are logged.
  */
 #include "sluice/app.h"
 #include "sluice/detect.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records which worker crashed. A signal such as SIGSEGV is delivered to the thread that caused it. If that is a
- * worker, its current packet may be the cause, and the supervisor must know which worker it was. So the signal handler
+ * Records which worker crashed. A signal such as SIGSEGV is delivered to the thread that caused it. If the thread is a
+ * worker, its current packet may be the cause, and the supervisor must know which worker crashed. So the signal handler
  * writes the worker's index to the engine's memory, which outlives the engine, and then lets the signal kill the
  * process.
  *
@@ -23,7 +23,8 @@ struct crash_stack {
     uint64_t magic;
     struct engine_memory *memory;
     unsigned worker;
-    stack_t before; /* the thread's previous signal stack, restored at its end: sanitizers free theirs */
+    /* Signal stack that the thread had before, restored when the worker ends: sanitizers free their stacks. */
+    stack_t before;
     _Alignas(64) uint8_t bytes[STACK_SIZE];
 };
 
@@ -35,7 +36,7 @@ static void record_crash(int number, siginfo_t *info, void *context)
     (void)info;
     if (own && !(stack->ss_flags & SS_DISABLE) && stack->ss_size == sizeof(*own) && own->magic == MAGIC)
         atomic_store(&own->memory->crashed_worker, (int32_t)own->worker);
-    raise(number); /* SA_RESETHAND has restored the default action */
+    raise(number); /* SA_RESETHAND has restored the default action, so the signal kills the process */
 }
 
 int crash_report_start(void)
@@ -51,7 +52,8 @@ int crash_report_start(void)
     return 0;
 }
 
-/* A stack grows down: the struct at its lower end stays intact unless the handler needs the whole stack. */
+/* Installs the signal stack of a worker. The stack grows down, so the struct at its lower end stays intact unless the
+ * handler needs the whole stack. Returns 0 with *stack, or -errno. */
 int crash_report_add_worker(struct engine_memory *memory, unsigned worker, void **stack)
 {
     struct crash_stack *own = aligned_alloc(64, sizeof(*own));

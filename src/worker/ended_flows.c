@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Keeps copies of ended flows for `sluice explain`: flows in which a rule matched, that were dropped, or that had an
- * exception. An administrator who reads an alert asks about its flow later, when it has usually ended. A ring contains
- * the most recent ones of a worker; older ones are overwritten.
+ * exception. An administrator who reads an alert asks about its flow later, when it has usually ended. The ring of a
+ * worker contains the copies of the most recent flows and overwrites the oldest.
  *
  * Threads:   the worker.
  * Ownership: the pipeline. Pages are allocated when they are first written.
@@ -19,7 +19,7 @@
 enum { ENDED_FLOWS = 4096 };
 
 struct ended_flows {
-    uint64_t count; /* flows added so far */
+    uint64_t count; /* number of flows added since the start */
     struct flow_copy flows[ENDED_FLOWS];
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counts idle entries that tables evicted for new ones because a memcap was reached. */
+/* Counts entries that tables evicted to make room for new ones because a memcap was reached. */
 #include <string.h>
 
 #include "sluice/app.h"

@@ -39,7 +39,7 @@ static int compare(const void *a, const void *b)
     if (left->version != right->version)
         return left->version - right->version;
     if (left->prefix != right->prefix)
-        return right->prefix - left->prefix; /* longest first */
+        return right->prefix - left->prefix; /* the longest prefix first */
     return memcmp(&left->network, &right->network, sizeof(left->network));
 }
 
@@ -57,7 +57,7 @@ static int add_network(struct host_os_table *table, const struct config *config,
     int version = config_network(value, &at->network, &prefix);
 
     if (version < 0)
-        return -EINVAL; /* the configuration's check has reported it */
+        return -EINVAL; /* not reported here: the check of the configuration has reported it */
     at->version = (uint8_t)version;
     at->prefix = (uint8_t)prefix;
     at->os = (uint8_t)os;
@@ -129,7 +129,8 @@ static enum host_os find_host_os(const void *user, int ip_version, const struct 
         .prefix = ip_version == 4 ? 32 : 128,
     };
 
-    /* Each iteration searches one prefix length that occurs, or skips to the next one that does. */
+    /* Each iteration looks up the network of the host with one prefix length, or skips to the next prefix length in the
+     * table. */
     for (size_t at; (at = lower_bound(table, &wanted)) < table->count;) {
         const struct host_network *found = &table->networks[at];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decides whether a flow belongs to a class that is shed in overload (overload.c). Called for each inspected packet
- * while classes are shed.
+ * Decides whether a flow belongs to a class that is shed in overload (overload.c). shed_flow() is called for each
+ * inspected packet while classes are shed.
  *
  * Threads: the worker.
  */
@@ -15,9 +15,10 @@
 
 #include "pipeline_priv.h"
 
-enum {
-    FILE_TRANSACTIONS = 4
-}; /* Whether a parser of the flow has a large open file, and no parser has an open file that will be stored. */
+enum { FILE_TRANSACTIONS = 4 };
+
+/* Whether a parser of the flow has an open file of more than `bytes`, and no parser has an open file that will be
+ * stored. */
 static bool carries_large_file(const struct flow *flow, uint64_t bytes)
 {
     bool found = false;
@@ -54,7 +55,7 @@ static bool is_of_class(const struct pipeline *pipeline, const struct flow *flow
     case SHED_ESTABLISHED:
         return clean;
     default:
-        return false; /* the exception policy handles SHED_NEW */
+        return false; /* SHED_NEW is handled by shed_new_flow() with overload.policy */
     }
 }
 

@@ -4,9 +4,9 @@
  * (nft.offload).
  *
  * The kernel knows only the connection of the queued packet. So the flow of that packet decides, not a flow inside a
- * tunnel, and a tunnel is not offloaded while packets inside it need inspection. Each further packet of an offloaded
- * flow that still arrives repeats the mark: the first one may have been lost with a packet that another rule dropped,
- * and packets may already have been queued.
+ * tunnel, and a tunnel is not offloaded while packets inside it need inspection. Packets of an offloaded flow may still
+ * arrive: some were already queued, and the packet with the mark may have been dropped by another rule before the mark
+ * was saved. Each of them gets the mark again.
  *
  * Threads: options are read-only; all else belongs to the worker.
  */
@@ -59,11 +59,13 @@ void offload_queue_options(const struct config *config, const struct firewall_op
     out->offload_accept_mask = offload->accept_mask;
     out->offload_drop = offload->drop_mark;
     out->offload_drop_mask = offload->drop_mask;
-    /* With queue rules of another owner it is unknown whether an accepted packet passes further rules. */
+    /* If another owner's rule queues the packets, it is unknown whether an accepted packet reaches a rule that drops it
+     * by its mark. */
     out->offload_drop_by_rule = firewall->mode != ATTACH_NONE && firewall->mode != ATTACH_CHAIN;
 }
 
-/* The sluice table copies packet marks to connections only if a queue cannot mark connections itself. */
+/* Decides how flows are offloaded, by what the queues can do. The sluice table saves packet marks to connections only
+ * if a queue cannot mark connections itself. */
 void offload_probe_kernel(const struct worker *workers, unsigned worker_count, struct firewall_offload *table,
                           struct offload_options *out)
 {
@@ -78,7 +80,7 @@ void offload_probe_kernel(const struct worker *workers, unsigned worker_count, s
         by_connection += how == QUEUE_OFFLOAD_CONNECTION;
     }
     table->saves = by_packet > 0;
-    /* Decide before the first packet, so that no flow is recorded as offloaded that the kernel does not handle. */
+    /* Decided before the first packet, so that no flow is recorded as offloaded that the kernel does not handle. */
     out->accept &= by_packet + by_connection > 0;
     out->drop &= by_connection > 0 || workers[0].queue.offload_drop_by_rule;
     if (by_packet + by_connection == 0)
@@ -114,7 +116,8 @@ enum packet_offload offload_decide(const struct offload_options *options, const 
         return OFFLOAD_NONE;
     if (pkt->verdict == VERDICT_DROP)
         return options->drop && flow->flags & FLOW_DROPPED ? OFFLOAD_DROP : OFFLOAD_NONE;
-    if (!options->accept || flow->flags & FLOW_DROPPED || flow->would_drop) /* would_drop is counted by packet */
+    /* A flow with would_drop is not offloaded, because each of its packets is counted. */
+    if (!options->accept || flow->flags & FLOW_DROPPED || flow->would_drop)
         return OFFLOAD_NONE;
     return flow->state == FLOW_BYPASSED || (options->passed && flow->flags & FLOW_PASSED) ? OFFLOAD_ACCEPT
                                                                                           : OFFLOAD_NONE;

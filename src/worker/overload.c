@@ -10,7 +10,7 @@
  * more each WIDEN_NS while level or age stay too high. Overload ends when both have been below half of their limits for
  * QUIET_NS; during that time no further flows are shed. Flows that were shed stay bypassed.
  *
- * Threads: the worker. The caller passes the time, so that tests can use any.
+ * Threads: the worker. The caller passes the time, so that tests can set it.
  */
 #include "sluice/overload.h"
 
@@ -52,7 +52,8 @@ void overload_options_read(const struct config *config, struct overload_options 
 
 /* --- State ---------------------------------------------------------------------------------------- */
 
-/* Returns for how long the condition has been true; *since_ns stores its start. */
+/* Returns how long `so` has been true without a pause, in nanoseconds; 0: it is false. *since_ns stores when it became
+ * true. */
 static uint64_t lasted(bool so, uint64_t *since_ns, uint64_t now_ns)
 {
     if (!so) {

@@ -12,8 +12,8 @@
 
 /*
  * Two kinds of super-packets cannot be inspected: those longer than the kernel copies to the queue (BIG TCP), and those
- * of several UDP datagrams (GRO), because the queue does not show where a datagram ends. The verdict returns them to
- * the kernel for segmentation.
+ * of several UDP datagrams (GRO), because the queue does not show where a datagram ends. VERDICT_SEGMENT returns them
+ * to the kernel, which segments and queues them again.
  */
 bool packet_needs_segments(struct pipeline *pipeline, const struct decoded_packet *decoded, const struct packet *pkt)
 {
@@ -32,14 +32,16 @@ bool packet_needs_segments(struct pipeline *pipeline, const struct decoded_packe
 
 bool packet_policy_decides(struct pipeline *pipeline, struct packet *pkt)
 {
-    if (pkt->flags & PACKET_LOOPING) { /* queue.looping-packets: the packet was inspected each time that it arrived */
+    /* Queue.looping-packets: the packet was inspected each time it arrived, so it is not inspected again. */
+    if (pkt->flags & PACKET_LOOPING) {
         pipeline->counters.looping++;
-        /* In alert-only, acceptance also ends the loop: the capture does not repeat the packet. */
+        /* In alert-only the packet is accepted, which also ends the loop, because the capture accepts a looping packet
+         * instead of repeating it. */
         if (pipeline->looping_policy == QUEUE_LOOPING_DROP)
             policy_drop(pipeline->policy, pkt, DROP_REASON_LOOP);
         return true;
     }
-    if (pkt->flags & PACKET_MARKED) { /* queue.marked-packets */
+    if (pkt->flags & PACKET_MARKED) { /* queue.marked-packets decides */
         pipeline->counters.marked++;
         if (pipeline->marked_policy == QUEUE_MARKED_DROP)
             policy_drop(pipeline->policy, pkt, DROP_REASON_MARKED);
@@ -51,5 +53,6 @@ bool packet_policy_decides(struct pipeline *pipeline, struct packet *pkt)
     if (!(pkt->flags & PACKET_TRUNCATED) || pipeline->truncated_policy == QUEUE_TRUNCATED_INSPECT)
         return false;
     policy_drop(pipeline->policy, pkt, DROP_REASON_TRUNCATED);
-    return pkt->verdict == VERDICT_DROP; /* alert-only inspects the bytes that the kernel copied */
+    /* In alert-only the packet was not dropped: inspect the bytes that the kernel copied. */
+    return pkt->verdict == VERDICT_DROP;
 }

@@ -38,16 +38,18 @@
 
 enum { CHECKSUM_SAMPLE = 1000, EXPIRE_PER_FRAGMENT = 2 };
 
-/* How far a packet is inspected. */
+/* What is done with a packet. */
 enum inspection_scope {
     INSPECT_FULL,
-    INSPECT_AT_END,   /* of the rest of a flow that ends, with a pseudo packet */
-    INSPECT_LOG_ONLY, /* no rules: the flow was passed, dropped or bypassed, or an exception policy decided */
+    INSPECT_AT_END, /* full inspection of the rest of a flow that ends, with a pseudo packet */
+    /* Parsing and events, but no rules: the flow was passed, dropped or bypassed, or an exception policy decided. */
+    INSPECT_LOG_ONLY,
 };
 
 /* --- Checksums ------------------------------------------------------------------------------------ */
 
-/* Replay: samples the checksums of the first packets in their order, so that all numbers of workers sample the same. */
+/* Replay only: samples the checksums of the first packets in the order of the capture file, so that the result does not
+ * depend on the number of workers. */
 static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
     struct checksum_sample *sample = pipeline->checksum_sample;
@@ -57,7 +59,8 @@ static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
         decode_check_checksums(pkt);
         sample->wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
         sample->seen++;
-        decode_clear_partial_checksum(pkt); /* captured on the sending host */
+        /* The capturing host sent the packet, and its network card computed the checksum later. */
+        decode_clear_partial_checksum(pkt);
         return;
     }
     pipeline->checksums = sample->wrong > CHECKSUM_SAMPLE / 10 ? CHECKSUMS_IGNORE : CHECKSUMS_CHECK;
@@ -65,8 +68,9 @@ static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
         decode_check_checksums(pkt);
 }
 
-/* Rules may need checksums, and a segment with a wrong one is not part of its stream. The kernel reports whether it has
- * verified the queued packet, but not those inside a tunnel or reassembled ones. */
+/* Verifies the checksums, because rules may match on them and a segment with a wrong checksum is not part of its
+ * stream. The kernel reports whether it has verified the queued packet, but not packets inside a tunnel or reassembled
+ * datagrams. */
 static void verify_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
     bool verified = pipeline->kernel_checksums && pkt->root == pkt && !(pkt->flags & PACKET_REASSEMBLED) &&
@@ -83,8 +87,8 @@ static void verify_checksums(struct pipeline *pipeline, struct packet *pkt)
 
 /* --- Flow and stream ------------------------------------------------------------------------------ */
 
-/* Whether a SYN starts a new connection on the ports of this flow. The kernel did not queue the end of an offloaded
- * connection, and has no conntrack entry when the new SYN arrives. */
+/* Whether a SYN starts a new connection on the ports of this flow. Always so for an offloaded flow: the kernel did not
+ * queue the end of its connection, and has no conntrack entry for it when the new SYN arrives. */
 static bool is_port_reuse(const struct pipeline *pipeline, const struct flow *flow, struct packet *pkt)
 {
     if (pkt->protocol != IPPROTO_TCP || !pkt->transport)
@@ -95,7 +99,8 @@ static bool is_port_reuse(const struct pipeline *pipeline, const struct flow *fl
     return stream_is_port_reuse(pipeline->stream, flow, pkt);
 }
 
-/* Applies overload.policy to new flows; with a policy for packets, until both sides have sent. True: it decided. */
+/* Applies overload.policy to a new flow. A policy for packets applies until both sides have sent. Returns true if the
+ * policy decided. */
 static bool shed_new_flow(struct pipeline *pipeline, struct packet *pkt)
 {
     const struct flow *flow = pkt->flow;
@@ -107,22 +112,24 @@ static bool shed_new_flow(struct pipeline *pipeline, struct packet *pkt)
     return policy_exception(pipeline->policy, pkt, EXCEPTION_OVERLOAD);
 }
 
-/* Runs the TCP state machine and reassembly for a segment, and applies the policies of what it reports. */
+/* Runs the TCP state machine and reassembly for a segment, and applies exception policies and the stream's verdict.
+ * Returns the scope for the packet. */
 static enum inspection_scope update_stream(struct pipeline *pipeline, struct packet *pkt, enum inspection_scope scope)
 {
     struct flow *flow = pkt->flow;
     struct stream_verdict verdict;
 
     stream_packet(pipeline->stream, pipeline->flows, flow, pkt, &verdict);
-    /* Exceptions are counted also for flows that are accepted as a whole. */
+    /* An exception is counted also for a flow that an exception policy has accepted. */
     if (scope == INSPECT_LOG_ONLY && !(flow->flags & FLOW_ACCEPTED_BY_EXCEPTION))
         return scope;
     if (verdict.undecided && policy_exception_drops(pipeline->policy, verdict.exception)) {
-        /* Drop only the packet, not the flow: the retransmission is looked up again. */
+        /* Drop only the packet, not the flow: conntrack is queried again for the retransmission. */
         policy_drop(pipeline->policy, pkt, DROP_REASON_STREAM_MIDSTREAM);
         scope = INSPECT_LOG_ONLY;
     } else if (verdict.exception != EXCEPTION_NONE && policy_exception(pipeline->policy, pkt, verdict.exception) &&
-               verdict.exception != EXCEPTION_STREAM_INVALID) { /* rules still see a segment that no receiver accepts */
+               verdict.exception != EXCEPTION_STREAM_INVALID) {
+        /* Rules still inspect a segment that no receiver accepts (EXCEPTION_STREAM_INVALID). */
         scope = INSPECT_LOG_ONLY;
     }
     if (verdict.drop && !(flow->flags & FLOW_PASSED))
@@ -130,7 +137,8 @@ static enum inspection_scope update_stream(struct pipeline *pipeline, struct pac
     return scope;
 }
 
-/* Finds the flow of a packet, updates it and its stream, and applies what was decided for the flow before. */
+/* Finds the flow of a packet, updates the flow and its stream, and applies earlier decisions about the flow. Returns
+ * the scope for the packet. */
 static enum inspection_scope update_flow(struct pipeline *pipeline, struct packet *pkt)
 {
     enum exception_cause exception = EXCEPTION_NONE;
@@ -167,7 +175,7 @@ static enum inspection_scope update_flow(struct pipeline *pipeline, struct packe
 
 /* --- Application protocols ------------------------------------------------------------------------ */
 
-/* The packet whose data is parsed, and what the parsers reported. */
+/* A packet whose data is parsed, and the results of the parsers. */
 struct app_feed {
     struct pipeline *pipeline;
     struct packet *packet;
@@ -197,16 +205,17 @@ static enum flow_direction direction_of(const struct packet *pkt)
     return pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
 }
 
-/* Marks the packet on which protocol detection finished, for rules with app-layer-protocol. `next`: the packet after
- * that one. */
+/* Marks the packet on which protocol detection finished, for rules with app-layer-protocol. `next`: detection finished
+ * on the previous packet. */
 static void mark_detected_protocol(struct packet *pkt, bool next)
 {
     if (pkt->flow && app_is_just_detected(pkt->flow, direction_of(pkt), next))
         pkt->flags |= PACKET_PROTOCOL_DETECTED;
 }
 
-/* Gets the next stream chunk that the packet releases to inspection; `all`: the flow ends, and releases the rest.
- * Inline, the chunk is parsed first, which may change the packet's direction. */
+/* Gets the next stream chunk that the packet releases to inspection. `all`: the flow ends and releases the rest.
+ * Inline, the chunk is parsed first, and the parser may switch the direction of the packet. Returns false when there is
+ * none. */
 static bool next_chunk(struct app_feed *feed, bool all, struct stream_chunk *chunk)
 {
     struct pipeline *pipeline = feed->pipeline;
@@ -232,7 +241,8 @@ static bool next_chunk(struct app_feed *feed, bool all, struct stream_chunk *chu
     return true;
 }
 
-/* Releases buffered stream data of complete transactions to inspection, so that rules see both together. */
+/* Releases the buffered stream data of complete transactions to inspection, so that rules see transaction and data
+ * together. */
 static void flush_complete(struct flow *flow, enum flow_direction direction)
 {
     enum app_tx_list list = APP_TX_UNINSPECTED + direction;
@@ -243,7 +253,7 @@ static void flush_complete(struct flow *flow, enum flow_direction direction)
     }
 }
 
-/* Passive: parses the data that the receiver has acknowledged; with `all`, also the rest. */
+/* Passive mode: parses the data that the receiver has acknowledged; with `all`, also the rest. */
 static void parse_acknowledged(struct app_feed *feed, enum flow_direction direction, bool all)
 {
     struct pipeline *pipeline = feed->pipeline;
@@ -262,7 +272,7 @@ static void parse_acknowledged(struct app_feed *feed, enum flow_direction direct
     flush_complete(pkt->flow, direction);
 }
 
-/* Passive: parses the data of both directions that this packet releases. */
+/* Passive mode: parses the data of both directions that this packet releases; with `all`, all data. */
 static void parse_passive(struct app_feed *feed, bool all)
 {
     const struct packet *pkt = feed->packet;
@@ -278,13 +288,13 @@ static void parse_passive(struct app_feed *feed, bool all)
     }
     parse_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, false);
     closes = pkt->stream_flags & PACKET_STREAM_STATE_UPDATE && pkt->flow->state == FLOW_CLOSED;
-    /* Data may have been acknowledged before it arrived here. */
+    /* The packet's own direction, too: its data may have been acknowledged before it arrived here. */
     if (stream_is_one_sided(pkt->flow) || pkt->payload_length > 0 || closes)
         parse_acknowledged(feed, direction, false);
 }
 
-/* Inline: a FIN without data ends parsing of its direction, so that rules inspect the data that it completes before the
- * FIN is forwarded. */
+/* Inline: a FIN without data ends the parsing of its direction, so that rules inspect the transaction that it completes
+ * before the FIN is forwarded. Returns true if the FIN was parsed. */
 static bool parse_fin(struct app_feed *feed)
 {
     struct packet *pkt = feed->packet;
@@ -302,7 +312,8 @@ static bool parse_fin(struct app_feed *feed)
     return true;
 }
 
-/* Parses a UDP datagram. False: nothing changed for rules, as with most datagrams of unknown protocols. */
+/* Parses a UDP datagram. Returns false if that changed nothing for rules, as for most datagrams of unknown
+ * protocols. */
 static bool parse_datagram(struct app_feed *feed)
 {
     const struct packet *pkt = feed->packet;
@@ -316,7 +327,7 @@ static bool parse_datagram(struct app_feed *feed)
     return true;
 }
 
-/* Parses the data of a packet for which no rules are evaluated, for the events of its protocol. */
+/* Parses the data of a packet that rules do not inspect, for the events of its protocol. */
 static void parse_for_log(struct app_feed *feed)
 {
     const struct packet *pkt = feed->packet;
@@ -332,8 +343,8 @@ static void parse_for_log(struct app_feed *feed)
         continue;
 }
 
-/* Applies the exception policy to a failure of a parser. Stops reassembly of a direction that is encrypted, after rules
- * have seen the data before. */
+/* Applies the exception policy to a parser failure. Stops the reassembly of a direction that has become encrypted,
+ * after rules have inspected the data before. */
 static void apply_app_result(const struct app_feed *feed)
 {
     struct pipeline *pipeline = feed->pipeline;
@@ -384,7 +395,7 @@ static size_t parse_and_detect(struct app_feed *feed, enum inspection_scope scop
     if (parsed || !pipeline->stream_inline)
         mark_detected_protocol(pkt, false);
 
-    /* The first chunk is inspected together with the packet: often it is the packet's payload. */
+    /* The first chunk is inspected together with the packet, because it is often the packet's payload. */
     has_chunk = next_chunk(feed, at_end, &chunk);
     detect_packet(pipeline->detector, pipeline->ruleset, &in, has_chunk ? &chunk : NULL);
     while (has_chunk) {
@@ -404,7 +415,7 @@ static size_t parse_and_detect(struct app_feed *feed, enum inspection_scope scop
     return count;
 }
 
-/* Parses, evaluates rules, applies the policy to their hits, and writes the events of the packet. */
+/* Parses the packet, evaluates the rules, applies the policy to their hits, and writes the events of the packet. */
 static void inspect(struct pipeline *pipeline, struct packet *pkt, enum inspection_scope scope)
 {
     const struct ruleset *ruleset = pipeline->ruleset;
@@ -434,7 +445,7 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt, enum inspecti
     output_packet(pipeline->output, pkt, &decision, ruleset_generation(ruleset));
 }
 
-/* Inspects a flow with a pseudo packet. */
+/* Inspects one direction of a flow with a pseudo packet. */
 static void inspect_flow(struct pipeline *pipeline, struct flow *flow, uint64_t now_ns, enum flow_direction direction,
                          enum inspection_scope scope)
 {
@@ -452,14 +463,14 @@ void pipeline_inspect_unseen(struct pipeline *pipeline, struct flow *flow)
     }
 }
 
-/* Inspects the data that is left of a flow that ends. Passive, that is data that was not acknowledged; inline, data
- * behind a gap that was never filled here, although the receiver may have it. */
+/* Inspects the remaining data of a flow that ends. Passive: data that was not acknowledged. Inline: data behind a gap
+ * that was never filled here, which the receiver may have got all the same. */
 static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
 {
     if (!(flow->tcp || flow->app) || flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED ||
         policy_demands_drop(pipeline->policy, flow))
         return;
-    /* First the rest of the stream, then what its end completes in the application protocol. */
+    /* First pass: the rest of the stream. Second pass: transactions that the end of the stream completes. */
     for (unsigned pass = 0; pass < 2; pass++) {
         if (pass == 0 ? !flow->tcp : !flow->app)
             continue;
@@ -483,7 +494,8 @@ static bool has_complete_unseen(const struct flow *flow, enum flow_direction dir
     return tx != NULL;
 }
 
-/* Passive: the packet that closes a connection may complete a transaction of the other direction as its last packet. */
+/* Passive mode: the packet that closes a connection may complete a transaction of the opposite direction; inspects
+ * that. */
 static void inspect_closed(struct pipeline *pipeline, const struct packet *pkt)
 {
     struct tcp_summary summary;
@@ -499,8 +511,8 @@ static void inspect_closed(struct pipeline *pipeline, const struct packet *pkt)
     }
 }
 
-/* After inspection: bypasses the flow if that is configured or was requested, and frees stream memory that a dropped,
- * bypassed or closed flow no longer needs. */
+/* Called after inspection: bypasses the flow if that is configured or was requested, and frees stream memory that a
+ * dropped, bypassed or closed flow no longer needs. */
 static void update_flow_state(struct pipeline *pipeline, struct flow *flow)
 {
     struct tcp_summary summary;
@@ -551,8 +563,8 @@ static void inspect_packet(struct pipeline *pipeline, struct packet *pkt)
 
 static void inspect_found(struct pipeline *pipeline, struct packet *const *found, size_t count);
 
-/* Gives a fragment to reassembly, and inspects the datagram if the fragment completes it; that datagram's verdict is
- * the fragment's. A datagram may contain fragments of another one: defrag limits the depth. */
+/* Passes a fragment to reassembly, and inspects the datagram if the fragment completes it; the verdict of the datagram
+ * becomes that of the fragment. A datagram may contain fragments of another datagram: defrag limits the depth. */
 static void defragment(struct pipeline *pipeline, struct packet *fragment)
 {
     struct packet *found[DECODE_MAX_PACKETS];
@@ -593,7 +605,8 @@ static void inspect_found(struct pipeline *pipeline, struct packet *const *found
 
 /* --- End of a flow -------------------------------------------------------------------------------- */
 
-/* Writes the remaining events of transactions; without those that the next engine gets if `moved_too` is false. */
+/* Writes the remaining events of transactions. `moved_too` false: not of transactions that were sent to the next
+ * engine. */
 static void log_transactions(struct pipeline *pipeline, struct flow *flow, bool moved_too)
 {
     struct packet pkt =
@@ -669,7 +682,8 @@ void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset, u
 
 /* --- Path of a packet ----------------------------------------------------------------------------- */
 
-/* Publishes the packet that the worker inspects: if the engine dies, the supervisor finds it there. */
+/* Publishes the packet that the worker inspects in the engine's memory, where the supervisor finds it if the engine
+ * dies. */
 static void publish_packet(struct pipeline *pipeline, const struct packet *pkt)
 {
     if (pipeline->heartbeat)
@@ -682,8 +696,9 @@ static void decode(struct pipeline *pipeline, struct decoded_packet *decoded, st
     decoded->count = decode_packet(pipeline->decoder, pkt, decoded->found);
 }
 
-/* Decodes the packet unless that was done ahead, and then the next one ahead, so that its flow is in the CPU's cache
- * when it is inspected. Not when this one has inner packets or is a fragment: their memory in the decoder is reused. */
+/* Decodes the packet, unless it was decoded ahead. Then decodes the next packet ahead, so that the next flow is in the
+ * CPU's cache when it is needed; not if this packet has inner packets or is a fragment, because decoding reuses their
+ * memory. */
 static const struct decoded_packet *decode_with_next(struct pipeline *pipeline, struct packet *pkt, struct packet *next)
 {
     struct decoded_packet *decoded = &pipeline->decoded[pipeline->current = !pipeline->current];
@@ -701,7 +716,7 @@ static const struct decoded_packet *decode_with_next(struct pipeline *pipeline, 
     return decoded;
 }
 
-/* Decides whether the kernel handles the rest of the connection. */
+/* Decides whether the kernel handles the rest of the connection, and records the decision in the flow. */
 static void offload_flow(struct pipeline *pipeline, struct packet *pkt)
 {
     enum packet_offload offload = offload_decide(pipeline->offload, pkt);

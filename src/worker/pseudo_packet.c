@@ -2,8 +2,8 @@
 /*
  * A pseudo packet represents the end of a flow and was never sent. It has the addresses and ports of the flow.
  *
- * Its time is that of its evaluation, not of the flow's last packet, so that thresholds count matches in the order of
- * time and count the same ones as Suricata, which uses the time of the last packet that it read.
+ * Its time is the time of the evaluation, not that of the flow's last packet. So thresholds count matches in the order
+ * of time, and count the same matches as Suricata, which uses the time of the last packet that it read.
  */
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Estimates how long packets have waited in a queue. The kernel attaches a time stamp to few packets (NFQA_TIMESTAMP),
- * but it numbers all packets when it queues them. A mark is a moment at which the id of the last queued packet is
- * known: packets up to that id were queued before, all others after it. Each receive that empties the queue sets a mark
- * at no cost; while the queue is never empty, queue_watch.c reads the last id from the kernel from time to time. The
- * age of a packet is interpolated between two marks by its id.
+ * but it numbers all packets when it queues them. A mark consists of a time and the id of the last packet queued at
+ * that time: packets up to that id were queued before the time, all others after it. Each receive that empties the
+ * queue sets a mark at no cost; while the queue is never empty, queue_watch.c reads the last id from the kernel from
+ * time to time. The age of a packet is interpolated between two marks by its id.
  *
- * So the error of an age is at most the distance between two marks.
+ * The error of an age is therefore at most the time between two marks.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static struct queue_age_mark *mark_at(struct queue_age *age, unsigned index)
     return &age->marks[(age->first + index) % QUEUE_AGE_MARKS];
 }
 
-/* Ids have 32 bits and wrap around. */
+/* Whether `id` was assigned after `other`. Ids have 32 bits and wrap around. */
 static bool is_after(uint32_t id, uint32_t other)
 {
     return (int32_t)(id - other) > 0;
@@ -25,7 +25,8 @@ static bool is_after(uint32_t id, uint32_t other)
 
 void queue_age_mark(struct queue_age *age, uint32_t id, uint64_t at_ns, bool drained)
 {
-    if (age->count == QUEUE_AGE_MARKS) { /* overwrite the oldest mark: ages become too high rather than too low */
+    /* Drop the oldest mark: ages are then estimated too high rather than too low. */
+    if (age->count == QUEUE_AGE_MARKS) {
         age->first = (age->first + 1) % QUEUE_AGE_MARKS;
         age->count--;
     }
@@ -48,7 +49,8 @@ uint64_t queue_age_of(struct queue_age *age, uint32_t id, uint64_t now_ns)
 {
     const struct queue_age_mark *low, *high;
 
-    while (age->count > 1 && is_after(id, mark_at(age, 1)->id)) { /* the second mark is nearer */
+    /* The packet arrived after the second mark, so the first is not needed any more. */
+    while (age->count > 1 && is_after(id, mark_at(age, 1)->id)) {
         age->first = (age->first + 1) % QUEUE_AGE_MARKS;
         age->count--;
     }
@@ -56,7 +58,7 @@ uint64_t queue_age_of(struct queue_age *age, uint32_t id, uint64_t now_ns)
         return 0;
     low = mark_at(age, 0);
     if (!is_after(id, low->id) ||
-        age->count == 1) /* before the first mark it has waited longer, nobody knows how long */
+        age->count == 1) /* before the first mark: the minimum of the age; after the only mark: the maximum */
         return since(low->at_ns, now_ns);
     high = mark_at(age, 1);
     return since(low->at_ns + (high->at_ns - low->at_ns) * (id - low->id) / (high->id - low->id), now_ns);
@@ -64,19 +66,19 @@ uint64_t queue_age_of(struct queue_age *age, uint32_t id, uint64_t now_ns)
 
 /* --- Distribution --------------------------------------------------------------------------------- */
 
-/* 0 to 7 microseconds have one bucket each; above that each power of two has eight. */
+/* Returns the histogram bucket of an age: one bucket per microsecond for 0 to 7, above that eight per power of two. */
 static unsigned bucket_of(uint64_t us)
 {
     unsigned power, bucket;
 
     if (us < QUEUE_AGE_STEPS)
         return (unsigned)us;
-    power = 63 - (unsigned)__builtin_clzll(us); /* at least 3 */
+    power = 63 - (unsigned)__builtin_clzll(us); /* the highest set bit; at least 3 */
     bucket = (power - 2) * QUEUE_AGE_STEPS + (unsigned)(us >> (power - 3) & (QUEUE_AGE_STEPS - 1));
     return bucket < QUEUE_AGE_BUCKETS ? bucket : QUEUE_AGE_BUCKETS - 1;
 }
 
-/* Returns the highest age of a bucket. */
+/* Returns the highest age in a bucket, in microseconds. */
 static uint64_t bucket_end(unsigned bucket)
 {
     unsigned power = bucket / QUEUE_AGE_STEPS + 2, step = bucket % QUEUE_AGE_STEPS;

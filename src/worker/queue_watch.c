@@ -6,8 +6,8 @@
  *
  * The age of a batch is that of its oldest packet when the verdicts are sent: no packet of the batch waited longer.
  *
- * An engine that starts on an existing queue finds packets that have waited. That is no overload unless it lasts for
- * START_NS; otherwise flows would be shed without need.
+ * An engine that starts on an existing queue finds packets that have waited. They are not treated as overload during
+ * the first START_NS, because flows would be shed without need.
  *
  * Threads: the worker.
  */
@@ -20,8 +20,8 @@
 #include "sluice/ring.h"
 
 enum { LEVEL_INTERVAL_NS = 5 * 1000 * 1000 };
-#define WAIT_NS UINT64_C(200000000)      /* WORKER_WAIT_MS: how long a receive waits for packets */
-#define MAX_SLEEP_NS UINT64_C(300000000) /* after a longer receive the worker was stopped, or got no CPU */
+#define WAIT_NS UINT64_C(200000000)      /* WORKER_WAIT_MS in nanoseconds: how long a receive waits for packets */
+#define MAX_SLEEP_NS UINT64_C(300000000) /* a receive that took longer: the worker was stopped, or got no CPU time */
 #define START_NS (3 * NS_PER_SECOND)
 #define MAX_STAMP_AGE_NS (60 * NS_PER_SECOND) /* an older time stamp is from another clock */
 
@@ -56,11 +56,12 @@ static unsigned permille(uint64_t part, uint64_t whole)
 }
 
 /*
- * The time that a receive waits for packets is not their age. If the worker was stopped during the receive (SIGSTOP),
- * the receive ends without packets, and those in the queue may have arrived at any time since the last mark. If the
- * worker got no CPU, they may have arrived at any time during the receive. It should have ended after WAIT_NS, so its
- * first packet has waited for about the time beyond that. This age is counted, but no flow is shed for it, because it
- * is an estimate.
+ * Called after each receive: estimates the age of its first packet and the level of the queue. The time that a receive
+ * waits for packets is not their age. If the worker was stopped during the receive (SIGSTOP), the receive ends without
+ * packets, and packets in the queue may have arrived at any time since the last mark. If the worker got no CPU time,
+ * packets may have arrived at any time during the receive. The receive should have ended after WAIT_NS, so its first
+ * packet has waited for about the time beyond WAIT_NS. That age (late_ns) is counted, but no flow is shed for it,
+ * because it is an estimate.
  */
 void queue_watch_received(struct queue_watch *watch, struct capture *capture, struct packet *const *batch, int count,
                           uint64_t now_ns)
@@ -103,7 +104,7 @@ void queue_watch_received(struct queue_watch *watch, struct capture *capture, st
     }
 }
 
-/* Reports the start, a change or the end of overload to the thread that writes events and log lines. */
+/* Sends the start, a change or the end of overload to the main thread, which writes events and log lines. */
 static void send_notice(struct queue_watch *watch, enum overload_change change, uint64_t age_ns,
                         const uint64_t shed[SHED_CLASSES], uint64_t now_ns)
 {
@@ -145,7 +146,7 @@ unsigned queue_watch_update(struct queue_watch *watch, int count, const uint64_t
     else
         watch->fill_permille = 0;
     watch->begun = begun || watch->age.drained || count == 0;
-    if (!begun) /* this batch has packets from before the start */
+    if (!begun) /* the batch may contain packets from before the start */
         return 0;
     change = overload_update(&watch->overload, watch->fill_permille, age_ns, now_ns);
     if (change != OVERLOAD_SAME)

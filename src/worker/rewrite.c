@@ -4,11 +4,11 @@
  * The bytes must stay until the verdicts of the batch are sent, so each packet gets a slot of a ring that has as many
  * slots as a batch has packets.
  *
- * The checksum is updated by the difference (RFC 1624), so a wrong one stays wrong and the receiver still drops the
- * packet. If the kernel has not completed the checksum yet, it is the sum of the pseudo header, which does not depend
- * on the payload. In a super-packet it stays so, because the kernel completes it for each segment. In a single packet
- * it is completed here, because the kernel uses the checksum of a changed packet as it is (nfqnl_mangle:
- * CHECKSUM_NONE).
+ * The checksum is updated by the difference (RFC 1624), so a wrong checksum stays wrong and the receiver still drops
+ * the packet. If the kernel has not completed the checksum yet, the checksum field contains the sum of the pseudo
+ * header, which does not depend on the payload. In a super-packet the field is left so, because the kernel completes
+ * the checksum of each segment. In a single packet the checksum is completed here, because the kernel does not change
+ * the checksum of a packet with a new payload (nfqnl_mangle: CHECKSUM_NONE).
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -32,7 +32,8 @@ enum { TCP_CHECKSUM_OFFSET = 16, UDP_CHECKSUM_OFFSET = 6, ICMP_CHECKSUM_OFFSET =
 int rewriter_init(struct rewriter *rewriter)
 {
     memset(rewriter, 0, sizeof(*rewriter));
-    rewriter->slots = calloc(REWRITE_SLOTS, REWRITE_SLOT_SIZE); /* pages are allocated when they are written */
+    /* The kernel allocates the pages when they are first written. */
+    rewriter->slots = calloc(REWRITE_SLOTS, REWRITE_SLOT_SIZE);
     return rewriter->slots ? 0 : -ENOMEM;
 }
 
@@ -48,7 +49,7 @@ void rewriter_begin(struct rewriter *rewriter, struct packet *pkt)
     pkt->edits = &rewriter->edits;
 }
 
-/* Returns the offset of the checksum in the transport header; 0 for a protocol whose payload cannot be replaced. */
+/* Returns the offset of the checksum in the transport header; 0: the payload of this protocol cannot be replaced. */
 static unsigned checksum_offset(const struct packet *pkt)
 {
     if (!pkt->transport)
@@ -81,7 +82,7 @@ static void apply_edits(const struct packet_edits *edits, const struct packet *p
         if ((uint64_t)edit->offset + edit->length > pkt->payload_length)
             continue;
         for (uint32_t k = 0; k < edit->length; k++, at++) {
-            unsigned shift = at % 2 ? 0 : 8; /* the byte's place in its 16-bit word */
+            unsigned shift = at % 2 ? 0 : 8; /* position of the byte in its 16-bit word */
 
             sum += (uint16_t) ~(segment[at] << shift) + ((uint32_t)edit->bytes[k] << shift);
             while (sum >> 16)
@@ -90,7 +91,7 @@ static void apply_edits(const struct packet_edits *edits, const struct packet *p
         }
     }
     if ((pkt->protocol == IPPROTO_UDP && old == 0) || pkt->flags & PACKET_CHECKSUM_NOT_READY)
-        return; /* UDP without a checksum, or one that is not computed yet */
+        return; /* UDP without a checksum, or a checksum that is not completed yet */
     sum = (uint16_t)~sum;
     store_be16(checksum, sum == 0 && pkt->protocol == IPPROTO_UDP ? 0xffff : sum);
 }
@@ -108,7 +109,8 @@ bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt)
     pkt->edits = NULL;
     if (pkt->verdict == VERDICT_DROP || (!edited && !pkt->new_data))
         return !wanted;
-    if (length > REWRITE_SLOT_SIZE) { /* only for replacements of rules: packets that the stream rewrote always fit */
+    /* Rules have replaced bytes of a packet that is too long for a slot; packets that the stream rewrote always fit. */
+    if (length > REWRITE_SLOT_SIZE) {
         pkt->new_data = NULL;
         return false;
     }
@@ -147,7 +149,8 @@ void pipeline_finish_rewriting(struct pipeline *pipeline, struct packet *pkt)
 
 /* --- Urgent data ---------------------------------------------------------------------------------- */
 
-/* DM behind IAC: an FTP client sends it before ABOR, and Telnet as Synch. */
+/* Whether the urgent byte is a Telnet data mark (IAC DM), which an FTP client sends before ABOR and Telnet sends as
+ * Synch. */
 static bool is_data_mark(const struct packet *pkt)
 {
     enum { IAC = 255, DATA_MARK = 242 };

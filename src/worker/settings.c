@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Settings of overload, CPU affinity, and of the operating systems of hosts. */
+/* The settings overload.*, threading.* (CPU affinity) and host-os-policy.*. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -10,7 +10,8 @@
 
 #include "pipeline_priv.h"
 
-/* The event of a file is written when the file is complete and rules were evaluated for all of it. */
+/* Writes the events of files that are complete and that rules have inspected completely; with `flow_ends`, of all
+ * files. */
 static void log_files(struct pipeline *pipeline, const struct packet *pkt, const struct flow *flow,
                       const struct app_tx *tx, enum flow_direction direction, bool flow_ends)
 {
@@ -18,7 +19,8 @@ static void log_files(struct pipeline *pipeline, const struct packet *pkt, const
         if (file->logged || file->byterange_file ||
             (!flow_ends && (file->state == FILE_OPEN || app_tx_needs_inspection(tx, direction))))
             continue;
-        if (tx->beside && !file->store_requested) /* a second parse of the message, whose file already has an event */
+        /* A second reading of the message: the file of the first reading has its event. */
+        if (tx->beside && !file->store_requested)
             continue;
         output_file(pipeline->output, pkt, flow, pipeline->app, tx, file, direction,
                     pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);

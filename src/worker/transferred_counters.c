@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Counters that continue after an engine hand-over, so that graphs of them stay monotonic. The previous engine writes
- * its counters by name, because the next one may be another version; the next engine adds them to its own. After a
- * crash there is nothing to read: counters start at 0, which `uptime` shows, and engine.restarts tells why.
+ * its counters by name, because the next engine may have another version; the next engine adds them to its own. After a
+ * crash no counters are transferred: they start at 0, as `uptime` does, and engine.restarts shows the reason.
  *
  * Gauges (memory, live flows) and counters of the kernel or the supervisor, which continue anyway, are not added. Of
  * maximum values the largest is used.
@@ -21,7 +21,7 @@
 enum { CARRIED_MAX = 1 << 16, CARRIED_SIZE = 10 /* of one, at least */ };
 
 struct transferred_counters {
-    struct output_stat *values; /* sorted by name when complete */
+    struct output_stat *values; /* sorted by name after the last one was added */
     size_t count, room;
     bool sorted;
 };
@@ -65,7 +65,8 @@ static enum carried_way way_of(const char *name)
         if (begins_with(name, others[i]))
             return CARRIED_NOT;
     }
-    if (strcmp(name, "detect.waiting") == 0) /* a counter of candidates that had to wait, not a gauge */
+    /* Matches ".waiting" below, but is a counter (candidates that had to wait), not a gauge. */
+    if (strcmp(name, "detect.waiting") == 0)
         return CARRIED_SUM;
     for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
         if (ends_with(name, now[i]))

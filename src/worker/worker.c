@@ -91,9 +91,9 @@ void worker_copy_counters(struct worker *worker)
         snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
 
-/* Looks up a connection in the conntrack table. That fails for a connection with source and destination NAT, and in
- * other conntrack zones. As the kernel can attach the data of any connection to its packets, request that if it is
- * supported, so that the retransmission of this packet has it. */
+/* Looks up a connection in the conntrack table. The lookup fails for a connection with both source and destination NAT,
+ * and for one in another conntrack zone. The kernel can attach conntrack data to the packets of those, too: if it
+ * supports that, requests the data and returns -EAGAIN, so that the retransmission of this packet has it. */
 static int find_connection(void *user, const struct packet *pkt, struct conntrack *out)
 {
     struct worker *worker = user;
@@ -130,7 +130,7 @@ void worker_close_connections(struct worker *worker)
     worker->connections = NULL;
 }
 
-/* Answers a query within the time of a batch; an idle worker takes up to a hundred times as long. */
+/* Answers a query in the time that a batch takes. An idle worker searches up to a hundred times as many flows. */
 static void answer_query(const struct pipeline *pipeline, struct worker_query *query, bool idle)
 {
     const struct flow *found[WORKER_FLOWS], *flow = NULL;
@@ -149,7 +149,7 @@ static void answer_query(const struct pipeline *pipeline, struct worker_query *q
             ended = ended_flows_find(pipeline->ended, &query->ends, 0);
         break;
     case WORKER_BY_ID:
-        /* There is no index by id: first search the few ended flows, then walk the table of live ones. */
+        /* Flows have no index by id: search the few ended flows first, then the table of live flows. */
         if (query->cursor == 0)
             ended = ended_flows_find(pipeline->ended, NULL, query->id);
         if (!ended)
@@ -164,7 +164,7 @@ static void answer_query(const struct pipeline *pipeline, struct worker_query *q
         query->flows[0] = *ended;
 }
 
-/* Handles requests of the main thread: a query of flows, a snapshot of the counters. */
+/* Handles requests of the main thread: a query for flows, or a snapshot of the counters. */
 static void answer_requests(struct worker *worker, bool idle)
 {
     struct worker_query *query = atomic_load_explicit(&worker->query, memory_order_acquire);
@@ -189,7 +189,7 @@ bool worker_query_flows(struct worker *worker, struct worker_query *query)
     const struct timespec pause = { .tv_nsec = 1000000 };
 
     if (worker_has_query(worker))
-        return false; /* the worker still uses the previous one */
+        return false; /* the worker still uses the previous query */
     atomic_store_explicit(&worker->query, query, memory_order_release);
     for (int i = 0; i < ANSWER_WAIT_MS; i++) {
         if (!atomic_load_explicit(&worker->query, memory_order_acquire))
@@ -232,8 +232,9 @@ bool worker_has_update(const struct worker *worker)
     return atomic_load_explicit(&worker->update, memory_order_acquire) != NULL;
 }
 
-/* Returns the ruleset for the next batch, after switching to a new ruleset and new settings if there are any. Between
- * two batches nothing of the worker points into the old ruleset: flows and transactions refer to rules by number. */
+/* Returns the ruleset for the next batch. If there is an update, switches to its ruleset and settings first: between
+ * two batches no data of the worker points into the old ruleset, because flows and transactions refer to rules by
+ * number. */
 static const struct ruleset *current_ruleset(struct worker *worker)
 {
     struct worker_update *update = atomic_load_explicit(&worker->update, memory_order_acquire);
@@ -251,7 +252,7 @@ static const struct ruleset *current_ruleset(struct worker *worker)
         pipeline->shed_limits = update->overload.limits;
     }
     if (ruleset_needs_conntrack(update->ruleset) && worker->conntrack_allowed) {
-        worker->conntrack_until_ns = 0; /* as long as the ruleset needs it */
+        worker->conntrack_until_ns = 0; /* no time limit, because the ruleset needs conntrack data */
         nfqueue_start_conntrack(worker->capture);
     }
     atomic_store_explicit(&worker->ruleset, update->ruleset, memory_order_release);
@@ -272,7 +273,7 @@ static void set_state(struct worker *worker, enum heartbeat_state state)
         atomic_store(&worker->memory->worker[worker->index].state, state);
 }
 
-/* Receives and inspects a batch, and sends the verdicts. Returns the number of packets, or -errno when the queue is
+/* Receives a batch, inspects it and sends the verdicts. Returns the number of packets, or -errno when the queue is
  * closed. */
 static int process_batch(struct worker *worker, int wait_ms)
 {
@@ -286,9 +287,10 @@ static int process_batch(struct worker *worker, int wait_ms)
     count = capture_receive(worker->capture, batch, worker->queue.batch ? worker->queue.batch : 1, wait_ms);
     if (count >= 0 || count == -ENOBUFS)
         queue_watch_received(watch, worker->capture, batch, count, clock_monotonic_ns());
-    ruleset = current_ruleset(worker); /* also without packets, to release the old one */
+    ruleset = current_ruleset(worker); /* also without packets, so that the old ruleset is released */
     if (count <= 0)
-        return count == -ENOBUFS ? 0 : count; /* the kernel dropped packets: counted, not an error */
+        /* ENOBUFS: the kernel dropped packets, which is counted and no error of the worker. */
+        return count == -ENOBUFS ? 0 : count;
     pipeline_set_mode(&worker->pipeline, (enum ips_mode)atomic_load_explicit(&worker->mode, memory_order_relaxed));
     before_ns = watch->packet_budget_ns > 0 ? clock_monotonic_ns() : 0;
     for (int i = 0; i < count; i++) {
@@ -305,7 +307,8 @@ static int process_batch(struct worker *worker, int wait_ms)
     return err ? err : count;
 }
 
-/* Ends timed-out flows: twice as many as a batch can start, and more when the worker is idle. */
+/* Ends flows that have timed out: at most twice as many as a batch can start, and more when the worker is idle. Also
+ * starts and stops conntrack data. */
 static void expire_flows(struct worker *worker, int count)
 {
     size_t budget = count > 0 ? 2 * (size_t)count : WORKER_IDLE_EXPIRE;
@@ -323,7 +326,7 @@ static void expire_flows(struct worker *worker, int count)
     }
 }
 
-/* Reads the reports about offloaded flows: all, or a limited number. */
+/* Reads reports about offloaded flows and updates the flows. `all`: without limiting their number. */
 static void read_reports(struct worker *worker, bool all)
 {
     const struct ruleset *ruleset = current_ruleset(worker);
@@ -341,8 +344,8 @@ static void read_reports(struct worker *worker, bool all)
     }
 }
 
-/* Updates overload by the age of the packets, and sets the classes of flows to shed. Publishes the counters that other
- * threads watch. */
+/* Updates the state of overload from the age of the packets, and sets the classes of flows to shed. Publishes counters
+ * for the main thread. */
 static void update_overload(struct worker *worker, int count)
 {
     struct pipeline *pipeline = &worker->pipeline;
@@ -357,7 +360,8 @@ static void update_overload(struct worker *worker, int count)
                           memory_order_relaxed);
 }
 
-/* Exchanges counters and requests with the thread that watches the sluice table. */
+/* Publishes counters for the attachment thread and the queue monitor, and applies the attachment's request for separate
+ * verdict messages. */
 static void update_firewall_watch(struct worker *worker)
 {
     uint64_t until_ns = atomic_load_explicit(&worker->exact_until_ns, memory_order_relaxed);
@@ -371,8 +375,9 @@ static void update_firewall_watch(struct worker *worker)
     }
 }
 
-/* Runs until stop is requested, then inspects the packets that still wait, because closing the queue would drop them;
- * the number of these batches is limited in case packets keep arriving. */
+/* Processes the queue until a stop is requested. Then inspects the packets that still wait, because closing the queue
+ * would drop them, in a limited number of batches in case packets keep arriving. With `leave` the next engine inspects
+ * them. */
 static void process_queue(struct worker *worker)
 {
     int count = 0;
@@ -412,13 +417,13 @@ static void *run_worker(void *arg)
     char name[16];
     int err;
 
-    /* The thread sets its own name: setting the name of another thread needs access to /proc. */
+    /* Each thread sets its own name, because setting the name of another thread needs access to /proc. */
     snprintf(name, sizeof(name), "worker-q%u", (unsigned)worker->queue.queue);
     pthread_setname_np(pthread_self(), name);
     if (worker->affinity)
         affinity_apply_worker(worker->affinity, worker->index);
     if (worker->memory && crash_report_add_worker(worker->memory, worker->index, &stack))
-        stack = NULL; /* then a crash of this thread is not attributed to a packet */
+        stack = NULL; /* without the signal stack, a crash of this thread is not attributed to a packet */
     err = sandbox_enter_worker(worker->sandbox);
     if (err) {
         atomic_store(&worker->error, err);
@@ -461,7 +466,7 @@ static int start_sender(struct worker *worker)
         err = -pthread_create(&worker->sender, NULL, run_sender, worker);
     if (err)
         return err;
-    /* The worker uses the sender only after it has started: otherwise it could wait forever. */
+    /* Wait until the sender thread runs: a worker that used a sender that does not run could wait forever. */
     while ((state = atomic_load(&worker->sender_state)) == SENDER_STARTS)
         nanosleep(&pause, NULL);
     if (state != SENDER_RUNS) {
