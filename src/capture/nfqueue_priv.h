@@ -29,9 +29,8 @@ enum {
     NFQUEUE_MARK_SIZE = 8,
     NFQUEUE_PAYLOAD_SIZE = 8,     /* NFQA_PAYLOAD without the payload: header and padding */
     NFQUEUE_CONNECTION_SIZE = 20, /* NFQA_CT with a mark and its mask */
-    NFQUEUE_ATTRIBUTES_SIZE =
-        /* A verdict message with all attributes except the payload. */
-    NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE + NFQUEUE_CONNECTION_SIZE,
+    /* A verdict message with all attributes except the payload. */
+    NFQUEUE_ATTRIBUTES_SIZE = NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE + NFQUEUE_CONNECTION_SIZE,
     QUEUE_OWNER_SIZE = 96,
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lists, adds and removes hosts in the blocklist sets. A host that is already blocked is deleted and added again in one
- * transaction, because older kernels keep the timeout of an element that is added twice. If its timeout removes the
- * host in between, the transaction fails as a whole and is repeated.
+ * transaction, because older kernels keep the timeout of an element that is added twice. If the timeout of the old
+ * element removes it before the transaction, the transaction fails as a whole and is repeated.
  */
 #include "sluice/blocklist.h"
 
@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <libnftnl/common.h>
-#include <stdio.h> /* expr.h needs FILE */
+#include <stdio.h> /* expr.h of libnftnl needs FILE */
 
 #include <libnftnl/expr.h>
 #include <libnftnl/set.h>
@@ -32,7 +32,8 @@ static unsigned index_of(const struct blocked_host *host)
 
 /* --- Sets ------------------------------------------------------------------------------------------- */
 
-/* Finds the families of the sluice tables that have the sets. */
+/* Finds the families of the sluice tables that have sets of blocked hosts. Returns 0, or -errno with a line in
+ * `error`. */
 static int find_targets(struct session *session, const char *table, struct set_targets *out,
                         char error[FIREWALL_ERROR_SIZE])
 {
@@ -190,11 +191,12 @@ int nft_host_find(struct session *session, uint32_t family, const char *table, c
 
 enum group_change {
     GROUP_ADD,
-    GROUP_ADD_NEW, /* none of them is in the set */
+    GROUP_ADD_NEW, /* the hosts are known not to be in the set */
     GROUP_REMOVE,
 };
 
-/* Adds a message with the hosts of one IP version that `wanted` selects (NULL: all); no message if there are none. */
+/* Adds a message of `type` with the hosts of one IP version for which `wanted` is true; NULL: all hosts. Adds no
+ * message if there are none. Returns 0 or -errno. */
 static int put_hosts(struct batch *batch, uint16_t type, uint32_t family, const char *table, unsigned index,
                      const struct blocked_host *hosts, const bool *wanted, size_t count)
 {
@@ -219,7 +221,7 @@ static int put_hosts(struct batch *batch, uint16_t type, uint32_t family, const 
     return err;
 }
 
-/* Determines which of the hosts are blocked now, in one table. */
+/* Sets present[i] for each of the hosts that is blocked now, in one table. Returns 0 or -errno. */
 static int find_present(struct session *session, uint32_t family, const char *table, unsigned index,
                         const struct blocked_host *hosts, size_t count, bool present[BLOCKLIST_GROUP])
 {
@@ -259,7 +261,8 @@ static int put_group(struct session *session, struct batch *batch, const struct 
     return err;
 }
 
-/* Changes at most BLOCKLIST_GROUP hosts in one transaction. */
+/* Changes at most BLOCKLIST_GROUP hosts in one transaction. *present: how many of them were blocked before. Returns 0
+ * or -errno. */
 static int change_group(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
                         size_t count, enum group_change change, size_t *present, enum subject *subject)
 {
@@ -329,7 +332,8 @@ int blocklist_each(const char *table, blocklist_each_function *each, void *user,
     return err;
 }
 
-/* A table for one IP version has no set for hosts of the other. */
+/* Checks that each host has a set: a table for one IP version has no set for the other version. Returns 0, or -errno
+ * with a line in `error`. */
 static int check_versions(const struct set_targets *targets, const struct blocked_host *hosts, size_t count,
                           char error[FIREWALL_ERROR_SIZE])
 {
@@ -374,7 +378,7 @@ int blocklist_remove(const char *table, const struct blocked_host *hosts, size_t
     return change(table, hosts, count, GROUP_REMOVE, removed, error);
 }
 
-/* A message without elements empties the set. */
+/* Adds messages that empty the sets: without elements, a deletion applies to all elements. */
 static int put_flush(struct batch *batch, const struct set_targets *targets)
 {
     for (unsigned i = 0; i < VERSIONS; i++)

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <libnftnl/common.h>
-#include <stdio.h> /* expr.h needs FILE */
+#include <stdio.h> /* expr.h of libnftnl needs FILE */
 
 #include <libnftnl/expr.h>
 #include <libnftnl/set.h>
@@ -18,7 +18,7 @@
 
 static const struct {
     const char *name, *type;
-    uint32_t type_number, length; /* data type numbers of nft */
+    uint32_t type_number, length; /* data type number of nft; length of an address in bytes */
 } sets[] = {
     { SET_BLOCKED4, "ipv4_addr", 7, 4 },
     { SET_BLOCKED6, "ipv6_addr", 8, 16 },

@@ -123,7 +123,7 @@ int nft_build_rule(struct batch *batch, uint32_t family, const char *chain, enum
 
 int nft_build_flush_chain(struct batch *batch, uint32_t family, const char *table, const char *chain)
 {
-    struct nftnl_rule *rule = rule_new(family, table, chain); /* without a handle: all rules of the chain */
+    struct nftnl_rule *rule = rule_new(family, table, chain); /* without a handle: deletes all rules of the chain */
     struct nlmsghdr *message;
 
     if (!rule)

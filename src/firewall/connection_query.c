@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table is keyed by the tuples of both directions, as they come in. Without NAT a packet's own addresses are one of
- * them. With NAT they may be one of them read backwards: in the forward hook a reply to a masqueraded client has the
- * client's address, so what matches is the original tuple. So two tuples are requested, in one send: the packet's, and
- * the same with its ends exchanged.
+ * The conntrack table is keyed by two tuples per connection: the addresses and ports of original and reply packets as
+ * they arrive, before NAT. Without NAT one of them is the packet's own tuple. With NAT it may be the packet's tuple
+ * with source and destination exchanged: in the forward hook, a reply to a masqueraded client has the client's address
+ * as destination, so only the exchanged tuple matches (the original tuple). Two tuples are therefore requested in one
+ * send: the packet's tuple, and that with source and destination exchanged.
  */
 #include "sluice/connection_query.h"
 
@@ -22,15 +23,15 @@ enum {
     REQUESTS = 2,
     REQUEST_SIZE = 512,
     ANSWER_SIZE = 4096,
-    STALE_ANSWERS = 8,        /* of earlier requests that failed half way */
-    QUERIES_A_SECOND = 20000, /* limits the share of a worker's time to a tenth */
+    STALE_ANSWERS = 8,        /* maximum number of answers to earlier, failed requests that are skipped */
+    QUERIES_A_SECOND = 20000, /* limit that keeps queries below about a tenth of a worker's time */
 };
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 struct connection_query {
     struct mnl_socket *socket;
     uint32_t sequence;
-    uint64_t second; /* second of the packet time that `count` refers to */
+    uint64_t second; /* second of the packet time in which `count` queries were sent */
     unsigned count;
     char request[REQUESTS * REQUEST_SIZE], answer[ANSWER_SIZE];
 };
@@ -51,7 +52,7 @@ int connection_query_open(struct connection_query **out)
         err = connection_query_find(query, &none, &ignored);
     if (err && err != -ENOENT) {
         connection_query_close(query);
-        return err == -EINVAL ? -EOPNOTSUPP : err; /* nfnetlink has no such subsystem */
+        return err == -EINVAL ? -EOPNOTSUPP : err; /* EINVAL: nfnetlink does not support conntrack */
     }
     *out = query;
     return 0;
@@ -76,7 +77,8 @@ static void put_address(struct nlmsghdr *message, const struct packet *pkt, bool
         mnl_attr_put(message, source ? CTA_IP_V6_SRC : CTA_IP_V6_DST, 16, address->bytes);
 }
 
-/* Writes the request for the packet's tuple, or for that with its ends exchanged; returns its length. */
+/* Writes the request for the packet's tuple, with source and destination exchanged if `exchanged`. Returns its
+ * length. */
 static size_t put_request(char *at, uint32_t sequence, const struct packet *pkt, bool exchanged)
 {
     struct nlmsghdr *message = mnl_nlmsg_put_header(at);
@@ -113,8 +115,9 @@ static bool is_destination(const struct conntrack_tuple *tuple, const struct add
     return tuple->destination_port == port && address_equal(&tuple->destination, address);
 }
 
-/* Finds the direction of the packet by the original tuple of the connection: one end of that tuple is an end of the
- * packet, either the client's or the server's. */
+/* Returns true if the packet goes in the reply direction. If the requested tuple is the original tuple of the
+ * connection, the packet goes in the original direction, otherwise in the reply direction; if source and destination
+ * were exchanged in the request, it is the other way round. */
 static bool goes_in_reply(const struct conntrack *conntrack, const struct packet *pkt, bool exchanged)
 {
     const struct conntrack_tuple *original = &conntrack->tuple[CONNTRACK_ORIGINAL];
@@ -140,7 +143,8 @@ static int read_answer(const struct nlmsghdr *message, const struct packet *pkt,
     return 0;
 }
 
-/* The kernel put the answer into the socket while it processed the send. */
+/* Receives the answer with the sequence number. It is already in the socket, because the kernel answers during the
+ * send. Returns 0, -ENOENT if there is no such connection, or another -errno. */
 static int receive_answer(struct connection_query *query, uint32_t sequence, const struct packet *pkt, bool exchanged,
                           struct conntrack *out)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Marked connections through ctnetlink, with two sockets. One receives the ends of connections, reduced by a socket
- * filter to those with a mark of Sluice, because a busy gateway has many thousands of others each second. The other
- * sends requests; the kernel filters listings, too, by one mark at a time.
+ * Marked connections through ctnetlink, with two sockets. One receives notifications when connections end. A socket
+ * filter passes only those with a mark of Sluice, because on a busy gateway many thousands of other connections end
+ * each second. The other socket sends requests; for a listing, the kernel selects the connections by one mark at a
+ * time.
  *
- * A mark is removed with the connection's own tuple, as listed, and under the mask, so that other bits stay.
+ * A request to remove a mark contains the tuple of the connection as listed, and a mask, so that other bits of the mark
+ * stay.
  */
 #include "sluice/connections.h"
 
@@ -25,10 +27,10 @@
 enum {
     RECEIVE_SIZE = 64 * 1024,
     RECEIVE_BUFFER = 4 * 1024 * 1024,
-    RECEIVES = 1024, /* per call, at most */
+    RECEIVES = 1024, /* maximum number of receives per call */
     REQUEST_SIZE = 1024,
-    TUPLE_SIZE = 256,    /* of the attributes that identify a connection */
-    UNMARK_GROUP = 4096, /* connections that are listed before they are changed */
+    TUPLE_SIZE = 256,    /* maximum size of the attributes that identify a connection */
+    UNMARK_GROUP = 4096, /* maximum number of connections that are listed before their marks are removed */
     UNMARK_ROUNDS = 1 << 12,
 };
 
@@ -69,8 +71,9 @@ static bool has_mark(const struct conntrack *conntrack, const struct connection_
 
 /* --- Ends of connections ---------------------------------------------------------------------------- */
 
-/* Attaches a socket filter that passes messages with one of the marks. In a message without the mark attribute the
- * filter compares the message type; the receiver discards what passes in this way. */
+/* Attaches a socket filter that passes messages with one of the marks. If a message has no mark attribute, the filter
+ * compares the message type instead of a mark; the receiver discards messages that pass in this way. Returns 0 or
+ * -errno. */
 static int attach_filter(struct connections *connections, int fd)
 {
     enum { ATTRIBUTES_AT = NLMSG_HDRLEN + sizeof(struct nfgenmsg), HEAD = 4, EACH = 4, TAIL = 1 };
@@ -102,7 +105,7 @@ static int listen_to_ends(struct connections *connections)
     if (!connections->listener)
         return -errno;
     fd = mnl_socket_get_fd(connections->listener);
-    attach_filter(connections, fd); /* without the filter all ends arrive and the receiver selects */
+    attach_filter(connections, fd); /* an error is ignored: all notifications arrive then, and the receiver selects */
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
     if (mnl_socket_bind(connections->listener, 0, MNL_SOCKET_AUTOPID) < 0 ||
@@ -171,7 +174,7 @@ static int list_one(const struct nlmsghdr *message, void *user)
     return MNL_CB_OK;
 }
 
-/* Reads to the end of the answer. */
+/* Reads the answers to a request up to the last, and calls `each` for every one. Returns 0 or -errno. */
 static int read_answers(struct connections *connections, mnl_cb_t each, void *user)
 {
     unsigned port = mnl_socket_get_portid(connections->requester);
@@ -189,7 +192,7 @@ static int read_answers(struct connections *connections, mnl_cb_t each, void *us
     int err = -errno;
 
     while (recv(mnl_socket_get_fd(connections->requester), connections->buffer, RECEIVE_SIZE, MSG_DONTWAIT) > 0)
-        ; /* discards the rest of the answer, which the next request must not read */
+        ; /* discard the other answers, which must not be taken for those of the next request */
     return err;
 }
 
@@ -205,7 +208,7 @@ static int list_mark(struct connections *connections, const struct connection_ma
 
     int err = read_answers(connections, each, user);
 
-    return err == -EINTR ? 0 : err; /* connections began or ended during the listing */
+    return err == -EINTR ? 0 : err; /* EINTR: connections began or ended during the listing */
 }
 
 int connections_list(struct connections *connections, connection_function *each, void *user)
@@ -222,7 +225,7 @@ int connections_list(struct connections *connections, connection_function *each,
 
 /* --- Removal of marks ------------------------------------------------------------------------------- */
 
-/* The attributes that identify a connection, as listed. */
+/* Identifies a connection: the netlink attributes of its tuple and zone, as listed. */
 struct id {
     uint16_t length;
     uint8_t family, bytes[TUPLE_SIZE];
@@ -270,7 +273,8 @@ static int record_id(const struct nlmsghdr *message, void *user)
     return MNL_CB_OK;
 }
 
-/* Returns 0 also when the connection has ended. */
+/* Removes the bits in `mask` from the mark of a connection. Returns 0, also when the connection has ended, or
+ * -errno. */
 static int unmark_connection(struct connections *connections, const struct id *id, uint32_t mask)
 {
     char request[REQUEST_SIZE];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The expected table, as the messages that would install it: a caller can compare it with the live ruleset without
- * knowing how the rules are made. */
+/* The expected table, as the messages that would install it. A caller can compare it with the live ruleset without
+ * knowing how the rules are built. */
 #include "firewall_priv.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ bool firewall_is_sluice_table(const char *comment, enum attach_mode *mode)
 int firewall_expect(const struct firewall_options *options, bool split,
                     int (*each)(void *user, const void *bytes, size_t length), void *user)
 {
-    struct session nobody = { .socket = NULL }; /* nothing is sent */
+    struct session nobody = { .socket = NULL }; /* without a socket: the batch is not sent */
     struct batch *batch = nft_batch_new(&nobody, 0);
     struct plan plan;
     int err = batch ? 0 : -ENOMEM;
@@ -37,7 +37,7 @@ int firewall_expect(const struct firewall_options *options, bool split,
         case NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE:
             err = each(user, message, message->nlmsg_len);
             break;
-        default: /* other messages of the batch remove what is there */
+        default: /* other messages of the batch delete objects of a previous table */
             break;
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Turns errors of the kernel into one line that says what to do, and probes what the kernel supports. */
+/* Writes errors of the kernel as one line that says what to do, and probes what the kernel supports. */
 #include "firewall_priv.h"
 
 #include <errno.h>
@@ -68,8 +68,9 @@ int nft_explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, 
 
 /* --- Probing ---------------------------------------------------------------------------------------- */
 
-/* Tests whether the kernel supports the queue rule: the transaction is validated and never committed. The chain has no
- * hook, because even an aborted base chain makes the kernel drop the packets that wait in queues. */
+/* Tests whether the kernel supports the queue rule: the kernel validates the transaction, which is never committed. The
+ * chain has no hook, because even an aborted base chain makes the kernel drop the packets that wait in queues. Returns
+ * 0, or -errno with the kind of the failed object in *subject. */
 static int try_probe(struct session *session, const struct plan *plan, enum subject *subject)
 {
     struct batch *batch = nft_batch_new(session, 0);
@@ -101,14 +102,16 @@ static int probe_native(struct session *session, struct plan *plan, char error[F
     return err ? nft_explain(error, err, subject, plan->options->table) : 0;
 }
 
-/* Tests the xt target in one inet table, and where the kernel has no xt targets there, in ip and ip6. */
+/* Tests the xt target in one inet table, and if the kernel does not support xt targets there, in ip and ip6. Returns 0,
+ * or -errno with a line in `error`. */
 static int probe_xt(struct session *session, struct plan *plan, char error[FIREWALL_ERROR_SIZE])
 {
     enum subject subject;
     int err;
 
     plan->expression = QUEUE_EXPRESSION_XT;
-    if (plan->families[0] == NFPROTO_BRIDGE) /* accepted in a chain without hook, ENOENT in one with a hook */
+    /* Not tested: the kernel accepts the target in a chain without a hook, but returns ENOENT in one with a hook. */
+    if (plan->families[0] == NFPROTO_BRIDGE)
         return nft_fail(error, -EOPNOTSUPP,
                         "the xt NFQUEUE target does not work in the bridge family: load the module nft_queue; "
                         "nothing was changed");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Install, quiesce, remove: each reads the live ruleset, prepares the change and commits it in one transaction that
- * fails if the ruleset changed in between; then it starts again.
+ * Install, quiesce and remove each read the live ruleset, prepare a change and commit it in one transaction. If the
+ * ruleset has changed in between, the transaction fails and the function starts again.
  *
  * When a base chain is deleted, the kernel drops all packets that wait in any queue of the network namespace. A table
  * that already has the right base chains therefore only gets other rules, and a clean stop first empties the chains
@@ -15,18 +15,18 @@
 
 enum { TRIES = 16, NOTHING_TO_DO = 1 };
 
-/* A change being prepared. */
+/* A change of the ruleset that is being prepared. */
 struct change {
     struct session session;
     struct survey survey;
     struct batch *batch;
     const char *table;
-    const struct firewall_options *options; /* for an installation */
+    const struct firewall_options *options; /* only for an installation */
     struct installed installed;
     char *error;
 };
 
-/* Fills the batch. Returns 0, NOTHING_TO_DO, or -errno with a line in `error`. */
+/* Adds the messages of the change to the batch. Returns 0, NOTHING_TO_DO, or -errno with a line in `error`. */
 typedef int build_function(struct change *change);
 
 /* --- Ownership of tables ---------------------------------------------------------------------------- */
@@ -57,8 +57,8 @@ static int reject_foreign_table(const struct change *change, const struct survey
                     nft_family_name(table->family), table->name);
 }
 
-/* Refuses to replace a sluice table with chains of the user, which would be deleted, too; in mode chain there are good
- * reasons to add some. */
+/* Returns an error if the sluice table has chains of the user, because they would be deleted with the table. In mode
+ * chain there are good reasons to add chains. */
 static int reject_added_chains(const struct change *change)
 {
     for (size_t i = 0; i < change->survey.chain_count; i++) {
@@ -163,7 +163,7 @@ static unsigned count_own_chains(const struct change *change, uint32_t family)
     return count;
 }
 
-/* Whether the sluice tables differ from the plan only in their rules. */
+/* Whether the live sluice tables have the same chains as the plan, so that only their rules need to be replaced. */
 static bool has_same_chains(const struct change *change, const struct plan *plan)
 {
     const struct survey_table *table;
@@ -191,7 +191,8 @@ static bool is_planned(const struct plan *plan, uint32_t family)
     return false;
 }
 
-/* Replaces the tables, and deletes sluice tables of this name in other families. */
+/* Adds messages that replace the tables, and delete sluice tables of this name in other families. Returns 0, or -errno
+ * with a line in `error`. */
 static int build_replacement(struct change *change, const struct plan *plan)
 {
     const struct survey_table *table;
@@ -207,7 +208,7 @@ static int build_replacement(struct change *change, const struct plan *plan)
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }
 
-/* Finds the sets that exist already; they keep their hosts. */
+/* Records in the plan which sets of blocked hosts exist; they keep their hosts. */
 static int find_sets(struct change *change, struct plan *plan)
 {
     for (unsigned f = 0; f < plan->family_count; f++)
@@ -241,7 +242,8 @@ static int probe_plan(struct change *change, struct plan *plan)
     return 0;
 }
 
-/* Keeps the priorities of existing chains, even if chains of other programs were added at the same place. */
+/* Gives the chains of the plan the priorities of existing chains, even if chains of other programs were added on the
+ * wrong side of them. */
 static void keep_priorities(const struct change *change, struct plan *plan)
 {
     for (unsigned i = 0; i < plan->chain_count; i++) {
@@ -314,7 +316,8 @@ static int build_quiesced_chain(struct change *change, const struct survey_chain
     struct plan plan = { .options = &options };
     int err = nft_build_flush_chain(change->batch, chain->family, change->table, chain->name);
 
-    /* A base chain without rules accepts; sluice_ips is in the place of an accept of the ruleset. */
+    /* An empty base chain accepts packets. sluice_ips needs a rule, because a jump to it stands where the user's
+     * ruleset would accept. */
     if (!err && !chain->base)
         err = nft_build_rule(change->batch, chain->family, chain->name, RULE_ACCEPT, &plan);
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
@@ -329,7 +332,7 @@ static int build_quiesce(struct change *change)
 
         if (strcmp(chain->table, change->table) != 0 || !is_ours(change, chain->family) ||
             !nft_survey_is_own_chain(chain) || strcmp(chain->name, CHAIN_EXCEPTIONS) == 0 ||
-            nft_survey_handles_marks(chain)) /* packets that already have a mark are still in transit */
+            nft_survey_handles_marks(chain)) /* packets with a mark are still on their way */
             continue;
         err = build_quiesced_chain(change, chain);
         built++;
@@ -377,7 +380,7 @@ int firewall_remove(const char *table, char error[FIREWALL_ERROR_SIZE])
 
 /* --- Print ------------------------------------------------------------------------------------------ */
 
-/* Reads the live ruleset if the permissions suffice. */
+/* Reads the live ruleset. Returns false if that is not permitted or fails. */
 static bool try_survey(struct survey *survey)
 {
     char ignored[FIREWALL_ERROR_SIZE];

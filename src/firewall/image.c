@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An image is the sluice tables as the kernel reports them: the attributes that define each object, without those that
- * change during operation (handles, use counts, counter values). Two images are of the same rules when their bytes are
- * equal. The comparison needs no knowledge of expressions, and the reference is what the kernel made of the installed
- * rules.
+ * change during operation (handles, use counts, counter values). Two images show the same rules if their bytes are
+ * equal. The comparison needs no knowledge of expressions, because the reference is also an image: the kernel's
+ * description of the rules after the installation.
  */
 #include "firewall_priv.h"
 #include "image.h"
@@ -21,11 +21,11 @@
 
 #define BIT(number) (UINT32_C(1) << (number))
 
-/* The attributes that define an object. */
+/* For each kind of object, the attributes that define it: bit 1 << type. */
 enum {
     TABLE_ATTRIBUTES = BIT(NFTA_TABLE_NAME) | BIT(NFTA_TABLE_FLAGS) | BIT(NFTA_TABLE_USERDATA),
     CHAIN_ATTRIBUTES = BIT(NFTA_CHAIN_NAME) | BIT(NFTA_CHAIN_HOOK) | BIT(NFTA_CHAIN_POLICY) | BIT(NFTA_CHAIN_TYPE) |
-                       BIT(10 /* flags */),
+                       BIT(10 /* NFTA_CHAIN_FLAGS */),
     SET_ATTRIBUTES = BIT(NFTA_SET_NAME) | BIT(NFTA_SET_FLAGS) | BIT(NFTA_SET_KEY_TYPE) | BIT(NFTA_SET_KEY_LEN) |
                      BIT(NFTA_SET_DESC) | BIT(NFTA_SET_TIMEOUT),
     TRIES = 8,
@@ -75,7 +75,7 @@ static bool is_string(struct cursor value, const char *string)
 
 /* --- Rules ------------------------------------------------------------------------------------------ */
 
-/* The counter of one rule, and whether it looks up a blocklist set. */
+/* The counter of one rule, and whether the rule looks up a set of blocked hosts. */
 struct rule_facts {
     bool blocks;
     uint64_t packets, bytes;
@@ -158,8 +158,8 @@ static void append_rule(struct image *image, struct cursor attributes)
     image->blocked_bytes += facts.bytes;
 }
 
-/* Whether the rule is in one of Sluice's chains; rules in chains of the user and in the chain for exceptions belong to
- * the user. */
+/* Whether the rule is in a chain that Sluice fills. Rules in the chain of exceptions and in other chains of the table
+ * belong to the user. */
 static bool is_our_rule(struct cursor attributes, const char *table)
 {
     bool ours = false, in_table = false;
@@ -215,7 +215,7 @@ void nft_image_add(struct image *image, enum image_part part, const char *table,
     add_object(message, &image_target);
 }
 
-/* Adds an object to the image; an object that does not exist adds no bytes. */
+/* Requests an object and adds it to the image. An object that does not exist adds no bytes. Returns 0 or -errno. */
 static int query_object(struct session *session, struct image_target *image_target, uint32_t family,
                         const struct session_query *about)
 {
@@ -271,7 +271,7 @@ int nft_image_read(struct image *out, struct session *session, const char *table
 {
     int err = -EINTR;
 
-    for (int try = 0; try < TRIES && err == -EINTR; try++) { /* the rules may change while they are read */
+    for (int try = 0; try < TRIES && err == -EINTR; try++) { /* EINTR: the ruleset changed during a dump */
         struct image image = { .drops = false };
 
         err = read_once(&image, session, table, families, count);

@@ -2,9 +2,9 @@
 /*
  * A netlink session and its transactions.
  *
- * A batch is one datagram: the kernel commits it completely or not at all, even if the sender is killed in between. It
- * processes the batch during sendto(), so all errors are in the socket when that call returns. A batch without its end
- * message is validated and discarded; this is how the kernel is probed.
+ * A batch is one datagram: the kernel commits it completely or not at all, even if the sender is killed in between. The
+ * kernel processes the batch during sendto(), so all errors are in the socket when sendto() returns. A batch without
+ * its end message is validated and discarded; this is how the kernel is probed.
  */
 #include "firewall_priv.h"
 
@@ -79,7 +79,7 @@ static void put_name(struct nlmsghdr *message, uint16_t attribute, const char *n
         mnl_attr_put_strz(message, attribute, name);
 }
 
-/* Sends the request and reads to the end of the answer. */
+/* Sends a request and reads the answers up to the last. Returns 0 or -errno. */
 static int send_query(struct session *session, const struct nlmsghdr *message,
                       int (*each)(const struct nlmsghdr *message, void *user), void *user)
 {
@@ -199,7 +199,7 @@ void nft_batch_close(struct batch *batch, const struct nlmsghdr *message)
     batch->length += MNL_ALIGN(message->nlmsg_len);
 }
 
-/* Returns the first error among the messages of one datagram; 0 if there is none. */
+/* Returns the first error in a datagram, with the kind of the failed object in *subject; 0 if there is none. */
 static int find_error(const char *bytes, size_t length, const struct batch *batch, enum subject *subject)
 {
     const struct nlmsghdr *message = (const struct nlmsghdr *)bytes;
@@ -218,7 +218,7 @@ static int find_error(const char *bytes, size_t length, const struct batch *batc
     return 0;
 }
 
-/* Reads the pending messages without waiting: the kernel answers before the send returns. */
+/* Reads the kernel's answers, which are in the socket when the send returns. Returns the first error, or 0. */
 static int read_errors(struct session *session, const struct batch *batch, enum subject *subject)
 {
     char *buffer = malloc(RECEIVE_SIZE);

@@ -2,7 +2,7 @@
 /*
  * Evaluates the kernel's notifications of transactions by other programs and fills struct firewall_change: whether the
  * sluice table was changed, whether chains were deleted, and which filter chain was added on the wrong side of
- * Sluice's. All reads go through a checked cursor, so that any bytes are safe.
+ * Sluice's. All reads go through a checked cursor, so that malformed messages are harmless.
  *
  * Threads: no state except the caller's.
  */
@@ -18,7 +18,7 @@
 #include "sluice/bytes.h"
 #include "sluice/netlink.h"
 
-enum { TABLE_ATTRIBUTE = 1 }; /* of every kind of object */
+enum { TABLE_ATTRIBUTE = 1 }; /* the attribute with the name of the table; 1 for every kind of object */
 
 static void copy_string(char *out, size_t size, struct cursor value)
 {
@@ -32,7 +32,7 @@ static bool is_our_table(const struct notifications *notifications, struct curso
     return cursor_remaining(&value) == length && memcmp(value.at, notifications->options->table, length) == 0;
 }
 
-/* Completes a transaction: all its notifications were received. */
+/* Called when all notifications of a transaction were received: adds the transaction to *out. */
 static void end_transaction(const struct notifications *notifications, struct cursor attributes,
                             struct firewall_change *out)
 {
@@ -88,7 +88,7 @@ static bool read_hook(struct cursor nested, uint32_t *hook, int32_t *priority)
     return found == (1u << NFTA_HOOK_HOOKNUM | 1u << NFTA_HOOK_PRIORITY);
 }
 
-/* Returns the priority of Sluice's chain on a hook, from the image. */
+/* Finds the priority of Sluice's chain on a hook in the image. Returns false if there is none. */
 static bool own_priority(const struct notifications *notifications, uint32_t hook, int32_t *priority)
 {
     const struct text *chains = &notifications->image->parts[IMAGE_CHAINS];
@@ -117,7 +117,7 @@ static bool is_filter(struct cursor value)
     return cursor_remaining(&value) == sizeof("filter") && memcmp(value.at, "filter", sizeof("filter")) == 0;
 }
 
-/* Whether packets are queued on the hook; other chains of Sluice only clear a mark. */
+/* Whether a chain of Sluice queues packets on the hook; its chains on other hooks only clear a mark. */
 static bool is_inspected_hook(const struct notifications *notifications, uint32_t hook)
 {
     const char *name = nft_hook_name(hook);
@@ -129,7 +129,8 @@ static bool is_inspected_hook(const struct notifications *notifications, uint32_
     return false;
 }
 
-/* Records a filter chain of another program that is on the wrong side of Sluice's chain. */
+/* Records the chain in the notification if it is a filter chain of another program on the wrong side of Sluice's
+ * chain. */
 static void check_chain(const struct notifications *notifications, uint32_t family, struct cursor attributes)
 {
     struct firewall_misplaced_chain intruder = { .found = false };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Objects that the rules for offloaded flows need: a named counter each for accepted and for dropped flows, which
- * survives a replacement of the rules, and on request a flowtable. The kernel accepts a message that creates any of
- * these again.
+ * Objects that the rules for offloaded flows need: one named counter for accepted and one for dropped flows, which keep
+ * their values when the rules are replaced, and if configured a flowtable. The kernel accepts a message that creates an
+ * existing one again.
  */
 #include "firewall_priv.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names, defaults, options from the configuration, and checks for contradictions. */
+/* The options of the firewall module: names, defaults, reading them from the configuration, and checks for
+ * contradictions. */
 #include "firewall_priv.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ static const char *const expression_names[] = {
     [QUEUE_EXPRESSION_XT] = "xt",
 };
 
-/* Returns the index of the name, or -1. */
+/* Returns the index of the name in `names`, or -1. */
 static int find_name(const char *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; name && i < count; i++)
@@ -179,7 +180,7 @@ int nft_check_options(const struct firewall_options *options, char error[FIREWAL
             return nft_fail(error, -EINVAL, "the mark's mask 0x%x shares bits with the reject mark's 0x%x",
                             options->mark_mask, options->reject_mask);
     }
-    /* The bits of nft.offload are those of connection marks, and for a short time of packet marks, too. */
+    /* The bits of nft.offload are used in connection marks, and for a short time in packet marks. */
     const uint32_t ours = (offload->accept ? offload->accept_mask : 0) | (offload->drop ? offload->drop_mask : 0);
     const uint32_t others = options->reject_mask | (options->mode == ATTACH_REPEAT ? options->mark_mask : 0);
 

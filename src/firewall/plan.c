@@ -3,8 +3,8 @@
  * The plan: which chains with which rules, and at which priorities.
  *
  * Priorities that the kernel's own tables and iptables use (whether loaded now or later) count as taken, so the legacy
- * tables need not be read. A priority is never shared: two chains of equal priority run in the order of their
- * registration, which changes with every reload of the other.
+ * tables need not be read. Sluice never uses the priority of another chain: two chains of equal priority run in the
+ * order of their registration, which changes whenever the other ruleset is reloaded.
  */
 #include "firewall_priv.h"
 
@@ -15,24 +15,26 @@
 #include <string.h>
 
 enum {
-    AHEAD_OF_ALL = -310, /* before the tables of iptables, and those of a bridge */
-    GAP = 10,            /* distance between the chains of other programs and Sluice's: room for a chain in between */
-    MEANT_LAST = 2147483647 - 1024, /* chains above are meant to be last in any case; conntrack confirms there */
+    AHEAD_OF_ALL = -310, /* before the tables of iptables, and before those of a bridge */
+    /* Distance to the nearest chain of another program, so that there is room for a chain in between. */
+    GAP = 10,
+    /* Chains at this priority or above must be last in any case: the kernel confirms connections there. */
+    MEANT_LAST = 2147483647 - 1024,
     PRIORITY_SECURITY = 50,
     BRIDGE_FILTER = -200,
     BRIDGE_OTHER = 200,
     BRIDGE_NAT = -300,
 };
 
-/* Priorities that the kernel uses on a hook of a family: the chain must come after `last`, or before `first` but not
- * below `floor`. */
+/* Priorities that the kernel uses on a hook. The base chain of Sluice must come after `last` (modes after and route),
+ * or before `first` but if possible after `floor` (modes before and repeat). */
 struct kernel_priorities {
     int32_t floor, first, last;
 };
 
 static struct kernel_priorities kernel_priorities_of(enum firewall_family family, uint32_t hook)
 {
-    if (family == FIREWALL_BRIDGE) /* br_netfilter is at 0, and ebtables filters output at 200 */
+    if (family == FIREWALL_BRIDGE) /* bridge: br_netfilter is at priority 0, and ebtables filters output at 200 */
         return (struct kernel_priorities){ BRIDGE_NAT, BRIDGE_FILTER, hook == NF_INET_LOCAL_OUT ? BRIDGE_OTHER : 0 };
     return (struct kernel_priorities){ NF_IP_PRI_MANGLE, NF_IP_PRI_FILTER, PRIORITY_SECURITY };
 }
@@ -50,7 +52,7 @@ static bool is_kernel_priority(enum firewall_family family, int32_t priority)
     return false;
 }
 
-/* Whether packets of the configured family traverse this chain, too. */
+/* Whether a chain of family `other` sees packets of the configured family. */
 static bool same_packets(enum firewall_family family, uint32_t other)
 {
     switch (family) {
@@ -65,7 +67,8 @@ static bool same_packets(enum firewall_family family, uint32_t other)
     }
 }
 
-/* Whether the chain matters on the hook: chains of the table that is replaced do not. */
+/* Whether the chain counts when a priority on the hook is chosen: not if it belongs to the sluice table that is
+ * replaced. */
 static bool is_relevant(const struct firewall_options *options, const struct survey *survey,
                         const struct survey_chain *chain, uint32_t hook)
 {
@@ -88,8 +91,8 @@ static bool is_taken(const struct firewall_options *options, uint32_t hook, cons
     return is_kernel_priority(options->family, priority);
 }
 
-/* Whether the chain is a filter chain of another program. Tables of another sluice are excluded: two instances would
- * leapfrog each other at each restart. */
+/* Whether the chain is a filter chain of another program. Chains of another sluice table do not count, because each of
+ * two instances would move behind the other at each restart. */
 static bool is_filter(const struct firewall_options *options, const struct survey *survey,
                       const struct survey_chain *chain, uint32_t hook)
 {
@@ -114,7 +117,8 @@ static int32_t choose_after(const struct firewall_options *options, uint32_t hoo
     return last;
 }
 
-/* Returns a priority before the first filter chain, and after mangle (NAT of a bridge) if there is room. */
+/* Returns a priority before the first filter chain, and after the kernel's mangle (on a bridge: NAT) if there is
+ * room. */
 static int32_t choose_before(const struct firewall_options *options, uint32_t hook, const struct survey *survey)
 {
     struct kernel_priorities kernel_priorities = kernel_priorities_of(options->family, hook);
@@ -167,7 +171,8 @@ static void add_reject_rule(struct plan_chain *chain, const struct firewall_opti
         add_rule(chain, RULE_REJECT_MARK);
 }
 
-/* Adds the rules after the accept of packets that Sluice sends, so that a reject to a blocked host still leaves. */
+/* Adds the rules that drop packets of blocked hosts. They follow the rule that accepts packets of `reject`, so that a
+ * reject can be sent to a blocked host. */
 static void add_block_rules(struct plan_chain *chain, const struct firewall_options *options)
 {
     if (!options->blocklist)
@@ -180,7 +185,8 @@ static void add_block_rules(struct plan_chain *chain, const struct firewall_opti
     }
 }
 
-/* `forward`: packets of the chain are forwarded between interfaces. */
+/* Adds the rules for offloaded flows. `forward`: the chain is on the forward hook of a router, where a flowtable
+ * works. */
 static void add_offload_rules(struct plan_chain *chain, const struct firewall_options *options, bool forward)
 {
     if (options->offload.drop)
@@ -195,7 +201,7 @@ static void add_offload_rules(struct plan_chain *chain, const struct firewall_op
 static void add_base_chain(struct plan *plan, const char *name, uint32_t hook, const struct survey *survey)
 {
     struct plan_chain *chain = &plan->chains[plan->chain_count++];
-    bool routed = plan->options->family != FIREWALL_BRIDGE; /* a bridge has no loopback */
+    bool routed = plan->options->family != FIREWALL_BRIDGE; /* a bridge has no loopback interface */
 
     *chain = (struct plan_chain){
         .name = name,
@@ -269,9 +275,9 @@ static bool saves_anything(const struct firewall_options *options)
     return options->offload.saves && (options->offload.accept || options->offload.drop);
 }
 
-/* Adds the save chains directly after the chain that queues, so that no other chain sees the bits. A packet of a flow
- * to be dropped arrives here accepted, and is dropped here: a packet dropped by its verdict would take its mark with
- * it. */
+/* Adds the chains that save packet marks to connections, directly after the chains that queue, so that no other chain
+ * sees the mark. A packet whose flow is to be dropped arrives here accepted, and is dropped here: a packet dropped by
+ * its verdict would lose the mark with it. */
 static void add_save_chains(struct plan *plan)
 {
     static const char *const names[FIREWALL_HOOK_COUNT] = { CHAIN_SAVE_FORWARD, CHAIN_SAVE_INPUT, CHAIN_SAVE_OUTPUT };
@@ -288,8 +294,9 @@ static void add_save_chains(struct plan *plan)
     }
 }
 
-/* Adds the save chains in mode chain. It is not known which hooks feed the queue, and later chains may accept finally,
- * so drops remain verdicts. */
+/* Adds the chains that save packet marks in mode chain. It is not known on which hooks the user's rules queue packets,
+ * and a later chain may accept a packet without passing these chains, so only accept marks are saved; drops remain
+ * verdicts. */
 static void add_save_chains_of_others(struct plan *plan)
 {
     if (!saves_anything(plan->options) || !plan->options->offload.accept)

@@ -6,7 +6,7 @@
 #include <linux/netfilter.h>
 #include <string.h>
 
-/* The description of a mode; lines end with \n, `picture` has one %s for the queues. */
+/* The description of a mode for administrators. Lines end with \n; `picture` has one %s for the queues. */
 struct description {
     const char *picture;
     const char *when;
@@ -62,7 +62,7 @@ static const struct description descriptions[] = {
 
 /* --- Header ----------------------------------------------------------------------------------------- */
 
-/* Prints lines, each after "# " and `indent`. */
+/* Prints each of the lines after "# " and `indent`. */
 static void comment(struct text *out, const char *indent, const char *lines)
 {
     while (*lines) {
@@ -80,7 +80,7 @@ static void print_queues(struct text *out, const struct firewall_options *option
         text_printf(out, "-%u", (unsigned)options->queue_last);
 }
 
-/* Prints the command that reproduces the output. */
+/* Prints the command line that reproduces the output. */
 static void print_command(struct text *out, const struct firewall_options *options)
 {
     const struct firewall_offload *offload = &options->offload;
@@ -105,7 +105,7 @@ static void print_command(struct text *out, const struct firewall_options *optio
         text_printf(out, " --table %s", options->table);
     if (!options->bypass)
         text_puts(out, " --no-bypass");
-    /* Marks and nft.offload.verdict have their defaults or are visible in the rules. */
+    /* The marks and nft.offload.verdict are omitted: they have their defaults, or the rules show them. */
     if (offload->accept || offload->drop)
         text_printf(out, " --set nft.offload.flows=%s",
                     !offload->drop     ? "accepted"
@@ -147,7 +147,7 @@ static void print_head(struct text *out, const struct firewall_options *options,
     text_puts(out, "\n#\n");
     print_picture(out, description->picture, options);
     text_printf(out, "#\n# When: ");
-    /* The first line follows the word. */
+    /* The first line of the description follows a label on the same line. */
     text_printf(out, "%.*s\n", (int)strcspn(description->when, "\n"), description->when);
     comment(out, "", description->when + strcspn(description->when, "\n") + 1);
     text_printf(out, "# Sees: %s#\n", description->sees);
@@ -213,7 +213,7 @@ void nft_plan_print(struct text *out, const struct plan *plan)
 
 /* --- iptables --------------------------------------------------------------------------------------- */
 
-/* Returns the table whose hook runs at the place of the mode: security after filter, mangle before it. */
+/* Returns the iptables table that runs where the mode needs it: security runs after filter, mangle before it. */
 static const char *iptables_table(enum attach_mode mode)
 {
     switch (mode) {
@@ -241,7 +241,7 @@ static const char *builtin_chain(const struct plan_chain *chain)
     }
 }
 
-/* iptables limits chain names to 28 characters. */
+/* Prints the name of a chain, shortened, because iptables limits chain names to 28 characters. */
 static void print_own_name(struct text *out, const struct plan_chain *chain, const struct plan *plan)
 {
     if (chain->base)
@@ -275,13 +275,13 @@ static const char *iptables_note(const struct firewall_options *options)
     }
 }
 
-/* Returns the first table of postrouting, otherwise the last table on the hook. */
+/* Returns the iptables table for rules that handle marks: the first on postrouting, the last on other hooks. */
 static const char *mark_table(const struct plan_chain *chain)
 {
     return chain->hook == NF_INET_POST_ROUTING ? "mangle" : "security";
 }
 
-/* Prints rules that go into built-in chains; `before` has the table and the chain. */
+/* Prints a rule that handles marks in a built-in chain, or with `removes` the command that removes the rule. */
 static void print_mark_rule(struct text *out, bool removes, const struct plan_chain *chain, enum plan_rule rule,
                             const struct plan *plan)
 {
@@ -359,7 +359,7 @@ void nft_plan_print_iptables(struct text *out, const struct plan *plan)
             if (nft_rule_print_iptables(out, chain->rules[k], plan))
                 text_puts(out, "\n");
             else
-                out->length = before; /* iptables has no such rule */
+                out->length = before; /* remove what was printed of the rule: iptables has no such rule */
         }
     }
     for (unsigned i = 0; i < plan->chain_count; i++) {

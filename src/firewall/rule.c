@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rules. describe() states each rule once, as terms: matches, then statements. A term has three forms: netlink
- * expressions, nft text and iptables text; iptables lacks some.
+ * The rules of the sluice table. describe() describes each rule once, as a list of terms: matches, then statements.
+ * Each term can be written as netlink expressions, as nft text and as iptables text; iptables lacks some terms.
  */
 #include "firewall_priv.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdio.h> /* expr.h needs FILE */
+#include <stdio.h> /* expr.h of libnftnl needs FILE */
 
 #include <libnftnl/expr.h>
 #include <libnftnl/rule.h>
@@ -30,15 +30,17 @@ enum term_kind {
     TERM_CONNECTION_MARK, /* ct mark & mask == value */
     TERM_FROM_LOOPBACK,
     TERM_TO_LOOPBACK,
-    TERM_BLOCKED,             /* an address of the packet is in the set of blocked hosts */
-    TERM_COUNTER,             /* the counter object with this name; without a name the rule's own */
+    TERM_BLOCKED,             /* source or destination address is in a set of blocked hosts (`blocked`) */
+    TERM_COUNTER,             /* the counter object `name`; NULL: a counter of the rule itself */
     TERM_CLEAR_MARK,          /* mark = mark & ~mask */
     TERM_SET_CONNECTION_MARK, /* ct mark = ct mark & ~mask | value */
     TERM_ADD_TO_FLOWTABLE,
-    TERM_JUMP, /* to the chain with this name */
+    TERM_JUMP, /* jump to the chain `name` */
     TERM_QUEUE,
     TERM_DROP,
-    TERM_ACCEPT, /* iptables: only mode chain, whose chain replaces an accept; otherwise the calling chain continues */
+    /* In iptables -j ACCEPT only in mode chain, where the chain replaces an accept; otherwise -j RETURN, so that the
+     * calling chain continues. */
+    TERM_ACCEPT,
 };
 
 struct term {
@@ -49,7 +51,8 @@ struct term {
     struct {
         uint16_t first, last;
         bool bypass;
-        bool in_shared_chain; /* iptables has no bypass there: see iptables_note() */
+        /* The rule is among rules of the user, so the iptables text omits bypass: see iptables_note(). */
+        bool in_shared_chain;
     } queue;
 };
 
@@ -60,7 +63,7 @@ struct description {
 
 struct blocked_address {
     const char *text, *set;
-    uint32_t offset, length; /* of the address in the IP header */
+    uint32_t offset, length; /* offset and length of the address in the IP header */
     bool of4;
 };
 
@@ -127,7 +130,7 @@ static void describe(enum plan_rule kind, const struct plan *plan, struct descri
         add_term(rule,
                  (struct term){ .kind = TERM_CONNECTION_MARK, .value = accept_mark.value, .mask = accept_mark.mask });
         add_term(rule, (struct term){ .kind = TERM_COUNTER, .name = COUNTER_ACCEPTED });
-        if (offload->has_next) /* mode route: the queue of the next consumer follows for these flows, as for all */
+        if (offload->has_next) /* mode route: these flows skip Sluice, but not the queue of the next consumer */
             add_term(rule, (struct term){
                                .kind = TERM_QUEUE,
                                .queue = { offload->next_queue, offload->next_queue, offload->next_bypass, false } });
@@ -176,7 +179,8 @@ struct attribute {
     uint32_t value;
 };
 
-/* Adds an expression with 32-bit attributes, up to one of type 0; returns NULL when out of memory. */
+/* Adds an expression with 32-bit attributes; the list `attributes` ends with type 0. Returns NULL when out of
+ * memory. */
 static struct nftnl_expr *add_expression(struct nftnl_rule *rule, const char *name, const struct attribute *attributes)
 {
     struct nftnl_expr *expression = nftnl_expr_alloc(name);
@@ -202,7 +206,7 @@ static bool load_connection_mark(struct nftnl_rule *rule)
     return ADD(rule, "ct", { NFTNL_EXPR_CT_KEY, NFT_CT_MARK }, { NFTNL_EXPR_CT_DREG, NFT_REG_1 });
 }
 
-/* Register = register & mask ^ toggle */
+/* Adds the expression register = register & mask ^ toggle. Returns false when out of memory. */
 static bool change_register(struct nftnl_rule *rule, uint32_t mask, uint32_t toggle)
 {
     return ADD(rule, "bitwise", { NFTNL_EXPR_BITWISE_SREG, NFT_REG_1 }, { NFTNL_EXPR_BITWISE_DREG, NFT_REG_1 },
@@ -237,8 +241,8 @@ static bool build_verdict(struct nftnl_rule *rule, int verdict, const char *chai
     return immediate && (!chain || nftnl_expr_set_str(immediate, NFTNL_EXPR_IMM_CHAIN, chain) == 0);
 }
 
-/* Both directions of a flow get the same queue: the hash of addresses and ports is symmetric. It spreads flows between
- * two hosts over several queues. */
+/* Adds the queue statement. With several queues, a symmetric hash of addresses and ports selects one, so that both
+ * directions of a flow use the same queue, and flows between two hosts use different queues. */
 static bool build_native_queue(struct nftnl_rule *rule, const struct term *term)
 {
     const uint32_t count = term->queue.last - term->queue.first + 1u;
@@ -275,7 +279,8 @@ static bool build_xt_queue(struct nftnl_rule *rule, const struct term *term)
     return true; /* NOLINT(clang-analyzer-unix.Malloc): the expression owns `info` */
 }
 
-/* Where the table has packets of both IP versions, a match on the version comes first: in a bridge by the EtherType. */
+/* Adds the match for a blocked host. If the table has packets of both IP versions, a match on the version comes first:
+ * in a bridge by the EtherType. */
 static bool build_blocked(struct nftnl_rule *rule, const struct blocked_address *blocked)
 {
     uint32_t family = nftnl_rule_get_u32(rule, NFTNL_RULE_FAMILY);
@@ -424,7 +429,7 @@ void nft_rule_print(struct text *out, enum plan_rule kind, const struct plan *pl
 
 /* --- iptables text ---------------------------------------------------------------------------------- */
 
-/* Returns false when iptables cannot express the term. */
+/* Prints a term as iptables arguments. Returns false when iptables cannot express the term. */
 static bool print_iptables_term(struct text *out, const struct term *term, const struct plan *plan)
 {
     const unsigned first = term->queue.first, last = term->queue.last;
@@ -467,7 +472,7 @@ static bool print_iptables_term(struct text *out, const struct term *term, const
     case TERM_ACCEPT:
         text_puts(out, plan->options->mode == ATTACH_CHAIN ? "-j ACCEPT" : "-j RETURN");
         return true;
-    default: /* flowtables and sets: would need ipset */
+    default: /* iptables has no flowtables, and would need ipset for sets */
         return false;
     }
 }
@@ -481,7 +486,7 @@ bool nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct
     for (unsigned i = 0; i < description.count; i++) {
         const struct term *term = &description.terms[i];
 
-        if (term->kind == TERM_COUNTER) /* each rule of iptables counts */
+        if (term->kind == TERM_COUNTER) /* printed as nothing, because each rule of iptables has a counter */
             continue;
         if (out->length > start)
             text_puts(out, " ");

@@ -24,30 +24,31 @@ struct session {
 int nft_session_open(struct session *session, char error[FIREWALL_ERROR_SIZE]);
 void nft_session_close(struct session *session);
 
-/* Requests a dump, or one object with `dump` false, and calls `each` for every answer. Returns 0 or -errno; -EINTR when
- * the ruleset changed in between. */
+/* Requests one object, or with `dump` all of them, and calls `each` for every answer. Returns 0 or -errno; -EINTR when
+ * the ruleset changed during the dump. */
 int nft_session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
                     int (*each)(const struct nlmsghdr *message, void *user), void *user);
 
-/* The same within one table, or for one object of it: the attributes of the request. NULL names are omitted. */
+/* A request for the objects of one table, or for one of them by name. `table` or `name` NULL: not part of the
+ * request. */
 struct session_query {
     uint16_t type, family;
     bool dump;
-    const char *table; /* attribute 1 of every kind of object */
+    const char *table; /* sent as attribute 1, which is the table for every kind of object */
     uint16_t name_attribute;
     const char *name;
 };
 int nft_session_query(struct session *session, const struct session_query *query,
                       int (*each)(const struct nlmsghdr *message, void *user), void *user);
-/* Requests the elements that are in `set`. */
+/* Requests the elements of `set` from the kernel, and calls `each` for every answer. Returns 0 or -errno. */
 struct nftnl_set;
 int nft_session_query_elements(struct session *session, uint16_t family, const struct nftnl_set *set,
                                int (*each)(const struct nlmsghdr *message, void *user), void *user);
 
-/* Returns the kernel's generation counter, which every change of the ruleset increments. */
+/* Reads the kernel's generation counter, which every change of the ruleset increments. Returns 0 or -errno. */
 int nft_session_generation(struct session *session, uint32_t *out);
 
-/* The kind of object a message of a batch refers to, for error messages. */
+/* The kind of object that a message of a batch creates, changes or deletes; for error texts. */
 enum subject {
     SUBJECT_BATCH,
     SUBJECT_TABLE,
@@ -68,16 +69,17 @@ struct batch {
     char bytes[BATCH_SIZE];
 };
 
-/* Begins a transaction that fails with -ERESTART unless the ruleset still has `generation` (0: any). */
+/* Allocates a transaction. It fails with -ERESTART unless the ruleset still has `generation`; 0: any. NULL: out of
+ * memory. */
 struct batch *nft_batch_new(struct session *session, uint32_t generation);
 void nft_batch_free(struct batch *batch);
-/* A batch always has room for one more message: a plan is small and bounded (asserted). */
+/* Begins a message of the batch. There is always room, because a plan is small and bounded (asserted). */
 struct nlmsghdr *nft_batch_open(struct batch *batch, enum subject subject, uint16_t type, uint16_t family,
                                 uint16_t flags);
 void nft_batch_close(struct batch *batch, const struct nlmsghdr *message);
 
-/* Sends the batch; with `commit` false the kernel only validates it. Returns 0, or -errno of the first message that
- * failed with its kind in *subject. */
+/* Sends the batch; with `commit` false, the kernel only validates it. Returns 0, or -errno of the first message that
+ * failed, with the kind of its object in *subject. */
 int nft_batch_send(struct session *session, struct batch *batch, bool commit, enum subject *subject);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Settings of the sluice table: nft.*. */
+/* The settings nft.* of the sluice table. */
 #include "firewall_priv.h"
 
 #include <stddef.h>
@@ -35,7 +35,8 @@ static const char *const offload_verdicts[] = {
     [OFFLOAD_BY_EITHER] = "auto", [OFFLOAD_BY_CONNECTION] = "conntrack", [OFFLOAD_BY_PACKET_MARK] = "packet-mark", NULL
 };
 
-/* Accepts the names that nft accepts, so that nft can read the printed ruleset. */
+/* Accepts only names that nft can parse, so that nft can read the printed ruleset. Returns NULL if the name is valid,
+ * otherwise a description of valid names. */
 static const char *check_name(const char *value)
 {
     size_t length = strlen(value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Status of the installation, read back from the kernel. */
+/* The status of the installation, as read from the kernel. */
 #include "firewall_priv.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Properties of one rule, from its expressions. */
+/* Properties of one rule, read from its expressions. */
 struct rule_properties {
     bool queues, blocks, offloads_accept, offloads_drop;
     enum queue_expression expression;
@@ -73,7 +73,7 @@ static void read_target(struct rule_properties *rule_properties, const struct nf
     rule_properties->bypass = info.flags & NFQ_FLAG_BYPASS;
 }
 
-/* The sets that Sluice's rules look up are those of blocked hosts. */
+/* Sluice's rules look up only the sets of blocked hosts, so a lookup of such a set shows that the rule blocks. */
 static void read_lookup(struct rule_properties *rule_properties, const struct nftnl_expr *expression)
 {
     const char *set = nftnl_expr_get_str(expression, NFTNL_EXPR_LOOKUP_SET);
@@ -115,8 +115,9 @@ static void add_properties(struct firewall_status *status, const struct rule_pro
     }
     status->offload_accept |= rule_properties->offloads_accept;
     status->offload_drop |= rule_properties->offloads_drop;
-    if (!rule_properties->queues ||
-        rule_properties->offloads_accept) /* accepted flows may continue to the queue of another consumer */
+    /* With offloads_accept the queue is not that of Sluice: accepted flows continue to the queue of the next consumer.
+     */
+    if (!rule_properties->queues || rule_properties->offloads_accept)
         return;
     status->feeding = true;
     status->expression = rule_properties->expression;
@@ -166,7 +167,8 @@ static enum firewall_family family_of(uint32_t family)
     }
 }
 
-/* Returns -EEXIST when a table of that name exists that sluice did not create. */
+/* Finds the sluice tables of this name. Returns 0, or -EEXIST with a line in `error` if the only table of this name was
+ * not created by Sluice. */
 static int read_tables(const struct survey *survey, const char *name, struct firewall_status *out,
                        char error[FIREWALL_ERROR_SIZE])
 {
@@ -243,7 +245,7 @@ int firewall_status(const char *table, struct firewall_status *out, char error[F
 
     if (err)
         return err;
-    for (int i = 0; i < 8; i++) { /* the rules may change while they are read */
+    for (int i = 0; i < 8; i++) { /* EINTR: the rules have changed while they were read */
         err = read_all(&session, table, out, error);
         if (err != -EINTR)
             break;

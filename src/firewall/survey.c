@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of the live ruleset that matters here: all tables, whether sluice created them, and all chains with their
- * hooks.
+ * A survey is the part of the live ruleset that the firewall module needs: all tables, whether Sluice created them, and
+ * all chains with their hooks.
  *
  * A survey contains the kernel's generation number. A transaction with this number fails if any program changed the
  * ruleset in between, so the survey is valid until the commit.
@@ -21,7 +21,7 @@
 
 enum { MAX_OBJECTS = 1 << 20, FIRST_ROOM = 16, TRIES = 16 };
 
-/* Sluice tables have this comment, which `nft list` shows. */
+/* The comment of a sluice table: this prefix and the name of the mode. `nft list` shows it. */
 static const char comment_prefix[] = "made by sluice: ";
 
 void nft_comment(char out[COMMENT_SIZE], enum attach_mode mode)
@@ -44,7 +44,8 @@ bool nft_comment_parse(const char *comment, enum attach_mode *mode)
     return found;
 }
 
-/* Returns the array with room for one more element at its end; the size doubles. */
+/* Returns the array with room for one more element, reallocated if it is full; NULL when out of memory or at
+ * MAX_OBJECTS. */
 static void *grow(void *array, size_t count, size_t size)
 {
     bool full = count == 0 || (count >= FIRST_ROOM && (count & (count - 1)) == 0);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two sockets: one only receives notifications, the other sends requests and transactions. Notifications of Sluice's
- * own transactions have the port id of the second socket and are ignored. The first socket is opened before the
- * installation, so that a change by another program between the installation and the image of its result is noticed,
- * and the installation is repeated.
+ * Watches the installed table with two sockets: one only receives notifications, the other sends requests and
+ * transactions. Notifications of Sluice's own transactions have the port id of the second socket and are ignored. The
+ * first socket is opened before the installation. If another program changes the table between the installation and the
+ * reading of its image, the notification arrives, and the installation is repeated.
  *
- * The notifications of a transaction arrive together after its commit, first each object and last NEWGEN with the
- * process; they are collected until NEWGEN. NEWGEN alone means only that there was a transaction.
+ * The notifications of a transaction arrive together after its commit: first those of each object, last NEWGEN with the
+ * process. They are collected until NEWGEN arrives. A NEWGEN without other notifications only shows that there was a
+ * transaction.
  *
- * Blocked hosts are remembered with their expiry times, because another program that deletes the table deletes them,
- * too.
+ * Blocked hosts are remembered with their expiry times, because a program that deletes the table also deletes its sets.
  */
 #include "sluice/firewall_watch.h"
 
@@ -29,19 +29,20 @@
 
 enum {
     RECEIVE_SIZE = 128 * 1024,
-    RECEIVE_BUFFER = 8 * 1024 * 1024, /* a large ruleset is reported object by object */
-    RECEIVES = 4096,                  /* per call, at most */
+    RECEIVE_BUFFER = 8 * 1024 * 1024, /* bytes; a large ruleset is reported in many messages, one for each object */
+    RECEIVES = 4096,                  /* maximum number of receives per call */
     INSTALL_TRIES = 8,
-    NOTIFICATION_MS = 500, /* maximum delay of notifications */
+    NOTIFICATION_MS = 500, /* how long the watch waits for notifications of a transaction */
     NS_PER_MS = 1000000,
 };
 
 struct remembered_host {
     struct blocked_host host;
-    uint64_t ends_ns; /* monotonic; 0: never */
+    uint64_t ends_ns; /* when the host is not blocked any more (clock_monotonic_ns()); 0: never */
 };
 
-/* The current values of a packet and byte counter, and the sums of counters that were deleted with their rules. */
+/* The current values of a counter of packets and bytes, and the sums of earlier counters that were deleted with their
+ * rules (gone_*). */
 struct counter_pair {
     uint64_t packets, bytes, gone_packets, gone_bytes;
 };
@@ -53,10 +54,10 @@ struct firewall_watch {
     struct session session;
     struct mnl_socket *listener;
     char *buffer;
-    struct image image; /* as installed */
+    struct image image; /* image of the tables as installed */
     struct installed installed;
-    struct firewall_change pending; /* of the transaction being received */
-    uint32_t generation;            /* up to which all transactions were received */
+    struct firewall_change pending; /* the transaction whose notifications are being received */
+    uint32_t generation;            /* last generation whose transaction was received completely */
     struct counter_pair counters[WATCHED_COUNTERS];
     struct remembered_host *hosts;
     size_t host_count, host_room;
@@ -133,7 +134,8 @@ _Static_assert(FIREWALL_DAMAGE_TABLE == 1 << IMAGE_TABLE && FIREWALL_DAMAGE_CHAI
                    FIREWALL_DAMAGE_RULES == 1 << IMAGE_RULES && FIREWALL_DAMAGE_SETS == 1 << IMAGE_SETS,
                "the parts of an image");
 
-/* Updates a counter. A value below the previous one means that the counter was created again with its rule. */
+/* Updates a counter. A value below the previous one means that the counter was deleted and created again with its
+ * rule. */
 static void update_counter(struct counter_pair *pair, uint64_t packets, uint64_t bytes)
 {
     if (packets < pair->packets) {
@@ -184,7 +186,8 @@ int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *ou
 
 /* --- Installation ----------------------------------------------------------------------------------- */
 
-/* Waits until all transactions up to the generation were received, and adds them to *change. */
+/* Waits until the notifications of all transactions up to `generation` have been received, and adds them to *change.
+ * Returns 0, or -EAGAIN if they do not arrive in time. */
 static int receive_up_to(struct firewall_watch *watch, uint32_t generation, struct firewall_change *change)
 {
     uint64_t end_ns = clock_monotonic_ns() + (uint64_t)NOTIFICATION_MS * NS_PER_MS;
@@ -204,9 +207,9 @@ static int receive_up_to(struct firewall_watch *watch, uint32_t generation, stru
     return 0;
 }
 
-/* Takes an image of the installed table, if the kernel still shows that: returns -EAGAIN when another program changed
- * the table in between. Notifications of a transaction arrive after its effect is visible, so this waits for those of
- * all transactions that the image may contain. */
+/* Reads the image of the installed table into *shown. Returns -EAGAIN when another program has changed the table since
+ * the installation. Notifications of a transaction arrive after its effect is visible, so this function waits for those
+ * of all transactions that the image may contain. */
 static int read_installed(struct firewall_watch *watch, struct image *shown)
 {
     struct firewall_change change;
@@ -226,8 +229,9 @@ static int read_installed(struct firewall_watch *watch, struct image *shown)
     return err;
 }
 
-/* Installs the table and takes its image; repeats both when another program changed the table in between. The previous
- * image stays until then: the image of a deleted table would be empty, and no damage would ever be detected. */
+/* Installs the table and reads its image; repeats both when another program changed the table in between. The previous
+ * image is kept until the new one is complete: an empty image would equal that of a deleted table, so that no damage
+ * would be detected. Returns 0, or -errno with a line in `error`. */
 static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
 {
     struct image shown = { .drops = false };
@@ -238,7 +242,7 @@ static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE]
         struct firewall_change before;
 
         options.keep_place &= !watch->installed.known;
-        firewall_watch_receive(watch, &before); /* earlier changes no longer matter */
+        firewall_watch_receive(watch, &before); /* changes before the installation do not matter any more */
         err = nft_install(&watch->session, &options, &watch->installed, error);
         if (err)
             return err;
@@ -311,7 +315,8 @@ size_t firewall_watch_hosts(const struct firewall_watch *watch)
     return count;
 }
 
-/* Whether the host needs to be added: not when it is already blocked for as long. Returns 1, 0 or -errno. */
+/* Whether a host must be added to the set: not if it is already blocked for at least the same time. Returns 1, 0 or
+ * -errno. */
 static int needs_block(struct firewall_watch *watch, const struct set_targets *targets, const struct blocked_host *host)
 {
     unsigned index = host->version == 6;
@@ -352,7 +357,8 @@ int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host
     return 0;
 }
 
-/* Blocks the remembered hosts that have not expired, for the rest of their time. */
+/* Blocks the remembered hosts that have not expired, for the rest of their time. Returns 0, or -errno with a line in
+ * `error`. */
 static int restore_blocked_hosts(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
 {
     struct set_targets targets = targets_of(watch);
@@ -407,7 +413,7 @@ int firewall_watch_open(struct firewall_watch **out, const struct firewall_optio
     if (!err && options->blocklist)
         firewall_watch_remember_hosts(watch);
     if (err) {
-        if (watch->installed.known) /* the table is installed, but no process would monitor or remove it */
+        if (watch->installed.known) /* remove the table, because no process would monitor or remove it */
             firewall_remove(options->table, cause);
         firewall_watch_close(watch);
         return err;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bits of hosts and of pairs of hosts. Each set bit is one entry of a shared table; there is no object per host, so a
- * host uses no memory until a rule sets a bit on it, and clearing the bit frees all of it.
+ * Bits that rules set on hosts and on pairs of hosts (hostbits, xbits). Each set bit is one entry of a shared table.
+ * There is no object per host, so a host uses no memory until a rule sets a bit on it, and clearing the bit frees that
+ * memory.
  */
 #include "sluice/host.h"
 
@@ -12,7 +13,8 @@
 #include "sluice/shared_table.h"
 #include "sluice/transfer.h"
 
-/* struct host_key without padding and with the addresses of a pair in ascending order. */
+/* The key of a bit: struct host_key without padding, and with the addresses of a pair in ascending order, because a
+ * pair has no direction. */
 struct key {
     struct address first, second;
     uint32_t number;
@@ -20,7 +22,7 @@ struct key {
 };
 
 struct bit {
-    struct shared_entry entry; /* expires_ns: expiry of the bit; UINT64_MAX: never */
+    struct shared_entry entry; /* expires_ns: when the bit expires; UINT64_MAX: never */
     struct key key;
 };
 
@@ -77,7 +79,7 @@ static struct key make_key(const struct host_key *from)
     };
 }
 
-/* Returns the bit if it is set; removes it if it has expired. */
+/* Returns the bit if it is set, otherwise NULL. Removes the bit if it has expired. */
 static struct bit *find_bit(struct shared_shard *shard, const struct key *key, uint64_t now_ns)
 {
     struct bit *bit = shared_shard_find(shard, key);
@@ -99,7 +101,8 @@ static bool set_bit(struct host_table *table, struct shared_shard *shard, const 
         atomic_fetch_add_explicit(&table->memcap_hits, 1, memory_order_relaxed);
         return false;
     }
-    bit->entry.expires_ns = expires_ns ? expires_ns : 1; /* 0 would mean "no expiry set" in the shared table */
+    /* 1 instead of 0, which would mean "no expiry set" in the shared table. */
+    bit->entry.expires_ns = expires_ns ? expires_ns : 1;
     return true;
 }
 

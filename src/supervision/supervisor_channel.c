@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Channel and memory that supervisor and engine share: see sluice/supervisor_channel.h. */
+/* The channel between supervisor and engine, and the memory that they share: see sluice/supervisor_channel.h. */
 #include "sluice/supervisor_channel.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, SEND_BUFFER = 1 << 20 /* of the supervisor: files of all workers fit */ };
+/* Send buffer of the supervisor's end: the state files of all workers fit. */
+enum { PAGE = 4096, SEND_BUFFER = 1 << 20 };
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
 /* --- Channel -------------------------------------------------------------------------------------- */
@@ -33,7 +34,7 @@ void channel_set_nonblocking(int fd)
 }
 
 union control_space {
-    struct cmsghdr header; /* for its alignment */
+    struct cmsghdr header; /* aligns the space for control messages */
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
@@ -75,8 +76,8 @@ int channel_send_file(int fd, enum channel_kind kind, int32_t value, int file)
     return send_message(fd, &message, file);
 }
 
-/* Returns the descriptor of a message, or -1; closes all if there are several. The kernel closes those that do not fit.
- */
+/* Returns the descriptor in a message, or -1 if there is none. Closes all if there are several; the kernel has closed
+ * those for which the message had no room. */
 static int take_file(struct msghdr *header)
 {
     int file = -1;
@@ -98,8 +99,8 @@ static int take_file(struct msghdr *header)
     return file;
 }
 
-/* Replaces control characters, because text of an engine is written to the log and to terminals. C1 control characters
- * are two bytes in UTF-8. */
+/* Replaces control characters by '?', because the text of an engine is written to the log and to terminals. C1 control
+ * characters are two bytes in UTF-8. */
 static void clean_text(char text[CHANNEL_TEXT_SIZE])
 {
     text[CHANNEL_TEXT_SIZE - 1] = '\0';
@@ -204,7 +205,8 @@ int engine_memory_open(struct memory_map *out, unsigned workers, size_t slots_si
     return 0;
 }
 
-/* The numbers are the engine's to write: each is read once, by a copy of the head. */
+/* Maps the memory of the running engine after the supervisor was executed again. The engine can write the numbers in
+ * it, so each is read only once, into a copy that is checked. Returns 0 or -errno. */
 int engine_memory_adopt(struct memory_map *out, int fd)
 {
     struct {

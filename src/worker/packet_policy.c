@@ -32,7 +32,7 @@ bool packet_needs_segments(struct pipeline *pipeline, const struct decoded_packe
 
 bool packet_policy_decides(struct pipeline *pipeline, struct packet *pkt)
 {
-    /* Queue.looping-packets: the packet was inspected each time it arrived, so it is not inspected again. */
+    /* queue.looping-packets: the packet was inspected each time it arrived, so it is not inspected again. */
     if (pkt->flags & PACKET_LOOPING) {
         pipeline->counters.looping++;
         /* In alert-only the packet is accepted, which also ends the loop, because the capture accepts a looping packet
