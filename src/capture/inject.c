@@ -35,7 +35,7 @@ enum {
     ICMP6_REDIRECT = 137,
 };
 
-/* Source and destination of a built packet. */
+/* Source and destination of the packet that is being built. */
 struct ends {
     const struct address *from, *to;
     uint16_t from_port, to_port;
@@ -169,7 +169,7 @@ static size_t build_unreachable(const struct packet *pkt, enum reject_kind to, u
                    ~transport_sum(pkt->ip_version, &swapped, pkt->protocol, quote + quoted, UDP_HEADER));
         quoted += UDP_HEADER;
     } else {
-        /* Quote the packet from its IP header on, as far as it was captured and as there is space. */
+        /* Quote the packet from its IP header on: as much as was captured and as there is space for. */
         struct cursor bytes = cursor_of(pkt->ip, before < pkt->length ? pkt->length - before : 0);
 
         if (pkt->ip_total_length >= pkt->ip_header_length)

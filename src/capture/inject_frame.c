@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sending over a bridge. A transparent gateway has no addresses and no routes, so the packet is sent as a frame out of
- * the port on the receiver's side: with the Ethernet addresses of the answered frame, exchanged when it goes to the
- * sender, and with the same VLAN tags. Switches learn no new addresses, because frames of the other end arrive from
- * that port anyway.
+ * Builds frames of `reject` packets for a bridge. A transparent gateway has no addresses and no routes, so the packet
+ * is sent as a frame out of the port on the receiver's side. The frame has the Ethernet addresses and VLAN tags of the
+ * answered frame; a frame to the sender has the addresses exchanged. Switches learn no new addresses, because frames of
+ * the other end arrive from that port anyway.
  */
 #include "sluice/inject.h"
 

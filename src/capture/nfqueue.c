@@ -142,7 +142,7 @@ static void add_to_batch(struct nfqueue *queue, struct packet *pkt)
         pkt->conntrack.info = PACKET_CONNTRACK_NONE;
     }
 
-    /* Resets the fields that determine the verdict, in case this packet is never decoded. */
+    /* Reset the fields that determine the verdict, because this packet may never be decoded. */
     pkt->verdict = VERDICT_ACCEPT;
     pkt->drop_reason = DROP_REASON_NONE;
     pkt->reject = REJECT_NONE;

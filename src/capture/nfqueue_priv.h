@@ -44,7 +44,7 @@ enum nfqueue_sequence {
     SEQUENCE_LENGTH
 };
 
-/* State of a packet of the current receive. */
+/* State of a packet of the current receive: no verdict yet; verdict decided by the caller; verdict message written. */
 enum slot_state { SLOT_RECEIVED, SLOT_PLANNED, SLOT_ISSUED };
 
 /* The netlink messages of one send. `bytes` contains the messages; replaced payloads are sent from where they are. */
@@ -162,18 +162,19 @@ int verdict_sender_settle(struct verdict_sender *sender);
 /* Makes the kernel segment super-packets that it queues from now on. Called before the verdict that repeats a
  * super-packet. */
 void nfqueue_segment(struct nfqueue *queue);
-/* Returns the verdict word of an accepted packet. */
+/* Returns the verdict word of an accepted packet: NF_*, with the queue number of NF_QUEUE in the upper half. */
 uint32_t nfqueue_accept_verdict(const struct nfqueue_options *options);
 
 /* --- nfqueue_config.c ------------------------------------------------------------------------------- */
 
-/* Returns -EINVAL with a line in `error` when the options contradict each other. */
+/* Checks the options. Returns 0, or -EINVAL with a line in `error` when they contradict each other. */
 int nfqueue_config_validate(const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
-/* Opens or adopts queue->socket and reads back the settings in force. Returns 0, or -errno with a line in `error`. */
+/* Opens or adopts queue->fd and reads back the settings in force. Returns 0, or -errno with a line in `error`. */
 int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE]);
 /* Sets the size of the receive buffer and other options of the socket. Returns 0 or -errno. */
 struct nlmsghdr;
-/* Sends a message to the kernel, even if another process has connected the socket to another address. */
+/* Sends a message to the kernel's address, because another process may have connected the shared socket to another one.
+ * Returns as sendto(). */
 ssize_t nfqueue_send_to_kernel(int fd, const struct nlmsghdr *head);
 int nfqueue_set_socket_options(int fd, const struct nfqueue_options *options);
 void nfqueue_set_receive_buffer(int fd, uint32_t bytes);
@@ -190,7 +191,7 @@ int nfqueue_config_fail(char error[CAPTURE_ERROR_SIZE], int err, const char *for
 
 /* --- queue_owner.c ---------------------------------------------------------------------------------- */
 
-/* Writes "process 4711 (suricata)" for the process that has the netlink port, or a less specific text. */
+/* Writes which process has the netlink port, for example "process 4711 (suricata)", or a less specific text. */
 void queue_owner_describe(uint32_t port_id, char out[QUEUE_OWNER_SIZE]);
 
 #endif

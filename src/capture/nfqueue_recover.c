@@ -24,7 +24,7 @@
 
 #include <libnetfilter_queue/libnetfilter_queue.h>
 
-enum { PEEK_SIZE = 4096, MAX_ANSWERS = 1 << 20, SEND_TRIES = 1000 /* of a millisecond each */ };
+enum { PEEK_SIZE = 4096, MAX_ANSWERS = 1 << 20, SEND_TRIES = 1000 /* tries, once in a millisecond */ };
 
 /* Sends a netlink message; retries for a limited time while the kernel has no memory for it. Returns 0 or -errno. */
 static int send_message(int fd, const struct nlmsghdr *head)

@@ -21,7 +21,7 @@
 
 enum {
     PCAP_RECORD_HEADER = 16,
-    PCAP_MAX_PACKET = 256 * 1024, /* libpcap's own limit for network packets */
+    PCAP_MAX_PACKET = 256 * 1024, /* bytes; libpcap has the same limit for network packets */
 };
 
 struct pcap_record {

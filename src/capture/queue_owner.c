@@ -2,9 +2,9 @@
 /*
  * Finds the process that has a queue. The kernel reports only the netlink port id; /proc/net/netlink maps it to the
  * inode of a socket, and the file descriptors of all processes map the inode to a process. Reading these needs
- * CAP_SYS_PTRACE, which the supervisor gives up. Without it the port id is taken for the process id, since the kernel
- * gives the first socket of a process that number. This runs once, when a queue cannot be bound, to report a name
- * instead of a number.
+ * CAP_SYS_PTRACE, which the supervisor gives up. Without CAP_SYS_PTRACE the port id is taken for the process id,
+ * because the kernel gives the first netlink socket of a process its process id as port id. This runs once, when a
+ * queue cannot be bound, to report a name instead of a number.
  */
 #include "nfqueue_priv.h"
 
@@ -40,7 +40,7 @@ static unsigned long find_inode(uint32_t port_id)
             bool is_read = i == FIELD_PROTOCOL || i == FIELD_PORT || i == FIELD_INODE;
 
             if (is_read && !text_to_uint(word, strlen(word), 0, UINT64_MAX, &fields[i]))
-                break; /* the header line */
+                break; /* the first line has the names of the columns */
         }
         if (i == SOCKET_FIELDS && fields[FIELD_PROTOCOL] == NETLINK_NETFILTER && fields[FIELD_PORT] == port_id)
             found = (unsigned long)fields[FIELD_INODE];

@@ -26,7 +26,7 @@ struct repeat_guard {
     /* Number of receives after which a packet cannot be in the queue any more, even if the queue was full. */
     uint32_t horizon;
     uint32_t receive;    /* number of the current receive */
-    uint32_t last_empty; /* number of the last earlier receive that left the socket empty */
+    uint32_t last_empty; /* number of the last receive before the current one that left the socket empty */
     bool emptied;        /* the current receive left the socket empty */
     struct entry *entries;
 };

@@ -28,7 +28,8 @@ void repeat_guard_free(struct repeat_guard *guard);
 
 /* Called at each receive, before its packets are counted. `emptied`: the receive left the socket empty. */
 void repeat_guard_receive(struct repeat_guard *guard, bool emptied);
-/* Returns how often in a row the packet has come back, as far as known; 0: it is new. */
+/* Counts an arrival of the packet. Returns how often in a row it has come back, as far as known; 0: the packet is
+ * new. */
 uint32_t repeat_guard_count(struct repeat_guard *guard, const struct packet *pkt);
 
 #endif

@@ -64,7 +64,7 @@ enum {
 };
 #define NS_PER_MS UINT64_C(1000000)
 
-/* A token bucket. */
+/* A token bucket that limits how often the table is restored or moved. */
 struct budget {
     uint64_t left, filled_ns;
 };
@@ -142,7 +142,7 @@ static struct output_firewall event_of(const struct attachment *attachment, enum
     return event;
 }
 
-/* Writes an event about the open breach. */
+/* Writes an event about the open breach; `error` NULL: none. */
 static void report_breach(struct attachment *attachment, enum output_firewall_action action, const char *error)
 {
     const struct breach *breach = &attachment->breach;
@@ -299,7 +299,8 @@ static void report_misplaced(struct attachment *attachment, enum output_firewall
                                                 : ": set nft.priority and restart to move the sluice table");
 }
 
-/* Reads the notifications of changes to the ruleset, and checks the table after a change. */
+/* Reads the notifications of changes to the ruleset. After a change, checks the table, and moves it if it is
+ * misplaced. */
 static void handle_changes(struct attachment *attachment)
 {
     const struct firewall_misplaced_chain *last = &attachment->intruder, *chain;
@@ -317,7 +318,7 @@ static void handle_changes(struct attachment *attachment)
     if (change.removals || change.lost)
         record_removal(attachment, &change);
 
-    /* A misplaced chain is reported once, until another one is misplaced. */
+    /* Report a misplaced chain only once in a row. */
     chain = &change.intruder;
     misplaced = chain->found && attachment->mode != MONITOR_OFF &&
                 !(last->found && strcmp(last->table, chain->table) == 0 && strcmp(last->chain, chain->chain) == 0 &&

@@ -24,14 +24,15 @@ struct attachment_options {
 int attachment_new(struct attachment **out, const struct attachment_options *options, char error[ENGINE_ERROR_SIZE]);
 /* Installs the table and starts the thread. Returns 0, or -errno with `error`. */
 int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE]);
-/* Stops the thread after it has handled all changes of the table so far. NULL is allowed, also in attachment_free(). */
+/* Stops the thread after it has handled all changes of the table so far. NULL is allowed, as in attachment_free(). */
 void attachment_stop(struct attachment *attachment);
 void attachment_free(struct attachment *attachment);
 
 struct attachment_counters {
-    uint64_t changes;                    /* ruleset transactions of other processes */
-    uint64_t reasserted, failed;         /* how often the table was restored, and how often restoring it failed */
-    uint64_t moved;                      /* how often its chain was moved behind the chain of another process */
+    uint64_t changes;            /* ruleset transactions of other processes */
+    uint64_t reasserted, failed; /* how often the table was restored, and how often restoring it failed */
+    /* How often the sluice chain was moved to the right side of a chain of another process. */
+    uint64_t moved;
     uint64_t uninspected_us;             /* how long packets could pass uninspected, in microseconds */
     uint64_t flushed;                    /* queued packets that the kernel dropped because a base chain was removed */
     uint64_t notifications_lost;         /* how often the kernel lost notifications about changes */

@@ -3,11 +3,12 @@
  * Applies the configuration to the sandbox (sluice/sandbox.h): the user of the engine, and the folders that it can
  * access while it inspects packets.
  *
- * For reading: the folders of the files that a reload reads, not only the files, because editors and update tools
- * replace files. For writing: the folders of logs, stored files, the pattern cache and datasets. In /proc and /sys only
- * what a reload and the list of queues need.
+ * The engine may read the folders of the files that a reload reads, not only the files, because editors and update
+ * tools replace files. It may write to the folders of logs, stored files, the pattern cache and datasets. In /proc and
+ * /sys it may read only what a reload and the list of queues need.
  *
- * Missing kernel features do not prevent the start unless security.sandbox is yes, but they are logged.
+ * If the kernel lacks a feature of the sandbox, the engine logs that and starts without the feature, unless
+ * security.sandbox is yes.
  */
 #include "confinement.h"
 
@@ -71,7 +72,7 @@ static void add_folder_of(struct paths *paths, const char *path, enum sandbox_ri
     }
 }
 
-/* Also adds the folder of the target if the file is a symbolic link. */
+/* Adds the folder of a file, and the folder of its target if the file is a symbolic link. */
 static void add_file(struct paths *paths, const char *path, enum sandbox_right right)
 {
     char target[PATH_MAX];

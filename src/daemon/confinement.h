@@ -7,7 +7,7 @@
 #include "sluice/sandbox.h"
 
 struct confinement {
-    bool wanted; /* security.sandbox is on, or run-as is set */
+    bool wanted; /* true: the engine changes its user or is sandboxed (security.sandbox is not no, or run-as is set) */
     struct sandbox_user user;
     struct sandbox *sandbox; /* NULL until confinement_start() */
 };

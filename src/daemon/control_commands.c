@@ -51,7 +51,7 @@ enum {
     MAX_MODE_SECONDS = 366 * 86400
 };
 
-/* A client that waits for a reload. */
+/* A client that waits for the result of a reload. */
 struct waiting_client {
     uint64_t ticket;
     unsigned number; /* number of the reload that the client waits for */

@@ -60,10 +60,11 @@ void control_queue_json(struct text *out, struct stats *stats, const struct work
 /* Writes a flow of `worker` as a JSON object; `rules` provides the messages of the rules that matched. */
 void explain_flow(struct text *out, const struct flow_copy *flow, const struct rule_list *rules, unsigned worker,
                   bool all);
-/* Writes the most expensive rules as a JSON array. */
+/* Writes the EXPLAIN_COSTS most expensive rules as a JSON array. */
 enum { EXPLAIN_COSTS = 50 };
 void explain_costs(struct text *out, const struct rule_list *rules, const struct worker *workers, unsigned count);
-/* Writes a rule as a JSON object: its text and what changed it if it is loaded, otherwise the reason why not. */
+/* Writes a rule as a JSON object: if it is loaded, its text and the settings that changed it, otherwise why it is not
+ * loaded. */
 void explain_rule(struct text *out, const struct rule_list *rules, const struct rule_ids *ids,
                   const struct worker *workers, unsigned count);
 

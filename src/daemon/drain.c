@@ -14,7 +14,7 @@ enum {
     DRAIN_QUEUES = 256,
 };
 
-/* Counts packets in all queues of the network namespace. */
+/* Returns the number of packets in all queues of the network namespace. */
 static unsigned count_waiting(int fd)
 {
     struct queue_status queues[DRAIN_QUEUES];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes flows and rules as JSON for `sluice explain`. Names are those of EVE where it has them. */
+/* Writes flows and rules as JSON for `sluice explain`. Members have the names that EVE events use, where EVE has the
+ * value. */
 #include <netinet/in.h>
 #include <string.h>
 
@@ -94,7 +95,7 @@ static void put_exceptions(struct text *out, const struct flow *flow)
         json_array_close(out);
 }
 
-/* Writes the rules that matched in the flow. */
+/* Writes the rules that have matched in the flow. */
 static void put_history(struct text *out, const struct flow_copy *copy, const struct rule_list *rules)
 {
     json_array_open(out, "rules");

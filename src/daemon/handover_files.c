@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sends the state of an engine to the next one through the supervisor: a memory file for each worker, and one for the
- * state that they share. handover.c has their contents.
+ * Sends the state of an engine to the next engine, through the supervisor: one memory file for each worker, and one for
+ * the state that all workers share. handover.c writes and reads the contents of the files.
  */
 #include "handover_files.h"
 

@@ -22,7 +22,7 @@ void engine_state_send(const struct engine_state *state);
 /* Reads a state file of the previous engine from `fd`, and closes it. `what`: the value of its CHANNEL_FILE message. */
 void engine_state_receive(const struct engine_state *state, int what, int fd);
 
-/* Writes the engine events that no previous engine has reported. */
+/* Writes the events in the engine's memory that no previous engine has written. */
 void engine_events_report(struct engine_memory *memory, struct output *output);
 
 #endif

@@ -20,13 +20,15 @@ struct mode_control {
     const struct firewall_options *firewall;
     struct pipeline_shared *shared;
     struct mode_override override;
-    unsigned opens; /* bits of enum engine_failure after which traffic passes when engines keep dying */
+    /* Causes of death (bits of enum engine_failure) whose failure policy is open: traffic passes when engines keep
+     * dying. */
+    unsigned opens;
     /* A previous engine in mode drop has left drop marks on connections, which are still to be removed. */
     bool release_pending;
 };
 
-/* Sets the modes before the workers start and after the state of the previous engine was read. `config` NULL: keeps the
- * modes of the previous engine. */
+/* Called before the workers start and after the state of the previous engine was read: sets the mode of each worker.
+ * `config` NULL: keeps the modes of the previous engine. */
 void mode_start(struct mode_control *control, const struct config *config);
 /* Applies the modes in the configuration of a reload. */
 void mode_reload(struct mode_control *control, const struct config *config);
@@ -34,7 +36,7 @@ void mode_reload(struct mode_control *control, const struct config *config);
 void mode_override(struct mode_control *control, enum ips_mode mode, uint64_t seconds);
 /* Ends the override, so that the configured modes apply again. */
 void mode_clear_override(struct mode_control *control);
-/* Ends an override whose time has passed; called periodically. */
+/* Called periodically: ends an override whose time has passed. */
 void mode_poll(struct mode_control *control);
 
 /* Writes the mode as members of the open JSON object. */

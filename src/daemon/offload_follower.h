@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Offload follower: a thread that reads the counters and the end of offloaded connections from conntrack, and reports
- * them to the workers.
+ * Offload follower: a thread that reads from conntrack the counters of offloaded connections and when they end, and
+ * reports both to the workers.
  */
 #ifndef SLUICE_OFFLOAD_FOLLOWER_H
 #define SLUICE_OFFLOAD_FOLLOWER_H

@@ -27,7 +27,7 @@ enum { NOTICE_RING_SIZE = 32 << 10, MAX_SUSPENDED = 256 };
 #define QUEUE_INTERVAL_NS (NS_PER_SECOND / 5)
 #define LOG_INTERVAL_NS (60 * NS_PER_SECOND)
 
-/* Values of a queue that were reported last. */
+/* The values of a queue that were reported last. */
 struct reported_queue {
     uint64_t missing;
     uint64_t lost_since_log;
@@ -50,7 +50,7 @@ struct overload_report {
     struct account_queue *queues;
     struct suspended_rule suspended[MAX_SUSPENDED];
     unsigned suspended_count;
-    uint64_t queues_read_ns; /* when the kernel's counters were read */
+    uint64_t queues_read_ns; /* when the kernel's counters were last read (clock_monotonic_ns()) */
     /* Number of slow packets and evaluations reported so far; time of the last log line. */
     uint64_t slow_reported, slow_logged_ns;
     uint64_t evicted_reported[EVICTION_TABLES], evicted_logged_ns[EVICTION_TABLES];
@@ -108,7 +108,7 @@ static bool may_log(uint64_t *logged_ns, uint64_t now_ns)
 
 /* --- Notices of workers --------------------------------------------------------------------------- */
 
-/* Reports the notices of a worker: overload begins, has more classes, or ends. */
+/* Reports the notices of a worker: overload has begun, more classes are shed, or overload has ended. */
 static void report_notices(struct overload_report *report, unsigned index, uint64_t now_ns)
 {
     static const enum output_overload_action actions[OVERLOAD_CHANGES] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events and log lines about overload and about packets that the kernel dropped.
+ * Writes events and log lines about overload, and about packets that the kernel dropped.
  */
 #ifndef SLUICE_OVERLOAD_REPORT_H
 #define SLUICE_OVERLOAD_REPORT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Warnings about packets that a firewall rule or an interface should send in another form, from the workers' last
- * snapshots. */
+/* Warns about packets that a change of a firewall rule or of an interface would avoid: looping packets, super-packets,
+ * and packets on which rules reach a limit. Reads the workers' last snapshots. */
 #include "packet_warnings.h"
 
 #include "sluice/capture.h"

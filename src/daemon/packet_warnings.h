@@ -10,8 +10,10 @@
 /* The counters at the time of the last log line. */
 struct packet_warnings {
     uint64_t looping;
-    uint64_t limits;     /* evaluations that reached a limit: logged when their number has doubled */
-    uint64_t large, udp; /* segmented super-packets: logged at the first, and when their number has doubled */
+    uint64_t limits; /* evaluations that reached a limit; logged again when the number has doubled */
+    /* Super-packets that the kernel segmented, longer than 65531 bytes and of UDP datagrams; logged again when the
+     * number has doubled. */
+    uint64_t large, udp;
 };
 void packet_warnings_log(struct packet_warnings *logged, struct worker *const *workers, unsigned count);
 

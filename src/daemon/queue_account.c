@@ -164,7 +164,7 @@ struct account_file {
 static uint64_t checksum_of(const struct queue_account *account)
 {
     const uint8_t *bytes = (const uint8_t *)account;
-    uint64_t sum = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    uint64_t sum = UINT64_C(0xcbf29ce484222325); /* FNV-1a hash */
 
     for (size_t i = 0; i < sizeof(*account); i++)
         sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
@@ -200,8 +200,8 @@ int queue_account_write(const struct queue_account *account, int fd)
     return length == sizeof(file) ? 0 : length < 0 ? -errno : -EIO;
 }
 
-/* Returns the cookie of the network namespace, which is unique until the next boot; on kernels before 5.14, its inode.
- */
+/* Returns a number for the network namespace: its cookie, which is unique until the next boot, or on kernels before
+ * 5.14 its inode. */
 static uint64_t namespace_number(void)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

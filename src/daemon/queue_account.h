@@ -38,7 +38,7 @@ enum { ACCOUNT_RULES = 16 };
 
 /* A firewall rule that sends packets to the daemon's queues, with its counter. */
 struct account_rule {
-    uint64_t place; /* hash of family, table and chain */
+    uint64_t place; /* hash of family, table and chain, which identifies the chain */
     uint64_t handle;
     uint64_t packets;
     /* The rule is in the sluice table, whose counters start at 0; false: its counter may have any first value. */
@@ -48,13 +48,13 @@ struct account_rule {
 
 /* One of the daemon's queues. The kernel's counters of a queue start at 0 when it is bound. */
 struct account_queue {
-    uint32_t queue, port_id; /* port_id 0: no listener */
-    uint32_t enqueued;       /* id_sequence + queue_dropped, modulo 2^32 */
+    uint32_t queue, port_id; /* port_id: netlink port of the listener; 0: no listener */
+    uint32_t enqueued;       /* packets that reached the queue: id_sequence + queue_dropped, modulo 2^32 */
     uint32_t id_sequence;
     uint32_t queue_dropped, user_dropped; /* the drops that events have reported so far */
 };
 
-/* Contents of the account file. */
+/* The queue account, as it is stored in its file. */
 struct queue_account {
     bool valid;       /* the counters have been read; false: the next update starts the account */
     uint64_t read_ns; /* time of the last reading (clock_monotonic_ns()) */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads the counters of the nf_tables rules that send packets to the daemon's queues, and the kernel's list of queues,
- * and reports what queue_account.c finds. The rules are searched again when the ruleset has changed; otherwise only
- * their chains are read. Rules of legacy iptables are not read, because that needs files and privileges that the engine
- * has dropped.
+ * and reports what queue_account.c finds. After a change of the ruleset all rules are searched; otherwise only the
+ * chains that were found are read. Rules of legacy iptables are not read, because that needs files and privileges that
+ * the engine has dropped.
  */
 #include "queue_monitor.h"
 
@@ -238,7 +238,8 @@ static int read_list(struct queue_monitor *monitor)
 
         if (count < 0 || (size_t)count < monitor->list_size)
             return count;
-        larger = reallocarray(monitor->list, 2 * monitor->list_size, sizeof(*larger)); /* at most 65536 queues */
+        /* Bounded, because there are at most 65536 queues. */
+        larger = reallocarray(monitor->list, 2 * monitor->list_size, sizeof(*larger));
         if (!larger)
             return -ENOMEM;
         monitor->list = larger;

@@ -30,7 +30,7 @@ void queue_monitor_free(struct queue_monitor *monitor); /* NULL is allowed */
 /* Reads the account of the previous engine from the file; called after the queues are bound and before the workers
  * start. */
 void queue_monitor_load(struct queue_monitor *monitor);
-/* Reports packets that passed while no engine ran; called before the table is installed. */
+/* Called before the table is installed: reports packets that passed while no engine ran. */
 void queue_monitor_begin(struct queue_monitor *monitor);
 /* Compares the counters of rules and queues if the interval has passed. `last`: the final comparison before the end. */
 void queue_monitor_poll(struct queue_monitor *monitor, uint64_t now_ns, bool last);
@@ -39,7 +39,7 @@ void queue_monitor_poll(struct queue_monitor *monitor, uint64_t now_ns, bool las
 struct account_queue *queue_monitor_queues(struct queue_monitor *monitor);
 
 struct queue_monitor_counters {
-    uint64_t fail_open;   /* packets that passed because a queue or its socket was full */
+    uint64_t fail_open;   /* packets that passed because a fail-open queue or its socket was full */
     uint64_t bypass;      /* packets that passed because no daemon listened */
     uint64_t bypass_ms;   /* how long no daemon listened at most, in milliseconds */
     uint64_t unqueued;    /* packets that the kernel dropped without queueing or counting them */

@@ -7,11 +7,12 @@
  * update, which it applies between two batches by exchanging pointers. When all workers have applied it, the old
  * ruleset is freed as soon as the output thread has written the events that refer to it.
  *
- * What outlives the rules: flows, with what waits in them (src/detect/state_map.c); bits, by the numbers of their names
- * (struct rule_names); thresholds and tags, by the ids of the rules; datasets, which the new rules take over.
+ * The following state is kept for the new rules: flows with their pending candidates (src/detect/state_map.c); bits,
+ * which are identified by the numbers of their names (struct rule_names); thresholds and tags, which are identified by
+ * the ids of the rules; datasets.
  *
- * A second ruleset needs about as much memory as the first one. That is measured, and if it is not available, the
- * reload does not start.
+ * A second ruleset needs about as much memory as the first one. The memory of the rules is measured when they are
+ * loaded; if as much and a quarter more is not available, the reload fails.
  *
  * Threads:   all functions are called by the main thread; the builder uses the struct from reload_start() until
  * `built`. Ownership: the main thread owns the ruleset from reload_poll() on; the previous one is freed here.
@@ -72,7 +73,7 @@ struct reload {
     struct reload_result result;
     /* The builder is hung, and the reload was reported as failed; it stays so until the builder ends. */
     bool stuck;
-    struct diag *no_diag; /* empty diagnostics for that report, because the builder still uses its own */
+    struct diag *no_diag; /* empty diagnostics for the report of a hung reload, because the builder still uses `diag` */
 };
 
 /* --- Memory --------------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@ int reload_new(struct reload **out, const struct reload_options *options);
 /* Called before reload_free(): ends a running reload. Returns false if the reload does not end soon; the caller must
  * then not free anything that it uses. NULL is allowed: returns true. */
 bool reload_end(struct reload *reload);
-/* Called after all workers have ended and before the current ruleset is freed; waits for the builder thread. NULL is
+/* Called after all workers have ended and before the current ruleset is freed. Waits for the builder thread. NULL is
  * allowed. */
 void reload_free(struct reload *reload);
 

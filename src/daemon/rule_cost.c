@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums the costs of rules over all workers for events, log and `sluice costs`. The workers measure them
- * (src/detect/budget.c); the main thread reads them. */
+/* Sums the costs of rules over all workers, for events, log lines and `sluice costs`. The workers measure the costs
+ * (src/detect/budget.c), the main thread reads them. */
 #include "rule_cost.h"
 
 #include <stdatomic.h>
@@ -29,7 +29,8 @@ struct output_overload_rule rule_cost_get(const struct worker *workers, unsigned
     return sum;
 }
 
-/* Inserts a rule into the list, the most expensive one first. */
+/* Inserts a rule into the list, which is sorted by cost, the most expensive rule first. Returns the new number of
+ * rules. */
 static unsigned rank(struct output_overload_rule *list, unsigned count, unsigned max,
                      const struct output_overload_rule *rule)
 {

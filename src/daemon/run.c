@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The engine, a child of the supervisor (src/daemon/supervisor), which has the sockets of the queues and receives the
- * signals. The engine first completes everything that can fail: rules, output, memory. Then it requests the queues,
- * starts the workers, installs the sluice table, and reports that it is ready. It stops in the reverse order: the table
- * stops sending packets to the queues, the workers inspect the packets that wait, and then the supervisor closes the
- * sockets.
+ * The engine is a child process of the supervisor (src/daemon/supervisor). The supervisor owns the sockets of the
+ * queues and receives the signals. The engine first completes all steps that can fail: loading rules, opening the
+ * output, allocating memory. Then it requests the queues, starts the workers, installs the sluice table, and reports
+ * that it is ready. It stops in the reverse order: the table stops sending packets to the queues, the workers inspect
+ * the packets that wait, and then the supervisor closes the sockets.
  *
- * An engine that follows one that died finds bound queues and an installed table, and keeps both.
+ * If the previous engine died, the queues are bound and the table is installed already; the new engine keeps both.
  *
  * When the supervisor has died, the engine exits but leaves the table: the next supervisor may get the queues from
- * systemd; otherwise the bypass flag of the table decides about packets.
+ * systemd; otherwise the bypass flag of the queue rules decides whether packets pass.
  *
  * The calling thread is the main thread: it waits for the supervisor, writes statistics, and detects workers that
  * failed.
@@ -83,7 +83,7 @@ struct engine {
     struct affinity affinity;
     struct firewall_options firewall;
     bool attached;
-    bool orphaned;                             /* the supervisor has died */
+    bool orphaned;                             /* the supervisor has died: exit, but leave the table installed */
     bool hands_over;                           /* the next engine has requested the state of this one */
     struct attachment *attachment;             /* NULL: the sluice table is not monitored */
     struct offload_follower *offload_follower; /* NULL: no flows are offloaded, or the kernel does not report them */
@@ -156,7 +156,7 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     engine->rules_memory = reload_memory_used() - used;
     if (err)
         return err;
-    malloc_trim(0); /* return the memory used for parsing and compiling */
+    malloc_trim(0); /* return memory that was used for parsing and compiling to the system */
 
     const struct rule_list *rules = ruleset_rules(engine->ruleset);
     const struct ruleset_databases databases = ruleset_databases(engine->ruleset);
@@ -377,8 +377,8 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
-/* Called after the sandbox has started, like all functions that start threads: its restrictions apply to this thread
- * and to those that it starts. */
+/* Starts the output threads. Called after the sandbox has started, like all functions that start threads: the sandbox
+ * applies to the calling thread and to threads that it starts. */
 static int start_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     int err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Settings of the daemon: control socket, reload, sandbox, engines and statistics. */
+/* The settings of the daemon: control socket, reload, sandbox, engines and statistics. */
 #include "sluice/daemon.h"
 
 #include <stddef.h>
@@ -223,7 +223,7 @@ const struct setting daemon_settings[] = {
 
 int daemon_new_config(struct config **out)
 {
-    /* The order of `sluice settings` and sluice.yaml(5). */
+    /* All settings, in the order in which `sluice settings` and sluice.yaml(5) list them. */
     static const struct setting *const modules[] = {
         rules_settings,   dataset_settings,  policy_settings,    daemon_settings,   detector_settings,
         queue_settings,   firewall_settings, affinity_settings,  decode_settings,   inspection_settings,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes counters as a stats event. Counters have Suricata's names where it has the counter; those of NFQUEUE and of
+ * Writes counters as a stats event. A counter that Suricata also has gets Suricata's name; counters of NFQUEUE and of
  * verdicts are below "ips" and "queue.N". Names that depend on the queue are allocated once, because the output keeps
  * pointers to them.
  */
@@ -68,7 +68,7 @@ struct stats {
 
 static const char uptime_name[] = "uptime"; /* name of a value that is handed over with the counters */
 
-/* The counters of one queue, in the order of queue_names. */
+/* The names of the counters of one queue; add_queue() lists the values in the same order. */
 static const char *const queue_fields[] = {
     "packets",
     "bytes",

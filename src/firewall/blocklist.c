@@ -148,7 +148,7 @@ int nft_hosts_each(struct session *session, const struct set_targets *targets, b
 {
     int err = 0;
 
-    /* Tables of two families contain the same hosts. */
+    /* If several tables have a set for an IP version, their sets contain the same hosts: list only the first. */
     for (unsigned i = 0; i < VERSIONS && !err; i++) {
         struct element_reader element_reader = { i, each, user };
         const struct session_query query = {

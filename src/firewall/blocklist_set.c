@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sets of blocked hosts in the sluice table, one for each IP version: hash sets with a timeout and a counter for
- * each element, and a size that limits the kernel's memory. As with rules, the nft text and the netlink messages are in
- * one file.
+ * each element, and a size that limits the kernel's memory. As for rules (rule.c), one file writes both the nft text
+ * and the netlink messages.
  */
 #include "firewall_priv.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Converts the plan into the messages of a transaction. */
+/* Writes the plan as the netlink messages of a transaction. */
 #include "firewall_priv.h"
 
 #include <errno.h>

@@ -16,7 +16,7 @@
 #include <linux/netfilter/nf_tables.h>
 #include <string.h>
 
-enum { COUNTERS = 2, FLOWTABLE_COUNTS = 2 /* NFT_FLOWTABLE_COUNTER: conntrack accounting continues */ };
+enum { COUNTERS = 2, FLOWTABLE_COUNTS = 2 /* NFT_FLOWTABLE_COUNTER: conntrack counts the packets of the flowtable */ };
 
 static const char *const counter_names[COUNTERS] = { COUNTER_ACCEPTED, COUNTER_DROPPED };
 

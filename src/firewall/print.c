@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Prints the plan for administrators: nft syntax and iptables-restore syntax, each with a header that shows its place
- * in the packet path and which packets it receives. */
+/* Prints the plan for administrators, in nft or iptables-restore syntax. A header shows where the rules are in the
+ * packet path and which packets they queue. */
 #include "firewall_priv.h"
 
 #include <linux/netfilter.h>

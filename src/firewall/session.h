@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A netlink session with nf_tables: dumps and transactions.
+ * A netlink session with nf_tables, for requests (dumps) and transactions (batches).
  */
 #ifndef SLUICE_FIREWALL_SESSION_H
 #define SLUICE_FIREWALL_SESSION_H

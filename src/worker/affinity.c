@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CPU sets are lists like "0-3,8". In `exclusive` mode worker N runs on the Nth CPU of its set, in `balanced` mode all
- * workers share the set.
+ * Assigns threads to CPUs. CPU sets are lists like "0-3,8". In `exclusive` mode worker N runs on the Nth CPU of its
+ * set, in `balanced` mode all workers share the set.
  *
  * Without configuration the topology of the machine decides (hwloc): workers get one CPU of every core first, then the
  * other hardware threads. The first core is reserved for management, output and interrupts if there are enough cores.

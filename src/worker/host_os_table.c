@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The operating system of hosts by network; the most specific network wins. The networks are sorted by version, prefix
- * length and address, so a lookup is a binary search for each prefix length that occurs. There is one lookup for each
- * datagram or TCP session.
+ * The table of host-os-policy: the operating system of hosts by network, where the most specific network wins. The
+ * networks are sorted by version, prefix length and address, so a lookup is a binary search for each prefix length that
+ * occurs. There is one lookup for each datagram or TCP session.
  */
 #include "sluice/host_os_table.h"
 

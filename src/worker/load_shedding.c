@@ -42,7 +42,7 @@ static bool carries_large_file(const struct flow *flow, uint64_t bytes)
 
 static bool is_of_class(const struct pipeline *pipeline, const struct flow *flow, enum shed_class class)
 {
-    bool clean = !flow->history; /* no rule has matched, not even one with noalert */
+    bool clean = !flow->history; /* true: no rule has matched, not even one with noalert */
 
     switch (class) {
     case SHED_ENCRYPTED:
@@ -61,7 +61,7 @@ static bool is_of_class(const struct pipeline *pipeline, const struct flow *flow
 
 void shed_flow(struct pipeline *pipeline, struct flow *flow)
 {
-    /* A flow with rule matches, or with data behind a gap that rules may still inspect, is not shed. */
+    /* Do not shed a flow in which a rule has matched, or which has data behind a gap that rules may still inspect. */
     if (flow->state != FLOW_ESTABLISHED || flow->flags & (FLOW_ALERTED | FLOW_DROPPED | FLOW_PASSED) ||
         stream_has_remaining_data(flow, FLOW_TO_SERVER) || stream_has_remaining_data(flow, FLOW_TO_CLIENT))
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Policies for whole packets, applied before rules: packets with the mark of inspected packets, packets in a repeat
- * loop, truncated packets. */
+/* Applies the policies for whole packets before rules: for packets with the mark of inspected packets, looping packets
+ * and truncated packets. */
 #include <netinet/in.h>
 
 #include "sluice/capture.h"

@@ -132,7 +132,7 @@ bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt)
     return edited || !wanted;
 }
 
-/* Applies the replacements of rules and of the stream; in alert-only the packet is not changed. */
+/* Applies the replacements of rules and of the stream, and counts them. In alert-only the packet is not changed. */
 void pipeline_finish_rewriting(struct pipeline *pipeline, struct packet *pkt)
 {
     const struct packet_edits *edits = &pipeline->rewriter.edits;

@@ -18,7 +18,7 @@
 #include "sluice/transfer.h"
 #include "sluice/worker.h"
 
-enum { CARRIED_MAX = 1 << 16, CARRIED_SIZE = 10 /* of one, at least */ };
+enum { CARRIED_MAX = 1 << 16, CARRIED_SIZE = 10 /* minimum number of bytes of a counter in the file */ };
 
 struct transferred_counters {
     struct output_stat *values; /* sorted by name after the last one was added */

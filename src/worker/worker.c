@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The worker thread of a queue: receives a batch, inspects it, and sends the verdicts. It owns all data that it uses;
- * between two batches it handles requests of the main thread: a new ruleset, a snapshot of its counters, stop.
+ * The worker thread of a queue: receives a batch, inspects it, and sends the verdicts. The thread owns all data that it
+ * uses. Between two batches it handles requests of the main thread: to use a new ruleset, to copy its counters
+ * (snapshot), to answer a query of flows, to stop.
  */
 #include "sluice/worker.h"
 
@@ -315,8 +316,8 @@ static void expire_flows(struct worker *worker, int count)
     uint64_t now_ns = clock_realtime_ns();
 
     pipeline_expire(&worker->pipeline, current_ruleset(worker), now_ns, budget);
-    /* Conntrack data costs time for each packet, so it is requested for a limited time: after the start, for
-     * connections older than the program, and after a failed lookup. */
+    /* Attaching conntrack data costs time for each packet, so the worker requests it for a limited time: after the
+     * start, because connections may be older than the program, and after a failed lookup. */
     if (worker->conntrack_wanted && nfqueue_start_conntrack(worker->capture) == 0)
         worker->conntrack_until_ns = now_ns + CONNTRACK_SECONDS * NS_PER_SECOND;
     worker->conntrack_wanted = false;

@@ -28,7 +28,7 @@
 #include "supervisor_priv.h"
 
 enum {
-    ABORT_MS = 2000,        /* time limit for writing a core dump */
+    ABORT_MS = 2000,        /* time limit for writing a core dump after SIGABRT */
     CREDIT_MAX = 1024,      /* maximum credit: messages in a burst; a hand-over sends one file for each worker */
     CREDIT_PER_SECOND = 50, /* credit that is added per second */
     INVALID_COST = 64,      /* credit that an invalid message costs */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An engine as its supervisor sees it: a child process with heartbeats, deadlines and a channel.
+ * An engine as the supervisor manages it: a child process with heartbeats, deadlines and a channel.
  */
 #ifndef SLUICE_ENGINE_PROCESS_H
 #define SLUICE_ENGINE_PROCESS_H
@@ -35,7 +35,7 @@ void memory_shortage_describe(enum memory_shortage_kind kind, char *out, size_t 
 
 /* --- Engine process ------------------------------------------------------------------------------- */
 
-/* The last heartbeat of a worker that the supervisor has read. */
+/* The heartbeat of a worker when the supervisor last read it. */
 struct seen_heartbeat {
     uint64_t epoch;
     unsigned still_ms; /* how long `epoch` has not changed, in milliseconds */
@@ -86,7 +86,7 @@ void engine_process_send(struct engine_process *engine, enum channel_kind kind, 
 /* Charges a received message to the engine's credit; CHANNEL_INVALID costs more. Returns false if the credit was
  * exhausted and the engine was killed. */
 bool engine_process_charge_message(struct engine_process *engine, enum channel_kind kind);
-/* Kills an engine that violates the protocol, for example "sent too many messages". */
+/* Kills an engine that violates the protocol. `violation`: a static text, for example "sent too many messages". */
 void engine_process_kill_for(struct engine_process *engine, const char *violation);
 /* Kills a process and reaps it; if it does not end at once, reap_killed() reaps it later. */
 void kill_and_reap(struct supervisor *supervisor, pid_t pid);
@@ -96,7 +96,7 @@ bool engine_process_reap(struct supervisor *supervisor, struct engine_process *e
 /* Reads the heartbeats, adds `passed_ms` to the time of each heartbeat that has not changed, and kills the engine if a
  * worker is hung. Returns true if no worker is hung. */
 bool engine_process_check_heartbeats(struct supervisor *supervisor, unsigned passed_ms);
-/* Sets a deadline in seconds from now; 0: none. */
+/* Sets the deadline to `seconds` from now; 0: no deadline. */
 void engine_process_set_deadline(struct engine_process *engine, int64_t seconds);
 /* Kills an engine that has missed its deadline. */
 void engine_process_check_deadline(struct engine_process *engine);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sockets of the queues, and the packets that wait in them while no engine runs. Packets that a dead engine had
- * received without a verdict are queued again; packets in the socket wait for the next engine. Queue length and socket
- * buffer are raised for the packets that arrive until the backlog has been inspected.
+ * received without a verdict are queued again; packets in the socket wait for the next engine. The length of the queue
+ * and the socket buffer are raised, so that packets that arrive before the next engine has inspected the backlog are
+ * not dropped.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -42,7 +42,7 @@ struct supervised_queue {
     uint32_t buffer; /* configured size of the receive buffer, bytes */
 };
 
-enum { QUARANTINE_MAX_LENGTH = 1 << 16 }; /* bytes; longer packets are impossible */
+enum { QUARANTINE_MAX_LENGTH = 1 << 16 }; /* bytes; an IP packet cannot be longer */
 enum { KILLED_PROCESSES_MAX = 8 };
 
 /* Files with the state of an engine, for the next engine. */
@@ -89,7 +89,7 @@ struct supervisor {
     struct handover_file files[HANDOVER_FILES_MAX]; /* state files from `engine` for `next_engine` */
     unsigned file_count;
 
-    struct seen_heartbeat *pulses; /* one for each worker */
+    struct seen_heartbeat *pulses; /* one for each worker of `engine`: its last heartbeat */
     bool stopping, reload_wanted, once_ready;
     bool stored; /* systemd stores the sockets of the queues */
     /* The supervisor stops for a restart: the next supervisor continues with queues and table. */

@@ -2,7 +2,8 @@
 /*
  * Notifications to systemd. Only the supervisor, the main process, sends them: readiness, reloads, the end, and
  * watchdog notifications while the heartbeats of all workers continue. systemd stores the sockets of the queues and the
- * control socket, so that packets wait in them while no supervisor runs; the next one finds them by name.
+ * control socket, so that packets wait in the queues while no supervisor runs; the next supervisor finds the sockets by
+ * name.
  *
  * Without systemd these functions do nothing.
  */
