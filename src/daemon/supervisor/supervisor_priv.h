@@ -73,10 +73,9 @@ struct supervisor {
     char control_path[CONTROL_PATH_SIZE]; /* path of the control socket, removed at the end; "": no control socket */
     struct supervisor_record record;      /* counters and events; each new engine gets a copy */
     struct engine_process engine;
-    pid_t opener;       /* process that opens the event file for the engine; 0: none */
-    uint64_t opener_ns; /* when the opener is killed (clock_monotonic_ns()) */
-    /* Running trial of the installed program, for an upgrade; NULL: none. */
-    struct program_trial *trial;
+    pid_t opener;                                 /* process that opens the event file for the engine; 0: none */
+    uint64_t opener_ns;                           /* when the opener is killed (clock_monotonic_ns()) */
+    struct program_trial *trial;                  /* trial of the installed program, for an upgrade; NULL: none runs */
     pid_t killed_processes[KILLED_PROCESSES_MAX]; /* killed but not reaped yet; 0: unused entry */
     uint8_t packet[QUARANTINE_MAX_LENGTH];        /* current packet of an engine that died */
 
@@ -91,18 +90,16 @@ struct supervisor {
 
     struct seen_heartbeat *pulses; /* one for each worker of `engine`: its last heartbeat */
     bool stopping, reload_wanted, once_ready;
-    bool stored; /* systemd stores the sockets of the queues */
-    /* The supervisor stops for a restart: the next supervisor continues with queues and table. */
-    bool leaving;
-    bool resumed; /* the queues are those of a previous supervisor, whose table stays installed */
-    /* Consecutive engines that died before they had worked; determines the delay of the next start. */
-    unsigned failed_starts;
-    unsigned failures;    /* consecutive deaths of engines, for engine.restart-limit */
-    unsigned causes;      /* causes of the deaths in `failures`: bits of enum engine_failure */
-    bool queue_is_taken;  /* another process has bound one of the queues */
-    uint64_t begin_ns;    /* when the next engine is to be started */
-    uint64_t tick_ns;     /* time of the last periodic check */
-    uint64_t watchdog_ns; /* interval of watchdog notifications to systemd; 0: none */
+    bool stored;            /* systemd stores the sockets of the queues */
+    bool leaving;           /* stopping for a restart: the next supervisor continues with queues and table */
+    bool resumed;           /* the queues are those of a previous supervisor, whose table stays installed */
+    unsigned failed_starts; /* consecutive engines that died before they had worked */
+    unsigned failures;      /* consecutive deaths of engines, for engine.restart-limit */
+    unsigned causes;        /* causes of the deaths in `failures`: bits of enum engine_failure */
+    bool queue_is_taken;    /* another process has bound one of the queues */
+    uint64_t begin_ns;      /* when the next engine is to be started */
+    uint64_t tick_ns;       /* time of the last periodic check */
+    uint64_t watchdog_ns;   /* interval of watchdog notifications to systemd; 0: none */
     uint64_t watchdog_next_ns;
     struct suspect_packet suspects[QUARANTINE_SUSPECTS];
     unsigned next_suspect;
