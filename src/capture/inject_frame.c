@@ -62,7 +62,8 @@ size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t
             return 0;
         type = load_be16(tag + 2);
     }
-    /* Only IP directly in the frame: another encapsulation (for example PPPoE) would need a header of its own. */
+    /* The frame must contain IP directly: another encapsulation (for example PPPoE) needs a header that is not built.
+     */
     if ((type != ETH_P_IP && type != ETH_P_IPV6) || !put16(&frame, type))
         return 0;
     return frame.at;

@@ -171,12 +171,13 @@ uint32_t nfqueue_accept_verdict(const struct nfqueue_options *options);
 int nfqueue_config_validate(const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
 /* Opens or adopts queue->fd and reads back the settings in force. Returns 0, or -errno with a line in `error`. */
 int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE]);
-/* Sets the size of the receive buffer and other options of the socket. Returns 0 or -errno. */
 struct nlmsghdr;
 /* Sends a message to the kernel's address, because another process may have connected the shared socket to another one.
  * Returns as sendto(). */
 ssize_t nfqueue_send_to_kernel(int fd, const struct nlmsghdr *head);
+/* Sets the options of the socket, its buffer sizes included. Returns 0 or -errno. */
 int nfqueue_set_socket_options(int fd, const struct nfqueue_options *options);
+/* Sets the size of the receive buffer; limited by the system's maximum unless the process may exceed it. */
 void nfqueue_set_receive_buffer(int fd, uint32_t bytes);
 /* Starts a configuration message for the queue in `buffer`, which must have 256 bytes or more. Returns the message. */
 struct nlmsghdr *nfqueue_config_put(uint16_t queue, char *buffer, enum nfqueue_sequence sequence);

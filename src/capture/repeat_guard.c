@@ -10,7 +10,7 @@
 enum {
     WAYS = 4, /* entries of a bucket, which is one cache line */
     MAX_BUCKETS = 1 << 14,
-    HEAD = 256, /* number of bytes that are hashed: HEAD from the start of the packet, and TAIL from its end */
+    HEAD = 256, /* HEAD bytes from the start of a packet and TAIL bytes from its end are hashed */
     TAIL = 64,
 };
 

@@ -143,8 +143,8 @@ static int read_answer(const struct nlmsghdr *message, const struct packet *pkt,
     return 0;
 }
 
-/* Receives the answer with the sequence number. It is already in the socket, because the kernel answers during the
- * send. Returns 0, -ENOENT if there is no such connection, or another -errno. */
+/* Receives the answer with the sequence number. The answer is already in the socket, because the kernel answers during
+ * the send. Returns 0, -ENOENT if there is no such connection, or another -errno. */
 static int receive_answer(struct connection_query *query, uint32_t sequence, const struct packet *pkt, bool exchanged,
                           struct conntrack *out)
 {

@@ -121,7 +121,7 @@ struct plan {
     /* NFPROTO_*: inet, or ip and ip6 if the kernel does not support the xt target in inet. */
     uint32_t families[PLAN_FAMILIES];
     unsigned family_count;
-    /* Which sets of blocked hosts exist already, by index of the family and IP version. */
+    /* By index of the family and IP version: true if the set of blocked hosts exists already. */
     bool has_set[PLAN_FAMILIES][2];
     struct plan_chain chains[PLAN_CHAINS];
     unsigned chain_count;
@@ -201,8 +201,8 @@ int nft_host_find(struct session *session, uint32_t family, const char *table, c
 int nft_hosts_add(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
                   size_t count, bool may_be_there, enum subject *subject);
 
-/* What probing the kernel found for an installation: the expression and the families that it supports. `known` false:
- * not probed yet. */
+/* The result of probing the kernel for an installation: the expression and the families that it supports. `known`
+ * false: the kernel was not probed yet. */
 struct installed {
     bool known;
     enum queue_expression expression;

@@ -38,7 +38,7 @@
 
 enum { CHECKSUM_SAMPLE = 1000, EXPIRE_PER_FRAGMENT = 2 };
 
-/* What is done with a packet. */
+/* The extent to which a packet is inspected. */
 enum inspection_scope {
     INSPECT_FULL,
     INSPECT_AT_END, /* full inspection of the rest of a flow that ends, with a pseudo packet */

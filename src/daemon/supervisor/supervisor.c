@@ -180,7 +180,7 @@ static void stop_engine(struct supervisor *supervisor)
     if (engine->ready)
         engine_process_send(engine, CHANNEL_SIGNAL, SIGTERM, NULL, -1);
     else if (!queues_are_bound(supervisor))
-        kill(engine->pid, SIGKILL); /* it was not ready, so it has not changed any packet */
+        kill(engine->pid, SIGKILL); /* the queues are not bound: it has had no effect on traffic */
     else
         return; /* it gets SIGTERM as soon as it is ready */
     engine->stop_sent = true;
@@ -380,8 +380,8 @@ static enum step replace_engine(struct supervisor *supervisor, const struct engi
     return CONTINUE;
 }
 
-/* Called when an engine has ended and no other is needed. Returns END_WELL if it stopped as requested, otherwise
- * END_FAILED with `error`. */
+/* Called when an engine has ended and no other is needed. Returns END_WELL, or END_FAILED with `error` if the engine
+ * died after it had reported that it is stopping (CHANNEL_STOPPING). */
 static enum step evaluate_end(const struct supervisor *supervisor, const struct engine_death *death,
                               char error[ENGINE_ERROR_SIZE])
 {
