@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sets of addresses: `any`, one address, CIDR, address/netmask, ranges a-b, groups, negation, variables. As in
- * Suricata each family is evaluated separately: negated parts are subtracted from the others, or from the whole family
- * if it has only negated parts. So `!10.0.0.0/8` is IPv4 only; `[any, !10.0.0.0/8]` includes all of IPv6.
+ * Sets of addresses: `any`, one address, CIDR, address/netmask, ranges a-b, groups, negation, variables. As in Suricata
+ * each family is evaluated separately: negated parts are subtracted from the others, or from the whole family if it has
+ * only negated parts. So `!10.0.0.0/8` matches IPv4 addresses only, and `[any, !10.0.0.0/8]` also matches all IPv6
+ * addresses.
  */
 #include <errno.h>
 #include <string.h>
@@ -47,7 +48,8 @@ static bool parse_one(struct span text, enum family *family, wide *number)
     return true;
 }
 
-/* Returns the host bits of a mask: /24, or /255.255.255.0 for IPv4. */
+/* Parses the text after the slash, a prefix length or for IPv4 also a netmask, and sets the bits of the host part in
+ * *free_bits. Returns false if the mask is not valid. */
 static bool parse_mask(struct span text, enum family family, wide *free_bits)
 {
     uint64_t length;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Application protocols of a rule and the directions in which it can match: the intersection of its protocol and its
- * keywords. It is computed keyword by keyword, so that a contradiction is reported at the keyword that causes it. A
- * protocol name may include several protocols: `alert http` matches HTTP/1 and HTTP/2. A keyword lists each of its
- * protocols.
+ * Application protocols of a rule and the directions in which it can match: those that both the rule's protocol and
+ * each of its keywords allow. They are computed keyword by keyword, so that a contradiction is reported at the keyword
+ * that causes it. A protocol name may include several protocols: `alert http` matches HTTP/1 and HTTP/2. A keyword
+ * lists each of its protocols.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -66,7 +66,8 @@ static void add_application(struct application_set *set, const char *name)
         set->names[set->count++] = name;
 }
 
-/* Collects the supported ones of the names; all names if none is supported. */
+/* Writes those of the protocol names to `out` that options.applications lists as supported; all of them if none is
+ * supported. */
 static void collect(const struct rule_parser *parser, const char *const *words, struct application_set *out)
 {
     out->count = 0;
@@ -101,7 +102,7 @@ int rule_parser_require_applications(struct rule_parser *parser, const char *con
     struct application_set wanted, common = { .count = 0 };
 
     if (!protocol->name)
-        return 0; /* a mistake in the header, already reported */
+        return 0; /* the header's protocol is wrong, which has been reported */
     if (!(protocol->ip_protocols[0] & (UINT64_C(1) << IPPROTO_TCP | UINT64_C(1) << IPPROTO_UDP)))
         return rule_parser_error(parser, parser->keyword_name,
                                  "'%s' belongs to '%s', which cannot match in a rule for '%s'", parser->keyword->name,
@@ -188,8 +189,8 @@ uint8_t applications_directions(const struct rule_parser *parser, const struct k
     return (uint8_t)directions_of(parser, keyword);
 }
 
-/* In a transactional rule each keyword must have one direction. Conditions on the packet are evaluated when the rule is
- * decided. */
+/* Records the direction of a keyword in a transactional rule, and reports an error for a keyword that may be in either
+ * direction. Conditions on the packet have none: they are evaluated on the packet that completes the match. */
 static int take_direction(struct rule_parser *parser, const struct keyword *keyword)
 {
     unsigned directions = directions_of(parser, keyword);
@@ -229,7 +230,8 @@ int applications_take(struct rule_parser *parser, const struct keyword *keyword)
     return check_directions(parser);
 }
 
-/* A transactional rule with keywords of one direction only would be evaluated too late. */
+/* Reports an error for a transactional rule whose keywords are all in one direction: such a rule is evaluated in the
+ * direction to the client only, so one on requests would act later than with `->`. */
 static int check_transactional(struct rule_parser *parser)
 {
     for (const struct rule_buffer *buffer = parser->rule->buffers; buffer; buffer = buffer->next) {

@@ -2,8 +2,9 @@
 /*
  * Functions that keywords call while their rule is parsed: errors, conditions, buffers, values.
  *
- * A content condition is added to the buffer that was selected last, or without one to the payload. A relative
- * condition follows the previous one, wherever that was moved to: `content:"a"; http_uri; isdataat:1,relative;`.
+ * A content condition is added to the buffer that was selected last, or to the payload if none was selected. While no
+ * buffer is selected, a relative condition is added to the buffer of the previous content condition, also if a modifier
+ * moved that condition there: `content:"a"; http_uri; isdataat:1,relative;`.
  */
 #include <assert.h>
 #include <errno.h>
@@ -117,7 +118,8 @@ struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool 
     return missing;
 }
 
-/* Counts a rule once per tag; true for the first occurrence in this rule. */
+/* Counts the current rule for the tag of an unsupported feature. Returns false if the tag was counted for this rule
+ * before. */
 static bool count_missing(struct rule_parser *parser, const char *tag)
 {
     struct rule_list *list = parser->list;
@@ -385,7 +387,7 @@ bool rule_parser_has_previous(const struct rule_parser *parser)
     return parser->last_condition != NULL;
 }
 
-/* Returns the last content of the selected buffer; without a selection, the last of all. */
+/* Returns the last content of the selected buffer, or NULL; if no buffer is selected, the last content of the rule. */
 static struct condition *find_last_content(const struct rule_parser *parser)
 {
     const struct rule_buffer *buffer = current_buffer(parser);

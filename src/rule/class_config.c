@@ -5,8 +5,8 @@
  *     config classification: NAME,DESCRIPTION,PRIORITY
  *     config reference: SYSTEM PREFIX
  *
- * Names are compared without case; the first line of a name counts. A name that a rule uses without a definition is
- * reported once: from then on it is a class of the lowest priority, or a reference without prefix.
+ * Names are compared without case; of several lines with one name the first applies. A name that a rule uses and no
+ * line defines is reported once, then added as a class of priority 3 or a reference without prefix.
  */
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static bool is_name(struct span text)
     return text.length > 0;
 }
 
-/* Removes and returns the first word. */
+/* Removes the first word from `rest` and returns it. */
 static struct span take_word(struct span *rest)
 {
     struct span word = *rest;
@@ -44,7 +44,7 @@ static struct span take_word(struct span *rest)
     return word;
 }
 
-/* `config KIND: value` */
+/* Parses a line `config KIND: value` and passes the value to `parse`. */
 static int parse_config_line(struct rule_parser *parser, const char *kind, parse_line parse)
 {
     struct span rest = parser->statement->text;
@@ -196,6 +196,6 @@ bool rule_parser_find_reference(const struct rule_parser *parser, struct span sy
         return false;
     *system_text = system->name;
     *prefix = system->prefix;
-    /* Without a file no prefix is expected. */
+    /* If no reference.config is configured, no prefix is known, so an unknown system is not reported. */
     return known || !parser->list->options.reference_file;
 }

@@ -3,8 +3,8 @@
  * Steps that need all rules: one rule per gid and sid, the index by sid, and the thresholds of threshold.config.
  *
  * As in Suricata the highest revision of a sid remains. An earlier rule of a lower revision is replaced, with a
- * warning; a later one of a lower or equal revision is a mistake, unless its text is identical: then a second file
- * contains a copy.
+ * warning. A later rule of a lower or equal revision is reported as an error, unless its text is identical, as when a
+ * rule file is loaded twice: then it is skipped, with one warning for all such rules.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #include "rule_priv.h"
 
-/* Sorts entries by sid, gid and then position in the files. */
+/* A rule and its position in the list, to sort by sid, gid, then position. */
 struct place {
     const struct rule *rule;
     size_t index;
@@ -35,8 +35,8 @@ static struct position sid_position(const struct rule_entry *entry)
     return statement_position(entry->statement, entry->sid_text);
 }
 
-/* Decides between two entries of one sid, in file order. *stays becomes the one that remains; the rule of the other one
- * is released. Returns 0 or -ENOMEM. */
+/* Keeps one of two entries with the same gid and sid: `second`, later in the files, if its revision is higher,
+ * otherwise `first`. Sets *stays to the entry that is kept and releases the rule of the other. Returns 0 or -ENOMEM. */
 static int resolve_duplicate(struct rule_list *list, struct rule_entry *first, struct rule_entry *second,
                              struct rule_entry **stays, struct diag *diag)
 {
@@ -48,7 +48,8 @@ static int resolve_duplicate(struct rule_list *list, struct rule_entry *first, s
     int err = 0;
 
     if (first->statement->commented != second->statement->commented) {
-        /* One of them was a comment that the rule policy enabled, mostly an old revision kept for reference. */
+        /* One of the two is commented out in its file and was enabled by the rule policy. It is usually an old revision
+         * kept for reference, so this is not reported. */
         list->statements--;
         report = false;
     } else if (replace) {
@@ -79,7 +80,8 @@ static int resolve_duplicate(struct rule_list *list, struct rule_entry *first, s
     return err;
 }
 
-/* Builds the index by sid. Rules that are replaced or copies are released, and their entries removed. */
+/* Builds list->by_sid, releases rules that are replaced or are copies, and removes their entries. Returns 0 or -ENOMEM.
+ */
 static int build_index(struct rule_list *list, struct diag *diag)
 {
     struct place *places = calloc(list->count + 1, sizeof(*places));
@@ -148,8 +150,8 @@ static int build_index(struct rule_list *list, struct diag *diag)
     return err;
 }
 
-/* Sets which host a drop blocks (nft.blocklist) by priority and class. The attacker is the side opposite to the target;
- * without a target, the sender of the dropped packet. */
+/* Enables blocking (nft.blocklist) in drop rules whose priority or class is configured for it. The blocked host is the
+ * side opposite to the rule's target; without a target, the sender of the dropped packet. */
 static void finish_block(struct rule *rule, const struct rule_list_options *options)
 {
     bool drops = rule->action != ACTION_ALERT && rule->action != ACTION_PASS;
@@ -179,7 +181,8 @@ int rule_list_finish(struct rule_list *list, struct diag *diag)
         if (list->own_names)
             continue;
         snprintf(name, sizeof(name), "%u:%u", (unsigned)rule->gid, (unsigned)rule->sid);
-        rule->number = rule_names_number(list->names, RULE_NAME_RULE, span_of(name)); /* 0: no memory, no statistics */
+        rule->number = rule_names_number(list->names, RULE_NAME_RULE,
+                                         span_of(name)); /* 0 if memory is exhausted: the rule then has no statistics */
     }
     err = rule_policy_finish(list->policy, diag);
     if (err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Actions: the first word of a rule. */
+/* Parses the action, the first word of a rule. */
 #include <errno.h>
 
 #include "rule_priv.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords by name and alias, compared without case: published rules contain `Content`. */
+/* Finds keywords by name or alias. Case is ignored, because published rules contain `Content`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 enum { MAX_ALIASES = sizeof(((struct keyword *)0)->aliases) / sizeof(char *), MAX_NAME = 64 };
 
 struct keyword_table {
-    struct map map; /* const struct keyword * */
+    struct map map; /* name or alias -> const struct keyword */
     const char **names;
     size_t name_count;
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Keywords of Suricata 7 to 9, Snort 2.9 and Snort 3 that Sluice does not support. A rule with one of them is
- * unsupported, not wrong, and the options after such a buffer or content are still parsed. Sorted by name.
+ * unsupported, not wrong, and if the keyword is a buffer or a content, the options after it are still parsed. The table
+ * is sorted by name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -233,7 +234,7 @@ static const struct known_keyword known_keywords[] = {
 
 enum { KNOWN_COUNT = sizeof(known_keywords) / sizeof(known_keywords[0]), MAX_NAME = 64 };
 
-/* Writes the name in lower case; false if it is longer than all known names. */
+/* Writes the name in lower case to `out`. Returns false if it is longer than all known names. */
 static bool to_lower(struct span name, char *out)
 {
     if (name.length == 0 || name.length >= MAX_NAME)

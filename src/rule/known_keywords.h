@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The keywords of Suricata and Snort.
+ * Table of the keywords of Suricata and Snort that Sluice does not support; see known_keywords.c.
  */
 #ifndef SLUICE_RULE_KNOWN_KEYWORDS_H
 #define SLUICE_RULE_KNOWN_KEYWORDS_H

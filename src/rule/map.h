@@ -18,7 +18,7 @@
 /* --- Hash table ----------------------------------------------------------------------------------- */
 
 struct map_slot {
-    struct span key; /* must stay valid as long as the map */
+    struct span key; /* the map stores no copy: the text must stay valid as long as the map */
     uint64_t hash;
     void *value;
 };
@@ -29,7 +29,7 @@ struct map {
 };
 void map_init(struct map *map, bool nocase);
 void map_clear(struct map *map);
-void *map_get(const struct map *map, struct span key); /* returns NULL if absent */
+void *map_get(const struct map *map, struct span key); /* returns the value, or NULL if the map does not have the key */
 int map_put(struct map *map, struct span key, void *value);
 
 #endif

@@ -15,8 +15,8 @@
 #include "rule_priv.h"
 
 struct kind_names {
-    struct map numbers;           /* name -> struct numbered */
-    _Atomic(const char **) texts; /* [number - 1]; in the arena */
+    struct map numbers;           /* name -> struct numbered, the entry with the name's number */
+    _Atomic(const char **) texts; /* the name of number N at [N - 1]; in the arena */
     _Atomic uint32_t count;
     uint32_t capacity;
 };

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Removes `word` and following spaces from the front. */
+/* Removes `word` and the spaces after it from the start of the text. Returns false if the text does not begin with it.
+ */
 static bool take_word(struct span *text, const char *word)
 {
     size_t length = strlen(word);
@@ -102,7 +103,8 @@ out:
     return err;
 }
 
-/* Returns the number of elements to inspect and the first of them. */
+/* Returns the number of elements that the list's part FROM:TO selects out of `count`, and sets *first to the index of
+ * the first. */
 static unsigned part_of(const struct number_list *list, unsigned count, unsigned *first)
 {
     int64_t from = list->from < 0 ? (int64_t)count + list->from : list->from;

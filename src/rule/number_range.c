@@ -20,7 +20,8 @@ bool number_range_skip_prefix(struct span *text, const char *prefix)
     return true;
 }
 
-/* Removes a unit from the end of a decimal number and returns its number of bits to shift. */
+/* Removes a unit such as `kb` from the end of a decimal number. Returns the exponent of two by which the number is
+ * multiplied; 0 if it has no unit. */
 static unsigned take_unit(struct span *text)
 {
     static const struct {

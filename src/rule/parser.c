@@ -6,8 +6,8 @@
  *
  * As in Suricata an option ends at the next `;` without a preceding backslash: quotes do not protect it. The first `:`
  * of an option ends its name. Parsing continues after a mistake, so that one run shows all mistakes of a rule; an
- * unsupported keyword leaves a placeholder (a buffer, a content), so that the following options are not reported
- * because of it.
+ * unsupported buffer or content keyword is replaced by a placeholder, so that modifiers and conditions after it are not
+ * reported as mistakes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -71,8 +71,8 @@ static int unknown_keyword(struct rule_parser *parser, struct span name)
 
     struct missing *missing = rule_list_missing(parser->list, tag, &fresh);
 
-    /* The search for a similar name compares all names, so it is done once per word and for the first words only: a
-     * file without rules has many unknown words. */
+    /* The search for a similar name compares all keyword names, so it is done once per unknown word and for the first
+     * MAX_NEAREST words only: a file that contains no rules has many unknown words. */
     if (missing && fresh && parser->list->missing.count <= MAX_NEAREST) {
         missing->nearest = keyword_table_nearest(parser->list->options.keywords, name);
         if (!missing->nearest)
@@ -177,7 +177,7 @@ static int parse_options(struct rule_parser *parser, struct span options)
 
         const char *stop = at;
 
-        /* A `;` ends the option, unless it is escaped. */
+        /* The next `;` ends the option, unless a backslash precedes it. */
         while ((stop = memchr(stop, ';', (size_t)(end - stop))) && stop > at && stop[-1] == '\\')
             stop++;
         struct span option = span_trim((struct span){ at, (size_t)((stop ? stop : end) - at) });
@@ -194,7 +194,7 @@ static int parse_options(struct rule_parser *parser, struct span options)
     }
 }
 
-/* Returns the text between the parentheses. As in Suricata missing ones are no mistake, but cause a warning. */
+/* Returns the text between the parentheses. As in Suricata a missing parenthesis causes a warning, not an error. */
 static struct span take_options(struct rule_parser *parser, struct span rest)
 {
     bool opened = false, closed = false;
@@ -217,7 +217,8 @@ static struct span take_options(struct rule_parser *parser, struct span rest)
 
 /* --- Header --------------------------------------------------------------------------------------- */
 
-/* Returns the length of the first word of the text. Spaces in a list do not end it; false if the list is not closed. */
+/* Sets *length to the length of the text's first word. With `lists`, spaces inside brackets do not end the word.
+ * Returns false if a bracket is not closed. */
 static bool measure_word(struct span text, bool lists, size_t *length)
 {
     int depth = 0;
@@ -235,7 +236,7 @@ static bool measure_word(struct span text, bool lists, size_t *length)
     return depth <= 0;
 }
 
-/* Removes and returns the first word. */
+/* Removes the first word of the header from `rest` and returns it. */
 static struct span take_word(struct span *rest)
 {
     struct span word;
@@ -356,7 +357,8 @@ static const struct {
     { "destination ports", parse_destination_port },
 };
 
-/* Returns false if the rest of the rule cannot be parsed: a word is missing, or the line is not a rule. */
+/* Parses the header and removes it from `rest`. Returns false if the options cannot be parsed, because a word of the
+ * header is missing or the line is not a rule. */
 static bool parse_header(struct rule_parser *parser, struct span *rest)
 {
     unsigned mistakes = parser->mistakes, reported = mistakes + parser->unsupported;
@@ -388,7 +390,8 @@ static bool parse_header(struct rule_parser *parser, struct span *rest)
             rule_parser_warning(parser, parser->statement->text, "the rule can't match: protocol '%s' has no ports",
                                 rule->protocol.name);
         if (rule->source == rule->destination && rule->source_port == rule->destination_port)
-            rule->bidirectional = false; /* with a transaction, both directions are inspected together */
+            rule->bidirectional =
+                false; /* `=>` inspects both directions of a transaction together, so the sides need not be exchanged */
     }
     applications_start(parser);
     return true;
@@ -396,8 +399,8 @@ static bool parse_header(struct rule_parser *parser, struct span *rest)
 
 /* --- Rules ---------------------------------------------------------------------------------------- */
 
-/* Sets next_relative of the conditions to which a later condition is relative: only for these, further positions are
- * tried. A content that is not relative starts a new sequence. */
+/* Sets next_relative in each condition to which a later condition is relative: the evaluation tries further positions
+ * of these conditions only. A content that is not relative starts a new sequence. */
 static void mark_next_relative(struct rule_buffer *buffer)
 {
     struct condition *start = buffer->conditions;
@@ -424,7 +427,7 @@ static int finish_conditions(struct rule_parser *parser, const struct condition 
     return 0;
 }
 
-/* Checks that a buffer's absence and its conditions are compatible. */
+/* Checks that the buffer's `absent` keyword and its conditions are compatible. Returns 0, or -EINVAL after an error. */
 static int check_absence(struct rule_parser *parser, const struct rule_buffer *buffer)
 {
     const char *name = buffer->keyword ? buffer->keyword->name : "pkt_data";
@@ -445,7 +448,8 @@ static int check_absence(struct rule_parser *parser, const struct rule_buffer *b
     return 0;
 }
 
-/* A content that cannot occur in the buffer after its transforms is a mistake, unless it is negated. */
+/* Reports an error for a content that cannot occur in the output of the buffer's transforms, unless it is negated.
+ * Returns 0 or -EINVAL. */
 static int check_transforms(struct rule_parser *parser, const struct rule_buffer *buffer)
 {
     for (const struct condition *c = buffer->transforms ? buffer->conditions : NULL; c; c = c->next) {
@@ -498,7 +502,8 @@ static int finish_rule(struct rule_parser *parser)
     if (rule->sid == 0)
         return rule_parser_error(parser, parser->statement->text, "the rule has no sid");
     rule_parser_settle_buffer(parser);
-    /* Stable insertion sort by cost: rules have a handful of packet conditions. */
+    /* Sort the packet conditions by cost, lowest first; equal costs keep their order. Insertion sort is sufficient for
+     * the few packet conditions of a rule. */
     for (struct condition *c = rule->packet_conditions, *next; c; c = next) {
         struct condition **link = &sorted;
 
@@ -516,7 +521,7 @@ static int finish_rule(struct rule_parser *parser)
     if (err)
         return err;
     plausibility_check_rule(parser);
-    /* Move the buffers that conditions of other buffers use to rule->nested. */
+    /* Move buffers that a condition in another buffer produces and evaluates (KEYWORD_NESTED) to rule->nested. */
     for (struct rule_buffer **link = &rule->buffers, *buffer; (buffer = *link);) {
         if (!buffer->keyword || !(buffer->keyword->flags & KEYWORD_NESTED)) {
             link = &buffer->next;

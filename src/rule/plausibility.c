@@ -10,7 +10,8 @@
 
 /* --- A missing ';' -------------------------------------------------------------------------------- */
 
-/* Returns the keyword at the start of the text; empty if there is none. *has_value: a colon follows. */
+/* Returns the keyword at the start of the text; an empty span if there is none. Sets *has_value to whether a colon
+ * follows. */
 static struct span keyword_at(const struct rule_parser *parser, struct span text, bool *has_value)
 {
     static const char characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -25,7 +26,7 @@ static struct span keyword_at(const struct rule_parser *parser, struct span text
     return *has_value || text.length == 0 ? name : (struct span){ .at = name.at };
 }
 
-/* Returns the first quote without a preceding backslash, after the one at the start. */
+/* Returns the first unescaped quote after the opening one, or NULL. */
 static const char *closing_quote(struct span value)
 {
     for (size_t i = 1; i < value.length; i++) {
@@ -37,7 +38,8 @@ static const char *closing_quote(struct span value)
     return NULL;
 }
 
-/* A quote inside a pattern need not be escaped, so only one after the slash and the flags is the closing one. */
+/* Whether the quote ends a pcre value. A quote inside a pattern need not be escaped, so the closing quote is the one
+ * that follows the slash and the flags. */
 static bool ends_pattern(struct span value, const char *quote)
 {
     const char *at = quote - 1;
@@ -62,7 +64,8 @@ static int check_after_quote(struct rule_parser *parser, struct span value)
     return rule_parser_error(parser, name, "a ';' is missing before '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(name)));
 }
 
-/* Without quotes the text may be intended, so this is a warning. */
+/* Warns if a value without quotes contains a keyword and a colon. This is no error, because the text may be intended.
+ */
 static void check_plain(struct rule_parser *parser, struct span value)
 {
     if (!memchr(value.at, ':', value.length))
@@ -84,7 +87,8 @@ static void check_plain(struct rule_parser *parser, struct span value)
 
 int plausibility_check_value(struct rule_parser *parser, struct span value)
 {
-    /* Every TCP connection has segments with these flags. */
+    /* A condition on these flags only (SYN, ACK, PSH, CWR, ECE, also by their old names 1 and 2) matches in every TCP
+     * connection. */
     for (size_t i = 0; strcmp(parser->keyword->name, "tcp.flags") == 0 && i < value.length; i++)
         parser->unusual_flags |= !strchr("SsAaPpCcEe12+, ", value.at[i]);
     if (value.length > 0 && value.at[0] == '!')
@@ -106,7 +110,8 @@ static bool ends_with(struct span text, const char *end)
     return text.length >= length && memcmp(text.at + text.length - length, end, length) == 0;
 }
 
-/* Variables of whole networks, as in Suricata's configuration and published rules. */
+/* Whether a variable stands for a network or a group of hosts, as $HOME_NET and $HTTP_SERVERS do in Suricata's
+ * configuration and published rules. */
 static bool is_network_variable(struct span name)
 {
     static const char *const ends[] = { "_NET", "_SERVERS", "_SERVER", "_CLIENT" };
@@ -139,7 +144,8 @@ bool plausibility_names_addresses(struct span word)
     return false;
 }
 
-/* A header that lists addresses, or the ports of both sides, is assumed to drop all its traffic on purpose. */
+/* Whether the rule restricts the packets that it drops. A header that lists addresses, or ports on both sides, is
+ * assumed to drop all matching traffic on purpose. */
 static bool has_condition(const struct rule_parser *parser)
 {
     const struct rule *rule = parser->rule;

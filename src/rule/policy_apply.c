@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Applies the rule policy to one rule. The lines that match the rule change its state (enabled or not), its text and
- * its flag `alert_only`, in their order; a later line overrides an earlier one, and matches the text that the earlier
- * ones left.
+ * its flag `alert_only`, in their order; a later line overrides an earlier one, and is matched against the text as
+ * changed by the earlier ones.
  *
  * Lines that name ids are found by a binary search, so a policy of thousands of ids costs no more than one of ten.
- * Every other line is compared with every rule.
+ * Lines with any other matcher are compared with every rule.
  *
- * As in suricata-update, a rule that is commented out (`# alert tcp ...`) is a disabled rule, and `drop` leaves rules
- * with noalert alone: they only set state for other rules, and would drop without an event. The same holds for
- * `reject`. Unlike suricata-update, a line changes the action of a pass rule only if it names the rule by its id,
- * because pass rules are exceptions that an administrator wrote.
+ * As in suricata-update, a rule that is commented out (`# alert tcp ...`) is a disabled rule, and `drop` and `reject`
+ * do not change rules with noalert: these only set state for other rules, and would drop without an event. Unlike
+ * suricata-update, a line changes the action of a pass rule only if it names the rule by its id, because pass rules are
+ * exceptions that an administrator wrote.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -22,7 +22,7 @@
 #include "policy_priv.h"
 
 enum {
-    MAX_TEXT = 64 * 1024, /* of a rule */
+    MAX_TEXT = 64 * 1024, /* maximum length of a rule's text, in bytes; no further lines are applied to a longer one */
     MATCH_LIMIT = 100000,
     DEPTH_LIMIT = 10000,
     HEAP_LIMIT_KB = 20000,
@@ -33,15 +33,15 @@ enum {
 
 /* --- Text of a rule ------------------------------------------------------------------------------- */
 
-/* The parts of a rule's text that matchers read; find_fields() does not parse the rule. */
+/* The parts of a rule's text that matchers read. find_fields() searches them without parsing the rule. */
 struct fields {
     struct span action, options, message, class_name;
-    struct span metadata; /* the options from the first one of metadata on */
+    struct span metadata; /* the rule's options from the first `metadata` on */
     uint32_t gid, sid, revision;
     bool noalert;
 };
 
-/* As in parser.c an option ends at a `;` without a backslash before it. */
+/* As in parser.c an option ends at a `;` that no backslash precedes. */
 bool policy_next_option(struct span *rest, struct span *name, struct span *value)
 {
     const char *end, *stop = rest->at;
@@ -108,7 +108,7 @@ static void find_fields(struct span text, struct fields *fields)
     }
 }
 
-/* A comment that is a rule: action, an arrow, options with a sid. */
+/* Whether the text of a comment is a rule: it begins with an action, has an arrow and options with a sid. */
 static bool is_rule(struct span text, const struct fields *fields)
 {
     static const char *const arrows[] = { " -> ", " <> ", " => " };
@@ -137,7 +137,7 @@ static bool search(struct rule_policy *policy, struct policy_line *line, const p
     return result > 0;
 }
 
-/* Globs of suricata-update: `*` also matches `/`, and a backslash matches itself. */
+/* Matches a glob as suricata-update does: `*` also matches `/`, and a backslash matches itself. */
 static bool matches_glob(const char *glob, const char *text)
 {
     return fnmatch(glob, text, FNM_NOESCAPE) == 0;
@@ -184,13 +184,14 @@ static bool matches(struct rule_policy *policy, struct policy_line *line, struct
     case POLICY_MATCH_CLASS:
         return span_equal_nocase(fields->class_name, line->name);
     case POLICY_MATCH_PATH:
-        /* The path as given, or its end from a folder on: `rules/x.rules` matches /etc/sluice/rules/x.rules. */
+        /* The glob may match the whole path, or its end after any slash: `rules/x.rules` matches
+         * /etc/sluice/rules/x.rules. */
         found = matches_glob(line->name, path);
         for (slash = strchr(path, '/'); !found && slash; slash = strchr(slash + 1, '/'))
             found = matches_glob(line->name, slash + 1);
         return found;
     case POLICY_MATCH_GROUP:
-        /* The file name, with or without its ending. */
+        /* The glob may match the file name with or without its extension. */
         if (matches_glob(line->name, name))
             return true;
         if (!dot || dot == name || (size_t)(dot - name) >= sizeof(stem))
@@ -218,7 +219,7 @@ static int by_id(const void *a, const void *b)
     return compare_ids(a, b);
 }
 
-/* Returns the first line from `next` on that names the rule; line_count if there is none. */
+/* Returns the index of the first line, from index `next` on, that names the rule; line_count if there is none. */
 static size_t find_named(const struct rule_policy *policy, const struct fields *fields, size_t next)
 {
     const struct policy_id wanted = { .gid = fields->gid, .sid = fields->sid, .line = (uint32_t)next };
@@ -249,7 +250,7 @@ static size_t find_named(const struct rule_policy *policy, const struct fields *
 struct subject {
     struct rule_decision *decision;
     const struct statement *statement;
-    struct span text; /* of the file, or policy->text */
+    struct span text; /* current text of the rule: that of the file, or policy->text after the first change */
     struct fields fields;
     bool modified, text_changed;
 };
@@ -259,7 +260,7 @@ static struct span text_of(const struct text *text)
     return (struct span){ text->bytes, text->length };
 }
 
-/* policy->changed becomes the text. */
+/* Makes policy->changed the current text of the rule. */
 static void use_changed(struct rule_policy *policy, struct subject *subject)
 {
     struct text text = policy->text;
@@ -302,7 +303,7 @@ static bool set_action(struct rule_policy *policy, struct policy_line *line, str
     return true;
 }
 
-/* Copies `text` to policy->changed and replaces each match of line->from; false if there is none. */
+/* Copies `text` to policy->changed and replaces each match of line->from. Returns false if nothing matches. */
 static bool substitute(struct rule_policy *policy, struct policy_line *line, struct span text)
 {
     struct text *out = &policy->changed;
@@ -340,8 +341,8 @@ static bool substitute(struct rule_policy *policy, struct policy_line *line, str
     return found;
 }
 
-/* suricata-update matches the expression against "# alert ..." if the rule is disabled; a line that removes the "# "
- * enables the rule. */
+/* Applies a modify line; returns whether it changed the rule. As in suricata-update the expression is matched against
+ * "# alert ..." if the rule is disabled, and a line that removes the "# " enables the rule. */
 static bool modify(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
 {
     struct rule_decision *decision = subject->decision;
@@ -500,7 +501,7 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
 
         if (err)
             return err;
-        /* The rule is counted by its final state, not by each line that changed it. */
+        /* The rule is counted once, by its final state, even if several lines enable and disable it. */
         if (out->enabled == statement->commented)
             *(out->enabled ? &counts->enabled : &counts->disabled) += 1;
     }
@@ -532,7 +533,7 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
     copy = arena_strndup(policy->list->arena, policy->text.bytes, policy->text.length);
     if (!copy)
         return -ENOMEM;
-    /* Diagnostics show the changed text at the rule's line in its file. */
+    /* Diagnostics report the line number of the rule in its file, but show the changed text. */
     out->statement.text = (struct span){ copy, policy->text.length };
     out->statement.line_start = copy;
     out->statement.segment_count = 0;
@@ -599,7 +600,7 @@ void rule_policy_free(struct rule_policy *policy)
     free(policy);
 }
 
-/* A line without effect is most likely a mistake. */
+/* Warns about a line without effect, which is most likely a mistake. */
 static void report_line(const struct policy_line *line, struct diag *diag)
 {
     struct position at = statement_position(line->statement, line->statement->text);

@@ -6,16 +6,17 @@
  *     enable  group:emerging-icmp.rules       by file name, with or without .rules
  *     drop    filename:rules/emerging-*       by path
  *     alert   re:heartbleed                   by a regular expression over the text of the rule
- *     reject  msg:^ET EXPLOIT                 ... or over its message
+ *     reject  msg:^ET EXPLOIT                 by a regular expression over the message of the rule
  *     drop    classtype:trojan-activity
  *     alert-only metadata: deployment perimeter
  *     modify  2019401 "seconds \d+" "seconds 3600"
  *     metadata-add re:"ET SCAN" "triage" "later"
  *
- * The reader takes disable.conf, enable.conf and drop.conf of suricata-update as they are: their lines are matchers
- * without a verb. It takes modify.conf, too, with `MATCH "FROM" "TO"`, Oinkmaster's `modifysid MATCH "FROM" | "TO"`,
- * and `metadata-add`. Lines of modify.conf, and lines that begin with one of its verbs, are split into words as a shell
- * does it; other matchers extend to the end of the line. A `#` after a space begins a comment.
+ * The reader accepts suricata-update's disable.conf, enable.conf and drop.conf, whose lines are matchers without a
+ * verb, and its modify.conf, with `MATCH "FROM" "TO"`, Oinkmaster's `modifysid MATCH "FROM" | "TO"`, and
+ * `metadata-add`. Lines of modify.conf, and lines that begin with modify, modifysid or metadata-add, are split into
+ * words as by a shell; in all other lines the matcher extends to the end of the line. A `#` after a space begins a
+ * comment.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static const struct {
 
 struct reader {
     struct rule_policy *policy;
-    struct rule_parser parser; /* for positions of mistakes */
+    struct rule_parser parser; /* reports mistakes in the current line */
     struct policy_line line;
     size_t id_count; /* number of ids in the preceding lines */
 };
@@ -95,11 +96,12 @@ static pcre2_code *compile(struct reader *reader, struct word word, uint32_t fla
         pcre2_code_free(code);
         return NULL;
     }
-    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without JIT it is interpreted */
+    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* if JIT is not available, pcre2_match() interprets the pattern */
     return code;
 }
 
-/* `2019401`, `1:2019401`, `1:2019401:2`, or several with commas between them. */
+/* Parses `2019401`, `1:2019401`, `1:2019401:2`, or a comma-separated list of these, into policy->ids. Returns 0 or
+ * -errno. */
 static int parse_ids(struct reader *reader, struct word word)
 {
     struct rule_policy *policy = reader->policy;
@@ -160,7 +162,7 @@ static int parse_named_matcher(struct reader *reader, enum policy_match match, s
     struct span text = word.text;
 
     if ((match == POLICY_MATCH_MESSAGE || match == POLICY_MATCH_CLASS) && text.length >= 2 && text.at[0] == '"' &&
-        text.at[text.length - 1] == '"') { /* copied from a rule with its quotes */
+        text.at[text.length - 1] == '"') { /* the value was copied from a rule together with its quotes */
         word.text = (struct span){ text.at + 1, text.length - 2 };
         if (word.shown.at == text.at)
             word.shown = word.text;
@@ -220,9 +222,9 @@ static int parse_matcher(struct reader *reader, struct word word)
 /* --- Words of modify lines ------------------------------------------------------------------------ */
 
 /*
- * Removes the next word, by the rules of a shell: quotes may begin anywhere in it; a backslash protects any character
- * outside of quotes, and `"` and `\` between double quotes. Returns 1, 0 at the end of the line, or -errno after a
- * report.
+ * Removes the next word from `rest`, split as by a shell: quotes may begin anywhere in the word; outside of quotes a
+ * backslash escapes any character, and between double quotes it escapes `"` and `\`. Returns 1, 0 at the end of the
+ * line, or -errno after an error was reported.
  */
 static int next_word(struct reader *reader, struct span *rest, struct word *word)
 {
@@ -262,8 +264,8 @@ static int next_word(struct reader *reader, struct span *rest, struct word *word
     return 1;
 }
 
-/* Parses `\1`, `\g<1>`, `\g<name>` or `${1}` at the start of `text`. Returns its length and the group; 0 if it is none
- * of them. */
+/* Parses `\1`, `\g<1>`, `\g<name>` or `${1}` at the start of `text`. Returns the length of the reference and sets
+ * *group; returns 0 if the text begins with none of these forms. */
 static size_t parse_reference(const struct policy_line *line, struct span text, int *group)
 {
     bool dollar = text.at[0] == '$';
@@ -279,7 +281,7 @@ static size_t parse_reference(const struct policy_line *line, struct span text, 
         return length;
     }
 
-    size_t start = dollar ? 2 : 3; /* of the name */
+    size_t start = dollar ? 2 : 3; /* offset of the group's name in `text` */
     const char *end = text.length > start ? memchr(text.at + start, dollar ? '}' : '>', text.length - start) : NULL;
     char name[64];
 
@@ -339,7 +341,8 @@ static int parse_replacement(struct reader *reader, struct word word)
     return 0;
 }
 
-/* `MATCH "FROM" "TO"`, with a `|` before TO in Oinkmaster's files; or `MATCH KEY VALUE`. */
+/* Parses the rest of a modify line, `MATCH "FROM" "TO"`, with a `|` before TO if `oinkmaster`; or of a metadata-add
+ * line, `MATCH KEY VALUE`. Returns 0 or -errno. */
 static int parse_modification(struct reader *reader, struct span rest, bool oinkmaster)
 {
     struct policy_line *line = &reader->line;
@@ -407,14 +410,15 @@ static int parse_line(struct reader *reader, enum file_form form)
     struct span text = reader->parser.statement->text, rest = text, word;
     size_t i = 0;
 
-    if (form != FORM_POLICY && form != FORM_MODIFY) { /* the whole line is a matcher */
+    if (form != FORM_POLICY &&
+        form != FORM_MODIFY) { /* disable.conf, enable.conf, drop.conf: the whole line is a matcher */
         text = cut_comment(text);
         line->verb = verb_of[form];
         line->action = ACTION_DROP;
         return parse_matcher(reader, (struct word){ text, text });
     }
     word = cut_word(&rest);
-    if (form == FORM_MODIFY) { /* the verb may be missing */
+    if (form == FORM_MODIFY) { /* a line without a verb is a modify line */
         bool oinkmaster = span_equal(word, "modifysid");
 
         line->verb = span_equal(word, "metadata-add") ? POLICY_ADD_METADATA : POLICY_MODIFY;
@@ -444,7 +448,7 @@ static int read_file(struct rule_policy *policy, const char *path, enum file_for
     int more, err = source_read(list->arena, path, &source, diag);
 
     if (err)
-        return err == -ENOMEM ? err : 0; /* reported: the rules load without it */
+        return err == -ENOMEM ? err : 0; /* source_read() has reported the file; the rules load without it */
     scanner_init(&scanner, source);
     while ((more = scanner_next(&scanner, list->arena, &statement)) > 0) {
         struct statement *kept = arena_copy(list->arena, &statement, sizeof(statement));

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flow bits that the rule policy leaves unset. A rule with `flowbits:isset,x` matches only after a rule with
- * `flowbits:set,x`; if the policy disables every rule that sets the bit, the first one is loaded and never matches.
- * suricata-update enables such rules again. Here the administrator decides: one warning for each bit, at the line that
- * disabled a rule that sets it.
+ * Finds flow bits that no rule sets because of the rule policy. A rule with `flowbits:isset,x` matches only after a
+ * rule with `flowbits:set,x`; if the policy disables every rule that sets the bit, the rule with isset is loaded and
+ * never matches. suricata-update enables the disabled rules again. Sluice leaves them disabled and gives one warning
+ * for each bit, at the policy line that disabled a rule that sets it.
  */
 #include <string.h>
 
 #include "policy_priv.h"
 
-/* Calls `each` for every flow bit that the options of the text use by one of the two commands; -ENOMEM stops. */
+/* Calls `each` for every flow bit that a `flowbits` option of the rule's text names with one of the two commands;
+ * `other` may be NULL. Stops when `each` returns an error, and returns it; otherwise 0. */
 static int each_flowbit(const char *text, const char *command, const char *other,
                         int (*each)(void *user, struct span bit), void *user)
 {
@@ -31,7 +32,7 @@ static int each_flowbit(const char *text, const char *command, const char *other
 
 struct bits {
     struct map map;
-    void *value; /* of the next bit */
+    void *value; /* value that add_bit() stores for a bit */
     const struct map *without;
 };
 
@@ -45,7 +46,7 @@ static int add_bit(void *user, struct span bit)
 }
 
 struct lookup {
-    const struct map *unset; /* struct rule_disabled that sets the bit */
+    const struct map *unset; /* flow bit -> struct rule_disabled, a disabled rule that sets it */
     struct map reported;
     const struct rule *rule;
     struct diag *diag;

@@ -2,9 +2,9 @@
 /*
  * The rule policy: lines of files that enable, disable and change rules while they are read.
  *
- *   policy_file.c       from lines to decisions
- *   policy_apply.c      from decisions to the text of a rule
- *   policy_flowbits.c   flow bits that no rule sets any more
+ *   policy_file.c       parses the lines of the files into struct policy_line
+ *   policy_apply.c      applies the lines to the text of a rule
+ *   policy_flowbits.c   finds flow bits that no enabled rule sets
  *
  * The policy acts on the text of a rule before the parser sees it, so a disabled rule needs no memory and reports no
  * mistakes.
@@ -30,43 +30,43 @@ enum policy_verb {
 
 enum policy_match {
     POLICY_MATCH_ALL,
-    POLICY_MATCH_IDS,     /* found by struct rule_policy.ids */
-    POLICY_MATCH_TEXT,    /* re: */
-    POLICY_MATCH_MESSAGE, /* msg: */
-    POLICY_MATCH_CLASS,   /* classtype: */
-    POLICY_MATCH_PATH,    /* filename: */
-    POLICY_MATCH_GROUP,   /* group: */
+    POLICY_MATCH_IDS,     /* the line lists gid, sid and revision; see struct rule_policy.ids */
+    POLICY_MATCH_TEXT,    /* re: regular expression over the text of the rule */
+    POLICY_MATCH_MESSAGE, /* msg: regular expression over the message */
+    POLICY_MATCH_CLASS,   /* classtype: name of the class */
+    POLICY_MATCH_PATH,    /* filename: glob for the path of the rule file */
+    POLICY_MATCH_GROUP,   /* group: glob for the name of the rule file */
     POLICY_MATCH_METADATA,
 };
 
-/* A part of the replacement of a modify line: text, or a group of its expression. */
+/* A part of the replacement of a modify line: literal text, or the text of a capture group of line->from. */
 struct policy_piece {
     struct span text;
-    uint32_t group; /* if text.at is NULL */
+    uint32_t group; /* number of the capture group; used if text.at is NULL */
 };
 
 struct policy_line {
     const struct statement *statement;
     enum policy_verb verb;
-    enum rule_action action; /* POLICY_ACTION */
+    enum rule_action action; /* new action of the rules, for POLICY_ACTION */
     enum policy_match match;
-    pcre2_code *pattern; /* POLICY_MATCH_TEXT, POLICY_MATCH_MESSAGE */
-    const char *name;    /* the class, the glob, or the key of the metadata */
-    const char *value;   /* POLICY_MATCH_METADATA */
-    pcre2_code *from;    /* POLICY_MODIFY */
+    pcre2_code *pattern; /* expression that the rule must match: POLICY_MATCH_TEXT, POLICY_MATCH_MESSAGE */
+    const char *name;    /* by `match`: name of the class, glob, or metadata key */
+    const char *value;   /* metadata value: POLICY_MATCH_METADATA */
+    pcre2_code *from;    /* expression whose matches are replaced: POLICY_MODIFY */
     struct policy_piece *to;
     size_t piece_count;
     const char *metadata; /* POLICY_ADD_METADATA: "KEY VALUE" */
 
-    size_t matched;        /* rules that it matches */
+    size_t matched;        /* number of rules that the line matches */
     size_t loaded;         /* matched rules that the policy leaves enabled */
-    size_t changed;        /* rules that it changed */
-    size_t silent;         /* rules with noalert that it did not change to drop or reject */
-    size_t over_limit;     /* rules for which an expression exceeded the match limit */
-    struct position first; /* the first rule that it matches */
+    size_t changed;        /* number of rules that the line changed */
+    size_t silent;         /* number of rules with noalert, which the line therefore did not change to drop or reject */
+    size_t over_limit;     /* number of rules for which an expression of the line exceeded PCRE2's match limit */
+    struct position first; /* position of the first rule that the line matches */
 };
 
-/* A rule that a line names; ordered by gid, sid, line. */
+/* A rule that a policy line names; rule_policy.ids is sorted by gid, sid, line. */
 struct policy_id {
     uint32_t gid, sid, revision;
     bool has_revision;
@@ -79,20 +79,21 @@ struct rule_policy {
     size_t line_count, line_capacity;
     struct policy_id *ids;
     size_t id_count, id_capacity;
-    uint32_t *patterns; /* lines that match by anything else than ids, ascending */
+    uint32_t *patterns; /* indexes of the lines that are not POLICY_MATCH_IDS, ascending */
     size_t pattern_count;
 
     pcre2_match_data *match;
     pcre2_match_context *limits;
-    pcre2_jit_stack *stack; /* NULL if PCRE2 has no JIT */
+    pcre2_jit_stack *stack; /* stack of PCRE2's JIT code; NULL if PCRE2 is built without JIT */
 
     /* Scratch for the current rule. */
-    uint32_t *applied; /* lines that match the rule; room for line_count */
+    uint32_t *applied; /* indexes of the lines that match the rule; allocated for line_count entries */
     size_t applied_count;
     struct text text, changed;
 
     struct rule_policy_counts counts;
-    struct rule_disabled *disabled; /* after rule_policy_finish(): ordered by gid, sid */
+    struct rule_disabled
+        *disabled; /* rules that the policy or a comment disables; sorted by gid and sid in rule_policy_finish() */
     size_t disabled_count, disabled_capacity;
 };
 
@@ -100,10 +101,11 @@ struct rule_policy {
  * diag. */
 int policy_files_read(struct rule_policy *policy, struct diag *diag);
 
-/* Removes the next option from `rest`, the text between the parentheses of a rule; false at its end. */
+/* Removes the next option from `rest`, the text between the parentheses of a rule, and sets its name and value. Returns
+ * false at the end of the text. */
 bool policy_next_option(struct span *rest, struct span *name, struct span *value);
 
-/* Warns about rules that test flow bits that only disabled rules set. Returns 0 or -ENOMEM. */
+/* Warns about rules that test a flow bit which only disabled rules set. Returns 0 or -ENOMEM. */
 int policy_check_flowbits(struct rule_policy *policy, struct diag *diag);
 
 #endif

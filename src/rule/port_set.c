@@ -72,7 +72,8 @@ static void *make_set(struct set_walk *walk, const char *text)
     return set;
 }
 
-/* Subtracts `out` from `in`; reports an empty result. */
+/* Subtracts the negated ports (`out`) from the others (`in`). Returns 0, or -errno after an error was reported if no
+ * port is left. */
 static int merge(struct set_walk *walk, struct span text)
 {
     struct port_parts *parts = walk->user;

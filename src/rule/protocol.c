@@ -91,13 +91,13 @@ static const struct {
     { "tftp", OVER_UDP },
     { "tls", OVER_TCP },
     { "websocket", OVER_TCP },
-    /* Not over TCP or UDP, and not supported. */
+    /* These run over neither TCP nor UDP; Sluice does not support them. */
     { "arp", 0 },
     { "ether", 0 },
     { "vxlan", 0 },
 };
 
-/* Protocols that Suricata 7 to 9 read from the system's list of IP protocols, and services of Snort 3. */
+/* Names of IP protocols that Suricata 7 to 9 read from /etc/protocols, and services of Snort 3. */
 static const char *const unsupported_protocols[] = {
     "bgp",         "bootp",      "cip",         "cvs",       "dccp",        "dce_http_proxy", "dce_http_server",
     "dce_smb",     "dce_tcp",    "dce_udp",     "dhcpv6",    "egp",         "eigrp",          "encap",
@@ -171,7 +171,8 @@ bool rule_parser_knows_protocol(struct span name)
 
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out)
 {
-    const char *supported = NULL; /* name of a supported application protocol */
+    const char *supported =
+        NULL; /* the application protocol with this name, or NULL if the engine does not support it */
 
     for (; applications && *applications && !supported; applications++)
         supported = span_equal_nocase(word, *applications) ? *applications : NULL;
@@ -189,7 +190,7 @@ enum protocol_result protocol_parse(struct span word, const char *const *applica
         *out = make_application(applications_known[i].name, applications_known[i].over);
         return PROTOCOL_OK;
     }
-    /* Suricata has no such protocol: the flow's protocol alone decides. */
+    /* Suricata does not know this protocol, so its transport is unknown: accept it over TCP and UDP. */
     if (supported) {
         *out = make_application(supported, OVER_BOTH);
         return PROTOCOL_OK;

@@ -63,7 +63,7 @@ int range_list_subtract(struct range_list *list, const struct range_list *what)
 
     for (size_t i = 0; i < list->count; i++) {
         wide low = list->range[i].low, high = list->range[i].high;
-        bool open = true; /* [low, high] is still to be added */
+        bool open = true; /* true while a part of the range is left: [low, high] */
 
         while (from < what->count && what->range[from].high < low)
             from++;

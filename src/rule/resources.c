@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Resources that the rules of a list share and other modules implement: datasets, reputation, the GeoIP database. A
- * file that cannot be read is reported, and rules that need it are rejected.
+ * Resources that the rules of a list share and other modules implement: datasets, reputation, the GeoIP database. If a
+ * file cannot be read, this is reported, and rules that need the file are rejected.
  */
 #include <errno.h>
 
@@ -31,7 +31,8 @@ int rule_resources_open(struct rule_list *list, struct diag *diag)
     struct datasets_options options;
     int err = 0;
 
-    list->datasets = list->options.datasets; /* the list owns them only if the rest succeeds */
+    list->datasets =
+        list->options.datasets; /* with options.owns_datasets the list owns them, but only if this function succeeds */
     if (!list->datasets) {
         datasets_options_default(&options);
         options.data_dir = list->options.data_dir;

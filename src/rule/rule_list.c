@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The list of rules: one arena for all of them and for the texts they point to. A rejected rule leaves its memory in
- * the arena: that is limited by the size of the files, and cheaper than a second pass.
+ * The list of rules: one arena for all of them and for the texts they point to. The memory of a rejected rule stays in
+ * the arena: the size of the files limits it, and freeing it would take a second pass over the files.
  */
 #include <errno.h>
 #include <limits.h>
@@ -22,7 +22,7 @@ static int load_file(struct rule_list *list, const char *path, parse_file parse,
     int err = path ? source_read(list->arena, path, &source, diag) : 0;
 
     if (err)
-        return err == -ENOMEM ? err : 0; /* reported: the rules can be read without it */
+        return err == -ENOMEM ? err : 0; /* source_read() has reported the file; the rules can be parsed without it */
     return path ? parse(list, source, diag) : 0;
 }
 
@@ -102,7 +102,7 @@ int rule_list_add_failure(struct rule_list *list, const struct rule_failure *fai
     return 0;
 }
 
-/* Finds the sid of a rule whose parsing ended before its sid option. */
+/* Returns the sid in the text of a rule whose parsing ended before its sid option; 0 if there is none. */
 static uint32_t find_sid(struct span text)
 {
     static const char name[] = "sid:";
@@ -121,7 +121,7 @@ static uint32_t find_sid(struct span text)
     return 0;
 }
 
-/* Parses a rule and adds it to the list, or the reason why it was rejected to the list's failures. */
+/* Parses a rule and adds it to the list. If it is rejected, adds the reason to list->failures. Returns 0 or -ENOMEM. */
 static int parse_statement(struct rule_list *list, const struct statement *text, struct diag *diag)
 {
     struct rule_decision decision;

@@ -46,11 +46,11 @@ const char *protocol_nearest(struct span word); /* returns NULL if no name is si
 struct rule_class {
     const char *name, *description;
     uint8_t priority;
-    bool declared; /* defined in the file; otherwise created when a rule first named it */
+    bool declared; /* true: defined in classification.config; false: created when a rule first used the name */
 };
 struct reference_system {
     const char *name;
-    const char *prefix; /* NULL: not in the file */
+    const char *prefix; /* NULL: reference.config does not define the system */
 };
 int class_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
 int reference_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
@@ -58,14 +58,14 @@ int reference_config_parse(struct rule_list *list, const struct source *source, 
 /* --- threshold.config ----------------------------------------------------------------------------- */
 
 struct threshold_line {
-    uint32_t gid, sid; /* 0: all */
-    uint32_t order;    /* position in the file */
+    uint32_t gid, sid; /* 0: the line applies to all gids or sids */
+    uint32_t order;    /* number of the line among all lines of threshold.config */
     const struct statement *statement;
     struct threshold threshold;
 };
 struct global_suppression {
     uint32_t gid;
-    struct threshold *first; /* those of the gid, then those for all gids */
+    struct threshold *first; /* list of the suppressions of the gid, followed by the suppressions for all gids */
 };
 int threshold_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
 int threshold_config_apply(struct rule_list *list, struct diag *diag);
@@ -76,9 +76,9 @@ struct rule_policy;
 
 /* The result of applying the policy to a rule. */
 struct rule_decision {
-    struct statement statement; /* with the changed text */
+    struct statement statement; /* a copy of the original statement, with the text as the policy changed it */
     bool enabled, alert_only, changed;
-    bool comment; /* a comment that is not a rule */
+    bool comment; /* true: the statement is a comment, but not a disabled rule */
     struct rule_change *changes;
 };
 
@@ -88,14 +88,14 @@ void rule_policy_free(struct rule_policy *policy);
 /* Applies the policy to a statement of a rule file. Returns 0 or -ENOMEM. */
 int rule_policy_apply(struct rule_policy *policy, const struct statement *statement, struct rule_decision *out,
                       struct diag *diag);
-/* Called after the last rule: reports lines without effect, and flow bits that no rule sets any more. Returns 0 or
- * -ENOMEM. */
+/* Called after the last rule: reports policy lines without effect, and flow bits that rules test but only disabled
+ * rules set. Returns 0 or -ENOMEM. */
 int rule_policy_finish(struct rule_policy *policy, struct diag *diag);
 
 /* --- Shared resources ----------------------------------------------------------------------------- */
 
-/* Reads the reputation files; creates datasets if the options have none. Returns 0 or -ENOMEM; mistakes are in the
- * diag. */
+/* Reads the reputation files, and creates list->datasets unless the options provide datasets. Returns 0 or -ENOMEM;
+ * mistakes are in the diag. */
 int rule_resources_open(struct rule_list *list, struct diag *diag);
 void rule_resources_close(struct rule_list *list);
 
@@ -113,7 +113,7 @@ struct missing {
     const char *tag;
     const char *nearest; /* for an unknown keyword: the most similar name, or NULL */
     size_t rules;
-    size_t last_statement; /* so that a rule counts once */
+    size_t last_statement; /* value of rule_list.statements at the last count, so that a rule is counted once */
 };
 
 struct rule_list {
@@ -123,17 +123,17 @@ struct rule_list {
     struct datasets *datasets;
     bool own_datasets;
     struct reputation *reputation; /* NULL: none is configured */
-    struct geoip *geoip;           /* NULL: not opened */
-    bool geoip_failed;             /* reported once */
+    struct geoip *geoip;           /* NULL: not opened yet, or opening failed */
+    bool geoip_failed;             /* true: opening failed and the cause was reported; it is not tried again */
     struct rule_list_options options;
-    struct map classes, references; /* struct rule_class, struct reference_system */
+    struct map classes, references; /* name -> struct rule_class, name -> struct reference_system */
     struct set_cache address_sets, port_sets;
     struct map missing;
 
     struct rule_entry *entries;
     size_t count, capacity;
-    struct rule **by_sid; /* after finish: ordered by sid, gid */
-    size_t statements;    /* number of statements */
+    struct rule **by_sid; /* the loaded rules by sid, then gid; set by rule_list_finish() */
+    size_t statements;    /* rules in the files, including rejected ones; see rule_list_read() */
     size_t failed, skipped, replaced, copies, unread_files;
     struct rule_failure *failures;
     size_t failure_count, failure_capacity;
@@ -177,21 +177,21 @@ struct rule_parser {
     const struct statement *statement;
     struct rule *rule;
     unsigned mistakes, unsupported;
-    char reason[RULE_REASON_SIZE]; /* the first mistake; without one the first unsupported feature */
+    char reason[RULE_REASON_SIZE]; /* the first mistake, or, if the rule has none, the first unsupported feature */
     bool out_of_memory;
-    bool names_addresses; /* the header lists addresses */
-    bool unusual_flags;   /* `tcp.flags` requires more than the flags that occur in every connection */
+    bool names_addresses; /* true: a side of the header lists addresses; see plausibility_names_addresses() */
+    bool unusual_flags;   /* true: `tcp.flags` tests a flag other than those that occur in every connection */
 
-    const struct keyword *keyword; /* being parsed */
+    const struct keyword *keyword; /* the keyword that is being parsed */
     struct span keyword_name, keyword_value;
-    bool negated; /* the value was written with a `!` */
+    bool negated; /* true: the keyword's value begins with `!` */
     struct span sid_text;
-    struct span arrow; /* between the two sides */
+    struct span arrow; /* position of `->`, `<>` or `=>`, for error messages */
 
     struct rule_buffer *buffer;           /* the selected buffer; see current_buffer() in builder.c */
-    struct condition *last_condition;     /* the last content condition of all buffers... */
+    struct condition *last_condition;     /* the content condition that was added last, in any buffer... */
     struct rule_buffer *condition_buffer; /* ...and its buffer */
-    struct condition *last_content;       /* the last one that modifiers may change... */
+    struct condition *last_content;       /* the last content, which modifiers may change... */
     struct rule_buffer *content_buffer;   /* ...and its buffer */
     struct condition *last_packet_condition;
 

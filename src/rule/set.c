@@ -2,9 +2,9 @@
 /*
  * Common grammar of addresses and ports: groups in brackets, negation by `!`, variables by `$`, all of which nest.
  *
- * A variable's value is parsed at each use in a rule, so that negation applies inside it. A mistake inside it is
- * reported at its name in the rule and names the variable. Depth and number of parts are limited: otherwise a few
- * variables that each name the next one twice would expand without bound.
+ * A variable's value is parsed at each use in a rule, so that negation applies inside it. A mistake inside a variable's
+ * value is reported at the variable's name in the rule, and the message names the variable. Depth and number of parts
+ * are limited: otherwise a few variables that each name the next one twice would expand without bound.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -33,7 +33,8 @@ int set_walk_error(struct set_walk *walk, struct span where, const char *format,
                              message);
 }
 
-/* Removes the next part of a list from `rest`; commas inside brackets do not separate. False at the end. */
+/* Removes the next part of a comma-separated list from `rest`; commas inside brackets do not separate parts. Returns
+ * false at the end. */
 static bool next_part(struct span *rest, struct span *part)
 {
     int depth = 0;
@@ -56,7 +57,7 @@ static bool next_part(struct span *rest, struct span *part)
     return true;
 }
 
-/* Whether all brackets are balanced and the first one closes last. */
+/* Whether the text is a single group: the bracket at its start is closed by the one at its end. */
 static bool is_group(struct span text)
 {
     int depth = 0;
@@ -99,7 +100,8 @@ static int walk_variable(struct set_walk *walk, struct span part, bool negated)
         return set_walk_error(walk, part, "variables are nested too deeply");
     if (walk->variable_depth == 0)
         walk->shown = part;
-    /* `!$X` negates all of `a,b`, so the expanded text must be `![a,b]`: equal sets are found by it. */
+    /* If $X is `a,b`, `!$X` negates both, so its expanded text must be `![a,b]`: the cache finds equal sets by this
+     * text. */
     bool bracket = strchr(value, ',') && !is_group(span_trim(span_of(value)));
 
     walk->variables[walk->variable_depth++] = name;
@@ -187,7 +189,7 @@ void *set_cache_get(struct set_cache *cache, struct set_walk *walk, struct span 
 
     if (set)
         return set;
-    /* Expand the text, and use the existing set with the same expansion, or create it. */
+    /* Expand the text; return the cached set with the same expansion, or create the set. */
     err = set_walk(walk, text);
     if (!err)
         set = map_get(&cache->expanded, (struct span){ walk->expanded.bytes, walk->expanded.length });

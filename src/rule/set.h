@@ -31,7 +31,7 @@ struct range_list {
 };
 void range_list_clear(struct range_list *list);
 int range_list_add(struct range_list *list, wide low, wide high);
-void range_list_normalise(struct range_list *list); /* sorted, disjoint, not adjacent */
+void range_list_normalise(struct range_list *list); /* sorts the ranges and merges those that overlap or are adjacent */
 /* Removes the numbers of `what` from `list`; both are normalised. Returns 0 or -ENOMEM. */
 int range_list_subtract(struct range_list *list, const struct range_list *what);
 bool range_list_is(const struct range_list *list, wide low, wide high);
@@ -44,20 +44,21 @@ enum variable_kind { VARIABLE_ADDRESS, VARIABLE_PORT };
 
 const char *rule_variables_find(const struct rule_variables *variables, enum variable_kind kind, struct span name);
 
-/* The evaluation of a set such as `[a, !b, [c, $D]]`. item() is called for every part that is neither a group nor a
- * variable. */
+/* State of the evaluation of a set such as `[a, !b, [c, $D]]`. item() is called for every part that is neither a group
+ * nor a variable. */
 struct set_walk {
     struct rule_parser *parser;
     enum variable_kind kind;
-    bool double_negation; /* `!!` cancels out: for addresses, not for ports */
+    bool double_negation; /* true (addresses): `!!a` means `a`; false (ports): it means `!a` */
     int (*item)(struct set_walk *walk, struct span item, bool negated);
-    int (*merge)(struct set_walk *walk,
-                 struct span text); /* subtracts the negated parts from the others; reports errors */
+    int (*merge)(
+        struct set_walk *walk,
+        struct span text); /* called after the last part: subtracts the negated parts from the others; reports errors */
     void *(*make)(struct set_walk *walk, const char *text); /* creates the set in the list's arena; stores `text` */
     void *user;
 
-    struct text expanded; /* as written, with variables expanded */
-    struct span shown;    /* position for mistakes inside a variable: its name in the rule */
+    struct text expanded; /* the set's text with variables replaced by their values */
+    struct span shown;    /* where mistakes inside a variable are reported: the outermost variable's name in the rule */
     struct span variables[SET_MAX_DEPTH];
     unsigned depth, variable_depth;
     unsigned items;
@@ -74,7 +75,8 @@ struct set_cache {
 };
 void set_cache_init(struct set_cache *cache);
 void set_cache_clear(struct set_cache *cache);
-/* Returns the set for a text, from the cache or created by the walk and added; NULL after an error was reported. */
+/* Returns the set for a text, from the cache or created by the walk and then added to the cache; NULL after an error
+ * was reported. */
 void *set_cache_get(struct set_cache *cache, struct set_walk *walk, struct span text);
 
 #endif

@@ -6,7 +6,7 @@
  * Lines and columns are computed only when something is reported. A statement that continues over lines is joined in a
  * copy, with one segment per line to map positions back.
  *
- * As in Suricata a comment is a line that begins with `#` (or `;`), and does not continue in the next line even if it
+ * As in Suricata a line that begins with `#` (or `;`) is a comment, and is not continued in the next line even if it
  * ends in a backslash. Lines end at LF or CR LF; bytes need not be UTF-8.
  */
 #include <errno.h>
@@ -41,7 +41,8 @@ static const struct source *make_source(struct arena *arena, const char *name, c
     return source->name ? source : NULL;
 }
 
-/* Reads to the end of the file; exceeds `capacity` only if the file grew. */
+/* Reads to the end of the file. `capacity` is its size when it was opened; the buffer grows if the file has grown
+ * since. */
 static int read_all(struct arena *arena, int fd, size_t capacity, char **out, size_t *length)
 {
     char *text = arena_alloc(arena, capacity + 1);
@@ -119,12 +120,13 @@ static bool is_space(char c)
 
 void scanner_init(struct scanner *scanner, const struct source *source)
 {
-    bool marked = source->length >= 3 && memcmp(source->text, "\xEF\xBB\xBF", 3) == 0; /* UTF-8's byte order mark */
+    bool marked =
+        source->length >= 3 && memcmp(source->text, "\xEF\xBB\xBF", 3) == 0; /* skip a UTF-8 byte order mark */
 
     *scanner = (struct scanner){ .source = source, .at = source->text + (marked ? 3 : 0) };
 }
 
-/* Reads one physical line; its text has no trailing space. False at the end of the file. */
+/* Reads one physical line, without trailing space. Returns false at the end of the file. */
 static bool take_line(struct scanner *scanner, struct segment *line, size_t *length)
 {
     const char *end = scanner->source->text + scanner->source->length;
@@ -151,7 +153,7 @@ static bool is_continued(const struct segment *line, size_t length)
     return length > 0 && line->at[length - 1] == '\\';
 }
 
-/* Joins the lines of the statement that begins with `line`. */
+/* Joins the lines of the continued statement that begins with `line` in a copy. Returns 0 or -ENOMEM. */
 static int join(struct scanner *scanner, struct arena *arena, struct segment line, size_t length, struct statement *out)
 {
     struct scanner ahead = *scanner;
@@ -223,7 +225,7 @@ int scanner_next(struct scanner *scanner, struct arena *arena, struct statement 
             return 1;
         }
         out->text = (struct span){ .at = line.at, .length = length };
-        /* The scanner is past the line's end, so that byte may be overwritten. */
+        /* Terminate the text. The scanner has read past the end of the line, so the byte there may be overwritten. */
         scanner->source->text[line.at + length - scanner->source->text] = '\0';
         return 1;
     }

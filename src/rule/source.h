@@ -25,35 +25,38 @@ struct source {
 
 /* One physical line of a continued statement. */
 struct segment {
-    size_t offset; /* in the joined text */
+    size_t offset; /* of the line's first byte in the joined text of the statement */
     const char *at;
     const char *line_start;
     uint32_t line;
 };
 
-/* A rule, or a line of a configuration file: one line, or several of which all but the last end in a backslash. */
+/* A rule, or an entry of a configuration file: one line, or several lines of which all but the last end in a backslash.
+ */
 struct statement {
     struct span text; /* without surrounding space; NUL-terminated */
     const struct source *source;
     const char *line_start;
     uint32_t line;
-    bool commented;                 /* a comment, which may be a disabled rule */
-    uint32_t segment_count;         /* 0 for a single line */
-    const struct segment *segments; /* of a continued statement, whose text is a copy of the joined lines */
+    bool commented;         /* true: the line is a comment (a disabled rule, or any other text); false: it is not */
+    uint32_t segment_count; /* 0 for a single line */
+    const struct segment
+        *segments; /* the lines of a continued statement, of which `text` is a joined copy; NULL for a single line */
 };
 
 struct scanner {
     const struct source *source;
     const char *at; /* next line */
     uint32_t line;  /* number of the previous line */
-    bool comments;  /* also return comments, without the `#` */
+    bool comments;  /* true: scanner_next() also returns comments, without the `#`; false: it skips them */
 };
 
 /* Reads a file into the arena, or copies text there. Returns 0 or -errno; a file that cannot be read is reported. */
 int source_read(struct arena *arena, const char *path, const struct source **out, struct diag *diag);
 int source_copy(struct arena *arena, const char *name, const char *text, size_t length, const struct source **out);
 
-/* A source is scanned once: ends of statements are marked in its text. */
+/* Starts the scan of a source. A source can be scanned only once, because scanner_next() overwrites the byte after a
+ * statement with NUL. */
 void scanner_init(struct scanner *scanner, const struct source *source);
 /* Reads the next statement that is neither empty nor a comment. Returns 1, 0 at the end, or -ENOMEM. */
 int scanner_next(struct scanner *scanner, struct arena *arena, struct statement *out);

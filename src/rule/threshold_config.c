@@ -6,12 +6,12 @@
  *     rate_filter gen_id 1, sig_id 1000, track by_src, count 10, seconds 60, new_action drop, timeout 300
  *     suppress gen_id 1, sig_id 1000, track by_src, ip [192.0.2.1, $HOME_NET]
  *
- * They are read before the rules and attached to them after the last one. As in Suricata an event_filter replaces the
- * threshold or detection_filter of the rule it names, a rate_filter does not, and suppressions add up. Unlike
- * Suricata, gen_id 0 and sig_id 0 stand for all, together or alone; a rule that has a threshold or is named by a line
- * keeps that one. Lines for all rules are attached to each rule without another one (the state belongs to the rule,
- * not to the line); suppressions for all are stored separately, in one list per gid that ends in the list for all
- * gids.
+ * The lines are read before the rules and attached to the rules after the last rule was read. As in Suricata an
+ * event_filter replaces the threshold or detection_filter of the rule it names, a rate_filter does not, and
+ * suppressions add up. Unlike Suricata, gen_id 0 and sig_id 0 each stand for all IDs, together or alone. Such an
+ * event_filter or rate_filter is attached to each rule that has no threshold of its own and that no other line names
+ * (each rule has its own state). Suppressions with sig_id 0 are stored separately, in one list per gid, which ends in
+ * the list for all gids.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static struct span read_word(struct span *rest)
     return word;
 }
 
-/* Parses `gen_id N` or `sig_id N`, and the comma before it. */
+/* Parses `gen_id N` or `sig_id N`; with `comma`, also the comma before it. Returns 0 or -errno. */
 static int read_id(struct rule_parser *parser, struct span *rest, const char *name, bool comma, uint32_t *out)
 {
     uint64_t number;
@@ -143,7 +143,8 @@ static int attach(struct rule_list *list, struct rule *rule, const struct thresh
     return 0;
 }
 
-/* Returns the link to the rule's threshold other than suppressions, or to the end; there is at most one. */
+/* Returns the link to the rule's threshold that is not a suppression, of which there is at most one, or the link at the
+ * end of the list. */
 static struct threshold **find_threshold(struct rule *rule)
 {
     struct threshold **link = &rule->thresholds;
@@ -153,7 +154,8 @@ static struct threshold **find_threshold(struct rule *rule)
     return link;
 }
 
-/* Applies a line that names a rule, or the rules of one sid in all gids. */
+/* Attaches the threshold of a line to the rule that the line names, or, with gen_id 0, to the rules of its sid in all
+ * gids. Returns 0 or -ENOMEM. */
 static int apply_to_rule(struct rule_list *list, const struct threshold_line *line, struct diag *diag)
 {
     size_t low = 0, high = list->count;
@@ -200,7 +202,7 @@ static int by_gid(const void *a, const void *b)
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
-/* Returns the first line of the gid, which is the one that counts. */
+/* Returns the line of the gid that applies, which is the first in the file; NULL if there is none. */
 static const struct threshold_line *first_of(const struct threshold_line *lines, size_t count, uint32_t gid)
 {
     size_t low = 0, high = count;
@@ -216,7 +218,8 @@ static const struct threshold_line *first_of(const struct threshold_line *lines,
     return low < count && lines[low].gid == gid ? &lines[low] : NULL;
 }
 
-/* Builds one list per gid; each ends in the list for all gids. `lines` are sorted by gid, so that gid 0 comes first. */
+/* Builds one list of suppressions per gid, which ends in the list for all gids. `lines` are sorted by gid, so that the
+ * list for all gids (gid 0) is built first. Returns 0 or -ENOMEM. */
 static int build_suppressions(struct rule_list *list, const struct threshold_line *lines, size_t count)
 {
     struct threshold **tail = NULL;
@@ -248,7 +251,7 @@ static int build_suppressions(struct rule_list *list, const struct threshold_lin
 int threshold_config_apply(struct rule_list *list, struct diag *diag)
 {
     size_t all = list->threshold_line_count, suppressions = 0, others = 0;
-    /* Lines for all sids: suppressions from the start of the array, others from its middle. */
+    /* Lines with sig_id 0: suppressions from the start of the array, event_filter and rate_filter from its middle. */
     struct threshold_line *global = calloc(2 * all + 1, sizeof(*global)), *global_others = global + all;
     int err = 0;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fields such as "type limit, track by_src, count 1, seconds 60", which the threshold and detection_filter keywords
- * and the lines of threshold.config share. A form defines the allowed and required fields and the values of `track`; a
- * table of fields defines how each is parsed. Fields may be in any order.
+ * Fields such as "type limit, track by_src, count 1, seconds 60", which the threshold and detection_filter keywords and
+ * the lines of threshold.config share. struct form defines the required and optional fields and the values of `track`
+ * for each of these uses; field_table defines how each field is parsed. Fields may be in any order.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,9 @@ enum field {
     FIELD_IP = 1 << 8,
 };
 
-enum { ALL_FIELDS = FIELD_TYPE | FIELD_TRACK | FIELD_COUNT | FIELD_SECONDS }; /* of a threshold */
+enum {
+    ALL_FIELDS = FIELD_TYPE | FIELD_TRACK | FIELD_COUNT | FIELD_SECONDS
+}; /* the four fields of the keyword threshold */
 
 #define TRACKS(a) (1u << (a))
 static const unsigned tracks_of_rules =
@@ -30,8 +32,8 @@ static const unsigned tracks_of_rules =
 static const struct form {
     enum threshold_kind kind;
     unsigned required, optional;
-    bool either;    /* track by_either, besides by_src and by_dst only */
-    unsigned least; /* minimum of count and seconds */
+    bool either;    /* true (suppress): `track` may be by_src, by_dst or by_either; false: one of tracks_of_rules */
+    unsigned least; /* minimum value of count and of seconds */
 } forms[] = {
     [THRESHOLD_FORM_EVENT] = { THRESHOLD_LIMIT, FIELD_TYPE | FIELD_TRACK | FIELD_COUNT,
                                FIELD_SECONDS | FIELD_MULTIPLIER, false, 0 },
@@ -189,9 +191,9 @@ static const struct {
 
 enum { FIELD_COUNT_ALL = sizeof(field_table) / sizeof(field_table[0]) };
 
-/* --- Text behind the last field ------------------------------------------------------------------- */
+/* --- Text after the last field ------------------------------------------------------------------- */
 
-/* Whether the text contains the name of a field that the keyword requires. */
+/* Whether the text contains the name of one of ALL_FIELDS. */
 static bool names_a_field(struct span text)
 {
     for (size_t i = 0; i < FIELD_COUNT_ALL; i++) {
@@ -205,8 +207,8 @@ static bool names_a_field(struct span text)
     return false;
 }
 
-/* Suricata reads the keyword's value up to its fourth field and ignores the rest, including the rest of the last word:
- * published rules have "seconds 60s". */
+/* Removes text after the fourth field of a threshold keyword, with a warning. Suricata ignores such text, also within
+ * the last word, and published rules have it: "seconds 60s". */
 static void ignore_rest(struct fields *fields, enum field field, struct span *value, struct span *rest)
 {
     static const char *const words[] = { "limit",  "threshold", "both",    "by_src",
@@ -214,7 +216,7 @@ static void ignore_rest(struct fields *fields, enum field field, struct span *va
     bool is_last = field & ALL_FIELDS && ((fields->seen | field) & ALL_FIELDS) == ALL_FIELDS;
     const char *end = rest->at ? rest->at + rest->length : value->at + value->length;
     struct span ignored;
-    size_t length = 0; /* of the word or number at the start of the value */
+    size_t length = 0; /* length of the word or number at the start of the value */
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && length == 0; i++) {
         if (value->length >= strlen(words[i]) && strncasecmp(value->at, words[i], strlen(words[i])) == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Variables by name; a later value of a name replaces an earlier one. Names are stored without their `$`. */
+/* Stores rule variables by name. A later definition of a name replaces an earlier one. Names are stored without the
+ * `$`. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 struct rule_variables {
     struct arena *arena;
-    struct map values[2]; /* by enum variable_kind; char * */
+    struct map values[2]; /* indexed by enum variable_kind; name -> value (char *) */
 };
 
 struct rule_variables *rule_variables_new(void)
