@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Applies the tree of a file to the configuration: finds the row of each member, checks its value and stores it under
- * its path. Later files replace values of earlier ones; within a file a setting may be set once.
+ * Applies the tree of a file to the configuration: finds the row (struct setting) of each member, checks the member's
+ * value and stores it under its path. Later files replace values of earlier ones; within one file a setting may be set
+ * only once.
  *
  * Dots in keys are levels: `queue.length: 100` is the same as `queue: {length: 100}`.
  */
@@ -44,7 +45,8 @@ static void apply_value(struct walk *walk, const struct setting *setting, const 
 
     if (!value)
         return;
-    /* All positions in a file refer to the same string with its name. */
+    /* Positions in one file share the string with its name, so equal pointers mean that the file sets the value twice.
+     */
     if (old && old->kind != NODE_MAP && old->at.file && old->at.file == in->at.file) {
         diag_error(walk->diag, in->key_at, "'%s' is set twice, first in line %u", path, old->at.line);
         return;
@@ -67,7 +69,7 @@ static void apply_value(struct walk *walk, const struct setting *setting, const 
         diag_warning(walk->diag, in->key_at, "'%s' %s", path, setting->warning);
 }
 
-/* Adds a section, also if an earlier file has removed it (`no`). */
+/* Adds an empty section, or restores one that an earlier file removed (`no`). */
 static void open_section(struct walk *walk, const char *path, const struct node *in)
 {
     struct node *place = node_make(walk->config, walk->config->root, path);
@@ -84,8 +86,9 @@ static void open_section(struct walk *walk, const char *path, const struct node 
 
 static void apply_member(struct walk *walk, const char *parent, const struct node *member);
 
-/* Applies a section: a mapping of its settings, `no`, which removes it, `yes`, which is the section without settings,
- * or Suricata's list of names, and of mappings with one name. `setting` is NULL if the section itself has no row. */
+/* Applies a section: a mapping of its settings; `no`, which removes the section; `yes`, which adds it without settings;
+ * or, as in Suricata, a list whose items are names or mappings with one name. `setting` is NULL if the section itself
+ * has no row. */
 static void apply_section(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)
 {
     bool on = true;
@@ -165,7 +168,8 @@ static bool is_valid_path(const char *path)
     return length > 0 && path[0] != '.' && path[length - 1] != '.' && !strstr(path, "..");
 }
 
-/* "app-layer.tls" is short for "app-layer.protocols.tls". False when the name is too long. */
+/* Writes the full name of a member to `path`; "app-layer.tls" becomes "app-layer.protocols.tls". Returns false if the
+ * name is too long. */
 static bool write_path(const struct walk *walk, const char *parent, const struct node *member,
                        char path[CONFIG_MAX_PATH])
 {
@@ -195,7 +199,8 @@ static void apply_member(struct walk *walk, const char *parent, const struct nod
 
     for (const char *dot = strchr(path, '.'); dot; dot = strchr(dot + 1, '.'))
         parts++;
-    if (parts > CONFIG_MAX_DEPTH) { /* each part is a level when the configuration is printed */
+    if (parts >
+        CONFIG_MAX_DEPTH) { /* each part of the name becomes a level of nesting when the configuration is printed */
         diag_error(walk->diag, member->key_at, "the name of this setting has more than %d parts", CONFIG_MAX_DEPTH);
         return;
     }

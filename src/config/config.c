@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The configuration: the rows of all tables with their defaults, one tree of the values that were set, and the options
- * that are filled from both. Values are checked when they are set, so filling cannot fail.
+ * The configuration: the rows of all tables of settings with their defaults, and one tree of the values that files and
+ * the command line have set. config_fill() writes both to the options of a module. Values are checked when they are
+ * set, so filling cannot fail.
  */
 #include "config_priv.h"
 
@@ -11,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds a row with its default, which is parsed like a value of a file. An invalid default is a mistake in the table. */
+/* Adds a row and parses its default like a value of a file. An invalid default is a programming error in the table.
+ * Returns 0 or -ENOMEM. */
 static int add_row(struct config *config, const struct setting *setting, struct diag *diag)
 {
     struct schema_row *row = &config->rows[config->row_count++];
@@ -178,7 +180,8 @@ static void store_value(const struct setting *row, const struct node *node, void
     }
 }
 
-/* Stores the default of a row, or the value that a file or the command line has set. */
+/* Stores a value in the field of `options` that the row names: the row's default if `is_default`, otherwise the value
+ * that a file or the command line has set, if any. */
 static void store_setting(const struct config *config, const struct setting *row, const char *name, bool is_default,
                           void *options)
 {
@@ -197,8 +200,8 @@ static void store_setting(const struct config *config, const struct setting *row
         store_value(row, &empty_list, options);
 }
 
-/* First all defaults, so that of two settings for one field the default of one does not replace the value of the
- * other. */
+/* Two settings may fill the same field. The first pass therefore stores all defaults and the second all values that
+ * were set, so that the default of one setting does not replace the value of the other. */
 void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options)
 {
     char name[CONFIG_MAX_PATH];
@@ -222,7 +225,8 @@ void config_fill(const struct config *config, const struct setting *rows, const 
 
 /* --- Sections ------------------------------------------------------------------------------------- */
 
-/* The default members of a section; NULL if a file sets the section. */
+/* Returns the names of a section's default members, NULL-terminated; NULL if there are none or a file sets the section.
+ */
 static const char *const *default_members(const struct config *config, const char *name)
 {
     const struct schema_row *row = schema_find(config, name);

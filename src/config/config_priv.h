@@ -8,14 +8,14 @@
 #include "sluice/config.h"
 #include "sluice/text.h"
 
-/* Limits of a configuration; beyond them it is refused. */
+/* Limits of a configuration; exceeding one is an error. */
 enum {
     CONFIG_MAX_FILE_SIZE = 16 << 20,
-    CONFIG_MAX_NODES = 100000, /* of all files together; each use of an alias counts */
-    CONFIG_MAX_MEMBERS = 4096, /* of one mapping */
+    CONFIG_MAX_NODES = 100000, /* nodes of all files together; each use of an alias adds the nodes of its copy */
+    CONFIG_MAX_MEMBERS = 4096, /* members of one mapping */
     CONFIG_MAX_DEPTH = 32,
-    CONFIG_MAX_FILES = 64,   /* included ones */
-    CONFIG_MAX_INCLUDES = 8, /* nesting of includes */
+    CONFIG_MAX_FILES = 64,   /* files read, including included ones */
+    CONFIG_MAX_INCLUDES = 8, /* levels of nested includes */
     CONFIG_MAX_KEY = 256,
     CONFIG_MAX_PATH = 1024,
 };
@@ -24,19 +24,20 @@ enum node_kind { NODE_NULL, NODE_SCALAR, NODE_LIST, NODE_MAP };
 
 struct node {
     enum node_kind kind;
-    bool quoted;       /* NODE_SCALAR: was in quotes, so "no" is a string */
-    const char *key;   /* in a mapping */
-    const char *value; /* NODE_SCALAR */
+    bool quoted;       /* NODE_SCALAR: true if the value was in quotes, so that "no" is a string, not a boolean */
+    const char *key;   /* name of a member of a mapping, otherwise NULL */
+    const char *value; /* NODE_SCALAR: the text, without quotes */
     struct position key_at, at;
-    struct node *first, *last, *next; /* members or items; the next sibling */
+    struct node *first, *last, *next; /* first and last member or item of this node; next sibling of this node */
     size_t count;
-    const char *const *strings; /* NODE_LIST of a setting: the values, NULL-terminated */
+    const char *const
+        *strings; /* NODE_LIST: the items as an array, NULL-terminated; NULL in a tree that the YAML reader built */
 };
 
-/* A row with its default, parsed. */
+/* A row of the table of settings, and its parsed default. */
 struct schema_row {
     const struct setting *setting;
-    struct node *default_node; /* NULL without one */
+    struct node *default_node; /* NULL if the setting has no default */
 };
 
 struct config {
@@ -44,82 +45,85 @@ struct config {
     struct schema_row *rows;
     size_t row_count;
     struct node *root;
-    size_t nodes; /* allocated so far */
-    size_t files; /* read so far */
+    size_t nodes; /* nodes allocated so far; see CONFIG_MAX_NODES */
+    size_t files; /* files read so far; see CONFIG_MAX_FILES */
     const char *file_names[CONFIG_MAX_FILES];
 };
 
 /* --- node.c: trees -------------------------------------------------------------------------------- */
 
-/* Counts towards CONFIG_MAX_NODES; NULL at that limit or without memory. */
+/* Returns a new node, which counts towards CONFIG_MAX_NODES; NULL if that limit is reached or memory is exhausted. */
 struct node *node_new(struct config *config, enum node_kind kind);
 void node_add(struct node *parent, struct node *child);
 struct node *node_member(const struct node *map, const char *key, size_t key_length);
 struct node *node_item(const struct node *parent, size_t index);
-/* The node at a path ("a.b.c") below `root`, or NULL. */
+/* Returns the node at a path ("a.b.c") below `root`, or NULL. */
 struct node *node_find(const struct node *root, const char *path);
-/* The same, but adds the missing nodes of the path, and replaces nodes that are not mappings. NULL without memory. */
+/* Returns the node at a path like node_find(), but adds the missing nodes of the path, and replaces nodes on it that
+ * are not mappings. Returns NULL if node_new() fails. */
 struct node *node_make(struct config *config, struct node *root, const char *path);
 
 /* --- yaml.c: text to tree ------------------------------------------------------------------------- */
 
-/* *out is NULL for an empty file. 0, -EINVAL after a report, or -ENOMEM. `name` and `text` live in the config's arena.
- */
-int yaml_read(struct config *config, struct node **out, const char *name, const char *text, size_t length,
-              struct diag *diag);
+/* Parses YAML and sets *out to the root of the tree, or NULL for an empty file. Returns 0, -EINVAL after a report, or
+-ENOMEM. `name` and `text` must be in the configuration's arena, because positions refer to them. / int yaml_read(struct
+config *config, struct node **out, const char *name, const char *text, size_t length, struct diag *diag);
 
 /* --- schema.c: the table of settings -------------------------------------------------------------- */
 
-/* The row of a path, or NULL. */
+/* Returns the row of a path, or NULL. */
 struct schema_row *schema_find(const struct config *config, const char *path);
-/* Whether there are settings below the path. */
+/* Returns whether the table has settings below the path. */
 bool schema_is_section(const struct config *config, const char *path);
-/* Returns the full name nearest to `path`, for "did you mean"; or NULL. It may be written to `out`, of CONFIG_MAX_PATH
- * bytes. */
+/* Returns the full name of the setting most similar to `path`, for "did you mean", or NULL. `out`, of CONFIG_MAX_PATH
+ * bytes, is a buffer that the result may point to. */
 const char *schema_nearest(const struct config *config, const char *path, char *out);
 
-/* --- apply.c, value.c: values of a file into the configuration ------------------------------------ */
+/* --- apply.c, value.c: check values of a file and store them in the configuration ------------------------------------
+ */
 
 struct walk {
     struct config *config;
     struct diag *diag;
     enum config_strictness strictness;
-    const char *folder; /* of relative paths; "": the working directory */
-    unsigned includes;  /* nesting */
+    const char *folder; /* directory to which relative paths refer; "": the working directory */
+    unsigned includes;  /* levels of includes that led to this file */
     bool out_of_memory;
 };
 
-/* Applies all members of a tree. 0 or -ENOMEM. A mistake is reported in the diag, and its member is skipped. */
+/* Applies all members of a tree. A mistake is reported in the diag, and the member is skipped. Returns 0 or -ENOMEM. */
 int apply_tree(struct walk *walk, const struct node *tree);
 
 /* Parses a value of a setting. Returns a new node with the value in canonical form, or NULL after a report. */
 struct node *value_parse_node(struct walk *walk, const struct setting *setting, const char *path,
                               const struct node *in);
 
-/* Parse scalars; false for another format. */
+/* Parse a boolean, and a number with an optional unit of size. Return false if the value has another format. */
 bool value_to_bool(const char *value, bool *out);
 bool value_to_size(const char *value, int64_t *out);
 
 /* --- load.c --------------------------------------------------------------------------------------- */
 
-/* Reads a file and applies it. `at` is the include that names it; its file is NULL for the first file. */
+/* Reads a file and applies it. `at` is the position of the include that names the file; at.file is NULL for the first
+ * file. Returns 0 or -ENOMEM; other mistakes are in the diag. */
 int load_file(struct walk *walk, const char *path, struct position at);
 
 /* --- config.c ------------------------------------------------------------------------------------- */
 
-/* Whether the section is present, if only by default or empty. */
+/* Returns whether the section is present; it may be empty or present by default. */
 bool config_has_section(const struct config *config, const char *name);
 
 /* --- print.c -------------------------------------------------------------------------------------- */
 
-/* Whether all sections above `path` are present: the settings of an event type that is not written have no effect. */
+/* Returns whether all sections above `path` are present. If one is not, the setting has no effect, for example that of
+ * an event type that is not written. */
 bool config_is_within_sections(const struct config *config, const char *path);
-/* Writes a value in one line, as it follows a key. */
+/* Writes a value in YAML's flow style, in one line, to follow "key: ". */
 void config_write_value(struct text *out, const struct node *node);
 
 /* --- variables.c ---------------------------------------------------------------------------------- */
 
-/* The default of a rule variable by index; false past the last. */
+/* Sets *out to the rule variable number `index` that has a default. Returns false past the last one. */
 bool default_variable(enum config_variable_kind kind, size_t index, struct config_variable *out);
 
 #endif

@@ -45,10 +45,11 @@ void config_each_difference(const struct config *one, const struct config *other
         if (strlen(name) >= sizeof(path))
             continue;
         if (name[length] == '*' && length > 0)
-            length--; /* the dot */
+            length--; /* omit the dot before the `*`, too */
         memcpy(path, name, length);
         path[length] = '\0';
-        /* A section that was reported covers all its settings; the rows of one with a `*` are adjacent. */
+        /* If the section was reported, its settings are not: rows with a `*` are compared as a whole section, and the
+         * rows of one section are adjacent. */
         if (before > 0 && strncmp(path, reported, before) == 0 && (path[before] == '.' || path[before] == '\0'))
             continue;
         if (is_equal_node(effective(one, row, path), effective(other, row, path)))

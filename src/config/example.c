@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The example configuration: for each setting its help and a line with its default, commented out by `#`. Names are
- * full paths with dots, so that a line has the same meaning anywhere in the file.
+ * The example configuration: for each setting its help text and a commented line (`#`) with its default. Names are full
+ * paths with dots, so that a line has the same meaning at any place in the file.
  *
- * Uncommenting all these lines changes nothing, as a test verifies. Lines that would change something begin with `##`:
- * settings of a section that is off by default, because any of them would enable it, and settings with a name of the
- * user's choice. Settings without effect are left out.
+ * Removing the `#` from all these lines does not change the configuration, as a test verifies. A line that would change
+ * it begins with `##`: any setting of a section that is off by default would enable the section, and the user chooses
+ * the name of a setting with a `*`. Settings that Sluice accepts but ignores are left out.
  */
 #include "config_priv.h"
 
@@ -17,7 +17,7 @@ enum { WIDTH = 110 };
 
 /* --- Text ----------------------------------------------------------------------------------------- */
 
-/* Writes a comment in lines of at most WIDTH characters. */
+/* Writes text as YAML comments, in lines of at most WIDTH characters. */
 static void put_comment(struct text *out, const char *words)
 {
     size_t column = 0;
@@ -108,7 +108,7 @@ static void put_help(struct text *out, const struct setting *setting)
 
 /* --- Settings ------------------------------------------------------------------------------------- */
 
-/* Writes NAME for `*`. */
+/* Writes the name of a setting, with NAME in place of `*`. */
 static void put_name(struct text *out, const char *name)
 {
     for (; *name; name++)
@@ -139,7 +139,7 @@ static void put_variables(struct text *out, const struct config *config, enum co
     }
 }
 
-/* Writes the default members of a section that have no row. */
+/* Writes a line for each default member of a section that has no row of its own. */
 static void put_members(struct text *out, const struct config *config, const struct setting *section)
 {
     char path[CONFIG_MAX_PATH];
@@ -195,7 +195,7 @@ void config_print_example(const struct config *config, struct text *out)
         size_t length = strcspn(name, ".");
 
         if (config->rows[i].setting->type == SETTING_ANY || config->rows[i].setting->warning)
-            continue; /* without effect */
+            continue; /* the setting is accepted but has no effect */
         if (strncmp(name, before, length) != 0 || strcspn(before, ".") != length)
             text_puts(out, "\n");
         put_row(out, config, &config->rows[i]);

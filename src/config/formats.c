@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Forms of strings that several modules parse: ranges of numbers, marks, permissions, times, networks. */
+/* Checks and parses string formats that several modules use: ranges of numbers, marks, permissions, times, networks. */
 #include "config_priv.h"
 
 #include <errno.h>

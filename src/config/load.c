@@ -20,11 +20,11 @@ static int parse_text(struct walk *walk, const char *name, const char *text, siz
     int err = yaml_read(walk->config, &tree, name, text, length, walk->diag);
 
     if (err == -EINVAL)
-        return 0; /* reported */
+        return 0; /* yaml_read() has reported the mistake; the file is ignored */
     return err ? err : apply_tree(walk, tree);
 }
 
-/* The folder of relative paths in a file. */
+/* Returns the directory to which relative paths in a file refer; NULL if memory is exhausted. */
 static const char *folder_of(struct arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -70,7 +70,7 @@ static int read_file(struct arena *arena, const char *path, char **out, size_t *
         err = -EISDIR;
     else if (st.st_size > CONFIG_MAX_FILE_SIZE)
         err = -EFBIG;
-    else /* the size of a pipe is unknown */
+    else /* not a regular file: a pipe has no size, so read up to the limit */
         err = read_all(arena, fd, S_ISREG(st.st_mode) ? (size_t)st.st_size : CONFIG_MAX_FILE_SIZE, out, length);
     close(fd);
     return err;
@@ -148,7 +148,7 @@ static int parse_value(struct config *config, const struct setting *setting, con
     return 0;
 }
 
-/* Applies a tree of one member with the whole path as its key: apply_tree() treats dots as levels. */
+/* Sets one setting: applies a tree of one member whose key is the full path, which apply_tree() splits at the dots. */
 static int assign(struct walk *walk, const char *key, const char *value, struct position key_at,
                   struct position value_at)
 {

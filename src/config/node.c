@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Trees of values: the content of a YAML file, and the settings of all files together.
+ * Trees of values. One holds the content of a YAML file, another the settings of all files together.
  *
- * Members are a list in the order of the file, because they are printed in that order, and mappings have few members.
- * All nodes are allocated from the arena of the configuration and counted, so that a small file with aliases and
- * includes cannot use much memory.
+ * The members of a mapping are a linked list in the order of the file, because they are printed in that order; linear
+ * search suffices, because mappings have few members. All nodes are allocated from the arena of the configuration and
+ * counted, so that a small file with aliases and includes cannot use much memory.
  */
 #include "config_priv.h"
 

@@ -2,15 +2,16 @@
 /*
  * Prints the effective configuration as YAML: each setting that has a value or a default.
  *
- * First a tree in the order of the tables is built, then it is written. Reading the output gives the same
- * configuration.
+ * The settings are first copied to a tree in the order of the tables, which is then written. Loading the output gives
+ * the same configuration.
  */
 #include "config_priv.h"
 
 #include <string.h>
 
 struct plan {
-    struct config scratch; /* a separate arena and count of nodes: printing does not change the configuration */
+    struct config
+        scratch; /* provides an arena and a node count of its own, so that printing does not change the configuration */
     const struct config *config;
     bool failed;
 };
@@ -66,7 +67,8 @@ bool config_is_within_sections(const struct config *config, const char *path)
     return true;
 }
 
-/* Writes `no` only if the section is present by default. */
+/* Adds a section to the tree: as an empty mapping if it is present, as `no` if it is present by default but was
+ * removed. */
 static void place_section(struct plan *plan, const struct schema_row *row)
 {
     const struct node empty = { .kind = NODE_MAP };
@@ -112,7 +114,8 @@ static void place_variables(struct plan *plan, enum config_variable_kind kind, c
     }
 }
 
-/* Adds the members of the files that match only rows with `*`. A member without a value is not set. */
+/* Copies the members that match only rows with `*`, so that place_row() did not add them, from `map` to `to`. A member
+ * without a value counts as not set and is skipped. */
 static void place_rest(struct plan *plan, const struct node *map, struct node *to)
 {
     for (const struct node *node = map->first; node && !plan->failed; node = node->next) {
@@ -153,7 +156,7 @@ static void lay_out(struct plan *plan)
 
 /* --- Writing -------------------------------------------------------------------------------------- */
 
-/* Whether a string needs no quotes, whatever the type of its setting is. */
+/* Returns whether a string needs no quotes in YAML, whatever the type of its setting is. */
 static bool is_plain(const char *value)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
@@ -164,7 +167,8 @@ static bool is_plain(const char *value)
     return strcmp(value, "null") != 0 && strcmp(value, "Null") != 0 && strcmp(value, "NULL") != 0;
 }
 
-/* Decodes the UTF-8 character at `at`; an invalid byte is returned as it is. */
+/* Decodes the UTF-8 character at `at` and sets *length to its bytes. An invalid byte is returned unchanged, with
+ * length 1. */
 static uint32_t character(const char *at, size_t *length)
 {
     static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -183,8 +187,8 @@ static uint32_t character(const char *at, size_t *length)
     return code >= lowest[size] ? code : lead;
 }
 
-/* Whether a character needs no escape in double quotes: no control character, Unicode line break, byte order mark or
- * surrogate. */
+/* Returns whether a character needs no escape in double quotes: it is not a control character, Unicode line break, byte
+ * order mark or surrogate. */
 static bool is_written_raw(uint32_t code, size_t length)
 {
     if (code < 0x80)

@@ -2,7 +2,8 @@
 /*
  * The table of settings: finds the row of a path, and the known name that is nearest to an unknown one.
  *
- * A search compares the path with every row: a file has some hundred settings, and each is searched a few times.
+ * A search compares the path with every row. This is fast enough, because a file has at most some hundred settings, and
+ * each is searched a few times.
  */
 #include "config_priv.h"
 
@@ -10,7 +11,7 @@
 
 enum { MAX_SIBLINGS = 512, MAX_NEAREST_LENGTH = 128 };
 
-/* Compares the next parts of both, and advances both. */
+/* Compares the next parts (up to the dot) of a row's name and of a path, and advances both pointers past them. */
 static bool part_matches(const char **pattern, const char **path)
 {
     size_t wanted = strcspn(*pattern, "."), length = strcspn(*path, ".");
@@ -53,7 +54,7 @@ struct schema_row *schema_find(const struct config *config, const char *path)
     return NULL;
 }
 
-/* Returns the rest of a row's name after `path`, or NULL if the row is not below it. */
+/* Returns the part of a row's name that follows `path`, or NULL if the row is not below `path`. */
 static const char *rest_of_name(const char *pattern, const char *path)
 {
     while (*path) {
@@ -73,7 +74,7 @@ bool schema_is_section(const struct config *config, const char *path)
 
 /* --- "did you mean" ------------------------------------------------------------------------------- */
 
-/* Settings of Suricata with another name here. */
+/* Suricata's settings that have another name in Sluice. */
 static const char *const suricata_names[][2] = {
     { "default-log-dir", "log-dir" },
     { "default-rule-path", "rule-files" },
@@ -127,7 +128,7 @@ static void add_sibling(struct siblings *siblings, const char *name, size_t leng
     siblings->used += length + 1;
 }
 
-/* Collects the names of the members of `parent`. */
+/* Collects the names of the settings directly below `parent`. */
 static void find_siblings(const struct config *config, const char *parent, struct siblings *siblings)
 {
     for (size_t i = 0; i < config->row_count; i++) {
@@ -142,7 +143,8 @@ static void find_siblings(const struct config *config, const char *parent, struc
     }
 }
 
-/* Returns a name whose second part is the key: "queue.fail-open" for "fail-open". */
+/* Returns the name of a setting that has the key after its first dot: "queue.fail-open" for "fail-open". Returns NULL
+ * if there is none. */
 static const char *same_ending(const struct config *config, const char *key)
 {
     for (size_t i = 0; i < config->row_count; i++) {

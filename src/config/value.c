@@ -3,8 +3,8 @@
  * Values: one function for each type of setting parses a value of a file into a node in canonical form, or reports why
  * it is invalid.
  *
- * The row determines the type, not YAML: `no` is a boolean or the string "no", and a single value is a list of one if
- * the row is a list.
+ * The row (struct setting), not YAML, determines the type: `no` may be a boolean or the string "no", and a single value
+ * becomes a list with one item if the setting is a list.
  */
 #include "config_priv.h"
 
@@ -39,7 +39,8 @@ bool value_to_bool(const char *value, bool *out)
     return false;
 }
 
-/* Returns the exponent of two of a unit (k, kb, KiB: powers of 1024, as in Suricata), or -1. */
+/* Returns the exponent of two for a unit, 10 for k, kb and KiB (powers of 1024, as in Suricata), or -1 if it is
+ * unknown. */
 static int unit_shift(const char *unit, size_t length)
 {
     static const char letters[] = "kmg";
@@ -90,7 +91,7 @@ static const char *kind_name(const struct node *in)
     }
 }
 
-/* "'queue.length' needs a number, got 'abc'" */
+/* Reports an error such as "'queue.length' needs a number, got 'abc'". Returns false. */
 static bool report_invalid(const struct parse *parse, const struct node *in, const char *wanted)
 {
     if (kind_name(in))
@@ -163,7 +164,8 @@ static bool parse_string(const struct parse *parse)
     return set_scalar(parse, parse->out, parse->in->value);
 }
 
-/* Returns the choice in the spelling of the table, or NULL. Other booleans match `yes` and `no`. */
+/* Returns the choice that the value names, in the spelling of the table, or NULL. An unquoted boolean in another
+ * spelling (`true`, `off`) matches the choice `yes` or `no`. */
 static const char *find_choice(const char *const *choices, const char *value, bool quoted)
 {
     bool flag;
@@ -239,7 +241,7 @@ static bool parse_item(const struct parse *parse, const struct node *in, const c
     return check_form(parse, in, value) && add_item(parse, in, value);
 }
 
-/* Parses names in one string: "forward, input". */
+/* Parses a list that is written as one string: "forward, input". */
 static bool parse_words(const struct parse *parse)
 {
     struct span rest = span_of(parse->in->value);
@@ -346,6 +348,6 @@ struct node *value_parse_node(struct walk *walk, const struct setting *setting, 
     }
     parse.out->at = in->at;
     if (in->kind == NODE_NULL && setting->type != SETTING_ANY)
-        return parse.out; /* a name without a value sets nothing */
+        return parse.out; /* a key without a value: the setting counts as not set */
     return parsers[setting->type](&parse) ? parse.out : NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rule variables: those of the configuration, and defaults for the names that it does not define, with the names and
- * values that Suricata's rulesets expect.
+ * Rule variables of the configuration. Variables that Suricata's rulesets expect, such as HOME_NET, have a default here
+ * if the configuration does not define them.
  */
 #include "config_priv.h"
 

@@ -3,10 +3,12 @@
  * Parses YAML into a tree, from the events of libyaml.
  *
  * libyaml's document loader is not used, because it has no limits and hides duplicate keys. libyaml counts lines and
- * columns from 0, in characters; the text of a line comes from an index of line starts, with the same line breaks.
+ * columns from 0, in characters; to find the text of a line, reader.lines holds the starts of all lines, split at the
+ * same line breaks as by libyaml.
  *
- * An alias is replaced by a copy of its node, which counts towards the limit of nodes. To YAML a value that begins with
- * `!` is a tag, and one with `*` an alias; users often mean rule variables, so both errors suggest quotes.
+ * An alias is replaced by a copy of its node, which counts towards the limit of nodes. In YAML a value that begins with
+ * `!` is a tag, and one that begins with `*` an alias. Users often write such values for rule variables (`!$HOME_NET`),
+ * so the error messages for both suggest quotes.
  */
 #include "config_priv.h"
 
@@ -28,7 +30,7 @@ struct reader {
     const char *name;
     const char *text;
     size_t length;
-    const char **lines; /* where each line begins */
+    const char **lines; /* start of each line of the text */
     size_t line_count;
     struct anchor *anchors;
     size_t anchor_count;
@@ -144,8 +146,8 @@ static int next_event(struct reader *reader, yaml_event_t *event)
 
 static int read_node(struct reader *reader, const yaml_event_t *event, struct node **out);
 
-/* Reports tags, except a bare `!`, which means a plain string, and those of YAML (!!str). Parsing continues, to report
- * further mistakes. */
+/* Reports a tag as an error, except a bare `!`, which means a plain string, and YAML's standard tags (!!str). Parsing
+ * continues, to report further mistakes. */
 static void check_tag(const struct reader *reader, const char *tag, struct position at)
 {
     if (tag && tag[0] == '!' && tag[1] != '\0')
@@ -209,7 +211,7 @@ static int read_alias(struct reader *reader, const yaml_event_t *event, struct n
     }
     diag_error(reader->diag, at, "no anchor '&%s' before this alias (a value that begins with * must stand in quotes)",
                name);
-    *out = node_new(reader->config, NODE_NULL); /* continue with the rest */
+    *out = node_new(reader->config, NODE_NULL); /* continue with an empty value, to report further mistakes */
     if (!*out)
         return report_limit(reader, at);
     (*out)->at = at;
@@ -293,7 +295,8 @@ static int check_key(const struct reader *reader, const struct node *map, const 
     return 0;
 }
 
-/* Reads the value of the key in `event`. The value of an invalid key is skipped, so that the rest is checked, too. */
+/* Reads the value that follows the key in `key_event` and adds the member to `map`. If the key is invalid, its value is
+ * read but not added, so that the rest of the file is checked, too. */
 static int read_member(struct reader *reader, const yaml_event_t *key_event, struct node *map)
 {
     bool usable = check_key(reader, map, key_event) == 0;
@@ -305,7 +308,7 @@ static int read_member(struct reader *reader, const yaml_event_t *key_event, str
     if (!key)
         return -ENOMEM;
     if (key_event->type != YAML_SCALAR_EVENT && key_event->type != YAML_ALIAS_EVENT) {
-        int err = read_node(reader, key_event, &ignored); /* skip a mapping or list */
+        int err = read_node(reader, key_event, &ignored); /* the key is a mapping or list: skip it */
 
         if (err)
             return err;
@@ -343,7 +346,8 @@ static int read_map(struct reader *reader, struct node *map)
     return err;
 }
 
-/* An anchor is added when its node is complete, so an alias cannot refer to a node that contains it. */
+/* Reads the members of a mapping or the items of a list. read_node() adds the node's anchor afterwards, so an alias
+ * inside the node cannot refer to it. */
 static int read_collection(struct reader *reader, const yaml_event_t *event, struct node *node)
 {
     if (reader->depth >= CONFIG_MAX_DEPTH) {
@@ -428,7 +432,7 @@ int yaml_read(struct config *config, struct node **out, const char *name, const 
     struct reader reader = { .config = config, .diag = diag, .name = name, .text = text, .length = length };
     struct node *root = NULL;
 
-    if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) { /* a byte order mark */
+    if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) { /* skip a UTF-8 byte order mark */
         reader.text += 3;
         reader.length -= 3;
     }

@@ -15,7 +15,7 @@ struct check {
     const struct config *config;
     struct diag *diag;
     struct firewall_settings firewall;
-    const char *numbers; /* queue.numbers */
+    const char *numbers; /* value of queue.numbers, for messages */
     uint32_t queues[ENGINE_MAX_QUEUES];
     size_t queue_count;
 };
@@ -28,8 +28,8 @@ static bool is_served(const struct check *check, uint32_t queue)
     return false;
 }
 
-/* Writes the name of a setting for a range of queues ("queues.0-3.mark") if it is set, otherwise that for all queues.
- * Returns its position; line 0 if neither is set. */
+/* Writes the name of the setting that applies to a range of queues: "queues.0-3.mark" if it is set, otherwise
+ * "queue.mark". Returns the setting's position; its line is 0 if neither is set. */
 static struct position find_name(const struct check *check, const char *range, const char *key, char name[NAME_SIZE])
 {
     struct position at = { .line = 0 };
@@ -45,7 +45,8 @@ static struct position find_name(const struct check *check, const char *range, c
     return at;
 }
 
-/* Checks what the verdict of all queues, or of a range of queues, needs. */
+/* Checks that the settings which the verdict mode needs (mark, route-to) are set and do not cause a loop; for the
+ * queues of `range`, or for all queues if it is NULL. */
 static void check_verdict(const struct check *check, const char *range)
 {
     const struct firewall_options *firewall = &check->firewall.options;
@@ -97,7 +98,8 @@ static void check_range(const struct check *check, const char *range, uint8_t se
             diag_error(check->diag, at, "'%s': queue %u is in another range too", name, numbers[i]);
             return;
         }
-        if (!is_served(check, numbers[i])) { /* --queue may serve fewer than the file is written for */
+        if (!is_served(check,
+                       numbers[i])) { /* only a warning: --queue may select fewer queues than the file configures */
             diag_warning(check->diag, at, "'%s': queue %u is not in 'queue.numbers' (%s)", name, numbers[i],
                          check->numbers);
             return;
@@ -156,5 +158,5 @@ void setup_check_conflicts(const struct config *config, struct diag *diag)
     for (size_t i = 0; (range = config_each(config, "queues", i)); i++)
         check_range(&check, range, seen);
     check_attach(&check, queue.nfqueue.mode);
-    setup_decode_options(config, &decode, diag); /* reports ports that are not valid */
+    setup_decode_options(config, &decode, diag); /* called only to report invalid ports */
 }

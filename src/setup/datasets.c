@@ -16,7 +16,7 @@
 #include "sluice/setup.h"
 #include "sluice/text.h"
 
-/* Members of the section that are not datasets. */
+/* Whether a member of the section is not a dataset but one of its settings. */
 static bool is_reserved(const char *name)
 {
     return strcmp(name, "defaults") == 0 || strcmp(name, "limits") == 0 || strcmp(name, "rules") == 0;
@@ -34,7 +34,7 @@ static void open_set(struct datasets *datasets, const struct config *config, con
     struct dataset *set;
 
     config_fill(config, dataset_settings, name, &options);
-    if (!options.has_type) /* not a dataset, as in Suricata */
+    if (!options.has_type) /* as in Suricata, a member without `type` is ignored */
         return;
     const struct dataset_spec spec = {
         .name = span_of(name),

@@ -35,7 +35,7 @@ static unsigned digest_bits(const char *const *names)
     return digests;
 }
 
-/* Returns whether files are stored. */
+/* Reads the settings of files. Returns whether the file store is enabled. */
 static bool read_settings(const struct config *config, struct file_store_settings *out)
 {
     memset(out, 0, sizeof(*out));
@@ -62,7 +62,8 @@ void setup_file_options(const struct config *config, struct file_options *out)
     out->store_limit = settings.store_limit;
 }
 
-/* Files to store may be larger than the data that rules inspect. */
+/* Raises the stream depth to the depth of the file store, because files to store may be larger than the data that rules
+ * inspect. */
 void setup_file_depth(const struct config *config, struct stream_options *stream)
 {
     struct file_store_settings settings;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loads rule files into a ruleset: variables, the rule list, and the compiled snapshot. Mistakes are reported in
- * `diag`.
+ * Loads rule files into a ruleset: reads variables, parses the rule list, and compiles it into a ruleset. Mistakes are
+ * reported in `diag`.
  *
- * A rule or a file that cannot be loaded does not stop the others: the list keeps the reason. The log counts these
- * rules, engine events and `sluice rules --failed` show them.
+ * If a rule or a file cannot be loaded, the rest is loaded, and the rule list stores the reason. The log gives the
+ * number of rules that were not loaded; engine events and `sluice rules --failed` list them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,10 @@
 #include "sluice/engine_limits.h"
 #include "sluice/text.h"
 
-enum { MAX_EVENTS = 1000 /* of rules that were left out: they fit into the ring of engine events */ };
+enum {
+    MAX_EVENTS = 1000 /* maximum number of engine events about rules that were not loaded; all of them fit into the ring
+                         of engine events */
+};
 
 size_t setup_select_diagnostics(const struct diag *diag, const struct diag_entry *out[SELECTED_DIAGNOSTICS])
 {
@@ -36,7 +39,8 @@ size_t setup_select_diagnostics(const struct diag *diag, const struct diag_entry
 
     for (size_t k = 0; k < SELECTED_SEVERITIES; k++) {
         size_t end = picked + SELECTED_EACH;
-        bool follows = false; /* a note belongs to the entry before it */
+        bool follows =
+            false; /* true if the last entry that is not a note was selected, so that its notes are selected, too */
 
         for (size_t i = 0; i < diag_count(diag) && picked < end; i++) {
             const struct diag_entry *entry = diag_get(diag, i);
@@ -189,7 +193,7 @@ static void log_policy(const struct rule_list *rules)
     text_clear(&counts);
 }
 
-/* Writes "3 rules with errors, 5 unsupported rules, 1 rule file that cannot be read". */
+/* Writes what was not loaded: "3 rules with errors, 5 unsupported rules, 1 rule file that cannot be read". */
 static void describe_left_out(const struct rule_list *list, char *out, size_t size)
 {
     const struct {

@@ -36,7 +36,7 @@ enum { CONNTRACK_SECONDS = 600 };
 
 /* --- Queues --------------------------------------------------------------------------------------- */
 
-/* Returns the name of the entry below `queues` that contains the queue ("3", "0-3"), or NULL. */
+/* Returns the name of the entry below `queues` that contains the queue, such as "3" or "0-3", or NULL. */
 static const char *range_of(const struct config *config, uint16_t queue)
 {
     const char *name;
@@ -178,7 +178,9 @@ int setup_firewall_options(const struct config *config, struct firewall_options 
     int count;
 
     firewall_settings_read(config, &settings);
-    setup_fill_queue(config, NULL, &queue); /* without `queues`: one rule serves all queues */
+    setup_fill_queue(
+        config, NULL,
+        &queue); /* the settings for single queues are not read: one nftables rule distributes over all queues */
     count = config_ranges(queue.numbers, UINT16_MAX, queues, ENGINE_MAX_QUEUES);
     if (count <= 0) {
         snprintf(error, ENGINE_ERROR_SIZE, "queue.numbers '%s' contains no queues", queue.numbers);
@@ -261,7 +263,8 @@ int setup_pipeline_options(const struct config *config, unsigned workers, bool i
     config_fill(config, queue_settings, NULL, &queue);
     detector_options_default(&out->detector);
     config_fill(config, detector_settings, NULL, &out->detector);
-    out->detector.budget = (struct budget_options){ .suspend = SUSPEND_NONE }; /* see setup_budget_options() */
+    out->detector.budget =
+        (struct budget_options){ .suspend = SUSPEND_NONE }; /* the initial value; see setup_budget_options() */
     out->drop_undecodable = inspection.drop_undecodable;
     setup_flow_options(config, workers, &out->flow);
     setup_stream_options(config, workers, inline_mode, &out->stream);
@@ -329,7 +332,7 @@ int setup_check_log_folder(const struct config *config, const char *log_dir, cha
     if (!slash)
         return 0;
     slash[slash == path] = '\0';
-    /* A start creates a missing folder, so check the nearest folder above it that exists. */
+    /* The daemon creates a missing folder at its start, so check the nearest existing parent folder. */
     snprintf(folder, sizeof(folder), "%s", path);
     while (stat(folder, &status) && errno == ENOENT && (slash = strrchr(folder, '/')) && slash > folder)
         *slash = '\0';
@@ -389,7 +392,8 @@ void setup_eve_options(const struct config *config, struct eve_options *out)
     config_fill(config, eve_settings, NULL, out);
     if (out->types) {
         out->enabled[OUTPUT_WOULD_DROP] = out->enabled[OUTPUT_DROP];
-        out->enabled[OUTPUT_PACKET] = out->enabled[OUTPUT_ALERT]; /* when alert.tagged_packets */
+        out->enabled[OUTPUT_PACKET] =
+            out->enabled[OUTPUT_ALERT]; /* tagged packets are logged if alerts are, subject to alert.tagged_packets */
     } else {
         memcpy(out->enabled, defaults.enabled, sizeof(out->enabled));
     }
@@ -399,7 +403,7 @@ void setup_eve_options(const struct config *config, struct eve_options *out)
     out->stream.triggers = (out->stream.event_set ? PACKET_STREAM_EVENT : 0) |
                            (out->stream.state_update ? PACKET_STREAM_STATE_UPDATE : 0) |
                            (out->stream.spurious_retransmission ? PACKET_STREAM_SPURIOUS_RETRANSMISSION : 0);
-    /* An event type with a separate section uses nothing of the common one, as in Suricata. */
+    /* As in Suricata, an event type with an xff section of its own ignores the common xff section completely. */
     if (!out->xff.alert.is_set)
         out->xff.alert = out->xff.common;
     if (!out->xff.http.is_set)

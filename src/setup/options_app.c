@@ -19,13 +19,14 @@ int setup_app_options(const struct config *config, unsigned workers, struct app_
     return app_options_configure(out, config, diag);
 }
 
-/* Selects the protocols whose events are written: all, or those in eve.types. */
+/* Selects the protocols whose events are written: those in eve.types, or all if eve.types is not set. */
 void setup_app_events(const struct config *config, struct eve_options *out)
 {
     struct event_type {
         bool written;
     };
-    /* The rows of the protocols, which have no field: one protocol does not know the index of the other. */
+    /* The modules' own rows for eve.types.PROTOCOL do not store a value, because a protocol does not know its index in
+     * out->app. This row reads whether the section of a protocol is present. */
     static const struct setting rows[] = {
         { .name = "eve.types.*", SETTING_FIELD(event_type, written), .type = SETTING_SECTION },
         { .name = NULL },

@@ -39,7 +39,7 @@ void setup_stream_options(const struct config *config, unsigned workers, bool in
 
 /* --- Exceptions ----------------------------------------------------------------------------------- */
 
-/* Without a flow, only policies for the packet apply. */
+/* Returns the policy for a packet without a flow: policies for the flow are reduced to the packet. */
 static enum exception_policy without_flow(enum exception_policy policy)
 {
     switch (policy) {
@@ -53,8 +53,9 @@ static enum exception_policy without_flow(enum exception_policy policy)
     }
 }
 
-/* With stream.midstream, policies that drop do not apply (docs.suricata.io, "Midstream exception policy"). Policies for
- * single packets do not apply to connections that are not picked up. */
+/* Returns the policy for connections whose handshake was not seen. As in Suricata (docs.suricata.io, "Midstream
+ * exception policy"), policies that drop or reject do not apply if stream.midstream picks such connections up
+ * (`pick_up`), and policies for single packets never apply. */
 static enum exception_policy midstream_policy(bool pick_up, enum exception_policy policy)
 {
     switch (policy) {
@@ -75,7 +76,8 @@ void setup_exception_policies(const struct config *config, bool inline_mode, enu
     static const struct {
         enum exception_cause cause;
         bool has_flow;
-        bool is_repeated; /* the sender retransmits a dropped segment, and memory may be available then */
+        bool is_repeated; /* true: the sender retransmits a dropped segment, and memory may be available then, so the
+                             default is to drop only the packet */
     } rows[] = {
         { EXCEPTION_DEFRAG_MEMCAP, false, false },   { EXCEPTION_FLOW_MEMCAP, false, false },
         { EXCEPTION_STREAM_MEMCAP, true, true },     { EXCEPTION_STREAM_REASSEMBLY, true, true },
@@ -103,7 +105,7 @@ void setup_exception_policies(const struct config *config, bool inline_mode, enu
             policy = rows[i].is_repeated && !has_master && inline_mode ? EXCEPTION_DROP_PACKET : options.master;
         out[rows[i].cause] = rows[i].has_flow ? policy : without_flow(policy);
     }
-    /* Parsers raise it when the setting of their protocol is to drop such messages. */
+    /* Parsers raise EXCEPTION_APP_AMBIGUOUS only if a setting of their protocol is to drop ambiguous messages. */
     out[EXCEPTION_APP_AMBIGUOUS] = inline_mode ? EXCEPTION_DROP_FLOW : EXCEPTION_IGNORE;
     out[EXCEPTION_STREAM_MIDSTREAM] = midstream_policy(stream.midstream, out[EXCEPTION_STREAM_MIDSTREAM]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Settings of decoding, flows and exception policies, and of memory that modules on the lowest layers use. */
+/* Settings of decoding, flows and exception policies, and memory limits of the modules on the lowest layers. */
 #include "setup_priv.h"
 
 #include <stddef.h>

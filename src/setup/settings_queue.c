@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Settings of queues: queue.* for all of them, and queues.*, which override these for some. */
+/* Settings of queues: queue.* applies to all queues; queues.RANGE.* overrides it for some of them. */
 #include "setup_priv.h"
 
 #include <stddef.h>

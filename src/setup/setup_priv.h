@@ -7,26 +7,26 @@
 #include "sluice/policy.h"
 #include "sluice/setup.h"
 
-/* One dataset below `datasets`. */
+/* Settings of one dataset below `datasets`. */
 struct dataset_options {
     bool has_type;
     enum dataset_type type;
     const char *load, *state;
-    size_t memcap; /* 0: datasets.defaults.memcap */
+    size_t memcap; /* bytes; 0: the value of datasets.defaults.memcap applies */
 };
 
-/* decoder.*; the ports may be variables. */
+/* Settings decoder.*; the lists of ports are strings, because they may contain rule variables. */
 struct decode_settings {
     struct decode_options options;
     const char *teredo_ports, *vxlan_ports, *geneve_ports;
 };
-
 struct exception_options {
-    enum exception_policy master;                    /* EXCEPTION_POLICY_COUNT: auto */
-    enum exception_policy policies[EXCEPTION_COUNT]; /* EXCEPTION_POLICY_COUNT: auto, or not set */
+    enum exception_policy master; /* EXCEPTION_POLICY_COUNT: auto, which depends on the mode */
+    enum exception_policy
+        policies[EXCEPTION_COUNT]; /* EXCEPTION_POLICY_COUNT: auto or not set, so that `master` applies */
 };
 
-/* Reads queue.*, and then the entry `range` below `queues` unless it is NULL. */
+/* Fills `out` from queue.*, then from queues.RANGE.*; `range` NULL: from queue.* only. */
 void setup_fill_queue(const struct config *config, const char *range, struct queue_options *out);
 
 #endif
