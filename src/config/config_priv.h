@@ -30,8 +30,8 @@ struct node {
     struct position key_at, at;
     struct node *first, *last, *next; /* first and last member or item of this node; next sibling of this node */
     size_t count;
-    const char *const
-        *strings; /* NODE_LIST: the items as an array, NULL-terminated; NULL in a tree that the YAML reader built */
+    /* NODE_LIST: the items as an array, NULL-terminated; NULL in a tree that the YAML reader built */
+    const char *const *strings;
 };
 
 /* A row of the table of settings, and its parsed default. */
@@ -66,8 +66,9 @@ struct node *node_make(struct config *config, struct node *root, const char *pat
 /* --- yaml.c: text to tree ------------------------------------------------------------------------- */
 
 /* Parses YAML and sets *out to the root of the tree, or NULL for an empty file. Returns 0, -EINVAL after a report, or
--ENOMEM. `name` and `text` must be in the configuration's arena, because positions refer to them. / int yaml_read(struct
-config *config, struct node **out, const char *name, const char *text, size_t length, struct diag *diag);
+ * -ENOMEM. `name` and `text` must be in the configuration's arena, because positions refer to them. */
+int yaml_read(struct config *config, struct node **out, const char *name, const char *text, size_t length,
+              struct diag *diag);
 
 /* --- schema.c: the table of settings -------------------------------------------------------------- */
 
@@ -79,8 +80,7 @@ bool schema_is_section(const struct config *config, const char *path);
  * bytes, is a buffer that the result may point to. */
 const char *schema_nearest(const struct config *config, const char *path, char *out);
 
-/* --- apply.c, value.c: check values of a file and store them in the configuration ------------------------------------
- */
+/* --- apply.c, value.c: check and store the values of a file ---------------------------------------- */
 
 struct walk {
     struct config *config;
@@ -105,7 +105,7 @@ bool value_to_size(const char *value, int64_t *out);
 /* --- load.c --------------------------------------------------------------------------------------- */
 
 /* Reads a file and applies it. `at` is the position of the include that names the file; at.file is NULL for the first
- * file. Returns 0 or -ENOMEM; other mistakes are in the diag. */
+ * file. Returns 0 or -errno; a file that cannot be read is reported in the diag. */
 int load_file(struct walk *walk, const char *path, struct position at);
 
 /* --- config.c ------------------------------------------------------------------------------------- */

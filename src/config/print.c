@@ -10,8 +10,8 @@
 #include <string.h>
 
 struct plan {
-    struct config
-        scratch; /* provides an arena and a node count of its own, so that printing does not change the configuration */
+    /* provides an arena and a node count of its own, so that printing does not change the configuration */
+    struct config scratch;
     const struct config *config;
     bool failed;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Connection marks of offloaded flows (nft.offload). A rule of another program that sets such a mark lets the
- * connection pass uninspected or drops it; a rule that clears it only returns the connection to the queue. Where the
- * sluice table saves packet marks to connections, a packet mark has the same effect.
+ * Connection marks of offloaded flows (nft.offload). If a rule of another program sets such a mark, the kernel accepts
+ * or drops the connection without inspection; if a rule clears it, the connection's packets are only queued again.
+ * Where the sluice table saves packet marks to connections, setting the packet mark has the same effect.
  */
 #include <string.h>
 
@@ -34,7 +34,7 @@ void find_offload(struct context *context)
             if (!mark)
                 continue;
             if (rule->flowtable) {
-                out->devices[0] = "?"; /* the device names are not compared */
+                out->devices[0] = "?"; /* only whether there is a flowtable matters, not its device names */
                 out->device_count = 1;
             } else if (rule->verdict == NETRULES_DROP) {
                 out->drop = true;
@@ -55,7 +55,7 @@ void find_offload(struct context *context)
 /* --- Rules of other programs ------------------------------------------------------------------------ */
 
 struct offload_mark {
-    const char *name; /* name of the setting */
+    const char *name; /* name of the setting, for findings */
     uint32_t value, mask;
 };
 
@@ -73,7 +73,7 @@ static void check_mark(struct context *context, const struct netrules_rule *rule
         forges = mark->use == NETRULES_MARK_SET && ((mark->value ^ ours->value) & common) == 0 &&
                  (mark->value & common) != 0;
     if (forges && of_packets && copies)
-        return; /* copies the mark of a connection to its own packet: no new value */
+        return; /* the rule restores the connection's mark to its packet, so saving it again changes nothing */
     if (forges)
         set_finding_rule(
             add_finding(context, copies ? DOCTOR_WARNING : DOCTOR_BROKEN, "offload.forged",

@@ -97,7 +97,7 @@ bool replaces_accept(const struct context *context, const struct netrules_rule *
     return (input->attach_given && input->options.mode == ATTACH_CHAIN) || strcmp(rule->chain->name, "sluice_ips") == 0;
 }
 
-/* Takes the queue numbers from the sluice table unless the caller gave some. */
+/* Sets the range of queue numbers from the queue rules of the sluice table, unless the caller gave queue numbers. */
 static void find_own_queues(struct context *context)
 {
     for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));) {
@@ -133,7 +133,8 @@ static void find_feeds(struct context *context)
     }
 }
 
-/* Takes the mark of repeat mode from the configuration, otherwise from a queue rule that excludes a mark. */
+/* Sets the mark of repeat mode from the configuration or, if it has none, from a queue rule that does not match packets
+ * with a mark. */
 static void find_mark(struct context *context)
 {
     const struct firewall_options *options = &context->input->options;
@@ -230,7 +231,7 @@ int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, c
         report->queue_last = context.last_queue;
         for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
             checks[i](&context);
-        /* Sort the findings by severity, highest first; the order within one severity stays. */
+        /* Sort the findings by severity, highest first; findings of equal severity keep their order. */
         for (int severity = DOCTOR_BROKEN; severity >= DOCTOR_NOTE; severity--)
             for (struct doctor_finding **link = &report->findings; *link;) {
                 struct doctor_finding *finding = *link;

@@ -7,11 +7,11 @@
 #include "sluice/arena.h"
 #include "sluice/doctor.h"
 
-/* A rule that feeds a queue of Sluice. */
+/* A rule that queues packets to a queue of Sluice. */
 struct feed {
     struct feed *next;
     const struct netrules_rule *rule;
-    bool own; /* in the sluice table */
+    bool own; /* true: the rule is in the sluice table; false: in a table of another program */
 };
 
 struct sluice_table {
@@ -28,34 +28,36 @@ struct context {
     struct arena *arena; /* the report's arena */
     struct doctor_finding **last;
     struct sluice_table *own;
-    struct feed *feeds;         /* in the order of the ruleset */
-    uint16_t first, last_queue; /* queue numbers of Sluice */
-    bool own_queues;            /* the queue numbers are from the sluice table */
+    struct feed *feeds;         /* list of the rules that queue to Sluice, in the order of the ruleset */
+    uint16_t first, last_queue; /* range of Sluice's queue numbers */
+    bool own_queues;            /* true: the queue numbers are those of the sluice table; false: the caller's */
     uint32_t mark, mark_mask;   /* mark of inspected packets in repeat mode; mask 0: none */
     bool repeats;
-    struct firewall_offload offload; /* of the sluice table, otherwise of the configuration */
+    /* offload options of the installed sluice table; if none is installed, of the configuration */
+    struct firewall_offload offload;
     struct doctor_finding scratch;
-    bool failed; /* out of memory */
+    bool failed; /* true: memory was exhausted, so findings may be missing */
 };
 
-/* Adds a finding: `what` is a format; `why` and `remedy` are constants or in the arena. Returns the finding, which the
- * caller completes; a scratch object when out of memory, never NULL. */
+/* Adds a finding. `what` is a printf format; `why` and `remedy` are not copied and must be constants or in the arena.
+ * Returns the finding, to which the caller may add the rule or chain; if memory is exhausted, context->scratch, never
+ * NULL. */
 struct doctor_finding *add_finding(struct context *context, enum doctor_severity severity, const char *id,
                                    const char *why, const char *remedy, const char *what, ...)
     __attribute__((format(printf, 6, 7)));
 void set_finding_rule(struct doctor_finding *finding, const struct netrules_rule *rule);
 
-/* Returns the entry of `table` if it is a sluice table, otherwise NULL. */
+/* Returns the entry of context->own for `table`, or NULL if `table` is not the sluice table. */
 const struct sluice_table *find_own_table(const struct context *context, const struct netrules_table *table);
-/* Whether the rule is one of context->feeds. */
+/* Returns whether the rule is one of context->feeds. */
 bool is_feed(const struct context *context, const struct netrules_rule *rule);
 bool is_sluice_rule(const struct context *context, const struct netrules_rule *rule);
 
-/* Whether the rule replaces an accept (mode chain): the firewall has accepted the packets that it matches, even without
- * a listener. */
+/* Returns whether the queue rule replaces an accept of the firewall (mode chain). Its packets are accepted even if the
+ * queue has no listener (bypass). */
 bool replaces_accept(const struct context *context, const struct netrules_rule *rule);
-/* Whether accepted packets return to the chain: by the configuration, or because the rule does not match marked
- * packets. */
+/* Returns whether packets that Sluice accepts traverse the chain again (repeat mode): either the configuration says so,
+ * or the rule compares the mark of inspected packets. */
 bool repeats(const struct context *context, const struct netrules_rule *rule);
 
 /* Returns the families of packets (NETRULES_IPV4...) that traverse the chain. */
@@ -67,37 +69,43 @@ const char *queues_text(struct context *context, unsigned first, unsigned last);
 
 /* --- Walk through a base chain (walk.c) ------------------------------------------------------------- */
 
-/* A rule on the walk; the conditions include those of the rules that jump to its chain. */
+/* A rule that the walk reports. `conditional`, `established` and `only_loopback` include the conditions of the rules
+ * that jump to the rule's chain. */
 struct step {
     const struct netrules_rule *rule;
     bool conditional, established, only_loopback;
-    bool in_branch;      /* not every packet reaches the rule's chain */
-    bool accepts, drops; /* by its verdict or by a branch of its verdict map */
+    bool in_branch;      /* true: a jump with a condition leads to the rule's chain, so not every packet reaches it */
+    bool accepts, drops; /* the rule accepts or drops packets, by its verdict or by an element of its verdict map */
 };
 
 struct path {
     const struct netrules_chain *base;
     const struct netrules_rule *goal;
     bool reached;
-    bool always; /* every packet that gets this far reaches the goal */
+    /* true: only unconditional rules lead to the goal; every packet that no earlier rule decides on reaches it */
+    bool always;
     const struct netrules_rule
-        *blocker; /* ends the walk of every packet before the goal, which is then unreachable; or NULL */
-    /* Called for each rule up to and including the goal, and for each rule after it. */
+        /* a rule before the goal with a verdict for every packet, which makes the goal unreachable; or NULL */
+        *blocker;
+    /* before() is called for each rule up to and including the goal, after() for each rule behind it; each may be NULL.
+     */
     void (*before)(const struct step *step, void *user);
     void (*after)(const struct step *step, void *user);
     void *user;
 };
 
-/* Walks from the base chain to the goal and to the end of the chain. Returns 0 or -ENOMEM. */
+/* Walks through the base chain and the chains that it jumps to, and sets reached, always and blocker. Returns 0 or
+ * -ENOMEM. */
 int walk(const struct netrules *ruleset, struct path *path);
 
-/* Calls `each` for every base chain of the rule's table from which the rule can be reached. */
+/* Calls `each` for every base chain of the rule's table from which the rule can be reached. Returns 0 or -ENOMEM. */
 int for_each_base(const struct netrules *ruleset, const struct netrules_rule *rule,
                   void (*each)(const struct netrules_chain *base, void *user), void *user);
 
 /* --- Texts of rules (live_rules.c) ------------------------------------------------------------------ */
 
-/* As doctor_read_rule_texts(), from the output of `nft --handle --stateless list ruleset`. */
+/* Sets the texts of rules in the report like doctor_read_rule_texts(), but takes them from `listing`, the output of
+ * `nft --handle --stateless list ruleset`. */
 void set_rule_texts(struct doctor_report *report, const char *listing);
 
 /* --- Checks: each adds its findings ----------------------------------------------------------------- */
@@ -110,16 +118,19 @@ void check_queues(struct context *context);
 void check_listeners(struct context *context);
 void check_marks(struct context *context);
 void check_offload_marks(struct context *context);
-/* Fills context->offload from the installed rules. */
+/* Sets context->offload from the rules of the installed sluice table, or from the configuration if none is installed.
+ */
 void find_offload(struct context *context);
-/* Whether the rule queues offloaded flows to the next consumer (mode route): not a queue of Sluice. */
+/* Returns whether the rule of the sluice table queues offloaded flows to the next consumer (mode route), which is not a
+ * queue of Sluice. */
 bool is_next_queue(const struct context *context, const struct netrules_rule *rule);
 void check_families(struct context *context);
 void check_managers(struct context *context);
 void check_links(struct context *context);
 void check_kernel(struct context *context);
 
-/* Returns the program known to create such tables and chains, or NULL: Docker by its chain DOCKER-USER. */
+/* Returns the name of the program that is known to create chains and tables with these names, for example Docker for
+ * the chain DOCKER-USER; NULL if none is known. */
 const char *manager_of(const struct netrules_chain *chain);
 
 #endif

@@ -6,7 +6,7 @@
 
 struct coverage {
     const struct netrules_rule *rule;    /* the queue rule being checked */
-    unsigned families[NF_INET_NUMHOOKS]; /* queued families, by hook */
+    unsigned families[NF_INET_NUMHOOKS]; /* families (NETRULES_IPV4...) of which packets are queued, by hook */
     const struct netrules_rule *rules[NF_INET_NUMHOOKS];
 };
 
@@ -23,7 +23,8 @@ static void record_coverage(const struct netrules_chain *base, void *user)
 static void report(struct context *context, unsigned hook, unsigned missing, const struct netrules_rule *rule)
 {
     const struct doctor_host *host = context->host;
-    bool six = missing == NETRULES_IPV6, forward = hook == NF_INET_FORWARD, alive; /* handles such packets there */
+    /* alive: the host has packets of this family at the hook */
+    bool six = missing == NETRULES_IPV6, forward = hook == NF_INET_FORWARD, alive;
 
     if (six)
         alive = forward ? host->forwards_ipv6 : host->has_ipv6;

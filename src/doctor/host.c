@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks the host: interfaces with super-packets that the kernel has to segment for Sluice, and kernel versions with
- * known defects in queues. */
+/* Checks the host: interfaces that build super-packets which the kernel must segment before it queues them, and kernel
+ * versions with known defects in queues. */
 #include "doctor_priv.h"
 
-enum { COPIED = 65536 }; /* super-packets of up to 64 KiB are copied whole */
+enum { COPIED = 65536 }; /* bytes; the kernel copies super-packets up to this size to Sluice as a whole */
 
 /* --- Interfaces ------------------------------------------------------------------------------------- */
 
@@ -32,7 +32,8 @@ void check_links(struct context *context)
 
 /* --- Kernel ----------------------------------------------------------------------------------------- */
 
-/* Versions of one series from `patch` to before `end`; `end` 0: all later ones. */
+/* The kernel versions MAJOR.MINOR.patch up to, but not including, MAJOR.MINOR.end; `end` 0: all later versions of the
+ * series. */
 struct series {
     unsigned major, minor, patch, end;
 };
@@ -46,13 +47,15 @@ static bool is_any(const struct doctor_kernel *kernel, const struct series *seri
     return false;
 }
 
-/* CVE-2026-43084: the hash table of waiting packets that all queues share is read after packets were freed. */
+/* CVE-2026-43084: all queues share one hash table of waiting packets, through which these versions access packets after
+ * they were freed. */
 static const struct series crashes[] = { { 6, 12, 75, 83 }, { 6, 18, 14, 24 }, { 6, 19, 4, 14 } };
-/* Its correction gives each queue a table of 8 to 32768 buckets, which the kernel resizes as packets come and go. */
+/* Versions with the correction of CVE-2026-43084: each queue has a hash table of 8 to 32768 buckets, which the kernel
+ * resizes with the number of waiting packets. */
 static const struct series resizes[] = { { 6, 12, 83, 0 }, { 6, 18, 24, 0 }, { 6, 19, 14, 0 } };
 
-/* CVE-2026-45859: when such a kernel segments a super-packet of a connection that conntrack has not confirmed, it drops
- * all segments. */
+/* CVE-2026-45859: when one of these versions segments a super-packet of a connection that conntrack has not confirmed,
+ * it drops all segments. */
 static const struct series drops[] = { { 6, 11, 0, 0 }, { 6, 12, 0, 75 }, { 6, 13, 0, 0 },
                                        { 6, 14, 0, 0 }, { 6, 15, 0, 0 },  { 6, 16, 0, 0 },
                                        { 6, 17, 0, 0 }, { 6, 18, 0, 14 }, { 6, 19, 0, 4 } };

@@ -2,8 +2,9 @@
 /*
  * State of the host from netlink, /proc and SIOCETHTOOL.
  *
- * The listener of a queue: the kernel reports the port id of a netlink socket, /proc/net/netlink the inode of that
- * socket, and the process is the one that has it open. A process of another pid namespace is not found and has no name.
+ * The process that listens on a queue is found in three steps: the kernel reports the port id of the queue's netlink
+ * socket, /proc/net/netlink lists the inode of that socket, and a link in /proc/PID/fd names the inode. A process in
+ * another pid namespace is not found, so its listener has no name.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -29,14 +30,16 @@
 #include "sluice/netlink_session.h"
 
 enum {
-    TRIES = 32, /* of a dump that changes interrupt */
+    /* maximum number of attempts to dump links and routing rules while changes interrupt the dump (-EINTR) */
+    TRIES = 32,
     LINE_SIZE = 512,
     MAX_LISTENERS = 4096,
     MAX_SOCKETS = 256,
     NAME_SIZE = 64,
     FILES_OF_A_PROCESS = 65536,
 };
-enum { GSO_IPV4_MAX_SIZE = 63, GRO_IPV4_MAX_SIZE = 64 }; /* IFLA_*, since Linux 6.3 */
+/* IFLA_GSO_IPV4_MAX_SIZE and IFLA_GRO_IPV4_MAX_SIZE, which headers before Linux 6.3 lack */
+enum { GSO_IPV4_MAX_SIZE = 63, GRO_IPV4_MAX_SIZE = 64 };
 
 struct doctor_host *doctor_host_new(void)
 {
@@ -87,7 +90,7 @@ struct inode_of_port {
     unsigned long inode;
 };
 
-/* Reads the inodes of the netfilter netlink sockets that have queues. */
+/* Reads the inodes of the netlink sockets whose port ids belong to listeners of queues. Returns their number. */
 static size_t read_inodes(const struct doctor_host *host, struct inode_of_port out[MAX_SOCKETS])
 {
     FILE *file = fopen("/proc/net/netlink", "re");
@@ -112,7 +115,7 @@ static size_t read_inodes(const struct doctor_host *host, struct inode_of_port o
     return count;
 }
 
-/* Stores the id and name of the process in the listeners whose sockets it has open. */
+/* Stores the id and name of the process in each listener whose socket the process has open. Returns 0 or -ENOMEM. */
 static int find_sockets(struct doctor_host *host, const char *process, const struct inode_of_port *inodes, size_t count)
 {
     char path[NAME_SIZE], target[NAME_SIZE], line[NAME_SIZE];
@@ -136,7 +139,7 @@ static int find_sockets(struct doctor_host *host, const char *process, const str
             i++;
         if (i == count)
             continue;
-        if (!name) { /* of the first one */
+        if (!name) { /* read the name of the process when its first socket is found */
             FILE *file;
 
             snprintf(path, sizeof(path), "/proc/%.20s/comm", process);
@@ -204,7 +207,8 @@ static bool is_active(const struct ethtool_gfeatures *features, const struct eth
     return false;
 }
 
-/* Features are found by name. A device whose driver does not support the request is assumed to merge nothing. */
+/* Sets link->merges_udp from the interface's features, which are found by name. If the driver does not support the
+ * request, it stays false. */
 static void read_features(struct doctor_link *link, int socket)
 {
     struct {
@@ -234,7 +238,7 @@ static void read_features(struct doctor_link *link, int socket)
 
 /* --- Policy routing and links ----------------------------------------------------------------------- */
 
-/* Reads an attribute of 32 bits in host order; false when it is another one. */
+/* Reads a 32-bit attribute in host byte order. Returns false if the attribute has another type. */
 static bool read_u32(const struct nlattr *attribute, uint16_t type, uint32_t *out)
 {
     if (mnl_attr_get_type(attribute) != type || mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
@@ -338,7 +342,7 @@ static int read_routes_and_links(struct doctor_host *host)
     for (size_t i = 0; i < sizeof(families) && !err; i++) {
         request = netlink_session_request(&session, RTM_GETRULE, NLM_F_DUMP, families[i], sizeof(struct fib_rule_hdr));
         err = netlink_session_query(&session, request, handle_message, host);
-        if (err == -EOPNOTSUPP || err == -EAFNOSUPPORT) /* a kernel without policy routing */
+        if (err == -EOPNOTSUPP || err == -EAFNOSUPPORT) /* the kernel lacks policy routing */
             err = 0;
     }
     if (!err) {
@@ -356,7 +360,8 @@ struct counting {
     uint64_t count;
 };
 
-/* The kernel sends only matching connections; a kernel without the filter sends all. */
+/* Counts a connection if its mark matches. The kernel filters by the mark; kernels that do not support the filter send
+ * all connections. */
 static int count_connection(const struct nlmsghdr *message, void *user)
 {
     struct counting *counting = user;
@@ -386,7 +391,8 @@ int doctor_count_connections(uint32_t mark, uint32_t mask, uint64_t *out)
         err = netlink_session_query(&session, message, count_connection, &counting);
         netlink_session_close(&session);
     }
-    if (err && err != -EOPNOTSUPP && err != -EINVAL && err != -EINTR) /* no marks; or a listing that changed */
+    /* the kernel lacks connection marks, or the table changed during the dump */
+    if (err && err != -EOPNOTSUPP && err != -EINVAL && err != -EINTR)
         return err;
     *out = counting.count;
     return 0;
@@ -433,7 +439,8 @@ int doctor_host_read(struct doctor_host **out)
     host->forwards_ipv4 = is_one("/proc/sys/net/ipv4/ip_forward");
     host->forwards_ipv6 = is_one("/proc/sys/net/ipv6/conf/all/forwarding");
     file = fopen("/proc/net/if_inet6", "re");
-    while (file && fgets(line, sizeof(line), file)) /* an address beyond link and host has scope 00 (global) */
+    /* scope 00 is a global address, not a link-local or loopback one */
+    while (file && fgets(line, sizeof(line), file))
         host->has_ipv6 |= sscanf(line, "%*s %*x %*x %x", &scope) == 1 && scope == 0;
     if (file)
         fclose(file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The live ruleset, and the texts of its nft rules as `nft list ruleset` prints them: by libnftables. */
+/* Reads the live ruleset, and by libnftables the texts of nft rules as `nft list ruleset` prints them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netfilter.h>
@@ -36,7 +36,8 @@ int doctor_read_ruleset(struct netrules **out)
     return err;
 }
 
-/* Searches the line of the rule: "<tab><tab>TEXT # handle N" in its table. Returns the text, or NULL. */
+/* Searches the listing for the line of the rule in its table: "<tab><tab>TEXT # handle N". Returns the start of TEXT
+ * and sets *length, or returns NULL. */
 static const char *find_text(const char *listing, const struct netrules_rule *rule, size_t *length)
 {
     const struct netrules_table *table = rule->chain->table;
@@ -89,14 +90,14 @@ void doctor_read_rule_texts(struct doctor_report *report)
 
     while (finding && !(finding->rule && !finding->rule->chain->table->legacy))
         finding = finding->next;
-    if (!finding) /* listing a large ruleset takes seconds */
+    if (!finding) /* no finding needs a text: listing a large ruleset would take seconds */
         return;
     nft = nft_ctx_new(NFT_CTX_DEFAULT);
     saved = dup(STDERR_FILENO);
     null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nft && saved >= 0 && null >= 0 && nft_ctx_buffer_output(nft) == 0 && nft_ctx_buffer_error(nft) == 0) {
         nft_ctx_output_set_flags(nft, NFT_CTX_OUTPUT_HANDLE | NFT_CTX_OUTPUT_STATELESS);
-        /* libxtables, which translates extensions of iptables, writes to stderr */
+        /* Discard stderr: libxtables, which translates iptables extensions, writes messages to it. */
         fflush(stderr);
         dup2(null, STDERR_FILENO);
         if (nft_run_cmd_from_buffer(nft, "list ruleset") == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Programs that write rulesets, recognised by the names of their tables and chains, and the effect of each on queue
+/* Recognises programs that write rulesets by the names of their tables and chains, and reports how they affect queue
  * rules. */
 #include <string.h>
 
@@ -7,7 +7,8 @@
 
 struct manager {
     const char *id, *name;
-    const char *tables[3], *chains[6]; /* full names, or prefixes that end with * */
+    /* names, or patterns in which a `*` at the end stands for any characters; unused entries are NULL */
+    const char *tables[3], *chains[6];
     const char *why, *remedy;
 };
 
@@ -126,7 +127,7 @@ static const struct manager managers[] = {
 
 enum { MANAGERS = sizeof(managers) / sizeof(managers[0]) };
 
-/* Whether the name is one of the patterns; "*" at the end of a pattern stands for any characters. */
+/* Returns whether the name matches one of the patterns; "*" at the end of a pattern stands for any characters. */
 static bool is_any(const char *name, const char *const *patterns, size_t count)
 {
     for (size_t i = 0; i < count && patterns[i]; i++) {
@@ -153,7 +154,8 @@ const char *manager_of(const struct netrules_chain *chain)
     return NULL;
 }
 
-/* Reports a queue rule in a table of another program, which removes the rule when it rewrites the table. */
+/* Reports a queue rule that is in a table of another program: the rule disappears when that program rewrites the table.
+ */
 static void check_guest(struct context *context, const struct feed *feed)
 {
     const char *manager = manager_of(feed->rule->chain);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packet marks: rules of other programs that read or write bits of Sluice's marks. These are the mark of inspected
- * packets in repeat mode and the mark of the packets that Sluice sends (reject). The sluice table lets packets with
- * either mark pass, so a packet that gets one from another program passes uninspected.
+ * Packet marks: finds rules of other programs that read or write bits of Sluice's two marks: that of inspected packets
+ * (queue.mark, repeat mode) and that of the packets that Sluice sends (nft.reject-mark). The sluice table accepts
+ * packets with either mark, so a packet passes uninspected if another program sets one of them.
  */
 #include <linux/netfilter.h>
 #include <stdio.h>
@@ -14,15 +14,17 @@ static const uint32_t ALL = 0xffffffff;
 
 /* One of Sluice's marks. */
 struct our_mark {
-    const char *name; /* name of the setting */
+    const char *name; /* name of the setting, for findings */
     uint32_t value, mask;
-    bool inspected;       /* the mark of repeat mode */
-    uint64_t connections; /* number of connections that have the mark now */
+    /* true: the mark of inspected packets (queue.mark); false: the mark of packets that Sluice sends (nft.reject-mark)
+     */
+    bool inspected;
+    uint64_t connections; /* number of connections in conntrack that have the mark now */
 };
 
 /* Programs with registered or well-known marks. */
 static const struct {
-    uint32_t value, mask; /* their mask; all bits: they write the whole mark */
+    uint32_t value, mask; /* the mask under which the program writes the value; all bits: it writes the whole mark */
     const char *name;
 } known_users[] = {
     { 0x0100, 0x00000f00, "Cilium" },
@@ -62,8 +64,8 @@ static void report_set(struct context *context, const struct netrules_rule *rule
     const char *user = user_of(rule, mark);
     uint32_t common = mark->mask & ours->mask;
 
-    /* The written value may contain the mark: the packet is then taken for an inspected one, or for one that Sluice
-     * sent. */
+    /* The value agrees with Sluice's mark in the bits that the rule writes: such a packet is treated as inspected, or
+     * as sent by Sluice. */
     if (((mark->value ^ ours->value) & common) == 0 && (mark->value & common) != 0)
         set_finding_rule(
             add_finding(context, DOCTOR_BROKEN, "mark.forged",
@@ -138,8 +140,8 @@ static void record_early(const struct netrules_chain *base, void *early)
     *(bool *)early |= base->hook != NF_INET_POST_ROUTING && base->hook != NF_INET_LOCAL_IN;
 }
 
-/* Whether the rule clears the mark of packets that leave the host or have arrived: repeat mode needs this where tunnels
- * begin or end. */
+/* Returns whether the rule clears the mark after the inspection, at the hooks postrouting or input only. Where tunnels
+ * begin or end, repeat mode needs such a rule, because the inner packet inherits the mark of the outer one. */
 static bool is_clearing_rule(struct context *context, const struct netrules_rule *rule, const struct our_mark *ours)
 {
     bool early = false;
@@ -153,7 +155,8 @@ static bool is_clearing_rule(struct context *context, const struct netrules_rule
 static void check_mark(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
                        const struct our_mark *ours)
 {
-    /* "match the mark, accept" in a chain of the administrator is how repeat mode is set up. */
+    /* A rule that matches exactly Sluice's mark, wherever it is, belongs to the setup of repeat mode ("match the mark,
+     * accept"). */
     bool of_sluice = is_sluice_rule(context, rule) || is_feed(context, rule) ||
                      (mark->use == NETRULES_MARK_MATCH && mark->mask == ours->mask && mark->value == ours->value);
     bool whole = mark->mask == ALL;
@@ -169,7 +172,8 @@ static void check_mark(struct context *context, const struct netrules_rule *rule
         report_copy(context, rule, mark, ours);
         break;
     case NETRULES_MARK_MATCH:
-        if (whole && !ours->inspected) /* packets that Sluice sends are not meant for such a rule */
+        /* a rule that compares the whole mark does not concern packets that Sluice sends */
+        if (whole && !ours->inspected)
             break;
         set_finding_rule(
             add_finding(
@@ -194,12 +198,12 @@ static void check_mark(struct context *context, const struct netrules_rule *rule
     }
 }
 
-/* Reports the mark bits that no rule and no routing rule reads or writes, when a finding about marks needs them. */
+/* If there is a warning about marks, reports the mark bits that no rule and no routing rule reads or writes. */
 static void suggest_bits(struct context *context)
 {
     uint32_t used = 0, bits;
 
-    /* Comparisons of whole marks use only the bits of their value. */
+    /* A rule that compares or writes the whole mark counts as using only the bits that are set in its value. */
     for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));)
         for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
             used |= mark->mask != ALL ? mark->mask : mark->value;

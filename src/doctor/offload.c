@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flowtables: the kernel forwards the packets of an offloaded flow at ingress, so they traverse no hook. The position
- * of the offloading rule does not matter: even after the queue rule it hides all later packets from Sluice.
+ * Reports rules that add flows to a flowtable. The kernel forwards the packets of such a flow at ingress, so they
+ * traverse no hook. The position of the rule does not matter: even if it follows the queue rule, Sluice does not
+ * receive the later packets of the flow.
  */
 #include <linux/netfilter.h>
 #include <string.h>
@@ -13,7 +14,8 @@ void check_offload(struct context *context)
     for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));) {
         const struct netrules_flowtable *flowtable = rule->chain->table->flowtables;
         const char *devices;
-        bool inspects = false; /* forwarded packets of this family */
+        /* true: a queue rule at a hook other than input and output has a family in common with the rule */
+        bool inspects = false;
 
         for (const struct feed *feed = context->feeds; feed; feed = feed->next) {
             const struct netrules_chain *chain = feed->rule->chain;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules before and after the queue rule.
- * An accept in another base chain does not end the queue's chain: the kernel continues with the next chain on the hook
- * (nf_hook_slow). An accept in the same base chain does, and so does any other terminal verdict. A drop before the
- * queue is the firewall's decision and no finding.
+ * Checks the rules before and after the queue rule. After an accept in another base chain the kernel continues with the
+ * next chain at the hook (nf_hook_slow), so the queue rule is still reached. A terminal verdict in the queue rule's own
+ * base chain ends it: an accept before the queue rule is a finding, a drop is not, because it is the firewall's
+ * decision.
  */
 #include <linux/netfilter.h>
 #include <string.h>
@@ -11,8 +11,10 @@
 #include "doctor_priv.h"
 
 enum {
-    MEANT_LAST = 2147483647 - 1024, /* chains above it are meant to be last in any case, such as conntrack's */
-    CONNTRACK = -200,               /* priorities of the kernel (enum nf_ip_hook_priorities) */
+    /* chains of higher priority values, such as conntrack's, are always meant to run last */
+    MEANT_LAST = 2147483647 - 1024,
+    /* this and the following are the kernel's priorities (enum nf_ip_hook_priorities) */
+    CONNTRACK = -200,
     MANGLE = -150,
     NAT_DESTINATION = -100,
     NAT_SOURCE = 100,
@@ -25,12 +27,13 @@ enum { MAX_COVERED = 64 };
 struct ahead {
     struct context *context;
     const struct feed *feed;
-    const struct netrules_rule *first; /* first rule that accepts some packets */
+    const struct netrules_rule *first; /* first rule before the queue rule that accepts some packets; NULL: none */
     size_t count;
     const struct netrules_rule *established;
-    const struct netrules_rule *replies; /* after the queue rule */
-    /* Chains in which established connections are queued, so that a later accept of them skips nothing; covers_all: on
-     * every path. */
+    /* first rule after the queue rule that accepts established connections; NULL: none */
+    const struct netrules_rule *replies;
+    /* Chains in which an earlier rule queues established connections, so that a later rule of the chain that accepts
+     * them lets no packet pass uninspected. covers_all: an earlier rule on every path does so. */
     const struct netrules_chain *covered[MAX_COVERED];
     size_t covered_count;
     bool covers_all;
@@ -44,8 +47,8 @@ static bool has_mark(const struct netrules_rule *rule, uint32_t value, uint32_t 
            mark->mask == mask && mark->value == value;
 }
 
-/* Whether the accept is one that `sluice nft print` writes: in the sluice tables and chains, of the packets that Sluice
- * sends, and of inspected packets. */
+/* Returns whether the rule is an accept that `sluice nft print` writes: a rule in the sluice table or its chain
+ * sluice_exceptions, or one for packets that Sluice sends or has inspected. */
 static bool is_expected(const struct ahead *ahead, const struct netrules_rule *rule)
 {
     const struct context *context = ahead->context;
@@ -101,7 +104,7 @@ static void record_ahead(const struct step *step, void *user)
 
     record_coverage(ahead, step->rule, step->established || !step->rule->conditional, step->in_branch);
     if (!step->accepts || !step->conditional || step->only_loopback || is_expected(ahead, step->rule))
-        return; /* a rule that accepts everything is the blocker */
+        return; /* an unconditional accept is reported as path.blocker */
     if (!ahead->established && accepts_established(ahead, step))
         ahead->established = step->rule;
     if (step->established)
@@ -126,13 +129,15 @@ static void check_base(const struct netrules_chain *base, void *user)
     };
 
     if (repeats(order->context, order->feed->rule))
-        path.after = NULL; /* the rule queues all packets without the mark */
+        /* the rule queues all packets without the mark, so no packet reaches a later accept uninspected */
+        path.after = NULL;
     order->bases++;
     if (walk(order->context->ruleset, &path)) {
         order->context->failed = true;
         return;
     }
-    if (path.blocker && !is_feed(order->context, path.blocker)) /* else its packets are in a queue of Sluice already */
+    /* if the blocker queues to Sluice, its packets are inspected */
+    if (path.blocker && !is_feed(order->context, path.blocker))
         set_finding_rule(
             add_finding(order->context, DOCTOR_BROKEN, "order.unreachable",
                         "The rule's verdict ends this chain for every packet, so no packet reaches the queue "
@@ -242,14 +247,14 @@ static void compare_priorities(struct context *context, const struct netrules_ch
         finding->chain = other;
 }
 
-/* Reports queue rules outside the range from DNAT (-100) to SNAT (100), in which both directions have the inside
- * addresses. */
+/* Reports a queue rule with a priority before conntrack, or outside the range from DNAT (-100) to SNAT (100): only in
+ * this range do the packets of both directions have the inside addresses. */
 static void check_place(const struct netrules_chain *base, void *user)
 {
     struct order *order = user;
     const struct netrules_rule *rule = order->feed->rule;
     bool first = base->hook == NF_INET_PRE_ROUTING || base->hook == NF_INET_LOCAL_OUT;
-    bool translates = false; /* a chain translates addresses of this family */
+    bool translates = false; /* true: a nat chain has rules for a family of this chain */
 
     if (base->table->family == NFPROTO_BRIDGE || base->table->family == NFPROTO_NETDEV)
         return;
@@ -291,7 +296,8 @@ void check_priorities(struct context *context)
                 enum attach_mode ignored;
 
                 if (find_own_table(context, table) ||
-                    firewall_is_sluice_table(table->comment, &ignored)) /* table of another sluice instance */
+                    /* tables of any Sluice instance are not compared */
+                    firewall_is_sluice_table(table->comment, &ignored))
                     continue;
                 if (table->dormant || (table->legacy && strcmp(table->name, "nat") == 0))
                     continue;

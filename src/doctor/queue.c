@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Queue rules: their place, bypass and distribution over queues; listeners; and queues of other programs. */
+/* Checks queue rules (their place, bypass and distribution over queues), the listeners of the queues, and queues of
+ * other programs. */
 #include <linux/netfilter.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ enum { ENOUGH_PACKETS = 1000, MOST_PERCENT = 90, MAX_RANGES = 64 };
 struct shared {
     struct context *context;
     const struct feed *feed;
-    size_t rules, drops; /* after the queue rule */
+    size_t rules, drops; /* number of rules after the queue rule, and of those that drop */
 };
 
 static void count_after(const struct step *step, void *user)
@@ -35,7 +36,8 @@ bool repeats(const struct context *context, const struct netrules_rule *rule)
     return context->input->repeats;
 }
 
-/* Reports rules that packets skip: by bypass when there is no listener, and by every accept outside repeat mode. */
+/* Reports that packets skip the rules after the queue rule in its chain: by bypass if the queue has no listener, and,
+ * outside repeat mode, after every accept of Sluice. */
 static void check_shared_base(const struct netrules_chain *base, void *user)
 {
     struct shared *shared = user;
@@ -132,8 +134,8 @@ static const struct doctor_listener *listener_of(const struct context *context, 
     return NULL;
 }
 
-/* Whether an equal rule of the table was checked before: in a chain of another hook it adds no information about the
- * queue. */
+/* Returns whether an equal rule of the same table was checked before. The table may have one at each hook, which would
+ * give the same findings about the queue. */
 static bool is_repeated(const struct context *context, const struct feed *feed)
 {
     for (const struct feed *earlier = context->feeds; earlier != feed; earlier = earlier->next)
@@ -202,7 +204,7 @@ void check_queues(struct context *context)
 
 /* --- Listeners -------------------------------------------------------------------------------------- */
 
-/* Reports one queue that receives nearly all packets of several. */
+/* Reports a queue that receives at least MOST_PERCENT of the packets of all queues. */
 static void check_load(struct context *context)
 {
     const struct doctor_listener *most = NULL;
@@ -230,7 +232,8 @@ static void check_load(struct context *context)
 
 void check_listeners(struct context *context)
 {
-    for (unsigned i = 0; i < context->input->next_count; i++) { /* queues of the next consumer, for accepted packets */
+    /* queues to which Sluice routes accepted packets (mode route) */
+    for (unsigned i = 0; i < context->input->next_count; i++) {
         const struct doctor_next_queue *next = &context->input->next[i];
 
         if (listener_of(context, next->queue))
@@ -243,7 +246,8 @@ void check_listeners(struct context *context)
                                  : "Start the program that reads this queue, or set queue.route-bypass: yes.",
                     "accepted packets are routed to queue %u, which has no listener", (unsigned)next->queue);
     }
-    for (const struct feed *feed = context->feeds; feed; feed = feed->next) { /* each range without a listener */
+    /* report each range of queue numbers without a listener */
+    for (const struct feed *feed = context->feeds; feed; feed = feed->next) {
         bool bypass = feed->rule->queue.bypass;
         unsigned last = feed->rule->queue.last, ranges = 0;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The report as text and as JSON, with the same content and, for one ruleset, always in the same order. */
+/* Writes the report as text or as JSON. Both have the same content, and its order is always the same for one ruleset.
+ */
 #include <linux/netfilter.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 
 enum { WIDTH = 100, INDENT = 4 };
 
-/* Writes `words` wrapped at WIDTH, each line indented. */
+/* Writes `label` and `words`, wrapped at WIDTH and with each line indented. */
 static void write_wrapped(struct text *out, const char *label, const char *words)
 {
     size_t column = INDENT + strlen(label);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compares the sluice table with what an installation would create. The firewall module supplies the expected table as
- * nf_tables messages, which are read like the live ruleset. Rules are equal when they have the same expressions.
+ * Compares the installed sluice table with the table that `sluice nft install` would create. The firewall module
+ * supplies the expected table as nf_tables messages, which are parsed like the live ruleset. Rules are equal if they
+ * have the same expressions.
  */
 #include <errno.h>
 #include <linux/netfilter.h>
@@ -14,7 +15,8 @@
 
 /* --- Options of the installed table ----------------------------------------------------------------- */
 
-/* Returns the options that would have created this table: those given explicitly, otherwise those of the live table. */
+/* Returns the options with which to create the expected table: those that the user gave explicitly; for all others,
+ * those with which the installed table was created. */
 static struct firewall_options options_of(const struct context *context, const struct sluice_table *own)
 {
     static const struct {
@@ -76,8 +78,8 @@ static bool feeds(const struct netrules_chain *chain)
     return false;
 }
 
-/* Whether the list contains the rule. compare_rules() reads both lists in parallel and searches ahead for a rule that
- * only one has. */
+/* Returns whether the list contains the rule, from `list` on. compare_rules() uses it to distinguish a missing rule
+ * from an additional one. */
 static bool has_rule(const struct netrules_rule *list, const struct netrules_rule *rule)
 {
     for (; list; list = list->next)
@@ -94,7 +96,8 @@ static void compare_rules(struct context *context, const struct netrules_chain *
 
     while (expected_rule && !live->rules &&
            (expected_rule->verdict != NETRULES_QUEUE ||
-            expected_rule->matches_connection_mark)) /* a stopping daemon empties its chains */
+            /* in an empty chain only the missing queue rule is reported: a stopping daemon removes all rules */
+            expected_rule->matches_connection_mark))
         expected_rule = expected_rule->next;
     while (live_rule || expected_rule) {
         if (live_rule && expected_rule && same_rule(live_rule, expected_rule)) {
@@ -160,7 +163,8 @@ static void compare_chain(struct context *context, const struct sluice_table *ow
                               (int)expected_chain->priority);
         finding->chain = live;
     }
-    if (strcmp(expected_chain->name, "sluice_exceptions") != 0) /* which belongs to the user */
+    /* the rules of sluice_exceptions belong to the user and are not compared */
+    if (strcmp(expected_chain->name, "sluice_exceptions") != 0)
         compare_rules(context, live, expected_chain);
 }
 
@@ -189,11 +193,14 @@ static void check_installed_table(struct context *context, const struct sluice_t
 
 /* --- Presence --------------------------------------------------------------------------------------- */
 
-/* Sluice behind another consumer needs no rule: the other program's verdict queues to it. */
+/* Reports that no rule queues to Sluice. This is correct behind another consumer, whose verdicts route packets to
+ * Sluice's queue. */
 static void check_no_rule(struct context *context)
 {
     const char *queues = queues_text(context, context->first, context->last_queue);
-    bool received = false, routed = false; /* a rule feeds a queue of another program, which may route to Sluice */
+    /* received: Sluice's queues have received packets; routed: a rule queues to another program, which may route to
+     * Sluice */
+    bool received = false, routed = false;
 
     for (const struct doctor_listener *listener = context->host->listeners; listener; listener = listener->next)
         received |=
@@ -230,7 +237,8 @@ void check_own_table(struct context *context)
         for (const struct sluice_table *own = context->own; own; own = own->next)
             check_installed_table(context, own);
     else if (input->attach_given && input->options.mode != ATTACH_NONE &&
-             !(input->options.mode == ATTACH_CHAIN && context->feeds)) /* the chain may be in another table */
+             /* in mode chain the sluice chain may be in a table of another program */
+             !(input->options.mode == ATTACH_CHAIN && context->feeds))
         add_finding(context, DOCTOR_BROKEN, "own.missing",
                     "The configuration uses the sluice table (nft.attach), but it is not installed: packets "
                     "that only this table would queue are not inspected.",

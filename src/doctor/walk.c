@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walk of a packet through one base chain and the chains that it jumps to, in the kernel's order. Each chain is
- * walked once, at the first jump to it, because that position precedes all others.
+ * walked only once, at the first jump to it: only the earliest position of its rules matters.
  */
 #include "doctor_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum { DEPTH = 64 }; /* the kernel allows 16 */
+enum { DEPTH = 64 }; /* maximum depth of jumps; the kernel allows 16 */
 
 struct walker {
     struct path *path;
-    bool *visited; /* by chain number */
+    bool *visited; /* indexed by the chain's number; true: the chain has been walked */
     bool blocked;
 };
 
@@ -20,7 +20,7 @@ struct walker {
 struct caller {
     bool conditional, established, only_loopback;
     const struct netrules_rule
-        *ender; /* an earlier rule of the chain with a terminal verdict for every packet; or NULL */
+        *ender; /* an earlier rule of this chain or of a calling one with a verdict for every packet; NULL: none */
     unsigned depth;
 };
 
@@ -58,7 +58,8 @@ static void report_step(const struct walker *walker, const struct netrules_rule 
         path->before(&step, path->user);
 }
 
-/* Records a rule with a terminal verdict for every packet that reaches it. */
+/* Records a rule that has a terminal verdict for every packet, unless the goal was reached before or not every packet
+ * reaches the chain. */
 static void block(struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
 {
     if (walker->path->reached || walker->blocked || caller->conditional)
@@ -89,8 +90,9 @@ static bool walk_rule(struct walker *walker, const struct netrules_rule *rule, c
     bool always = !rule->conditional, jumps = rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO, leads;
     const struct netrules_rule *goal = walker->path->goal;
 
-    /* No packet reaches this rule, because an earlier rule of the caller has a verdict for all. In a base chain
-     * `blocked` is set for this; after a queue verdict the packets are in a queue, so the walk continues. */
+    /* No packet reaches this rule, because an earlier rule (`ender`) has a verdict for all packets: end the walk of the
+     * chain. The walk continues if block() recorded that rule, and after a queue verdict, because the packets are then
+     * in a queue. */
     if (caller->ender && !walker->blocked && caller->ender->verdict != NETRULES_QUEUE)
         return true;
     leads = rule == goal || (jumps && netrules_find_chain(rule->chain->table, rule->target) == goal->chain);
@@ -111,7 +113,7 @@ static bool walk_rule(struct walker *walker, const struct netrules_rule *rule, c
     if (always && !continues(rule->verdict))
         block(walker, rule, caller);
     if (always && !caller->depth && (rule->verdict == NETRULES_RETURN || rule->verdict == NETRULES_GOTO))
-        block(walker, rule, caller); /* in a base chain the packet continues with the chain's policy */
+        block(walker, rule, caller); /* after a return in a base chain, the chain's policy decides */
     return always && (rule->verdict == NETRULES_RETURN || rule->verdict == NETRULES_GOTO) && caller->depth;
 }
 

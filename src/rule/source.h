@@ -40,8 +40,8 @@ struct statement {
     uint32_t line;
     bool commented;         /* true: the line is a comment (a disabled rule, or any other text); false: it is not */
     uint32_t segment_count; /* 0 for a single line */
-    const struct segment
-        *segments; /* the lines of a continued statement, of which `text` is a joined copy; NULL for a single line */
+    /* the lines of a continued statement, of which `text` is a joined copy; NULL for a single line */
+    const struct segment *segments;
 };
 
 struct scanner {

@@ -30,8 +30,8 @@
 #include "sluice/stream.h"
 #include "sluice/text.h"
 
-/* Old connections that are not idle have sent packets by then; until then each small packet costs the kernel a third
- * more. */
+/* Seconds after the start in which a queue requests conntrack data. By then all connections older than the daemon have
+ * sent packets, unless they are idle. Attaching the data to a small packet costs the kernel a third more time. */
 enum { CONNTRACK_SECONDS = 600 };
 
 /* --- Queues --------------------------------------------------------------------------------------- */

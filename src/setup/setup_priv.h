@@ -20,10 +20,11 @@ struct decode_settings {
     struct decode_options options;
     const char *teredo_ports, *vxlan_ports, *geneve_ports;
 };
+
 struct exception_options {
     enum exception_policy master; /* EXCEPTION_POLICY_COUNT: auto, which depends on the mode */
-    enum exception_policy
-        policies[EXCEPTION_COUNT]; /* EXCEPTION_POLICY_COUNT: auto or not set, so that `master` applies */
+    /* EXCEPTION_POLICY_COUNT: auto or not set, so that `master` applies */
+    enum exception_policy policies[EXCEPTION_COUNT];
 };
 
 /* Fills `out` from queue.*, then from queues.RANGE.*; `range` NULL: from queue.* only. */
