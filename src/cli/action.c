@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The action of a command, which is its first argument: `sluice nft print`. */
+/* Finds the action of a command, which is its first argument, such as `print` in `sluice nft print`. */
 #include "cli_priv.h"
 
 #include <string.h>
 
 enum { LIST_SIZE = 256 };
 
-/* "print, install or remove" */
+/* Writes the names of all actions to `out`, as in "print, install or remove", and returns `out`. */
 static const char *list_of(const struct cli_actions *actions, char out[LIST_SIZE])
 {
     size_t length = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice blocklist`: the hosts that the kernel blocks, in sets of the sluice table; works without a daemon, too. */
+/* `sluice blocklist`: lists, adds and removes the hosts that the kernel blocks. It accesses the sets of the sluice
+ * table directly, so it needs no running daemon. */
 #include "cli_priv.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ enum { OPTION_JSON = CLI_OPTION_OWN, OPTION_FORCE, OPTION_PERMANENT };
 struct arguments {
     struct cli_input input;
     bool json, force, permanent;
-    struct blocked_host *hosts; /* the addresses of the command line */
+    struct blocked_host *hosts; /* the addresses on the command line */
     size_t count;
     const struct config *config;
     struct firewall_settings firewall; /* of the configuration */

@@ -3,8 +3,8 @@
  * `sluice check`: checks the configuration and all rules, and prints all diagnostics and a summary.
  *
  * Diagnostics go to stderr; the summary, the configuration or JSON goes to stdout. The engine leaves out rules with
- * mistakes and unsupported rules and loads the others, so the summary counts what would be loaded. The exit code tells
- * mistakes from unsupported rules, because the author of an unsupported rule cannot correct it.
+ * mistakes and unsupported rules and loads the others, so the summary counts what would be loaded. Mistakes and
+ * unsupported rules have different exit codes, because the author of an unsupported rule cannot correct it.
  */
 #include "cli_priv.h"
 
@@ -42,10 +42,10 @@ struct arguments {
 struct result {
     struct diag *diag;
     struct config *config;
-    struct rule_list *rules; /* NULL once they are compiled */
+    struct rule_list *rules; /* NULL if compile() has consumed the list */
     size_t files, loaded, failed, skipped;
     struct rule_policy_counts policy_counts;
-    struct text policy; /* the counts in words */
+    struct text policy; /* policy_counts as text */
     double parse_seconds, compile_seconds;
     struct ruleset_databases databases;
     bool compiled;
@@ -280,7 +280,8 @@ static int load_rules(const struct arguments *arguments, struct result *result)
     return 0;
 }
 
-/* Consumes result->rules. */
+/* Compiles result->rules, depending on arguments->compile, and reports mistakes that only the compilation finds. On
+ * success it has consumed the list, and result->rules is NULL. */
 static void compile(const struct arguments *arguments, struct result *result)
 {
     struct ruleset *ruleset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Code that commands share: the configuration and the rule files that the command line names, and output. */
+/* Code that commands share: loading the configuration and rule files that the command line names, and output. */
 #ifndef SLUICE_CLI_PRIV_H
 #define SLUICE_CLI_PRIV_H
 
@@ -10,13 +10,14 @@
 #include "sluice/diag.h"
 #include "sluice/text.h"
 
-/* Strings of argv, which are not owned; cli_input_init() reserves room for all of argv. */
+/* A list of pointers into argv. cli_input_init() allocates `at` for as many entries as argv has; the strings are not
+ * owned. */
 struct cli_strings {
     const char **at;
     size_t count;
 };
 
-/* "key=value", and the option that set it, for messages. */
+/* A setting from the command line: "key=value" (allocated), and the option that set it, for messages. */
 struct cli_setting {
     char *assignment;
     const struct cli_option *option;
@@ -30,10 +31,11 @@ struct cli_settings {
 /* The input of run, replay, check, and of commands that read the configuration. */
 struct cli_input {
     const struct command *command;
-    const char *config_file; /* NULL: the default file */
+    const char *config_file; /* the argument of --config; NULL: the default file */
     struct cli_strings rules;
     struct cli_settings settings;
-    bool skip_consistency_check; /* do not check that settings fit together: the command returns no verdicts */
+    /* true: do not check that settings fit together, because the command does not serve queues; false: check it */
+    bool skip_consistency_check;
 };
 
 /* Option rows of commands that have a struct cli_input. A command's own ids begin with CLI_OPTION_OWN. */
@@ -55,36 +57,39 @@ enum { CLI_OPTION_CONFIG = 1, CLI_OPTION_RULES, CLI_OPTION_SET, CLI_OPTION_OWN }
         .help = "override a setting of the configuration; may be given again"                                          \
     }
 
-/* Handles the option rows above; a command's handler passes on options that are not its own. 0 or an exit code. */
+/* Handles the option rows CLI_ROW_*. The handler of a command calls it for options that are not the command's own.
+ * Returns 0, or an exit code after a message. */
 int cli_input_handle_option(struct cli_input *input, const struct cli_option *option, const char *value);
 
-/* 0, or -ENOMEM after a message. Free with cli_input_clear(). */
+/* Allocates the input of a command, which cli_input_clear() frees. Returns 0, or -ENOMEM after a message. */
 int cli_input_init(struct cli_input *input, const struct command *command, int argc);
 void cli_input_clear(struct cli_input *input);
 
-/* Adds "key=value"; if `key` is NULL, `value` is the whole assignment. 0 or -ENOMEM. */
+/* Adds the setting "KEY=VALUE"; if `key` is NULL, `value` is the whole assignment. Returns 0 or -ENOMEM. */
 int cli_settings_add(struct cli_settings *settings, const struct cli_option *option, const char *key,
                      const char *value);
 
-/* The configuration file without --config. */
+/* The configuration file that is read if --config is not given. */
 #define CLI_DEFAULT_CONFIG SLUICE_SYSCONFDIR "/sluice.yaml"
 
 /*
  * Loads the configuration: the defaults, then the file, then the settings of the command line; then checks that
- * settings fit together. Returns 0 with *out, which config_free() frees, or an exit code. Mistakes in the file are
- * added to `diag` and are no failure; mistakes of the command line are printed.
+ * settings fit together. Returns EXIT_OK and sets *out, which the caller frees by config_free(), or returns an exit
+ * code. Mistakes in the file are added to `diag` and do not cause a failure; mistakes on the command line are printed
+ * and do.
  */
 int cli_load_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                     struct config **out, struct diag *diag);
 
-/* The same, but prints all mistakes, and fails if the file has one: "the configuration has mistakes: CONSEQUENCE". */
+/* Loads the configuration like cli_load_config(), but prints all mistakes, and fails if the file has one, with the
+ * message "the configuration has mistakes: CONSEQUENCE". */
 int cli_load_sound_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                           const char *consequence, struct config **out);
 
 /* Prints all errors and the first 5 warnings to stderr; `sluice check` prints all warnings. */
 void cli_print_brief(const struct diag *diag);
 
-/* Whether all files can be read; prints a line for each that cannot. */
+/* Returns whether all files can be read; prints a message for each that cannot. */
 bool cli_files_readable(const struct command *command, const char *const *files, size_t count);
 
 /* The actions of a command, in the order of an enum. */
@@ -92,10 +97,11 @@ struct cli_actions {
     const char *const *names;
     size_t count;
 };
-/* EXIT_OK with *found, the index of `name`; EXIT_USAGE after a message. `name` is NULL without an argument. */
+/* Sets *found to the index of the action `name`, which is NULL if the command line has no argument. Returns EXIT_OK, or
+ * EXIT_USAGE after a message. */
 int cli_find_action(const struct command *command, const struct cli_actions *actions, const char *name, size_t *found);
 
-/* Writes a text to stdout, adds a missing line feed, and frees the text. An exit code. */
+/* Writes a text to stdout, adds a line feed if the last line has none, and frees the text. Returns an exit code. */
 int cli_write(struct text *text);
 
 #endif

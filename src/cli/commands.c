@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of commands, and the options before a command: --help, --version, help. */
+/* The table of commands, and the arguments that replace a command: --help, --version, help. */
 #include "sluice/cli.h"
 
 #include <errno.h>

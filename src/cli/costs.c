@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice costs`: lists the rules that took most time. */
+/* `sluice costs`: lists the rules whose evaluation took the most time. */
 #include "query.h"
 
 static const struct cli_option options[] = {

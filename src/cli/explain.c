@@ -37,7 +37,8 @@ static int handle_option(void *user, const struct cli_option *option, const char
 
 /* --- The request -------------------------------------------------------------------------------- */
 
-/* "10.0.0.1:80", "[fd00::1]:80", or an address alone. */
+/* Adds one end of a flow to the request: "10.0.0.1:80", "[fd00::1]:80", or an address alone. Returns false if `text` is
+ * none of these. */
 static bool put_end(struct text *out, const char *text, const char *address_key, const char *port_key)
 {
     struct span address = span_of(text), port = { NULL, 0 };
@@ -78,7 +79,7 @@ static bool put_protocol(struct text *out, const char *word)
     return true;
 }
 
-/* EVE's flow_id. */
+/* Adds a flow ID (flow_id in EVE) to the request. Returns false if the word is not a number. */
 static bool put_flow_id(struct text *out, const char *word)
 {
     uint64_t id;
@@ -89,7 +90,8 @@ static bool put_flow_id(struct text *out, const char *word)
     return true;
 }
 
-/* "2100498" or "1:2100498". A number that is too large for a sid is a flow id. */
+/* Adds a rule to the request: "2100498" or "1:2100498". A number that is too large for a sid is added as a flow ID.
+ * Returns false for anything else. */
 static bool put_rule(struct text *out, const char *word)
 {
     struct span rest = span_of(word), first;
@@ -118,7 +120,7 @@ static bool put_arguments(struct arguments *arguments, int count, char **words)
         return put_rule(out, words[0]);
     if (count == 2 && strcmp(words[0], "flow") == 0)
         return put_flow_id(out, words[1]);
-    if (count == 2) /* TCP is the default */
+    if (count == 2) /* two words are the ends of a flow whose protocol is not given: TCP */
         return put_protocol(out, "tcp") && put_end(out, words[0], "src_ip", "src_port") &&
                put_end(out, words[1], "dest_ip", "dest_port");
     return count == 3 && put_protocol(out, words[0]) && put_end(out, words[1], "src_ip", "src_port") &&
@@ -129,7 +131,8 @@ static bool put_arguments(struct arguments *arguments, int count, char **words)
 
 static void print_state(const struct control_value *rule)
 {
-    const struct control_value *changes = control_value_member(rule, "policy"); /* in the order of the rule policy */
+    /* the policy lines that changed the rule, in the order in which they were applied */
+    const struct control_value *changes = control_value_member(rule, "policy");
     const char *disabled_by = query_string(rule, "disabled_by"), *left_out_for = query_string(rule, "left_out_for");
 
     if (control_value_bool(control_value_member(rule, "loaded")))
@@ -199,7 +202,7 @@ static void print_flow(const struct control_value *flow)
     const struct control_value *exceptions = control_value_member(flow, "exceptions");
     const struct control_value *rules = control_value_member(flow, "rules");
 
-    const char *app_proto = query_string(flow, "app_proto"); /* empty until it is known */
+    const char *app_proto = query_string(flow, "app_proto"); /* empty until the application protocol is detected */
 
     printf("%s %s:%" PRId64 " -> %s:%" PRId64 "%s%s, flow %" PRId64 "\n", query_string(flow, "proto"),
            query_string(flow, "src_ip"), query_number(flow, "src_port"), query_string(flow, "dest_ip"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice flows`: lists the flows of the daemon, which sends them in pages. */
+/* `sluice flows`: lists the flows of the daemon. A reply contains one page of flows, so several requests may be needed.
+ */
 #include "query.h"
 
 #include <inttypes.h>
@@ -67,7 +68,8 @@ static void print_flow(const struct control_value *flow)
 static int list(struct arguments *arguments)
 {
     struct query *query = &arguments->query;
-    char next[CURSOR_SIZE] = ""; /* where the next page begins */
+    /* cursor from the last reply, with which to request the next page; "": the first page */
+    char next[CURSOR_SIZE] = "";
     size_t printed = 0;
 
     for (unsigned page = 0; page < MAX_PAGES && printed < arguments->limit; page++) {

@@ -80,7 +80,8 @@ static int apply_settings(const struct cli_input *input, struct config *config)
     return code;
 }
 
-/* The attach modes repeat and route need the verdict of the same name. */
+/* Unless queue.verdict is set, sets it to repeat or route if nft.attach is repeat or route: these attach modes need the
+ * verdict of the same name. */
 static void derive_verdict(struct config *config, struct diag *diag)
 {
     struct firewall_settings firewall;
@@ -151,7 +152,8 @@ int cli_load_sound_config(const struct cli_input *input, enum config_strictness 
     if (diag)
         cli_print_brief(diag);
     if (!code && diag_errors(diag) > 0) {
-        /* One error about the file as a whole, such as a missing file, needs no second line. */
+        /* If the only mistake is an error about the whole file (line 0), such as a missing file, it has been printed
+         * and needs no summary. */
         if (diag_count(diag) != 1 || diag_get(diag, 0)->line != 0)
             cli_error(input->command, "the configuration has mistakes: %s", consequence);
         config_free(config);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice leave --after`: removes the table of a restart that became a stop. */
+/* `sluice leave --after`: removes the sluice table that a daemon left installed for a restart, if the service was
+ * stopped instead. */
 #include "cli_priv.h"
 
 #include "sluice/supervisor.h"
@@ -35,7 +36,7 @@ static int remove_table(const struct cli_input *input)
     struct config *config = NULL;
     struct diag *diag = diag_new();
     char error[ENGINE_ERROR_SIZE];
-    /* `sluice run` has reported mistakes in the configuration */
+    /* Mistakes in the configuration are not printed, because `sluice run` has reported them. */
     int code = diag ? cli_load_config(input, CONFIG_LENIENT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
 
     if (code == EXIT_OK && supervisor_remove_left_table(config, error)) {

@@ -21,7 +21,7 @@ static const struct cli_option options[] = {
 
 struct arguments {
     struct query query;
-    uint64_t seconds; /* until the configured mode returns; 0: no limit */
+    uint64_t seconds; /* time until the daemon returns to the configured mode; 0: no limit */
 };
 
 static int handle_option(void *user, const struct cli_option *option, const char *value)

@@ -112,7 +112,8 @@ static int failed(const char *error)
 
 /* --- print, install, remove ----------------------------------------------------------------------- */
 
-/* -EINVAL is a wrong combination of options. */
+/* Prints the error and returns the exit code: EXIT_USAGE for -EINVAL (the options do not fit together), otherwise
+ * EXIT_FAILED. */
 static int failed_by(int err, const char *error)
 {
     failed(error);
@@ -161,7 +162,8 @@ static int install(const struct firewall_options *firewall, bool json)
     (void)json;
     if (err)
         return failed_by(err, error);
-    /* A failure is ignored: only the report of packets that pass before a daemon starts would be missing. */
+    /* Save the state of the queue account, with which the daemon reports packets that pass before it starts. A failure
+     * is ignored, because only this report would be missing. */
     queue_account_start_without_daemon(firewall);
     if (firewall_status(firewall->table, &status, error))
         return failed(error);
@@ -208,7 +210,8 @@ static int count_host(const struct blocked_host *host, void *user)
     return 0;
 }
 
-/* Counts the blocked hosts; unknown if the table was removed in between. */
+/* Returns the numbers of blocked hosts; `known` is false if there is no blocklist or the table has been removed in the
+ * meantime. */
 static struct blocked count_blocked(const char *table, const struct firewall_status *status)
 {
     char error[FIREWALL_ERROR_SIZE];
@@ -272,7 +275,8 @@ write:
     return cli_write(&out);
 }
 
-/* Removes both marks, whatever nft.offload is now: connections may have been marked under another configuration. */
+/* Removes both connection marks of nft.offload, even if nft.offload does not use them now: connections may have been
+ * marked under another configuration. Returns an exit code. */
 static int unmark(const struct firewall_options *firewall, bool json)
 {
     const struct firewall_offload *offload = &firewall->offload;
@@ -327,7 +331,7 @@ static const char *const action_names[ACTIONS] = { "print", "install", "remove",
 
 static const struct action {
     int (*run)(const struct firewall_options *firewall, bool json);
-    /* Instead of run: doctor reads more of the configuration. */
+    /* NULL, or called instead of run() (doctor): it also gets the whole configuration. */
     int (*examine)(const struct config *config, const struct firewall_options *firewall, bool json);
 } actions[ACTIONS] = {
     [ACTION_PRINT] = { print, NULL },         [ACTION_INSTALL] = { install, NULL },
@@ -335,7 +339,8 @@ static const struct action {
     [ACTION_UNMARK] = { unmark, NULL },       [ACTION_DOCTOR] = { NULL, nft_doctor },
 };
 
-/* Runs the action with the options of the configuration. nft.attach: none is the default mode for all but doctor. */
+/* Runs the action with the firewall options of the configuration. If nft.attach is none, all actions but doctor use the
+ * mode `after`. Returns an exit code. */
 static int run_action(const struct action *action, struct config *config, bool json)
 {
     char error[FIREWALL_ERROR_SIZE];

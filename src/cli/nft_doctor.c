@@ -26,7 +26,8 @@ static const char *error_text(int err)
     }
 }
 
-/* Lists the queues that verdicts route to (queue.route-to); none if the daemon would refuse the settings. */
+/* Writes the queues to which verdicts route packets (queue.route-to) to `out`; none if the daemon would reject the
+ * settings. */
 static void find_next_queues(const struct config *config, const struct firewall_options *firewall,
                              struct doctor_input *out)
 {
@@ -68,7 +69,7 @@ int nft_doctor(const struct config *config, const struct firewall_options *optio
 
     config_fill(config, queue_settings, NULL, &queue);
     input.repeats = queue.nfqueue.mode == QUEUE_REPEAT;
-    /* Without permission to list connections the counts stay 0. */
+    /* Errors are ignored: without permission to list connections the counts stay 0. */
     if (options->mark_mask)
         doctor_count_connections(options->mark, options->mark_mask, &input.connections.judged);
     if (options->reject_mask)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options by table: getopt_long's arrays and the text of --help come from the same rows. */
+/* Parses options by a table: its rows define both the arrays for getopt_long() and the text of --help. */
 #include "cli_priv.h"
 
 #include <getopt.h>
@@ -13,7 +13,8 @@ struct tables {
     size_t count;
 };
 
-/* getopt returns FIRST_LONG + index for the row at `index`; --help is behind the last row. */
+/* Fills getopt's tables, which also contain --help after the last row. For the long option of row `index` getopt
+ * returns FIRST_LONG + index. */
 static void make_tables(struct tables *tables, const struct cli_option *options)
 {
     char *letter = stpcpy(tables->shorts, ":h");
@@ -65,7 +66,8 @@ static int unknown_option(const struct command *command, const struct tables *ta
     return EXIT_USAGE;
 }
 
-/* getopt returns '?' for an unknown or ambiguous option, and for a value of an option that takes none. */
+/* Prints an error after getopt has returned '?': the option is unknown or ambiguous, or has a value but takes none.
+ * Returns EXIT_USAGE. */
 static int wrong_option(const struct command *command, const struct tables *tables, char **argv)
 {
     const struct cli_option *row = optopt ? find_row(command->options, tables, optopt) : NULL;
@@ -78,7 +80,8 @@ static int wrong_option(const struct command *command, const struct tables *tabl
     return unknown_option(command, tables, optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1]);
 }
 
-/* getopt accepts unique abbreviations of a name; a script that uses one would break when an option is added. */
+/* Returns whether the option was written in full. getopt also accepts unique abbreviations, which are rejected here: a
+ * script that uses one would break when an option is added. */
 static bool is_whole_name(const struct option *option, char **argv)
 {
     const char *written = option->has_arg && optarg == argv[optind - 1] ? argv[optind - 2] : argv[optind - 1];

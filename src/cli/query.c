@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests to the daemon over its control socket: the path is that of --socket, or of the configuration. */
+/* Requests to the daemon over its control socket: the socket's path is taken from --socket, otherwise from the
+ * configuration. */
 #include "query.h"
 
 #include <inttypes.h>
@@ -45,7 +46,8 @@ void query_begin(struct query *query, const char *command)
 int query_send(struct query *query, unsigned seconds, struct control_reply *reply)
 {
     char path[PATH_SIZE], error[CONTROL_ERROR_SIZE];
-    struct diag *diag = diag_new(); /* its mistakes are not printed: the daemon has reported them at its start */
+    /* mistakes in the configuration are not printed: the daemon has reported them at its start */
+    struct diag *diag = diag_new();
     struct config *config = NULL;
     int code = diag ? cli_load_config(&query->input, CONFIG_LENIENT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
 

@@ -8,7 +8,7 @@
 
 enum { QUERY_OPTION_JSON = CLI_OPTION_OWN, QUERY_OPTION_OWN };
 
-/* Option rows of all these commands. */
+/* Option rows that all commands with a struct query have. */
 #define QUERY_ROW_SOCKET                                                                                               \
     {                                                                                                                  \
         .letter = 'S', .name = "socket", .argument = "PATH", .setting = "unix-command.filename",                       \
@@ -29,41 +29,44 @@ struct query {
     struct text request;
 };
 
-/* 0, or an exit code after a message. */
+/* Initialises the query of a command, which query_clear() frees. Returns 0, or an exit code after a message. */
 int query_init(struct query *query, const struct command *command, int argc);
 void query_clear(struct query *query);
-/* Handles the options above and those of struct cli_input; a command's handler passes on what is not its own. 0 or an
- * exit code. */
+/* Handles the option rows QUERY_ROW_* and those of struct cli_input. The handler of a command calls it for options that
+ * are not the command's own. Returns 0, or an exit code after a message. */
 int query_handle_option(struct query *query, const struct cli_option *option, const char *value);
 
-/* Starts the request `command`. Its arguments are written to query->request as JSON members. */
+/* Starts a request with the name `command` in query->request; the caller then adds its arguments there as JSON members.
+ */
 void query_begin(struct query *query, const char *command);
-/* Sends the request and waits up to `seconds` for the reply. 0 with the reply, which query_free_reply() frees, or an
- * exit code after a message. */
+/* Sends the request and waits up to `seconds` for the reply. Returns 0 and fills *reply, which query_free_reply()
+ * frees, or returns an exit code after a message. */
 int query_send(struct query *query, unsigned seconds, struct control_reply *reply);
 void query_free_reply(struct control_reply *reply);
-/* The same, and prints the message of the reply: as JSON with --json, else by `print`. An exit code. */
+/* Sends the request like query_send() and prints the message of the reply: as JSON if --json is given, otherwise by
+ * `print`. Returns an exit code. */
 int query_send_and_print(struct query *query, unsigned seconds, void (*print)(const struct control_value *message));
 
-/* Prints the message of a reply as JSON. An exit code. */
+/* Prints the message of a reply as JSON. Returns an exit code. */
 int query_print_json(const struct control_reply *reply);
 
 /* Prints the mode; shared by `sluice mode` and `sluice status`. */
 void mode_print(const struct control_value *message);
 
-/* The member `name` of an object; 0 and "" if it is missing. */
+/* Return the member `name` of an object; 0 or "" if the object has no such member. */
 int64_t query_number(const struct control_value *value, const char *name);
 const char *query_string(const struct control_value *value, const char *name);
 
-/* Prints a list of objects as a table of numbers: one line per object, one column per member. */
+/* A column of query_print_table(), which prints a list of objects as a table of numbers, with one line per object and
+ * one column per member. */
 struct query_column {
-    const char *key;   /* the member */
-    const char *title; /* NULL: the key */
+    const char *key;   /* name of the member */
+    const char *title; /* heading of the column; NULL: the key */
     int width;
 };
 void query_print_table(const struct control_value *list, const struct query_column *columns, size_t count);
 
-/* Runs a command that takes no arguments and whose request has its name. An exit code. */
+/* Runs a command that takes no arguments and whose request has the command's name. Returns an exit code. */
 int query_simple(const struct command *command, unsigned seconds, int argc, char **argv,
                  void (*print)(const struct control_value *message));
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice rules`: lists the rules that the daemon has loaded, or left out; the daemon sends them in pages. */
+/* `sluice rules`: lists the rules that the daemon has loaded or could not load. A reply contains one page of rules, so
+ * several requests may be needed. */
 #include "query.h"
 
 #include <inttypes.h>

@@ -99,7 +99,7 @@ static int handle_option(void *user, const struct cli_option *option, const char
     return 0;
 }
 
-/* Loads the configuration again for a reload; called on the reload thread. */
+/* Loads the configuration again for a reload. The daemon calls it in the reload thread. Returns 0 or -EINVAL. */
 static int load_config(void *user, struct config **out, struct diag *diag)
 {
     const struct cli_input *input = user;
@@ -128,7 +128,7 @@ static int start_daemon(struct arguments *arguments, const struct config *config
     return EXIT_OK;
 }
 
-/* Finds problems that the engine would find only at its start. */
+/* Checks at once what the engine would check only at its start, and prints problems. Returns an exit code. */
 static int check_configuration(const struct arguments *arguments, const struct config *config)
 {
     char error[ENGINE_ERROR_SIZE] = "";
@@ -146,7 +146,7 @@ static int load_and_start(struct arguments *arguments)
     int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG,
                                      "not started (`sluice check` shows them all)", &config);
 
-    /* Rule files of the configuration may be missing, those of the command line must not. */
+    /* Rule files that the configuration names may be missing; those that the command line names may not. */
     if (!code && !cli_files_readable(&command_run, arguments->input.rules.at, arguments->input.rules.count))
         code = EXIT_FAILED;
     if (!code)

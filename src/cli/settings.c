@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice settings`: prints the reference of the configuration, from the table that checks the file. */
+/* `sluice settings`: prints the reference of all settings, from the same tables by which configuration files are
+ * checked. */
 #include "cli_priv.h"
 
 #include <inttypes.h>
@@ -40,7 +41,7 @@ static const char *default_of(const struct setting *setting, struct text *scratc
     return scratch->failed ? NULL : scratch->bytes;
 }
 
-/* --- One setting in each format ------------------------------------------------------------------- */
+/* --- Output of one setting, one function per format ----------------------------------------------- */
 
 static void plain(struct text *out, const struct setting *setting, struct text *scratch)
 {
@@ -99,7 +100,7 @@ static const struct {
 
 /* --- The table ------------------------------------------------------------------------------------ */
 
-/* Whether the setting is `name` or below it: "queue" selects all of queue.*. */
+/* Returns whether the setting is `name` or below it: "queue" selects all of queue.*. */
 static bool is_selected(const struct setting *setting, const char *name)
 {
     size_t length = name ? strlen(name) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice stats`: the counters of the daemon, by their names in EVE's stats event. */
+/* `sluice stats`: prints the counters of the daemon, with their names in EVE's stats event. */
 #include "query.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ static const struct cli_option options[] = {
 struct arguments {
     struct query query;
     bool all;
-    char **names; /* of counters, or of groups of counters; NULL-terminated; empty: all */
+    char **names; /* counters or groups of counters to print; NULL-terminated; an empty list selects all counters */
 };
 
 struct printer {
@@ -42,7 +42,7 @@ static bool is_selected(const struct arguments *arguments, const char *name)
     return false;
 }
 
-/* Whether the counter is selected by its full name: then it is shown even if it is 0. */
+/* Returns whether the command line has the counter's full name; such a counter is printed even if it is 0. */
 static bool is_named(const struct arguments *arguments, const char *name)
 {
     for (char **selected = arguments->names; *selected; selected++) {
@@ -52,7 +52,8 @@ static bool is_named(const struct arguments *arguments, const char *name)
     return false;
 }
 
-/* Appends the key to the name. Returns the length that pop_key() cuts the name to. */
+/* Appends the key of a member to printer->name. Returns the previous length of the name, to which pop_key() truncates
+ * it again. */
 static size_t push_key(struct printer *printer, const char *key)
 {
     size_t length = strlen(printer->name);
@@ -88,7 +89,7 @@ static void print_member(const char *key, const struct control_value *value, voi
 
 /* --- JSON ----------------------------------------------------------------------------------------- */
 
-/* Whether one of the selected counters is below the object `name`. */
+/* Returns whether one of the selected counters is below the object `name`. */
 static bool is_above_selected(const struct arguments *arguments, const char *name)
 {
     size_t length = strlen(name);
@@ -125,7 +126,7 @@ static void write_member(const char *key, const struct control_value *value, voi
 
 /* --- The command ---------------------------------------------------------------------------------- */
 
-/* Whether the message has a counter, or an object of counters, with this name. */
+/* Returns whether the message has a counter, or an object of counters, with this name. */
 static bool has_counter(const struct control_value *message, const char *name)
 {
     char key[NAME_SIZE];

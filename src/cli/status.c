@@ -21,7 +21,7 @@ static void print_sandbox(const struct control_value *sandbox)
                control_value_bool(control_value_member(sandbox, "seccomp")) ? ", seccomp" : "");
 }
 
-/* Packets that passed, or were dropped, without reaching a worker. */
+/* Prints the numbers of packets that the kernel accepted or dropped before they reached a worker. */
 static void print_uninspected(const struct control_value *message)
 {
     const struct control_value *uninspected = control_value_member(message, "uninspected");

@@ -84,10 +84,9 @@ struct path {
     bool reached;
     /* true: only unconditional rules lead to the goal; every packet that no earlier rule decides on reaches it */
     bool always;
-    const struct netrules_rule
-        /* a rule before the goal with a verdict for every packet, which makes the goal unreachable; or NULL */
-        *blocker;
-    /* before() is called for each rule up to and including the goal, after() for each rule behind it; each may be NULL.
+    /* a rule before the goal with a verdict for every packet, which makes the goal unreachable; or NULL */
+    const struct netrules_rule *blocker;
+    /* before() is called for each rule up to and including the goal, after() for each later rule; either may be NULL.
      */
     void (*before)(const struct step *step, void *user);
     void (*after)(const struct step *step, void *user);

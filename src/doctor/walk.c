@@ -19,8 +19,8 @@ struct walker {
 /* The conditions that each rule of a chain inherits from the rules that jump to it. */
 struct caller {
     bool conditional, established, only_loopback;
-    const struct netrules_rule
-        *ender; /* an earlier rule of this chain or of a calling one with a verdict for every packet; NULL: none */
+    /* an earlier rule of this chain or of a calling one with a verdict for every packet; NULL: none */
+    const struct netrules_rule *ender;
     unsigned depth;
 };
 

@@ -41,7 +41,8 @@ void geoip_close(struct geoip *geoip)
 
 bool geoip_country(const struct geoip *geoip, int ip_version, const struct address *address, char country[3])
 {
-    /* MMDB_aget_value() takes the path as an array; the variadic MMDB_get_value() allocates. */
+    /* MMDB_aget_value() is used because MMDB_get_value(), which takes the path as variadic arguments, allocates memory.
+     */
     static const char *const path[] = { "country", "iso_code", NULL };
     struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
     struct sockaddr_in v4 = { .sin_family = AF_INET };

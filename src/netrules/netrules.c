@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The model: lists in one arena. Lists instead of arrays, because pointers to elements must stay valid while more is
- * read. */
+/* The data model of a ruleset. Tables, chains and rules are linked lists in one arena, not arrays, because pointers to
+ * elements must stay valid while more elements are added. */
 #include "sluice/netrules.h"
 
 #include <errno.h>
@@ -145,7 +145,7 @@ int netrules_end_rule(struct netrules_builder *builder)
     text_clear(&builder->text);
     builder->rule->text = text ? text : "";
     if (builder->rule->verdict != NETRULES_JUMP && builder->rule->verdict != NETRULES_GOTO)
-        builder->rule->target = NULL; /* of an earlier verdict */
+        builder->rule->target = NULL; /* set by an earlier expression, but the final verdict has no target */
     return builder->failed || !text ? -ENOMEM : 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Expressions of nf_tables, as libnftnl parses them: which packets a rule matches, and what it does with them, as far
- * as it matters to a queue. The text is in libnftnl's notation.
+ * Interprets the expressions of an nf_tables rule, parsed by libnftnl: which packets the rule matches and what it does
+ * with them, as far as this affects queues. The text of a rule is written in libnftnl's notation.
  */
 #include "nftables_priv.h"
 
@@ -23,8 +23,8 @@ enum {
 
 static const struct operand unknown = { .mask = UINT32_MAX };
 
-/* Returns a register: of 16 bytes, or of 4 bytes in the same place (enum nft_registers). NULL for the verdict register,
- * or for none. */
+/* Returns the register that the attribute names: a register of 4 bytes, or the first 4 bytes of a 16-byte register
+ * (enum nft_registers). Returns NULL if it is the verdict register or the attribute is missing. */
 static struct operand *register_of(struct rule_reader *reader, const struct nftnl_expr *expression, uint16_t attribute)
 {
     uint32_t number = nftnl_expr_get_u32(expression, attribute);
@@ -60,7 +60,7 @@ static struct cursor bytes_of(const struct nftnl_expr *expression, uint16_t attr
     return bytes ? cursor_of(bytes, length) : (struct cursor){ .at = NULL };
 }
 
-/* Returns a string attribute; "" when the expression lacks it. */
+/* Returns a string attribute, or "" if the expression lacks it. */
 static const char *string_of(const struct nftnl_expr *expression, uint16_t attribute)
 {
     const char *string = nftnl_expr_get_str(expression, attribute);
@@ -68,7 +68,7 @@ static const char *string_of(const struct nftnl_expr *expression, uint16_t attri
     return string ? string : "";
 }
 
-/* Returns up to four bytes, in host order. */
+/* Returns the first four bytes, or fewer if there are no more, as a number in host byte order. */
 static uint32_t host_word(struct cursor bytes)
 {
     uint32_t word = 0;
@@ -80,7 +80,8 @@ static uint32_t host_word(struct cursor bytes)
 
 /* --- Loading and setting ---------------------------------------------------------------------------- */
 
-/* Loads the field into a register, or writes it from one when the expression has a source register. */
+/* Interprets an expression that reads a field into its destination register or, if it has a source register, writes the
+ * field from it. Records the writing of a mark. */
 static void load_or_set(struct rule_reader *reader, const struct nftnl_expr *expression, enum origin origin,
                         uint16_t destination, uint16_t source)
 {
@@ -97,7 +98,7 @@ static void load_or_set(struct rule_reader *reader, const struct nftnl_expr *exp
     if (!of_packet && origin != ORIGIN_CONNECTION_MARK)
         return;
     from = operand_of(reader, expression, source);
-    if (from.origin == origin) { /* (mark & mask) ^ toggle: writes the bits outside `mask` */
+    if (from.origin == origin) { /* (mark & mask) ^ toggle: the expression changes only the bits outside `mask` */
         mark.use = NETRULES_MARK_SET;
         mark.mask = ~from.mask | from.toggle;
         mark.value = from.toggle;
@@ -147,7 +148,8 @@ static void read_payload(struct rule_reader *reader, const struct nftnl_expr *ex
                 NFTNL_EXPR_PAYLOAD_SREG);
 }
 
-/* A hash of conntrack's original tuple is the same for both directions; one of the packet's fields is not. */
+/* Interprets a hash expression. A hash of conntrack's original tuple is the same for both directions of a connection; a
+ * hash of the packet's fields is not, unless it is a symhash. */
 static void read_hash(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
     bool symmetric = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_TYPE) == NFT_HASH_SYM ||
@@ -207,7 +209,7 @@ static void read_immediate(struct rule_reader *reader, const struct nftnl_expr *
 
 /* --- Conditions ------------------------------------------------------------------------------------- */
 
-/* Records a comparison if the operand is a mark. */
+/* Records the comparison of an operand with a value if the operand is a mark. */
 static void match_mark(struct rule_reader *reader, const struct operand *operand, uint32_t value)
 {
     if (operand->origin == ORIGIN_PACKET_MARK || operand->origin == ORIGIN_CONNECTION_MARK)
@@ -232,7 +234,8 @@ static void read_cmp(struct rule_reader *reader, const struct nftnl_expr *expres
     match_mark(reader, &operand, word);
     if (op == NFT_CMP_NEQ && operand.origin == ORIGIN_STATE && operand.mask != UINT32_MAX && !operand.toggle &&
         word == 0)
-        rule->established |= (operand.mask & ESTABLISHED) != 0; /* "ct state established,related": any of these bits */
+        /* "ct state established,related" tests whether any of these bits is set */
+        rule->established |= (operand.mask & ESTABLISHED) != 0;
     if (op != NFT_CMP_EQ)
         return;
     if (operand.origin == ORIGIN_NFPROTO && length == 1)
@@ -285,13 +288,15 @@ static void read_lookup(struct rule_reader *reader, const struct nftnl_expr *exp
 
 static void read_dynset(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    if (nftnl_expr_is_set(expression, NFTNL_EXPR_DYNSET_EXPR)) /* a limit for each element */
+    /* with an expression for each element, such as a limit, the rule matches conditionally */
+    if (nftnl_expr_is_set(expression, NFTNL_EXPR_DYNSET_EXPR))
         reader->builder.rule->conditional = true;
 }
 
 static void read_object(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
-    if (nftnl_expr_get_u32(expression, NFTNL_EXPR_OBJREF_IMM_TYPE) != NFT_OBJECT_COUNTER) /* a quota or a limit */
+    /* a quota or a limit, which does not match every packet */
+    if (nftnl_expr_get_u32(expression, NFTNL_EXPR_OBJREF_IMM_TYPE) != NFT_OBJECT_COUNTER)
         reader->builder.rule->conditional = true;
 }
 
@@ -315,7 +320,7 @@ static void read_queue(struct rule_reader *reader, const struct nftnl_expr *expr
         queue.spread = by.origin == ORIGIN_SYMMETRIC_HASH ? NETRULES_SPREAD_FLOW
                        : by.origin == ORIGIN_CPU          ? NETRULES_SPREAD_CPU
                                                           : NETRULES_SPREAD_OTHER;
-        if (!total || last > UINT16_MAX) { /* a mark or a map selects any queue */
+        if (!total || last > UINT16_MAX) { /* a mark or a map selects the queue, so it may be any */
             queue.first = 0;
             queue.last = UINT16_MAX;
             queue.unknown = true;
@@ -364,7 +369,7 @@ static const struct {
     { "match", read_match },   { "target", read_target },
 };
 
-/* Expressions that load a value which no decision needs. */
+/* Expressions that load a value which is not interpreted: the register becomes unknown. */
 static const struct {
     const char *name;
     uint16_t destination;
@@ -375,8 +380,9 @@ static const struct {
     { "xfrm", NFTNL_EXPR_XFRM_DREG },           { "tunnel", NFTNL_EXPR_TUNNEL_DREG },
 };
 
-/* Statements that need no more than their name. The text of those with a state has no more either: equal rules have
- * equal texts. */
+/* Statements of which only the name is interpreted. conditional: it does not match every packet; ends: no packet
+ * continues after it; has_state: its attributes change with the traffic, so they are not written to the text, because
+ * equal rules must have equal texts. */
 static const struct {
     const char *name;
     bool conditional, ends, has_state;
@@ -388,8 +394,9 @@ static const struct {
     { "tproxy", false, false, false }, { "notrack", false, false, false },
 };
 
-/* libnftnl writes flags when the kernel reports them, even as 0. The name of an anonymous set is unique: its elements
- * are written instead, in the kernel's order. */
+/* Writes the text of a lookup expression. libnftnl's text is not used, because equal rules must have equal texts:
+ * libnftnl writes flags only if the kernel reports them, even as 0, and the kernel generates the name of an anonymous
+ * set, so its elements are written instead, in the kernel's order. */
 static void write_lookup(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
     const char *name = string_of(expression, NFTNL_EXPR_LOOKUP_SET);
@@ -420,7 +427,8 @@ void rule_expression(struct rule_reader *reader, const char *name, const struct 
     char text[TEXT_SIZE] = "";
     bool known = false, has_state = false;
 
-    /* A counter counts for the queue only if nothing but a hash, which every packet passes, is between the two. */
+    /* The counter counts the queued packets only if no expression but a hash, which every packet passes, is between it
+     * and the queue statement. */
     if (strcmp(name, "counter") == 0) {
         builder->counted = expression != NULL;
         builder->packets = expression ? nftnl_expr_get_u64(expression, NFTNL_EXPR_CTR_PACKETS) : 0;
@@ -450,7 +458,7 @@ void rule_expression(struct rule_reader *reader, const char *name, const struct 
     }
     builder->rule->conditional |= !known;
     if (expression && (strcmp(name, "match") == 0 || strcmp(name, "target") == 0))
-        return; /* they wrote their text */
+        return; /* xtables_add_match() and xtables_add_target() have written the text */
     if (expression && strcmp(name, "lookup") == 0) {
         write_lookup(reader, expression);
         return;

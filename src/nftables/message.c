@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages of nf_tables, parsed by libnftnl: tables, chains, flowtables, sets with their elements, rules. */
+/* Adds nf_tables messages to a ruleset: tables, chains, flowtables, sets with their elements, and rules. libnftnl
+ * parses them. */
 #include "nftables_priv.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@
 #include <string.h>
 
 enum {
-    VERDICT_TYPE = 0xffffff00, /* type of the data of a verdict map */
-    EXPRESSION_SIZE = 8192,    /* larger expressions are treated as unknown */
+    VERDICT_TYPE = 0xffffff00, /* data type that marks a set as a verdict map (NFT_DATA_VERDICT) */
+    EXPRESSION_SIZE = 8192,    /* maximum size in bytes; larger expressions are treated as unknown */
 };
 
 bool nftables_verdict_of(uint32_t code, enum netrules_verdict *out)
@@ -45,7 +46,7 @@ static const char *copy_string(struct netrules *ruleset, const char *string)
     return arena_strdup(ruleset->arena, string ? string : "");
 }
 
-/* Returns the table of an object. Objects of unknown tables are ignored. */
+/* Returns the table of an object, or NULL, and then the caller ignores the object. */
 static struct netrules_table *find_table(const struct netrules *ruleset, uint32_t family, const char *name)
 {
     for (struct netrules_table *table = ruleset->tables; table && name; table = table->next)
@@ -54,7 +55,7 @@ static struct netrules_table *find_table(const struct netrules *ruleset, uint32_
     return NULL;
 }
 
-/* The first type in the user data of a table and of a rule is the comment. */
+/* Stores the attribute of user data that is the comment; its type has the same number for tables and rules. */
 static int store_comment(const struct nftnl_udata *attribute, void *user)
 {
     const struct nftnl_udata **comment = user;
@@ -75,14 +76,14 @@ static const char *read_comment(struct netrules *ruleset, const void *data, uint
     return arena_strndup(ruleset->arena, text, strnlen(text, nftnl_udata_len(comment)));
 }
 
-/* Returns the names separated by commas; NULL for none. */
+/* Returns the names, separated by commas; NULL if there are none or memory is exhausted. */
 static const char *join_devices(struct netrules *ruleset, const char *const *names)
 {
     const char *all = NULL;
 
     for (; names && *names; names++) {
         all = all ? arena_printf(ruleset->arena, "%s,%s", all, *names) : copy_string(ruleset, *names);
-        if (!all || strlen(all) > 1024) /* more names would not be readable */
+        if (!all || strlen(all) > 1024) /* more names would make the text unreadable */
             break;
     }
     return all;
@@ -271,8 +272,9 @@ static int add_set(struct netrules *ruleset, const struct nlmsghdr *message)
 
 /* --- Rules ------------------------------------------------------------------------------------------ */
 
-/* libnftnl rejects a rule as a whole if it does not know one of its expressions; therefore each expression is parsed in
- * a rule of its own. An unknown one must not make the rule appear unconditional. */
+/* Parses one expression. libnftnl rejects a whole rule if it does not know one of its expressions; therefore each
+ * expression is copied to a rule of its own. If libnftnl cannot parse it, rule_expression() gets NULL and makes the
+ * rule conditional. */
 static void read_expression(struct rule_reader *reader, const struct nlattr *element)
 {
     _Alignas(struct nlmsghdr) char buffer[EXPRESSION_SIZE] = { 0 };
@@ -323,7 +325,8 @@ static int add_rule(struct netrules *ruleset, const struct nlmsghdr *message)
     }
     if (attributes[NFTA_RULE_TABLE])
         table = find_table(ruleset, head->nfgen_family, mnl_attr_get_str(attributes[NFTA_RULE_TABLE]));
-    if (table && attributes[NFTA_RULE_CHAIN]) { /* rules arrive chain by chain */
+    /* the kernel sends the rules of one chain after another, so the chain is usually that of the rule before */
+    if (table && attributes[NFTA_RULE_CHAIN]) {
         name = mnl_attr_get_str(attributes[NFTA_RULE_CHAIN]);
         if (!table->recent || strcmp(table->recent->name, name) != 0)
             table->recent = netrules_find_chain(table, name);

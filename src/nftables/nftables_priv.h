@@ -3,7 +3,7 @@
 #ifndef SLUICE_NFTABLES_PRIV_H
 #define SLUICE_NFTABLES_PRIV_H
 
-#include <stdio.h> /* libnftnl needs FILE */
+#include <stdio.h> /* libnftnl's headers use FILE */
 
 #include <libnftnl/expr.h>
 
@@ -28,13 +28,13 @@ struct netrules_set {
     const char *name;
     bool anonymous, verdict_map;
     size_t element_count;
-    struct nftables_element *elements; /* of anonymous sets and verdict maps; at most NFTABLES_ELEMENTS */
+    struct nftables_element *elements; /* read only for anonymous sets and verdict maps; at most NFTABLES_ELEMENTS */
 };
 
-/* Returns NULL when the table has no such set. */
+/* Returns the set with this name, or NULL if the table has none. */
 struct netrules_set *nftables_find_set(const struct netrules_table *table, const char *name);
 
-/* Translates the code of a verdict (NF_*, NFT_*); false when it is unknown. */
+/* Translates the code of a verdict (NF_*, NFT_*). Returns false if the code is unknown. */
 bool nftables_verdict_of(uint32_t code, enum netrules_verdict *out);
 
 /* --- Expressions (expression.c) --------------------------------------------------------------------- */
@@ -42,13 +42,13 @@ bool nftables_verdict_of(uint32_t code, enum netrules_verdict *out);
 /* The source of a value. */
 enum origin {
     ORIGIN_OTHER,
-    ORIGIN_IMMEDIATE, /* of four bytes */
+    ORIGIN_IMMEDIATE, /* a constant; `value` contains its first four bytes */
     ORIGIN_PACKET_MARK,
     ORIGIN_CONNECTION_MARK,
     ORIGIN_STATE,
     ORIGIN_NFPROTO,
     ORIGIN_ETHERTYPE,
-    ORIGIN_INTERFACE, /* its index */
+    ORIGIN_INTERFACE, /* index of an interface */
     ORIGIN_INTERFACE_NAME,
     ORIGIN_CPU,
     ORIGIN_ORIGINAL_TUPLE, /* conntrack's original tuple: the same for both directions */
@@ -58,20 +58,21 @@ enum origin {
 /* The content of a register. */
 struct operand {
     enum origin origin;
-    uint32_t mask, toggle;    /* of marks and states: (value & mask) ^ toggle */
-    uint32_t value;           /* of an immediate */
-    uint32_t modulus, offset; /* of hashes */
+    /* the register contains (value of the origin & mask) ^ toggle; mask UINT32_MAX: unchanged */
+    uint32_t mask, toggle;
+    uint32_t value;           /* ORIGIN_IMMEDIATE: the constant */
+    uint32_t modulus, offset; /* result of a hash: offset + hash % modulus */
 };
 
-enum { REGISTERS = 16 }; /* of four bytes; without the verdict register */
+enum { REGISTERS = 16 }; /* number of 4-byte registers, without the verdict register */
 
 struct rule_reader {
     struct netrules_builder builder;
     struct operand registers[REGISTERS];
 };
 
-/* Handles one expression of nf_tables; NULL when libnftnl cannot parse it. An unknown expression is a condition, so
- * that the rule does not appear to match every packet. */
+/* Adds one expression to the rule; `expression` is NULL if libnftnl cannot parse it. An unknown expression makes the
+ * rule conditional, so that it does not appear to match every packet. */
 void rule_expression(struct rule_reader *reader, const char *name, const struct nftnl_expr *expression);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the live ruleset. A dump is many messages, between which other processes may change the ruleset: the kernel's
- * generation is read before and after.
+ * Reads the live ruleset. A dump consists of many messages, between which other processes may change the ruleset.
+ * Therefore the kernel's generation counter is read before and after; if it has changed, the result is -EINTR.
  */
 #include "nftables_priv.h"
 
@@ -42,7 +42,7 @@ static int query_generation(struct netlink_session *session, uint32_t *out)
                                  out);
 }
 
-/* Reads the elements of the sets that are needed to read rules. */
+/* Reads the elements of anonymous sets and verdict maps, which are needed to interpret rules. Returns 0 or -errno. */
 static int dump_elements(struct netlink_session *session, struct netrules *ruleset)
 {
     int err = 0;
@@ -57,12 +57,13 @@ static int dump_elements(struct netlink_session *session, struct netrules *rules
             mnl_attr_put_strz(message, NFTA_SET_ELEM_LIST_TABLE, table->name);
             mnl_attr_put_strz(message, NFTA_SET_ELEM_LIST_SET, set->name);
             err = netlink_session_query(session, message, add_message, ruleset);
-            err = err == -ENOENT ? -EINTR : err; /* deleted in the meantime */
+            err = err == -ENOENT ? -EINTR : err; /* the set was deleted in the meantime: the ruleset has changed */
         }
     return err;
 }
 
-/* Reads tables, chains and rules, and with `everything` also what those of the other tables need. */
+/* Reads tables, chains and rules, and with `everything` also flowtables and sets. Returns 0, -EINTR if the ruleset
+ * changed meanwhile, or another -errno. */
 static int read_all(struct netlink_session *session, struct netrules *ruleset, bool everything)
 {
     static const uint16_t types[] = { NFT_MSG_GETTABLE, NFT_MSG_GETCHAIN,   NFT_MSG_GETFLOWTABLE,
@@ -81,14 +82,15 @@ static int read_all(struct netlink_session *session, struct netrules *ruleset, b
             err = netlink_session_query(session, request_nft(session, types[i], NLM_F_DUMP, NFPROTO_UNSPEC),
                                         add_message, ruleset);
         if (types[i] == NFT_MSG_GETFLOWTABLE && (err == -EOPNOTSUPP || err == -EINVAL))
-            err = 0; /* a kernel without them */
+            err = 0; /* the kernel does not support flowtables */
     }
     if (!err)
         err = query_generation(session, &after);
     return !err && after != ruleset->generation ? -EINTR : err;
 }
 
-/* Reads one chain with its table and rules. A missing object adds nothing. */
+/* Reads one chain with its table and rules. If the table or chain does not exist, nothing is added. Returns like
+ * read_all(). */
 static int read_place(struct netlink_session *session, struct netrules *ruleset, const struct nftables_place *place)
 {
     static const struct {
@@ -151,7 +153,8 @@ int nftables_read(struct netrules *ruleset)
         err = read_all(&session, ruleset, true);
         netlink_session_close(&session);
     }
-    if (err == -EINVAL || err == -EOPNOTSUPP || err == -EPROTONOSUPPORT) /* a kernel without nf_tables */
+    /* the kernel lacks nf_tables: the ruleset is empty */
+    if (err == -EINVAL || err == -EOPNOTSUPP || err == -EPROTONOSUPPORT)
         err = ruleset->tables ? err : 0;
     return err;
 }

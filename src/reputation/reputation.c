@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One hash table for all addresses and networks of all categories, keyed by category, prefix length and prefix. A
- * lookup probes the prefix lengths that occur in the category, longest first; lists contain addresses and few network
- * lengths, so one or two probes suffice.
+ * lookup probes the prefix lengths that occur in the category, longest first. As lists contain single addresses and
+ * networks of few lengths, one or two probes usually suffice.
  *
- * For duplicate entries the last one applies.
+ * If an address or network occurs several times in a category, the last entry applies.
  */
 #include "sluice/reputation.h"
 
@@ -19,7 +19,7 @@ enum { NAME_SIZE = 32, MAX_PREFIX = 128, FIRST_SLOTS = 1024, MAX_ERRORS = 100 };
 
 struct key {
     struct address address;
-    uint8_t category, version, prefix, used; /* used: 1; 0 marks a free slot */
+    uint8_t category, version, prefix, used; /* used: 1 if the slot has an entry, 0 if it is free */
 };
 
 struct slot {
@@ -31,8 +31,10 @@ _Static_assert(sizeof(struct key) == 20, "keys are hashed whole: no padding");
 
 struct reputation {
     struct slot *slots;
-    size_t count, capacity;                                           /* a power of two */
-    uint64_t prefixes[REPUTATION_CATEGORIES][2][MAX_PREFIX / 64 + 1]; /* [IP version is 6]: prefix lengths in use */
+    /* number of entries; number of slots, a power of two */
+    size_t count, capacity;
+    /* bit sets of the prefix lengths in use, by category and IP version (0: IPv4, 1: IPv6) */
+    uint64_t prefixes[REPUTATION_CATEGORIES][2][MAX_PREFIX / 64 + 1];
     char names[REPUTATION_CATEGORIES][NAME_SIZE];
 };
 
@@ -67,7 +69,8 @@ size_t reputation_count(const struct reputation *reputation)
 
 /* --- Hash table ----------------------------------------------------------------------------------- */
 
-/* Returns the slot of the key, or the free slot for it. At most half of the slots are used, so the search ends. */
+/* Returns the slot of the key, or the free slot where to insert it. At most half of the slots are used, so the search
+ * always ends. */
 static struct slot *find_slot(const struct reputation *reputation, const struct key *key)
 {
     size_t mask = reputation->capacity - 1;
@@ -184,7 +187,7 @@ static int report_error(struct reader *reader, struct span where, const char *me
     return 0;
 }
 
-/* Reads the next comma-separated part; reports an error when it is missing. */
+/* Reads the next comma-separated field of the line. Reports an error and returns false if it is missing or empty. */
 static bool next_field(struct reader *reader, struct span *rest, struct span line, struct span *part)
 {
     if (span_next(rest, ',', part) && part->length > 0)
@@ -209,7 +212,8 @@ static int parse_category(struct reader *reader, struct span line)
     return 0;
 }
 
-/* Parses "ADDRESS" or "ADDRESS/BITS". Returns the IP version, or -EINVAL. */
+/* Parses "ADDRESS" or "ADDRESS/BITS" and sets *prefix to BITS, by default to the length of the address. Returns the IP
+ * version, or -EINVAL. */
 static int parse_network(struct span text, struct address *address, uint64_t *prefix)
 {
     struct span rest = text, part = text;
@@ -233,7 +237,7 @@ static int parse_entry(struct reader *reader, struct span line)
     if (!next_field(reader, &rest, line, &where) || !next_field(reader, &rest, line, &category_text) ||
         !next_field(reader, &rest, line, &value_text))
         return 0;
-    if (span_equal(where, "ip")) /* header line */
+    if (span_equal(where, "ip")) /* the line with the names of the columns */
         return 0;
     int version = parse_network(where, &address, &prefix);
 
@@ -268,7 +272,8 @@ static int parse_lines(struct reader *reader, const char *text, size_t length, l
     return err;
 }
 
-/* Parses a NUL-terminated copy of the text: diagnostics print the line up to its end. */
+/* Parses the lines of a text. The text is copied and terminated with NUL, because diagnostics read the current line to
+ * its end. Returns 0 or -ENOMEM; other mistakes are in the diag. */
 static int parse_text(struct reputation *reputation, const char *name, const char *text, size_t length,
                       struct diag *diag, line_parser *read)
 {

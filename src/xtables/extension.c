@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Matches and targets of xtables, as nf_tables (nft_compat) and the legacy tables contain them: the same structures,
- * copied from their bytes when these are long enough. Unknown ones are written by their name, and an unknown match
- * makes the rule conditional.
+ * Interprets matches and targets of xtables. Rules of nf_tables (nft_compat) and of the legacy tables contain them in
+ * the same structures, which are copied from the bytes if these are long enough. Of an unknown match or target only the
+ * name is written, and an unknown match makes the rule conditional.
  */
 #include "sluice/xtables.h"
 
@@ -21,14 +21,14 @@
 
 enum { COMMENT_SIZE = 256, ALL_PORTS = 0xffff };
 
-/* One match or target. Its data is a structure of the kernel, which may have more fields in a later revision. */
+/* One match or target. `data` is the kernel's structure for the revision; later revisions may have more fields. */
 struct extension {
     const char *name;
     uint32_t revision;
     struct cursor data;
 };
 
-/* Copies a structure from the beginning of the data; false when the data is shorter. */
+/* Copies a structure from the beginning of the data. Returns false if the data is shorter. */
 static bool copy_struct(const struct extension *extension, void *out, size_t size)
 {
     struct cursor data = extension->data;
@@ -52,7 +52,7 @@ static bool match_comment(struct netrules_builder *builder, const struct extensi
 
 _Static_assert(sizeof(struct xt_mark_mtinfo1) == sizeof(struct xt_connmark_mtinfo1), "both have the same fields");
 
-/* mark, connmark */
+/* Interprets the matches mark and connmark. Returns false if their data is not understood. */
 static bool match_mark(struct netrules_builder *builder, const struct extension *extension)
 {
     bool of_packet = strcmp(extension->name, "mark") == 0;
@@ -70,7 +70,9 @@ static bool match_mark(struct netrules_builder *builder, const struct extension 
     return true;
 }
 
-/* state; conntrack, whose revisions 1 to 3 have the same fields up to the states, which grew from one byte to two */
+/* Interprets the match state, and of the match conntrack the state. Revisions 1 to 3 of conntrack have the same fields
+ * up to the state mask, which has one byte in revision 1 and two bytes in later ones. Returns false if the data is not
+ * understood. */
 static bool match_state(struct netrules_builder *builder, const struct extension *extension)
 {
     static const struct {
@@ -117,7 +119,7 @@ static void write_ports(struct netrules_builder *builder, const char *option, co
                    (unsigned)ports[0], (unsigned)ports[1]);
 }
 
-/* tcp, udp */
+/* Interprets the matches tcp and udp. Returns false if their data is not understood. */
 static bool match_ports(struct netrules_builder *builder, const struct extension *extension)
 {
     bool tcp = strcmp(extension->name, "tcp") == 0;
@@ -130,7 +132,7 @@ static bool match_ports(struct netrules_builder *builder, const struct extension
     if (!tcp) {
         memcpy(info.spts, udp.spts, sizeof(info.spts));
         memcpy(info.dpts, udp.dpts, sizeof(info.dpts));
-        info.invflags = udp.invflags; /* the same bits for ports */
+        info.invflags = udp.invflags; /* the bits that invert ports are the same for TCP and UDP */
     }
     netrules_write(builder, "-m %s", extension->name);
     write_ports(builder, "--sport", info.spts, info.invflags & XT_TCP_INV_SRCPT);
@@ -183,7 +185,9 @@ void xtables_add_match(struct netrules_builder *builder, const char *name, uint3
 
 /* --- Targets ---------------------------------------------------------------------------------------- */
 
-/* Revision 0 has only the number, 1 also a count, 2 a bypass, 3 flags: each is a prefix of the next. */
+/* Interprets the target NFQUEUE. Each revision of its structure is a prefix of the next: 0 has only the queue number, 1
+ * adds the number of queues, 2 bypass, and 3 has flags in place of bypass. Returns false if the data is not understood.
+ */
 static bool target_nfqueue(struct netrules_builder *builder, const struct extension *extension)
 {
     static const size_t sizes[] = { sizeof(struct xt_NFQ_info), sizeof(struct xt_NFQ_info_v1),
@@ -217,7 +221,7 @@ static bool target_nfqueue(struct netrules_builder *builder, const struct extens
     return true;
 }
 
-/* mark = (mark & ~info.mask) ^ info.mark. */
+/* Interprets the target MARK: mark = (mark & ~info.mask) ^ info.mark. Returns false if the data is not understood. */
 static bool target_mark(struct netrules_builder *builder, const struct extension *extension)
 {
     struct xt_mark_tginfo2 info;
@@ -234,7 +238,7 @@ static bool target_mark(struct netrules_builder *builder, const struct extension
 
 static bool target_connmark(struct netrules_builder *builder, const struct extension *extension)
 {
-    struct xt_connmark_tginfo1 info; /* revision 2 has more fields after the masks */
+    struct xt_connmark_tginfo1 info; /* the fields of revision 1, which revision 2 has, too */
     struct xt_connmark_tginfo2 two;
     struct netrules_mark mark = { .kind = NETRULES_CONNECTION_MARK, .use = NETRULES_MARK_COPY };
     unsigned mode;
@@ -263,7 +267,7 @@ static bool target_connmark(struct netrules_builder *builder, const struct exten
 
 static bool target_ct(struct netrules_builder *builder, const struct extension *extension)
 {
-    uint16_t flags; /* the first field of all revisions */
+    uint16_t flags; /* the first field of the structure in all revisions */
 
     if (!copy_struct(extension, &flags, sizeof(flags)) || !(flags & XT_CT_NOTRACK))
         return false;
@@ -271,7 +275,7 @@ static bool target_ct(struct netrules_builder *builder, const struct extension *
     return true;
 }
 
-/* Targets whose data no decision needs; they are written by their name. */
+/* Interprets targets of which only the name matters. Always returns false, so that the caller writes their name. */
 static bool target_by_name(struct netrules_builder *builder, const struct extension *extension)
 {
     if (strcmp(extension->name, "HMARK") == 0)
@@ -279,7 +283,7 @@ static bool target_by_name(struct netrules_builder *builder, const struct extens
                                        .kind = NETRULES_PACKET_MARK, .use = NETRULES_MARK_ANY, .mask = UINT32_MAX });
     else if (strcmp(extension->name, "FLOWOFFLOAD") == 0) /* OpenWrt's equivalent of `flow add` */
         builder->rule->flowtable = "FLOWOFFLOAD";
-    else /* REJECT, TARPIT */
+    else /* REJECT and TARPIT do not let the packet pass */
         builder->rule->verdict = NETRULES_DROP;
     return false;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The legacy tables of iptables and ip6tables: a sequence of entries, each with its matches and its target
- * (linux/netfilter_ipv4/ip_tables.h). Built-in chains begin at the offsets in the table header; each user chain begins
- * after an entry whose target is named ERROR and contains the chain's name. IPv4 and IPv6 differ only in the header of
- * an entry.
+ * Reads the legacy tables of iptables and ip6tables. A table is a sequence of entries, each with its matches and its
+ * target (linux/netfilter_ipv4/ip_tables.h). Built-in chains begin at the offsets in the table header; each user chain
+ * begins after an entry whose target is named ERROR and contains the chain's name. The tables of IPv4 and IPv6 differ
+ * only in the header of an entry.
  */
 #include "sluice/xtables.h"
 
@@ -25,7 +25,8 @@ enum { CHAINS = 65536, TRIES = 32, ENTRY_HEAD = offsetof(struct xt_entry_match, 
 
 _Static_assert(offsetof(struct ipt_getinfo, size) == offsetof(struct ip6t_getinfo, size), "IPv6 has the same");
 
-/* The common fields of both kinds of entry, and the offset of their matches. */
+/* The header of an entry, and the fields that IPv4 and IPv6 have in common: offsets, from the start of the entry, of
+ * the target, the next entry, and the matches (`head`, the size of the header). */
 struct entry {
     size_t target_offset, next_offset, head;
     bool is_goto;
@@ -47,13 +48,14 @@ struct reading {
     bool ipv6;
     const uint8_t *bytes;
     size_t length;
-    struct chain_at *chains; /* sorted by their offset, in the order they are found */
+    /* offset of the first entry of each chain; ascending, because find_chains() adds them in this order */
+    struct chain_at *chains;
     size_t chain_count, chain_room;
 };
 
 /* --- Entries ---------------------------------------------------------------------------------------- */
 
-/* Reads the entry at `offset` and checks its offsets; false when there is no complete one. */
+/* Reads the entry at `offset` and checks the offsets in it. Returns false if there is no complete and valid entry. */
 static bool read_entry(const struct reading *reading, size_t offset, struct entry *out)
 {
     size_t left = offset <= reading->length ? reading->length - offset : 0;
@@ -75,7 +77,8 @@ static bool read_entry(const struct reading *reading, size_t offset, struct entr
            out->next_offset <= left;
 }
 
-/* Reads a match or target: name, revision, data. Its size is the first field of both. */
+/* Reads the name, revision and data of a match or target, and advances `from` by its size. Matches and targets begin
+ * with the same fields. Returns false at the end or if the size is invalid. */
 static bool read_extension(struct cursor *from, char name[XT_EXTENSION_MAXNAMELEN + 1], uint8_t *revision,
                            struct cursor *data)
 {
@@ -130,7 +133,8 @@ static int add_chain(struct reading *reading, size_t offset, const char *name, i
     return 0;
 }
 
-/* Returns the priority of an iptables table (enum nf_ip_hook_priorities). */
+/* Returns the priority of a table's base chain at the hook (enum nf_ip_hook_priorities); for nat it depends on the
+ * hook. */
 static int32_t priority_of(const char *table, int hook)
 {
     static const struct {
@@ -144,7 +148,8 @@ static int32_t priority_of(const char *table, int hook)
     return hook == NF_INET_PRE_ROUTING || hook == NF_INET_LOCAL_OUT ? -100 : 100;
 }
 
-/* Whether the target marks the start of a user chain, whose name is `data`, or the end of the table. */
+/* Returns whether the entry has the target ERROR. Such an entry precedes a user chain, whose name is then in `data`, or
+ * ends the table. */
 static bool is_error_target(const struct reading *reading, size_t offset, const struct entry *entry,
                             struct cursor *data)
 {
@@ -212,7 +217,8 @@ static void write_address(struct netrules_builder *builder, int family, const ch
                    bits);
 }
 
-/* For "eth+" the mask has three bytes; for "eth0" five, with the NUL. */
+/* Writes the condition on an interface. The mask has a byte for each character that is compared: three for "eth+", five
+ * for "eth0", because its NUL is compared, too. */
 static void write_interface(struct netrules_builder *builder, const char *option, const char *name, const uint8_t *mask,
                             bool inverted)
 {
@@ -274,8 +280,8 @@ static void write_ipv6(struct netrules_builder *builder, const struct ip6t_ip6 *
 
 /* --- Rules ------------------------------------------------------------------------------------------ */
 
-/* Reads the verdict of the target without a name: negative as -verdict - 1, otherwise the offset of a chain or of the
- * next entry. */
+/* Reads the verdict of the standard target, which has no name. A negative number N stands for the verdict -N - 1; other
+ * numbers are the offset of a chain to jump to, or of the next entry (no verdict). */
 static void read_standard_target(struct reading *reading, struct netrules_builder *builder, size_t next,
                                  const struct entry *entry, struct cursor data)
 {
@@ -297,7 +303,7 @@ static void read_standard_target(struct reading *reading, struct netrules_builde
         builder->rule->verdict = entry->is_goto ? NETRULES_GOTO : NETRULES_JUMP;
         builder->rule->target = chain->name;
         netrules_write(builder, "%s %s", entry->is_goto ? "-g" : "-j", chain->name);
-    } else if (verdict < 0) { /* legacy NF_QUEUE: queue 0 */
+    } else if (verdict < 0) { /* NF_QUEUE, the obsolete target QUEUE: queue 0 */
         netrules_set_queue(builder, (struct netrules_queue){ .first = 0 });
         builder->rule->xtables_queue = true;
         netrules_write(builder, "-j QUEUE");
@@ -343,14 +349,15 @@ static int read_rules(struct reading *reading)
         chain = begins ? begins : chain;
         if (!chain || is_error_target(reading, at, &entry, &data))
             continue;
-        if (chain->base && reading->info.underflow[chain->hook] == at) { /* the last entry is the policy */
+        /* the last entry of a base chain is its policy */
+        if (chain->base && reading->info.underflow[chain->hook] == at) {
             struct netrules_rule policy = { .chain = chain };
 
             err = read_rule(reading, &policy, at, &entry);
             chain->policy = policy.verdict == NETRULES_DROP ? NETRULES_DROP : NETRULES_ACCEPT;
             continue;
         }
-        /* The last entry of a user chain returns. */
+        /* The last entry of a user chain is an implicit return, which is no rule. */
         if (!chain->base && (!read_entry(reading, end, &next) || is_error_target(reading, end, &next, &data)))
             continue;
         rule = netrules_add_rule(reading->ruleset, chain);
@@ -382,9 +389,10 @@ int xtables_add_table(struct netrules *ruleset, bool ipv6, const void *info, siz
     return err ? err : read_rules(&reading);
 }
 
-/* --- Live tables: only those that /proc lists, because a request would create a table ------------------ */
+/* --- Live tables: only those in /proc, because a request creates a missing table ------------------ */
 
-/* Returns -EAGAIN when the size changed between the two requests. */
+/* Reads one table from the kernel. Returns 0, also if the table does not exist; -EAGAIN if its size changed between the
+ * two requests; or another -errno. */
 static int read_table(struct netrules *ruleset, int socket, bool ipv6, const char *name)
 {
     int level = ipv6 ? SOL_IPV6 : SOL_IP;
