@@ -2,8 +2,8 @@
 /*
  * Internal interfaces of dataset:
  *
- *   registry.c   sets by name, and the paths of their files
- *   set.c        one set: shards, blocks
+ *   registry.c   registry of sets by name; resolves the paths of their files
+ *   set.c        one set: hash tables (shards) and their memory blocks
  *   file.c       loading and saving dataset files
  *   line.c       one line of a dataset file
  */
@@ -14,30 +14,35 @@
 
 /* --- set.c ---------------------------------------------------------------------------------------- */
 
-/* 0 or -ENOMEM. */
+/* Creates a set with one owner. `memcap` is its size in bytes; `seed` is for the hash function. Returns 0 or -ENOMEM.
+ */
 int dataset_new(struct dataset **out, enum dataset_type type, size_t memcap, uint64_t seed);
-struct dataset *dataset_share(struct dataset *set); /* adds an owner, which must also call dataset_free() */
+/* adds an owner and returns the set; each owner must call dataset_free() */
+struct dataset *dataset_share(struct dataset *set);
 void dataset_free(struct dataset *set);
 size_t dataset_memory(const struct dataset *set);
 uint64_t dataset_memcap_hits(const struct dataset *set);
 
-/* Like dataset_add(), with a reputation value (datarep), which replaces that of an existing entry. */
+/* Adds a value like dataset_add(), together with its reputation (datarep). If the set has the value already, its
+ * reputation is replaced. */
 enum dataset_change dataset_set_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value);
 
-void dataset_clear(struct dataset *set); /* removes all values */
+void dataset_clear(struct dataset *set); /* removes all values; the memory remains allocated */
 
-/* Calls `each` for all values in unspecified order; stops at an error. `bytes` are valid during the call only. */
+/* Calls `each` for all values in unspecified order until one call returns an error, and returns this error, or 0.
+ * `bytes` are valid only during the call. */
 int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t length, void *user), void *user);
 
-/* Transfers values and their reputation; the reading side replaces its current values. */
+/* Writes all values and their reputation to a transfer, or reads them from it and replaces the values in the set. */
 void dataset_transfer(struct transfer *t, struct dataset *set);
 
 /* --- file.c --------------------------------------------------------------------------------------- */
 
-/* 0; -errno when the file cannot be read; -EINVAL when it is not a regular file or has invalid lines; -ENOSPC when the
- * set is full. Invalid lines, and the line that did not fit, are reported to `diag`. */
+/* Adds the values of a file to the set. Returns 0, -EINVAL if it is not a regular file or has invalid lines, -ENOSPC if
+ * the set is full, or another -errno if it cannot be read. Invalid lines, and the line that did not fit, are reported
+ * in `diag`. */
 int dataset_load(struct dataset *set, const char *path, struct diag *diag);
-/* 0 or -errno; reports nothing itself. */
+/* Writes all values to a file, which it replaces. Returns 0 or -errno; errors are not reported in a diag. */
 int dataset_save(struct dataset *set, const char *path);
 
 #endif

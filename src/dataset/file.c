@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Dataset files: one value per line. Saved files are sorted, so that two runs with the same values write equal files. A
- * new file replaces the old one by rename().
+ * Reads and writes dataset files, which have one value per line. Lines are sorted when a set is saved, so that sets
+ * with the same values give equal files. A set is saved to a temporary file, which replaces the old one by rename().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "dataset_priv.h"
 
-enum { MAX_ERRORS = 20 }; /* errors reported per file */
+enum { MAX_ERRORS = 20 }; /* maximum number of errors reported per file */
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 
@@ -65,7 +65,8 @@ static int load_lines(struct load *load, FILE *file)
     return ferror(file) ? -EIO : load->full ? -ENOSPC : load->errors ? -EINVAL : 0;
 }
 
-/* Opens regular files only, because reading a device or FIFO may block or never end. */
+/* Opens a regular file. Returns 0, -errno, or -EINVAL for any other type of file, because reading a device or FIFO may
+ * block or never end. */
 static int open_file(const char *path, FILE **out)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
@@ -103,7 +104,7 @@ int dataset_load(struct dataset *set, const char *path, struct diag *diag)
 
 /* --- Writing -------------------------------------------------------------------------------------- */
 
-/* All lines in one text, with the offset of each. */
+/* The lines to write: all of them in `text`, each terminated with NUL, and their offsets in `starts`. */
 struct lines {
     enum dataset_type type;
     struct text text;
@@ -177,7 +178,7 @@ int dataset_save(struct dataset *set, const char *path)
     text_init(&lines.text);
     err = dataset_each(set, add_line, &lines);
     if (!err) {
-        if (lines.count > 0) /* an empty set has no array, and qsort_r() must not get NULL */
+        if (lines.count > 0) /* `starts` of an empty set is NULL, which must not be passed to qsort_r() */
             qsort_r(lines.starts, lines.count, sizeof(*lines.starts), compare_lines, &lines);
         err = replace_file(&lines, path);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines of dataset files in Suricata's formats: strings in Base64 (RFC 4648 §4, padded), hashes in hexadecimal,
- * addresses as text; a number after a comma is the reputation value.
+ * Parses and writes lines of dataset files in Suricata's formats: strings in Base64 (RFC 4648 §4, padded), hashes in
+ * hexadecimal, addresses as text; an optional number after a comma is the reputation.
  */
 #include <string.h>
 
@@ -119,7 +119,7 @@ void dataset_print_value(enum dataset_type type, const uint8_t *bytes, size_t le
         address_format(&address, is_mapped || length == 4 ? 4 : 6, false, text);
         text_puts(out, text);
     } else {
-        char digits[2 * 32]; /* of a SHA-256 sum */
+        char digits[2 * 32]; /* enough for SHA-256, the longest hash */
 
         text_append(out, digits, (size_t)(hex_write(digits, bytes, length) - digits));
     }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registry of sets by name. The first definition creates a set; later ones must not contradict its type and files.
+ * Registry of sets by name. The first rule or setting that defines a set creates it; later definitions must have the
+ * same type and files.
  *
  * Paths are resolved as in Suricata: `load` relative to the rule file, then to the data directory, then to the working
- * directory; `save` and `state` relative to the data directory. Rules may save outside of it only if the configuration
- * allows that.
+ * directory; `save`, `state`, and `load` together with `save`, relative to the data directory. Rules may save outside
+ * of it only if the configuration allows that.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -18,11 +19,11 @@
 
 struct set_entry {
     struct set_entry *next;
-    struct dataset *set; /* NULL: its file could not be loaded */
+    struct dataset *set; /* NULL: the set's file could not be loaded */
     char *name;
-    char *load, *save; /* paths, or NULL */
+    char *load, *save; /* paths of the files to load from and save to; NULL: none */
     enum dataset_type type;
-    bool inherited; /* shared from the previous registry, and not yet defined by a rule of this one */
+    bool inherited; /* true: taken over from the registry before the reload, and not yet defined in this one */
 };
 
 struct datasets {
@@ -103,7 +104,7 @@ static char *join_path(struct span folder, struct span name)
     return path;
 }
 
-/* Returns the path of an existing file in the directory, NULL otherwise. */
+/* Returns the allocated path of the file in the directory; NULL if it does not exist or memory is exhausted. */
 static char *find_in_directory(struct span folder, struct span name)
 {
     char *path = join_path(folder, name);
@@ -167,7 +168,8 @@ static int resolve_paths(const struct datasets *datasets, const struct dataset_s
         err = resolve_save_path(datasets, spec, spec->save, save, error);
     if (!err && spec->has_state)
         err = (*load = strdup(*save)) ? 0 : -ENOMEM;
-    else if (!err && spec->load.at && spec->save.at) /* with `save`, `load` is relative to data-dir, too */
+    /* if the set is also saved, `load` is resolved like `save`, in data-dir */
+    else if (!err && spec->load.at && spec->save.at)
         err = resolve_save_path(datasets, spec, spec->load, load, error);
     else if (!err && spec->load.at)
         err = resolve_load_path(datasets, spec, load);
@@ -189,7 +191,8 @@ static bool same_path(const char *one, const char *other)
     return one && other ? strcmp(one, other) == 0 : !one && !other;
 }
 
-/* Checks that a definition does not contradict the existing set. A definition without files contradicts no files. */
+/* Checks that a definition has the same type and files as the existing set; a definition without files is accepted.
+ * Returns 0, or -EINVAL after writing `error`. */
 static int check_definition(const struct set_entry *entry, const struct dataset_spec *spec, const char *load,
                             const char *save, char error[DATASET_ERROR_SIZE])
 {
@@ -214,7 +217,7 @@ static int create_set(struct datasets *datasets, const struct dataset_spec *spec
         return set_error(error, "not enough memory for the %zu bytes (memcap) of the dataset '%s'", memcap,
                          entry->name);
     if (!entry->load || (entry->save && access(entry->load, F_OK) != 0))
-        return 0; /* no file, or nothing saved yet */
+        return 0; /* the set has no file to load, or has not been saved yet */
     err = dataset_load(entry->set, entry->load, diag);
     if (!err)
         return 0;
@@ -234,7 +237,8 @@ static char *copy_string(const char *path, bool *failed)
     return copy;
 }
 
-/* Whether the set only has a load file: as in Suricata, a reload reads it again and drops changes made at run time. */
+/* Returns whether the set has a file to load but none to save. As in Suricata, a reload loads such a set again, and
+ * changes made at run time are lost. */
 static bool is_static(const struct set_entry *entry)
 {
     return entry->load && !entry->save;
@@ -267,7 +271,8 @@ int datasets_inherit(struct datasets *datasets, const struct datasets *previous)
     return 0;
 }
 
-/* Appends a set without content. Takes ownership of the paths, also on failure. */
+/* Appends an entry without a set (entry->set is NULL). Takes ownership of the paths, and frees them on failure. Returns
+ * 0 or -ENOMEM. */
 static int add_entry(struct datasets *datasets, const struct dataset_spec *spec, char *load, char *save,
                      struct set_entry **out)
 {
@@ -303,7 +308,7 @@ int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, str
         return set_error(error, "unknown dataset '" SPAN_FORMAT "': specify its type", SPAN_ARGS(spec->name));
     err = resolve_paths(datasets, spec, &load, &save, error);
     if (!err && entry && entry->inherited && spec->has_type && check_definition(entry, spec, load, save, error)) {
-        /* The definition has changed: the shared set is replaced by a new one. */
+        /* The definition has changed since the last reload: remove the inherited set, so that a new one is created. */
         struct set_entry **link = &datasets->first;
 
         while (*link != entry)

@@ -6,7 +6,7 @@
  * A value occupies a first block and, if it is longer, a chain of other blocks. Any value can use a freed block, so
  * memory is not fragmented. (base/shared_table.c only supports entries of one size.)
  *
- * Block index 0 means none.
+ * Block index 0 stands for no block.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,17 +20,17 @@
 
 enum { SHARDS = 16, MIN_BLOCKS = 64, BLOCK_SIZE = 64, ENTRY_BYTES = 46, CONTINUATION_BYTES = 60 };
 
-/* First block of a value. */
+/* The first block of a value; entries with equal hash & bucket_mask form a linked list. */
 struct entry {
-    uint32_t next_block; /* next block of the value; in a free block, the next free block */
-    uint32_t next;       /* next value of the bucket */
+    uint32_t next_block; /* index of the value's next block, or in a free block of the next free block; 0: none */
+    uint32_t next;       /* index of the first block of the next value in the bucket; 0: none */
     uint32_t hash;
     uint32_t length;
-    uint16_t value; /* reputation (datarep) */
+    uint16_t value; /* reputation of the value (datarep) */
     uint8_t bytes[ENTRY_BYTES];
 };
 
-/* Another block of a value. */
+/* A further block of a value, with the bytes that follow those of the block before. */
 struct continuation {
     uint32_t next_block;
     uint8_t bytes[CONTINUATION_BYTES];
@@ -47,7 +47,7 @@ struct shard {
     union block *blocks;
     uint32_t *buckets;
     uint32_t block_count, bucket_mask;
-    uint32_t first_unused; /* blocks from this index on were never used */
+    uint32_t first_unused; /* blocks from this index on have never been used and are not in the list of free blocks */
     uint32_t free_block, free_count;
     size_t entries;
 };
@@ -55,13 +55,13 @@ struct shard {
 struct dataset {
     enum dataset_type type;
     uint64_t seed;
-    atomic_uint owners; /* number of registries that own it */
+    atomic_uint owners; /* number of owners (registries); dataset_free() of the last one frees the set */
     atomic_uint_least64_t memcap_hits;
     unsigned shards_made;
     struct shard shard[SHARDS];
 };
 
-/* A value as it is stored: an IPv4 address in a set of type `ip` is mapped to IPv6. */
+/* A value in the form in which it is stored; `address` is the buffer for an IPv4 address mapped to IPv6 (type `ip`). */
 struct key {
     const uint8_t *bytes;
     uint32_t length;
@@ -158,8 +158,7 @@ static bool make_key(const struct dataset *set, const uint8_t *bytes, size_t len
     key->bytes = bytes;
     key->length = (uint32_t)length;
     if (set->type == DATASET_IP && length == 4) {
-        /* An `ip` set stores an IPv4 address as ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), which is no valid source address.
-         */
+        /* An `ip` set stores an IPv4 address as ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), which is not valid as an address in an IPv6 packet. */
         memcpy(key->address, prefix, sizeof(prefix));
         memcpy(key->address + sizeof(prefix), bytes, 4);
         key->bytes = key->address;
@@ -205,7 +204,7 @@ static void free_blocks(struct shard *shard, uint32_t index)
     }
 }
 
-/* Stores a value and returns its first block. The caller has checked that enough blocks are free. */
+/* Stores a value and returns its first block. The caller must have checked that enough blocks are free. */
 static uint32_t store_value(struct shard *shard, const struct key *key)
 {
     uint32_t first = alloc_block(shard), last = first;
@@ -243,7 +242,8 @@ static bool entry_matches(const struct shard *shard, const struct entry *entry, 
     return true;
 }
 
-/* Returns the link to the value's entry; the link is 0 when the value is not in the set. */
+/* Returns a pointer to the link (in the bucket or the entry before) that contains the index of the value's entry; the
+ * index is 0 if the set does not have the value. */
 static uint32_t *find_link(struct shard *shard, const struct key *key)
 {
     uint32_t *link = &shard->buckets[key->hash & shard->bucket_mask];
@@ -394,7 +394,7 @@ void dataset_clear(struct dataset *set)
     }
 }
 
-enum { VALUE_SIZE = 6 }; /* bytes before each transferred value: length and reputation */
+enum { VALUE_SIZE = 6 }; /* bytes that precede each value in a transfer: its length (4) and reputation (2) */
 
 static void write_values(struct transfer *t, struct dataset *set)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes the members of EVE's fileinfo, with Suricata's names. */
+/* Writes the members of a file in EVE events (fileinfo), with Suricata's names. */
 #include "file_priv.h"
 
 #include "sluice/fields.h"
@@ -31,7 +31,7 @@ void file_describe(const struct file *file, uint64_t tx_id, const struct file_en
     log_digest(file, FILE_SHA256, "sha256", 32, out);
     fields_bool(out, "stored", stored);
     if (stored)
-        fields_uint(out, "file_id", file->id + 1u); /* Suricata counts from 1, over all files; here per flow */
+        fields_uint(out, "file_id", file->id + 1u); /* counts from 1 in each flow; in Suricata the count is global */
     else if (file->store_requested && !file->store_refused)
         fields_bool(out, "storing", true);
     fields_uint(out, "size", file->size);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * File engine. Received bytes of a file are added to its digests and to its inspection window for rules, and are
- * written to the file store if the file is stored.
+ * File engine. It adds the received bytes of a file to the file's digests and to its inspection window (file->data),
+ * which rules inspect, and, if the file is stored, writes them to the file store.
  *
  * The window starts at the beginning of the file. When it is full, with `inspect_limit` plus `inspect_window` bytes,
- * all inspected bytes except the last `inspect_window` ones are removed at once, so that a large file is not moved in
- * memory with each segment. Bytes received since file_engine_tick() have not been inspected and are kept, unless one
- * call appends more than a heap object can hold. If the heap is exhausted, the window is cleared and restarts at the
- * next byte.
+ * all inspected bytes except the last `inspect_window` ones are removed at once, so that the window is not moved in
+ * memory for each segment. Bytes received since the last file_engine_tick() have not been inspected yet and are kept,
+ * unless one call appends more than HEAP_OBJECT_MAX bytes. If the heap is exhausted, the window is cleared and restarts
+ * at the next byte.
  */
 #include "file_priv.h"
 
@@ -33,13 +33,14 @@ void file_options_default(struct file_options *options)
 
 /* --- Engine --------------------------------------------------------------------------------------- */
 
-/* Determines from the options and the loaded rules which digests are computed, and whether libmagic is used. */
+/* Sets engine->digests and engine->magic from the options and the needs of the loaded rules, and loads libmagic at its
+ * first use. */
 static void update_needs(struct file_engine *engine)
 {
     engine->digests = engine->options.digests | engine->rule_digests;
     engine->magic = engine->options.magic || engine->rule_magic;
     if (engine->options.spool && (engine->options.store_all || engine->may_store))
-        engine->digests |= 1 << FILE_SHA256; /* name of the file in the file store */
+        engine->digests |= 1 << FILE_SHA256; /* the SHA-256 is the file's name in the file store */
     if (engine->magic && !engine->libmagic)
         engine->libmagic = file_magic_new();
 }
@@ -166,7 +167,7 @@ void file_add_names(struct file_engine *engine, struct file *file, const void *n
         engine->counts.no_memory++;
 }
 
-/* Removes inspected bytes from the window, except the last `inspect_window` ones. */
+/* Removes inspected bytes from the start of the window, except the last `inspect_window` ones. */
 static void slide_window(struct file_engine *engine, struct file *file)
 {
     uint64_t seen = file->tick == engine->tick ? file->fresh_offset : file_received(file);
@@ -197,7 +198,7 @@ static void append_part(struct file_engine *engine, struct file *file, const voi
     }
     spool_append(engine, file, bytes, length);
     file->size += length;
-    if (kept < length) { /* without memory for the window: restart it at the next byte */
+    if (kept < length) { /* memory for the window is exhausted: clear the window, and restart it at the next byte */
         engine->counts.no_memory++;
         buffer_clear(engine->heap, &file->data);
         file->data_offset = file_received(file);
@@ -250,8 +251,8 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
 }
 
 /*
- * The window is kept, because bytes that were acknowledged together with the gap have not been inspected yet. As in
- * Suricata, rules see the bytes after the gap directly behind those before it.
+ * A gap does not clear the window, because bytes that were acknowledged together with the gap have not been inspected
+ * yet. As in Suricata, rules inspect the bytes after the gap as if they followed directly those before it.
  */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
 {
@@ -267,7 +268,8 @@ void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
         file->missing += length;
         return;
     }
-    file->data_offset = file_received(file); /* the next byte is not the first of the file */
+    /* a window that starts after the gap does not contain the start of the file */
+    file->data_offset = file_received(file);
     file->fresh_offset = file->data_offset;
 }
 
@@ -285,7 +287,8 @@ void file_close(struct file_engine *engine, struct file *file, enum file_state s
             continue;
         hash_digest(file->hash, kind, file->digest[kind]);
         file->has_store_name |= kind == FILE_SHA256;
-        /* Suricata also reports the SHA-256 of a truncated file, which is the name of the stored part. */
+        /* As in Suricata, the SHA-256 of a truncated file is reported, too: it covers the received part and is its name
+         * in the file store. */
         if (whole || (kind == FILE_SHA256 && file->state == FILE_TRUNCATED))
             file->digests |= 1 << kind;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Forwards files to the file store. A rule may request storage when a part of the file has already been received, or
- * when the file is complete and its digest known. As long as the window contains the whole file, nothing is written
- * before the request. If rules may store files, writing starts before the start of the file leaves the window. If no
- * rule has requested storage at the end of the transaction, the file is discarded.
+ * Forwards files to the file store. A rule may request that a file be stored when a part of the file has already been
+ * received, or when the file is complete and its digest known. While the inspection window contains the whole file,
+ * nothing is written before such a request. When the start of the file is about to be removed from the window and
+ * loaded rules may store files, writing starts without a request. If no rule has requested storage by the end of the
+ * transaction, the file is discarded.
  */
 #include "file_priv.h"
 #include "sluice/file_store.h"
@@ -29,7 +30,8 @@ static void write_bytes(struct file_engine *engine, struct file *file, const voi
         refuse_storage(engine, file);
 }
 
-/* Starts storing: writes the window, which must still hold the whole file; spool_append() writes later bytes. */
+/* Starts storing: writes the content of the window, and spool_append() writes later bytes. If the window no longer has
+ * the start of the file, or the file is too large, storing is refused. */
 static void start_storing(struct file_engine *engine, struct file *file)
 {
     if (file->data_offset > 0 || file->data.length < file->size || is_too_large(engine, file->size)) {
@@ -65,7 +67,8 @@ static void add_sid(struct file *file, uint32_t sid)
         return;
     unsigned at = file->sid_count++;
 
-    for (; at > 0 && file->sids[at - 1] > sid; at--) /* ascending, so that the order of the matches does not matter */
+    /* keep the sids ascending, so that events do not depend on the order of the matches */
+    for (; at > 0 && file->sids[at - 1] > sid; at--)
         file->sids[at] = file->sids[at - 1];
     file->sids[at] = sid;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * File store. A spool is a ring of records: open, bytes, finish, discard. Open and bytes records leave RESERVE bytes of
- * the ring free, so that a file can be finished or discarded even when no more bytes fit.
+ * File store. Each worker has a spool, a ring of records for the writer thread: open, bytes, finish, discard. Open and
+ * bytes records leave RESERVE bytes of the ring free, so that a file can be finished or discarded even when no more
+ * bytes fit.
  *
- * The writer thread drains the rings in turn and sleeps IDLE_WAIT_MS when all are empty; workers do not wake it, which
- * would cost a system call. It keeps at most OPEN_MAX descriptors open; other files are reopened when bytes arrive for
- * them. A file whose writing failed is deleted, and later records for it are ignored.
+ * The writer thread drains the rings in turn and sleeps for IDLE_WAIT_MS when all are empty. Workers do not wake it,
+ * because this would cost them a system call. It keeps at most OPEN_MAX descriptors open; other files are reopened when
+ * bytes arrive for them. A file whose writing failed is deleted, and later records for it are ignored.
  */
 #include "sluice/file_store.h"
 
@@ -34,8 +35,8 @@ enum {
     RING_MIN = 256 << 10,
     RESERVE = 64 << 10, /* bytes of the ring kept free for finish and discard records */
     CHUNK = 32 << 10,
-    FILES_MAX = 1024, /* files being written at the same time */
-    OPEN_MAX = 128,   /* open file descriptors */
+    FILES_MAX = 1024, /* maximum number of files being written at the same time */
+    OPEN_MAX = 128,   /* maximum number of open file descriptors */
     IDLE_WAIT_MS = 20,
     LOSSLESS_WAIT_NS = 100 * 1000,
     NAME_SIZE = 48,
@@ -59,7 +60,8 @@ struct file_spool {
 struct stored_file {
     unsigned worker;
     uint64_t number;
-    int fd; /* -1: currently closed */
+    /* descriptor of the temporary file; -1: closed because of OPEN_MAX, and opened again for the next bytes */
+    int fd;
 };
 
 struct file_store {
@@ -70,7 +72,7 @@ struct file_store {
     pthread_t thread;
     atomic_bool stop;
     _Atomic uint64_t written, errors;
-    /* used by the writer thread only */
+    /* The following members are used by the writer thread only. */
     struct stored_file files[FILES_MAX];
     unsigned file_count, open_count, next_closed;
 };
@@ -160,7 +162,7 @@ static void close_file(struct file_store *store, struct stored_file *file)
     store->open_count--;
 }
 
-/* Removes a file from the table; the last entry moves to its slot. */
+/* Closes a file and removes it from the table, whose last entry takes its slot. */
 static void remove_file(struct file_store *store, struct stored_file *file)
 {
     close_file(store, file);
@@ -182,7 +184,8 @@ static void abort_file(struct file_store *store, struct stored_file *file)
     remove_temporary(store, file);
 }
 
-/* Opens the temporary file; first closes another one (round robin) when OPEN_MAX are open. */
+/* Opens the temporary file. If OPEN_MAX files are open, first closes another one, chosen round robin. Returns false on
+ * failure. */
 static bool open_file(struct file_store *store, struct stored_file *file, int flags)
 {
     char name[NAME_SIZE];
@@ -217,7 +220,8 @@ static void handle_bytes(struct file_store *store, struct stored_file *file, con
     }
 }
 
-/* Formats "ab/abcd...", the path of a complete file. */
+/* Writes the path of a complete file, "ab/abcd...", its SHA-256 in hexadecimal below a directory of the first two
+ * digits. */
 static void final_path(const uint8_t *sha256, char *out)
 {
     *hex_write(out + 3, sha256, 32) = '\0';
@@ -232,11 +236,11 @@ static void handle_finish(struct file_store *store, struct stored_file *file, co
     close_file(store, file);
     temporary_name(file, name);
     final_path(record->bytes, path);
-    /* If the content is already stored, only the modification time is updated. */
+    /* If a file with this content is already stored, only its modification time is updated. */
     if (utimensat(store->dir_fd, path, NULL, AT_SYMLINK_NOFOLLOW) == 0) {
         remove_temporary(store, file);
     } else {
-        path[2] = '\0'; /* the directory alone */
+        path[2] = '\0'; /* the path of the directory */
         bool has_directory = mkdirat(store->dir_fd, path, 0750) == 0 || errno == EEXIST;
 
         path[2] = '/';
@@ -267,7 +271,7 @@ static void handle_record(struct file_store *store, unsigned worker, const struc
     file = find_file(store, worker, record->number);
 
     if (!file)
-        return; /* writing failed before */
+        return; /* an earlier error has removed the file */
     if (record->kind == RECORD_BYTES)
         handle_bytes(store, file, record);
     else if (record->kind == RECORD_FINISH)
@@ -276,8 +280,8 @@ static void handle_record(struct file_store *store, unsigned worker, const struc
         remove_temporary(store, file);
 }
 
-/* Handles the records that are in the ring at the start of the call. Later ones are handled after those of the other
- * rings. */
+/* Handles the records that are in the ring at the start of the call; records added later wait until the other rings
+ * were drained. Returns whether there were any. */
 static bool drain_ring(struct file_store *store, unsigned worker)
 {
     struct ring *ring = store->spools[worker].ring;
@@ -420,7 +424,7 @@ void file_store_stop(struct file_store *store)
     atomic_store(&store->stop, true);
     ssize_t n = write(store->wake_fd, &one, sizeof(one));
 
-    (void)n; /* on failure the thread wakes after its poll timeout */
+    (void)n; /* if the write fails, the thread notices `stop` after its poll timeout */
     pthread_join(store->thread, NULL);
     store->started = false;
     atomic_store(&store->stop, false);
