@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `valid` and `invalid`, the values of the *-csum keywords. */
+/* Common code of the *-csum keywords, whose values are `valid` and `invalid`. */
 #ifndef SLUICE_KEYWORD_CHECKSUM_H
 #define SLUICE_KEYWORD_CHECKSUM_H
 
@@ -7,10 +7,12 @@
 
 #define CHECKSUM_FORM "valid or invalid"
 
-/* parse() of these keywords. The condition's data is a bool: true when the checksum must be valid. */
+/* The parse() function of the *-csum keywords. The condition's data is a bool: true if the checksum must be valid,
+ * false if it must be invalid. */
 int checksum_parse(struct rule_parser *parser, struct span value);
 
-/* A checksum that is not verified (see decode_check_checksums) counts as valid. */
+/* Returns whether the packet satisfies the condition; `bad_flag` is the packet flag for an invalid checksum. A checksum
+ * that is not verified (see decode_check_checksums) counts as valid. */
 static inline bool checksum_match(const struct packet *pkt, uint32_t bad_flag, const void *data)
 {
     const bool *valid = data;
@@ -25,7 +27,8 @@ static inline void checksum_narrow(uint32_t bad_flag, const void *data, struct p
     packet_needs_flags(needs, bad_flag, *valid ? 0 : bad_flag);
 }
 
-/* The same for a transport protocol over one IP version. */
+/* Returns like checksum_match() for the checksum of a transport protocol; false if the packet has another protocol or
+ * IP version. */
 static inline bool checksum_match_transport(const struct packet *pkt, uint8_t ip_version, uint8_t protocol,
                                             const void *data)
 {

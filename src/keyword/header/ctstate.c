@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ctstate:established,related; the conntrack state of the packet. For a packet without a connection the kernel reports
- * neither "invalid" nor "untracked", so the two words mean the same here.
+ * ctstate:established,related; the conntrack state of the packet. For a packet without a connection the kernel does not
+ * report whether it is "invalid" or "untracked", so each of the two words matches both.
  */
 #include <errno.h>
 #include <linux/netfilter/nf_conntrack_common.h>
@@ -11,11 +11,11 @@
 enum ct_state { CT_NEW = 1 << 0, CT_ESTABLISHED = 1 << 1, CT_RELATED = 1 << 2, CT_NONE = 1 << 3 };
 
 struct ct_states {
-    unsigned states; /* enum ct_state */
+    unsigned states; /* set of enum ct_state */
     bool negated;
 };
 
-/* 0: unknown */
+/* Returns the state of a packet (enum ct_state); 0 if the kernel did not report it. */
 static unsigned state_of(const struct packet_conntrack *told)
 {
     if (!told->bytes)

@@ -7,8 +7,8 @@
 
 struct flags {
     uint16_t wanted, ignored;
-    char modifier; /* 0 without a modifier */
-    bool none;     /* the character 0: no flag set */
+    char modifier; /* one of + * ! - =; 0: none */
+    bool none;     /* true: the value has the character 0, which stands for "no flag set" */
 };
 
 static struct span one(struct span text, size_t at)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bits written as letters, for fragbits and tcp.flags:
+ * Parses conditions on flags that are written as letters, for fragbits and tcp.flags:
  *
  *     SA        exactly these        *SA       at least one of them
  *     +SA, SA+  these, maybe more    !SA, -SA  not all of them
@@ -14,12 +14,12 @@
 #include "sluice/number_range.h"
 
 struct flag_letter {
-    char letter; /* upper case; 0 ends the table */
+    char letter; /* letter in upper case; 0 marks the end of the table */
     uint16_t bits;
 };
 
-/* Returns 0 or -EINVAL after an error; sets *out only on success. `all` is the mask of bits that a condition may test.
- */
+/* Parses a condition. `all` is the mask of the bits that it may test. Returns 0 and sets *out, or returns -EINVAL after
+ * an error was reported. */
 int flag_letters_parse(struct rule_parser *parser, struct span text, const struct flag_letter *letters, uint16_t all,
                        struct number_range *out);
 

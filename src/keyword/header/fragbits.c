@@ -4,7 +4,7 @@
 #include "flag_letters.h"
 #include "header.h"
 
-/* Bit positions of the IPv4 header (RFC 791 §3.1). */
+/* The bits in the third 16-bit field of the IPv4 header, with the fragment offset (RFC 791 §3.1). */
 enum { FRAGBITS_MORE = 0x2000, FRAGBITS_DONT = 0x4000, FRAGBITS_RESERVED = 0x8000, FRAGBITS_ALL = 0xe000 };
 
 static const struct flag_letter letters[] = {

@@ -3,7 +3,7 @@
 #include "header.h"
 #include "sluice/number_range.h"
 
-/* An atomic fragment (RFC 6946) is not flagged as a fragment but has a fragment header. */
+/* An atomic fragment (RFC 6946) lacks PACKET_FRAGMENT but has a fragment header. */
 static bool has_fragment_header(const struct packet *pkt)
 {
     return (pkt->flags & PACKET_FRAGMENT) || packet_has_event(pkt, DECODE_EVENT_IPV6_EXTHDR_USELESS_FH);

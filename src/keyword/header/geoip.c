@@ -19,7 +19,7 @@ struct countries {
     char codes[MAX_COUNTRIES][2];
 };
 
-/* Never true for an address whose country is unknown, negated or not. */
+/* Returns whether the address satisfies the condition; false if its country is unknown, even if the list is negated. */
 static bool holds(const struct countries *countries, const struct packet *pkt, const struct address *address)
 {
     char code[3];
@@ -51,10 +51,11 @@ static bool geoip_match(const struct match_input *in, const void *data)
     }
 }
 
-/* Removes the side at the start of the list, if there is one. */
+/* Parses the side (any, src, dst, both) at the start of the list and removes it from `rest`; without one, *side is
+ * unchanged. */
 static void parse_side(struct span *rest, enum geoip_side *side)
 {
-    static const char *const names[] = { "any", "src", "dst", "both" }; /* by enum geoip_side */
+    static const char *const names[] = { "any", "src", "dst", "both" }; /* indexed by enum geoip_side */
     struct span after = *rest, word;
 
     if (!span_next(&after, ',', &word) || !after.at)

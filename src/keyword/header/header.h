@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Access to the headers of a packet. Every header keyword tests for the header first: a packet without it does not
- * match, not even a negated value, and the transport union of struct packet is read for the packet's protocol only.
+ * Access to the headers of a packet. Every header keyword first checks that the packet has the header: a packet without
+ * it does not match, not even a negated value. The check also ensures that only the member of struct packet's transport
+ * union that belongs to the packet's protocol is read.
  */
 #ifndef SLUICE_KEYWORD_HEADER_H
 #define SLUICE_KEYWORD_HEADER_H
@@ -21,7 +22,8 @@ static inline bool header_is_icmp(const struct packet *pkt)
     return pkt->transport && (pkt->protocol == IPPROTO_ICMP || pkt->protocol == IPPROTO_ICMPV6);
 }
 
-/* The bytes from the transport header to the end of the IP packet; empty without a transport header. */
+/* Returns the bytes from the transport header to the end of the IP packet; an empty cursor if there is no transport
+ * header. */
 static inline struct cursor header_transport(const struct packet *pkt)
 {
     const uint8_t *end = pkt->data + pkt->length;

@@ -3,7 +3,7 @@
 
 #include "header.h"
 
-/* Header bytes after the first eight, by message type (RFC 1256 §3, RFC 792). */
+/* Returns the number of header bytes after the first eight, by message type (RFC 1256 §3, RFC 792). */
 static uint32_t fields_length(const uint8_t *header)
 {
     switch (header[0]) {

@@ -17,7 +17,8 @@ struct interface_list {
     uint32_t index[MAX_INTERFACES];
 };
 
-/* Returns 0 when no interface has the name. */
+/* Parses the name or index of an interface and sets *out to the index, or to 0 with a warning if no interface has the
+ * name. Returns 0, or -EINVAL after an error was reported. */
 static int parse_interface(struct rule_parser *parser, struct span text, uint32_t *out)
 {
     char name[IF_NAMESIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "header.h"
 
-/* Bits of ip_options_seen by option name. */
+/* The bits in ip_options_seen for the names of IP options. */
 static const struct ip_option_name {
     const char *name;
     uint32_t bits;

@@ -15,7 +15,7 @@ struct iprep {
     int category, value;
 };
 
-/* An address without a reputation never matches, not even with `<`. */
+/* Returns whether the reputation of the address satisfies the condition; false if it has none, even with `<`. */
 static bool holds(const struct iprep *rep, const struct packet *pkt, const struct address *address)
 {
     int known = reputation_value(rep->reputation, (unsigned)rep->category, pkt->ip_version, address);
@@ -57,7 +57,7 @@ static bool iprep_match(const struct match_input *in, const void *data)
     }
 }
 
-/* Returns the index of the word, or -1. */
+/* Returns the index of the word in `words`, or -1. */
 static int find_word(struct span word, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -68,8 +68,8 @@ static int find_word(struct span word, const char *const *words, size_t count)
 
 static int iprep_parse(struct rule_parser *parser, struct span value)
 {
-    static const char *const sides[] = { "any", "src", "dst", "both" };     /* by enum iprep_side */
-    static const char *const signs[] = { "<", "<=", ">", ">=", "=", "!=" }; /* by enum iprep_sign */
+    static const char *const sides[] = { "any", "src", "dst", "both" };     /* indexed by enum iprep_side */
+    static const char *const signs[] = { "<", "<=", ">", ">=", "=", "!=" }; /* indexed by enum iprep_sign */
     struct iprep *rep = arena_alloc(rule_parser_arena(parser), sizeof(*rep));
     struct span rest = value, fields[4];
     size_t count = 0;

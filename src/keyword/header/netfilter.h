@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Metadata that the kernel reports with a queued packet: marks, interfaces, conntrack data. It describes the queued
- * packet, so the inner packet of a tunnel, or a reassembled one, has the metadata of the packet that carried or
- * completed it. A packet from another source has none, and none of these keywords matches it, not even a negated one.
+ * Metadata that the kernel reports with a queued packet: marks, interfaces, conntrack data. The kernel reports it for
+ * the queued packet: the inner packet of a tunnel has the metadata of the outer packet, and a reassembled packet that
+ * of the fragment which completed it. A packet that was not queued, such as one from a capture file, has no metadata,
+ * and none of the keywords that use it matches such a packet, not even with a negated value.
  */
 #ifndef SLUICE_KEYWORD_NETFILTER_H
 #define SLUICE_KEYWORD_NETFILTER_H
@@ -10,13 +11,13 @@
 #include "sluice/conntrack.h"
 #include "sluice/keyword.h"
 
-/* A value under a mask. */
+/* A condition on a mark: (mark & mask) == value. */
 struct mark_bits {
     uint32_t value, mask;
     bool negated;
 };
 
-/* Returns the packet as queued by the kernel; NULL when it was not queued. */
+/* Returns the queued packet that contains or completed this packet; NULL if the packet was not queued by the kernel. */
 static inline const struct packet *netfilter_packet(const struct packet *pkt)
 {
     const struct packet *root = pkt->root ? pkt->root : pkt;
@@ -24,7 +25,7 @@ static inline const struct packet *netfilter_packet(const struct packet *pkt)
     return root->meta.id != 0 && !(pkt->flags & PACKET_PSEUDO) ? root : NULL;
 }
 
-/* Reads the conntrack data of the packet; false without any. */
+/* Reads the conntrack data of the packet. Returns false if it has none. */
 static inline bool netfilter_conntrack(struct conntrack *out, const struct packet *pkt)
 {
     const struct packet *root = netfilter_packet(pkt);
@@ -40,15 +41,17 @@ static inline bool mark_bits_hold(const struct mark_bits *bits, uint32_t mark)
     return ((mark & bits->mask) == bits->value) != bits->negated;
 }
 
-/* Parses VALUE or VALUE/MASK and adds the condition. 0 or -errno after an error. */
+/* Parses VALUE or VALUE/MASK and adds the condition. Returns 0, or -errno after an error was reported. */
 int mark_bits_condition(struct rule_parser *parser, struct span value);
-/* Parses VALUE/MASK, each of any 32 bits. 0 or -errno after an error. */
+/* Parses VALUE/MASK, two 32-bit numbers; the mask is optional unless `mask_required`. Returns 0, or -errno after an
+ * error was reported. */
 int mark_bits_parse(struct rule_parser *parser, struct span text, bool mask_required, struct mark_bits *out);
 
-/* Parses interface names or indexes. */
+/* Parses a list of interface names or indexes and adds the condition, whose data is a struct interface_list. */
 struct interface_list;
 int interface_list_condition(struct rule_parser *parser, struct span value);
-/* True when either one is listed: the interface or, with a bridge, its port. */
+/* Returns whether the list has the interface (`index`) or, if the interface is a bridge, its port (`physical`); 0:
+ * unknown. */
 bool interface_list_holds(const struct interface_list *list, uint32_t index, uint32_t physical);
 
 #endif

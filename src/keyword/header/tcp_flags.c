@@ -26,7 +26,8 @@ static void tcp_flags_narrow(const void *data, struct packet_needs *needs)
     needs->tcp_flags = (uint8_t)range->low;
 }
 
-/* 0, 1 and 2 alone are historic names of flags; a number has another digit, 0x, or a comparison. */
+/* Returns whether the value is a number, not letters. The digits 0, 1 and 2 are also old names of flags, so a number is
+ * recognised by any other digit, 0x, or a comparison operator. */
 static bool is_number(struct span value)
 {
     for (size_t i = 0; i < value.length; i++) {

@@ -10,7 +10,7 @@ static bool tos_match(const struct match_input *in, const void *data)
     return in->packet->ip_version == 4 && number_range_has(data, in->packet->tos);
 }
 
-/* Snort's notation of hexadecimal numbers: x1, x12, !x12. */
+/* Parses Snort's notation of hexadecimal numbers: x1, x12, !x12. Returns false for any other text. */
 static bool parse_short_hex(struct span value, struct number_range *out)
 {
     bool negated = value.length > 0 && value.at[0] == '!';

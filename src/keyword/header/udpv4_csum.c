@@ -3,7 +3,7 @@
 
 static bool udpv4_csum_match(const struct match_input *in, const void *data)
 {
-    /* Zero means that the sender computed no checksum (RFC 768). */
+    /* A checksum of 0 means that the sender computed none (RFC 768): neither `valid` nor `invalid` matches. */
     return checksum_match_transport(in->packet, 4, IPPROTO_UDP, data) && in->packet->udp.checksum != 0;
 }
 

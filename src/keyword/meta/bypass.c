@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bypass; excludes the rest of the flow from inspection once the rule has matched. */
+/* bypass; when the rule has matched, the rest of the flow is not inspected. */
 #include "sluice/keyword.h"
 
 static int bypass_parse(struct rule_parser *parser, struct span value)

@@ -8,8 +8,8 @@ static int detection_filter_parse(struct rule_parser *parser, struct span value)
     struct threshold threshold;
     int err;
 
-    /* As in Suricata: while a buffer is selected, a second one is accepted (existing rules have it), and both must be
-     * satisfied. */
+    /* As in Suricata, a second threshold or detection_filter is accepted while a buffer is selected, because published
+     * rules have one. Both must then be satisfied. */
     if (rule_parser_rule(parser)->thresholds && !rule_parser_current_buffer(parser))
         return rule_parser_error(parser, value, "a rule can have only one threshold or detection_filter");
     err = rule_parser_threshold(parser, value, THRESHOLD_FORM_DETECTION, &threshold);

@@ -18,7 +18,7 @@ enum flow_group { GROUP_DIRECTION, GROUP_STATE, GROUP_STREAM, GROUP_FRAGMENT, GR
 struct flow_word {
     const char *name;
     enum flow_group group;
-    uint32_t mask, value; /* tested bits of packet->flags and their required values */
+    uint32_t mask, value; /* `value` has the required values of the bits of packet->flags that `mask` selects */
     enum rule_payload payload;
 };
 
@@ -39,8 +39,9 @@ static const struct flow_word words[] = {
 struct flow_condition {
     uint32_t mask, value;
     enum rule_payload payload;
-    bool direction_only; /* no condition besides the direction */
-    bool header_only;    /* no condition besides the direction and the search location of contents */
+    bool direction_only; /* true: the condition has nothing but a direction */
+    /* true: no condition on the state or on fragments, only on the direction and on where contents are searched */
+    bool header_only;
     bool needs_flow;
 };
 
@@ -60,7 +61,7 @@ static void flow_narrow(const void *data, struct packet_needs *needs)
     packet_needs_flags(needs, want->mask, want->value);
 }
 
-/* True without a condition on the state or on fragments. */
+/* Returns whether the condition is part of the rule's header: it has no condition on the state or on fragments. */
 static bool flow_is_header(const void *data)
 {
     const struct flow_condition *want = data;
@@ -111,7 +112,8 @@ static void combine(const struct flow_word *const seen[GROUP_COUNT], struct flow
     out->needs_flow = !out->direction_only && (seen[GROUP_DIRECTION] || out->payload != RULE_PAYLOAD_PACKET_ONLY);
 }
 
-/* As in Suricata, a lone direction may be followed by another flow keyword: flow:to_server; flow:established. */
+/* Checks a `flow` against earlier ones of the rule. As in Suricata, a `flow` that has only a direction may be followed
+ * by another one: flow:to_server; flow:established. */
 static int check_earlier(struct rule_parser *parser, struct span value, const struct flow_condition *added)
 {
     for (const struct condition *c = rule_parser_rule(parser)->packet_conditions; c; c = c->next) {
@@ -153,7 +155,8 @@ static int flow_parse(struct rule_parser *parser, struct span value)
     return rule_parser_add_packet_condition(parser, condition, false);
 }
 
-/* The search location is irrelevant for a rule without payload contents. */
+/* Removes only_stream and no_stream from the condition if the rule has no content in the payload: then it does not
+ * matter whether contents are searched in the stream or in packets. */
 static int flow_finish(struct rule_parser *parser, const struct condition *condition)
 {
     struct flow_condition *want = (struct flow_condition *)condition->data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* flow.age:>NUMBER; seconds between the flow's first packet and this one; both times are truncated to seconds before
- * the subtraction, as in Suricata. */
+/* flow.age:>NUMBER; seconds between the flow's first packet and the current one; both times are truncated to seconds
+ * before the subtraction, as in Suricata. */
 #include "sluice/number_range.h"
 
 enum { NS_PER_SECOND = 1000000000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Conditions on the bytes or packets of a flow so far, including this packet: flow.pkts:DIRECTION,NUMBER and
- * flow.bytes, and their older forms with the direction in the name.
+ * flow.bytes:DIRECTION,NUMBER, and the older keywords with the direction in the name.
  */
 #ifndef SLUICE_KEYWORD_FLOW_TOTAL_H
 #define SLUICE_KEYWORD_FLOW_TOTAL_H
@@ -15,14 +15,15 @@ struct flow_total {
     enum flow_total_side side;
 };
 
-/* Value form for struct keyword. */
+/* The form of the value, for the member `value` of struct keyword. */
 #define FLOW_TOTAL_FORM "toserver|toclient|either|both," NUMBER_RANGE_FORM
 
-/* For parse(): DIRECTION,NUMBER, or the number alone; adds a packet condition. 0 or -errno. */
+/* For parse(): the first function parses DIRECTION,NUMBER, the second the number alone; both add a packet condition.
+ * `limit` is the largest number. Return 0 or -errno. */
 int flow_total_condition(struct rule_parser *parser, struct span value, uint64_t limit);
 int flow_total_condition_of(struct rule_parser *parser, struct span value, uint64_t limit, enum flow_total_side side);
 
-/* For match(). */
+/* The functions match() of the keywords for packets and bytes. */
 bool flow_total_packets(const struct match_input *in, const void *data);
 bool flow_total_bytes(const struct match_input *in, const void *data);
 

@@ -29,11 +29,12 @@ enum integer_operator {
 struct flow_integer {
     enum integer_operator operation;
     uint32_t number;
-    uint32_t other; /* variable number of the right-hand operand; 0: `value` is the operand */
+    uint32_t other; /* number of the variable that is the right-hand operand; 0: `value` is the operand */
     uint32_t value;
 };
 
-/* Longer operators come first: the parser takes the first one that is a prefix of the text. */
+/* An operator precedes those that are a prefix of it, because the parser takes the first one with which the text
+ * begins. */
 static const struct {
     const char *name;
     enum integer_operator operation;
@@ -113,7 +114,7 @@ static void flowint_act(const struct match_input *in, const void *data)
         flow_integer_set(in->flows, flow, integer->number, left - right);
 }
 
-/* The right-hand operand begins with a digit or is the name of a variable. */
+/* Parses the right-hand operand, a number or the name of a variable. Returns 0 or -errno. */
 static int parse_right_side(struct rule_parser *parser, struct span text, struct flow_integer *out)
 {
     uint64_t value = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fwsam:src, 10 minutes; when the rule drops a packet, the kernel drops the host's packets for this time, without
- * queueing them. Keyword and form are SnortSam's: who[how], time. A block always covers a host in both directions;
- * `how` is accepted and ignored.
+ * queueing them. The keyword and its value, WHO[HOW], TIME, are those of SnortSam. A block always covers packets from
+ * and to the host, so HOW is accepted and ignored.
  */
 #include "sluice/keyword.h"
 
@@ -19,7 +19,7 @@ static const struct word sides[] = {
     { "either", RULE_BLOCK_BOTH },
 };
 
-/* Units of time; any prefix of a name is accepted. The longest allowed time is a year. */
+/* Units of time; any prefix of a name is accepted. The time must not exceed one year. */
 static const struct word units[] = {
     { "seconds", 1 },     { "minutes", 60 },      { "hours", 3600 },      { "days", DAY },
     { "weeks", 7 * DAY }, { "months", 30 * DAY }, { "years", 365 * DAY },
@@ -29,7 +29,8 @@ static const struct word for_good[] = { { "permanent", 0 }, { "infinite", 0 }, {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Returns the word that begins with `span`, which must have at least `least` characters; NULL for none. */
+/* Returns the first word that begins with `span`, ignoring case; NULL if there is none or `span` has fewer than `least`
+ * characters. */
 static const struct word *find_word(const struct word *words, size_t count, struct span span, size_t least)
 {
     for (size_t i = 0; i < count; i++) {

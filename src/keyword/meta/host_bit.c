@@ -62,7 +62,7 @@ int host_bit_add(struct rule_parser *parser, struct span name, const struct host
                 : rule_parser_add_packet_condition(parser, copy, false);
 }
 
-/* False for a packet without IP addresses. */
+/* Sets *key for the bit of the packet's address or addresses. Returns false if the packet has no IP addresses. */
 static bool make_key(const struct match_input *in, const struct host_bit *bit, struct host_key *key)
 {
     const struct packet *pkt = in->packet;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Common code of hostbits and xbits: a bit of an address or of a pair of addresses, and its conditions and actions.
+ * Common code of hostbits and xbits: bits that rules set on an address or on a pair of addresses, and conditions on
+ * these bits.
  *
- * A bit that `hostbits` sets on a host is the one that `xbits` with `track ip_src` or `ip_dst` finds under the same
- * name, as in Suricata; pairs have separate names.
+ * As in Suricata, hostbits and xbits with `track ip_src` or `ip_dst` share their bits: a bit that one keyword sets on
+ * an address is tested by the other under the same name. The bits of pairs are separate.
  */
 #ifndef SLUICE_KEYWORD_HOST_BIT_H
 #define SLUICE_KEYWORD_HOST_BIT_H
@@ -20,11 +21,11 @@ struct host_bit {
     uint32_t expire_seconds;
 };
 
-/* Parses the command at the start of a value and removes it from `rest`. `noalert` is applied to the rule at once and
- * sets *done. 0 or -EINVAL after an error. */
+/* Parses the command at the start of a value and removes it from `rest`. The command `noalert` is applied to the rule
+ * at once and sets *done to true: nothing else is to be parsed. Returns 0, or -EINVAL after an error was reported. */
 int host_bit_parse_command(struct rule_parser *parser, struct span *rest, enum host_bit_command *command, bool *done);
 
-/* Assigns the bit the number of its name and adds a condition or an action to the rule. 0 or -errno. */
+/* Adds a copy of the bit, with the number of its name, as a condition or an action to the rule. Returns 0 or -errno. */
 int host_bit_add(struct rule_parser *parser, struct span name, const struct host_bit *bit);
 
 bool host_bit_match(const struct match_input *in, const void *data);

@@ -58,7 +58,7 @@ int option_number_or_value(struct rule_parser *parser, struct span text, const c
     return 0;
 }
 
-/* Removes the first word from the text and returns it. */
+/* Removes the first blank-separated word from the text and returns it. */
 static struct span next_word(struct span *text)
 {
     struct span word = { .at = text->at, .length = 0 };

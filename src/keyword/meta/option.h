@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Parsing of keyword values: numbers, names of byte_extract variables, and comma-separated lists of `name` or `name
- * value`, dispatched by tables of handlers.
+ * value`, each of which a table assigns to a handler function.
  */
 #ifndef SLUICE_KEYWORD_OPTION_H
 #define SLUICE_KEYWORD_OPTION_H
@@ -10,37 +10,39 @@
 
 #include "sluice/keyword.h"
 
-/* Parses a number in [low, high]; `what` names it in the error message. 0 or -EINVAL after an error; sets *out only on
- * success. */
+/* Parses a number in [low, high]; `what` names the number in the error message. Returns 0 and sets *out, or returns
+ * -EINVAL after an error was reported. */
 int option_number(struct rule_parser *parser, struct span text, const char *what, int64_t low, int64_t high,
                   int64_t *out);
 
-/* Parses a number or a byte_extract variable: for a variable, *index is its index into inspection.values, otherwise -1.
- */
+/* Parses a number or the name of a byte_extract variable. Sets *index to the variable's index in inspection.values, or
+ * to -1 for a number. Returns like option_number(). */
 int option_number_or_value(struct rule_parser *parser, struct span text, const char *what, int64_t low, int64_t high,
                            int64_t *out, int8_t *index);
 
-/* Whether the text is the name of a variable (begins with a letter). */
+/* Returns whether the text is the name of a variable, which begins with a letter. */
 bool option_is_name(struct span text);
 
-/* Returns the index of a variable, or -EINVAL after an error. */
+/* Returns the index of a variable in inspection.values, or -EINVAL after an error was reported. */
 int option_value(struct rule_parser *parser, struct span name);
 
-/* Adds a variable, or finds the one of the same name: returns its index, or -EINVAL after an error. */
+/* Adds a variable to the rule unless it has one of this name. Returns its index in inspection.values, or -EINVAL after
+ * an error was reported. */
 int option_new_value(struct rule_parser *parser, struct span name);
 
-/* One option name with its handler and the handler's argument. */
+/* An option: its name, the handler, and the `argument` that is passed to the handler. */
 struct option {
     const char *name;
     int (*set)(struct rule_parser *parser, struct span value, void *data, int argument);
     int argument;
-    bool has_value; /* `name value` */
+    bool has_value; /* true: the option is written `name value`; false: `name` alone */
 };
 
-/* Parses `rest`, the options after the positional parts; rest.at NULL is an empty list. */
+/* Parses the comma-separated options in `rest`, which may be empty (rest.at is NULL), and calls their handlers with
+ * `data`. Returns 0, or the error of a handler. */
 int option_list(struct rule_parser *parser, struct span rest, const struct option *options, size_t count, void *data);
 
-/* Calls the handler of one option. */
+/* Calls the handler of the option in `part`. Returns its result, or -EINVAL after reporting an unknown option. */
 int option_apply(struct rule_parser *parser, struct span part, const struct option *options, size_t count, void *data);
 
 #endif

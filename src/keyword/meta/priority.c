@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* priority:1; from 1 (highest) to 255. It overrides the priority of the rule's class, in any order of the two options.
- */
+/* priority:1; from 1 (highest) to 255. It overrides the priority of the rule's class, even if classtype follows it. */
 #include "sluice/keyword.h"
 
 enum { MAX_PRIORITY = 255 };

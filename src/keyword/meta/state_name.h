@@ -5,7 +5,8 @@
 
 #include "sluice/keyword.h"
 
-/* Returns the number of a name, which must not be empty nor contain blanks. 0 or -errno; sets *out only on success. */
+/* Sets *out to the number of a name, and records in the rule how it uses the state (`use`: RULE_STATE_*). The name must
+ * not be empty nor contain blanks. Returns 0 or -errno. */
 int state_name_number(struct rule_parser *parser, enum rule_name_kind kind, struct span name, unsigned use,
                       uint32_t *out);
 

@@ -20,7 +20,7 @@ static int stream_event_number(const void *data)
     return (int)*event;
 }
 
-/* Returns the most similar event name; NULL when none is similar. */
+/* Returns the event name most similar to the value; NULL if none is similar. */
 static const char *find_nearest(struct span value)
 {
     const char *names[STREAM_EVENT_END - STREAM_EVENT_FIRST];

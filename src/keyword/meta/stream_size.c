@@ -51,8 +51,8 @@ static bool stream_size_match(const struct match_input *in, const void *data)
     return false;
 }
 
-/* Converts operator and number to bounds. Unlike in other keywords, a condition that always matches is accepted:
- * published rules have stream_size:client,>=,0. */
+/* Returns the range for an operator and a number. Unlike in other keywords, a condition that always matches is
+ * accepted, because published rules have stream_size:client,>=,0. */
 static struct number_range range_of(struct span operator_text, uint32_t number)
 {
     struct number_range range = { .mask = UINT64_MAX, .low = number };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tcp.session:setup,established,closing; the phase of the packet's TCP session. A closing session is established as
- * well, as for flow:established.
+ * tcp.session:setup,established,closing; the phase of the packet's TCP session. A closing session also matches
+ * `established`, as with flow:established.
  */
 #include <errno.h>
 

@@ -15,7 +15,7 @@ struct xbits {
 
 static int set_track(struct rule_parser *parser, struct span value, void *data, int argument)
 {
-    static const char *const names[] = { "ip_src", "ip_dst", "ip_pair" }; /* by enum host_bit_track */
+    static const char *const names[] = { "ip_src", "ip_dst", "ip_pair" }; /* indexed by enum host_bit_track */
     struct xbits *xbits = data;
 
     (void)argument;

@@ -3,9 +3,9 @@
  * asn1: decodes BER values (X.690) from a position in the buffer and matches when one of them has a malformation that
  * exploits use.
  *
- * The walk is iterative: a stack holds the ends of the open constructed values. A value that is malformed or
- * incomplete ends the walk; the values before it count. Nesting depth and the number of outermost values are limited
- * as in Suricata (asn1-max-frames, 30).
+ * The walk is iterative: a stack holds the ends of the open constructed values. A value that is malformed or incomplete
+ * ends the walk; outermost values before it have been checked. Nesting depth and the number of outermost values are
+ * limited as in Suricata (asn1-max-frames, 30).
  */
 #include <errno.h>
 #include <stdint.h>
@@ -16,12 +16,12 @@
 
 enum {
     FRAMES_MAX = 30,
-    BYTES_A_STEP = 256, /* bytes walked for each step of inspection.steps_left */
+    BYTES_A_STEP = 256, /* one step of inspection.steps_left is consumed per this number of bytes */
     CLASS_BITS = 0xc0,
     CONSTRUCTED = 0x20,
     TAG_BIT_STRING = 3,
     TAG_REAL = 9,
-    REAL_MAX = 256, /* buffer size of a vulnerable library */
+    REAL_MAX = 256, /* double_overflow: a longer REAL in decimal form overflows the buffer of a vulnerable library */
 };
 
 struct asn1 {
@@ -34,17 +34,18 @@ static bool is_wanted(const struct asn1 *asn1, const struct der_header *value, c
 {
     if (asn1->has_oversize && value->length > asn1->oversize)
         return true;
-    if (value->identifier & (CLASS_BITS | CONSTRUCTED) || value->length == 0) /* only primitive, universal values */
+    /* the other options apply only to primitive values of class universal that are not empty */
+    if (value->identifier & (CLASS_BITS | CONSTRUCTED) || value->length == 0)
         return false;
     if (asn1->bitstring_overflow && value->number == TAG_BIT_STRING)
         return content[0] > value->length * 8;
     return asn1->double_overflow && value->number == TAG_REAL && (content[0] & 0xc0) == 0 && value->length > REAL_MAX;
 }
 
-/* An open constructed value. */
+/* A constructed value whose end has not been reached. */
 struct frame {
-    const uint8_t *end; /* indefinite length: the end of the enclosing value */
-    bool indefinite;    /* terminated by end-of-contents octets */
+    const uint8_t *end; /* end of the value; if its length is indefinite, the end of the enclosing value */
+    bool indefinite;    /* true: end-of-contents octets terminate the value; false: `end` does */
 };
 
 struct walk {
@@ -53,14 +54,15 @@ struct walk {
     bool found;
 };
 
-/* Pops the constructed values that end at the current position. */
+/* Removes the constructed values that end at `at` from the stack. */
 static void close_values(struct walk *walk, const uint8_t *at)
 {
     while (walk->depth > 0 && !walk->open[walk->depth - 1].indefinite && walk->open[walk->depth - 1].end == at)
         walk->depth--;
 }
 
-/* Reads one primitive value, or the header of a constructed one. False when it is malformed. */
+/* Reads one primitive value, or the header of a constructed one, and sets walk->found if the value matches. Returns
+ * false if it is malformed. */
 static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 *asn1)
 {
     const struct frame *around = walk->depth > 0 ? &walk->open[walk->depth - 1] : NULL;
@@ -92,7 +94,8 @@ static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 
     return true;
 }
 
-/* Walks each outermost value completely; a malformed one is discarded as a whole. */
+/* Returns whether one of the outermost values contains a match. Each outermost value is walked to its end first: if a
+ * part of it is malformed, matches in it do not count. */
 static bool has_match(const struct asn1 *asn1, const uint8_t *bytes, uint32_t length)
 {
     struct cursor cur = cursor_of(bytes, length);

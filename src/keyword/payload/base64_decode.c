@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * base64_decode:bytes 12,offset 4,relative; base64_data; decodes a part of the buffer and evaluates the conditions
- * after base64_data on the result. These conditions belong to this one: it matches when something was decoded and all
- * of them match. As in Suricata, an earlier condition is not retried at another position when they fail, and without
- * base64_data base64_decode never matches.
+ * after base64_data on the result. base64_decode matches if at least one byte was decoded and all these conditions
+ * match. As in Suricata, an earlier condition is not retried at another position when it does not match, and without a
+ * following base64_data, base64_decode never matches.
  */
 #include <errno.h>
 
@@ -15,13 +15,16 @@
 enum {
     MAX_BYTES = UINT16_MAX,
     BYTES_A_STEP =
-        256, /* bytes decoded for each step of inspection.steps_left; bounds the work that crafted traffic can cause */
+        /* one step of inspection.steps_left is consumed per this number of bytes, to limit the work that crafted
+           traffic can cause */
+    256,
 };
 
 struct base64_decode {
     uint32_t bytes, offset;
     bool has_bytes, has_offset, relative;
-    const struct rule_buffer *nested; /* NULL without base64_data */
+    /* the buffer base64_data with its conditions; NULL if the rule does not select it */
+    const struct rule_buffer *nested;
 };
 
 static bool decode_and_inspect(struct inspection *in, const struct base64_decode *want, uint32_t from, uint32_t length)
@@ -124,7 +127,7 @@ static int base64_decode_parse(struct rule_parser *parser, struct span value)
         rest.at = NULL;
     int err = option_list(parser, rest, options, sizeof(options) / sizeof(options[0]), want);
 
-    /* The condition belongs to the buffer of the preceding condition, even when it is not relative to it. */
+    /* The condition is added to the buffer of the preceding condition, even if it is not relative to that condition. */
     return err ? err : rule_parser_add_content_condition(parser, want, rule_parser_has_previous(parser));
 }
 

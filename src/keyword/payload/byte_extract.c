@@ -11,8 +11,8 @@ enum {
 
 struct byte_extract {
     struct byte_source source; /* must come first, see byte_source.h */
-    int8_t result;             /* index into inspection.values */
-    uint8_t align;             /* 0, 2 or 4 */
+    int8_t result;             /* index in inspection.values of the variable that is set */
+    uint8_t align;             /* the value is rounded up to a multiple of 2 or 4; 0: it is not */
     uint16_t multiplier;
 };
 

@@ -15,7 +15,8 @@ struct byte_jump {
     int32_t post_offset;
 };
 
-/* The sums wrap at 64 bits, as in Suricata: a huge number is a backward jump. */
+/* Returns the position in the buffer to jump to, which may be outside of it. As in Suricata the sums wrap at 64 bits,
+ * so a huge number is a jump backwards. */
 static int64_t target(const struct inspection *in, const struct byte_jump *data, const struct byte_number *number)
 {
     uint64_t value = data->has_mask ? (number->value & data->mask) >> data->shift : number->value;
@@ -44,7 +45,7 @@ static enum inspect_result byte_jump_inspect(struct inspection *in, const struct
 
     if (to > in->length)
         return INSPECT_NO;
-    in->at = to < 0 ? 0 : (uint32_t)to; /* a jump to before the buffer ends at its start */
+    in->at = to < 0 ? 0 : (uint32_t)to; /* a jump to a position before the buffer goes to its start */
     return INSPECT_YES;
 }
 

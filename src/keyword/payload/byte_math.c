@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * byte_math: each part is `name value`, in any order:
+ * byte_math: calculates a variable from a number in the buffer. Its parts, most of the form `name value`, may be in any
+ * order:
  *
  *     byte_math:bytes 2, offset 0, oper +, rvalue 10, result size, relative
  */
@@ -30,11 +31,11 @@ struct byte_math {
     enum math_operator operator;
     uint32_t number;
     int8_t value;  /* index of the right-hand operand in inspection.values, or -1 */
-    int8_t result; /* index into inspection.values */
+    int8_t result; /* index in inspection.values of the variable that is set */
     bool has_mask;
     uint8_t shift;
     uint32_t mask;
-    unsigned parts; /* enum math_part: the parts present in the rule */
+    unsigned parts; /* set of enum math_part: the parts that the rule has */
     struct span result_name;
 };
 
@@ -121,7 +122,7 @@ static int set_offset(struct rule_parser *parser, struct span value, void *data,
 
 static int set_operator(struct rule_parser *parser, struct span value, void *data, int part)
 {
-    static const char *const operators[] = { "+", "-", "/", "*", "<<", ">>" }; /* enum math_operator */
+    static const char *const operators[] = { "+", "-", "/", "*", "<<", ">>" }; /* indexed by enum math_operator */
     struct byte_math *math = data;
     int err = take_part(parser, value, math, (enum math_part)part);
 
@@ -153,7 +154,8 @@ static int set_result(struct rule_parser *parser, struct span value, void *data,
 {
     struct byte_math *math = data;
 
-    math->result_name = value; /* defined as a variable after all parts are parsed, so that rvalue cannot refer to it */
+    /* the variable is added after all parts are parsed, so that rvalue cannot refer to it */
+    math->result_name = value;
     return take_part(parser, value, math, (enum math_part)part);
 }
 

@@ -102,12 +102,13 @@ bool byte_source_is_constant(const struct byte_source *source)
     return source->offset_value < 0 && source->width_value < 0 && !source->dce;
 }
 
-/* Parses a number like strtoull(): leading blanks and a sign are allowed, and the first other character ends it. */
+/* Parses a number in text form as strtoull() does: leading blanks and a sign are allowed, and the first character that
+ * is no digit ends it. Returns false if there is no number. */
 static bool read_string(struct cursor cur, const struct byte_source *source, uint32_t width, struct byte_number *number)
 {
     char text[BYTE_SOURCE_MAX_STRING + 1];
     char *end;
-    size_t length = width ? width : cursor_remaining(&cur); /* width 0: all digits up to the first other character */
+    size_t length = width ? width : cursor_remaining(&cur); /* width 0: up to the first character that is no digit */
 
     if (length > BYTE_SOURCE_MAX_STRING)
         length = BYTE_SOURCE_MAX_STRING;

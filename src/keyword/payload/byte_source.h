@@ -17,34 +17,36 @@ enum {
 struct byte_source {
     int32_t offset;
     uint8_t width;
-    int8_t offset_value, width_value; /* index into inspection.values, or -1 */
-    uint8_t base;                     /* base of a string: 8, 10, 16, or 0 to detect it by the prefix */
+    /* index in inspection.values of the variable to use instead of `offset` or `width`; -1: none */
+    int8_t offset_value, width_value;
+    uint8_t base; /* base of a number in text form: 8, 10, 16, or 0 to detect it by the prefix */
     bool relative, string, little;
-    bool dce; /* byte order as reported by the protocol parser */
+    bool dce; /* true: the byte order is the one that the DCE/RPC parser reports */
     bool has_endian;
-    bool may_be_empty; /* byte_jump: a relative number of width 0 may be at the very end of the buffer */
+    bool may_be_empty; /* true (byte_jump): a relative number of width 0 may be at the end of the buffer */
 };
 
 /* Result of reading a number. */
 struct byte_number {
     uint64_t value;
-    uint32_t at;    /* position of the number */
-    uint32_t taken; /* length in bytes; of a string without the characters after the number */
+    uint32_t at;    /* offset of the number in the buffer */
+    uint32_t taken; /* its length in bytes; of a number in text form, without the characters that follow it */
 };
 
 void byte_source_init(struct byte_source *source);
 
-/* True when neither a variable nor the protocol's byte order is needed to read the number. */
+/* Returns whether neither a variable nor the byte order of the protocol is needed to read the number. */
 bool byte_source_is_constant(const struct byte_source *source);
 
-/* Options common to the four keywords; `data` begins with a struct byte_source. */
+/* Handlers (struct option) of options that byte_test, byte_jump, byte_extract and byte_math share; `data` begins with a
+ * struct byte_source. */
 int byte_source_set_relative(struct rule_parser *parser, struct span value, void *data, int unused);
 int byte_source_set_string(struct rule_parser *parser, struct span value, void *data, int unused);
 int byte_source_set_base(struct rule_parser *parser, struct span value, void *data, int base);
 int byte_source_set_little(struct rule_parser *parser, struct span value, void *data, int little);
 int byte_source_set_dce(struct rule_parser *parser, struct span value, void *data, int unused);
 
-/* Their table rows, for keywords with comma-separated options; `set_base` handles the three bases. */
+/* Table rows (struct option) for these options; `set_base` is the handler of hex, dec and oct. */
 #define BYTE_SOURCE_OPTIONS(set_base)                                                                                  \
     { "relative", byte_source_set_relative, 0, false }, { "string", byte_source_set_string, 0, false },                \
         { "hex", set_base, 16, false }, { "dec", set_base, 10, false }, { "oct", set_base, 8, false },                 \
@@ -53,16 +55,18 @@ int byte_source_set_dce(struct rule_parser *parser, struct span value, void *dat
         "dce", byte_source_set_dce, 0, false                                                                           \
     }
 
-/* Checks that the options fit together: bases need string, and the width is limited. 0 or -EINVAL after an error. */
+/* Checks that the options fit together: a base needs `string`, and the width is limited. Returns 0, or -EINVAL after an
+ * error was reported. */
 int byte_source_check(struct rule_parser *parser, struct span value, const struct byte_source *source);
 
-/* A mask of at most 32 bits, and the number of its trailing zeros, by which the masked value is shifted. */
+/* Parses a mask of at most 32 bits, and sets *shift to the number of its trailing zeros, by which the masked value is
+ * shifted right. Returns 0, or -EINVAL after an error was reported. */
 int byte_source_mask(struct rule_parser *parser, struct span text, bool hexadecimal, uint32_t *mask, uint8_t *shift);
 
 bool byte_source_read(const struct inspection *in, const struct byte_source *source, struct byte_number *out);
 
-/* Value of `relative` for rule_parser_add_content_condition(): a relative number may also be the first condition and
- * then counts from the start. */
+/* Returns the argument `relative` for rule_parser_add_content_condition(). It is false for a relative number that is
+ * the first condition of its buffer, whose offset then counts from the start of the buffer. */
 bool byte_source_is_relative(struct rule_parser *parser, const struct byte_source *source);
 
 #endif

@@ -8,7 +8,7 @@ enum byte_test_operator { TEST_EQUAL, TEST_LESS, TEST_MORE, TEST_AT_MOST, TEST_A
 struct byte_test {
     struct byte_source source; /* must come first, see byte_source.h */
     uint64_t number;
-    int8_t value; /* index of the compared number in inspection.values, or -1 */
+    int8_t value; /* index in inspection.values of the variable to compare with; -1: compare with `number` */
     enum byte_test_operator operator;
     bool negated;
     bool has_mask;
@@ -86,7 +86,7 @@ static int parse_operator(struct rule_parser *parser, struct span text, struct b
     if (test->negated)
         rest = span_trim((struct span){ .at = text.at + 1, .length = text.length - 1 });
     if (test->negated && rest.length == 0)
-        return 0; /* a ! without an operator means != */
+        return 0; /* a `!` without an operator stands for `!=` */
     for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
         if (span_equal(rest, operators[i].text)) {
             test->operator= operators[i].operator;
@@ -110,7 +110,7 @@ static int parse_number(struct rule_parser *parser, struct span text, struct byt
         return 0;
     if (!span_to_int(text, INT64_MIN, -1, &negative))
         return rule_parser_error(parser, text, "the value to compare with must be a number or a variable");
-    test->number = (uint64_t)negative; /* two's complement, as in Suricata */
+    test->number = (uint64_t)negative; /* as in Suricata, a negative number is compared as its two's complement */
     return 0;
 }
 

@@ -111,7 +111,7 @@ struct content *condition_modified_content(struct rule_parser *parser, struct sp
     return content;
 }
 
-/* Whether the content or pcre before this content in its buffer is a content with fast_pattern:only. */
+/* Returns whether the last content or pcre before `content` in its buffer is a content with fast_pattern:only. */
 static bool follows_fast_pattern_only(struct rule_parser *parser, const struct content *content)
 {
     const struct condition *condition = find_content(parser, content), *before = NULL;

@@ -6,9 +6,10 @@
  * and within from the end of the previous match (inspection.at). The arithmetic has 32 bits and wraps, as in Suricata:
  * a within that ends before the buffer's start sets no limit, and only the low 32 bits of a variable are used.
  *
- * When a content without distance or within is not found, the buffer fails for good, since no other position of an
- * earlier content can help. A content with distance may be searched from each position of the previous content up to
- * the buffer's end; the searched ranges are remembered, so that all these searches together scan the buffer once.
+ * If a content without distance or within is not found, the result is INSPECT_NEVER, because retrying earlier contents
+ * at other positions cannot help. A content with distance may be searched from each position of the previous content up
+ * to the buffer's end; struct inspect_search stores the range that was searched, so that all these searches together
+ * scan the buffer once.
  */
 #include <errno.h>
 
@@ -22,7 +23,10 @@ struct window {
     uint32_t start, end;
 };
 
-enum { SHORT_WINDOW = 256 /* a shorter window is searched again in less time than a lookup takes */ };
+enum {
+    SHORT_WINDOW =
+        256 /* bytes; searching a shorter window again takes less time than a lookup in inspection.searches */
+};
 
 static uint32_t number_of(const struct inspection *in, int32_t constant, int8_t index)
 {
@@ -60,7 +64,7 @@ static struct window absolute_window(const struct inspection *in, const struct c
     return window;
 }
 
-/* NULL when the table is full. */
+/* Returns the entry of the condition in inspection.searches, added at first use; NULL if the table is full. */
 static struct inspect_search *search_of(struct inspection *in, const struct condition *condition)
 {
     for (uint32_t i = 0; i < in->search_count; i++)
@@ -72,8 +76,8 @@ static struct inspect_search *search_of(struct inspection *in, const struct cond
     return &in->searches[in->search_count++];
 }
 
-/* Returns the first position in the window at which the whole content fits and matches. The evaluation may call this
- * for each of its steps. */
+/* Returns the first position in the window at which the whole content fits and matches, or NULL. It uses the stored
+ * range of earlier searches, because the evaluation may call it for each of its steps. */
 static const uint8_t *search_window(struct inspection *in, const struct condition *condition,
                                     const struct content *content, struct window window)
 {
@@ -87,7 +91,7 @@ static const uint8_t *search_window(struct inspection *in, const struct conditio
         start = known->until;
     }
     if (start > window.end || content->length > window.end - start)
-        return NULL; /* the result is unknown, so nothing is recorded */
+        return NULL; /* nothing was searched, so the stored range stays as it is */
 
     const uint8_t *found = search_first(content, in->data + start, window.end - start);
 
@@ -105,7 +109,7 @@ static const uint8_t *find_content(struct inspection *in, const struct condition
         return search_window(in, condition, content, window);
     if (window.end < in->length)
         return NULL;
-    if (content->negated) /* the first occurrence decides, see below */
+    if (content->negated) /* content_inspect() needs the first occurrence */
         return search_window(in, condition, content, window);
 
     const uint8_t *last = in->data + (in->length - content->length);
@@ -137,8 +141,8 @@ enum inspect_result content_inspect(struct inspection *in, const struct conditio
     uint32_t match_start = (uint32_t)(found - in->data);
 
     if (content->negated) {
-        /* With endswith it still matches when the first occurrence is not at the end of the window; later occurrences
-         * are not considered, as in Suricata. */
+        /* As in Suricata, a negated content with endswith matches if its first occurrence is not at the end of the
+         * window; later occurrences are not considered. */
         if (content->ends_with && window.end - window.start != match_start + content->length)
             return INSPECT_YES;
         return content->relative || content->offset_value >= 0 || content->depth_value >= 0 ? INSPECT_NO
@@ -151,7 +155,8 @@ enum inspect_result content_inspect(struct inspection *in, const struct conditio
     return INSPECT_YES;
 }
 
-/* Evaluates a content relative to the previous match. */
+/* For decided_by_place(): returns whether the content is searched in a short window of constant size after the previous
+ * match, so that its evaluation takes constant time. */
 static bool content_by_place(const struct condition *condition)
 {
     const struct content_condition *data = condition->data;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* datarep:NAME,>,200,load FILE,type string; compares the reputation stored with the buffer's value in a dataset. */
+/* datarep:NAME,>,200,load FILE,type string; compares the reputation that a dataset stores for the content of the
+ * buffer. */
 #include <errno.h>
 
 #include "dataset_option.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dataset:isset,NAME,type string,load FILE; whether the whole buffer is in a dataset. set and unset change the dataset
- * at their position in the rule, when the conditions before them have matched, and match when the dataset has changed,
- * as in Suricata.
+ * dataset:isset,NAME,type string,load FILE; matches if a dataset contains the whole buffer as a value. As in Suricata,
+ * set and unset change the dataset as soon as the conditions before them in the rule have matched, and match if this
+ * has changed the dataset.
  */
 #include <errno.h>
 
@@ -39,7 +39,7 @@ static enum inspect_result dataset_inspect(struct inspection *in, const struct c
 
 static bool find_command(struct span word, enum dataset_command *out)
 {
-    static const char *const names[] = { "isset", "isnotset", "set", "unset" }; /* by enum dataset_command */
+    static const char *const names[] = { "isset", "isnotset", "set", "unset" }; /* indexed by enum dataset_command */
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (span_equal(word, names[i])) {

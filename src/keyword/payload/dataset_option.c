@@ -43,7 +43,7 @@ static int set_file(struct rule_parser *parser, struct span value, void *data, i
     return 0;
 }
 
-/* A size such as 1024 or "100mb", as in Suricata. */
+/* Parses a size in bytes such as 1024 or "100mb", as in Suricata. Returns false if it is invalid. */
 static bool parse_size(struct span text, uint64_t *out)
 {
     static const char units[] = "kmg";
@@ -79,7 +79,7 @@ static int set_memcap(struct rule_parser *parser, struct span value, void *data,
     return 0;
 }
 
-/* Accepted and ignored: the table's size follows from the memcap. */
+/* hashsize is accepted and ignored, because the size of the hash table is derived from the memcap. */
 static int set_hashsize(struct rule_parser *parser, struct span value, void *data, int argument)
 {
     uint64_t size;

@@ -6,8 +6,8 @@
 #include "keyword/meta/option.h"
 #include "sluice/dataset.h"
 
-/* Parses the options after the positional parts, and finds or creates the set of that name for the current buffer.
- * `write` allows save and state. 0 or -errno after an error. */
+/* Parses the options in `rest`, and finds or creates the dataset with this name; a buffer must be selected. `write`
+ * allows the options save and state. Returns 0 and sets *out, or returns -errno after an error was reported. */
 int dataset_option_get(struct rule_parser *parser, struct span value, struct span name, struct span rest, bool write,
                        struct dataset **out);
 

@@ -8,7 +8,7 @@ static bool dsize_match(const struct match_input *in, const void *data)
     const struct size_range *range = data;
 
     if (range->outside && in->packet->payload_length == 0)
-        return false; /* as in Suricata: !N requires a payload */
+        return false; /* as in Suricata, !N does not match a packet without payload */
     return size_range_has(range, in->packet->payload_length);
 }
 

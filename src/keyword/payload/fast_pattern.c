@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fast_pattern: chooses the content by which the prefilter finds the rule. "only" once meant that the content needs no
- * second evaluation; Suricata still accepts the word, with its restrictions.
+ * fast_pattern: chooses the content by which the prefilter finds the rule. In old versions of Suricata, "only" meant
+ * that the content needs no evaluation after the prefilter found it. As in current versions, it means the same as
+ * fast_pattern alone, but its restrictions are still checked.
  */
 #include <errno.h>
 

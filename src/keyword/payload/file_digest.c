@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Digests are stored sorted and contiguous in the list's arena: a million SHA-256 digests take 32 MiB. A lookup is one
- * binary search per file.
+ * The digests of a list are stored as one sorted array in the rule list's arena: a million SHA-256 digests take 32 MB.
+ * The condition is evaluated by one binary search per file.
  */
 #include "file_digest.h"
 
@@ -44,7 +44,7 @@ static bool has_digest(const struct digests *digests, const uint8_t *wanted)
     return false;
 }
 
-/* An incomplete file has no digest and never matches, negated or not. */
+/* Evaluates the condition. An incomplete file has no digest and never matches, even if the condition is negated. */
 enum file_match file_digest_match(const struct file *file, const void *data)
 {
     const struct digests *digests = data;
@@ -83,7 +83,8 @@ static int add_digest(struct reading *reading, const uint8_t *digest)
     return 0;
 }
 
-/* A line starts with a digest in hexadecimal; lines without one are ignored. */
+/* Adds the digests of a file, one per line, in hexadecimal at the start of the line; lines without a digest are
+ * ignored. Returns 0 or -errno. */
 static int read_lines(struct reading *reading, FILE *file)
 {
     char *line = NULL;
@@ -115,7 +116,8 @@ static int read_lines(struct reading *reading, FILE *file)
     return err;
 }
 
-/* Opens regular files only: reads from other types may block or never end. */
+/* Opens the file and reads its lines. Only regular files are accepted, because reading another type may block or never
+ * end. Returns 0, or -errno after an error was reported. */
 static int read_file(struct reading *reading)
 {
     int fd = open(reading->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -156,7 +158,7 @@ static int compare32(const void *a, const void *b)
     return memcmp(a, b, 32);
 }
 
-/* Sorts the digests into the list's arena. */
+/* Sorts the digests and moves them to the rule list's arena. Returns 0 or -ENOMEM. */
 static int sort_into_arena(struct reading *reading)
 {
     static int (*const compare[])(const void *, const void *) = { compare16, compare20, compare32 };
@@ -181,7 +183,8 @@ int file_digest_parse(struct rule_parser *parser, struct span value, enum file_d
     struct digests *digests = arena_alloc(rule_parser_arena(parser), sizeof(*digests));
     struct reading reading = { .parser = parser, .value = value, .digests = digests };
     const char *rules = rule_parser_file(parser), *slash = strrchr(rules, '/');
-    int folder = value.at[0] != '/' && slash ? (int)(slash + 1 - rules) : 0; /* a path is relative to the rule file */
+    /* length of the rule file's directory, to which a path that is not absolute is relative */
+    int folder = value.at[0] != '/' && slash ? (int)(slash + 1 - rules) : 0;
 
     if (!digests)
         return -ENOMEM;

@@ -11,7 +11,7 @@
     "lines\n"                                                                                                          \
     "without one. Its path is relative to the file of the rule. The digest is known when the file is complete."
 
-/* For parse(). 0 or -errno. */
+/* For parse(): reads the list of digests from the file that `value` names. Returns 0 or -errno. */
 int file_digest_parse(struct rule_parser *parser, struct span value, enum file_digest kind);
 enum file_match file_digest_match(const struct file *file, const void *data);
 

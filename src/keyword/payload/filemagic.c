@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* filemagic:"PDF document"; the libmagic description of the file contains the text, case-insensitive. */
+/* filemagic:"PDF document"; matches if libmagic's description of the file contains the text, ignoring case. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,14 +8,15 @@
 #include "search.h"
 #include "sluice/file.h"
 
-/* A file without a description never matches, negated or not, as in Suricata. */
+/* Evaluates the condition. As in Suricata, a file without a description never matches, even if the condition is
+ * negated. */
 static enum file_match filemagic_match(const struct file *file, const void *data)
 {
     const struct content *content = data;
 
     if (!file->magic)
         return file->magic_done || file->state != FILE_OPEN ? FILE_MATCH_NO : FILE_MATCH_LATER;
-    /* The terminating NUL is part of the searched text, so that a rule can match its end. */
+    /* The description is searched with its terminating NUL, so that a rule can require a match at the end. */
     bool found = search_first(content, (const uint8_t *)file->magic, strlen(file->magic) + 1) != NULL;
 
     return found != content->negated ? FILE_MATCH_YES : FILE_MATCH_NO;

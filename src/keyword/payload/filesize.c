@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * filesize: the size is known when the file is complete. "Greater than" may be decided earlier; for a truncated file
- * it is the only comparison that can match.
+ * filesize: the size is known when the file is complete. Only `>` and `>=` can match earlier, and for a truncated file
+ * only they can match.
  */
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* flowvar:NAME,"CONTENT"; whether a text that a pcre captured for the flow contains the content. */
+/* flowvar:NAME,"CONTENT"; matches if the text that a pcre stored in the flow under this name contains the content. */
 #include "text_content.h"
 
 static bool flowvar_match(const struct match_input *in, const void *data)

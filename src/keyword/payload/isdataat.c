@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * isdataat: whether the buffer has data at a position. The two forms count differently, as in Suricata: an absolute N
- * requires byte N itself (counted from 0), a relative N is satisfied by N bytes after the previous match.
+ * isdataat: matches if the buffer has data at a position. As in Suricata, the two forms count differently: an absolute
+ * N requires that the byte at offset N exist (counted from 0), a relative N that at least N bytes follow the previous
+ * match.
  */
 #include <errno.h>
 
 #include "condition.h"
 #include "keyword/meta/option.h"
 
-enum { ISDATAAT_MAX_VALUE = 100000000 }; /* a larger value exceeds every buffer */
+enum { ISDATAAT_MAX_VALUE = 100000000 }; /* maximum of N; no buffer is that long */
 
 struct isdataat {
     uint32_t number;
-    int8_t value; /* index into inspection.values, or -1 */
+    int8_t value; /* index in inspection.values of the variable to use instead of `number`; -1: none */
     bool negated, relative;
 };
 
@@ -64,7 +65,7 @@ static int isdataat_parse(struct rule_parser *parser, struct span value)
             return rule_parser_error(parser, part, "isdataat takes a number, 'relative' and 'rawbytes'");
     }
     data.number = (uint32_t)number;
-    /* content:"x"; isdataat:!1,relative; is the historic form of endswith. */
+    /* content:"x"; isdataat:!1,relative; is an old way to write endswith. */
     if (data.negated && data.relative && data.value < 0 && data.number == 1)
         content = condition_content_before(parser);
     if (content) {

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include "sluice/hex.h"
 
-/* The quoted text while it is converted to bytes. */
+/* State of the conversion of `text`, the value without its quotes, to `bytes`. */
 struct literal {
     struct rule_parser *parser;
     struct span text;
@@ -18,7 +18,8 @@ static struct span piece(const struct literal *literal, size_t start, size_t len
     return (struct span){ .at = literal->text.at + start, .length = length };
 }
 
-/* Parses a hexadecimal block such as |0d 0a|, from after the opening bar to after the closing one. */
+/* Parses a hexadecimal block such as |0d 0a|. literal->at is after the opening bar at the call, and after the closing
+ * one on return. Returns 0 or -EINVAL. */
 static int parse_hex(struct literal *literal)
 {
     const char *text = literal->text.at;
@@ -83,7 +84,8 @@ static int parse_literal(struct literal *literal)
     return 0;
 }
 
-/* Removes the quotes. `content:"x",nocase;`, the Snort 3 form of modifiers, gets its own message. */
+/* Sets *text to the value without its quotes. Returns 0, or -errno after an error was reported; Snort 3's form of
+ * modifiers, `content:"x",nocase;`, is reported as unsupported. */
 static int unquote(struct rule_parser *parser, struct span value, struct span *text)
 {
     if (value.length < 2 || value.at[0] != '"')

@@ -5,7 +5,8 @@
 
 #include "sluice/keyword.h"
 
-/* Parses a value in double quotes into the list's arena; an empty literal is an error. 0 or -errno after an error. */
+/* Parses a value in double quotes to bytes in the rule list's arena; an empty literal is an error. Returns 0, or -errno
+ * after an error was reported. */
 int literal_parse(struct rule_parser *parser, struct span value, uint8_t **bytes, uint16_t *length);
 
 #endif

@@ -10,7 +10,7 @@
 
 const char *const name_content_applications[] = { "http", "http2", "smtp", "ftp-data", "smb", "nfs", NULL };
 
-/* Quotes are optional; unquoted values have no escapes. */
+/* Parses the value, whose quotes are optional; without quotes it may not contain escapes. Returns 0 or -errno. */
 static int parse_bytes(struct rule_parser *parser, struct span value, uint8_t **bytes, uint16_t *length)
 {
     if (value.length > 0 && value.at[0] == '"')

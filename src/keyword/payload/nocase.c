@@ -4,7 +4,7 @@
 #include "condition.h"
 #include "search.h"
 
-/* The content's bytes are lower case from here on; see search.c. */
+/* Sets nocase and converts the bytes of the content to lower case, as search_first() requires. */
 static int nocase_parse(struct rule_parser *parser, struct span value)
 {
     struct content *content = condition_modified_content(parser, value, "nocase");

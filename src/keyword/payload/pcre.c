@@ -2,11 +2,12 @@
 /*
  * pcre: a Perl-compatible regular expression, matched by PCRE2.
  *
- * Patterns are compiled to machine code where PCRE2 supports it; the others are interpreted. Both count their steps
- * and stop at Suricata's default limits. The result of a match that stopped is unknown; struct inspect_limits decides
- * then, also for negated patterns. A worker's match state is its struct pcre_scratch.
+ * Patterns are compiled to machine code where PCRE2 supports it; the others are interpreted. In both cases PCRE2 counts
+ * its steps and stops at the limits, whose defaults are Suricata's. The result of a match that stopped is unknown:
+ * struct inspect_limits then decides whether the condition matches, also if it is negated. Each worker has its own
+ * match state, a struct pcre_scratch.
  *
- * Ownership: PCRE2's code is in the list's arena; machine code is not and is freed by release().
+ * Ownership: the compiled pattern is in the rule list's arena; the machine code is not, and release() frees it.
  */
 #include "pcre_scratch_priv.h"
 
@@ -18,9 +19,9 @@
 #include "pcre_compile.h"
 #include "sluice/decision.h"
 
-/* A capture group whose text is kept. */
+/* A capture group whose text is stored under a name. */
 struct pcre_capture {
-    uint32_t number; /* number of the variable name */
+    uint32_t number; /* number of the name */
     uint8_t kind;    /* RULE_NAME_... */
     uint8_t group;
 };
@@ -28,15 +29,18 @@ struct pcre_capture {
 struct pcre_condition {
     pcre2_code *code;
     bool negated, relative;
-    bool retry;  /* later matches are tried when the rest of the rule fails */
-    bool direct; /* the machine code exists and accepts any bytes, so it is called without PCRE2's checks */
+    bool retry; /* true: later matches are tried if a condition after this one does not match */
+    /* true: call the machine code by pcre2_jit_match(), without the checks of pcre2_match(); it exists and accepts any
+     * bytes */
+    bool direct;
     uint8_t capture_count;
     struct pcre_capture captures[PCRE_GROUPS_MAX];
 };
 
 /* --- Matching ------------------------------------------------------------------------------------- */
 
-/* A retry of the same rule replaces the texts of the previous try. */
+/* Returns the entry for a captured text, or NULL if there is no room. If the rule was tried at another position before,
+ * its entry is reused. */
 static struct rule_capture *text_for(struct rule_captures *texts, const struct pcre_capture *capture)
 {
     for (uint32_t i = 0; i < texts->count; i++) {
@@ -46,7 +50,7 @@ static struct rule_capture *text_for(struct rule_captures *texts, const struct p
     return texts->count < RULE_TEXTS_MAX ? &texts->list[texts->count++] : NULL;
 }
 
-/* A group without a part in the match captures nothing. */
+/* Stores the texts of the capture groups. A group that is not part of the match stores nothing. */
 static void take_out(const struct inspection *in, const struct pcre_condition *data, uint32_t base, int groups)
 {
     const PCRE2_SIZE *match = pcre2_get_ovector_pointer(in->pcre->match);
@@ -94,14 +98,14 @@ static enum inspect_result pcre_inspect(struct inspection *in, const struct cond
 
     if (found == PCRE2_ERROR_NOMATCH)
         return data->negated ? INSPECT_YES : no;
-    if (found < 0) /* match, depth or heap limit, JIT stack */
+    if (found < 0) /* the match, depth or heap limit was reached, or the JIT stack was too small */
         return inspection_record_limit(in, INSPECT_LIMIT_PCRE) ? INSPECT_YES : no;
     if (data->negated)
         return no;
     const PCRE2_SIZE *match = pcre2_get_ovector_pointer(in->pcre->match);
 
     if (match[1] > in->length - base || match[0] > match[1])
-        return no; /* \K in a lookahead can make a match end before its start */
+        return no; /* with \K in a lookahead, a match may start after its end */
     if (data->capture_count > 0 && in->texts)
         take_out(in, data, base, found);
     in->at = base + (uint32_t)match[1];
@@ -119,7 +123,7 @@ static const struct {
     { 'A', PCRE2_ANCHORED }, { 'E', PCRE2_DOLLAR_ENDONLY }, { 'G', PCRE2_UNGREEDY },
 };
 
-/* Flags that select a buffer of HTTP/1. */
+/* Flags that select a buffer, of HTTP/1 except for `Q`. */
 static const struct buffer_letter {
     char letter;
     const char *buffer, *tag;
@@ -131,18 +135,18 @@ static const struct buffer_letter {
     { 'Z', "http.host.raw", "pcre /Z" },
 };
 
-/* Meaning of the flags besides PCRE2's options. */
+/* The parsed flags, except `R`, which is in pcre_condition.relative. */
 struct pcre_flags {
     uint32_t options;
-    const struct buffer_letter *letter; /* NULL: the current buffer */
-    const struct keyword *buffer;       /* buffer selected by the letter */
+    const struct buffer_letter *letter; /* flag that selects a buffer; NULL: the current buffer is used */
+    const struct keyword *buffer;       /* the buffer that the flag selects, or NULL */
     bool rawbytes;
 };
 
-/* The parts of the value. */
+/* The parts of a value /PATTERN/FLAGS,NAMES. */
 struct pcre_text {
     struct span pattern, flags;
-    struct span names; /* names of captured texts after the flags; empty when there are none */
+    struct span names; /* names under which the texts of groups are stored; may be empty */
 };
 
 static int parse_flags(struct rule_parser *parser, struct span text, struct pcre_condition *data,
@@ -162,7 +166,7 @@ static int parse_flags(struct rule_parser *parser, struct span text, struct pcre
         data->relative |= c == 'R';
         flags->rawbytes |= c == 'B';
         if (!letter) {
-            /* O is accepted: it overrides limits that are not configurable here. */
+            /* `O` is accepted and ignored: in Snort it overrides the configured limits. */
             if (option == 0 && (c == '\0' || !strchr("RBO", c)))
                 return rule_parser_error(parser, where, "unknown pcre modifier '%c'", c);
             continue;
@@ -178,8 +182,8 @@ static int parse_flags(struct rule_parser *parser, struct span text, struct pcre
     return 0;
 }
 
-/* Splits /PATTERN/FLAGS at the first slash and the last one that is not preceded by a single backslash. Variable names
- * may follow a comma and contain no slash. */
+/* Splits /PATTERN/FLAGS,NAMES at the first slash and at the last one that is not escaped by a backslash. Returns 0 or
+ * -EINVAL. */
 static int split(struct rule_parser *parser, struct span value, struct pcre_text *out)
 {
     size_t start = value.length > 1 && value.at[0] == 'm' && value.at[1] == '/' ? 1 : 0;
@@ -193,7 +197,7 @@ static int split(struct rule_parser *parser, struct span value, struct pcre_text
             continue;
         out->pattern = (struct span){ .at = value.at + start + 1, .length = i - start - 1 };
         out->flags = (struct span){ .at = value.at + i + 1, .length = value.length - i - 1 };
-        /* An unmatched quote ends the flags: existing rules have this. */
+        /* An unmatched quote ends the flags, because published rules have one. */
         if (memchr(out->flags.at, '"', out->flags.length))
             out->flags.length = (size_t)((const char *)memchr(out->flags.at, '"', out->flags.length) - out->flags.at);
         size_t length = 0;
@@ -212,8 +216,8 @@ static int split(struct rule_parser *parser, struct span value, struct pcre_text
 
 /* --- Captured texts ------------------------------------------------------------------------------- */
 
-/* Scope of a captured text, by the word before its name: "flow:user" in a list after the flags, "flow_user" as the name
- * of a group. */
+/* Scopes of captured texts. The scope precedes the name: "flow:user" in the list after the flags, "flow_user" as the
+ * name of a group. */
 static const struct {
     const char *word;
     enum rule_name_kind kind;
@@ -223,7 +227,8 @@ static const struct {
     { "alert", RULE_NAME_ALERT_TEXT },
 };
 
-/* Removes the scope and the separator from the name; false when it begins with no scope. */
+/* Removes the scope and the separator from the name and sets *kind. Returns false if the name does not begin with a
+ * scope. */
 static bool cut_owner(struct span *name, char separator, enum rule_name_kind *kind)
 {
     for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
@@ -256,7 +261,8 @@ static int add_capture(struct rule_parser *parser, struct span name, enum rule_n
     return 0;
 }
 
-/* Parses the list flow:NAME, pkt:NAME; the first name belongs to the first group. */
+/* Parses the list after the flags, such as "flow:NAME, pkt:NAME". Its first name is for the first capture group, and so
+ * on. Returns 0 or -errno. */
 static int list_captures(struct rule_parser *parser, struct span names, struct pcre_condition *data)
 {
     uint32_t group = 0, groups = 0;
@@ -289,7 +295,7 @@ static int list_captures(struct rule_parser *parser, struct span names, struct p
     return 0;
 }
 
-/* Finds named groups of the form (?P<flow_NAME>...). */
+/* Adds captures for named groups of the form (?P<flow_NAME>...). Returns 0 or -errno. */
 static int named_captures(struct rule_parser *parser, struct span pattern, struct pcre_condition *data)
 {
     const char *at = pattern.at, *end = pattern.at + pattern.length;
@@ -319,7 +325,8 @@ static int named_captures(struct rule_parser *parser, struct span pattern, struc
 
 /* --- The keyword ---------------------------------------------------------------------------------- */
 
-/* http.host is normalized to lower case. */
+/* Returns whether the pattern has a capital letter that is not escaped; such a pattern cannot match in http.host, which
+ * is normalized to lower case. */
 static bool has_capital(struct span pattern)
 {
     for (size_t i = 0; i < pattern.length; i++) {
@@ -336,7 +343,7 @@ static int check_letter(struct rule_parser *parser, const struct pcre_text *text
     static const char *const http1[] = { "http1", NULL };
     const struct keyword *buffer = rule_parser_current_buffer(parser);
     char letter = flags->letter->letter;
-    /* Response bodies have two names. */
+    /* Response bodies are in file.data and in http.response_body. */
     bool is_same =
         buffer == flags->buffer || (letter == 'Q' && buffer == rule_parser_find_keyword(parser, "http.response_body"));
 
@@ -397,8 +404,8 @@ static int pcre_parse(struct rule_parser *parser, struct span value)
     return rule_parser_add_content_condition(parser, data, data->relative && rule_parser_has_previous(parser));
 }
 
-/* Machine code is generated only for rules that are kept; where PCRE2 cannot generate it, the pattern is interpreted.
- */
+/* Generates the machine code, here so that it is not generated for rejected rules. If PCRE2 cannot generate it, the
+ * pattern is interpreted. */
 static int pcre_finish(struct rule_parser *parser, const struct condition *condition)
 {
     struct pcre_condition *data = (struct pcre_condition *)condition->data;
@@ -407,7 +414,7 @@ static int pcre_finish(struct rule_parser *parser, const struct condition *condi
 
     data->retry = !data->negated && condition_needs_retry(parser, condition);
     pcre2_jit_compile(data->code, PCRE2_JIT_COMPLETE);
-    /* In UTF-8 mode PCRE2 must validate the text first. */
+    /* In UTF-8 mode the text must be validated, which only pcre2_match() does. */
     data->direct = pcre2_pattern_info(data->code, PCRE2_INFO_ALLOPTIONS, &flags) == 0 && !(flags & PCRE2_UTF) &&
                    pcre2_pattern_info(data->code, PCRE2_INFO_JITSIZE, &size) == 0 && size > 0;
     return 0;

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 
 enum {
-    HEAP_LIMIT_KB = 512,          /* limit of the interpreter's frames, whose memory grows by doubling and is kept */
-    BLOCK_SIZE = 2 * 1024 * 1024, /* total of all sizes while the frames grow */
-    PAIRS = PCRE_GROUPS_MAX + 1,  /* offset pairs: the whole match and the capture groups */
+    /* limit of the memory for the interpreter's frames, which PCRE2 doubles when needed and does not release */
+    HEAP_LIMIT_KB = 512,
+    BLOCK_SIZE = 2 * 1024 * 1024, /* bytes; enough for all sizes that the frames have while they grow */
+    PAIRS = PCRE_GROUPS_MAX + 1,  /* number of offset pairs: for the whole match and for each capture group */
     STACK_START = 32 * 1024,
     STACK_MAX = 512 * 1024,
 };
@@ -22,7 +23,7 @@ static void *block_take(size_t size, void *user)
     return scratch->block + scratch->used - rounded;
 }
 
-/* The match data only allocates; the block is freed as a whole. */
+/* Does nothing: the block, which contains all allocations, is freed as a whole. */
 static void block_give_back(void *memory, void *user)
 {
     (void)memory;
@@ -50,7 +51,7 @@ struct pcre_scratch *pcre_scratch_new(const struct pcre_limits *limits)
     pcre2_set_match_limit(scratch->context, limits->match);
     pcre2_set_depth_limit(scratch->context, limits->depth);
     pcre2_set_heap_limit(scratch->context, HEAP_LIMIT_KB);
-    if (scratch->stack) /* NULL when PCRE2 has no JIT */
+    if (scratch->stack) /* NULL if PCRE2 is built without JIT */
         pcre2_jit_stack_assign(scratch->context, NULL, scratch->stack);
     return scratch;
 }

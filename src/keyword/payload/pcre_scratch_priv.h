@@ -9,14 +9,14 @@
 
 #include "sluice/pcre_scratch.h"
 
-enum { PCRE_GROUPS_MAX = 8 /* capture groups whose text a rule may keep, as in Suricata */ };
+enum { PCRE_GROUPS_MAX = 8 /* maximum number of capture groups whose text a pcre may store, as in Suricata */ };
 
 struct pcre_scratch {
     pcre2_general_context *memory;
     pcre2_match_data *match;
     pcre2_match_context *context;
     pcre2_jit_stack *stack;
-    size_t used; /* used bytes of block */
+    size_t used; /* number of used bytes of `block` */
     uint8_t *block;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pktvar:NAME,"CONTENT"; whether a text that a pcre of another rule captured from this packet contains the content. */
+/* pktvar:NAME,"CONTENT"; matches if the text that a pcre of another rule captured from the current packet under this
+ * name contains the content. */
 #include "sluice/decision.h"
 #include "text_content.h"
 

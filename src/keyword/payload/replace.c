@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * replace:"BYTES"; inline, replaces the bytes of the preceding content when the rule matches. A rule with it inspects
- * single packets: stream data received earlier has been forwarded already.
+ * replace:"BYTES"; in inline mode, replaces the bytes that the preceding content matched, when the rule matches. A rule
+ * with replace must inspect single packets, because earlier data of a stream has already been forwarded.
  */
 #include <errno.h>
 
@@ -14,9 +14,9 @@ extern const struct keyword keyword_replace;
 struct replacement {
     const struct rule *rule;
     const uint8_t *bytes;
-    struct span value; /* for errors found in finish() */
+    struct span value; /* the value, as the position of errors that finish() reports */
     uint16_t length;
-    uint8_t slot; /* index among the rule's pending edits */
+    uint8_t slot; /* index of the replacement among the pending edits of the rule */
 };
 
 void replacement_note(const struct inspection *in, const struct replacement *replacement, uint32_t offset)
@@ -50,7 +50,7 @@ int replacement_finish(struct rule_parser *parser, const struct content_conditio
                              "it needs single packets: tcp, tcp-pkt, udp or icmp, without flow:only_stream");
 }
 
-/* Only protocols whose payload checksum can be updated. */
+/* Returns whether the rule's protocol has a checksum over the payload that Sluice can update. */
 static bool protocol_can(const struct rule *rule)
 {
     enum { TCP = 6, UDP = 17, ICMP = 1, ICMPV6 = 58 };
@@ -84,7 +84,7 @@ static int check_place(struct rule_parser *parser, struct span value, const stru
 
 static int replace_parse(struct rule_parser *parser, struct span value)
 {
-    /* The content is the first member of the condition's data, see condition.h. */
+    /* The content is the first member of struct content_condition. */
     struct content_condition *condition = (struct content_condition *)rule_parser_last_content(parser);
     struct replacement *replacement = arena_alloc(rule_parser_arena(parser), sizeof(*replacement));
     struct rule *rule = rule_parser_rule(parser);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The search compares two bytes of the content at 64 positions at once, and the whole content only where both match.
- * The C library's memmem() advances byte by byte, and a packet merged by the network card (GRO) has up to 64 KiB, in
- * which each literal of two bytes, and with it each rule that has one, occurs by chance.
+ * The C library's memmem() advances byte by byte, which is too slow for super-packets (GRO): in their up to 64 KiB
+ * every two-byte literal occurs by chance, so every rule with such a literal is evaluated.
  *
- * The two bytes are the first byte of the content and the last one that differs from it: for a run of zeros with one
- * other byte, that byte.
+ * The two bytes are the first byte of the content and the last byte that differs from it. In a run of zeros with one
+ * other byte, for example, the second one is that byte.
  *
- * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. For fewer than 64
- * positions, too few for a block, memchr() finds the candidates of the first byte.
+ * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. If there are fewer than 64
+ * positions, memchr() searches the first byte instead.
  */
 #include "search.h"
 
@@ -42,11 +42,11 @@ static const uint8_t *find_byte(const uint8_t *at, const uint8_t *end, uint8_t b
     return found ? found : end;
 }
 
-/* The next occurrence of the first byte is stored for each letter case until the search has passed it, so that memchr()
- * scans the buffer only once per case. */
+/* Searches fewer than STRIDE positions; returns the first occurrence or NULL. at_lower and at_upper are the next
+ * occurrences of the first byte in each letter case, so that memchr() scans the buffer only once per case. */
 static const uint8_t *search_few(const struct content *content, const uint8_t *bytes, size_t length)
 {
-    const uint8_t *end = bytes + (length - content->length) + 1; /* end of the possible start positions */
+    const uint8_t *end = bytes + (length - content->length) + 1; /* end of the positions at which a match can start */
     uint8_t lower = content->bytes[0];
     uint8_t upper = content->nocase && (uint8_t)(lower - 'a') < 26 ? (uint8_t)(lower & ~0x20) : lower;
     const uint8_t *at_lower = find_byte(bytes, end, lower);
@@ -68,10 +68,10 @@ static const uint8_t *search_few(const struct content *content, const uint8_t *b
 
 /* --- Blocks of positions -------------------------------------------------------------------------- */
 
-/* A byte that each match must have, `at` bytes after its start. */
+/* A byte of the content, `at` bytes after its start, that is compared at all positions of a block. */
 struct probe {
     block byte;
-    block fold; /* the case bit of a letter, which is ignored */
+    block fold; /* 0x20 if the case of the letter is ignored, otherwise 0 */
     size_t at;
 };
 
@@ -92,7 +92,7 @@ static size_t second_probe(const struct content *content)
     return at > 0 ? at : content->length - 1U;
 }
 
-/* Non-zero in each byte at which the byte matches. */
+/* Returns a block whose bytes are 0xff at the positions where the probe's byte matches, otherwise 0. */
 static inline block stands_at(const struct probe *probe, const uint8_t *places)
 {
     block bytes;
@@ -125,7 +125,8 @@ static inline bool is_any(block hits)
     return (words[0] | words[1]) != 0;
 }
 
-/* Searches `count` start positions, at least STRIDE. The last block overlaps the one before it. */
+/* Searches `count` start positions, at least STRIDE, in blocks of STRIDE, of which the last overlaps the one before it.
+ * Returns the first occurrence or NULL. */
 static const uint8_t *search_blocks(const struct content *content, const uint8_t *places, size_t count)
 {
     const struct probe first = probe_of(content, 0), second = probe_of(content, second_probe(content));

@@ -8,16 +8,17 @@
 
 #include "sluice/rule.h"
 
-/* ASCII only: the rule language ignores the case of no other letters. */
+/* Returns the letter in lower case. ASCII only: in the rule language, nocase ignores the case of ASCII letters only. */
 static inline uint8_t search_lower(uint8_t c)
 {
     return (uint8_t)(c - 'A') < 26 ? (uint8_t)(c | 0x20) : c;
 }
 
-/* Returns the first occurrence of the content's bytes (which are lower case when it is nocase), or NULL. */
+/* Returns the first occurrence of the content in `bytes`, or NULL. If the content is nocase, content->bytes must be in
+ * lower case. */
 const uint8_t *search_first(const struct content *content, const uint8_t *bytes, size_t length);
 
-/* Whether the content matches at `bytes`, which must have at least content->length bytes. */
+/* Returns whether the content matches at the start of `bytes`, which must have at least content->length bytes. */
 bool search_equal(const struct content *content, const uint8_t *bytes);
 
 #endif

@@ -9,15 +9,15 @@
 
 struct size_range {
     uint64_t low, high; /* inclusive bounds */
-    bool outside;       /* sizes outside the bounds match */
+    bool outside;       /* true: sizes outside the bounds match; false: sizes within them */
     struct span text;   /* the text of the rule, for error messages */
 };
 
-/* Parses a size; `limit` is the largest number. 0 or -EINVAL after an error. */
+/* Parses a condition on a size; `limit` is the largest number. Returns 0, or -EINVAL after an error was reported. */
 int size_range_parse(struct rule_parser *parser, struct span text, uint64_t limit, struct size_range *out);
 
-/* For finish(): reports an error when the contents of the condition's buffer (NULL: the payload) need more bytes than
- * the largest matching size. */
+/* For finish(): reports an error if the contents of the condition's buffer need more bytes than the largest size that
+ * matches. `condition` NULL: the payload. Returns 0 or -EINVAL. */
 int size_range_check_contents(struct rule_parser *parser, const struct size_range *range,
                               const struct condition *condition);
 

@@ -12,9 +12,9 @@
 enum {
     DEFAULT_SIZE = 1024,
     LARGEST_SIZE = 16 * 1024 * 1024,
-    STATE_SIZE = 64 * 1024, /* zlib's documentation: 7 KiB plus the 32 KiB window */
+    STATE_SIZE = 64 * 1024, /* bytes for zlib's state; its documentation says 7 KiB plus the window of 32 KiB */
     WINDOW_BITS = 15,
-    GZIP_HEADER = 16, /* added to windowBits: selects the gzip format */
+    GZIP_HEADER = 16, /* added to the argument windowBits of inflateInit2() for the gzip format */
 };
 
 struct decompress {
@@ -34,7 +34,8 @@ static void ignore_free(void *scratch, void *memory)
     (void)memory;
 }
 
-/* As in Suricata, the checksum of gzip is not verified, that of zlib is. */
+/* Returns the number of decompressed bytes, 0 on failure. As in Suricata, the checksum of the gzip format is not
+ * verified, but that of the zlib format is. */
 static uint32_t inflate_all(z_stream *stream, enum decompress_format format)
 {
     uInt room = stream->avail_out;

@@ -7,11 +7,11 @@
 
 enum decompress_format { DECOMPRESS_ZLIB, DECOMPRESS_GZIP };
 
-/* parse() of both keywords: [max-size SIZE]. */
+/* The function parse() of gunzip and zlib_deflate; the value is [max-size SIZE]. */
 int decompress_parse(struct rule_parser *parser, struct span value);
 
-/* Decompresses at most the number of bytes set in `data` (see decompress_parse()); the result is empty when the input
- * is malformed. False when out of memory. */
+/* Decompresses the input to at most max-size bytes (`data` is what decompress_parse() stored). The result is empty if
+ * the input is malformed. Returns false if the scratch memory is exhausted. */
 bool decompress(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
                 enum decompress_format format, const uint8_t **out, uint32_t *out_length);
 

@@ -65,7 +65,7 @@ static int set_bytes(struct rule_parser *parser, struct span value, void *data, 
 
 static int set_mode(struct rule_parser *parser, struct span value, void *data, int argument)
 {
-    static const char *const names[] = { "rfc4648", "rfc2045", "strict" }; /* by enum base64_mode */
+    static const char *const names[] = { "rfc4648", "rfc2045", "strict" }; /* indexed by enum base64_mode */
     struct from_base64 *want = data;
 
     (void)argument;

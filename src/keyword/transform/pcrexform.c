@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pcrexform:"/get\?data=(.*)"; replaces the buffer by the text that the group of a regular expression captured. The
- * limits of pcre apply.
+ * pcrexform:"/get\?data=(.*)"; replaces the buffer by the text that the capture group of a regular expression matched.
+ * PCRE2's limits are the defaults, PCRE_DEFAULT_MATCH_LIMIT and PCRE_DEFAULT_DEPTH_LIMIT; detect.pcre-match-limit does
+ * not apply.
  *
- * Ownership: PCRE2's code is in the list's arena; machine code is not and is freed by release().
+ * Ownership: the compiled pattern is in the rule list's arena; the machine code is not, and release() frees it.
  */
 #include "keyword/payload/pcre_scratch_priv.h"
 

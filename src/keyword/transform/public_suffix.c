@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lookups use libpsl's built-in list, which is read-only data. Lookups of ASCII names neither allocate nor lock. A
- * name with other bytes would have to be converted, so it is not looked up: its last label counts as the suffix, as
- * for an unknown name.
+ * Lookups use libpsl's built-in list, which is read-only data. Lookups of ASCII names neither allocate nor lock. A name
+ * with non-ASCII bytes would have to be converted first, so it is not looked up: its last label is used as the suffix,
+ * as for a name that the list does not contain.
  *
- * As in Suricata, letters are compared without case folding (the list is lower case), and a trailing dot of the name
- * is kept.
+ * As in Suricata, letters are compared without case folding (the list is lower case), and a trailing dot of the name is
+ * kept.
  */
 #include "public_suffix.h"
 
 #include <libpsl.h>
 #include <string.h>
 
-enum { NAME_MAX_LENGTH = 255 }; /* RFC 1035, 2.3.4 */
+enum { NAME_MAX_LENGTH = 255 }; /* bytes (RFC 1035 §2.3.4) */
 
 static bool is_ascii(const uint8_t *bytes, uint32_t length)
 {

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns the offsets at which the registrable domain and the suffix begin, both up to the end of the name; false when
- * the name has no registrable domain. */
+/* Sets *domain and *suffix to the offsets in the name at which the registrable domain and the suffix begin. Returns
+ * false if the name has no registrable domain. */
 bool public_suffix_find(const uint8_t *name, uint32_t length, uint32_t *domain, uint32_t *suffix);
 
 #endif

@@ -10,7 +10,7 @@
 #include "sluice/keyword.h"
 #include "sluice/transform.h"
 
-/* parse() of a transform without a value. */
+/* The function parse() of a transform without a value. */
 int transform_parse(struct rule_parser *parser, struct span value);
 
 static inline bool transform_is_space(uint8_t c)
@@ -23,7 +23,7 @@ static inline uint8_t transform_lower(uint8_t c)
     return c >= 'A' && c <= 'Z' ? (uint8_t)(c + 32) : c;
 }
 
-/* Returns the input unchanged. */
+/* Sets the result to `bytes`. Returns true, for use in a return statement. */
 static inline bool transform_keep(const uint8_t *bytes, uint32_t length, const uint8_t **out, uint32_t *out_length)
 {
     *out = bytes;

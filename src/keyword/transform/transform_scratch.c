@@ -53,7 +53,7 @@ uint32_t transform_scratch_available(const struct transform_scratch *scratch)
     return TRANSFORM_SCRATCH_SIZE - scratch->used;
 }
 
-/* Aligned for zlib's state. */
+/* The size is rounded up to 16, so that the next allocation is aligned, as zlib's state requires. */
 uint8_t *transform_output(struct transform_scratch *scratch, uint32_t size)
 {
     uint64_t rounded = ((uint64_t)size + 15) & ~UINT64_C(15);

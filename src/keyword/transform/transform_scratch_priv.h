@@ -11,7 +11,7 @@ struct pcre_scratch;
 struct transform_scratch {
     uint8_t *block;
     uint32_t used;
-    struct pcre_scratch *pcre; /* match data of pcrexform */
+    struct pcre_scratch *pcre; /* match data of pcrexform; owned */
 };
 
 #endif

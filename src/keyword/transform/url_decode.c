@@ -2,9 +2,9 @@
 #include "transform.h"
 #include "sluice/hex.h"
 
-/* Returns the length of an escape at the '%': 3. For an invalid escape it returns the number of bytes to copy
- * unchanged, as in Suricata up to and including the byte that is no digit: the second '%' of "%%41" does not start an
- * escape. */
+/* Returns the number of bytes of the escape that begins at the '%': 3 if it is valid. For an invalid escape, returns
+ * the number of bytes to copy unchanged: as in Suricata, up to and including the byte that is no hexadecimal digit, so
+ * the second '%' of "%%41" does not start an escape. */
 static uint32_t measure(const uint8_t *bytes, uint32_t length)
 {
     for (uint32_t i = 1; i < 3; i++) {

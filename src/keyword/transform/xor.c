@@ -11,9 +11,9 @@ enum { XOR_MAX_KEY = 255 };
 struct xor_key {
     uint8_t bytes[XOR_MAX_KEY];
     uint8_t length;
-    bool extracted; /* the key is read from the buffer, at key_offset */
+    bool extracted; /* true: the key is the `length` bytes of the buffer at key_offset; false: it is in `bytes` */
     uint16_t key_offset;
-    uint32_t offset; /* bytes before this offset stay unchanged */
+    uint32_t offset; /* offset in the buffer; bytes before it stay unchanged */
 };
 
 static bool xor_transform(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
@@ -47,7 +47,8 @@ static int parse_hex(struct rule_parser *parser, struct span text, struct xor_ke
     return 0;
 }
 
-/* True when the text begins with `word` and a blank; removes both. */
+/* Removes `word` and the blanks after it from the start of the text. Returns false if the text does not begin with
+ * them. */
 static bool take_word(struct span *text, const char *word)
 {
     size_t length = strlen(word);
