@@ -199,8 +199,8 @@ static void apply_member(struct walk *walk, const char *parent, const struct nod
 
     for (const char *dot = strchr(path, '.'); dot; dot = strchr(dot + 1, '.'))
         parts++;
-    if (parts >
-        CONFIG_MAX_DEPTH) { /* each part of the name becomes a level of nesting when the configuration is printed */
+    /* each part of the name becomes a level of nesting when the configuration is printed */
+    if (parts > CONFIG_MAX_DEPTH) {
         diag_error(walk->diag, member->key_at, "the name of this setting has more than %d parts", CONFIG_MAX_DEPTH);
         return;
     }

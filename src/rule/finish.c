@@ -181,8 +181,8 @@ int rule_list_finish(struct rule_list *list, struct diag *diag)
         if (list->own_names)
             continue;
         snprintf(name, sizeof(name), "%u:%u", (unsigned)rule->gid, (unsigned)rule->sid);
-        rule->number = rule_names_number(list->names, RULE_NAME_RULE,
-                                         span_of(name)); /* 0 if memory is exhausted: the rule then has no statistics */
+        /* 0 if memory is exhausted: the rule then has no statistics */
+        rule->number = rule_names_number(list->names, RULE_NAME_RULE, span_of(name));
     }
     err = rule_policy_finish(list->policy, diag);
     if (err)

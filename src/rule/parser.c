@@ -390,8 +390,8 @@ static bool parse_header(struct rule_parser *parser, struct span *rest)
             rule_parser_warning(parser, parser->statement->text, "the rule can't match: protocol '%s' has no ports",
                                 rule->protocol.name);
         if (rule->source == rule->destination && rule->source_port == rule->destination_port)
-            rule->bidirectional =
-                false; /* `=>` inspects both directions of a transaction together, so the sides need not be exchanged */
+            /* `=>` inspects both directions of a transaction together, so the sides need not be exchanged */
+            rule->bidirectional = false;
     }
     applications_start(parser);
     return true;

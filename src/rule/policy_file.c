@@ -410,8 +410,8 @@ static int parse_line(struct reader *reader, enum file_form form)
     struct span text = reader->parser.statement->text, rest = text, word;
     size_t i = 0;
 
-    if (form != FORM_POLICY &&
-        form != FORM_MODIFY) { /* disable.conf, enable.conf, drop.conf: the whole line is a matcher */
+    /* disable.conf, enable.conf, drop.conf: the whole line is a matcher */
+    if (form != FORM_POLICY && form != FORM_MODIFY) {
         text = cut_comment(text);
         line->verb = verb_of[form];
         line->action = ACTION_DROP;

@@ -171,8 +171,8 @@ bool rule_parser_knows_protocol(struct span name)
 
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out)
 {
-    const char *supported =
-        NULL; /* the application protocol with this name, or NULL if the engine does not support it */
+    /* the application protocol with this name, or NULL if the engine does not support it */
+    const char *supported = NULL;
 
     for (; applications && *applications && !supported; applications++)
         supported = span_equal_nocase(word, *applications) ? *applications : NULL;

@@ -31,8 +31,8 @@ int rule_resources_open(struct rule_list *list, struct diag *diag)
     struct datasets_options options;
     int err = 0;
 
-    list->datasets =
-        list->options.datasets; /* with options.owns_datasets the list owns them, but only if this function succeeds */
+    /* with options.owns_datasets the list owns them, but only if this function succeeds */
+    list->datasets = list->options.datasets;
     if (!list->datasets) {
         datasets_options_default(&options);
         options.data_dir = list->options.data_dir;

@@ -120,8 +120,8 @@ static bool is_space(char c)
 
 void scanner_init(struct scanner *scanner, const struct source *source)
 {
-    bool marked =
-        source->length >= 3 && memcmp(source->text, "\xEF\xBB\xBF", 3) == 0; /* skip a UTF-8 byte order mark */
+    /* skip a UTF-8 byte order mark */
+    bool marked = source->length >= 3 && memcmp(source->text, "\xEF\xBB\xBF", 3) == 0;
 
     *scanner = (struct scanner){ .source = source, .at = source->text + (marked ? 3 : 0) };
 }

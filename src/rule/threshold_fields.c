@@ -21,9 +21,8 @@ enum field {
     FIELD_IP = 1 << 8,
 };
 
-enum {
-    ALL_FIELDS = FIELD_TYPE | FIELD_TRACK | FIELD_COUNT | FIELD_SECONDS
-}; /* the four fields of the keyword threshold */
+/* the four fields of the keyword threshold */
+enum { ALL_FIELDS = FIELD_TYPE | FIELD_TRACK | FIELD_COUNT | FIELD_SECONDS };
 
 #define TRACKS(a) (1u << (a))
 static const unsigned tracks_of_rules =

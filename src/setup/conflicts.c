@@ -98,8 +98,8 @@ static void check_range(const struct check *check, const char *range, uint8_t se
             diag_error(check->diag, at, "'%s': queue %u is in another range too", name, numbers[i]);
             return;
         }
-        if (!is_served(check,
-                       numbers[i])) { /* only a warning: --queue may select fewer queues than the file configures */
+        /* only a warning: --queue may select fewer queues than the file configures */
+        if (!is_served(check, numbers[i])) {
             diag_warning(check->diag, at, "'%s': queue %u is not in 'queue.numbers' (%s)", name, numbers[i],
                          check->numbers);
             return;

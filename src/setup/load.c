@@ -27,10 +27,8 @@
 #include "sluice/engine_limits.h"
 #include "sluice/text.h"
 
-enum {
-    MAX_EVENTS = 1000 /* maximum number of engine events about rules that were not loaded; all of them fit into the ring
-                         of engine events */
-};
+/* maximum number of engine events about rules that were not loaded; they fit into the ring of engine events */
+enum { MAX_EVENTS = 1000 };
 
 size_t setup_select_diagnostics(const struct diag *diag, const struct diag_entry *out[SELECTED_DIAGNOSTICS])
 {
@@ -39,8 +37,8 @@ size_t setup_select_diagnostics(const struct diag *diag, const struct diag_entry
 
     for (size_t k = 0; k < SELECTED_SEVERITIES; k++) {
         size_t end = picked + SELECTED_EACH;
-        bool follows =
-            false; /* true if the last entry that is not a note was selected, so that its notes are selected, too */
+        /* true if the last entry that is not a note was selected, so that its notes are selected, too */
+        bool follows = false;
 
         for (size_t i = 0; i < diag_count(diag) && picked < end; i++) {
             const struct diag_entry *entry = diag_get(diag, i);

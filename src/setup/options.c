@@ -178,9 +178,8 @@ int setup_firewall_options(const struct config *config, struct firewall_options 
     int count;
 
     firewall_settings_read(config, &settings);
-    setup_fill_queue(
-        config, NULL,
-        &queue); /* the settings for single queues are not read: one nftables rule distributes over all queues */
+    /* the settings for single queues are not read: one nftables rule distributes over all queues */
+    setup_fill_queue(config, NULL, &queue);
     count = config_ranges(queue.numbers, UINT16_MAX, queues, ENGINE_MAX_QUEUES);
     if (count <= 0) {
         snprintf(error, ENGINE_ERROR_SIZE, "queue.numbers '%s' contains no queues", queue.numbers);
@@ -263,8 +262,8 @@ int setup_pipeline_options(const struct config *config, unsigned workers, bool i
     config_fill(config, queue_settings, NULL, &queue);
     detector_options_default(&out->detector);
     config_fill(config, detector_settings, NULL, &out->detector);
-    out->detector.budget =
-        (struct budget_options){ .suspend = SUSPEND_NONE }; /* the initial value; see setup_budget_options() */
+    /* the initial value; see setup_budget_options() */
+    out->detector.budget = (struct budget_options){ .suspend = SUSPEND_NONE };
     out->drop_undecodable = inspection.drop_undecodable;
     setup_flow_options(config, workers, &out->flow);
     setup_stream_options(config, workers, inline_mode, &out->stream);
@@ -392,8 +391,8 @@ void setup_eve_options(const struct config *config, struct eve_options *out)
     config_fill(config, eve_settings, NULL, out);
     if (out->types) {
         out->enabled[OUTPUT_WOULD_DROP] = out->enabled[OUTPUT_DROP];
-        out->enabled[OUTPUT_PACKET] =
-            out->enabled[OUTPUT_ALERT]; /* tagged packets are logged if alerts are, subject to alert.tagged_packets */
+        /* tagged packets are logged if alerts are, subject to alert.tagged_packets */
+        out->enabled[OUTPUT_PACKET] = out->enabled[OUTPUT_ALERT];
     } else {
         memcpy(out->enabled, defaults.enabled, sizeof(out->enabled));
     }

@@ -76,8 +76,9 @@ void setup_exception_policies(const struct config *config, bool inline_mode, enu
     static const struct {
         enum exception_cause cause;
         bool has_flow;
-        bool is_repeated; /* true: the sender retransmits a dropped segment, and memory may be available then, so the
-                             default is to drop only the packet */
+        /* true: the sender retransmits a dropped segment, and memory may be available then, so the default is to drop
+         * only the packet */
+        bool is_repeated;
     } rows[] = {
         { EXCEPTION_DEFRAG_MEMCAP, false, false },   { EXCEPTION_FLOW_MEMCAP, false, false },
         { EXCEPTION_STREAM_MEMCAP, true, true },     { EXCEPTION_STREAM_REASSEMBLY, true, true },
