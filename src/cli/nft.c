@@ -162,8 +162,8 @@ static int install(const struct firewall_options *firewall, bool json)
     (void)json;
     if (err)
         return failed_by(err, error);
-    /* Save the state of the queue account, with which the daemon reports packets that pass before it starts. A failure
-     * is ignored, because only this report would be missing. */
+    /* Start the queue account, from which the next daemon reports the packets that passed by bypass before it started.
+     * A failure is ignored, because only this report would be missing. */
     queue_account_start_without_daemon(firewall);
     if (firewall_status(firewall->table, &status, error))
         return failed(error);

@@ -158,7 +158,8 @@ static bool make_key(const struct dataset *set, const uint8_t *bytes, size_t len
     key->bytes = bytes;
     key->length = (uint32_t)length;
     if (set->type == DATASET_IP && length == 4) {
-        /* An `ip` set stores an IPv4 address as ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), which is not valid as an address in an IPv6 packet. */
+        /* An `ip` set stores an IPv4 address as ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), which is not valid in an IPv6
+         * packet. */
         memcpy(key->address, prefix, sizeof(prefix));
         memcpy(key->address + sizeof(prefix), bytes, 4);
         key->bytes = key->address;

@@ -50,8 +50,8 @@ int mark_bits_parse(struct rule_parser *parser, struct span text, bool mask_requ
 /* Parses a list of interface names or indexes and adds the condition, whose data is a struct interface_list. */
 struct interface_list;
 int interface_list_condition(struct rule_parser *parser, struct span value);
-/* Returns whether the list has the interface (`index`) or, if the interface is a bridge, its port (`physical`); 0:
- * unknown. */
+/* Returns whether the condition holds: the list has the interface (`index`) or, if the interface is a bridge, its port
+ * (`physical`), or it is negated and has neither. `index` 0 (no interface): false. */
 bool interface_list_holds(const struct interface_list *list, uint32_t index, uint32_t physical);
 
 #endif
