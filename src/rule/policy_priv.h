@@ -59,7 +59,7 @@ struct policy_line {
     const char *metadata; /* POLICY_ADD_METADATA: "KEY VALUE" */
 
     size_t matched;        /* number of rules that the line matches */
-    size_t loaded;         /* matched rules that the policy leaves enabled */
+    size_t loaded;         /* number of matched rules that are enabled in the end */
     size_t changed;        /* number of rules that the line changed */
     size_t silent;         /* number of rules with noalert, which the line therefore did not change to drop or reject */
     size_t over_limit;     /* number of rules for which an expression of the line exceeded PCRE2's match limit */

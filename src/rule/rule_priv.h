@@ -101,14 +101,14 @@ void rule_resources_close(struct rule_list *list);
 
 /* --- List and parser ------------------------------------------------------------------------------ */
 
-/* Data of a rule that only this module uses. */
+/* A rule of the list, with data that only this module uses. */
 struct rule_entry {
     struct rule *rule;
     const struct statement *statement;
     struct span sid_text;
 };
 
-/* Number of rules that were not loaded because of one unsupported feature or unknown keyword. */
+/* An unsupported feature or unknown keyword (`tag`), and the number of rules that were not loaded because of it. */
 struct missing {
     const char *tag;
     const char *nearest; /* for an unknown keyword: the most similar name, or NULL */
@@ -195,11 +195,13 @@ struct rule_parser {
     struct rule_buffer *content_buffer;   /* ...and its buffer */
     struct condition *last_packet_condition;
 
-    struct application_set applications; /* empty: any */
+    struct application_set applications; /* application protocols that the rule can still match; empty: any */
     bool has_application_keyword;
-    unsigned keyword_directions, flow_directions; /* bits 1 << enum flow_direction that are still possible */
-    unsigned forced_directions;                   /* set by `to_server` or `to_client` of the current option; 0: none */
-    unsigned used_directions;                     /* transactional rules: directions that keywords have used */
+    /* directions that the keywords and `flow` still allow, as bits 1 << enum flow_direction */
+    unsigned keyword_directions, flow_directions;
+    /* direction that the current option names (`to_server` or `to_client`), as a bit; 0: none */
+    unsigned forced_directions;
+    unsigned used_directions; /* in rules with `=>`: directions of the keywords so far, as bits */
 
     struct span values[RULE_MAX_VALUES];
     unsigned value_count;
@@ -208,18 +210,21 @@ struct rule_parser {
 };
 void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const struct statement *statement,
                       struct diag *diag);
-/* Completes the buffer that was selected last: it may turn out to be the same as an earlier one. */
+/* Called when the transforms of the selected buffer are known: if the rule already has an equal buffer, removes the new
+ * one and selects the earlier one. */
 void rule_parser_settle_buffer(struct rule_parser *parser);
 
-/* Called after the header, for each keyword (reports contradictions), and at the end of the rule. Return 0 or -errno.
- */
+/* Called after the header (applications_start), for each keyword (applications_take), and at the end of the rule
+ * (applications_finish). The last two report protocols and directions that contradict each other, and return 0 or
+ * -errno. */
 void applications_start(struct rule_parser *parser);
 int applications_take(struct rule_parser *parser, const struct keyword *keyword);
 int applications_finish(struct rule_parser *parser);
-/* Removes the word `to_server` or `to_client` from the value of a keyword that may be in either direction. Returns 0,
- * or -errno after a report. */
+/* If the keyword may be in either direction, removes `to_server` or `to_client` from the start of its value and sets
+ * forced_directions. Returns 0, or -errno after an error was reported. */
 int applications_cut_direction(struct rule_parser *parser, struct span *value);
-/* Returns the direction bits of a keyword, for struct rule_buffer and conditions on transactions. */
+/* Returns the directions of a keyword in a rule with `=>`, as bits 1 << enum flow_direction, for struct rule_buffer and
+ * conditions on transactions; 0 for other rules and for keywords of no application protocol. */
 uint8_t applications_directions(const struct rule_parser *parser, const struct keyword *keyword);
 
 /* Reports an option that became part of the previous value because a ';' is missing. Returns 0, or -EINVAL for an
@@ -227,23 +232,23 @@ uint8_t applications_directions(const struct rule_parser *parser, const struct k
 int plausibility_check_value(struct rule_parser *parser, struct span value);
 /* Warns about a rule that drops all traffic of its header. */
 void plausibility_check_rule(struct rule_parser *parser);
-/* Whether an address field lists addresses, not only `any` and variables of networks. */
+/* Returns whether an address field lists addresses, not only `any` and variables of networks such as $HOME_NET. */
 bool plausibility_names_addresses(struct span word);
 
 /* Reports an unknown keyword as a mistake, counted by `tag` like an unsupported feature. Returns -EINVAL. */
 int rule_parser_unknown(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Returns the entry for a tag, created at first use (*fresh); NULL if memory is exhausted. */
+/* Returns the entry for a tag, or NULL if memory is exhausted. An unknown tag is added, and *fresh is set to true. */
 struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool *fresh);
 
 /* Placeholders for unsupported keywords, so that the following options are still parsed. */
-extern const struct keyword unsupported_content; /* and unsupported_buffer */
+extern const struct keyword unsupported_content; /* see also unsupported_buffer in parser.c */
 
 /* Parses the statement as a rule; *out is written only if it has no mistake. Returns 0, -EINVAL or -ENOMEM. */
 int rule_parse(struct rule_parser *parser, struct rule **out);
 
-/* Returns the span, truncated to the length that a message may repeat. */
+/* Returns the span, truncated to the maximum length of quoted text in messages. */
 struct span span_shown(struct span span);
 
 #endif
