@@ -25,7 +25,7 @@ struct context {
     const struct doctor_host *host;
     const struct doctor_input *input;
     struct doctor_report *report;
-    struct arena *arena; /* the report's arena */
+    struct arena *arena; /* the report's arena, from which findings and their texts are allocated */
     struct doctor_finding **last;
     struct sluice_table *own;
     struct feed *feeds;         /* list of the rules that queue to Sluice, in the order of the ruleset */

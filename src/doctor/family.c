@@ -23,7 +23,7 @@ static void record_coverage(const struct netrules_chain *base, void *user)
 static void report(struct context *context, unsigned hook, unsigned missing, const struct netrules_rule *rule)
 {
     const struct doctor_host *host = context->host;
-    /* alive: the host has packets of this family at the hook */
+    /* missing: the family that is not queued; alive: the host handles packets of this family at the hook */
     bool six = missing == NETRULES_IPV6, forward = hook == NF_INET_FORWARD, alive;
 
     if (six)

@@ -16,7 +16,7 @@ static const wide max_address[2] = { UINT32_MAX, ~(wide)0 };
 enum family { IPV4, IPV6 };
 
 struct address_parts {
-    struct range_list in[2], out[2]; /* by enum family */
+    struct range_list in[2], out[2]; /* addresses of positive and of negated parts; indexed by enum family */
 };
 
 static wide to_number(const struct address *address, enum family family)

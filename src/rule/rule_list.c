@@ -187,7 +187,7 @@ int rule_list_load(struct rule_list *list, const char *path, struct diag *diag)
 {
     const struct source *source;
     char real_path[PATH_MAX];
-    bool resolved = realpath(path, real_path) != NULL; /* a pipe has no path */
+    bool resolved = realpath(path, real_path) != NULL; /* false for a pipe, which has no real path */
     const char *name;
     int err;
 

@@ -145,7 +145,7 @@ struct rule_list {
 
     struct threshold_line *threshold_lines;
     size_t threshold_line_count, threshold_line_capacity;
-    struct global_suppression *suppressions; /* ordered by gid */
+    struct global_suppression *suppressions; /* suppressions with sig_id 0, one list per gid; sorted by gid */
     size_t suppression_count;
     struct threshold *suppressions_for_all;
     size_t threshold_count;

@@ -46,7 +46,7 @@ struct statement {
 
 struct scanner {
     const struct source *source;
-    const char *at; /* next line */
+    const char *at; /* start of the next line */
     uint32_t line;  /* number of the previous line */
     bool comments;  /* true: scanner_next() also returns comments, without the `#`; false: it skips them */
 };

@@ -19,7 +19,7 @@
 
 #include "sluice/keyword.h"
 
-struct replacement; /* replace.c */
+struct replacement; /* defined in replace.c */
 
 /* The data of a content condition (condition->data). `content` is the first member, because rule_parser_last_content()
  * returns a pointer to it that is converted to this structure. */

@@ -21,7 +21,7 @@
 
 /* A capture group whose text is stored under a name. */
 struct pcre_capture {
-    uint32_t number; /* number of the name */
+    uint32_t number; /* number of the name under which the text is stored, of the kind `kind` */
     uint8_t kind;    /* RULE_NAME_... */
     uint8_t group;
 };
