@@ -33,7 +33,7 @@ static void print_uninspected(const struct control_value *message)
         printf("uninspected: %" PRId64 " packets passed while no daemon listened (bypass), in %.1f s\n",
                query_number(uninspected, "bypass"), (double)query_number(uninspected, "bypass_ms") / 1000);
     if (query_number(message, "unqueued") > 0)
-        printf("%" PRId64 " packets dropped by the kernel before they came to a queue\n",
+        printf("%" PRId64 " packets dropped by the kernel before they reached a queue\n",
                query_number(message, "unqueued"));
     if (control_value_bool(control_value_member(message, "fail_open")) &&
         !control_value_bool(control_value_member(message, "passes_counted")))

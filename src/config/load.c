@@ -86,9 +86,10 @@ int load_file(struct walk *walk, const char *path, struct position at)
     if (!folder || !name)
         return -ENOMEM;
     if (walk->includes > CONFIG_MAX_INCLUDES || walk->config->files >= CONFIG_MAX_FILES) {
-        diag_error(walk->diag, at,
-                   "more than %d files, or includes nested more than %d deep; a file may include itself",
-                   CONFIG_MAX_FILES, CONFIG_MAX_INCLUDES);
+        diag_error(
+            walk->diag, at,
+            "more than %d files, or includes nested more than %d levels deep; check whether a file includes itself",
+            CONFIG_MAX_FILES, CONFIG_MAX_INCLUDES);
         return -ELOOP;
     }
     int err = read_file(arena, path, &text, &length);

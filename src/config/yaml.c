@@ -125,7 +125,7 @@ static int report_parser(const struct reader *reader)
 
     diag_error(reader->diag, at, "YAML: %s%s%s%s", parser->problem ? parser->problem : "not understood",
                parser->context ? ", " : "", parser->context ? parser->context : "",
-               alias ? " (a value that begins with * must stand in quotes)" : "");
+               alias ? " (a value that begins with * must be in quotes)" : "");
     return -EINVAL;
 }
 
@@ -151,7 +151,7 @@ static int read_node(struct reader *reader, const yaml_event_t *event, struct no
 static void check_tag(const struct reader *reader, const char *tag, struct position at)
 {
     if (tag && tag[0] == '!' && tag[1] != '\0')
-        diag_error(reader->diag, at, "'%s' is a tag in YAML: a value that begins with ! must stand in quotes", tag);
+        diag_error(reader->diag, at, "'%s' is a tag in YAML: a value that begins with ! must be in quotes", tag);
 }
 
 static int add_anchor(struct reader *reader, const char *name, const struct node *node)
@@ -209,7 +209,7 @@ static int read_alias(struct reader *reader, const yaml_event_t *event, struct n
         diag_error(reader->diag, at, "alias '*%s' exceeds %d levels of nesting", name, CONFIG_MAX_DEPTH);
         return -EINVAL;
     }
-    diag_error(reader->diag, at, "no anchor '&%s' before this alias (a value that begins with * must stand in quotes)",
+    diag_error(reader->diag, at, "no anchor '&%s' before this alias (a value that begins with * must be in quotes)",
                name);
     *out = node_new(reader->config, NODE_NULL); /* continue with an empty value, to report further mistakes */
     if (!*out)

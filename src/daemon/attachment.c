@@ -545,7 +545,7 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
     attachment->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (attachment->stop_fd < 0) {
         err = -errno;
-        snprintf(error, ENGINE_ERROR_SIZE, "no eventfd: %s", strerror(-err));
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot create an eventfd: %s", strerror(-err));
     }
     if (!err && options->firewall->blocklist)
         err = make_ports(attachment, options->config, error);

@@ -55,11 +55,12 @@ void packet_warnings_log(struct packet_warnings *logged, struct worker *const *w
         logged->udp = sums.udp;
     }
     if (sums.limits > 2 * logged->limits) { /* at each doubling only, because an attacker can cause any number */
-        log_warning("the evaluation of rules reached a limit of work in %llu packets, lastly of rule %u:%u; %llu of "
-                    "them counted as a match, the others as none (detect.limit-policy). Rewrite the pcre of the rule, "
-                    "or raise detect.pcre-match-limit; `sluice explain %u` counts the packets of a rule",
-                    (unsigned long long)sums.limits, sums.limited_gid, sums.limited_sid,
-                    (unsigned long long)sums.limit_matches, sums.limited_sid);
+        log_warning(
+            "the evaluation of rules reached a limit of work in %llu packets, most recently in rule %u:%u; %llu of "
+            "them counted as a match, the others as none (detect.limit-policy). Rewrite the pcre of the rule, "
+            "or raise detect.pcre-match-limit; `sluice explain %u` counts the packets of a rule",
+            (unsigned long long)sums.limits, sums.limited_gid, sums.limited_sid, (unsigned long long)sums.limit_matches,
+            sums.limited_sid);
         logged->limits = sums.limits;
     }
 }

@@ -317,7 +317,7 @@ static void log_unqueued(struct queue_monitor *monitor, uint64_t now_ns)
     if (monitor->unqueued_unlogged == 0 || !may_log(&monitor->unqueued_logged_ns, now_ns))
         return;
     log_warning("the kernel dropped %" PRIu64
-                " packet%s that a queue rule counted and that never came to a queue: copies of "
+                " packet%s that a queue rule counted and that never reached a queue: copies of "
                 "packets of a new connection (multicast to several interfaces), or no memory",
                 monitor->unqueued_unlogged, monitor->unqueued_unlogged == 1 ? "" : "s");
     monitor->unqueued_unlogged = 0;

@@ -51,7 +51,7 @@ const struct setting daemon_settings[] = {
       SETTING_FIELD(daemon_options, control_name),
       .type = SETTING_STRING,
       .default_value = SLUICE_RUNDIR "/control.socket",
-      .help = "Path of that socket; a name without / lies in " SLUICE_RUNDIR },
+      .help = "Path of the control socket; a name without / lies in " SLUICE_RUNDIR },
     { .name = "control.mode",
       .store = store_mode,
       .type = SETTING_STRING,
@@ -164,33 +164,37 @@ const struct setting daemon_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = failure_policies,
-      .help = "The same when engines die while they inspect packets; auto: engine.failure-policy. When deaths in "
+      .help = "Treatment of traffic when engines die while they inspect packets; auto: engine.failure-policy. When "
+              "deaths in "
               "a row have several causes, closed wins" },
     { .name = "engine.hang-policy",
       SETTING_FIELD(daemon_options, failure_policies[ENGINE_FAILURE_HANG]),
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = failure_policies,
-      .help = "The same when workers hang (engine.hang-timeout); auto: engine.failure-policy" },
+      .help = "Treatment of traffic when workers hang (engine.hang-timeout); auto: engine.failure-policy" },
     { .name = "engine.memory-policy",
       SETTING_FIELD(daemon_options, failure_policies[ENGINE_FAILURE_MEMORY]),
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = failure_policies,
-      .help = "The same when the kernel kills engines because memory ran out; auto: engine.failure-policy" },
+      .help =
+          "Treatment of traffic when the kernel kills engines because memory ran out; auto: engine.failure-policy" },
     { .name = "engine.start-policy",
       SETTING_FIELD(daemon_options, failure_policies[ENGINE_FAILURE_START]),
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = failure_policies,
-      .help = "The same when no engine starts any more; auto: engine.failure-policy. At the first start of the "
-              "daemon only closed takes effect; otherwise the firewall stays as it is" },
+      .help =
+          "Treatment of traffic when no engine starts any more; auto: engine.failure-policy. At the first start of the "
+          "daemon only closed takes effect; otherwise the firewall stays as it is" },
     { .name = "engine.violation-policy",
       SETTING_FIELD(daemon_options, failure_policies[ENGINE_FAILURE_VIOLATION]),
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = failure_policies,
-      .help = "The same when engines are killed because they may have been taken over: they sent invalid or too "
+      .help = "Treatment of traffic when engines are killed because they may have been taken over: they sent invalid "
+              "or too "
               "many messages, or did not read theirs; auto: engine.failure-policy" },
     { .name = "stats.interval",
       SETTING_FIELD(daemon_options, stats_interval),

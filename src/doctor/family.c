@@ -39,7 +39,7 @@ static void report(struct context *context, unsigned hook, unsigned missing, con
             "Use a table of family inet (`sluice nft install`, nft.family: inet), or add a queue "
             "rule in the other family.",
             "%s packets are not queued at hook %s%s", six ? "IPv6" : "IPv4", netrules_hook_name(NFPROTO_INET, hook),
-            alive ? "" : ", but this host has none there now"),
+            alive ? "" : ", but this host handles no such packets at this hook"),
         rule);
 }
 

@@ -120,7 +120,7 @@ void worker_open_connections(struct worker *worker, const struct config *config)
     if (!err)
         stream_set_connections(worker->pipeline.stream, find_connection, worker);
     else if (worker->index == 0)
-        log_warning("conntrack's table can't be searched (%s): connections that are idle for longer than "
+        log_warning("cannot query the conntrack table (%s): connections that are idle for longer than "
                     "flow.timeouts.tcp.established are handled by stream.midstream-policy",
                     strerror(-err));
 }

@@ -198,7 +198,7 @@ static const struct {
     { "pcre:\"/a/k\";",
       "         ^", "unknown pcre modifier 'k'" },
     { "pcre:\"/a/iUI\";",
-      "           ^", "ask for different buffers" },
+      "           ^", "select different buffers" },
     { "content:\"a\"; fast_pattern:only; content:\"b\"; within:2;", NULL, "count from a content with" },
     { "content:\"a\"; fast_pattern:only; content:\"b\"; distance:2;", NULL, "count from a content with" },
     { "threshold:type limit, track by_src, count 1, seconds 1; threshold:type limit, track by_src, count 1, seconds 2;",

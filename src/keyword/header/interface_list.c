@@ -33,7 +33,7 @@ static int parse_interface(struct rule_parser *parser, struct span text, uint32_
     snprintf(name, sizeof(name), SPAN_FORMAT, SPAN_ARGS(text));
     *out = if_nametoindex(name);
     if (*out == 0)
-        rule_parser_warning(parser, text, "there is no interface '%s' now: if one comes, load the rules again", name);
+        rule_parser_warning(parser, text, "no interface is named '%s': reload the rules when it exists", name);
     return 0;
 }
 

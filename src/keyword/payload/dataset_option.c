@@ -74,7 +74,8 @@ static int set_memcap(struct rule_parser *parser, struct span value, void *data,
 
     (void)argument;
     if (!parse_size(value, &size) || size > (uint64_t)MOST << 30)
-        return rule_parser_error(parser, value, "'memcap' is a size of at most 16gb: 65536, 512kb, 100mb");
+        return rule_parser_error(parser, value,
+                                 "'memcap' must be a size of at most 16gb, such as 65536, 512kb or 100mb");
     fields->spec.memcap = (size_t)size;
     return 0;
 }
@@ -86,7 +87,7 @@ static int set_hashsize(struct rule_parser *parser, struct span value, void *dat
 
     (void)data;
     (void)argument;
-    return parse_size(value, &size) ? 0 : rule_parser_error(parser, value, "'hashsize' is a number");
+    return parse_size(value, &size) ? 0 : rule_parser_error(parser, value, "'hashsize' must be a number");
 }
 
 static int set_missing(struct rule_parser *parser, struct span value, void *data, int argument)

@@ -172,7 +172,7 @@ static int parse_flags(struct rule_parser *parser, struct span text, struct pcre
             continue;
         }
         if (flags->letter)
-            return rule_parser_error(parser, where, "/%c and /%c ask for different buffers", flags->letter->letter, c);
+            return rule_parser_error(parser, where, "/%c and /%c select different buffers", flags->letter->letter, c);
         flags->letter = letter;
         flags->buffer = rule_parser_find_keyword(parser, letter->buffer);
         if (!flags->buffer)
@@ -281,7 +281,8 @@ static int list_captures(struct rule_parser *parser, struct span names, struct p
             names.length--;
         }
         if (span_equal(word, "pkt:key") || span_equal(word, "pkt:value"))
-            return rule_parser_unsupported(parser, word, "pcre pkt:key", "names out of the packet are not supported");
+            return rule_parser_unsupported(parser, word, "pcre pkt:key",
+                                           "variable names taken from the packet are not supported");
         if (group++ == groups)
             return rule_parser_error(parser, word, "the pattern has only %u groups whose text can be captured", groups);
         if (!cut_owner(&word, ':', &kind))
