@@ -10,8 +10,8 @@
 
 #include "sluice/text.h"
 
-/* Returns room for `length` bytes and a NUL, mostly without a call; NULL when out of memory, which sets text->failed.
- */
+/* Returns a pointer to free space for `length` bytes and a NUL at the end of the text. Calls text_reserve() only if the
+ * capacity is too small. Returns NULL when out of memory; then text->failed is set. */
 static inline char *json_reserve(struct text *text, size_t length)
 {
     if (!text->failed && text->length + length < text->capacity)
@@ -19,7 +19,7 @@ static inline char *json_reserve(struct text *text, size_t length)
     return text_reserve(text, length);
 }
 
-/* Adds the bytes written into json_reserve(), up to `end`. */
+/* Adds the bytes that the caller wrote to the space from json_reserve(), up to `end`, to the text. */
 static inline void json_commit(struct text *text, char *end)
 {
     *end = '\0';
@@ -29,7 +29,8 @@ static inline void json_commit(struct text *text, char *end)
 /* Inlined, so that the compiler knows the length of a constant and copies it with a few instructions. */
 #define JSON_INLINE static inline __attribute__((always_inline))
 
-/* Writes comma and key into reserved room; returns the position of the value. */
+/* Writes a comma if text->need_comma is set, then the key, into the space at `at`. Returns the position of the
+ * value. */
 JSON_INLINE char *json_write_key(const struct text *text, char *at, const char *key, size_t length)
 {
     *at = ',';
@@ -42,7 +43,8 @@ JSON_INLINE char *json_write_key(const struct text *text, char *at, const char *
     return at;
 }
 
-/* Writes a key that needs no escape; the value follows, written with a NULL key. */
+/* Writes a key that needs no escapes. The caller then writes the value with a function of sluice/text.h and a NULL
+ * key. */
 JSON_INLINE void json_member(struct text *text, const char *key)
 {
     size_t length = strlen(key);
@@ -57,7 +59,7 @@ JSON_INLINE void json_member(struct text *text, const char *key)
 
 enum { JSON_MAX_DIGITS = 20 };
 
-/* Writes the number in decimal; returns the position behind it. */
+/* Writes the number in decimal, at most JSON_MAX_DIGITS bytes without a NUL. Returns the position behind it. */
 char *json_write_digits(char *at, uint64_t value);
 
 JSON_INLINE void json_member_uint(struct text *text, const char *key, uint64_t value)
@@ -72,7 +74,7 @@ JSON_INLINE void json_member_uint(struct text *text, const char *key, uint64_t v
     json_commit(text, at);
 }
 
-/* NULL value: nothing is written. */
+/* Writes nothing if `value` is NULL. */
 JSON_INLINE void json_member_string(struct text *text, const char *key, const char *value)
 {
     if (!value)

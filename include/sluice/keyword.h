@@ -12,7 +12,7 @@
  * operations of the keyword's kind (struct packet_keyword_ops and so on) evaluate these conditions on traffic. Optional
  * struct prefilter_hints let the prefilter evaluate fewer rules; they never change whether a rule matches.
  *
- * Threads:   parse runs while a list is built; the operations run on workers and touch only what they are given.
+ * Threads:   parse runs while a list is built; the operations run on workers and access only their arguments.
  * Ownership: parsed data lives in the list's arena (rule_parser_arena).
  */
 #ifndef SLUICE_KEYWORD_H
@@ -44,18 +44,19 @@ enum keyword_kind {
     KEYWORD_MODIFIER,    /* changes the last content: nocase, depth */
     KEYWORD_BUFFER,      /* selects the buffer of the conditions that follow: tcp.hdr, http.uri */
     KEYWORD_TRANSACTION, /* a condition on a transaction of an application protocol: dns.opcode */
-    KEYWORD_FILE,        /* a condition on a file in a transaction: filesize. All of a rule must match the same file */
-    KEYWORD_TRANSFORM,   /* changes the contents of the selected buffer: to_lowercase */
+    KEYWORD_FILE, /* a condition on a file in a transaction: filesize. All such conditions of a rule must match the same
+                     file */
+    KEYWORD_TRANSFORM, /* changes the contents of the selected buffer: to_lowercase */
 };
 
 enum keyword_flag {
-    /* For the parser. */
+    /* Flags for the parser. */
     KEYWORD_NO_VALUE = 1 << 0,         /* `name;` only */
     KEYWORD_OPTIONAL_VALUE = 1 << 1,   /* `name;` or `name:value;` */
     KEYWORD_NEGATABLE = 1 << 2,        /* `name:!value;`; the parser removes the `!`: rule_parser_is_negated() */
     KEYWORD_QUOTED = 1 << 3,           /* the value may be in double quotes, which the parser removes */
     KEYWORD_QUOTES_REQUIRED = 1 << 4,  /* with KEYWORD_QUOTED: a value without quotes is an error */
-    KEYWORD_ONCE = 1 << 5,             /* a second one in a rule is an error */
+    KEYWORD_ONCE = 1 << 5,             /* using the keyword twice in a rule is an error */
     KEYWORD_PARSES_DIRECTION = 1 << 6, /* KEYWORD_FILE: parse() itself reads `to_server` and `to_client` */
 
     /* Conditions on packets. KEYWORD_STATE: the contents of a rule with it are still searched in the stream; without
@@ -63,8 +64,9 @@ enum keyword_flag {
      * flag; headers, sizes and flow.age do not. */
     KEYWORD_STATE = 1 << 7,
     KEYWORD_NEEDS_CHECKSUMS = 1 << 8, /* tests PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
-    KEYWORD_IP_ONLY = 1 << 9,      /* allowed in an address-only rule, which is evaluated once per flow and direction */
-    KEYWORD_EACH_PACKET = 1 << 10, /* an address-only rule with its action is evaluated for each packet */
+    KEYWORD_IP_ONLY = 1 << 9, /* allowed in an address-only rule, which is evaluated once per flow and direction */
+    KEYWORD_EACH_PACKET =
+        1 << 10, /* an address-only rule with an action of this keyword is evaluated for each packet */
     /* A rule whose conditions all have this flag, apart from its direction, is evaluated when protocol detection has
      * finished. */
     KEYWORD_PROTOCOL_DETECTED = 1 << 11,
@@ -80,17 +82,18 @@ enum keyword_flag {
 struct match_input {
     const struct packet *packet;
     struct flow_table *flows;   /* storage of flow variables; NULL when packet->flow is NULL */
-    struct host_table *hosts;   /* shared between workers: call replay_order_wait(order) first */
-    struct replay_order *order; /* NULL in a daemon */
-    bool in_stream; /* contents are searched in the stream: the inspected buffer is not the packet's payload */
+    struct host_table *hosts;   /* shared between workers: call replay_order_wait(order) before each access */
+    struct replay_order *order; /* order of access to shared state in a replay; NULL in a daemon */
+    bool in_stream;             /* true: contents are searched in a stream chunk; false: in the packet's payload */
     struct file_engine *files;  /* the worker's file engine; NULL without application protocols */
     struct app_tx *transaction; /* KEYWORD_TRANSACTION: the transaction that the condition is evaluated on; actions: the
                                    one in which the rule has matched; otherwise NULL */
-    enum flow_direction direction;     /* of `transaction` */
-    const struct rule_captures *texts; /* texts that rules have captured from the packet so far; NULL for none */
+    enum flow_direction direction; /* direction of `transaction` in which the condition is evaluated */
+    const struct rule_captures
+        *texts; /* texts that pcre conditions have captured from the packet so far; NULL for none */
 };
 
-/* A buffer under inspection; src/detect/inspect.c describes how its conditions are evaluated. */
+/* Memory of the worker that struct inspection refers to. */
 struct pcre_scratch;
 struct transform_scratch;
 
@@ -104,13 +107,13 @@ struct inspect_search {
 enum { INSPECT_MAX_SEARCHES = 16 }; /* entries per buffer; conditions without an entry are searched again */
 
 /*
- * Limits on the work of one evaluation: PCRE2's (steps, depth, heap, JIT stack) and the number of evaluation steps. An
- * evaluation that reaches a limit has no result; crafted traffic can cause that.
+ * Limits on the work of one evaluation: PCRE2's limits (steps, depth, heap, JIT stack) and the number of evaluation
+ * steps. Crafted traffic can make an evaluation reach a limit; then it is unknown whether the buffer matches.
  */
 enum inspect_limit { INSPECT_LIMIT_PCRE, INSPECT_LIMIT_STEPS, INSPECT_LIMITS };
 struct inspect_limits {
     uint8_t reached; /* bits: 1 << enum inspect_limit */
-    bool match;      /* whether the buffer then counts as matched */
+    bool match;      /* true: a buffer whose evaluation reached a limit counts as matched; false: as not matched */
 };
 
 struct inspection {
@@ -118,19 +121,20 @@ struct inspection {
     const uint8_t *data; /* the whole buffer */
     uint32_t length;
     uint32_t at;                   /* end of the previous match: relative conditions count from here; initially 0 */
-    bool start_is_cut, end_is_cut; /* the data continues before or after the buffer */
-    bool little;                   /* little endian, as reported by the protocol parser: for `dce` */
-    uint32_t steps_left;           /* remaining steps for this packet and rule; at 0 nothing matches */
+    bool start_is_cut, end_is_cut; /* the stream or message has bytes before, or after, this buffer */
+    bool little; /* byte order that the protocol parser found, for `dce` of byte_test etc.; true: little endian */
+    uint32_t steps_left; /* remaining steps for this packet and rule; at 0 nothing matches */
     struct inspect_limits
         *limits;               /* NULL: reached limits are not reported, and the buffer then counts as not matched */
     struct pcre_scratch *pcre; /* the worker's match data and JIT stack */
     struct transform_scratch *transforms; /* the worker's memory for decoded data */
-    struct rule_captures
-        *texts; /* destination of texts captured by pcre, kept when the rule matches; NULL: not captured */
-    /* Evaluates other conditions on other bytes, for keywords that decode a part of the buffer. `in` is a copy. */
+    struct rule_captures *texts; /* destination of texts captured by pcre, which are kept only if the rule matches;
+                                    NULL: capture nothing */
+    /* Evaluates the conditions from `first` on in other bytes, for keywords that decode a part of the buffer. `in` is a
+     * copy of the inspection, with `data` and `length` of the decoded bytes. Returns whether they match. */
     bool (*walk)(struct inspection *in, const struct condition *first);
     uint64_t values[RULE_MAX_VALUES];
-    uint32_t search_count; /* used entries of searches, for this evaluation */
+    uint32_t search_count; /* number of entries of `searches` in use */
     struct inspect_search searches[INSPECT_MAX_SEARCHES];
 };
 
@@ -150,16 +154,19 @@ static inline bool inspection_has_reached_limit(const struct inspection *in)
 
 /* Result of evaluating a condition. */
 enum inspect_result {
-    INSPECT_NO,    /* no match here; it may match after another match of an earlier condition */
-    INSPECT_NEVER, /* no match for any position of an earlier condition */
+    INSPECT_NO,    /* no match from in->at on; the condition may match after a later match of the previous condition */
+    INSPECT_NEVER, /* no match, whatever position the previous conditions match at */
     INSPECT_YES,
 };
 
 /* For conditions that can match at more than one position. */
 struct inspect_retry {
-    uint32_t from; /* in: 0 at first, then the value that the keyword stored. out: start of the next try */
-    bool more;     /* out: a later condition depends on the position; try again when the rest fails with INSPECT_NO */
-    bool alone;    /* out: no condition depends on the position; when the rest fails, it fails for good */
+    uint32_t from; /* in: 0 in the first call, then the value that the previous call stored. out: offset at which to
+                      search next */
+    bool more;  /* out: a following condition depends on the position of this match: call again if it returns INSPECT_NO
+                 */
+    bool alone; /* out: no following condition depends on the position of this match: another match cannot help if they
+                   fail */
 };
 
 enum file_match { FILE_MATCH_NO, FILE_MATCH_YES, FILE_MATCH_LATER };
@@ -178,15 +185,15 @@ struct packet_keyword_ops {
     /* Whether the condition matches. */
     bool (*match)(const struct match_input *in, const void *data);
     unsigned cost; /* conditions are evaluated in ascending order of cost; 0 is a comparison of header fields */
-    /* Optional: whether the condition could also be expressed by the rule's header (a direction), so that it does not
-     * affect the rule's type. */
+    /* Optional: returns true if the rule's header could express the condition, too (a direction). Such a condition does
+     * not affect whether the rule is an address-only, packet or stream rule. */
     bool (*is_header)(const void *data);
 };
 
 /* KEYWORD_CONTENT */
 struct content_keyword_ops {
-    /* Searches the buffer for the condition; on INSPECT_YES it moves in->at and may fill retry (zero before). It
-     * handles negation: the engine ignores condition->negated. */
+    /* Searches the buffer for the condition; on INSPECT_YES it sets in->at to the end of the match and may fill *retry
+     * (all zero before). The function handles negation itself: the engine ignores condition->negated. */
     enum inspect_result (*inspect)(struct inspection *in, const struct condition *condition,
                                    struct inspect_retry *retry);
     /* The condition's data starts with a struct content, which modifiers change and for which the prefilter searches
@@ -197,32 +204,33 @@ struct content_keyword_ops {
 /* KEYWORD_BUFFER. Empty for a buffer of transactions: each protocol's table of struct app_buffer (app.h) has its
  * getter. */
 struct buffer_keyword_ops {
-    /* Returns the buffer of this packet, valid while the packet is processed; NULL when there is none (no match, not
-     * even for negated contents). An empty buffer is not NULL. */
+    /* Returns the buffer of this packet, valid while the packet is processed; NULL when the packet has no such buffer;
+     * then the rule does not match, not even with negated contents. An empty buffer is not NULL. */
     const uint8_t *(*get)(const struct match_input *in, uint32_t *length);
 };
 
 /* KEYWORD_TRANSACTION */
 struct transaction_keyword_ops {
-    /* Whether in->transaction matches; called for a direction (in->direction) that has made enough progress. */
+    /* Returns whether in->transaction matches. Called when the transaction has reached, in the direction in->direction,
+     * the progress that the keyword requires. */
     bool (*match)(const struct match_input *in, const void *data);
 };
 
 /* KEYWORD_FILE */
 struct file_keyword_ops {
-    /* Whether the condition matches. It is evaluated again while the file grows; FILE_MATCH_LATER: undecided until more
-     * of the file is available. */
+    /* Returns whether the condition matches the part of the file that has arrived. FILE_MATCH_LATER: undecided; the
+     * condition is evaluated again when more of the file has arrived. */
     enum file_match (*match)(const struct file *file, const void *data);
 };
 
 /* KEYWORD_TRANSFORM */
 struct transform_keyword_ops {
-    /* Transforms a buffer. *out is part of the input or was returned by transform_output(). False: the buffer does not
-     * exist. */
+    /* Transforms a buffer. *out is part of the input or was returned by transform_output(). Returns false if the result
+     * does not exist; then the conditions do not match. */
     bool (*apply)(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
                   const uint8_t **out, uint32_t *out_length);
-    /* Optional: whether the output can contain a content; a rule that searches for one it cannot contain is rejected.
-     */
+    /* Optional: returns whether the output of the transform can contain this content. A rule with a content that the
+     * output cannot contain is rejected. */
     bool (*admits)(const struct content *content);
 };
 
@@ -258,13 +266,14 @@ struct prefilter_hints {
     /* KEYWORD_PACKET: returns the decoder or stream event without which the condition cannot match. Event rules are
      * evaluated only for packets with the event. */
     int (*event)(const void *data);
-    /* KEYWORD_CONTENT: whether inspect() depends only on the buffer and in->at, and takes constant time regardless of
-     * the buffer's length. The prefilter then evaluates the condition at the position of a literal. */
+    /* KEYWORD_CONTENT: returns whether inspect() depends only on the buffer and in->at, and takes constant time
+     * regardless of the buffer's length. The prefilter then evaluates the condition at the position of a literal. */
     bool (*decided_by_place)(const struct condition *condition);
     /* KEYWORD_BUFFER: values found in much of the traffic (NULL-terminated; case-insensitive). A literal that occurs in
      * one of them is not selective. */
     const char *const *common;
-    bool few_values; /* KEYWORD_BUFFER: nearly all traffic has one of few values, so that no literal is selective */
+    bool few_values; /* KEYWORD_BUFFER: in nearly all traffic the buffer has one of a few values, so that no literal in
+                        it is selective */
 };
 
 /* --- Keyword -------------------------------------------------------------------------------------- */
@@ -279,19 +288,20 @@ struct keyword_scope {
 struct keyword {
     const char *name;
     const char *aliases[4]; /* other names, also Snort 2.9's; NULL-terminated unless full */
-    const char *value;      /* form of the value for the manual: "[<|>]NUMBER or LOW<>HIGH"; NULL for none */
-    const char *help;       /* one line */
-    const char *manual;     /* longer description in plain text, or NULL */
+    const char
+        *value;       /* form of the value for the manual: "[<|>]NUMBER or LOW<>HIGH"; NULL: the keyword has no value */
+    const char *help; /* one line */
+    const char *manual; /* longer description in plain text, or NULL */
     enum keyword_kind kind;
     unsigned flags; /* enum keyword_flag */
     struct keyword_scope scope;
 
-    /* Reads the value and adds to the rule. Returns 0, or -errno after rule_parser_error(). `value` is trimmed and
-     * without quotes and `!`; value.at is never NULL. KEYWORD_BUFFER without parse(): the keyword takes no value and
-     * selects the buffer. */
+    /* Parses the value and adds conditions or properties to the rule. Returns 0, or -errno after rule_parser_error().
+     * `value` is trimmed and without quotes and `!`; value.at is never NULL. KEYWORD_BUFFER without parse(): the
+     * keyword takes no value and selects the buffer. */
     int (*parse)(struct rule_parser *parser, struct span value);
-    /* Optional: called after all options were parsed; reports contradictions. 0 or -errno. KEYWORD_BUFFER: called with
-     * the first condition of each selection of the buffer. */
+    /* Optional: called after all options of the rule were parsed, to report contradictions between them. Returns 0 or
+     * -errno. KEYWORD_BUFFER: called with the first condition of each selection of the buffer. */
     int (*finish)(struct rule_parser *parser, const struct condition *condition);
     /* Optional: frees what the parsed data holds outside of the arena (compiled code). keyword_release() calls it once
      * for every condition that was added, before the arena is freed. */
@@ -345,25 +355,26 @@ static inline void keyword_release(const struct rule *rule)
 /* --- For parse(): the rule under construction ----------------------------------------------------- */
 
 struct rule *rule_parser_rule(struct rule_parser *parser);
-struct span rule_parser_rule_span(const struct rule_parser *parser); /* the whole rule: where finish() reports errors */
+struct span rule_parser_rule_span(
+    const struct rule_parser *parser); /* text of the whole rule: the position of errors that finish() reports */
 struct arena *rule_parser_arena(struct rule_parser *parser);
 /* Returns the keyword being parsed: for a parse() shared by several keywords. */
 const struct keyword *rule_parser_keyword(const struct rule_parser *parser);
 /* Whether the value was written with a `!` (KEYWORD_NEGATABLE). */
 bool rule_parser_is_negated(const struct rule_parser *parser);
-/* Parses the value as that of a keyword, also of another one: uricontent is a content in another buffer. Arguments and
- * result of keyword->parse. */
+/* Parses the value with the parse() of `keyword`, which may be another keyword: uricontent is parsed as a content in
+ * another buffer. Arguments and result are those of keyword->parse. */
 int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keyword, struct span value);
 
 /* Reports an error at `where`, which lies inside the value passed to parse() (or is the whole value). Returns -EINVAL.
  */
 int rule_parser_error(struct rule_parser *parser, struct span where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Reports a feature of Suricata or Snort that Sluice lacks: the rule is skipped without counting as an error. `tag`
- * names the feature in summaries ("pcre /U"). */
+/* Reports a feature of Suricata or Snort that Sluice does not support: the rule is skipped without counting as an
+ * error. `tag` names the feature in summaries ("pcre /U"). */
 int rule_parser_unsupported(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Whether the name is a protocol of Sluice, Suricata or Snort. */
+/* Returns whether `name` is a protocol of Sluice, Suricata or Snort. */
 bool rule_parser_knows_protocol(struct span name);
 void rule_parser_warning(struct rule_parser *parser, struct span where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -374,15 +385,15 @@ int rule_parser_add_packet_condition(struct rule_parser *parser, const void *dat
 /* Adds an action: `act` is called with `data` once all conditions of the rule match, before thresholds are evaluated.
  * 0 or -ENOMEM. */
 int rule_parser_add_action(struct rule_parser *parser, match_action_function *act, const void *data);
-/* Returns the number of a name of shared state, and records how the rule uses it: RULE_STATE_READS, RULE_STATE_WRITES.
- * 0 when out of memory. */
+/* Returns the number of a name of state that rules share (a flow bit), and records that the rule uses it; `use` is a
+ * combination of RULE_STATE_READS and RULE_STATE_WRITES. Returns 0 when out of memory. */
 uint32_t rule_parser_state(struct rule_parser *parser, enum rule_name_kind kind, struct span name, unsigned use);
 
-/* Adds a condition to the current buffer. `relative`: it counts from the end of the condition before it; the caller
- * must have checked that there is one (rule_parser_has_previous). 0 or -ENOMEM. */
+/* Adds a condition to the current buffer. `relative`: its position counts from the end of the previous condition's
+ * match; the caller must have checked with rule_parser_has_previous() that there is one. Returns 0 or -ENOMEM. */
 int rule_parser_add_content_condition(struct rule_parser *parser, const void *data, bool relative);
-/* Adds a condition to a buffer chosen by the condition (pcre's /U), without transforms; the selected buffer does not
- * change. */
+/* Adds a condition to `buffer`, without transforms, for a value that names its buffer itself (pcre's /U). The selected
+ * buffer does not change. Returns 0 or -ENOMEM. */
 int rule_parser_add_content_condition_in(struct rule_parser *parser, const struct keyword *buffer, const void *data,
                                          bool relative);
 
@@ -393,23 +404,25 @@ int rule_parser_add_file_condition(struct rule_parser *parser, const void *data,
  * of its keywords. 0, or -errno after reporting a contradiction. */
 int rule_parser_require_applications(struct rule_parser *parser, const char *const *words);
 int rule_parser_require_directions(struct rule_parser *parser, unsigned directions);
-/* For a keyword with a separate notation for the direction (a bit) of the next condition. Other keywords have
- * `to_server` and `to_client`, which the parser removes (without KEYWORD_PARSES_DIRECTION). */
+/* Sets the direction (1 << enum flow_direction) of the next condition, for keywords with KEYWORD_PARSES_DIRECTION,
+ * whose parse() reads the direction. For other keywords the parser itself reads and removes `to_server` and
+ * `to_client`. */
 void rule_parser_set_direction(struct rule_parser *parser, unsigned direction);
-/* Adds the keyword being parsed to the transforms of the selected buffer; an error when none is selected or it has
- * conditions already. */
+/* Adds the keyword being parsed to the transforms of the selected buffer. Reports an error and returns -errno when no
+ * buffer is selected or the buffer has conditions already; otherwise returns 0. */
 int rule_parser_add_transform(struct rule_parser *parser, const void *data);
-/* For absent: the selected buffer must not exist (or_else: or its conditions must match). 0 or -errno after an error.
- */
+/* For the keyword absent: the rule requires that the selected buffer does not exist or, with `or_else`, that its
+ * conditions match. Returns 0, or -errno after reporting an error. */
 int rule_parser_set_absent(struct rule_parser *parser, bool or_else);
-/* Finds a keyword by its name, for keywords that stand for others (pcre's /U, http_uri); NULL when it is not built in.
- */
+/* Finds a keyword by its name, for keywords that select the buffer of another one (pcre's /U, http_uri). Returns NULL
+ * if this build does not include the keyword. */
 const struct keyword *rule_parser_find_keyword(const struct rule_parser *parser, const char *name);
 
-/* Whether the current buffer has a condition that a relative one can follow. */
+/* Returns whether the current buffer has a condition after which a relative condition is allowed. */
 bool rule_parser_has_previous(const struct rule_parser *parser);
 
-/* Makes the last content condition relative: distance and within come after their content. */
+/* Makes the last content condition relative. Modifiers call it (distance, within), because they follow their
+ * content. */
 void rule_parser_set_relative(struct rule_parser *parser);
 
 /* Returns the content that a modifier changes: the last one of the current buffer, or NULL. */
@@ -420,14 +433,15 @@ struct content *rule_parser_last_content(struct rule_parser *parser);
  * gets a new one for each selection. Returns 0 or -errno. */
 int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *buffer);
 const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser);
-/* Placeholder for a buffer that Sluice lacks: the rest of the rule is not reported as an error because of it. */
+/* Selected instead of a buffer that Sluice does not support, so that the parser can check the rest of the rule. */
 extern const struct keyword unsupported_buffer;
 /* Returns the buffer of the conditions that follow; NULL for the payload while it has no conditions. */
 const struct rule_buffer *rule_parser_selected_buffer(const struct rule_parser *parser);
 /* Moves the last content of the current buffer into another one (the http_uri style of modifier). 0 or -errno. */
 int rule_parser_move_last_content(struct rule_parser *parser, const struct keyword *buffer);
 
-/* Variables of byte_extract and byte_math: an index into inspection.values, or -1 (unknown, or all in use). */
+/* Variables of byte_extract and byte_math: find or add one by name. Return its index in inspection.values, or -1: find:
+ * unknown name; add: all RULE_MAX_VALUES are in use. */
 int rule_parser_find_value(const struct rule_parser *parser, struct span name);
 int rule_parser_add_value(struct rule_parser *parser, struct span name);
 
@@ -435,27 +449,28 @@ int rule_parser_add_value(struct rule_parser *parser, struct span name);
 const struct address_set *rule_parser_addresses(struct rule_parser *parser, struct span text);
 const struct port_set *rule_parser_ports(struct rule_parser *parser, struct span text);
 
-/* Finds a class: its name as declared, description and priority. Returns false for the first lookup of an unknown name,
- * which then becomes a class of priority 3, so that it is reported once. */
+/* Finds a class by name and sets its name as declared, its description and its priority. The first lookup of an unknown
+ * name returns false and adds a class of that name with priority 3, so that the name is reported only once. */
 bool rule_parser_find_class(const struct rule_parser *parser, struct span name, const char **class_name,
                             const char **description, uint8_t *priority);
-/* Finds a reference system; its prefix is NULL when it has none. Returns false for the first lookup of an unknown name.
- */
+/* Finds a reference system by name and sets its name and its URL prefix (NULL: none). Returns false for the first
+ * lookup of an unknown name, so that the name is reported only once. */
 bool rule_parser_find_reference(const struct rule_parser *parser, struct span name, const char **system,
                                 const char **prefix);
 
 /* Objects shared by the rules of a list. */
 struct datasets *rule_parser_datasets(const struct rule_parser *parser);
 const struct reputation *rule_parser_reputation(const struct rule_parser *parser); /* NULL when not configured */
-/* Opens the database on the first call; NULL after an error at `where`. */
+/* Returns the GeoIP database, which the first call opens. Returns NULL after reporting an error at `where`. */
 const struct geoip *rule_parser_geoip(struct rule_parser *parser, struct span where);
-/* The path of the file that contains the rule; and the diagnostics for errors in other files. */
+/* Return the path of the file that contains the rule, and the diag to which errors in other files are reported. */
 const char *rule_parser_file(const struct rule_parser *parser);
 struct diag *rule_parser_diag(struct rule_parser *parser);
 
-/* Parses "type limit, track by_src, ..." without adding it to the rule. 0 or -errno after an error. */
+/* Parses "type limit, track by_src, ..." into *out without adding it to the rule. Returns 0, or -errno after reporting
+ * an error. */
 enum threshold_form {
-    THRESHOLD_FORM_EVENT,     /* lines: threshold, event_filter */
+    THRESHOLD_FORM_EVENT,     /* lines threshold and event_filter of threshold.config */
     THRESHOLD_FORM_KEYWORD,   /* the keyword threshold */
     THRESHOLD_FORM_DETECTION, /* detection_filter */
     THRESHOLD_FORM_RATE,      /* rate_filter */
@@ -473,11 +488,11 @@ int rule_parser_add_threshold(struct rule_parser *parser, const struct threshold
 extern const struct keyword *const keyword_list[];
 extern const size_t keyword_list_count;
 
-/* Creates a table for lookup by name; tests create tables of a few entries. NULL when out of memory. */
+/* Creates a table for lookup by name; tests create tables with a few keywords. Returns NULL when out of memory. */
 struct keyword_table *keyword_table_new(const struct keyword *const *keywords, size_t count);
 void keyword_table_free(struct keyword_table *table);
 const struct keyword *keyword_table_find(const struct keyword_table *table, struct span name);
-/* Returns the most similar name for "did you mean", or NULL. */
+/* Returns the keyword name most similar to `name`, for "did you mean"; NULL: none is similar. */
 const char *keyword_table_nearest(const struct keyword_table *table, struct span name);
 
 #endif

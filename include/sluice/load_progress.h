@@ -11,15 +11,16 @@
 
 /* Shows the progress in one line of the terminal at stderr when loading takes longer than a second. */
 struct load_progress {
-    struct diag *diag; /* NULL: stderr is no terminal */
+    struct diag *diag; /* lent; NULL: stderr is not a terminal, so nothing is shown */
     uint64_t begin_ns, shown_ns;
     bool shown;
 };
 void load_progress_start(struct load_progress *progress, struct diag *diag);
-void load_progress_stop(struct load_progress *progress); /* removes the line */
+void load_progress_stop(struct load_progress *progress); /* removes the line from the terminal */
 
 enum { PROGRESS_SIZE = 128 };
-/* Writes the line to show now. Returns its length; 0 when there is none. */
+/* Writes the line for `done` of `total` units of `what` (see diag_progress()). Returns its length; 0: nothing to show
+ * yet (loading takes less than a second so far, or the line was updated less than 0.1 s ago). */
 size_t load_progress_line(struct load_progress *progress, uint64_t now_ns, const char *what, size_t done, size_t total,
                           char out[PROGRESS_SIZE]);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Log lines for the terminal or journald: cli, supervisor and engine print; modules return errors. On stderr; with
- * priority prefixes (<3> ...) when stderr is connected to journald (JOURNAL_STREAM), coloured on a terminal.
+ * Log lines for the terminal or journald. Only the command line, the supervisor and the engine write log lines; modules
+ * return errors. Lines are written to stderr: with priority prefixes (<3> ...) when stderr is connected to journald
+ * (JOURNAL_STREAM), coloured on a terminal.
  */
 #ifndef SLUICE_LOG_H
 #define SLUICE_LOG_H
@@ -18,7 +19,7 @@ void log_write(enum log_level level, const char *format, ...) __attribute__((for
 #define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* Suppresses lines above this level; the default is LOG_LEVEL_INFO. */
+/* Suppresses lines that are less severe than `level`; the default is LOG_LEVEL_INFO. */
 void log_set_level(enum log_level level);
 
 #endif

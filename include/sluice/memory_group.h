@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory group: the control group that limits the memory of this process and its children, with either version of the
- * kernel's interface. The effective limit is the tightest on the path to the root. The files:
+ * kernel's interface. The effective limit is the lowest one of the group and its parents. The files:
  * Documentation/admin-guide/cgroup-v2.rst (memory.max, memory.current, memory.stat, memory.events) and
  * cgroup-v1/memory.rst (memory.limit_in_bytes, ..., memory.oom_control).
  *
@@ -17,13 +17,14 @@ enum { MEMORY_GROUP_PATH_SIZE = 256 };
 
 struct memory_group {
     uint64_t limit, used;              /* bytes; memory that the kernel can reclaim at once is not counted as used */
-    uint64_t kills;                    /* processes of this control group killed for lack of memory */
+    uint64_t kills;                    /* number of processes of this control group that the OOM killer has killed */
     char name[MEMORY_GROUP_PATH_SIZE]; /* name of the group with the limit, as in /proc/self/cgroup, possibly shortened
                                         */
 };
 
-/* False when there is no group, or none has a limit; `kills` is set in any case. */
+/* Reads limit and usage. Returns false if there is no control group, or no group on the path to the root has a limit;
+ * `kills` is set in any case. */
 bool memory_group_read(struct memory_group *out);
-uint64_t memory_group_available(void); /* bytes; UINT64_MAX: no limit */
+uint64_t memory_group_available(void); /* bytes left below the limit; UINT64_MAX: no limit */
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "sluice/bytes.h"
 
-/* Consumes one attribute; false when there is none or it is malformed. */
+/* Consumes one attribute and sets *type and *value. Returns false when no attribute is left or it is malformed. */
 static inline bool netlink_read_attribute(struct cursor *attributes, uint16_t *type, struct cursor *value)
 {
     struct nlattr head;
@@ -27,7 +27,7 @@ static inline bool netlink_read_attribute(struct cursor *attributes, uint16_t *t
         return false;
     *type = head.nla_type & NLA_TYPE_MASK;
     *value = cursor_of(bytes, length);
-    if (!cursor_skip(attributes, NLA_ALIGN(length) - length)) /* the last one need not be padded */
+    if (!cursor_skip(attributes, NLA_ALIGN(length) - length)) /* the last attribute need not be padded */
         attributes->at = attributes->end;
     return true;
 }

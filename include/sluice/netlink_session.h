@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A netlink socket for requests, one after the other: sends a request and passes each message of the answer to a
- * callback of libmnl. */
+/* A netlink socket for requests, one at a time: sends a request and passes each message of the answer to a libmnl
+ * callback. */
 #ifndef SLUICE_NETLINK_SESSION_H
 #define SLUICE_NETLINK_SESSION_H
 
@@ -9,23 +9,24 @@
 struct netlink_session {
     struct mnl_socket *socket;
     uint32_t sequence;
-    char *buffer;    /* of the answers */
-    mnl_cb_t handle; /* of the current request */
+    char *buffer;    /* receive buffer for the answers; owned */
+    mnl_cb_t handle; /* callback of the current request, called with `user` */
     void *user;
     _Alignas(struct nlmsghdr) char request[1024];
 };
 
-/* Opens a socket of the protocol (NETLINK_*). Returns 0 or -errno; close only after 0. */
+/* Opens a socket of the protocol (NETLINK_*). Returns 0 or -errno; netlink_session_close() may be called only after
+ * success. */
 int netlink_session_open(struct netlink_session *session, int protocol);
 void netlink_session_close(struct netlink_session *session);
 
-/* Starts a request in session->request, to which the caller may add attributes. `flags` are added to NLM_F_REQUEST;
- * `size` is the length of the protocol's header, whose first byte is the family. */
+/* Starts a request in session->request and returns it; the caller may add attributes. `flags` are added to
+ * NLM_F_REQUEST; `size` is the length of the protocol's header, whose first byte is the family. */
 struct nlmsghdr *netlink_session_request(struct netlink_session *session, uint16_t type, uint16_t flags, uint8_t family,
                                          size_t size);
 
-/* Sends the request and calls `handle` for each message of the answer. Returns 0 or -errno, also from `handle`;
- * -EINTR when the kernel reports that a dump was interrupted by a change. */
+/* Sends the request and calls `handle` for each message of the answer. Returns 0 or -errno, including an error that
+ * `handle` sets; -EINTR when the kernel reports that a dump was interrupted by a change. */
 int netlink_session_query(struct netlink_session *session, const struct nlmsghdr *request, mnl_cb_t handle, void *user);
 
 /* Converts 0 or -errno to the result of a callback. -EBADMSG, for messages of a later kernel, is ignored. */

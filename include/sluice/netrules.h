@@ -25,7 +25,7 @@ struct netrules_chain;
 enum netrules_verdict {
     NETRULES_CONTINUE,
     NETRULES_ACCEPT, /* ends this base chain only; the packet continues with the next one on the hook */
-    NETRULES_DROP,   /* reject, too */
+    NETRULES_DROP,   /* also for reject */
     NETRULES_JUMP,
     NETRULES_GOTO,
     NETRULES_RETURN,
@@ -35,14 +35,17 @@ enum netrules_verdict {
 
 enum netrules_spread {
     NETRULES_SPREAD_NONE,      /* one queue */
-    NETRULES_SPREAD_ADDRESSES, /* the kernel's own hash: addresses and protocol, symmetric */
-    NETRULES_SPREAD_FLOW,      /* symhash, or a hash of conntrack's original tuple: addresses and ports, symmetric */
-    NETRULES_SPREAD_CPU,       /* fanout, meta cpu */
-    NETRULES_SPREAD_OTHER,     /* directions may differ: numgen, jhash of the packet's own fields, a map */
+    NETRULES_SPREAD_ADDRESSES, /* the kernel's own hash of addresses and protocol: the same queue for both directions */
+    NETRULES_SPREAD_FLOW,  /* symhash, or a hash of conntrack's original tuple (addresses and ports): the same queue for
+                              both directions */
+    NETRULES_SPREAD_CPU,   /* the number of the CPU: queue flag fanout, or meta cpu */
+    NETRULES_SPREAD_OTHER, /* both directions of a flow may get different queues: numgen, jhash of the packet's own
+                              fields, a map */
 };
 
 struct netrules_queue {
-    uint16_t first, last; /* `last` 65535 and `unknown` when a map or a mark selects the queue */
+    /* queue numbers; when a map or a mark selects the queue, `last` is 65535 and `unknown` is true */
+    uint16_t first, last;
     bool bypass, unknown;
     enum netrules_spread spread;
 };
@@ -60,7 +63,7 @@ struct netrules_mark {
     enum netrules_mark_kind kind;
     enum netrules_mark_use use;
     uint32_t value, mask;
-    uint32_t source; /* copied: the bits of the other kind that are transferred */
+    uint32_t source; /* NETRULES_MARK_COPY: the bits of the other kind of mark that are copied */
 };
 
 /* The verdict of an element of a verdict map. */
@@ -68,7 +71,7 @@ struct netrules_branch {
     struct netrules_branch *next;
     enum netrules_verdict verdict;
     const char *target; /* chain of a jump or goto */
-    bool established;   /* the element matches the connection state established */
+    bool established;   /* the element matches the conntrack state established */
 };
 
 enum { NETRULES_IPV4 = 1 << 0, NETRULES_IPV6 = 1 << 1, NETRULES_OTHER = 1 << 2 };
@@ -76,7 +79,8 @@ enum { NETRULES_IPV4 = 1 << 0, NETRULES_IPV6 = 1 << 1, NETRULES_OTHER = 1 << 2 }
 struct netrules_rule {
     struct netrules_rule *next;
     const struct netrules_chain *chain;
-    uint64_t handle;  /* nft; in legacy tables the number of the rule in its chain, as iptables counts */
+    uint64_t
+        handle; /* nft: the kernel's handle; legacy tables: the number of the rule in its chain, as iptables counts */
     const char *text; /* nft: the expressions in libnftnl's notation, without the values of counters; extensions of
                          xtables, and rules of legacy tables, in the syntax of iptables */
     const char *comment;
@@ -84,16 +88,16 @@ struct netrules_rule {
     const char *target; /* chain of a jump or goto */
     struct netrules_branch *branches;
     struct netrules_queue queue; /* for NETRULES_QUEUE */
-    bool xtables_queue;          /* for NETRULES_QUEUE: by the target NFQUEUE of xtables, not by nft's own statement */
-    bool counted;                /* for NETRULES_QUEUE: `packets` is how many packets the rule has sent to the queue */
+    bool xtables_queue; /* for NETRULES_QUEUE: true: the target NFQUEUE of xtables; false: the queue statement of nft */
+    bool counted;       /* for NETRULES_QUEUE: `packets` is how many packets the rule has sent to the queue */
     uint64_t packets;
-    struct netrules_mark *marks;  /* in the order of the rule */
-    const char *flowtable;        /* flow add */
-    unsigned families;            /* families of packets that can match */
-    bool conditional;             /* does not match every packet */
-    bool established;             /* matches established connections */
-    bool only_loopback;           /* matches only packets of the interface lo */
-    bool matches_connection_mark; /* one of its conditions is a connection mark */
+    struct netrules_mark *marks; /* in the order in which the rule uses them */
+    const char *flowtable;       /* name of the flowtable of a `flow add` statement; NULL: none */
+    unsigned families;  /* bits NETRULES_IPV4, NETRULES_IPV6, NETRULES_OTHER: families of packets that can match */
+    bool conditional;   /* false: the rule matches every packet of its families */
+    bool established;   /* has a condition that the conntrack state is established */
+    bool only_loopback; /* matches only packets of the interface lo */
+    bool matches_connection_mark; /* has a condition on the connection mark */
 };
 
 /* --- Tables and chains ------------------------------------------------------------------------------ */
@@ -105,7 +109,7 @@ struct netrules_chain {
     struct netrules_chain *next;
     const struct netrules_table *table;
     const char *name;
-    unsigned number; /* among all chains of the ruleset */
+    unsigned number; /* index among all chains of the ruleset, from 0 */
     bool base;
     uint32_t hook; /* NF_INET_*; in netdev tables NF_NETDEV_* */
     int32_t priority;
@@ -134,7 +138,8 @@ struct netrules_table {
     struct netrules_chain *chains;
     struct netrules_flowtable *flowtables;
     struct netrules_set *sets;
-    const struct netrules_chain *recent; /* the chain found last: rules arrive chain by chain */
+    const struct netrules_chain
+        *recent; /* cache: the chain found by the last lookup, because rules arrive chain by chain */
 };
 
 struct netrules {
@@ -167,7 +172,7 @@ struct netrules_table *netrules_add_table(struct netrules *ruleset, uint32_t fam
 struct netrules_chain *netrules_add_chain(struct netrules *ruleset, struct netrules_table *table, const char *name);
 struct netrules_rule *netrules_add_rule(struct netrules *ruleset, struct netrules_chain *chain);
 
-/* A rule whose expressions are read one after the other. */
+/* A rule under construction: its expressions are read one after the other. */
 struct netrules_builder {
     struct netrules *ruleset;
     struct netrules_rule *rule;
@@ -182,11 +187,11 @@ struct netrules_builder {
 void netrules_start_rule(struct netrules_builder *builder, struct netrules *ruleset, struct netrules_rule *rule);
 /* Stores the text in the rule. Returns 0 or -ENOMEM. */
 int netrules_end_rule(struct netrules_builder *builder);
-/* Appends a part of the text after a space. */
+/* Appends formatted text, after a space, to the text of the rule. */
 void netrules_write(struct netrules_builder *builder, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Returns a copy of the text up to a NUL, or of all `length` bytes, in the arena; "?" when out of memory. */
 const char *netrules_copy_string(struct netrules_builder *builder, const char *bytes, size_t length);
-/* Add an effect. */
+/* Add an effect of the rule: a use of a mark, its queue, a verdict of its verdict map. */
 void netrules_add_mark(struct netrules_builder *builder, struct netrules_mark mark);
 void netrules_set_queue(struct netrules_builder *builder, struct netrules_queue queue);
 void netrules_add_branch(struct netrules_builder *builder, struct netrules_branch branch);

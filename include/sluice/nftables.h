@@ -10,17 +10,18 @@
 
 #include "sluice/netrules.h"
 
-/* Adds all objects, of one generation; none where the kernel has no nf_tables. Returns 0 or -errno: -EPERM, -EINTR when
- * the ruleset changed during the read, -ENOMEM, -E2BIG when the ruleset exceeds the memory limit. */
+/* Reads all tables, chains, rules, sets and flowtables into `ruleset`, all of the same generation; reads nothing if the
+ * kernel has no nf_tables. Returns 0 or -errno: -EPERM, -EINTR when the ruleset changed during the read, -ENOMEM,
+ * -E2BIG when the ruleset exceeds the memory limit. */
 int nftables_read(struct netrules *ruleset);
 
-/* Identifies a chain. */
+/* Identifies a chain by family, table name and chain name. */
 struct nftables_place {
     uint32_t family; /* NFPROTO_* */
     const char *table, *chain;
 };
 /* Reads tables, chains and rules into a new ruleset; with `place` only that chain, if it exists. Returns 0, or -errno
- * as above with *out unchanged. */
+ * as nftables_read() with *out unchanged. */
 int nftables_read_rules(struct netrules **out, const struct nftables_place *place);
 /* Reads the generation, which counts the changes of the ruleset. Returns 0 or -errno. */
 int nftables_read_generation(uint32_t *out);

@@ -2,13 +2,12 @@
 /*
  * Number ranges of the integer keywords (Suricata: "Integer Keywords"):
  *
- *     N, =N, !N, !=N, <N, <=N, >N, >=N      decimal, or hexadecimal after 0x; 2kb, 2kib, 1mb, 1gb
- *     A-B, A<>B, !A-B                       between A and B, or not; A and B themselves are excluded
- *     &MASK=N, &MASK!=N                     the bits of MASK
- *     name, !name                           if the keyword has names
+ *     N, =N, !N, !=N, <N, <=N, >N, >=N decimal, or hexadecimal after 0x; 2kb, 2kib, 1mb, 1gb A-B, A<>B, !A-B greater
+ *     than A and less than B; with !, the opposite &MASK=N, &MASK!=N the bits of MASK name, !name if the keyword has
+ *     names
  *
- * Each of them is stored as one interval under a mask, so that a match is a subtraction and a comparison. Forms that
- * always or never match are rejected.
+ * Each form is stored as a mask and one interval, so that a match is a subtraction and a comparison. Values that always
+ * or never match are rejected.
  */
 #ifndef SLUICE_NUMBER_RANGE_H
 #define SLUICE_NUMBER_RANGE_H
@@ -19,7 +18,7 @@
 
 struct number_range {
     uint64_t mask;
-    uint64_t low, width; /* low .. low + width */
+    uint64_t low, width; /* matches numbers from low to low + width, inclusive */
     bool negated;
 };
 
@@ -28,7 +27,7 @@ struct number_name {
     uint64_t value;
 };
 
-/* The form for struct keyword's `value`. */
+/* Form of the value, for `value` in struct keyword. */
 #define NUMBER_RANGE_FORM "[!|<|<=|>|>=]NUMBER, [!]LOW-HIGH or &MASK[!]=NUMBER"
 
 static inline bool number_range_has(const struct number_range *range, uint64_t number)
@@ -51,10 +50,11 @@ int number_range_transaction_condition(struct rule_parser *parser, struct span t
 /* Parses one number in decimal or hexadecimal with an optional unit. Returns 0, or -EINVAL after reporting an error. */
 int number_range_number(struct rule_parser *parser, struct span text, uint64_t limit, uint64_t *out);
 
-/* For other forms of ranges: removes `prefix` and following blanks from the text; returns false if the text begins
- * differently. */
+/* For keywords that parse ranges of another form: removes `prefix` and the blanks after it from the text. Returns false
+ * if the text does not begin with `prefix`. */
 bool number_range_skip_prefix(struct span *text, const char *prefix);
-/* Returns the offset of `-` or `<>` between two numbers, and its length; 0: none. */
+/* Returns the offset of the separator `-` or `<>` between two numbers, and sets *length to its length. Returns 0 if
+ * there is none. */
 size_t number_range_separator(struct span text, size_t *length);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Offload: which connections the kernel handles from now on without queueing their packets, by a mark on the conntrack
- * entry (accept, drop) that rules of the sluice table match.
+ * Offload: decides which connections the kernel accepts or drops from now on without queueing their packets. The worker
+ * sets a mark on the conntrack entry, which rules of the sluice table match.
  */
 #ifndef SLUICE_OFFLOAD_H
 #define SLUICE_OFFLOAD_H
@@ -29,11 +29,13 @@ struct offload_options {
 void offload_options_read(const struct config *config, bool inline_mode, struct offload_options *out);
 void offload_queue_options(const struct config *config, const struct firewall_options *firewall,
                            struct nfqueue_options *out);
-/* After the queues are bound: disables what the kernel does not support, and logs it. */
+/* Disables the kinds of offload that the kernel does not support, and logs them. To be called after the queues are
+ * bound. */
 void offload_probe_kernel(const struct worker *workers, unsigned worker_count, struct firewall_offload *table,
                           struct offload_options *out);
 bool offload_port_is_bypassed(const struct offload_options *options, const struct flow *flow);
-/* Returns how the kernel handles the rest of the connection of a queued packet that has its verdict. */
+/* Returns how the kernel is to handle the rest of the connection of a queued packet. To be called after the packet's
+ * verdict is decided. */
 enum packet_offload offload_decide(const struct offload_options *options, const struct packet *pkt);
 
 #endif

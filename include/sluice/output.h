@@ -36,7 +36,7 @@
 enum output_event {
     OUTPUT_ALERT,
     OUTPUT_DROP,
-    OUTPUT_WOULD_DROP, /* alert-only: a packet passed that mode drop drops */
+    OUTPUT_WOULD_DROP, /* alert-only: a packet passed that mode drop would have dropped */
     OUTPUT_ANOMALY,
     OUTPUT_STATS,
     OUTPUT_FLOW,     /* a flow ended */
@@ -52,13 +52,13 @@ enum output_event {
     OUTPUT_EVENT_COUNT,
 };
 
-/* Reporting of the client's address that a proxy sends in a header: as member "xff", or (overwrite) instead of the
- * address of the proxy. */
+/* Options for the client's address that a proxy reports in a header: it is written as member "xff" or, with
+ * `overwrite`, in place of the address of the proxy. */
 struct xff_options {
     bool enabled, overwrite;
-    bool first;         /* of several addresses use the first; otherwise the last */
+    bool first;         /* true: use the first of several addresses; false: the last */
     const char *header; /* name of the header; borrowed */
-    bool is_set;        /* the event type has a separate section */
+    bool is_set;        /* the event type has its own xff section in the configuration */
 };
 
 /* Options of EVE's event types, with Suricata's names. */
@@ -70,7 +70,7 @@ struct eve_options {
         struct xff_options alert, http, files;
         struct xff_options common; /* for event types without a separate section */
     } xff;
-    bool types;                 /* eve.types is configured; false: default event types */
+    bool types;                 /* true: eve.types is configured; false: the default event types are written */
     const char *pcap_file_name; /* value of pcap_filename if pcap_file; NULL: none */
     struct {
         bool payload, payload_printable, payload_length, packet, verdict, reference, rule_raw, rule_metadata;
@@ -80,7 +80,8 @@ struct eve_options {
     } alert;
     struct {
         bool alerts, verdict;
-        bool all_flows;      /* drop.flows: all; otherwise one event for each direction of a dropped flow */
+        bool all_flows;      /* drop.flows: true: all: one event for each dropped packet; false: start: one for each
+                                direction of a dropped flow */
         uint32_t rate_limit; /* events per second and worker of drops that no rule caused; 0: no limit */
     } drop;
     uint32_t flow_rate_limit; /* events per second and worker of flows that were not established; 0: no limit */
@@ -90,14 +91,15 @@ struct eve_options {
     struct {
         bool all;
         uint16_t triggers; /* enum packet_stream_flag: segments with one of these flags have an event */
-        bool event_set, state_update, spurious_retransmission; /* settings; `triggers` is computed from them */
+        bool event_set, state_update, spurious_retransmission; /* settings from which `triggers` is computed */
     } stream;
     bool app[APP_MAX_PROTOCOLS]; /* events of protocols, by index in app_list */
     struct {
         bool totals, threads, deltas, null_values;
     } stats;
 };
-void eve_options_default(struct eve_options *options); /* the types of Suricata's shipped configuration, and drops */
+void eve_options_default(
+    struct eve_options *options); /* enables the event types of Suricata's shipped configuration, and drop */
 
 /* The type of the event file (eve.filetype). */
 enum output_file_type { OUTPUT_FILE_REGULAR, OUTPUT_FILE_UNIX_STREAM, OUTPUT_FILE_UNIX_DATAGRAM };
@@ -119,18 +121,19 @@ struct output_options {
     bool eve_truncate; /* start with an empty file (replay) instead of appending */
     FILE *console;     /* the terminal; NULL: none */
     bool console_colour;
-    bool console_stats;             /* stats events also have a line */
+    bool console_stats;             /* also print a line for each stats event */
     bool lossless;                  /* workers wait for a full ring; requires output_start() */
-    bool inline_mode;               /* drops take effect */
+    bool inline_mode;               /* true: drops take effect (IPS); false: IDS */
     bool queue_fields;              /* packets are from NFQUEUE: write the object "queue" */
     size_t ring_size;               /* bytes per worker; rounded up to a power of two of at least 1 MiB */
-    const struct rule_names *names; /* of flow bits and integers; outlives the output; NULL: they are not written */
+    const struct rule_names *names; /* names of flow bits and integers; must outlive the output; NULL: flow bits and
+                                       integers are not written */
     struct eve_options eve;
 };
 void output_options_default(struct output_options *options);
 
 struct output;
-struct output_port; /* through which one worker writes its events */
+struct output_port; /* interface through which one worker records its events */
 
 /* Opens the file and allocates a ring for each of `ports` workers. Returns 0 or -errno, with a line in `error`. */
 int output_open(struct output **out, const struct output_options *options, unsigned ports, char error[256]);
@@ -139,25 +142,26 @@ int output_start(struct output *output);
 /* Writes all recorded events, flushes the file and joins the thread. The ports must not be used afterwards. Without
  * output_start() the caller's thread writes the events here. */
 void output_stop(struct output *output);
-void output_close(struct output *output); /* also stops the thread; NULL is allowed */
+void output_close(struct output *output); /* also stops the output thread; NULL is allowed */
 
 struct output_port *output_port(struct output *output, unsigned worker);
 
 /*
  * Replay order. After output_set_progress() the events of all ports are written in the order of their positions; at
- * equal positions the event of the port with the lower number is first. It must be called before the first event.
+ * equal positions the event of the port with the lower number is first. output_set_progress() must be called before the
+ * first event is recorded.
  *
  * The output thread calls `progress` for each port. It sets *out to a position before which the port has recorded all
  * its events.
  */
 typedef void output_progress_function(void *user, unsigned port, struct replay_position *out);
 void output_set_progress(struct output *output, output_progress_function *progress, void *user);
-/* Sets the position of the events that are recorded next. It must not be before the previous one. */
+/* Sets the position of the events that are recorded next. It must not be less than the previous position. */
 void output_port_set_position(struct output_port *port, const struct replay_position *position);
 
 /* Records the enabled events of a packet: an alert per alert, a drop, an anomaly per decoder and stream event, and a
  * packet event if it is tagged. Returns quickly if there are none. `decision` is NULL if no rules were evaluated;
- * `generation` is that of the ruleset. Sets a flag in the packet's flow if a drop event was recorded. */
+ * `generation` is the generation of the ruleset. Sets a flag in the packet's flow if a drop event was recorded. */
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                    unsigned generation);
 
@@ -170,7 +174,8 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
 void output_file(struct output_port *port, const struct packet *pkt, const struct flow *flow, const struct app *app,
                  const struct app_tx *tx, const struct file *file, enum flow_direction direction, unsigned generation);
 
-/* Records the enabled events, flow and netflow, of a flow that ended. To be called before stream_end(). */
+/* Records the flow and netflow events of a flow that ended, if enabled. To be called before stream_end(), because the
+ * events report the TCP session. */
 void output_flow(struct output_port *port, const struct flow *flow, enum flow_end reason, unsigned generation);
 
 /* Records a stats event. Names are paths: "decoder.pkts" is member "pkts" of the object "decoder", and "engines[0].x"
@@ -186,14 +191,14 @@ void output_stats(struct output *output, const struct output_stat *stats, size_t
 struct text;
 void output_stats_json(const struct output_stat *stats, size_t count, uint64_t uptime_seconds, struct text *out);
 
-/* Events of the sluice table. */
+/* Changes of the sluice table that have a firewall event. */
 enum output_firewall_action {
-    OUTPUT_FIREWALL_ALTERED,     /* by another process; not restored (nft.monitor: report) */
-    OUTPUT_FIREWALL_REASSERTED,  /* Sluice restored the table after a change */
-    OUTPUT_FIREWALL_RESTORED,    /* another process reverted its change */
-    OUTPUT_FIREWALL_FAILED,      /* Sluice could not restore the table yet */
-    OUTPUT_FIREWALL_MISPLACED,   /* a chain of another table has a priority on the wrong side of Sluice's chain */
-    OUTPUT_FIREWALL_MOVED,       /* Sluice changed the priority of its chain because of such a chain */
+    OUTPUT_FIREWALL_ALTERED,    /* another process changed the table, which is not restored (nft.monitor: report) */
+    OUTPUT_FIREWALL_REASSERTED, /* Sluice restored the table after a change */
+    OUTPUT_FIREWALL_RESTORED,   /* another process reverted its change */
+    OUTPUT_FIREWALL_FAILED,     /* Sluice could not restore the table yet */
+    OUTPUT_FIREWALL_MISPLACED,  /* a chain of another table has a priority on the wrong side of Sluice's chain */
+    OUTPUT_FIREWALL_MOVED, /* Sluice changed the priority of its chain because of a misplaced chain of another table */
     OUTPUT_FIREWALL_FLUSHED,     /* the kernel dropped packets that waited in the queues */
     OUTPUT_FIREWALL_BLOCKED,     /* a host was added to the blocklist */
     OUTPUT_FIREWALL_NO_LISTENER, /* packets reached the queue rules while no daemon listened */
@@ -204,20 +209,22 @@ struct output_firewall {
     uint64_t time_ns;
     enum output_firewall_action action;
     char table[FIREWALL_NAME_SIZE];
-    unsigned damage;           /* bits of enum firewall_damage; 0: the next two are written for no_listener only */
-    bool uninspected, dropped; /* packets may have passed without inspection; may have been dropped */
+    unsigned
+        damage; /* bits 1 << enum firewall_damage; if 0, `uninspected` and `dropped` are written for no_listener only */
+    bool uninspected, dropped; /* packets may have passed without inspection; packets may have been dropped */
     bool lost;                 /* notifications of the kernel about changes were lost */
     bool has_duration;
-    uint64_t duration_ns, at_most_ns; /* time since the change was noticed; since the table was last seen intact */
-    uint32_t generation, pid;         /* of the process that changed the table; 0: unknown */
+    /* time since the change was detected; time since the last check that found the table intact */
+    uint64_t duration_ns, at_most_ns;
+    uint32_t generation, pid; /* ruleset generation of the change, and process that made it; 0: unknown */
     char process[FIREWALL_PROCESS_SIZE];
-    uint64_t packets;                         /* flushed, no_listener */
-    struct firewall_misplaced_chain intruder; /* misplaced, moved */
-    struct address host;                      /* blocked */
+    uint64_t packets;                         /* flushed, no_listener: number of packets */
+    struct firewall_misplaced_chain intruder; /* misplaced, moved: the chain of another table */
+    struct address host;                      /* blocked: address of the host */
     uint8_t host_version;
     uint64_t host_seconds;           /* how long the host is blocked; 0: without limit */
-    uint32_t gid, sid;               /* the rule that requested it; 0: none */
-    char error[FIREWALL_ERROR_SIZE]; /* failed */
+    uint32_t gid, sid;               /* blocked: the rule that requested the block; 0: none */
+    char error[FIREWALL_ERROR_SIZE]; /* failed: the reason */
 };
 void output_firewall(struct output *output, const struct output_firewall *event);
 const char *output_firewall_action_name(enum output_firewall_action action);
@@ -226,7 +233,7 @@ enum output_engine_action {
     OUTPUT_ENGINE_RESTARTED,      /* the previous engine died, and this one replaces it */
     OUTPUT_ENGINE_QUARANTINED,    /* a packet that crashed two engines was dropped */
     OUTPUT_ENGINE_HANDED_OVER,    /* the previous engine handed over its flows and packets */
-    OUTPUT_ENGINE_RULES_LEFT_OUT, /* rules were left out at a start or reload: their numbers */
+    OUTPUT_ENGINE_RULES_LEFT_OUT, /* rules were left out at a start or reload: how many */
     OUTPUT_ENGINE_RULE_LEFT_OUT,  /* one rule that was left out */
     OUTPUT_ENGINE_MODE,           /* the mode changed to alert-only or drop */
     OUTPUT_ENGINE_ACTIONS,
@@ -234,13 +241,14 @@ enum output_engine_action {
 enum { OUTPUT_ENGINE_PATH_SIZE = 256, OUTPUT_ENGINE_REASON_SIZE = 256 };
 struct output_engine {
     uint64_t time_ns;
-    uint64_t number; /* of an event about the previous engine, from 1; the same when it is written again; 0: none */
+    uint64_t number; /* serial number of an event about the previous engine, counted from 1; an event that is written
+                        again keeps its number; 0: the event is not about the previous engine */
     enum output_engine_action action;
-    int signal, code;                   /* restarted: the signal that ended the engine; 0: its exit code */
-    bool hung;                          /* restarted: a worker hung */
-    uint64_t packets;                   /* restarted: packets that were queued again */
-    unsigned queue;                     /* quarantined: of the packet */
-    uint32_t length;                    /* quarantined: of the packet */
+    int signal, code; /* restarted: the signal that killed the engine; 0: the engine exited with `code` */
+    bool hung;        /* restarted: the supervisor killed the engine because a worker hung */
+    uint64_t packets; /* restarted: packets that were queued again */
+    unsigned queue;   /* quarantined: of the packet */
+    uint32_t length;  /* quarantined: of the packet */
     char path[OUTPUT_ENGINE_PATH_SIZE]; /* quarantined: file with the packet; rule_left_out: rule file; "": none */
     uint64_t rules_loaded, rules_failed, rules_skipped, rule_files_failed; /* rules_left_out */
     const char *kind;                                                      /* rule_left_out: a constant */
@@ -263,7 +271,7 @@ enum output_overload_action {
     OUTPUT_OVERLOAD_SUSPENDED,   /* a rule is suspended */
     OUTPUT_OVERLOAD_RESUMED,     /* a suspended rule is evaluated again */
     OUTPUT_OVERLOAD_NO_LISTENER, /* the queue of the next consumer (queue.route-to) has no listener */
-    OUTPUT_OVERLOAD_LISTENER,    /* it has one again */
+    OUTPUT_OVERLOAD_LISTENER,    /* the queue of the next consumer has a listener again */
     OUTPUT_OVERLOAD_EVICTED,     /* a memcap was reached: idle entries were evicted for new ones */
     OUTPUT_OVERLOAD_ACTIONS,
 };
@@ -271,14 +279,14 @@ enum output_overload_action {
 enum { OUTPUT_OVERLOAD_CLASSES = 8, OUTPUT_OVERLOAD_RULES = 5 };
 struct output_overload_class {
     const char *name; /* a constant */
-    bool shed;        /* its flows are bypassed now */
+    bool shed;        /* flows of this class are bypassed now */
     uint64_t flows;   /* bypassed since the overload began */
 };
 struct output_overload_rule {
     uint32_t gid, sid;
-    uint64_t evaluations, over_budget; /* number of evaluations; of those that exceeded the budget */
-    uint64_t total_us, max_us;         /* time of all evaluations; of the longest */
-    uint64_t seconds;                  /* how long the rule is suspended; 0: it is not */
+    uint64_t evaluations, over_budget; /* number of evaluations; number of evaluations that exceeded the budget */
+    uint64_t total_us, max_us;         /* time of all evaluations; time of the longest evaluation */
+    uint64_t seconds;                  /* how long the rule is suspended; 0: the rule is not suspended */
 };
 struct output_overload {
     uint64_t time_ns;
@@ -291,14 +299,14 @@ struct output_overload {
     unsigned class_count;   /* entered, widened, left */
     struct output_overload_class classes[OUTPUT_OVERLOAD_CLASSES];
     uint64_t queue_dropped, user_dropped; /* lost: packets dropped because the queue, or the socket, was full */
-    uint64_t missing;                     /* lost: packet ids that were not received */
-    uint64_t fail_open;                   /* lost: packets that passed because a queue was full */
-    uint64_t unqueued;                    /* lost: packets that the kernel dropped without counting them */
-    bool passed;                          /* lost: fail-open is on; no_listener, listener: queue.route-bypass is on */
-    uint64_t packets;                     /* slow: over budget; listener: routed while no program listened */
+    uint64_t missing;   /* lost: packet ids that the worker did not receive, found by gaps in the ids */
+    uint64_t fail_open; /* lost: packets that passed because a queue was full */
+    uint64_t unqueued;  /* lost: packets that the kernel dropped without counting them */
+    bool passed;        /* lost: fail-open is on; no_listener, listener: queue.route-bypass is on */
+    uint64_t packets;   /* slow: packets over their budget; listener: packets routed while no program listened */
     unsigned rule_count;
     struct output_overload_rule rules[OUTPUT_OVERLOAD_RULES];
-    const char *setting; /* evicted: the memcap */
+    const char *setting; /* evicted: name of the memcap's setting */
     uint64_t evicted;    /* evicted: number of entries since the last event */
 };
 void output_overload(struct output *output, const struct output_overload *event);
@@ -307,20 +315,21 @@ const char *output_overload_action_name(enum output_overload_action action);
 /* Sets the generation of the rules in use, for events that belong to no packet. */
 void output_set_generation(struct output *output, unsigned generation);
 
-/* Requests that the thread reopen its file by its path (log rotation). If that fails, it keeps the old file. */
+/* Requests that the output thread reopen the event file by its path (log rotation). If opening fails, the thread
+ * continues with the old file. */
 void output_reopen(struct output *output);
 /* Returns the error of the last write to the file or socket (-errno), or 0. */
 int output_error(const struct output *output);
-/* Returns true once after the permission to open the file was denied: another process may open it. output_set_file()
- * passes the descriptor, which the output then owns. */
+/* Returns true once after the permission to open the file was denied: the caller asks the supervisor to open it, and
+ * passes the descriptor to output_set_file(); the output then owns the descriptor. */
 bool output_needs_file(struct output *output);
 void output_set_file(struct output *output, int fd);
 
-/* Returns a ticket for all events that the ports have recorded so far. */
+/* Returns a ticket for all events that the ports have recorded so far, for output_drained() and output_is_written(). */
 uint64_t output_ticket(struct output *output);
-/* Whether all events of a ticket have been formatted. */
+/* Returns whether all events of a ticket have been formatted, so that the output thread no longer reads their rules. */
 bool output_drained(struct output *output, uint64_t ticket);
-/* Whether all events of a ticket have been written to the file; true if no thread was started. */
+/* Returns whether all events of a ticket have been written to the file; true if no thread was started. */
 bool output_is_written(const struct output *output, uint64_t ticket);
 
 /* Waits until all events that the ports have recorded are written and counted, so that counters read afterwards do not

@@ -13,7 +13,7 @@
 
 struct pcre_scratch; /* defined in src/keyword/payload/pcre_scratch_priv.h */
 
-/* PCRE2's limits for one match: number and nesting depth of calls of its matching function. */
+/* PCRE2's limits for one match: match_limit (number of steps) and depth_limit (nesting of backtracking). */
 struct pcre_limits {
     uint32_t match, depth;
 };
