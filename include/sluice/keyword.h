@@ -89,8 +89,8 @@ struct match_input {
     struct app_tx *transaction; /* KEYWORD_TRANSACTION: the transaction that the condition is evaluated on; actions: the
                                    one in which the rule has matched; otherwise NULL */
     enum flow_direction direction; /* direction of `transaction` in which the condition is evaluated */
-    const struct rule_captures
-        *texts; /* texts that pcre conditions have captured from the packet so far; NULL for none */
+    /* texts that pcre conditions have captured from the packet so far; NULL for none */
+    const struct rule_captures *texts;
 };
 
 /* Memory of the worker that struct inspection refers to. */

@@ -79,8 +79,8 @@ enum { NETRULES_IPV4 = 1 << 0, NETRULES_IPV6 = 1 << 1, NETRULES_OTHER = 1 << 2 }
 struct netrules_rule {
     struct netrules_rule *next;
     const struct netrules_chain *chain;
-    uint64_t
-        handle; /* nft: the kernel's handle; legacy tables: the number of the rule in its chain, as iptables counts */
+    /* nft: the kernel's handle; legacy tables: the number of the rule in its chain, as iptables counts */
+    uint64_t handle;
     const char *text; /* nft: the expressions in libnftnl's notation, without the values of counters; extensions of
                          xtables, and rules of legacy tables, in the syntax of iptables */
     const char *comment;
@@ -138,8 +138,8 @@ struct netrules_table {
     struct netrules_chain *chains;
     struct netrules_flowtable *flowtables;
     struct netrules_set *sets;
-    const struct netrules_chain
-        *recent; /* cache: the chain found by the last lookup, because rules arrive chain by chain */
+    /* cache: the chain found by the last lookup, because rules arrive chain by chain */
+    const struct netrules_chain *recent;
 };
 
 struct netrules {

@@ -209,8 +209,8 @@ struct output_firewall {
     uint64_t time_ns;
     enum output_firewall_action action;
     char table[FIREWALL_NAME_SIZE];
-    unsigned
-        damage; /* bits 1 << enum firewall_damage; if 0, `uninspected` and `dropped` are written for no_listener only */
+    /* bits 1 << enum firewall_damage; if 0, `uninspected` and `dropped` are written for no_listener only */
+    unsigned damage;
     bool uninspected, dropped; /* packets may have passed without inspection; packets may have been dropped */
     bool lost;                 /* notifications of the kernel about changes were lost */
     bool has_duration;

@@ -5,7 +5,8 @@
  *   queue_age.c      how long packets have waited
  *   overload.c       when overload begins and ends, and which classes of flows are shed
  *   load_shedding.c  which flows belong to these classes
- *   queue_watch.c    feeds both from the receives of a worker
+ *   queue_watch.c measures age and level of the queue at each receive of a worker, and passes them to queue_age.c and
+ *   overload.c
  *
  * Threads: all of it belongs to a worker, which reports changes through a ring.
  */
@@ -26,7 +27,7 @@ struct ring;
 
 enum { QUEUE_AGE_MARKS = 64, QUEUE_AGE_STEPS = 8, QUEUE_AGE_BUCKETS = 32 * QUEUE_AGE_STEPS };
 
-/* All packets up to this id had been queued at that time, and no later ones. */
+/* At the time at_ns, the packets up to this id had been queued, and no packet with a later id. */
 struct queue_age_mark {
     uint32_t id;
     uint64_t at_ns;
@@ -44,16 +45,17 @@ struct queue_age_counts {
     uint64_t packets[QUEUE_AGE_BUCKETS];
 };
 
-/* Adds a mark. `drained`: no packet was left in the socket. */
+/* Adds a mark. `drained`: the queue was empty after the receive. */
 void queue_age_mark(struct queue_age *age, uint32_t id, uint64_t at_ns, bool drained);
-/* Records that the worker slept until a packet arrived: the queue was empty before. */
+/* Records that the worker slept for `slept_ns` until a packet arrived. The queue was empty during that time. */
 void queue_age_slept(struct queue_age *age, uint64_t slept_ns);
-/* Returns how long the packet has waited: interpolated between two marks by its id, after the last mark the time since
- * then at most, 0 if unknown. Called with increasing ids: older marks are removed. */
+/* Returns how long the packet with this id has waited, in ns. The time at which it was queued is interpolated by id
+ * between two marks; a packet after the last mark has waited at most since that mark. Returns 0 if unknown. Ids must
+ * increase from call to call, because marks before `id` are removed. */
 uint64_t queue_age_of(struct queue_age *age, uint32_t id, uint64_t now_ns);
 void queue_age_count(struct queue_age_counts *counts, uint64_t age_ns, uint32_t packets);
-/* Returns a percentile in thousandths, up to an eighth too high, of the packets counted since `before` (NULL: of all);
- * 0 when there are none. */
+/* Returns the age in ns that `permille` thousandths of the packets did not exceed (at most an eighth too high). Only
+ * packets counted since the copy `before` are considered; NULL: all packets. Returns 0 when there are none. */
 uint64_t queue_age_percentile(const struct queue_age_counts *counts, const struct queue_age_counts *before,
                               unsigned permille);
 
@@ -65,7 +67,7 @@ enum shed_class {
     SHED_BULK,        /* established, without rule matches, and large */
     SHED_FILES,       /* established, without rule matches, and within a large file */
     SHED_ESTABLISHED, /* established, without rule matches */
-    SHED_NEW,         /* new ones: the exception policy overload.policy applies to them */
+    SHED_NEW,         /* new flows: the exception policy overload.policy applies to them */
     SHED_CLASSES,
 };
 const char *shed_class_name(enum shed_class class);
@@ -73,14 +75,14 @@ const char *shed_class_name(enum shed_class class);
 struct overload_options {
     bool enabled;
     unsigned fill_permille; /* level of the queue or of its socket's buffer at which overload begins */
-    uint64_t age_ns;        /* age of packets at which it begins */
+    uint64_t age_ns;        /* age of the oldest packet at which overload begins */
     struct shed_limits {
-        uint64_t bulk_bytes; /* of both directions */
+        uint64_t bulk_bytes; /* bytes of both directions together */
         uint64_t file_bytes;
-    } limits; /* from which on a flow is bulk, and a file large */
+    } limits; /* a flow with more bytes than bulk_bytes is bulk */
     unsigned class_count;
     uint8_t classes[SHED_CLASSES]; /* enum shed_class, in the order in which they are shed */
-    const char *const *shed;       /* overload.shed, from which overload_options_read() makes the classes */
+    const char *const *shed;       /* names in overload.shed, from which overload_options_read() computes `classes` */
 };
 extern const struct setting overload_settings[]; /* of struct overload_options */
 void overload_options_read(const struct config *config, struct overload_options *out);
@@ -98,14 +100,15 @@ struct overload {
     bool active;
     unsigned class_count; /* how many of the configured classes are shed now */
     uint64_t entered_ns, widened_ns;
-    uint64_t old_since_ns;   /* since when the age has been too high; 0: it is not */
-    uint64_t quiet_since_ns; /* since when level and age have been below half of their limits; 0: they are not */
+    uint64_t old_since_ns; /* since when the age has been at least options.age_ns; 0: the age is below */
+    /* since when level and age have been below half of their limits; 0: one of them is above */
+    uint64_t quiet_since_ns;
     uint64_t times, total_ns;
 };
-/* Updates the state after a batch. Times are monotonic. */
+/* Updates the state after a batch and returns what changed. Times are monotonic. */
 enum overload_change overload_update(struct overload *overload, unsigned fill_permille, uint64_t age_ns,
                                      uint64_t now_ns);
-/* Sets other options; the classes that are shed now are determined again. */
+/* Replaces the options, and determines again which classes are shed now. */
 void overload_set_options(struct overload *overload, const struct overload_options *options);
 /* Returns bits 1 << enum shed_class of the classes that are shed now: none while `quiet_since_ns` is set. */
 unsigned overload_shedding(const struct overload *overload);
@@ -124,7 +127,7 @@ enum eviction_table {
 
 /* --- queue_watch.c -------------------------------------------------------------------------------- */
 
-/* A notice of a worker to the main thread. */
+/* A change of the overload state, which a worker reports to the main thread. */
 struct overload_notice {
     enum overload_change change;
     uint64_t time_ns;
@@ -139,19 +142,21 @@ struct queue_watch {
     struct queue_age age;
     struct queue_age_counts ages;
     struct overload overload;
-    struct ring *notices;        /* owned by the report; NULL: none */
-    bool begun;                  /* packets that waited at the start have been inspected, or START_NS has passed */
-    uint64_t started_ns;         /* the first receive */
-    uint64_t receive_ns;         /* start of the current receive; monotonic, as all times here */
-    uint64_t received_ns;        /* the last batch */
-    uint64_t full_batches;       /* counter of the capture before it */
-    uint64_t level_ns;           /* when the level of the queue was read from the kernel */
-    uint64_t oldest_ns;          /* age of the last batch's first packet when it was received */
-    uint64_t late_ns;            /* its probable age if the worker got no CPU to receive it; otherwise 0 */
-    unsigned fill_permille;      /* the last level */
-    uint64_t shed[SHED_CLASSES]; /* counters at the beginning of overload */
+    struct ring *notices; /* ring for notices to the main thread; lent by its reader; NULL: none */
+    bool begun; /* true: packets that waited in the queue at the start have been inspected, or START_NS has passed;
+                   false: overload is not evaluated yet */
+    uint64_t started_ns;   /* time of the first receive */
+    uint64_t receive_ns;   /* start of the current receive; monotonic, as all times here */
+    uint64_t received_ns;  /* time at which the last batch was received */
+    uint64_t full_batches; /* the capture's counter of full batches at the last receive */
+    uint64_t level_ns;     /* when the level of the queue was read from the kernel */
+    uint64_t oldest_ns;    /* age of the last batch's first packet when it was received */
+    uint64_t late_ns; /* estimated age of that packet if the worker got no CPU time to receive it; otherwise 0. Used for
+                         the histogram in place of a higher oldest_ns */
+    unsigned fill_permille;      /* last level of the queue or of its socket's buffer */
+    uint64_t shed[SHED_CLASSES]; /* values of the caller's counters of shed flows when overload began */
     uint64_t missed;             /* notices that were lost because the ring was full */
-    uint64_t packet_budget_ns;   /* 0: packets are not timed */
+    uint64_t packet_budget_ns;   /* inspection time above which a packet counts as slow; 0: packets are not timed */
     uint64_t slow_packets, slowest_ns;
 };
 /* Counters that the worker copies for the main thread. */
@@ -161,10 +166,11 @@ struct queue_watch_counters {
     unsigned shedding; /* as overload_shedding() */
     bool overloaded;
     uint64_t times, total_ns;
-    uint64_t slow_packets, slowest_ns; /* over the budget */
+    uint64_t slow_packets, slowest_ns; /* packets over the budget, and the longest inspection time */
 };
 void queue_watch_copy(const struct queue_watch *watch, struct queue_watch_counters *out);
-/* Before a receive, and after it when there were packets. */
+/* queue_watch_receiving() is called before each receive, queue_watch_received() after it with its result (`count`
+ * packets). */
 void queue_watch_receiving(struct queue_watch *watch, uint64_t now_ns);
 void queue_watch_received(struct queue_watch *watch, struct capture *capture, struct packet *const *batch, int count,
                           uint64_t now_ns);

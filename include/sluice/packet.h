@@ -37,7 +37,7 @@ enum link_type {
 enum packet_flag {
     PACKET_TRUNCATED = 1 << 0,           /* the kernel or the capture cut bytes off: length < wire_length */
     PACKET_CHECKSUM_NOT_READY = 1 << 1,  /* locally generated or GSO: the L4 checksum is filled in later */
-    PACKET_CHECKSUM_UNVERIFIED = 1 << 2, /* the kernel has not verified it either (NFQA_SKB_CSUM_NOTVERIFIED) */
+    PACKET_CHECKSUM_UNVERIFIED = 1 << 2, /* the kernel has not verified the L4 checksum (NFQA_SKB_CSUM_NOTVERIFIED) */
     PACKET_GSO = 1 << 3,                 /* a super-packet of several segments */
     PACKET_MARKED = 1 << 4,              /* arrived with the repeat mark already set */
     PACKET_FRAGMENT = 1 << 5,            /* a fragment (offset or more-fragments set), not reassembled */
@@ -51,9 +51,11 @@ enum packet_flag {
     PACKET_ROUTED = 1 << 13, /* IPv6 routing header with segments left: the destination address is not the final one */
     PACKET_ESTABLISHED = 1 << 14,  /* its flow is established, this packet included */
     PACKET_STREAM_ADDED = 1 << 15, /* TCP: the payload is part of the stream and is inspected there */
-    PACKET_LOOPING = 1 << 17, /* came back without the repeat mark too often: another rule or program clears the mark */
+    PACKET_LOOPING = 1 << 17, /* returned to the queue without the repeat mark too often (repeat guard): another rule or
+                                 program clears the mark */
     PACKET_KERNEL_TIME = 1 << 18, /* time_ns is the kernel's timestamp, not the time of the receive */
-    PACKET_PSEUDO = 1 << 16,      /* created when a flow ends, to inspect the rest of its stream; was never sent */
+    PACKET_PSEUDO = 1 << 16, /* pseudo packet, created when a flow ends, to inspect the rest of its stream; it was never
+                                on the wire */
     PACKET_PROTOCOL_DETECTED = 1 << 20, /* detection of the application protocol finished in the packet's direction */
     PACKET_CAN_SEGMENT = 1 << 19,       /* a super-packet for which VERDICT_SEGMENT is allowed */
     PACKET_EITHER_DIRECTION = 1 << 21,  /* UDP: the client is ambiguous: rules of both directions are evaluated */
@@ -66,18 +68,19 @@ enum packet_flag {
 
 /* How TCP tracking classified a segment, for EVE's stream_tcp. */
 enum packet_stream_flag {
-    PACKET_STREAM_STATE_UPDATE = 1 << 0, /* it changed the state of its session */
-    PACKET_STREAM_EVENT = 1 << 1,        /* it has a stream event */
+    PACKET_STREAM_STATE_UPDATE = 1 << 0, /* the segment changed the state of its session */
+    PACKET_STREAM_EVENT = 1 << 1,        /* the segment has a stream event */
     PACKET_STREAM_RETRANSMISSION = 1 << 2,
     PACKET_STREAM_SPURIOUS_RETRANSMISSION = 1 << 3, /* repeats bytes that the receiver has acknowledged */
     PACKET_STREAM_KEEPALIVE = 1 << 4,
     PACKET_STREAM_KEEPALIVE_ACK = 1 << 5,
     PACKET_STREAM_WINDOW_UPDATE = 1 << 6,
     PACKET_STREAM_ACK_UNSEEN_DATA = 1 << 7,
-    PACKET_STREAM_PORT_REUSE = 1 << 8, /* it begins a connection on the ports of one that has ended */
+    PACKET_STREAM_PORT_REUSE = 1 << 8, /* the segment begins a connection on the ports of one that has ended */
     PACKET_STREAM_ZERO_WINDOW_PROBE = 1 << 9,
     PACKET_STREAM_ZERO_WINDOW_PROBE_ACK = 1 << 10,
-    PACKET_STREAM_NEEDS_ANSWER = 1 << 11, /* a SYN whose receiver may still have the connection that it replaces */
+    PACKET_STREAM_NEEDS_ANSWER = 1 << 11, /* a SYN whose receiver may still hold the previous connection on these ports:
+                                             data is accepted only after the SYN is answered */
 };
 
 /* Origin of a packet, EVE's pkt_src. */
@@ -107,12 +110,13 @@ enum drop_reason {
     DROP_REASON_RULES,          /* a drop or reject rule */
     DROP_REASON_RATE_FILTER,    /* an alert rule whose rate_filter or detection_filter turned it into a drop */
     DROP_REASON_DECODE_ERROR,   /* policy for packets that cannot be decoded */
-    DROP_REASON_MARKED,         /* policy for packets that return with the mark */
+    DROP_REASON_MARKED,         /* policy for packets that arrive in the queue with the mark of inspected packets */
     DROP_REASON_TUNNEL,         /* an inner packet was dropped */
-    DROP_REASON_FLOW,           /* its flow was dropped before, by a rule */
-    DROP_REASON_EXCEPTION_FLOW, /* its flow was dropped before, by an exception policy */
+    DROP_REASON_FLOW,           /* the packet's flow was dropped earlier, by a rule */
+    DROP_REASON_EXCEPTION_FLOW, /* the packet's flow was dropped earlier, by an exception policy */
     DROP_REASON_DEFRAG_ERROR,   /* a fragment that contradicts earlier ones, or belongs to a dropped datagram */
-    DROP_REASON_DEFRAG_MEMCAP,  /* exception policies by cause */
+    DROP_REASON_DEFRAG_MEMCAP,  /* this and the following reasons up to DROP_REASON_STREAM_ERROR, and APP_ERROR,
+                                   APP_MEMCAP and OVERLOAD: the exception policy of this cause */
     DROP_REASON_FLOW_MEMCAP,
     DROP_REASON_STREAM_MEMCAP,
     DROP_REASON_STREAM_REASSEMBLY,
@@ -132,8 +136,8 @@ enum drop_reason {
 /* How the kernel is to handle the remaining packets of the packet's connection. */
 enum packet_offload {
     OFFLOAD_NONE,
-    OFFLOAD_ACCEPT, /* it is no longer queued */
-    OFFLOAD_DROP,   /* it is dropped, including this packet */
+    OFFLOAD_ACCEPT, /* accept the remaining packets without queueing them */
+    OFFLOAD_DROP,   /* drop this packet and the remaining ones */
 };
 
 enum reject_kind {
@@ -168,7 +172,7 @@ struct packet_conntrack {
 
 enum {
     PACKET_CONNTRACK_NONE = 0x100
-}; /* info, without bytes: conntrack data is enabled, but the packet has no connection */
+}; /* value of `info` when conntrack data is enabled, but the packet has no connection; `bytes` is NULL */
 
 enum {
     PACKET_MAX_VLANS = 3,
@@ -260,10 +264,10 @@ struct packet {
 
     /* --- decode: everything from here to `verdict` is reset by packet_reset() --------------------- */
     struct packet *outer; /* the packet that carries this one; NULL for a packet from capture */
-    struct packet *root;  /* the captured packet that this one belongs to; the packet itself when not tunneled */
+    struct packet *root;  /* the captured packet that this one belongs to; the packet itself if it is not in a tunnel */
     enum packet_source source;
     uint8_t tunnel_depth; /* 0 for a packet from capture */
-    uint8_t layers;       /* headers decoded so far, those of the outer packets included */
+    uint8_t layers;       /* number of headers decoded so far, including those of the outer packets */
     uint8_t ip_version;   /* 4, 6, or 0 when there is no IP header */
     uint8_t protocol;     /* IPPROTO_* after all extension headers (IPPROTO_FRAGMENT for an IPv6 fragment; 0 for ICMPv4
                            * in IPv6); valid when ip_version != 0 */
@@ -303,32 +307,36 @@ struct packet {
     };
 
     uint64_t events[PACKET_EVENT_WORDS];   /* bit set of enum decode_event and enum stream_event */
-    uint8_t event_list[PACKET_MAX_EVENTS]; /* the same in the order of detection, repetitions included */
+    uint8_t event_list[PACKET_MAX_EVENTS]; /* the events in the order of detection, including repetitions */
     uint8_t event_count;                   /* entries in event_list */
     uint16_t stream_flags;                 /* enum packet_stream_flag */
 
-    uint32_t flow_hash;         /* the flow table's hash of its key, if computed already; otherwise 0 */
-    struct flow *flow;          /* the flow that it belongs to; NULL: none */
-    struct packet_edits *edits; /* replacements by rules; NULL where they are not possible: passive, inside a tunnel */
+    uint32_t flow_hash;         /* hash of the packet's flow key in the flow table, if computed already; otherwise 0 */
+    struct flow *flow;          /* the flow of the packet, owned by the flow table; NULL: none */
+    struct packet_edits *edits; /* bytes that rules replace (keyword replace); NULL where replacement is not possible:
+                                   in passive mode and inside a tunnel */
 
     /* --- policy ----------------------------------------------------------------------------------- */
-    enum drop_reason would_drop; /* alert-only: the packet passes; reason for which mode drop drops it, or NONE */
+    enum drop_reason would_drop; /* alert-only: reason for which mode drop would drop the packet, which passes;
+                                    DROP_REASON_NONE: it would pass */
     bool would_reject;           /* alert-only: mode drop would also send reject packets */
     enum verdict verdict;
     enum drop_reason drop_reason;
     enum reject_kind reject;
-    enum packet_offload offload; /* for a queued packet */
+    enum packet_offload offload; /* only for packets from NFQUEUE */
     bool mark_set;               /* a rule sets mark_value under mark_mask in the verdict */
     uint32_t mark_value, mark_mask;
-    const uint8_t *new_data; /* replaces the packet's bytes when not NULL; lent as long as the packet */
+    const uint8_t *new_data; /* bytes to forward instead of `data`, valid as long as the packet; NULL: forward the
+                                packet unchanged */
     uint32_t new_length;
 };
 
-/* Clears everything after the capture part (of the flags only PACKET_CAPTURE_FLAGS stay), and sets root to the packet
+/* Clears all fields after the capture part and all flags except PACKET_CAPTURE_FLAGS, and sets `root` to the packet
  * itself. Called by decode_packet(). */
 void packet_reset(struct packet *pkt);
 
-/* Records an event without counting it: see decode_count_event(). */
+/* Records an event in the packet; does nothing if the packet has PACKET_MAX_EVENTS already. It does not count the
+ * event: see decode_count_event(). */
 static inline void packet_add_event(struct packet *pkt, unsigned event)
 {
     if (pkt->event_count >= PACKET_MAX_EVENTS)

@@ -3,7 +3,7 @@
  * Pipeline: the path of a packet from a queue or a capture file to its verdict and events (pipeline.c), and all state
  * that it needs.
  *
- * Threads:   each worker has one pipeline; struct pipeline_shared belongs to all of them and outlives them.
+ * Threads:   each worker has one pipeline; struct pipeline_shared is used by all pipelines and must outlive them.
  * Ownership: pipeline_init() allocates all modules, pipeline_clear() frees them. Memory for packets, flows and streams
  *            comes from pools: pipeline_packet() allocates nothing.
  */
@@ -39,7 +39,8 @@ struct worker_heartbeat;
 
 enum { REWRITE_SLOTS = CAPTURE_MAX_BATCH, REWRITE_SLOT_SIZE = 128 * 1024 };
 
-/* Memory for packets of a batch that are forwarded with changed bytes (rewrite.c). */
+/* Memory for the packets of a batch that are forwarded with changed bytes (rewrite.c): REWRITE_SLOTS slots of
+ * REWRITE_SLOT_SIZE bytes. */
 struct rewriter {
     uint8_t *slots;
     unsigned next;
@@ -63,29 +64,31 @@ struct pipeline_counters {
     uint64_t uninspected_marked;
     uint64_t uninspected_link;      /* unsupported link types; only rules for any packet were evaluated */
     uint64_t uninspected_fragments; /* fragments that could not be reassembled; their headers were inspected */
-    uint64_t offloaded_accept, offloaded_drop; /* flows that the kernel handles */
-    uint64_t captured_packets, captured_bytes; /* packets of these flows that arrived in the queue nevertheless */
+    uint64_t offloaded_accept, offloaded_drop; /* flows that were offloaded: the kernel accepts or drops them */
+    uint64_t captured_packets, captured_bytes; /* packets of offloaded flows that arrived in the queue nevertheless */
     uint64_t local_packets, local_bytes;       /* packets of flows that only the daemon bypasses */
-    uint64_t shed[SHED_CLASSES];               /* flows that overload shed */
+    uint64_t shed[SHED_CLASSES];               /* flows that were bypassed because of overload, by class */
 };
 
 enum checksum_checks {
     CHECKSUMS_CHECK,
     CHECKSUMS_IGNORE,
-    CHECKSUMS_AUTO, /* ignore when over a tenth of the first 1,000 packets are wrong: captured before the card set them
-                     */
+    CHECKSUMS_AUTO, /* ignore checksums if more than a tenth of the first 1,000 packets have a wrong one: the packets
+                       were captured before the network card computed them */
 };
 
-/* The sample of CHECKSUMS_AUTO. The workers of a replay share it in the order of the packets. */
+/* Packets checked so far for CHECKSUMS_AUTO, and those with a wrong checksum. The workers of a replay share it and
+ * access it in the replay order. */
 struct checksum_sample {
     uint32_t seen, wrong;
 };
 
 /* --- Pipeline ------------------------------------------------------------------------------------- */
 
-/* The packets that decode_packet() found in a packet of the queue: the inner ones of tunnels first, itself last. */
+/* The packets that decode_packet() found in one packet of the queue: the inner packets of tunnels first, the packet
+ * itself last. */
 struct decoded_packet {
-    const struct packet *of; /* NULL: nothing is decoded */
+    const struct packet *of; /* the packet of the queue; NULL: the entry is unused */
     size_t count;
     struct packet *found[DECODE_MAX_PACKETS];
 };
@@ -108,8 +111,9 @@ struct pipeline {
     struct file_store *file_store; /* NULL: none */
     const struct offload_options *offload;
     struct block_port *blocks;          /* NULL: no hosts are blocked */
-    struct replay_order *order;         /* NULL unless several workers replay */
-    struct worker_heartbeat *heartbeat; /* where the supervisor finds the current packet; NULL: none */
+    struct replay_order *order;         /* NULL: a daemon, or a replay with one worker */
+    struct worker_heartbeat *heartbeat; /* in the engine memory: the worker publishes its current packet here for the
+                                           supervisor; NULL: not published */
     const uint8_t *slots;               /* memory that contains the packets of the queue */
 
     /* Settings. */
@@ -121,7 +125,7 @@ struct pipeline {
     struct checksum_sample *checksum_sample; /* lent; for CHECKSUMS_AUTO */
     bool drop_undecodable;
     bool inline_mode;      /* verdicts have effect */
-    enum ips_mode mode;    /* with inline_mode: alert-only changes and drops nothing */
+    enum ips_mode mode;    /* with inline_mode only; alert-only: no packet is dropped or changed */
     bool stream_inline;    /* stream chunks are inspected before they are forwarded */
     bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
     bool kernel_checksums; /* the kernel reports packets whose checksums it did not verify */
@@ -131,10 +135,10 @@ struct pipeline {
 
     /* State. */
     unsigned shedding;                /* bits 1 << enum shed_class: classes that are shed now */
-    bool discards_flows;              /* flows end without events */
-    struct ended_flows *ended;        /* owned; NULL: none */
-    struct decoded_packet decoded[2]; /* the current packet and the next one, alternating */
-    unsigned current;                 /* index of the current one */
+    bool discards_flows;              /* pipeline_discard_flows() is running: flows end without events */
+    struct ended_flows *ended;        /* copies of flows that ended recently, owned; NULL: none */
+    struct decoded_packet decoded[2]; /* the current packet and the next one; the index alternates with each packet */
+    unsigned current;                 /* index in `decoded` of the current packet */
     uint64_t now_ns;                  /* time of the current packet, or at which flows end */
     struct pipeline_counters counters;
 };
@@ -150,7 +154,7 @@ struct pipeline_options {
     struct policy_options policy;
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* lent; for CHECKSUMS_AUTO */
-    size_t host_memcap;                      /* of the table that all workers share */
+    size_t host_memcap;                      /* bytes of the host table, which all workers share */
     bool drop_undecodable;
     bool kernel_checksums;
     bool bypass_at_depth;
@@ -163,13 +167,13 @@ struct pipeline_shared {
     struct policy_shared *policy;
     struct file_store *files; /* NULL: none. Set before pipeline_init(); owned */
     struct app_shared *apps;
-    enum exception_policy exceptions[EXCEPTION_COUNT]; /* as configured */
+    enum exception_policy exceptions[EXCEPTION_COUNT]; /* the configured policies */
     struct app_options app_options;                    /* owns the settings of protocols */
     struct host_table *hosts;
     struct offload_options offload;
     struct overload_options overload;
-    uint64_t mode_override;                /* of `sluice mode`, packed by mode.c; 0: none */
-    struct transferred_counters *counters; /* owned: of previous engines; NULL: none */
+    uint64_t mode_override;                /* override of the mode by `sluice mode`, encoded by mode.c; 0: none */
+    struct transferred_counters *counters; /* counters of previous engines; owned; NULL: none */
 };
 /* Takes ownership of options->app.settings, also when it fails. 0 or -ENOMEM. */
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options);
@@ -185,7 +189,7 @@ void pipeline_clear(struct pipeline *pipeline);
 void pipeline_set_ruleset(struct pipeline *pipeline, const struct ruleset *ruleset);
 /* Sets the mode of the packets that follow. */
 void pipeline_set_mode(struct pipeline *pipeline, enum ips_mode mode);
-/* Sets the order in which workers of a replay access what they share; lent. */
+/* Sets the order in which the workers of a replay access shared state. `order` must outlive the pipeline. */
 void pipeline_set_replay_order(struct pipeline *pipeline, struct replay_order *order);
 
 /* Inspects a packet of the capture: sets its verdict and writes its events. `next` is the packet of the next call, or
@@ -194,7 +198,7 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
 
 /* --- Flows ---------------------------------------------------------------------------------------- */
 
-/* Updates an offloaded flow by a report of the kernel. */
+/* Updates an offloaded flow from a conntrack report of the kernel. */
 void pipeline_update_offloaded(struct pipeline *pipeline, const struct ruleset *ruleset,
                                const struct flow_report *report, uint64_t now_ns);
 /* Ends at most `budget` flows that have timed out. */

@@ -33,7 +33,7 @@ struct replay_order;
 /* Whether drops by rules, exception policies, stream and defrag are enforced. */
 enum ips_mode {
     IPS_MODE_DROP,
-    IPS_MODE_ALERT_ONLY, /* not enforced: the packets pass and are counted */
+    IPS_MODE_ALERT_ONLY, /* drops are not enforced: the packets pass and are counted */
 };
 const char *ips_mode_name(enum ips_mode mode); /* "drop", "alert-only" */
 bool ips_mode_parse(const char *name, enum ips_mode *out);
@@ -44,29 +44,31 @@ struct policy_options {
     unsigned packet_alert_max; /* alerts kept per packet */
     size_t threshold_memcap;   /* bytes */
     uint64_t seed;             /* of hashes; random in a daemon, so that senders cannot choose colliding addresses */
-    size_t tag_memcap;         /* bytes of flow tags of this worker, and also of the shared host tags */
+    size_t tag_memcap;         /* bytes for the flow tags of this worker; the shared host tags may use as many again */
     size_t history_memcap;     /* bytes of flow histories of this worker */
     enum exception_policy exceptions[EXCEPTION_COUNT];
 };
 void policy_options_default(struct policy_options *options);
 extern const struct setting policy_settings[]; /* of struct policy_options */
 
-/* 0 or -ENOMEM. The shared part outlives all policies created with it; both free functions accept NULL. */
+/* 0 or -ENOMEM. The policy_shared must outlive all policies created with it. Both free functions accept NULL. */
 int policy_shared_new(struct policy_shared **out, const struct policy_options *options);
 void policy_shared_free(struct policy_shared *shared);
 int policy_new(struct policy **out, const struct policy_options *options, struct policy_shared *shared);
 void policy_free(struct policy *policy);
-/* Replaces the exception policies; earlier decisions on flows stay in force. */
+/* Replaces the exception policies; decisions already made for flows stay in force. */
 void policy_set_exceptions(struct policy *policy, const enum exception_policy exceptions[EXCEPTION_COUNT]);
 /* Sets the mode for all following packets. */
 void policy_set_mode(struct policy *policy, enum ips_mode mode);
-/* Sets the replay ordering that is awaited before access to shared state; NULL (default): no ordering. */
+/* Sets the replay order. The policy waits for its turn in it before it accesses shared state. NULL (default): it does
+ * not wait. */
 void policy_set_replay_order(struct policy *policy, struct replay_order *order);
 /* Frees the tags and the history of a flow that ends. */
 void policy_flow_end(struct policy *policy, struct flow *flow);
 
 /* State transfer to another process (sluice/transfer.h): history and tags of a flow, and state by host and rule. The
- * writer calls the first and third function only for flows that have a history or tags, respectively. */
+ * writer calls policy_transfer_history() only for flows with a history, and policy_transfer_tag() only for flows with
+ * tags. */
 void policy_transfer_history(struct transfer *t, struct policy *policy, struct flow *flow);
 /* Match counters of rules. The reader adds them to its current values, and assigns numbers to the names of rules that
  * are not loaded. */
@@ -75,12 +77,13 @@ void policy_transfer_tag(struct transfer *t, struct policy *policy, struct flow 
 void policy_shared_transfer_thresholds(struct transfer *t, struct policy_shared *shared, uint64_t now_ns);
 void policy_shared_transfer_tags(struct transfer *t, struct policy_shared *shared);
 
-/* Applies the hits to the packet: sets verdict, drop_reason and reject of `pkt`, and of pkt->root inside a tunnel. The
- * rules of the hits belong to `rules`, which also has the global thresholds. */
+/* Applies the rules that matched (hits) to the packet: sets verdict, drop_reason and reject of `pkt` and, if it is
+ * inside a tunnel, of pkt->root. The rules of the hits belong to `rules`, which also has the global thresholds. */
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
                   size_t hit_count, struct decision *out);
 
-/* True in passive mode for a flow that a rule would drop inline: as in Suricata, no more rules are evaluated for it. */
+/* Returns true in passive mode for a flow that a rule would drop inline. As in Suricata, no more rules are evaluated
+ * for such a flow. */
 bool policy_demands_drop(const struct policy *policy, const struct flow *flow);
 
 /* Applies an earlier decision on the flow: drops the packet of a dropped flow. Returns true when no rules are evaluated
@@ -88,11 +91,11 @@ bool policy_demands_drop(const struct policy *policy, const struct flow *flow);
  * dropped flow (flow.would_drop), and mode drop evaluates a released flow again. */
 bool policy_flow(struct policy *policy, struct packet *pkt);
 
-/* Applies the configured exception policy to the packet and its flow, counts it and records it in the flow. True when
- * the packet needs no further inspection. */
+/* Applies the configured exception policy to the packet and its flow, counts it and records it in the flow. Returns
+ * true when the packet needs no further inspection. */
 bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_cause cause);
 
-/* Whether policy_exception() would drop the packet. */
+/* Returns whether policy_exception() would drop a packet for this cause. */
 bool policy_exception_drops(const struct policy *policy, enum exception_cause cause);
 
 /* Requests a bypass of the flow because of overload (load shedding); counts and records it as an exception. */
@@ -127,7 +130,7 @@ struct flow_history_rule {
 };
 struct flow_history {
     uint32_t count;
-    uint32_t others; /* matches of further rules, which are not listed */
+    uint32_t others; /* number of matches of rules beyond FLOW_HISTORY_RULES, which are not listed */
     struct flow_history_rule rules[FLOW_HISTORY_RULES];
 };
 
@@ -139,6 +142,7 @@ struct policy_counters {
 };
 const struct policy_counters *policy_counters(const struct policy *policy);
 size_t policy_shared_memory(const struct policy_shared *shared);
-uint64_t policy_thresholds_evicted(const struct policy *policy); /* states of all workers evicted to make room */
+uint64_t policy_thresholds_evicted(const struct policy *policy); /* threshold states evicted because of the memcap; the
+                                                                    table is shared by all workers */
 
 #endif

@@ -3,11 +3,11 @@
  * Pool: objects of one size from memory that is reserved at once and used from the front, so that allocation on the hot
  * path is neither a malloc() nor a system call, and a memcap is exact.
  *
- * The reservation is address space only; the kernel backs a page when it is first touched. Freed objects are reused
- * first, the last one first.
+ * The reservation is address space only; the kernel backs a page when it is first touched. pool_alloc() reuses freed
+ * objects before unused memory, the most recently freed first.
  *
  * Threads:   a pool belongs to one worker.
- * Ownership: objects are lent until pool_release() or pool_free().
+ * Ownership: objects belong to the pool; the caller may use one until pool_release() or pool_free().
  */
 #ifndef SLUICE_POOL_H
 #define SLUICE_POOL_H
@@ -22,7 +22,8 @@ struct pool;
 int pool_new(struct pool **out, size_t size, size_t memcap);
 void pool_free(struct pool *pool); /* NULL is allowed */
 
-/* Allocates an object, not cleared (an object that is used for the first time is zero); NULL when all are in use. */
+/* Allocates an object. A reused object has its old contents; one that is used for the first time is zero. Returns NULL
+ * when all objects are in use. */
 void *pool_alloc(struct pool *pool);
 void pool_release(struct pool *pool, void *object); /* NULL is allowed */
 

@@ -20,11 +20,12 @@ struct replay_options {
     const char *const *captures;
     size_t capture_count;
     const char *log_dir;
-    unsigned workers; /* inspecting threads besides the reader; 1 or 0: the calling thread does both */
-    bool inline_mode; /* --ips */
+    unsigned workers; /* number of inspecting threads besides the reading thread; 0 or 1: the calling thread reads and
+                         inspects */
+    bool inline_mode; /* --ips: inspect as inline (IPS) mode does; false: as IDS */
     bool console;
 };
-/* 0 or -errno with `error`. */
+/* Runs the replay. Returns 0, or -errno with a line in `error`. */
 int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZE]);
 
 #endif

@@ -4,7 +4,7 @@
  * packets, so that the same capture yields the same events with any number of workers. A daemon does not use it:
  * packets of several queues have no order.
  *
- * Threads: the struct belongs to one worker; wait() reads the progress of the others.
+ * Threads: a struct replay_order belongs to one worker; wait() reads the progress of the other workers.
  */
 #ifndef SLUICE_REPLAY_ORDER_H
 #define SLUICE_REPLAY_ORDER_H
@@ -13,11 +13,13 @@
 
 /* A position in the processing of a capture. */
 struct replay_position {
-    uint64_t sequence;         /* number of a packet, or of a point in time when flows expire; counts over all files */
-    uint64_t start_ns, number; /* for a flow that ends at such a point: its start, and its first packet */
+    /* number of a packet, or of a point in time when flows expire; it keeps counting across all files */
+    uint64_t sequence;
+    /* for a flow that ends at such a point in time: its start, and the number of its first packet; otherwise 0 */
+    uint64_t start_ns, number;
 };
 
-/* Returns a number less than, equal to or greater than 0. */
+/* Returns a number less than, equal to or greater than 0 if `a` is before, equal to or after `b`. */
 static inline int replay_position_compare(const struct replay_position *a, const struct replay_position *b)
 {
     if (a->sequence != b->sequence)
@@ -30,7 +32,8 @@ static inline int replay_position_compare(const struct replay_position *a, const
 struct replay_order {
     /* Returns when all processing before this worker's current position has finished. */
     void (*wait)(struct replay_order *order);
-    /* Moves the position to a flow that ends. Flows that end at the same time are ordered by start and first packet. */
+    /* Sets this worker's position to that of a flow that ends. Flows that end at the same time are ordered by start and
+     * first packet. */
     void (*flow_ends)(struct replay_order *order, uint64_t start_ns, uint64_t number);
 };
 

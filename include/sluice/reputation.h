@@ -22,13 +22,14 @@ struct reputation;
 int reputation_new(struct reputation **out);         /* 0 or -ENOMEM */
 void reputation_free(struct reputation *reputation); /* NULL is allowed */
 
-/* Loads lines "NUMBER,NAME,DESCRIPTION". 0, or -errno when the file cannot be read. This and errors in lines are
- * reported to `diag`. */
+/* Loads lines "NUMBER,NAME,DESCRIPTION". 0, or -errno when the file cannot be read. A file that cannot be read and
+ * invalid lines are reported to `diag`. */
 int reputation_load_categories(struct reputation *reputation, const char *path, struct diag *diag);
-/* Loads lines "ADDRESS[/BITS],CATEGORY,VALUE"; returns and reports the same. */
+/* Loads lines "ADDRESS[/BITS],CATEGORY,VALUE"; returns and reports as reputation_load_categories() does. */
 int reputation_load(struct reputation *reputation, const char *path, struct diag *diag);
 
-/* Parse the same formats from memory; `name` is the file name in diagnostics. */
+/* Parse the formats of reputation_load_categories() and reputation_load() from memory; `name` is the file name in
+ * diagnostics. */
 int reputation_parse_categories(struct reputation *reputation, const char *name, const char *text, size_t length,
                                 struct diag *diag);
 int reputation_parse(struct reputation *reputation, const char *name, const char *text, size_t length,
@@ -37,10 +38,11 @@ int reputation_parse(struct reputation *reputation, const char *name, const char
 /* Returns the number of a category by its short name, or -1. */
 int reputation_category(const struct reputation *reputation, struct span name);
 
-/* Returns the value of an address in a category: by the longest matching prefix; -1 when there is none. */
+/* Returns the value of an address in a category: that of the longest matching prefix. Returns -1 when no entry
+ * matches. */
 int reputation_value(const struct reputation *reputation, unsigned category, int ip_version,
                      const struct address *address);
 
-size_t reputation_count(const struct reputation *reputation); /* addresses and networks */
+size_t reputation_count(const struct reputation *reputation); /* number of addresses and networks */
 
 #endif

@@ -4,7 +4,7 @@
  *
  * The language is Suricata's (docs.suricata.io, "Suricata Rules"): a header of action, protocol, addresses and ports,
  * and options `name[:value];` in parentheses. An option ends at an unescaped `;` - quotes are not tracked. Every
- * mistake is reported with its position and the next rule is read; a rule with a mistake is not loaded.
+ * mistake is reported with its position. A rule with a mistake is not loaded, and parsing continues with the next rule.
  *
  * Threads:   a rule_list is built by one thread; finished rules are read by all.
  * Ownership: the list owns everything reachable from its rules.
@@ -28,7 +28,8 @@ struct match_input;
 
 /* --- Sets of addresses and ports ------------------------------------------------------------------ */
 
-/* Sorted, disjoint ranges; equal texts share one set within a list, so that pointers may be compared first. */
+/* Ranges of a set are sorted and disjoint. Within a list, sets with equal text are the same object, so that a
+ * comparison of pointers finds most equal sets. */
 struct address_range4 {
     uint32_t low, high; /* host order */
 };
@@ -40,7 +41,7 @@ struct address_set {
     uint32_t count4, count6;
     const struct address_range4 *range4;
     const struct address_range6 *range6;
-    const char *text; /* as written, with variables expanded */
+    const char *text; /* text of the rule, with variables expanded */
 };
 bool address_set_has(const struct address_set *set, int ip_version, const struct address *address);
 
@@ -68,16 +69,17 @@ enum rule_action {
 };
 const char *rule_action_name(enum rule_action action);
 
-/* The packets that the rule's protocol matches. */
+/* The protocol of a rule, and which packets it matches. */
 struct rule_protocol {
     const char *name;         /* "tcp", "ip", "tcp-pkt", "pkthdr", "http"... */
     uint64_t ip_protocols[4]; /* bit set of IPPROTO_* */
     bool ipv4, ipv6;
-    bool any_packet;         /* pkthdr: also packets without an IP header */
-    bool packet_only;        /* tcp-pkt: the packet's payload, never the stream */
-    bool stream_only;        /* tcp-stream */
-    bool has_ports;          /* tcp, udp, sctp and application protocols over them, and ip */
-    const char *application; /* "http" etc.; NULL for the protocols above */
+    bool any_packet;  /* pkthdr: also packets without an IP header */
+    bool packet_only; /* tcp-pkt: the packet's payload, never the stream */
+    bool stream_only; /* tcp-stream: the stream only */
+    bool has_ports;   /* tcp, udp, sctp and application protocols over them, and ip */
+    /* application protocol: "http" etc.; NULL: the rule names a network or transport protocol */
+    const char *application;
 };
 
 enum { RULE_MAX_VALUES = 8 }; /* byte_extract and byte_math variables of one rule */
@@ -101,10 +103,11 @@ struct condition {
     const struct keyword *keyword;
     const void *data;
     struct condition *next;
-    bool negated;       /* for keywords whose negation the engine evaluates */
-    bool relative;      /* starts at the end of the previous match (in a buffer) */
-    bool next_relative; /* the next condition is relative to this one: if it fails, further matches of this one are
-                           tried */
+    bool negated;  /* the rule matches if the condition does not; ignored for KEYWORD_CONTENT, whose inspect() handles
+                      negation */
+    bool relative; /* starts at the end of the previous match (in a buffer) */
+    bool next_relative; /* the next condition is relative to this one: if the next one fails, further matches of this
+                           one are tried */
     uint8_t directions; /* conditions on transactions and files: 1 << enum flow_direction or 0, as in rule_buffer */
 };
 
@@ -119,8 +122,8 @@ struct match_action {
 
 enum buffer_absence {
     BUFFER_PRESENT,
-    BUFFER_ABSENT,         /* the buffer must be absent */
-    BUFFER_ABSENT_OR_ELSE, /* the buffer is absent, or its conditions hold */
+    BUFFER_ABSENT,         /* the rule matches only if the buffer does not exist */
+    BUFFER_ABSENT_OR_ELSE, /* the rule matches if the buffer does not exist, or its conditions match */
 };
 
 /* The conditions on one buffer, in the order in which they were written. */
@@ -137,7 +140,7 @@ struct rule_buffer {
 
 struct reference {
     const char *system, *id;
-    const char *prefix; /* from reference.config; NULL if the system is unknown */
+    const char *prefix; /* URL prefix from reference.config; NULL if the system is unknown */
     struct reference *next;
 };
 
@@ -148,7 +151,7 @@ struct metadata {
 
 enum target { TARGET_NONE, TARGET_SOURCE, TARGET_DESTINATION };
 
-/* threshold, detection_filter, and the lines of threshold.config. */
+/* Kinds of thresholds: of the keywords threshold and detection_filter, and of the lines of threshold.config. */
 enum threshold_kind {
     THRESHOLD_LIMIT,
     THRESHOLD_THRESHOLD,
@@ -164,34 +167,35 @@ enum threshold_unique { UNIQUE_NONE, UNIQUE_SOURCE_PORT, UNIQUE_DESTINATION_PORT
 struct threshold {
     enum threshold_kind kind;
     enum threshold_track track;
-    bool has_track;               /* suppress without track applies to all hosts */
-    enum threshold_unique unique; /* detection_filter ..., unique_on dst_port: counts distinct ports */
+    bool has_track;               /* false: suppress without track, which applies to all hosts */
+    enum threshold_unique unique; /* detection_filter with unique_on: counts distinct ports instead of matches */
     uint32_t count, seconds, multiplier;
     uint32_t timeout;                    /* rate_filter */
     enum rule_action new_action;         /* rate_filter */
     const struct address_set *addresses; /* suppress; NULL: all addresses */
-    uint32_t index;                      /* unique within a rule_list; key of its state */
+    uint32_t index; /* number of the threshold, unique within a rule_list; part of the key of its state */
     struct threshold *next;
 };
 
-/* Names of state shared between rules. Each name has a number from 1 on, the same in every list created with the same
- * struct rule_names. */
+/* Kinds of names of state that rules share. Each name has a number, counted from 1, which is the same in all lists
+ * created with the same struct rule_names. */
 enum rule_name_kind {
     RULE_NAME_FLOWBIT,
     RULE_NAME_FLOWINT,
     RULE_NAME_XBIT,
     RULE_NAME_HOSTBIT,
-    RULE_NAME_FLOW_TEXT, /* texts that pcre captures: flow, packet and alert variables */
+    RULE_NAME_FLOW_TEXT, /* texts that pcre captures: variables of the flow (this one), of the packet and of the alert
+                            (the next two) */
     RULE_NAME_PACKET_TEXT,
     RULE_NAME_ALERT_TEXT,
     RULE_NAME_RULE, /* "gid:sid": statistics of a rule survive a reload */
     RULE_NAME_KIND_COUNT,
 };
 
-/* Use of a kind of state by a rule: writers are evaluated before readers. */
+/* How a rule uses a kind of state (bits). Rules that write it are evaluated before rules that read it. */
 enum { RULE_STATE_READS = 1, RULE_STATE_WRITES = 2 };
 
-/* tag: packets to log in addition to the one that matched. */
+/* The keyword tag: which packets are logged after the one that matched. */
 enum tag_scope { TAG_SESSION, TAG_HOST };
 enum tag_unit { TAG_PACKETS, TAG_SECONDS, TAG_BYTES };
 enum { RULE_TAG_MAX_PACKETS = 256 };
@@ -199,7 +203,7 @@ enum { RULE_TAG_MAX_PACKETS = 256 };
 struct rule_tag {
     enum tag_scope scope;
     enum tag_unit unit;
-    uint32_t count;              /* in the unit */
+    uint32_t count;              /* how many packets, seconds or bytes (`unit`) are logged */
     bool of_source;              /* TAG_HOST: true: the sender of the packet that matched; false: its receiver */
     bool exclusive;              /* a flow or host with an active tag of this rule is not tagged again */
     const struct rule_tag *next; /* a rule may have several */
@@ -207,14 +211,14 @@ struct rule_tag {
 
 /* The bytes in which contents without a buffer keyword are matched, in TCP. */
 enum rule_payload {
-    RULE_PAYLOAD_DEFAULT,     /* depends on the rule's conditions: see detect */
+    RULE_PAYLOAD_DEFAULT,     /* decided by the rule's conditions: see KEYWORD_STATE in keyword.h */
     RULE_PAYLOAD_PACKET_ONLY, /* flow:no_stream, tcp-pkt */
     RULE_PAYLOAD_STREAM_ONLY, /* flow:only_stream, tcp-stream */
 };
 
-/* fwsam, or the equivalent settings: the host that is blocked when the rule drops. */
+/* The host that is blocked when the rule drops a packet: by the keyword fwsam, or by the settings nft.blocklist.*. */
 enum rule_block { RULE_BLOCK_NONE, RULE_BLOCK_SOURCE, RULE_BLOCK_DESTINATION, RULE_BLOCK_BOTH };
-#define RULE_BLOCK_SECONDS_DEFAULT UINT32_MAX /* until rule_list_finish() */
+#define RULE_BLOCK_SECONDS_DEFAULT UINT32_MAX /* no time given: rule_list_finish() sets options.block_seconds */
 
 /* Properties of files and messages that a rule needs in addition to their bytes. */
 enum {
@@ -224,7 +228,7 @@ enum {
     RULE_FILE_DIGESTS = 7,
     RULE_FILE_MAGIC = 1 << 3,
     RULE_FILE_STORE = 1 << 4,
-    RULE_MESSAGE_MD5 = 1 << 5, /* of an e-mail's body */
+    RULE_MESSAGE_MD5 = 1 << 5, /* MD5 of an e-mail's body */
 };
 
 /* A line of the rule policy that changed a rule. */
@@ -240,9 +244,9 @@ struct rule {
     struct rule_protocol protocol;
     const struct address_set *source, *destination;
     const struct port_set *source_port, *destination_port;
-    bool bidirectional; /* <> */
-    bool transactional; /* `=>`: inspects both directions of a transaction, and is evaluated in the direction to the
-                           client */
+    bool bidirectional; /* `<>`: the rule also matches with source and destination exchanged */
+    bool transactional; /* `=>`: the rule has conditions on both directions of a transaction, and is evaluated in the
+                           direction to the client */
     bool noalert;
     bool alert;      /* a pass rule that also logs */
     bool alert_only; /* set by the rule policy: log packets that the rule would drop or reject, and pass them */
@@ -252,16 +256,16 @@ struct rule {
     uint32_t number;   /* number of gid:sid, the same in every list with the same struct rule_names; 0: the list has
                           separate names */
     uint8_t priority;  /* 1 is the highest; from the class or the keyword */
-    bool has_priority; /* set by the priority keyword */
+    bool has_priority; /* true: `priority` is from the keyword priority; false: from the class or the default */
     const char *message;
     const char *class_name, *class_description; /* NULL without classtype */
     struct reference *references;
     struct metadata *metadata;
     enum target target;
 
-    struct condition *packet_conditions; /* cheapest first */
+    struct condition *packet_conditions; /* in ascending order of cost */
     struct condition *transaction_conditions, *file_conditions;
-    struct match_action *actions; /* executed in this order */
+    struct match_action *actions; /* executed in this order when the rule matches */
     enum rule_payload payload;
     uint8_t state_use[RULE_NAME_KIND_COUNT]; /* RULE_STATE_READS, RULE_STATE_WRITES */
     const struct rule_tag *tag;              /* NULL: none */
@@ -272,7 +276,7 @@ struct rule {
                             application protocols */
     unsigned file_needs; /* RULE_FILE_..., RULE_MESSAGE_MD5 */
     bool needs_conntrack; /* uses conntrack data of packets */
-    bool bypass;          /* the flow is not inspected any more after a match */
+    bool bypass;          /* after a match the rest of the flow is not inspected */
     enum rule_block block;
     uint32_t block_seconds; /* 0: permanently */
     struct rule_buffer *buffers;
@@ -287,7 +291,8 @@ struct rule {
 
 /* --- Loading -------------------------------------------------------------------------------------- */
 
-/* Variables ($HOME_NET). A value is parsed when a rule uses it, so a mistake is reported for each use. */
+/* Variables such as $HOME_NET. A value is parsed each time a rule uses it, so a mistake in it is reported for each rule
+ * that uses it. */
 struct rule_variables;
 struct rule_variables *rule_variables_new(void);
 void rule_variables_free(struct rule_variables *variables);
@@ -306,11 +311,12 @@ uint32_t rule_names_find(const struct rule_names *names, enum rule_name_kind kin
 /* Returns the name, valid as long as the registry; NULL if the number is not assigned. */
 const char *rule_names_text(const struct rule_names *names, enum rule_name_kind kind, uint32_t number);
 
-/* Files that enable, disable and change rules while these are read, applied in this order; NULL: none. */
+/* Files that disable, enable and change rules while the rules are read, applied in the order of these members; NULL:
+ * none. */
 struct rule_policy_files {
     const char *disable, *enable, *drop,
         *modify;           /* disable.conf, enable.conf, drop.conf, modify.conf of suricata-update */
-    const char *decisions; /* lines that begin with an action verb */
+    const char *decisions; /* the rule policy file of Sluice: lines that begin with an action verb */
 };
 
 /* The options and all they point to must stay valid until rule_list_finish() returns; keywords and names must outlive
@@ -322,7 +328,7 @@ struct rule_list_options {
     const char *reference_file;      /* NULL: references are kept without prefix */
     const char *threshold_file;      /* NULL: none */
     struct rule_policy_files policy;
-    struct rule_names *names;            /* NULL: the list has separate names */
+    struct rule_names *names;            /* NULL: the list uses names of its own */
     const char *data_dir;                /* folder for the state of datasets; NULL: none */
     struct datasets *datasets;           /* must outlive the list; NULL: the list creates its own, below data_dir */
     bool owns_datasets;                  /* the list owns `datasets` once rule_list_new() has succeeded */
@@ -330,10 +336,10 @@ struct rule_list_options {
     const char *const *reputation_files; /* NULL-terminated, or NULL */
     const char *geoip_database;          /* for geoip; NULL: none. Opened when the first rule uses it */
     const char *const *applications;     /* supported application protocols; NULL-terminated, or NULL */
-    /* Drop rules that block a host without the fwsam keyword: see the settings nft.blocklist.*. */
+    /* Which drop rules block a host although they do not have the keyword fwsam: settings nft.blocklist.*. */
     uint8_t block_priority;              /* 0: none */
     const char *const *block_classtypes; /* NULL-terminated, or NULL */
-    uint32_t block_seconds;              /* also for fwsam without a time */
+    uint32_t block_seconds; /* how long such hosts are blocked, also for fwsam without a time; 0: permanently */
 };
 
 struct rule_list;
@@ -348,7 +354,8 @@ void rule_list_free(struct rule_list *list);
  * Returns 0, or -errno if the file cannot be read (reported, too); mistakes in rules are in `diag`. */
 int rule_list_load(struct rule_list *list, const char *path, struct diag *diag);
 
-/* As rule_list_load(), from memory; `name` is the file name in diagnostics. `text` need not outlive the call. */
+/* Adds rules from memory, like rule_list_load(); `name` is the file name in diagnostics. `text` need not outlive the
+ * call. */
 int rule_list_parse(struct rule_list *list, const char *name, const char *text, size_t length, struct diag *diag);
 
 /*
@@ -366,8 +373,9 @@ const struct rule *rule_list_find(const struct rule_list *list, uint32_t gid, ui
 size_t rule_list_files(const struct rule_list *list); /* files read by rule_list_load() */
 size_t rule_list_read(const struct rule_list *list);
 size_t rule_list_rejected(const struct rule_list *list);
-size_t rule_list_failed(const struct rule_list *list);  /* with a mistake */
-size_t rule_list_skipped(const struct rule_list *list); /* valid, but they use a feature that Sluice does not support */
+size_t rule_list_failed(const struct rule_list *list); /* rules with a mistake */
+size_t rule_list_skipped(
+    const struct rule_list *list); /* rules that are valid, but use a feature that Sluice does not support */
 size_t rule_list_replaced(const struct rule_list *list);
 size_t rule_list_unreadable_files(const struct rule_list *list); /* files that rule_list_load() could not read */
 
@@ -395,10 +403,10 @@ const char *rule_failure_kind_name(enum rule_failure_kind kind); /* "mistake", "
 void rule_list_each_missing(const struct rule_list *list, void (*each)(const char *tag, size_t rules, void *user),
                             void *user);
 
-/* Numbers of rules that the policy changed, by their final state. */
+/* How many rules the rule policy changed, by the final state of the rule. */
 struct rule_policy_counts {
     size_t enabled, disabled;
-    size_t actions[ACTION_COUNT]; /* changed to the action */
+    size_t actions[ACTION_COUNT]; /* number of rules whose action the policy changed to this one */
     size_t alert_only, modified;
 };
 const struct rule_policy_counts *rule_list_policy_counts(const struct rule_list *list);
@@ -416,13 +424,14 @@ struct rule_disabled {
 const struct rule_disabled *rule_list_find_disabled(const struct rule_list *list, uint32_t gid, uint32_t sid);
 
 size_t rule_list_threshold_count(const struct rule_list *list);
-/* Returns suppressions of threshold.config for all rules of this gid (sig_id 0), which apply in addition to the rule's
- * own. */
+/* Returns the suppressions of threshold.config for all rules of this gid (sig_id 0). They apply in addition to the
+ * thresholds of each rule. NULL: none. */
 const struct threshold *rule_list_global_thresholds(const struct rule_list *list, uint32_t gid);
-/* Whether a rule tags hosts: packets must then be looked up by host. */
+/* Returns whether a rule of the list tags hosts; then each packet's hosts must be looked up in the table of host
+ * tags. */
 bool rule_list_has_host_tags(const struct rule_list *list);
 struct rule_names *rule_list_names(const struct rule_list *list);
 struct datasets *rule_list_datasets(const struct rule_list *list);
-struct arena *rule_list_arena(struct rule_list *list); /* for data with the lifetime of the rules */
+struct arena *rule_list_arena(struct rule_list *list); /* for data that must live as long as the rules */
 
 #endif

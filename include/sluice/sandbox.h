@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sandbox: the restrictions of processes that parse packets, in case a packet exploits a bug. There are four: a user
- * without other rights, no capabilities except CAP_NET_ADMIN (the kernel checks it for each verdict), Landlock for
- * files, and a seccomp filter. They do not restrict descriptors that are already open, so descriptors that need more
- * rights are opened before.
+ * Sandbox: the restrictions of processes that parse packets, in case a packet exploits a bug. There are four: an
+ * unprivileged user, no capabilities except CAP_NET_ADMIN (the kernel checks it for each verdict), Landlock for files,
+ * and a seccomp filter. They do not restrict descriptors that are already open, so files and sockets that require more
+ * rights are opened before sandbox_enter().
  *
  * A process applies them in two steps. sandbox_change_user() is called at the start, so that the files that it creates
  * belong to the user who opens them again later; the process keeps its capabilities until it has read files that only
@@ -29,7 +29,8 @@ enum { SANDBOX_ERROR_SIZE = 256, SANDBOX_NAME_SIZE = 64 };
 
 /* Restricts the supervisor, which starts engines and executes a new version of the program: keeps the capabilities that
  * this requires, sets no_new_privs, and installs a seccomp filter if `seccomp` is true. Engines inherit the
- * restrictions and add their own. 0, or -errno with a line in `error`; then some of them may be in effect. */
+ * restrictions and add their own. Returns 0, or -errno with a line in `error`; after an error some of the restrictions
+ * may be in effect. */
 int sandbox_enter_supervisor(bool seccomp, char error[SANDBOX_ERROR_SIZE]);
 
 /* --- User ----------------------------------------------------------------------------------------- */
@@ -37,13 +38,13 @@ int sandbox_enter_supervisor(bool seccomp, char error[SANDBOX_ERROR_SIZE]);
 struct sandbox_user {
     uid_t uid;
     gid_t gid;
-    bool change;  /* false: the process runs as this user already */
+    bool change;  /* true: the process must change to this user; false: it runs as this user already */
     bool missing; /* the process stays root, because SANDBOX_DEFAULT_USER does not exist */
     char name[SANDBOX_NAME_SIZE];
 };
 
-/* Finds the user and group with these names. Without `user`, root changes to SANDBOX_DEFAULT_USER if it exists, and
- * other users stay. 0 or -errno with a line in `error`. */
+/* Finds the user and group with these names. If `user` is NULL, root changes to SANDBOX_DEFAULT_USER if that user
+ * exists; a process of another user keeps its user. 0 or -errno with a line in `error`. */
 int sandbox_find_user(struct sandbox_user *out, const char *user, const char *group, char error[SANDBOX_ERROR_SIZE]);
 /* Changes to the user and keeps all capabilities. 0 or -errno with a line in `error`. */
 int sandbox_change_user(const struct sandbox_user *user, char error[SANDBOX_ERROR_SIZE]);
@@ -67,20 +68,21 @@ struct sandbox_options {
     bool landlock, seccomp;
     const struct sandbox_path *paths;
     size_t path_count;
-    bool unix_clients; /* allow connections to Unix sockets */
+    bool unix_clients; /* true: the process may connect to Unix sockets */
 };
 
-/* The restrictions in effect. For Landlock and seccomp a positive number, 0 if not requested, or -errno. */
+/* The restrictions in effect. `landlock` and `seccomp` are positive if the restriction is in effect, 0 if it was not
+ * requested, and -errno if it failed. */
 struct sandbox_status {
     bool net_admin_only;
-    int landlock; /* version of the kernel's interface */
+    int landlock; /* in effect: version of the kernel's Landlock interface */
     int seccomp;
 };
 
 struct sandbox;
 
-/* Applies the requested restrictions that the kernel supports; sandbox_status() returns which. 0, or -errno with a line
- * in `error` if capabilities cannot be dropped or there is no memory. */
+/* Applies those requested restrictions that the kernel supports; sandbox_status() returns which are in effect. Returns
+ * 0, or -errno with a line in `error` if capabilities cannot be dropped or there is no memory. */
 int sandbox_enter(struct sandbox **out, const struct sandbox_options *options, char error[SANDBOX_ERROR_SIZE]);
 const struct sandbox_status *sandbox_status(const struct sandbox *sandbox);
 void sandbox_free(struct sandbox *sandbox); /* the restrictions stay in effect; NULL is allowed */

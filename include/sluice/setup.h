@@ -34,14 +34,14 @@ struct ruleset;
 
 /* --- Settings ------------------------------------------------------------------------------------- */
 
-extern const struct setting dataset_settings[]; /* of one dataset */
+extern const struct setting dataset_settings[]; /* settings of one dataset (an entry of `datasets`) */
 extern const struct setting decode_settings[];
-extern const struct setting flow_settings[]; /* of struct flow_options; the memcap is that of all workers */
+extern const struct setting flow_settings[]; /* of struct flow_options; the memcap is for all workers together */
 extern const struct setting exception_settings[];
 
 enum queue_conntrack { QUEUE_CONNTRACK_AUTO, QUEUE_CONNTRACK_ALWAYS, QUEUE_CONNTRACK_NO };
 
-/* Settings queue.* and ips.mode; for one queue with its entry below `queues`. */
+/* Settings queue.* and ips.mode. When they are read for one queue, its entry in `queues` overrides them. */
 struct queue_options {
     const char *numbers;
     struct nfqueue_options nfqueue;
@@ -58,20 +58,20 @@ struct rules_options {
     struct datasets_options datasets;
     const char *const *action_order;
     bool mistakes_are_fatal; /* engine.init-failure-fatal */
-    bool cache;              /* of compiled patterns */
+    bool cache;              /* cache compiled patterns in files */
     const char *cache_path;
     uint64_t cache_max_age_seconds, cache_max_bytes;
 };
 extern const struct setting rules_settings[];
 
-/* Settings of the inspection that belong to no module above the lowest layers. */
+/* Settings of the inspection that belong to no single module. */
 struct inspection_options {
     size_t app_memcap, host_memcap;
     enum setting_auto stream_inline;
     bool bypass_at_depth;
     bool drop_undecodable;
     uint32_t midstream_grace_seconds;
-    enum checksum_checks checksums; /* of a replay */
+    enum checksum_checks checksums; /* used by a replay only */
 };
 extern const struct setting inspection_settings[];
 
@@ -96,38 +96,40 @@ void setup_check_conflicts(const struct config *config, struct diag *diag);
 /* Reads the queues of the configuration, at most `max`, with the options of each. */
 int setup_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                         char error[ENGINE_ERROR_SIZE]);
-/* The same with the options that depend on the sluice table; at most ENGINE_MAX_QUEUES. */
+/* Reads the queues like setup_queue_options(), at most ENGINE_MAX_QUEUES, and sets the options that depend on the
+ * sluice table. */
 int setup_plan_queues(const struct config *config, const struct firewall_options *firewall, struct nfqueue_options *out,
                       size_t *count, char error[ENGINE_ERROR_SIZE]);
 /* Reads the options of the sluice table: nft.* and what it needs of queue.*. Strings are owned by the configuration. */
 int setup_firewall_options(const struct config *config, struct firewall_options *out, char error[ENGINE_ERROR_SIZE]);
 /* Reads the mode of a queue from its entry in `queues`, otherwise from ips.mode. */
 void setup_queue_mode(const struct config *config, uint16_t queue, struct queue_mode *out);
-/* Whether queue.conntrack is no. */
+/* Returns whether queue.conntrack of this queue is `no`. */
 bool setup_conntrack_is_off(const struct config *config, uint16_t queue);
-/* How many seconds after the start a queue requests conntrack data; 0: always. */
+/* Returns for how many seconds after the start the queue requests conntrack data; 0: always. */
 int64_t setup_conntrack_seconds(const struct config *config, uint16_t queue);
 
 /* --- Options of modules --------------------------------------------------------------------------- */
 
-/* Options of one of `workers` pipelines, which share the memcaps; without the treatment of checksums, which differs
- * between daemon and replay. pipeline_shared_init() takes ownership of out->app. */
+/* Reads the options of one of `workers` pipelines; each gets its share of the memcaps. Does not set out->checksums and
+ * out->kernel_checksums, which differ between daemon and replay. pipeline_shared_init() takes ownership of out->app. */
 int setup_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
                            struct pipeline_options *out, struct diag *diag);
-/* The same for a daemon; prints the diagnostics. */
+/* Reads the options of a pipeline of a daemon, and prints the diagnostics. */
 int setup_inline_options(const struct config *config, unsigned workers, struct pipeline_options *out,
                          char error[ENGINE_ERROR_SIZE]);
 
 int setup_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
-/* Protocols and their files. The caller frees the result with app_options_clear() unless pipeline_shared_init() took
- * it. */
+/* Reads the options of application protocols and of files in their transactions. The caller frees the result with
+ * app_options_clear() unless pipeline_shared_init() took it. */
 int setup_app_options(const struct config *config, unsigned workers, struct app_options *out, struct diag *diag);
 void setup_app_events(const struct config *config, struct eve_options *out);
 void setup_flow_options(const struct config *config, unsigned workers, struct flow_options *out);
 void setup_stream_options(const struct config *config, unsigned workers, bool inline_mode, struct stream_options *out);
 void setup_exception_policies(const struct config *config, bool inline_mode,
                               enum exception_policy out[EXCEPTION_COUNT]);
-/* Time budgets of packets and rules. Only a daemon uses them: events of a replay must not depend on the clock. */
+/* Reads the time budgets of packets and rules. Only a daemon uses them: events of a replay must not depend on the
+ * clock. */
 void setup_budget_options(const struct config *config, struct budget_options *out);
 int setup_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
 void setup_policy_options(const struct config *config, struct policy_options *out);
@@ -141,7 +143,7 @@ void setup_eve_options(const struct config *config, struct eve_options *out);
 
 void setup_file_options(const struct config *config, struct file_options *out);
 void setup_file_depth(const struct config *config, struct stream_options *stream);
-/* Allocates the file store; the caller starts and frees it, also after an error. *out is NULL when none is
+/* Allocates the file store; the caller starts and frees it, also after an error. *out is NULL when no file store is
  * configured. */
 int setup_file_store(struct file_store **out, const struct config *config, const char *log_dir, unsigned workers,
                      bool lossless, char error[ENGINE_ERROR_SIZE]);
@@ -154,7 +156,7 @@ int setup_parse_rules(struct rule_list **out, const struct config *config, const
                       struct diag *diag);
 /* Compiles the rules. On success the ruleset owns the list. */
 int setup_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag);
-/* Parses and compiles the rules. -ENOENT when a file cannot be read. */
+/* Parses and compiles the rules. Returns -ENOENT when a file cannot be read. */
 int setup_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
                      struct diag *diag);
 
@@ -164,8 +166,8 @@ struct rule_load_options {
     size_t rule_file_count;
     struct rule_names *names;     /* numbers of variables and bits that outlive a ruleset; NULL: the ruleset's */
     const struct ruleset *before; /* the ruleset that the new one replaces; NULL: none */
-    bool after_death;             /* a previous engine died and packets wait: ignore engine.init-failure-fatal */
-    bool needs_rules;             /* fail with -EINVAL when rules were skipped and none is left */
+    bool after_death; /* a previous engine died and packets wait in the queues: ignore engine.init-failure-fatal */
+    bool needs_rules; /* fail with -EINVAL when rules were skipped and no rule is left */
 };
 /* Loads a ruleset. Skips rules and files that cannot be loaded; with engine.init-failure-fatal it fails instead. */
 int setup_load_ruleset(struct ruleset **out, const struct rule_load_options *load, struct diag *diag,
@@ -192,12 +194,12 @@ int setup_rule_variables(struct rule_variables **out, const struct config *confi
 
 /* --- Datasets ------------------------------------------------------------------------------------- */
 
-/* Opens the datasets of the configuration, and adds what rules have added to those of the ruleset `before` (NULL:
- * none). 0 or -ENOMEM. */
+/* Opens the datasets of the configuration, and copies to them the entries that rules have added to the datasets of the
+ * ruleset `before` (NULL: none). 0 or -ENOMEM. */
 int setup_open_datasets(struct datasets **out, const struct config *config, const struct ruleset *before,
                         struct diag *diag);
-/* Writes all datasets with `state` or `save` to their files, when no worker runs any more. Logs errors, and returns the
- * first one. `ruleset` may be NULL. */
+/* Writes all datasets with `state` or `save` to their files, to be called after all workers have stopped. Logs errors,
+ * and returns the first one. `ruleset` may be NULL. */
 int setup_save_datasets(const struct ruleset *ruleset);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shared table: state by key that several workers read and change (thresholds, bits of hosts). Hash tables called
- * shards, each with a separate lock that is held for one lookup and update.
+ * Shared table: state by key that several workers read and change (thresholds, bits of hosts). It consists of hash
+ * tables called shards, each with its own lock, which is held for one lookup and update.
  *
- * All memory is reserved at the start (and backed by the kernel only when used), so a lookup never allocates; a scan
- * from many addresses fills the table, then reuses entries that have expired, and is refused when there are none.
+ * All memory is reserved at the start (and backed by the kernel only when used), so a lookup never allocates; when a
+ * scan from many addresses has filled the table, new entries replace expired ones, or ones that may be evicted.
  *
  * Threads:   any, between lock and unlock of the key's shard.
- * Ownership: entries are lent until unlock.
+ * Ownership: entries belong to the table; a pointer to one is valid until shared_table_unlock().
  */
 #ifndef SLUICE_SHARED_TABLE_H
 #define SLUICE_SHARED_TABLE_H
@@ -19,10 +19,10 @@
 struct shared_table;
 struct shared_shard;
 
-/* The struct of an entry begins with this, and its key follows. Keys are hashed and compared as bytes. */
+/* The first member of the struct of an entry; the key is the next member. Keys are hashed and compared as bytes. */
 struct shared_entry {
-    uint64_t expires_ns; /* may be reused past this time; 0: not set yet, so kept */
-    uint32_t next;       /* private: next in the bucket's chain, or in that of free entries */
+    uint64_t expires_ns; /* time after which the entry may be reused; 0: not set yet: the entry is kept */
+    uint32_t next;       /* private: next entry of the bucket, or of the list of free entries */
     uint32_t tag;        /* private: part of the key's hash */
 };
 
@@ -33,9 +33,10 @@ struct shared_table_options {
     size_t key_size;
     size_t memcap; /* bytes; each shard has room for a few entries in any case */
     uint64_t seed; /* seed of the hash: random if senders must not find keys that share a bucket */
-    /* Called for an entry before it is freed; may be NULL. `shard` counts from 0. */
+    /* Called before an entry is removed or reused, to free what it refers to; may be NULL. `shard` counts from 0. */
     void (*forget)(void *user, unsigned shard, void *entry);
-    /* When the memcap is reached: whether `entry` is evicted before `other`; NULL: the one that expires first. */
+    /* Returns whether, when the memcap is reached, `entry` is evicted rather than `other`. NULL: the entry that expires
+     * first is evicted. */
     bool (*gives_way)(const void *entry, const void *other);
     void *user;
 };
@@ -55,13 +56,13 @@ unsigned shared_shard_number(const struct shared_shard *shard);
 
 /* Returns the entry of the key for which the shard was locked, expired or not; NULL when there is none. */
 void *shared_shard_find(struct shared_shard *shard, const void *key);
-/* The same, but creates the entry when there is none: `*fresh`, and zero behind its key. When the memcap is reached
- * another entry is evicted; NULL when none can be. */
+/* Returns the entry of the key, and creates it if there is none: then *fresh is true, and the bytes after its key are
+ * zero. When the memcap is reached, another entry is evicted; returns NULL if none can be evicted. */
 void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now_ns, bool *fresh);
 void shared_shard_remove(struct shared_shard *shard, void *entry);
 
-/* Calls `each` for all entries with their shard locked: it may read and write the bytes behind an entry's key, and must
- * not call other functions of the table. */
+/* Calls `each` for all entries with their shard locked: `each` may read and write the bytes after the entry's key, and
+ * must not call other functions of the table. */
 typedef void shared_table_function(struct shared_shard *shard, void *entry, void *user);
 void shared_table_each(struct shared_table *table, shared_table_function *each, void *user);
 

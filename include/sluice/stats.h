@@ -16,18 +16,19 @@ struct queue_monitor;
 struct stats;
 struct text;
 
-/* Logs the summary at the end of the program, from the last snapshots. */
+/* Logs the summary of the counters at the end of the program, from the last snapshots of the workers. */
 void stats_log_summary(struct worker *const *workers, unsigned count);
-/* `queues`: add the counters of NFQUEUE. `shared` must outlive the object. 0 or -ENOMEM. */
+/* Creates the object. `queues`: also report the counters of NFQUEUE. `shared` must outlive the object. Returns 0 or
+ * -ENOMEM. */
 int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config,
               const struct pipeline_shared *shared);
-/* Sources of further counters; lent, or NULL. */
+/* Set objects from which further counters are read. They must outlive the object; NULL: none. */
 void stats_set_attachment(struct stats *stats, const struct attachment *attachment);
 void stats_set_engine_memory(struct stats *stats, const struct engine_memory *memory);
 void stats_set_monitor(struct stats *stats, const struct queue_monitor *monitor);
 void stats_set_follower(struct stats *stats, const struct offload_follower *offload_follower);
 void stats_free(struct stats *stats);
-/* Sums the last snapshots and writes a stats event. */
+/* Sums the last snapshots of the workers and writes a stats event. */
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);
 
@@ -35,10 +36,11 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
  * engine. Afterwards the other functions report the counters of this engine only. 0 or -ENOMEM. */
 int stats_hand_over(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                     const struct output *output, uint64_t started_ns);
-/* Seconds since the start of the first engine whose counters were transferred; this one started at `started_ns`
- * (monotonic). */
+/* Returns the seconds since the start of the first engine whose counters are included. `started_ns`: start of this
+ * engine (monotonic). */
 uint64_t stats_uptime(const struct stats *stats, uint64_t started_ns);
-/* A counter of this engine plus that of previous engines; for a queue, `field` names the counter. */
+/* Return `value`, a counter of this engine, plus that of previous engines. stats_queue_total(): `field` names the
+ * counter of the worker's queue. */
 uint64_t stats_total(const struct stats *stats, const char *name, uint64_t value);
 uint64_t stats_queue_total(struct stats *stats, const struct worker *worker, const char *field, uint64_t value);
 

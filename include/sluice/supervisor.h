@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Supervisor: the main process of the daemon. It has the sockets of the queues, so that packets wait there when the
+ * Supervisor: the main process of the daemon. It holds the sockets of the queues, so that packets wait in them when the
  * engine dies; it starts the engine, forwards signals, and replaces an engine that dies or hangs.
  *
- * Threads: one; further threads are not allowed, because it forks.
+ * Threads: one; the supervisor must not start further threads, because it forks.
  */
 #ifndef SLUICE_SUPERVISOR_H
 #define SLUICE_SUPERVISOR_H
 
 #include "sluice/daemon.h"
 
-/* Runs the daemon until SIGTERM or SIGINT. 0, or -errno with a line in `error`. Writes the log. */
+/* Runs the daemon until SIGTERM or SIGINT, and writes the log. Returns 0, or -errno with a line in `error`. */
 int supervisor_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE]);
 
-/* For a service that systemd starts as another user: called before as root, opens the sockets that need CAP_NET_RAW and
- * stores them with systemd, which passes them to supervisor_run(). 0, or -errno with a line in `error`. */
+/* For a service that systemd starts as another user: opens the sockets that require CAP_NET_RAW and stores them with
+ * systemd (FDSTORE), which passes them to supervisor_run(). Called as root before the service starts (ExecStartPre=).
+ * 0, or -errno with a line in `error`. */
 int supervisor_preopen_sockets(char error[ENGINE_ERROR_SIZE]);
 
 /* For ExecStopPost=, after the supervisor has exited: removes the sluice table if the supervisor left it for a restart
