@@ -2,23 +2,23 @@
 /*
  * Stream: TCP sessions (RFC 9293, 7323, 2018, 7413) and the byte streams of their two directions, in order.
  *
- * Inline, the bytes that a packet completes can be inspected before the packet is forwarded. A direction keeps every
- * byte from the receiver's last acknowledgment on (and some history before it), in order or not, so that the first-seen
- * data wins: a segment that brings different bytes for an offset already seen is dropped, or rewritten to the bytes
- * that were seen first (options.overlap). A segment out of order may pass; the segment that fills the gap yields all
- * the data that it releases. In passive mode (inline_mode false) overlaps are resolved as the target system does, and
- * bytes are yielded when the receiver has acknowledged them.
+ * Inline, the bytes that a packet completes can be inspected before the packet is forwarded. For each direction the
+ * engine keeps every byte from the receiver's last acknowledgment on (and some history before it), in order or not, so
+ * that the first-seen data wins: a segment that brings different bytes for an offset already seen is dropped, or
+ * rewritten to the bytes that were seen first (options.overlap). A segment out of order may pass; the segment that
+ * fills the gap yields all the data that it releases. In passive mode (inline_mode false) overlaps are resolved as the
+ * target system does, and bytes are yielded when the receiver has acknowledged them.
  *
- * A segment with a wrong checksum changes nothing, nor does one that the receiver would not accept (sequence number out
- * of window, old timestamp, invalid RST): those are EXCEPTION_STREAM_INVALID inline. A segment that was overtaken by
- * later ones passes inline although its timestamp or its acknowledgment is old, because its receiver may not have got
- * the later ones.
+ * A segment with a wrong checksum does not change the session, nor does one that the receiver would not accept
+ * (sequence number out of window, old timestamp, invalid RST); inline, the latter causes EXCEPTION_STREAM_INVALID.
+ * Inline, a segment that arrives after later ones (reordering) passes although its timestamp or its acknowledgment is
+ * old, because its receiver may not have got the later ones.
  *
  * All memory is reserved at the start. The module is independent of rules.
  *
  * Threads:   a stream engine belongs to one worker.
- * Ownership: sessions belong to the engine and are attached to their flow until stream_end(). Stream chunks are lent
- * until the next call for the same engine.
+ * Ownership: sessions belong to the engine and are attached to their flow until stream_end(). The bytes of a stream
+ * chunk are valid until the next call for the same engine.
  */
 #ifndef SLUICE_STREAM_H
 #define SLUICE_STREAM_H
@@ -50,46 +50,49 @@ enum stream_urgent {
     STREAM_URGENT_GAP,    /* a gap of one byte in the stream */
     STREAM_URGENT_CLEAR,  /* inline: part of the stream; URG is removed, so that the receiver reads the byte in the
                              stream, too */
-    STREAM_URGENT_BOTH,   /* inline: the stream is inspected both with and without the byte; see urgent.c */
-    STREAM_URGENT_AUTO,   /* of the setting only: both when inline, oob otherwise */
+    STREAM_URGENT_BOTH,   /* inline: the stream is inspected twice, with and without the byte; see urgent.c */
+    STREAM_URGENT_AUTO,   /* value of the setting only: STREAM_URGENT_BOTH when inline, STREAM_URGENT_OOB otherwise */
 };
 
 /* When conntrack data decides on a session whose handshake was not seen. */
 enum stream_conntrack {
     STREAM_CONNTRACK_NO,
-    STREAM_CONNTRACK_YES,  /* a connection established in conntrack is picked up at any time and without an exception */
+    STREAM_CONNTRACK_YES,  /* a connection that is established in conntrack is picked up at any time, without the
+                              exception EXCEPTION_STREAM_MIDSTREAM */
     STREAM_CONNTRACK_ONLY, /* as YES; also, before midstream_until_ns, connections that conntrack does not know or saw
-                              one side of are refused */
+                              only one side of are not picked up without that exception */
 };
 
 struct stream_options {
     bool inline_mode;
     bool midstream;              /* pick up sessions whose handshake was not seen */
-    uint64_t midstream_until_ns; /* also pick up, without an exception, before this time: connections older than the
-                                    program; 0: none */
+    uint64_t midstream_until_ns; /* before this time, sessions are also picked up without an exception, because their
+                                    connections may be older than the program; 0: never */
     enum stream_conntrack conntrack;
-    bool async_oneside;               /* accept sessions with only one side seen */
+    bool async_oneside;               /* accept sessions of which only one direction is seen (asymmetric routing) */
     bool checksum_validation;         /* segments with PACKET_BAD_L4_CHECKSUM are not tracked */
     uint32_t depth;                   /* bytes inspected per direction; 0: all */
     uint32_t window[FLOW_DIRECTIONS]; /* bytes of history kept for inspection, by direction */
-    uint32_t chunk[FLOW_DIRECTIONS];  /* passive: bytes inspected at once (Suricata's chunk sizes) */
+    uint32_t chunk[FLOW_DIRECTIONS];  /* passive: bytes that are collected and inspected at once (Suricata's toserver-
+                                         and toclient-chunk-size) */
     size_t memcap;                    /* bytes for sessions of this worker */
-    uint64_t seed;                    /* secret for the hash of half-open connections */
+    uint64_t seed;                    /* random seed for the hash of half-open connections */
     size_t reassembly_memcap;         /* bytes for stream data of this worker */
     enum stream_overlap overlap;
-    enum stream_urgent urgent, urgent_limit; /* urgent_limit: policy after 64 kB of out-of-band bytes */
+    /* urgent_limit: the policy that applies after 64 kB of out-of-band bytes */
+    enum stream_urgent urgent, urgent_limit;
     uint32_t max_syn_queued, max_synack_queued;
     struct host_os_policy host_os;
 };
-extern const struct setting stream_settings[]; /* of struct stream_options; the memcaps are those of all workers */
+extern const struct setting stream_settings[]; /* of struct stream_options; the memcaps are for all workers together */
 
 int stream_new(struct stream **out, const struct stream_options *options); /* 0 or -ENOMEM */
 void stream_free(struct stream *stream);                                   /* NULL is allowed */
 
 /*
- * Looks up the connection of a packet in conntrack's table, for a session whose beginning was not seen and a packet
- * without conntrack data. Returns 0 with *out, -ENOENT when there is none, -EAGAIN when a lookup is not possible now,
- * or another -errno.
+ * Looks up the connection of a packet in the conntrack table. Called for packets without conntrack data whose session
+ * was not seen from its beginning. Returns 0 with *out, -ENOENT when conntrack has no such connection, -EAGAIN when a
+ * lookup is not possible now, or another -errno.
  */
 typedef int stream_find_connection(void *user, const struct packet *pkt, struct conntrack *out);
 /* Sets the lookup function. Without one (find is NULL) only conntrack data attached to packets is used. `user` must
@@ -99,35 +102,36 @@ void stream_set_connections(struct stream *stream, stream_find_connection *find,
 /* Result of tracking a packet. */
 struct stream_verdict {
     enum exception_cause exception; /* EXCEPTION_NONE, or the reason why the packet was not tracked */
-    bool undecided; /* with EXCEPTION_STREAM_MIDSTREAM: the conntrack lookup failed temporarily; it may succeed for a
-                       later packet */
+    bool undecided; /* with EXCEPTION_STREAM_MIDSTREAM: true: the conntrack lookup failed temporarily and may succeed
+                       for a later packet */
     bool drop;      /* inline: this segment must not pass; `reason` says why */
     enum drop_reason reason; /* DROP_REASON_STREAM_... */
 };
 
-/* Whether the packet, a SYN, begins another connection on the ports of a flow that has ended, or shows that the flow's
- * session was picked up at the wrong sequence number: then the caller ends the flow and gets a new one. May set
- * PACKET_STREAM_NEEDS_ANSWER. */
+/* Returns true if the packet begins another connection on the ports of a flow that has ended (a SYN or, with midstream
+ * or async_oneside, a SYN/ACK), or shows that the flow's session was picked up at the wrong sequence number. The caller
+ * then ends the flow and gets a new one. May set PACKET_STREAM_NEEDS_ANSWER. */
 bool stream_is_port_reuse(const struct stream *stream, const struct flow *flow, struct packet *pkt);
 
 /*
  * Tracks the packet (TCP, with transport) in its flow, after flow_update(): session, state of the flow (flow_set_state,
  * flow_swap), events (packet_add_event, counted here), reassembly. Sets PACKET_STREAM_ADDED when the payload has become
- * part of the stream and is inspected there. May set pkt->new_data (overlap rewritten), lent until the next packet.
+ * part of the stream and is inspected there. May set pkt->new_data (overlap rewritten), which is valid until the next
+ * packet.
  */
 void stream_packet(struct stream *stream, struct flow_table *flows, struct flow *flow, struct packet *pkt,
                    struct stream_verdict *verdict);
 
-/* Whether both directions have been inspected up to options->depth. */
+/* Returns whether both directions have been inspected up to stream_options.depth. */
 bool stream_is_at_depth(const struct flow *flow);
-/* Whether the direction has reached options->depth and all its bytes up to there were yielded; the connection continues
- * uninspected. */
+/* Returns whether the direction has reached stream_options.depth and all its bytes up to the depth were yielded; the
+ * rest of it is not inspected. */
 bool stream_is_truncated(const struct flow *flow, enum flow_direction direction);
 
 /* Frees the session of a flow that ends; flow->tcp is NULL afterwards. */
 void stream_end(struct stream *stream, struct flow *flow);
-/* Inline: frees the bytes of a closed connection. No further data can be acceptable to its ends, and all received data
- * has been inspected. To be called after the events of the packet are written. */
+/* Inline: frees the stream data of a closed connection, because its ends accept no further data and all received data
+ * has been inspected. To be called after the events of the packet are recorded, because they may contain the data. */
 void stream_release_closed(struct stream *stream, struct flow *flow);
 /* Stops reassembly of this direction (bypass, pass, drop) and frees its memory. */
 void stream_stop(struct stream *stream, struct flow *flow, enum flow_direction direction);
@@ -136,7 +140,7 @@ void stream_stop(struct stream *stream, struct flow *flow, enum flow_direction d
 
 enum { STREAM_BEFORE_MAX = 64 };
 
-/* Stream chunk: bytes of one direction that were not yielded before, in order, without a gap. */
+/* Stream chunk: bytes of one direction that no chunk contained before, in order and without a gap. */
 struct stream_chunk {
     const uint8_t *data;
     uint32_t length;
@@ -146,51 +150,53 @@ struct stream_chunk {
     uint32_t before_length; /* 0 at the start and behind a gap */
     bool gap;               /* bytes between this chunk and the previous one were lost */
     bool is_payload;        /* `data` is the packet's own payload, all of it */
-    bool end;               /* nothing will follow: FIN, RST, depth or end of the flow */
-    bool has_readings;      /* its inspection window may have alternative readings: stream_next_reading() */
-    bool is_reading;        /* made by stream_next_reading(): `data` is the whole inspection window */
+    bool end;               /* true: the last chunk of the direction: FIN, RST, depth or end of the flow */
+    bool has_readings;      /* the chunk's inspection window may have further readings: call stream_next_reading() */
+    bool is_reading;        /* the chunk is from stream_next_reading(): `data` is the whole inspection window */
     uint32_t new_at;        /* is_reading: index in `data` of the first byte that was not inspected before */
 };
 
 /*
- * Gets the next chunk of a direction; false when there is none. Call until false. Bytes count as inspected once
- * yielded. `all`, passive: include unacknowledged bytes and less than a chunk (the flow has ended). Chunks are at most
- * 64 KiB.
+ * Gets the next chunk of a direction; returns false when there is none. The caller repeats the call until then. Bytes
+ * that were yielded count as inspected. `all`: in passive mode, also yield unacknowledged bytes and less than
+ * options.chunk bytes, because the flow has ended. Chunks are at most 64 KiB.
  */
 bool stream_next_chunk(struct stream *stream, struct flow *flow, enum flow_direction direction,
                        const struct packet *pkt, bool all, struct stream_chunk *chunk);
 
-/* Whether stream_next_chunk() with `all` may yield a chunk; cheaper than calling it. */
+/* Returns whether stream_next_chunk() with `all` may yield a chunk; cheaper than that call. */
 bool stream_has_remaining_data(const struct flow *flow, enum flow_direction direction);
 
 /*
- * Passive: the same for application protocol parsers, which get bytes with the packet that acknowledges them; each byte
- * once, independent of the chunks above. `all`: include unacknowledged bytes. The end of a stream may come alone, as a
- * chunk without bytes.
+ * Passive: gets the next chunk for application protocol parsers; returns false when there is none. Parsers get bytes
+ * with the packet that acknowledges them, each byte once, independently of stream_next_chunk(). `all`: also yield
+ * unacknowledged bytes. The end of a stream may be a chunk without bytes (chunk->end).
  */
 bool stream_next_parser_chunk(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
                               struct stream_chunk *chunk);
-/* Whether only one side is seen, so that its bytes are never acknowledged. */
+/* Returns whether only one direction of the connection is seen, so that its bytes are never acknowledged. */
 bool stream_is_one_sided(const struct flow *flow);
-/* Whether the direction has sent its FIN and all bytes before it have been yielded. */
+/* Returns whether the FIN of the direction was seen and all bytes before the FIN have been yielded. */
 bool stream_has_ended(const struct flow *flow, enum flow_direction direction);
-/* Whether the beginning of the connection was not seen. */
+/* Returns whether the beginning of the connection was not seen. */
 bool stream_is_midstream(const struct flow *flow);
-/* Counts the sessions that were evicted for others, and the sessions whose data was evicted for others. */
+/* Sets *sessions to the number of sessions evicted because of memcap, and *data to the number of sessions whose stream
+ * data was evicted because of reassembly_memcap. */
 void stream_count_evictions(const struct stream *stream, uint64_t *sessions, uint64_t *data);
-/* Returns the offset of the next byte of a direction that will be yielded for protocols; 0 without a session. */
+/* Returns the offset in the direction's stream of the next byte that will be yielded for protocol parsers; 0 without a
+ * session. */
 uint64_t stream_parsed_offset(const struct flow *flow, enum flow_direction direction);
-/* Exchanges client and server of a session whose beginning was not seen (the caller calls flow_swap()); false when the
- * beginning was seen. Invalidates chunks. */
+/* Exchanges client and server of a session whose beginning was not seen; the caller calls flow_swap(), too. Returns
+ * false, without a change, when the beginning was seen. Invalidates chunks. */
 bool stream_swap_sides(struct flow *flow);
-/* Passive: inspect the acknowledged bytes of the direction even if they are less than a chunk, because a protocol
- * message is complete. */
+/* Passive: makes stream_next_chunk() yield the acknowledged bytes of the direction even if they are less than
+ * options.chunk bytes. Called when a protocol message is complete. */
 void stream_flush(struct flow *flow, enum flow_direction direction);
 
 /*
  * Gets the inspection window of a chunk: the history kept before it (options.window) and the chunk, in one piece:
- * *bytes, *length; the chunk begins at *chunk_at. Returns the offset of *bytes[0] in the direction. Built at the first
- * call for a chunk, then cached.
+ * *bytes, *length; the chunk begins at *chunk_at. Returns the offset of (*bytes)[0] in the direction's stream. The
+ * window is built at the first call for a chunk and then cached.
  */
 uint64_t stream_inspection_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                                   const struct stream_chunk *chunk, const uint8_t **bytes, uint32_t *length,
@@ -198,15 +204,17 @@ uint64_t stream_inspection_window(struct stream *stream, const struct flow *flow
 
 /*
  * STREAM_URGENT_BOTH: gets the inspection window of the chunk as read by a receiver that removes urgent bytes from the
- * stream. `number` counts from 1. False after the last reading. Valid until the next call for the same engine.
+ * stream. `number` counts from 1. Returns false after the last reading. *out is valid until the next call for the same
+ * engine.
  */
 bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                          const struct stream_chunk *chunk, unsigned number, struct stream_chunk *out);
-/* STREAM_URGENT_BOTH: whether the packet keeps its URG flag, so that the stream is also inspected without the urgent
- * byte. *place: offset of that byte. */
+/* STREAM_URGENT_BOTH: returns whether the packet keeps its URG flag, so that the stream is also inspected without the
+ * urgent byte. Sets *place to the offset of the urgent byte. */
 bool stream_get_urgent_offset(const struct stream *stream, const struct flow *flow, enum flow_direction direction,
                               const struct packet *pkt, uint64_t *place);
-/* Returns how many such offsets are stored for the direction; *places: lent until the next packet. */
+/* Returns how many offsets of urgent bytes are stored for the direction, and sets *places to them; they are valid until
+ * the next packet. */
 unsigned stream_get_urgent_offsets(const struct flow *flow, enum flow_direction direction, const int64_t **places);
 /* Removes URG from a packet for which stream_get_urgent_offset() is true. If the packet cannot be rewritten, sets
  * verdict->drop and ->reason. */
@@ -218,9 +226,9 @@ void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_dir
 size_t stream_copy(const struct stream *stream, const struct flow *flow, enum flow_direction direction, uint8_t *out,
                    size_t size, void (*on_gap)(size_t at, uint64_t missing, void *user), void *user);
 
-/* Transfers the session of a flow to another process (sluice/transfer.h). The writer's flow has a session. Reading:
- * false when there was no memory for it, or on an error; then the flow has no session, and its packets are inspected
- * one by one. */
+/* Transfers the session of a flow to another process (sluice/transfer.h). The writer calls it only for flows with a
+ * session. The reader returns false when out of memory or on an error; then the flow has no session, and its packets
+ * are inspected one by one. */
 bool stream_transfer(struct transfer *t, struct stream *stream, struct flow *flow);
 
 /* Transfers the records of half-open connections without session. `same_flows`: reader and writer hash flows with the
@@ -246,10 +254,10 @@ enum tcp_state {
 };
 const char *tcp_state_name(enum tcp_state state); /* names in EVE: "none", "syn_sent", ... */
 
-/* Facts about a session. Per direction: [FLOW_TO_SERVER] is what the client sent. */
+/* Facts about a session. In arrays by direction, [FLOW_TO_SERVER] is about the segments that the client sent. */
 struct tcp_summary {
     enum tcp_state state;
-    enum tcp_state reported; /* state in events: `state`; for a dropped flow the state at the drop */
+    enum tcp_state reported; /* the state that events report: that at the drop for a dropped flow, otherwise `state` */
     bool midstream, has_gap[FLOW_DIRECTIONS];
     uint8_t flags[FLOW_DIRECTIONS];        /* all TCP flags seen */
     uint32_t size[FLOW_DIRECTIONS];        /* stream_size: next sequence number minus the initial one */
@@ -258,9 +266,9 @@ struct tcp_summary {
     uint64_t bytes[FLOW_DIRECTIONS];       /* bytes in order so far */
     uint32_t urgent_oob[FLOW_DIRECTIONS];
 };
-/* The state that a flow takes when its session reaches this state. FLOW_NEW: the state of the flow does not change. */
+/* Returns the flow state for a session that reaches this TCP state. FLOW_NEW: the state of the flow does not change. */
 enum flow_state stream_flow_state(enum tcp_state state);
-/* All zero when the flow has no session. */
+/* Fills *out; all fields are zero when the flow has no session. */
 void stream_summary(const struct flow *flow, struct tcp_summary *out);
 
 /* A session after a packet, for EVE's stream_tcp. `flags` have Suricata's names: stream_session_flag_name(). */
@@ -277,10 +285,12 @@ struct tcp_session_facts {
     uint16_t flags; /* bits, by stream_session_flag_name() */
     struct tcp_side_facts side[FLOW_DIRECTIONS];
 };
-/* Fills *out; false, and all zero, when the flow has no session. */
+/* Fills *out. Returns false, with all fields zero, when the flow has no session. */
 bool stream_session_facts(const struct flow *flow, struct tcp_session_facts *out);
-const char *stream_session_flag_name(unsigned bit); /* of fewer than STREAM_SESSION_FLAGS */
-const char *stream_side_flag_name(unsigned bit);    /* of fewer than STREAM_SIDE_FLAGS */
+const char *stream_session_flag_name(
+    unsigned bit); /* name of a bit of tcp_session_facts.flags; `bit` is less than STREAM_SESSION_FLAGS */
+const char *
+stream_side_flag_name(unsigned bit); /* name of a bit of tcp_side_facts.flags; `bit` is less than STREAM_SIDE_FLAGS */
 
 /* Counters, named as in EVE below stats: "tcp.sessions", "tcp.syn", "tcp.segment_memcap_drop", "tcp.reassembly_gap",
  * "tcp.overlap", "tcp.overlap_diff_data", "tcp.memuse", "tcp.reassembly_memuse"... then "stream.EVENT" for every stream

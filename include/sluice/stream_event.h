@@ -93,7 +93,8 @@ _Static_assert((int)STREAM_EVENT_END <= PACKET_EVENT_WORDS * 64, "a packet has n
 
 /* Returns the name, e.g. "3whs_ack_in_wrong_dir", as in rules; anomaly events and counters prefix it with "stream.". */
 const char *stream_event_name(enum stream_event event);
-/* Finds an event by name. `text` need not be terminated. The old prefix "stream." is allowed. */
+/* Finds an event by name; returns false for an unknown name. `text` need not be NUL-terminated. The old prefix
+ * "stream." is allowed. */
 bool stream_event_find(const char *text, size_t length, enum stream_event *out);
 
 #endif

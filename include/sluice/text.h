@@ -25,7 +25,7 @@ struct span {
 #define SPAN_ARGS(s) (int)(s).length, (s).at
 
 struct span span_of(const char *string);
-struct span span_trim(struct span span); /* Returns the span without spaces and tabs at both ends. */
+struct span span_trim(struct span span); /* returns the span without spaces and tabs at both ends */
 bool span_equal(struct span span, const char *string);
 bool span_equal_nocase(struct span span, const char *string);
 /* Cuts the part before the first `separator` off `rest` and returns it, trimmed; the last part empties `rest` and sets
@@ -48,8 +48,8 @@ void text_init(struct text *text);
 void text_clear(struct text *text); /* frees the memory */
 void text_reset(struct text *text); /* empties the text, keeps the memory */
 
-/* Returns room for `length` bytes at the end; text_commit() adds the bytes written, all or fewer; NULL when out of
- * memory (text->failed). */
+/* Returns free space for `length` bytes at the end of the text; text_commit() then adds the bytes that the caller has
+ * written to it, at most `length`. Returns NULL when out of memory; then text->failed is set. */
 char *text_reserve(struct text *text, size_t length);
 void text_commit(struct text *text, size_t length);
 void text_append(struct text *text, const char *bytes, size_t length);
@@ -81,12 +81,12 @@ void json_double(struct text *text, const char *key, double value);
 void json_bool(struct text *text, const char *key, bool value);
 void json_null(struct text *text, const char *key);
 void json_base64(struct text *text, const char *key, const void *bytes, size_t length);
-/* Writes a key that is not a constant: the value follows, written with a NULL key. */
+/* Writes a key that is not a constant. The caller then writes the value with a NULL key. */
 void json_key(struct text *text, const void *key, size_t length);
 void json_printf(struct text *text, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /*
- * Parses a whole string as one number: decimal, or hexadecimal after 0x. True when all of the `length` bytes are one
+ * Parses a whole string as one number: decimal, or hexadecimal after 0x. Returns true when all `length` bytes form one
  * number in [low, high].
  */
 bool text_to_uint(const char *bytes, size_t length, uint64_t low, uint64_t high, uint64_t *out);

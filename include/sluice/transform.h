@@ -21,7 +21,7 @@ enum {
 struct transform_scratch;
 struct transform_scratch *transform_scratch_new(void);           /* NULL when out of memory */
 void transform_scratch_free(struct transform_scratch *scratch);  /* NULL is allowed */
-void transform_scratch_reset(struct transform_scratch *scratch); /* invalidates all results */
+void transform_scratch_reset(struct transform_scratch *scratch); /* frees all results */
 
 /* Returns the current fill level as a mark; transform_scratch_rewind() invalidates the results made since the mark. */
 uint32_t transform_scratch_mark(const struct transform_scratch *scratch);

@@ -29,7 +29,7 @@ struct transfer;
 /* --- Copies of flows ------------------------------------------------------------------------------ */
 
 struct flow_copy {
-    struct flow flow; /* do not follow its pointers */
+    struct flow flow; /* a copy: its pointers must not be dereferenced */
     bool ended;
     bool has_history;
     struct flow_history history;
@@ -37,13 +37,14 @@ struct flow_copy {
 };
 void flow_copy_init(struct flow_copy *out, const struct flow *flow, bool ended);
 
-/* Copies of the most recent flows that ended with something to explain (ended_flows.c). */
+/* Copies of the flows that ended most recently and in which a rule matched, that were dropped, or that had an exception
+ * (ended_flows.c). */
 struct ended_flows *ended_flows_new(void); /* NULL: no memory */
 void ended_flows_free(struct ended_flows *ended);
 /* Copies a flow that ends. `ended` may be NULL. */
 void ended_flows_add(struct ended_flows *ended, const struct flow *flow);
-/* Finds the most recent flow with these addresses and ports in either direction, or with `id` if `ends` is NULL. NULL:
- * none. */
+/* Returns the copy of the most recent flow with these addresses and ports in either direction or, if `ends` is NULL,
+ * with this `id`; NULL: none. */
 const struct flow_copy *ended_flows_find(const struct ended_flows *ended, const struct flow_ends *ends, uint64_t id);
 
 /* --- Requests to a worker ------------------------------------------------------------------------- */
@@ -79,11 +80,11 @@ struct worker_snapshot {
     uint64_t *defrag; /* defrag_counter_count() */
 };
 
-/* A new ruleset and new settings. The main thread allocates all of it; the worker only swaps pointers. */
+/* A new ruleset and new settings. The main thread allocates all memory for it; the worker only swaps pointers. */
 struct worker_update {
     const struct ruleset *ruleset;
     struct detector_memory *room; /* memory of the detector for the ruleset; afterwards the memory that it replaced */
-    struct file_magic *magic;     /* NULL: not needed; afterwards the one that is no longer used */
+    struct file_magic *magic;     /* NULL: not needed; afterwards the one that the worker no longer uses */
     bool has_settings;            /* the fields below are valid */
     struct flow_options flow;     /* only the timeouts are used */
     enum exception_policy exceptions[EXCEPTION_COUNT];
@@ -94,7 +95,7 @@ struct worker_update {
 
 enum {
     WORKER_WAIT_MS = 200,
-    WORKER_IDLE_EXPIRE = 4096,  /* flows that a worker without packets ends at once */
+    WORKER_IDLE_EXPIRE = 4096,  /* at most this many expired flows does a worker without packets end at once */
     WORKER_REPORTS = 256,       /* reports about offloaded flows that a worker reads between two batches */
     WORKER_LAST_BATCHES = 1024, /* batches that a worker still inspects after a request to stop, at most */
 };
@@ -110,7 +111,7 @@ struct queue_mode {
 struct worker {
     unsigned index;
     pthread_t thread, sender;
-    bool started, has_sender; /* whether these threads run */
+    bool started, has_sender; /* whether the worker thread was started, and whether the verdict sender runs */
     atomic_int sender_state;
     struct capture *capture;
     struct nfqueue_options queue;
@@ -118,11 +119,11 @@ struct worker {
     bool conntrack_allowed;      /* a reload may request conntrack data again */
     struct pipeline pipeline;
     struct connection_query *connections; /* NULL: no lookups in the conntrack table */
-    bool conntrack_attachable;            /* the kernel can attach conntrack data to packets, and may */
-    bool conntrack_wanted;                /* request conntrack data from the next batch on, for a limited time */
+    bool conntrack_attachable; /* the kernel can attach conntrack data to packets, and conntrack_allowed is true */
+    bool conntrack_wanted;     /* request conntrack data from the next batch on, for a limited time */
     struct queue_watch watch;
-    struct ring *reports;         /* lent: reports about offloaded flows; NULL: none */
-    atomic_bool leave;            /* with `stop`: stop at once and keep the flows for the next engine */
+    struct ring *reports; /* lent: reports about offloaded flows; NULL: none */
+    atomic_bool leave;    /* engine hand-over, with `stop`: stop at once and keep the flows for the next engine */
     struct engine_memory *memory; /* lent: heartbeat and current packet, for the supervisor; NULL: none */
     const struct affinity *affinity;
     const struct sandbox *sandbox; /* lent; NULL: none */
@@ -137,29 +138,31 @@ struct worker {
     _Atomic uint32_t mode;             /* enum ips_mode; the worker reads it once for each batch */
     struct queue_mode configured_mode; /* used by the main thread only */
 
-    /* Published by the worker for all threads. */
-    atomic_uint_fast64_t epoch;                      /* finished batches */
+    /* Written by the worker; any thread may read them. */
+    atomic_uint_fast64_t epoch;                      /* number of finished batches */
     atomic_int error;                                /* -errno that ended the thread, 0 while it runs */
-    _Atomic uint64_t verdict_lost, missing, routed;  /* counters of the capture */
+    _Atomic uint64_t verdict_lost, missing, routed;  /* copies of counters of the capture */
     _Atomic uint64_t slow_packets, slow_evaluations; /* packets and evaluations of rules over their budgets */
     _Atomic uint64_t evicted[EVICTION_TABLES];       /* entries evicted because a memcap was reached */
     struct worker_snapshot snapshot; /* the worker writes it while snapshot_wanted is set, main reads it afterwards */
-    bool exact;                      /* used by the worker only: what it last set in the capture */
+    bool exact;                      /* used by the worker only: the value that it last passed to nfqueue_set_exact() */
 };
 
-/* Starts the thread. 0 or -errno. */
+/* Starts the worker's thread. Returns 0 or -errno. */
 int worker_start(struct worker *worker);
 /* Waits until the thread has ended; the caller has set `stop`. */
 void worker_join(struct worker *worker);
 
-/* Sends a query and waits for the answer, at most a second. False: no answer yet; then the query belongs to the worker
- * until worker_has_query() is false. */
+/* Sends a query and waits for the answer, at most a second. Returns false if there is no answer yet; then the query
+ * belongs to the worker until worker_has_query() returns false. */
 bool worker_query_flows(struct worker *worker, struct worker_query *query);
 bool worker_has_query(const struct worker *worker);
-/* Sends an update, which belongs to the worker until worker_has_update() is false. One at a time. */
+/* Sends an update, which belongs to the worker until worker_has_update() returns false. Only one update may be
+ * pending. */
 void worker_set_update(struct worker *worker, struct worker_update *update);
 bool worker_has_update(const struct worker *worker);
-/* Requests a snapshot and waits for it, at most a second. False: no answer yet. */
+/* Requests a snapshot and waits for it, at most a second. Returns false if the worker has not written it in that
+ * time. */
 bool worker_take_snapshot(struct worker *worker);
 /* The two halves of worker_take_snapshot(), for several workers at once. */
 void worker_request_snapshot(struct worker *worker);
@@ -176,7 +179,7 @@ void worker_close_connections(struct worker *worker);
 
 /* --- Evictions ------------------------------------------------------------------------------------ */
 
-/* Counts the entries that tables have evicted since the start because a memcap was reached. */
+/* Sets `out` to the number of entries that each table has evicted since the start because its memcap was reached. */
 void count_evictions(const struct pipeline *pipeline, uint64_t out[EVICTION_TABLES]);
 const char *eviction_setting(enum eviction_table table); /* "flow.memcap" */
 bool eviction_is_shared(enum eviction_table table);      /* whether all workers share the table */
@@ -197,7 +200,8 @@ struct transferred_counters *transferred_counters_new(void); /* NULL: no memory 
 void transferred_counters_free(struct transferred_counters *counters);
 /* Returns `value` of this engine plus that of previous engines; `counters` may be NULL. */
 uint64_t transferred_counters_add(struct transferred_counters *counters, const char *name, uint64_t value);
-/* Replaces the counters by those for the next engine. 0 or -ENOMEM, then some are missing. */
+/* Replaces the counters by `values`, which the next engine gets. Returns 0, or -ENOMEM; then some counters are
+ * missing. */
 int transferred_counters_replace(struct transferred_counters *counters, const struct output_stat *values, size_t count);
 void transferred_counters_transfer(struct transfer *t, struct transferred_counters *counters);
 
