@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to control: request.c parses requests and runs commands, server.c has the socket and its clients, client.c
- * sends requests. */
+/* Private to control: request.c parses requests and runs commands, server.c manages the socket and its clients,
+ * client.c sends requests. */
 #ifndef SLUICE_CONTROL_PRIV_H
 #define SLUICE_CONTROL_PRIV_H
 
@@ -9,16 +9,17 @@
 struct control_request {
     const struct control_value *arguments; /* NULL: none */
     struct text *out;
-    uint64_t ticket; /* for control_answer_later() */
+    uint64_t ticket; /* identifies the request for control_answer_later() */
     size_t begun_at; /* offset of the answer in `out` */
     bool answered, failed, deferred;
 };
 
-/* Write the beginning and the end of an answer line. */
+/* Write the beginning and the end of an answer line; `ok`: the command succeeded. */
 void answer_begin(struct text *out, bool ok);
 void answer_end(struct text *out);
 
-/* Runs the command of a line. Returns true if its answer is deferred. */
+/* Parses a request line and runs its command. The answer is written to `out`. Returns true if the answer is
+ * deferred. */
 bool request_run(const struct control_command *commands, void *user, const char *line, size_t length, uint64_t ticket,
                  struct text *out);
 

@@ -35,39 +35,41 @@
 enum {
     BACKLOG = 128,
     EVENTS = CONTROL_MAX_CONNECTIONS + 2,
-    /* Accepted per round: together with the requests in progress (at most 64) less than CONTROL_MAX_CONNECTIONS. */
+    /* Connections accepted per round. Together with the requests in progress (at most 64) they must be fewer than
+     * CONTROL_MAX_CONNECTIONS. */
     ACCEPTS = 48,
     TICKET_SLOTS = 256,
     FOLDER_MODE = 0755,
     PATH_SIZE = sizeof(((struct sockaddr_un *)0)->sun_path)
 };
 
-/* epoll ids that are not the index of a client. */
+/* epoll ids of the listening socket and of wake_fd; ids of clients are indices in control_server.clients. */
 #define LISTEN_ID UINT64_MAX
 #define WAKE_ID (UINT64_MAX - 1)
 
 struct client {
-    int fd;       /* -1: free */
+    int fd;       /* -1: this element is free */
     bool waits;   /* for a deferred answer */
-    bool closing; /* close it when its answer has been sent */
+    bool closing; /* close the connection when the answer has been sent */
     bool served;  /* the server has handled at least one request */
-    bool is_new;  /* the server has not read from it */
-    uid_t uid;    /* of the process that connected */
+    bool is_new;  /* the connection is new: the server has not read from it yet */
+    uid_t uid;    /* user id of the process that connected */
     uint64_t ticket;
-    uint64_t since_ns; /* time of the last progress */
+    uint64_t since_ns; /* monotonic time of the client's last progress, which selects the client to close */
     size_t length;     /* bytes in `line` */
-    size_t sent;       /* bytes of `out` */
+    size_t sent;       /* bytes of `out` that have been sent */
     struct text out;
     char line[CONTROL_MAX_LINE];
 };
 
-/* The order in which clients are closed in favour of others, the lowest rank first; NO_RANK: never. */
+/* Rank of a client that may be closed in favour of another one; the lowest rank is closed first. NO_RANK: it is never
+ * closed. */
 enum { NO_RANK = 9 };
 typedef unsigned (*rank_function)(const struct client *client);
 
 struct control_server {
     struct control_options options;
-    char path[PATH_SIZE]; /* removed with the server; "": another process removes it */
+    char path[PATH_SIZE]; /* the server removes this path when it is freed; "": another process removes it */
     int listen_fd, epoll_fd;
     int wake_fd; /* readable while a client has a further request in `line` */
     uint64_t next_ticket;
@@ -82,7 +84,8 @@ static int set_error(char error[CONTROL_ERROR_SIZE], int err, const char *path, 
     return err;
 }
 
-/* Returns 0 if no process listens on the socket, or -EADDRINUSE with the process id in *pid (0: unknown). */
+/* Returns 0 if no process listens on the socket, otherwise -EADDRINUSE and sets *pid to the id of the process that
+ * listens (0: unknown). */
 static int probe(const struct sockaddr_un *address, pid_t *pid)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -100,8 +103,8 @@ static int probe(const struct sockaddr_un *address, pid_t *pid)
     return err == -ECONNREFUSED || err == -ENOENT ? 0 : err == -EAGAIN ? -EADDRINUSE : err;
 }
 
-/* The umask prevents connections until mode and group are set. *made: the path exists, and the caller removes it after
- * an error. */
+/* The umask prevents connections until mode and group are set. Sets *made when it has created the path; the caller then
+ * removes the path after an error. */
 static int bind_socket(int fd, const struct sockaddr_un *address, const struct control_options *options, bool *made,
                        char error[CONTROL_ERROR_SIZE])
 {
@@ -123,7 +126,7 @@ static int bind_socket(int fd, const struct sockaddr_un *address, const struct c
     if (err)
         return set_error(error, err, path, "connect");
     if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
-        unlink(path); /* of a process that has died */
+        unlink(path); /* the socket of a process that has died */
     before = umask(0177);
     err = bind(fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;
     umask(before);
@@ -157,7 +160,7 @@ int control_listen(const struct control_options *options, char error[CONTROL_ERR
     slash = strrchr(folder, '/');
     if (slash && slash != folder) {
         *slash = '\0';
-        mkdir(folder, FOLDER_MODE); /* bind() reports an error */
+        mkdir(folder, FOLDER_MODE); /* if this fails, bind() reports the error */
     }
     err = bind_socket(fd, &address, options, &made, error);
     if (!err)
@@ -256,7 +259,7 @@ static void wait_for(struct control_server *server, struct client *client, uint3
         close_client(client);
 }
 
-/* Sends as much of the answer as the socket accepts; the rest when it is writable again. */
+/* Sends as much of the answer as the socket accepts; epoll reports when the rest can be sent. */
 static void send_answer(struct control_server *server, struct client *client)
 {
     while (client->sent < client->out.length) {
@@ -303,7 +306,7 @@ static void reject_request(struct control_server *server, struct client *client,
     send_answer(server, client);
 }
 
-/* Reads a part of a request. */
+/* Reads the bytes of a request that have arrived. Closes the client at end of file or on an error. */
 static void read_client(struct control_server *server, struct client *client)
 {
     ssize_t n = recv(client->fd, client->line + client->length, sizeof(client->line) - client->length, MSG_DONTWAIT);
@@ -332,8 +335,9 @@ static unsigned count_connections(const struct control_server *server, uid_t uid
     return count;
 }
 
-/* Rank of a connection: 0 without a complete request, 1 between requests, 2 with further requests. NO_RANK: its first
- * request has arrived, or it is being answered. */
+/* Returns the rank of a connection: 0: it has sent no complete request yet, or a part of one; 1: it was served and has
+ * sent nothing since; 2: it was served and has sent a further request. NO_RANK: it is new, its first request has
+ * arrived, or a request is being answered. */
 static unsigned rank_connection(const struct client *client)
 {
     if (is_busy(client) || client->is_new || (has_line(client) && !client->served))
@@ -343,7 +347,8 @@ static unsigned rank_connection(const struct client *client)
     return client->served && client->length == 0;
 }
 
-/* Rank of a request that is being answered: 0 if the client does not read, 1 if it waits for a deferred answer. */
+/* Returns the rank of a client whose request is being answered: 0: the client does not read its answer; 1: it waits for
+ * a deferred answer. NO_RANK: other clients. */
 static unsigned rank_request(const struct client *client)
 {
     if (client->fd < 0 || !is_busy(client))
@@ -363,8 +368,9 @@ static bool is_closed_before(const struct control_server *server, const struct c
     return rank(one) != rank(other) ? rank(one) < rank(other) : one->since_ns < other->since_ns;
 }
 
-/* Returns the client to close in favour of one of this user, or NULL: one of the user itself that does not wait for an
- * answer, or one of a user with more connections. */
+/* Returns the client to close in favour of a client of user `uid`; NULL: none. Candidates are clients of the same user
+ * that do not wait for a deferred answer, and clients of users with more connections; for root, clients of all users,
+ * and for other users, never clients of root. */
 static struct client *find_victim(struct control_server *server, uid_t uid, rank_function rank)
 {
     unsigned own = count_connections(server, uid);
@@ -384,7 +390,7 @@ static struct client *find_victim(struct control_server *server, uid_t uid, rank
 
 /* --- Requests ------------------------------------------------------------------------------------- */
 
-/* Runs the first request in the buffer of the client. */
+/* Runs the first request in client->line, and removes it from there. */
 static void run_request(struct control_server *server, struct client *client)
 {
     char *end = memchr(client->line, '\n', client->length);
@@ -453,13 +459,13 @@ static void accept_clients(struct control_server *server)
     }
 }
 
-/* Sets or clears wake_fd. */
+/* Makes wake_fd readable (wanted) or not readable. */
 static void set_wake(struct control_server *server, bool wanted)
 {
     uint64_t count = 1;
     ssize_t n = wanted ? write(server->wake_fd, &count, sizeof(count)) : read(server->wake_fd, &count, sizeof(count));
 
-    (void)n; /* an error means that it has this state already */
+    (void)n; /* an error means that wake_fd is in this state already */
 }
 
 static void close_slow_clients(struct control_server *server)
@@ -506,7 +512,8 @@ void control_server_run(struct control_server *server)
         has_requests |= has_line(client);
     }
     set_wake(server, has_requests);
-    if (has_connections) /* last, because a new client may get the slot of one that has an event */
+    if (has_connections) /* accept last, because a new client may get the array element of a client whose event was not
+                            handled yet */
         accept_clients(server);
     close_slow_clients(server);
 }

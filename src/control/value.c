@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * JSON values, parsed by json-c: strict JSON, validated UTF-8, and limited nesting, so that the cost of a request is
- * bounded by its length. A struct control_value is an object of json-c; a member is owned by the value that contains
- * it.
+ * bounded by its length. A struct control_value is a json-c object under another name. A member is owned by the value
+ * that contains it.
  *
  * json-c and sluice/text.h define the same names, so only this file includes json-c.
  */
@@ -14,7 +14,7 @@
 
 #include "value.h"
 
-/* As in sluice/control.h. */
+/* Declared as in sluice/control.h, which this file cannot include. */
 void control_value_free(struct control_value *value);
 const struct control_value *control_value_member(const struct control_value *value, const char *name);
 const struct control_value *control_value_item(const struct control_value *value, size_t index);
@@ -52,7 +52,8 @@ struct control_value *value_parse(const char *bytes, size_t length, const char *
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
     object = json_tokener_parse_ex(tokener, bytes, (int)length);
     error = json_tokener_get_error(tokener);
-    if (error == json_tokener_continue && length > 0) /* a number or word could continue: complete it */
+    if (error == json_tokener_continue &&
+        length > 0) /* a number or word at the end could continue: a newline completes it */
         object = json_tokener_parse_ex(tokener, "\n", 1);
     error = json_tokener_get_error(tokener);
     *cause = error == json_tokener_success ? NULL : json_tokener_error_desc(error);

@@ -9,7 +9,8 @@ struct control_value;
 
 enum { VALUE_MAX_DEPTH = 16 };
 
-/* Parses one value in strict JSON without trailing bytes; the caller frees it. NULL with the reason in *cause. */
+/* Parses one value in strict JSON without trailing bytes; the caller frees it. Returns NULL on an error, with the
+ * reason in *cause. */
 struct control_value *value_parse(const char *bytes, size_t length, const char **cause);
 /* Returns the value as text, valid until the next call or until the value is freed. */
 const char *value_text(struct control_value *value);

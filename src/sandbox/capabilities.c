@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The capabilities that processes keep, set with libcap-ng. Changing the bounding set requires CAP_SETPCAP, which a
- * container or service manager may have removed: then only no_new_privs prevents regaining capabilities.
- * capng_change_id() is not used to change the user, because it also drops CAP_SETPCAP.
+ * container or service manager may have removed. Then the bounding set is left unchanged, and only no_new_privs
+ * prevents the process from regaining capabilities. capng_change_id() is not used to change the user, because it also
+ * drops CAP_SETPCAP.
  */
 #include "sandbox_priv.h"
 
@@ -29,8 +30,9 @@ int capabilities_raise(void)
     return apply(CAPNG_SELECT_CAPS);
 }
 
-/* Drops all capabilities except those of `kept` that the process has. With `inherited` they stay inheritable, because
- * ambient capabilities, which a user other than root keeps across exec, require that. */
+/* Drops all capabilities except those of `kept` that the process has. `inherited`: those that are inheritable stay
+ * inheritable, which ambient capabilities require; a user other than root keeps only ambient capabilities across exec.
+ * Returns 0 or -errno. */
 static int keep_capabilities(const unsigned *kept, size_t count, bool inherited)
 {
     unsigned sets[MAX_KEPT] = { 0 };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Landlock restricts access to the given folders. Rules refer to the folders that exist now: a folder that is removed
- * and created again is a different one.
+ * Landlock restricts access to the given folders. A rule refers to the folder that exists when the rule is added; it
+ * does not apply to a folder that is later created with the same path.
  *
- * The kernel reports the version of the interface; each version added rights that a program may drop. Version 1 (5.13)
- * does not allow renaming a file into another folder, which the file store needs, so it is treated as missing. The
- * headers of the build machine may be older than the running kernel, so newer rights are defined here by number.
+ * The kernel reports the version of the Landlock interface; each version added access rights that can be restricted.
+ * Version 1 (Linux 5.13) does not allow renaming a file into another folder, which the file store needs, so it is
+ * treated as missing. The headers of the build machine may be older than the running kernel, so newer rights are
+ * defined here by number.
  *
- * Descriptors of folders in /proc stay open, so that the kernel keeps the entries to which the rules refer.
+ * Descriptors of folders in /proc stay open, because the kernel may otherwise drop the inodes to which the rules refer.
  */
 #include "sandbox_priv.h"
 
@@ -48,7 +49,7 @@ static const uint64_t rights[] = {
     [SANDBOX_WRITE] = RIGHTS_TO_WRITE,
 };
 
-/* Adds the rule for a path; a path that does not exist is skipped. */
+/* Adds the rule for a path; skips a path that does not exist. Returns 0 or -errno. */
 static int add_path(int ruleset, uint64_t handled_files, const struct sandbox_path *path)
 {
     struct landlock_path_beneath_attr rule = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Applies all restrictions in the order that their dependencies require. The filters are built first, because that
- * allocates memory and opens a file. Capabilities are dropped before no_new_privs is set. Landlock and seccomp come
- * last: for users other than root they require no_new_privs.
+ * Applies all restrictions in the order that their dependencies require. The seccomp filters are built first, because
+ * building them allocates memory and opens a file, which the restrictions may forbid. Capabilities are dropped before
+ * no_new_privs is set. Landlock and seccomp come last: for users other than root they require no_new_privs.
  */
 #include "sandbox_priv.h"
 
@@ -23,7 +23,8 @@ static int fail(char error[SANDBOX_ERROR_SIZE], int err, const char *what)
     return err;
 }
 
-/* Forbids core dumps, which would contain packets, and debuggers. The leak sanitizer attaches like a debugger. */
+/* Forbids core dumps, which would contain packets, and debuggers. Builds with sanitizers allow both, because the leak
+ * sanitizer attaches like a debugger. Returns 0 or -errno. */
 static int forbid_tracing(void)
 {
     return prctl(PR_SET_DUMPABLE, SANDBOX_HAS_SANITIZER, 0, 0, 0) ? -errno : 0;

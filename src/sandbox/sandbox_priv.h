@@ -7,7 +7,8 @@
 
 #include "sluice/sandbox.h"
 
-/* The leak sanitizer stops the process by ptrace() from another process, so builds with sanitizers forbid less. */
+/* The leak sanitizer stops the process by ptrace() from another process, so builds with sanitizers must allow ptrace()
+ * and core dumps. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANDBOX_HAS_SANITIZER = 1 };
 #elif defined(__has_feature)
@@ -31,8 +32,8 @@ int capabilities_drop_of_supervisor(void);
 
 /* --- landlock.c ----------------------------------------------------------------------------------- */
 
-/* Applies the rules. Returns the version of the interface, or -errno: -ENOSYS and -EOPNOTSUPP if the kernel lacks it.
- */
+/* Restricts the process to the paths. Returns the version of the Landlock interface, or -errno: -ENOSYS or -EOPNOTSUPP
+ * if the kernel does not support Landlock. */
 int landlock_enter(const struct sandbox_path *paths, size_t count);
 
 /* --- seccomp.c ------------------------------------------------------------------------------------ */
@@ -43,11 +44,12 @@ struct filter {
     unsigned short length;
 };
 
-/* Build the filter of the engine, of its workers, and of the supervisor. 0 or -errno. */
+/* Build the filters: for an engine, for its workers, and for the supervisor. Return 0 or -errno. */
 int filter_of_process(struct filter *out, bool unix_clients);
 int filter_of_worker(struct filter *out);
 int filter_of_supervisor(struct filter *out);
-/* Installs the filter for this thread or for all threads. 0 or -errno. */
+/* Installs the filter for the calling thread or, with `all_threads`, for all threads of the process. Returns 0 or
+ * -errno. */
 int filter_install(const struct filter *filter, bool all_threads);
 
 #endif

@@ -2,15 +2,16 @@
 /*
  * seccomp filters: lists of allowed system calls, compiled by libseccomp.
  *
- * A call that is not in the list fails with EPERM, because a library that tries a call and can do without it must not
- * end the daemon. Calls that Sluice never makes, but an attacker who contains taken over the process makes first
- * (programs, processes, memory of other processes, mounts, modules), end the process: a new engine is better than one
- * that is under foreign control. They end it by a signal (SIGSYS) to the thread, so that the supervisor learns which
- * packet caused it. clone3() contains its flags in memory, which a filter cannot read, so it fails with ENOSYS, and the
- * C library uses clone() instead.
+ * A call that is not in the list fails with EPERM and does not end the daemon, because libraries try calls without
+ * which they can work. hostile_calls are calls that Sluice never makes, but that an attacker who has taken over the
+ * process makes first (execute programs, start processes, access memory of other processes, mount, load modules). They
+ * kill the process, so that the supervisor starts a new engine. The signal SIGSYS is sent to the thread that made the
+ * call, so that the supervisor can find the packet that caused it. The flags of clone3() are in memory, which a filter
+ * cannot read, so clone3() fails with ENOSYS, and the C library uses clone() instead.
  *
- * Workers have a second, shorter list, and the kernel evaluates both. Their frequent calls are allowed without
- * conditions on arguments: for such calls the kernel contains a bitmap and does not execute the filters.
+ * Workers have a second filter with a shorter list; the kernel evaluates both filters. The frequent calls of workers
+ * are allowed without conditions on arguments, because the kernel keeps a bitmap of such calls and does not execute the
+ * filters for them.
  */
 #include "sandbox_priv.h"
 
@@ -40,7 +41,7 @@ enum { CLONE_FLAGS = 1 };
 enum { CLONE_FLAGS = 0 };
 #endif
 
-/* Workers. */
+/* Calls of worker threads. */
 static const char worker_calls[] =
     "brk clock_getres clock_gettime clock_gettime64 clock_nanosleep clock_nanosleep_time64 close exit exit_group "
     "fstat futex futex_time64 futex_waitv getcpu getegid geteuid getgid getpid getrandom getrusage gettid "
@@ -48,7 +49,7 @@ static const char worker_calls[] =
     "recvmmsg recvmsg restart_syscall rseq rt_sigaction rt_sigprocmask rt_sigreturn sched_getaffinity sched_yield "
     "sendmmsg sendmsg sendto set_robust_list sigaltstack time write writev";
 
-/* The other threads of the engine, in addition to those of workers: files, timers, netlink, threads. */
+/* Calls of the other threads of the engine (files, timers, netlink, threads), which may also make worker_calls. */
 static const char process_calls[] =
     "accept accept4 access arch_prctl bind dup dup2 dup3 epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 "
     "epoll_wait eventfd2 faccessat faccessat2 fadvise64 fadvise64_64 fchmod fdatasync flock fstat64 "
@@ -61,8 +62,8 @@ static const char process_calls[] =
     "timerfd_settime times umask uname "
     "unlink unlinkat";
 
-/* The supervisor, in addition to those of engines. It starts engines and executes a new version of the program, so it
- * includes the calls of their start. */
+/* Calls of the supervisor, which may also make worker_calls and process_calls. Engines and later versions of the
+ * program inherit its filter, so this list includes the calls that they make while they start. */
 static const char supervisor_calls[] =
     "capget capset chdir chmod chown close_range connect copy_file_range epoll_create eventfd execve fallocate fchdir "
     "fchmodat fchown fchownat fcntl fcntl64 fork ftruncate get_mempolicy getcwd getdents getpgid getpgrp getsid "
@@ -72,7 +73,7 @@ static const char supervisor_calls[] =
     "setgid setgroups setregid setresgid setresuid setreuid setrlimit setsockopt setuid shutdown socketpair tgkill "
     "tkill truncate utimensat vfork wait4 waitid";
 
-/* No thread of an engine makes these calls. */
+/* Calls that kill the process: no thread of an engine makes them. */
 static const char hostile_calls[] =
     "acct add_key bpf chroot delete_module execve execveat finit_module fork fsconfig fsmount fsopen init_module "
     "ioperm iopl kexec_file_load kexec_load keyctl mount mount_setattr move_mount open_by_handle_at open_tree "
@@ -148,8 +149,9 @@ static int allow_values(scmp_filter_ctx context, int number, unsigned argument, 
 static int allow_for_all(scmp_filter_ctx context)
 {
     static const uint64_t prctl_options[] = { PR_SET_NAME, PR_GET_NAME, 0x53564d41 /* names of mappings */ };
-    /* The supervisor and the next engine also use the sockets of the queues, so no option may make these unusable. An
-     * attached filter can be detached again, because SO_LOCK_FILTER is not allowed. */
+    /* The supervisor and the next engine also use the sockets of the queues, so an engine may only set options that
+     * leave the sockets usable for them. SO_ATTACH_FILTER is allowed because another process can detach the filter
+     * again: SO_LOCK_FILTER is not allowed. */
     static const int socket_options[] = { SO_RCVTIMEO, SO_RCVBUF, SO_RCVBUFFORCE, SO_SNDBUF, SO_ATTACH_FILTER };
     int err = add_system_calls(context, SCMP_ACT_ALLOW, worker_calls);
 
@@ -170,8 +172,8 @@ static int allow_for_all(scmp_filter_ctx context)
     return err;
 }
 
-/* Netlink sockets are for firewall, connections and routes. A datagram Unix socket is for ioctl() on interfaces;
- * without connect() it cannot reach another process. */
+/* Allows netlink sockets, for nf_tables, conntrack and routes, and datagram Unix sockets, which are used for ioctl() on
+ * interfaces and, without connect(), cannot reach another process. */
 static int allow_sockets(scmp_filter_ctx context, bool unix_clients)
 {
     static const int protocols[] = { NETLINK_NETFILTER, NETLINK_ROUTE };
@@ -192,7 +194,8 @@ static int allow_sockets(scmp_filter_ctx context, bool unix_clients)
                                              SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE_MASK, SOCK_DGRAM) });
 }
 
-/* Allows new threads, but no processes, and further filters, which can only restrict. */
+/* Allows starting threads, but not processes, and installing further filters, which can only restrict the process
+ * more. */
 static int allow_threads(scmp_filter_ctx context)
 {
     int err = seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -212,7 +215,7 @@ static int allow_threads(scmp_filter_ctx context)
     return err ? err : allow_value(context, SCMP_SYS(seccomp), 0, SECCOMP_SET_MODE_FILTER);
 }
 
-/* Gets the BPF program of a filter. libseccomp writes it to a file. */
+/* Gets the BPF program of a filter, which libseccomp can only write to a file. Returns 0 or -errno. */
 static int export(struct filter *out, scmp_filter_ctx context)
 {
     int file = memfd_create("filter", MFD_CLOEXEC), err;
@@ -238,7 +241,7 @@ static int export(struct filter *out, scmp_filter_ctx context)
     return err;
 }
 
-/* Starts a filter; NULL: no memory. System calls of another architecture end the process. */
+/* Creates a filter that kills the process at system calls of another architecture. Returns NULL when out of memory. */
 static scmp_filter_ctx new_filter(void)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -248,7 +251,9 @@ static scmp_filter_ctx new_filter(void)
         return NULL;
     }
     if (context)
-        seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, OPTIMIZE_BINARY_TREE); /* older versions do not have this */
+        seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE,
+                         OPTIMIZE_BINARY_TREE); /* fails with older versions of libseccomp, which lack the attribute;
+                                                   the filter then works without it */
     return context;
 }
 
@@ -257,7 +262,8 @@ int filter_of_process(struct filter *out, bool unix_clients)
     static const uint64_t ioctl_requests[] = {
         TCGETS, TIOCGWINSZ, FIONBIO, FIONREAD, FIOCLEX, SIOCGIFNAME, SIOCGIFINDEX
     };
-    /* Without F_SETOWN and F_SETSIG, which make the kernel send signals to other processes of the same user. */
+    /* F_SETOWN and F_SETSIG are missing, because with them the kernel sends signals to other processes of the same
+     * user. */
     static const uint64_t fcntl_commands[] = { F_GETFD,     F_SETFD,         F_GETFL,     F_SETFL,    F_DUPFD,
                                                F_GETLK,     F_DUPFD_CLOEXEC, F_SETLK,     F_SETLKW,   F_OFD_GETLK,
                                                F_OFD_SETLK, F_OFD_SETLKW,    F_ADD_SEALS, F_GET_SEALS };
@@ -285,7 +291,7 @@ int filter_of_process(struct filter *out, bool unix_clients)
 /* Engines and later versions of the program inherit this filter, so it forbids only what none of them needs. */
 int filter_of_supervisor(struct filter *out)
 {
-    /* For events and control, the kernel's firewall, and reject packets. */
+    /* Unix sockets: events and control; netlink: the kernel's firewall; others: reject packets. */
     static const uint64_t families[] = { AF_UNIX, AF_NETLINK, AF_INET, AF_INET6, AF_PACKET };
     const uint64_t namespaces =
         CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
@@ -330,17 +336,18 @@ int filter_of_worker(struct filter *out)
     return err;
 }
 
-/* Before 5.16 the kernel enables mitigations of speculative execution, which are slow, in filtered processes. They
- * protect from untrusted code in the process; Sluice executes none. */
+/* Kernels before 5.16 enable slow mitigations against speculative execution (SSBD, STIBP) in processes with a seccomp
+ * filter, unless SECCOMP_FILTER_FLAG_SPEC_ALLOW is set. The mitigations protect against untrusted code in the process;
+ * Sluice executes none. */
 int filter_install(const struct filter *filter, bool all_threads)
 {
     struct sock_fprog program = { .len = filter->length, .filter = filter->code };
     unsigned flags = all_threads ? SECCOMP_FILTER_FLAG_TSYNC : 0;
     long other = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
 
-    if (other < 0 && errno == EINVAL) /* before 4.17 */
+    if (other < 0 && errno == EINVAL) /* kernels before 4.17 do not know SECCOMP_FILTER_FLAG_SPEC_ALLOW */
         other = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
     if (other < 0)
         return -errno;
-    return other > 0 ? -EBUSY : 0; /* the id of a thread that did not get the filter */
+    return other > 0 ? -EBUSY : 0; /* positive: the id of a thread to which the filter could not be applied */
 }
