@@ -49,7 +49,7 @@ enum {
 
 struct client {
     int fd;       /* -1: this element is free */
-    bool waits;   /* for a deferred answer */
+    bool waits;   /* the client waits for a deferred answer */
     bool closing; /* close the connection when the answer has been sent */
     bool served;  /* the server has handled at least one request */
     bool is_new;  /* the connection is new: the server has not read from it yet */

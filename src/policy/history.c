@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Match statistics for diagnosis: match counters per rule (tallies), and the rules that matched in a flow (history).
- * Updated on a match only. Only the worker writes the tallies, so relaxed loads and stores suffice without atomic
- * read-modify-write. Their array uses address space only; pages are allocated when a rule matches.
+ * Updated on a match only. Only the worker writes the tallies, so relaxed loads and stores suffice instead of atomic
+ * read-modify-write operations. The array of tallies is reserved address space; a page is allocated when a rule in it
+ * matches.
  */
 #include "policy_priv.h"
 #include "sluice/pool.h"
@@ -53,7 +54,7 @@ void history_record_match(struct pool *pool, struct flow *flow, const struct pac
     if (!flow->history) {
         flow->history = pool_alloc(pool);
         if (!flow->history)
-            return; /* the decision itself is stored in the flow and not affected */
+            return; /* only the history is lost: the flow itself stores the decision */
         *flow->history = (struct flow_history){ .count = 0 };
     }
     struct flow_history *history = flow->history;
@@ -106,7 +107,8 @@ void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow)
         *flow->history = read;
 }
 
-enum { TALLY_VALUES = 5, TALLY_SIZE = 2 + TALLY_VALUES * 8 }; /* minimum size of a record: with an empty name */
+/* TALLY_SIZE: minimum size of a transferred tally, that of a rule with an empty name */
+enum { TALLY_VALUES = 5, TALLY_SIZE = 2 + TALLY_VALUES * 8 };
 
 static uint64_t load_counter(const _Atomic uint64_t *counter)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Applies hits to a packet. The hits are in the order of evaluation. For each one suppressions are evaluated first,
- * then thresholds, then its action is applied and the alert is reported. A pass ends the evaluation.
+ * Applies hits to a packet. The hits (rules that matched) are in the order of evaluation. For each hit, suppressions
+ * are evaluated first, then thresholds; then the rule's action is applied and the alert is reported. A pass ends the
+ * evaluation.
  *
  * Dropping a packet inside a tunnel drops the packet that carries it, because only that one has a verdict.
  *
@@ -27,7 +28,7 @@ struct policy {
     struct policy_shared *shared;
     struct replay_order *order; /* replay ordering; NULL in the daemon and with a single worker */
     struct pool *flow_tags, *histories;
-    struct pool *tally_pool; /* holds one object: a mapping whose unused pages need no memory */
+    struct pool *tally_pool; /* a pool of one object, the array of tallies: its unused pages need no memory */
     struct rule_tally *tallies;
     struct alert *alerts;
     struct policy_counters counters;
@@ -193,7 +194,8 @@ size_t policy_shared_memory(const struct policy_shared *shared)
 
 /* --- Thresholds ----------------------------------------------------------------------------------- */
 
-/* Evaluates either the suppressions or the other thresholds of a list; stops at the first that does not report. */
+/* Evaluates the suppressions of a list or (`suppressions` false) its other thresholds. Stops at the first one whose
+ * outcome is not OUTCOME_REPORT, and returns that outcome. */
 static enum threshold_outcome evaluate_list(struct policy *policy, const struct threshold *list, bool suppressions,
                                             const struct rule *rule, const struct packet *pkt, enum rule_action *action)
 {
@@ -268,7 +270,7 @@ static void drop_packet(struct packet *pkt, enum drop_reason reason)
     }
 }
 
-/* Replaces drop_packet() in alert-only mode: as there, the first reason is kept. */
+/* Called instead of drop_packet() in alert-only mode. Like drop_packet(), it keeps the first reason. */
 static void mark_would_drop(struct packet *pkt, enum drop_reason reason)
 {
     if (pkt->flags & PACKET_PSEUDO)
@@ -291,7 +293,7 @@ static void drop_flow(struct flow *flow, enum drop_reason reason, const struct r
 {
     if (flow->flags & (FLOW_DROPPED | FLOW_PASSED))
         return; /* the first decision stays in force */
-    /* After a would_drop event, the flow's drop event is written as well. */
+    /* The flow may have had a would_drop event; its drop event is written nevertheless. */
     if (flow->would_drop)
         flow->flags &= (uint16_t) ~(FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
     flow->flags |= FLOW_DROPPED;
@@ -299,7 +301,7 @@ static void drop_flow(struct flow *flow, enum drop_reason reason, const struct r
     set_flow_drop_reason(flow, reason, rule);
 }
 
-/* Replaces drop_flow() in alert-only mode. */
+/* Called instead of drop_flow() in alert-only mode. */
 static void mark_flow_would_drop(struct flow *flow, enum drop_reason reason, const struct rule *rule,
                                  enum flow_would_drop by)
 {
@@ -467,14 +469,15 @@ bool policy_flow(struct policy *policy, struct packet *pkt)
     struct flow *flow = pkt->flow;
     enum drop_reason reason = flow->drop_by_exception ? DROP_REASON_EXCEPTION_FLOW : DROP_REASON_FLOW;
 
-    /* Alert-only releases a dropped flow. Stream reassembly was stopped: its packets are inspected one by one. */
+    /* Alert-only releases a dropped flow. Its stream reassembly was stopped at the drop, so its packets are inspected
+     * one by one. */
     if (flow->flags & FLOW_DROPPED && policy->options.mode == IPS_MODE_ALERT_ONLY) {
         flow->flags &= (uint16_t) ~(FLOW_DROPPED | FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
         flow->would_drop = FLOW_WOULD_DROP_BY_MODE;
         flow->offload = OFFLOAD_NONE;
     }
-    /* When drops are enforced again, only new matches drop the flow. Rules on addresses alone match once per flow, so
-     * they are evaluated again. */
+    /* When drops are enforced again, only new matches drop the flow. Address-only rules are evaluated once per flow, so
+     * their evaluation is repeated. */
     if (flow->would_drop == FLOW_WOULD_DROP_BY_MODE && policy->options.mode == IPS_MODE_DROP) {
         flow->would_drop = FLOW_WOULD_DROP_NO;
         flow->drop_gid = flow->drop_sid = 0;

@@ -23,11 +23,11 @@ enum { TAGS_MAX = 4, MATCH_LIMIT = 10, HOST_TAG_SECONDS = 3600 };
 
 struct tag {
     uint32_t gid, sid, index; /* index: position among the tags of the rule */
-    uint32_t count, used;     /* limit and usage in `unit`; `used` is unused for seconds */
+    uint32_t count, used;     /* limit, and amount used so far, in `unit`; `used` has no meaning for seconds */
     uint64_t first_ns;
     uint8_t unit; /* enum tag_unit */
     uint8_t matches;
-    bool exclusive, match_counted; /* begun: the matching packet itself has been counted */
+    bool exclusive, match_counted; /* match_counted: the packet that matched has been counted */
 };
 
 struct tag_list {
@@ -41,7 +41,7 @@ struct flow_tag {
 
 struct host_tag_key {
     struct address address;
-    uint64_t ip_version; /* 64 bits wide to avoid padding */
+    uint64_t ip_version; /* 64 bits wide, so that the key has no padding: keys are compared as bytes */
 };
 
 struct host_tag {
@@ -124,7 +124,8 @@ static bool has_ended(const struct tag *tag, uint64_t now_ns)
     return tag->used > tag->count;
 }
 
-/* Counts the packet for all tags of the list and removes ended ones; true when one of them requests logging. */
+/* Counts the packet for all tags of the list and removes tags that have ended. Returns true if a tag requests that the
+ * packet be logged. */
 static bool count_packet_in_list(struct tag_list *list, const struct packet *pkt)
 {
     bool log_requested = false;
@@ -135,7 +136,7 @@ static bool count_packet_in_list(struct tag_list *list, const struct packet *pkt
 
         tag->used = tag->used > UINT32_MAX - more ? UINT32_MAX : tag->used + more;
         if (!tag->match_counted)
-            tag->match_counted = true; /* the matching packet is logged by its alert */
+            tag->match_counted = true; /* the packet that matched is reported by its alert */
         else if (has_ended(tag, pkt->time_ns))
             *tag = list->tags[--list->count];
         else
@@ -151,7 +152,7 @@ static struct host_tag_key make_host_key(const struct packet *pkt, const struct 
     return (struct host_tag_key){ .address = *address, .ip_version = pkt->ip_version };
 }
 
-/* Raises *maximum atomically: other workers do the same under locks of other shards. */
+/* Raises *maximum atomically: other workers may raise it at the same time, because they hold locks of other shards. */
 static void raise_maximum(atomic_uint_least64_t *maximum, uint64_t value)
 {
     uint_least64_t old = atomic_load_explicit(maximum, memory_order_relaxed);
@@ -201,7 +202,7 @@ static void add_flow_tag(struct pool *pool, struct flow *flow, const struct pack
     if (!flow->tag) {
         flow->tag = pool_alloc(pool);
         if (!flow->tag)
-            return; /* without memory only packet logging is lost */
+            return; /* without memory for the tags, only the logging of packets is lost */
         memset(flow->tag, 0, sizeof(*flow->tag));
     }
     add_tag(&flow->tag->list, rule, index, tag, pkt->time_ns);

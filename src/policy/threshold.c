@@ -2,15 +2,15 @@
 /*
  * Evaluation of thresholds as in Suricata (docs.suricata.io, "Thresholding Keywords" and "Global Thresholds"):
  *
- *   limit             the first `count` matches of a window are reported, the others act silently
+ *   limit the first `count` matches of a window are reported; for the others the action is applied without an alert
  *   threshold         every `count`th match of a window is reported, the others are ignored
- *   both              the `count`th match of a window is reported, earlier ones are ignored, later ones act silently
+ *   both the `count`th match of a window is reported, earlier ones are ignored, later ones are applied without an alert
  *   backoff           reported at count, count * multiplier, count * multiplier^2, ...
  *   detection_filter  reported and acted upon from match `count + 1` of a window on
  *   rate_filter       always reported; after `count` matches in a window the action changes for `timeout` seconds
- *   suppress          acts silently for the given addresses
+ *   suppress for the given addresses the action is applied without an alert
  *
- * Each kind has one update function in a table. A window starts with the match that opens it and lasts `seconds`.
+ * update_functions has one function for each kind. A window starts with the match that opens it and lasts `seconds`.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ struct threshold_update {
     bool fresh;
 };
 
-/* Counts a match in the window; true when it opened a new window. */
+/* Counts a match in the current window. Returns true if the match opened a new window. */
 static bool count_in_window(struct threshold_update *u)
 {
     uint64_t window_ns = u->threshold->seconds * NS_PER_SECOND;
@@ -98,7 +98,7 @@ static enum threshold_outcome update_detection_filter(struct threshold_update *u
         if (opened)
             threshold_table_clear_ports(u->table, u->shard, u->state);
         if (before > u->threshold->count && !opened) {
-            u->state->count = before; /* the count is exceeded: no need to store further ports */
+            u->state->count = before; /* the count is exceeded already: further ports need not be stored */
         } else {
             enum port_status status = threshold_table_add_port(u->table, u->shard, u->state, port);
 
@@ -140,7 +140,7 @@ static enum threshold_outcome (*const update_functions[])(struct threshold_updat
     [THRESHOLD_RATE_FILTER] = update_rate_filter,
 };
 
-/* Evaluates a match without memory for its state: every match counts as the first. A limit reports it, and kinds that
+/* Evaluates a match when no state can be allocated: each match counts as the first. A limit reports it, and kinds that
  * need several matches never report, so a scan from many addresses causes no flood of alerts. */
 static enum threshold_outcome update_without_state(struct threshold_update *u)
 {
@@ -168,7 +168,7 @@ static bool is_suppressed(const struct threshold *threshold, const struct packet
     return threshold->track == TRACK_DESTINATION ? destination : source || destination;
 }
 
-/* Sorts the endpoints, so that both directions of a host pair or flow have the same key. */
+/* Sorts the endpoints of the key, so that both directions of a host pair or flow have the same key. */
 static void sort_endpoints(struct threshold_key *key)
 {
     int order = memcmp(&key->first, &key->second, sizeof(key->first));
@@ -199,7 +199,7 @@ static void mix_flow_into_key(struct threshold_key *key, const struct flow *flow
 static void make_key(struct threshold_key *key, const struct threshold *threshold, const struct rule *rule,
                      const struct packet *pkt)
 {
-    memset(key, 0, sizeof(*key)); /* hashed and compared as a whole */
+    memset(key, 0, sizeof(*key)); /* also clears padding: keys are hashed and compared as bytes */
     key->gid = rule->gid;
     key->sid = rule->sid;
     key->kind = (uint8_t)threshold->kind;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Threshold state, shared by all workers: a shared table, and for each of its shards, under the same lock, chained
- * blocks for the ports seen by `unique_on`; few ports of many hosts are the common case. A state stores no more ports
- * than its threshold's count. A match never allocates; states and ports that do not fit are counted.
+ * Threshold state, shared by all workers: a shared table, and for each of its shards (under the shard's lock) chained
+ * blocks that store the ports seen by `unique_on`. Blocks are small, because many hosts with few ports each are the
+ * common case. A state stores no more ports than its threshold's count. A match never allocates; states and ports that
+ * do not fit are counted.
  *
- * Block index 0 means none.
+ * Block index 0 means: no block.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static void free_ports(struct port_blocks *ports, struct threshold_state *state)
     state->seen_block = 0;
 }
 
-/* Prepends a block to the chain; 0 when no block is free. */
+/* Prepends a free block to the chain of the state. Returns its index; 0 when no block is free. */
 static uint32_t add_block(struct port_blocks *ports, struct threshold_state *state)
 {
     uint32_t block = ports->free;
@@ -221,8 +222,8 @@ static void write_state(struct shared_shard *shard, void *entry, void *user)
     }
 }
 
-/* Reads seen ports and stores them while there is memory; each once, so that the cost is bounded by the number of
- * ports. */
+/* Reads the ports seen of a state, and stores each one once, as long as there is memory. Duplicates are not stored, so
+ * the cost is bounded by the number of ports. */
 static void read_ports(struct transfer *t, struct threshold_table *table, struct shared_shard *shard,
                        struct threshold_state *state)
 {

@@ -3,8 +3,8 @@
  * Inspects capture files with the same pipeline as packets of a queue. No event is lost, and the same captures and
  * rules always give the same events, with any batch size (queue.batch) and any number of workers.
  *
- * Threads: with one worker, the calling thread reads and inspects. With several, it reads and sends the packets to
- * their threads (replay_workers.c).
+ * Threads: with one worker, the calling thread reads and inspects the packets. With several, the calling thread reads
+ * the packets and sends them to the threads of the workers (replay_workers.c).
  */
 #include "sluice/replay.h"
 
@@ -46,13 +46,13 @@ struct replay {
     unsigned worker_count;
     struct replay_workers *threads; /* NULL: one worker, in the calling thread */
     struct checksum_sample checksum_sample;
-    struct capture *capture;    /* the open file */
-    uint64_t first_ns, last_ns; /* of the packets */
-    uint64_t unsupported;       /* packets of the open file whose link type is */
+    struct capture *capture;    /* the capture file that is read now */
+    uint64_t first_ns, last_ns; /* times of the first and the last packet read so far */
+    uint64_t unsupported;       /* number of packets of the open file with an unsupported link type */
 };
 
-/* Records the packet's time. True: a second of the capture begins with it; flows that have timed out are then ended, so
- * that the result does not depend on batches. */
+/* Records the packet's time. Returns true if the packet is the first of a second of the capture. The caller then ends
+ * flows that have timed out; because this depends on packet times only, the result does not depend on batches. */
 static bool begins_second(struct replay *replay, const struct packet *pkt)
 {
     bool begins = pkt->time_ns / NS_PER_SECOND != replay->last_ns / NS_PER_SECOND;
@@ -64,7 +64,7 @@ static bool begins_second(struct replay *replay, const struct packet *pkt)
     return begins;
 }
 
-/* Inspects the packets of the open capture. Returns -ENODATA at its end, or the error. */
+/* Inspects the packets of the open capture file. Returns -ENODATA at its end, or the -errno of an error. */
 static int replay_packets(struct replay *replay)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
@@ -113,7 +113,7 @@ static int replay_file(struct replay *replay, const char *path, char error[ENGIN
         replay->workers[0].capture = replay->capture;
     err = replay_packets(replay);
     if (err == -EBADMSG && capture_counters(replay->capture)->packets > 0) {
-        /* Warns about a truncated capture, of which the packets before the end were inspected. */
+        /* The capture file is truncated: the packets before its end were inspected. */
         log_warning("%s: %s; the rest of the file is skipped", path, pcap_file_error(replay->capture));
         err = -ENODATA;
     }
@@ -200,15 +200,16 @@ static int read_pipeline_options(struct replay *replay, struct pipeline_options 
     if (err)
         return err;
     out->drop_undecodable &= replay->options->inline_mode;
-    out->offload.accept = out->offload.drop = false; /* there is no kernel to offload to */
+    out->offload.accept = out->offload.drop =
+        false; /* a replay has no connections in the kernel that could be offloaded */
     config_fill(config, inspection_settings, NULL, &inspection);
     out->checksums = inspection.checksums;
     out->checksum_sample = &replay->checksum_sample;
     return 0;
 }
 
-/* Reads all captures once, so that the workers know which pairs of addresses belong together. Errors of a file are
- * reported when it is inspected. */
+/* Reads all captures once to find pairs of addresses whose packets must reach the same worker. Errors of a file are
+ * ignored here and reported when the file is inspected. */
 static void group_addresses(struct replay *replay)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
@@ -306,8 +307,8 @@ static void replay_clear(struct replay *replay)
     ruleset_free(replay->ruleset);
 }
 
-/* Inspects the rest of all flows, and writes the stats event behind all other events, with the last time of the
- * capture, whose packets may not be in order. */
+/* Inspects the rest of all flows, then writes the stats event after all other events. Its time is the latest packet
+ * time, because packets of a capture may be out of order. */
 static void finish(struct replay *replay)
 {
     struct worker *workers[REPLAY_MAX_WORKERS];

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Several workers for one capture. The reading thread copies each packet into the ring of a worker, which it chooses by
- * the pair of addresses as the kernel chooses a queue. So all packets of a flow reach one worker, including fragments,
- * and ICMP errors by the packet that they quote. Points in time at which flows time out are sent to all workers.
+ * Several workers for one capture. The reading thread (reader) copies each packet into the ring of a worker, which it
+ * chooses by a hash of the pair of addresses, like the kernel chooses a queue. So all packets of a flow reach one
+ * worker, including fragments; an ICMP error reaches the worker of the packet that it quotes. Points in time at which
+ * flows time out are sent to all workers.
  *
  * A packet with a tunnel has several pairs of addresses, and a flow may come through several tunnels. Therefore the
- * files are read once in advance, and all pairs that occur with a tunnel belong to the first worker, as do both pairs
- * of an ICMP error, which may have a separate flow. They are stored as bits by hash: a collision only costs
- * parallelism. Pairs inside tunnels whose packets all arrive in fragments, or quoted by fragments, are not found; pipes
- * are not read in advance.
+ * files are read once in advance, and all packets of a pair that occurs in a packet with a tunnel are sent to the first
+ * worker. The same applies to both pairs of an ICMP error (its own and that of the quoted packet), because the error
+ * may have a separate flow. These pairs are stored as bits by hash (`grouped`): a collision only reduces parallelism.
+ * Pairs inside tunnels whose packets all arrive in fragments, or quoted by fragments, are not found; pipes are not read
+ * in advance.
  *
  * Order: the reader numbers packets and points in time. A worker publishes its progress in `next`: all of its items
- * before that number are done. Each packet carries the last numbers that had been sent to the other workers; the
- * packet may access shared state when all of them have passed these. At a point in time all workers end flows, in the
- * order of the flows' starts, and `next` also names the flow. Each wait is for earlier items only, so there is no
- * deadlock. The output uses the same progress to write events in order.
+ * before that number are done. Each packet in a ring carries, for each worker, the number of the last item sent to that
+ * worker before; the packet may access shared state when all other workers have completed these items. At a point in
+ * time all workers end flows, in the order of the flows' starts, and `next` also names the flow. Each wait is for
+ * earlier items only, so there is no deadlock. The output uses the same progress to write events in order.
  *
  * Threads: the reader sends and finishes; a worker's thread is the only consumer of its ring. `next` pairs a store
  * (release) by the worker with a load (acquire) by the waiting thread; a lock protects the current flow, and is never
@@ -52,8 +54,8 @@ enum {
 
 enum item_kind { ITEM_PACKET, ITEM_EXPIRE, ITEM_END };
 
-/* An item of a ring. It is followed by a sequence number for each worker, that of the last item that the worker had
- * been sent before, and by the bytes of the packet. */
+/* An item of a ring. The struct is followed by one sequence number for each worker (the last item that was sent to the
+ * worker before this item), and by the bytes of the packet. */
 struct item {
     uint64_t sequence;
     uint64_t time_ns, number;
@@ -62,30 +64,34 @@ struct item {
 };
 
 struct replay_worker {
-    struct replay_order order; /* the first member: a pointer to it is converted to one to the worker */
+    struct replay_order order; /* must be the first member: a pointer to it is cast to struct replay_worker */
     struct replay_workers *all;
     struct worker *worker;
     unsigned index;
     struct ring *ring;
-    const struct item *current;         /* in the ring; NULL: none */
-    bool is_in_order;                   /* all earlier items of other workers are done */
-    struct replay_position ending_flow; /* if the lowest bit of `next` is set; protected by the lock */
+    const struct item *current; /* the item in the ring that the worker processes; NULL: none */
+    bool is_in_order; /* the worker has waited for the current position: all earlier items of other workers are done */
+    struct replay_position ending_flow; /* position of the flow that the worker ends; valid if the lowest bit of `next`
+                                           is set; protected by `lock` */
     pthread_mutex_t lock;
-    alignas(CACHE_LINE) _Atomic uint64_t next;      /* sequence number of the current item, times two */
-    alignas(CACHE_LINE) _Atomic uint64_t last_sent; /* sequence number of the last item; written by the reader */
+    alignas(CACHE_LINE) _Atomic uint64_t
+        next; /* sequence number of the current item, times two; lowest bit 1: ending_flow is set */
+    alignas(CACHE_LINE) _Atomic uint64_t
+        last_sent; /* sequence number of the last item sent to the worker; written by the reader */
 };
 
 struct replay_workers {
     const struct ruleset *ruleset;
-    struct decoder *decoder; /* of the reader, which needs the addresses */
+    struct decoder *decoder; /* the reader's decoder, which finds the addresses of a packet */
     unsigned count, started;
-    uint64_t sequence;                   /* of the last item */
+    uint64_t sequence;                   /* number of the last item sent to any worker */
     uint64_t grouped[GROUPED_BITS / 64]; /* pairs of addresses that belong to the first worker, as bits by hash */
     alignas(CACHE_LINE) _Atomic uint64_t published;
     struct replay_worker workers[];
 };
 
-/* Waits with increasing delays, so that long waits cost little CPU time. */
+/* Waits a little: spins first, then yields, then sleeps, so that long waits use little CPU time. `tries` counts the
+ * calls of one wait. */
 static void back_off(unsigned *tries)
 {
     const struct timespec pause = { .tv_nsec = PAUSE_NS };
@@ -112,7 +118,7 @@ static void begin_item(struct replay_worker *worker, uint64_t sequence)
     atomic_store_explicit(&worker->next, sequence << 1, memory_order_release);
 }
 
-/* Reads the progress of a worker; it may already be further. */
+/* Returns a position that the worker has reached; it may have advanced since. */
 static struct replay_position get_position(struct replay_worker *worker)
 {
     uint64_t next = atomic_load_explicit(&worker->next, memory_order_acquire), again;
@@ -139,7 +145,9 @@ void replay_workers_progress(void *user, unsigned port, struct replay_position *
 
     *out = get_position(worker);
     if (out->sequence > last_sent && out->sequence <= published)
-        *out = (struct replay_position){ .sequence = published + 1 }; /* it has no item to process */
+        *out = (struct replay_position){
+            .sequence = published + 1
+        }; /* the worker has done all items sent to it: its next item will be later than all published ones */
 }
 
 /* --- Replay order --------------------------------------------------------------------------------- */
@@ -161,7 +169,8 @@ static void wait_for_order(struct replay_order *order)
                 back_off(&tries);
             continue;
         }
-        for (;;) { /* all workers have this item: the order is that of the flows which end */
+        for (;;) { /* an item ITEM_EXPIRE or ITEM_END is sent to all workers: wait until the other worker has ended all
+                      flows that come before this one */
             struct replay_position position = get_position(other);
             int comparison = replay_position_compare(&position, &self->ending_flow);
 
@@ -173,7 +182,8 @@ static void wait_for_order(struct replay_order *order)
     self->is_in_order = true;
 }
 
-/* A flow may also end because of a packet: then the position is that of the packet. */
+/* Sets the worker's position to that of a flow that ends. If a packet ended the flow, the position stays that of the
+ * packet. */
 static void flow_ends(struct replay_order *order, uint64_t start_ns, uint64_t number)
 {
     struct replay_worker *self = (struct replay_worker *)order;
@@ -272,7 +282,7 @@ static uint32_t hash_of_pair(const struct packet *pkt)
     return flow_packet_hash(pkt, 0, true);
 }
 
-/* Sends the packets of a pair of addresses to the first worker. */
+/* Marks a pair of addresses, by its hash, as one whose packets are sent to the first worker. */
 static void group_pair(struct replay_workers *all, uint32_t hash)
 {
     all->grouped[hash % GROUPED_BITS / 64] |= UINT64_C(1) << hash % 64;
@@ -289,7 +299,8 @@ void replay_workers_group_addresses(struct replay_workers *all, struct packet *p
 
         if (count > 1)
             group_pair(all, hash);
-        /* An ICMP error is hashed by the packet that it quotes; without one, by its own addresses. */
+        /* hash_of_pair() hashes an ICMP error by the packet that it quotes. Without `transport` it hashes the error's
+         * own addresses. */
         without_quoted.transport = NULL;
         own = hash_of_pair(&without_quoted);
         if (own != hash) {
@@ -299,7 +310,8 @@ void replay_workers_group_addresses(struct replay_workers *all, struct packet *p
     }
 }
 
-/* Copies an item to the ring of a worker, with the current sequence number; waits while the ring is full. */
+/* Copies an item to the ring of a worker, with the current sequence number; waits while the ring is full. `bytes`:
+ * item->length bytes of the packet. */
 static void send_item(struct replay_workers *all, struct replay_worker *worker, const struct item *item,
                       const void *bytes)
 {
@@ -329,7 +341,7 @@ void replay_workers_send(struct replay_workers *all, struct packet *pkt)
         .number = pkt->number,
         .length = pkt->length,
         .wire_length = pkt->wire_length,
-        .flags = pkt->flags, /* before it is decoded */
+        .flags = pkt->flags, /* flags as captured: the worker decodes the packet again */
         .link = pkt->link,
     };
     struct packet *found[DECODE_MAX_PACKETS];

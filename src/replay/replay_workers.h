@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The worker threads of a replay, in the order of the packets.
+ * The worker threads of a replay, which inspect packets in parallel but access shared state in the order of the
+ * packets.
  */
 #ifndef SLUICE_REPLAY_WORKERS_H
 #define SLUICE_REPLAY_WORKERS_H
@@ -10,20 +11,21 @@
 struct replay_position;
 
 struct replay_workers;
-/* Creates the threads' state for workers whose pipelines are initialised; the pipelines then use the replay order. All
- * arguments must stay valid until replay_workers_free(). Returns 0 or -ENOMEM. */
+/* Allocates the state of the threads. The pipelines of `workers` must be initialised; they use the replay order from
+ * now on. All arguments must stay valid until replay_workers_free(). Returns 0 or -ENOMEM. */
 int replay_workers_new(struct replay_workers **out, struct worker *workers, unsigned count,
                        const struct ruleset *ruleset, const struct decode_options *decode);
-void replay_workers_free(struct replay_workers *all); /* stops the threads first; NULL is allowed */
+void replay_workers_free(struct replay_workers *all); /* also stops the threads; NULL is allowed */
 /* Records which pairs of addresses of a packet must reach the same worker. Called for all packets before the first is
  * sent. */
 void replay_workers_group_addresses(struct replay_workers *all, struct packet *pkt);
 int replay_workers_start(struct replay_workers *all);
-/* Copies the packet to the worker of its flow; waits while that worker's ring is full. */
+/* Copies the packet into the ring of the worker that its addresses select; waits while the ring is full. */
 void replay_workers_send(struct replay_workers *all, struct packet *pkt);
-/* All workers end the flows that have timed out at this time. */
+/* Sends all workers the point in time `now_ns`, at which they end flows that have timed out. */
 void replay_workers_expire(struct replay_workers *all, uint64_t now_ns);
-/* Waits until all packets are inspected, ends all flows and the threads, and copies the workers' counters. */
+/* Makes the workers inspect the remaining packets and end all flows, joins the threads, and copies the workers'
+ * counters. */
 void replay_workers_finish(struct replay_workers *all, uint64_t now_ns);
 /* An output_progress_function; `user` is the struct replay_workers. */
 void replay_workers_progress(void *user, unsigned port, struct replay_position *out);
