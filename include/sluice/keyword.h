@@ -65,8 +65,8 @@ enum keyword_flag {
     KEYWORD_STATE = 1 << 7,
     KEYWORD_NEEDS_CHECKSUMS = 1 << 8, /* tests PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
     KEYWORD_IP_ONLY = 1 << 9, /* allowed in an address-only rule, which is evaluated once per flow and direction */
-    KEYWORD_EACH_PACKET =
-        1 << 10, /* an address-only rule with an action of this keyword is evaluated for each packet */
+    /* an address-only rule with an action of this keyword is evaluated for each packet */
+    KEYWORD_EACH_PACKET = 1 << 10,
     /* A rule whose conditions all have this flag, apart from its direction, is evaluated when protocol detection has
      * finished. */
     KEYWORD_PROTOCOL_DETECTED = 1 << 11,
@@ -288,9 +288,9 @@ struct keyword_scope {
 struct keyword {
     const char *name;
     const char *aliases[4]; /* other names, also Snort 2.9's; NULL-terminated unless full */
-    const char
-        *value;       /* form of the value for the manual: "[<|>]NUMBER or LOW<>HIGH"; NULL: the keyword has no value */
-    const char *help; /* one line */
+    /* form of the value for the manual: "[<|>]NUMBER or LOW<>HIGH"; NULL: the keyword has no value */
+    const char *value;
+    const char *help;   /* one line */
     const char *manual; /* longer description in plain text, or NULL */
     enum keyword_kind kind;
     unsigned flags; /* enum keyword_flag */
@@ -355,8 +355,8 @@ static inline void keyword_release(const struct rule *rule)
 /* --- For parse(): the rule under construction ----------------------------------------------------- */
 
 struct rule *rule_parser_rule(struct rule_parser *parser);
-struct span rule_parser_rule_span(
-    const struct rule_parser *parser); /* text of the whole rule: the position of errors that finish() reports */
+/* text of the whole rule: the position of errors that finish() reports */
+struct span rule_parser_rule_span(const struct rule_parser *parser);
 struct arena *rule_parser_arena(struct rule_parser *parser);
 /* Returns the keyword being parsed: for a parse() shared by several keywords. */
 const struct keyword *rule_parser_keyword(const struct rule_parser *parser);

@@ -98,8 +98,8 @@ struct eve_options {
         bool totals, threads, deltas, null_values;
     } stats;
 };
-void eve_options_default(
-    struct eve_options *options); /* enables the event types of Suricata's shipped configuration, and drop */
+/* enables the event types of Suricata's shipped configuration, and drop */
+void eve_options_default(struct eve_options *options);
 
 /* The type of the event file (eve.filetype). */
 enum output_file_type { OUTPUT_FILE_REGULAR, OUTPUT_FILE_UNIX_STREAM, OUTPUT_FILE_UNIX_DATAGRAM };

@@ -374,8 +374,8 @@ size_t rule_list_files(const struct rule_list *list); /* files read by rule_list
 size_t rule_list_read(const struct rule_list *list);
 size_t rule_list_rejected(const struct rule_list *list);
 size_t rule_list_failed(const struct rule_list *list); /* rules with a mistake */
-size_t rule_list_skipped(
-    const struct rule_list *list); /* rules that are valid, but use a feature that Sluice does not support */
+/* rules that are valid, but use a feature that Sluice does not support */
+size_t rule_list_skipped(const struct rule_list *list);
 size_t rule_list_replaced(const struct rule_list *list);
 size_t rule_list_unreadable_files(const struct rule_list *list); /* files that rule_list_load() could not read */
 

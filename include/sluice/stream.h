@@ -287,10 +287,10 @@ struct tcp_session_facts {
 };
 /* Fills *out. Returns false, with all fields zero, when the flow has no session. */
 bool stream_session_facts(const struct flow *flow, struct tcp_session_facts *out);
-const char *stream_session_flag_name(
-    unsigned bit); /* name of a bit of tcp_session_facts.flags; `bit` is less than STREAM_SESSION_FLAGS */
-const char *
-stream_side_flag_name(unsigned bit); /* name of a bit of tcp_side_facts.flags; `bit` is less than STREAM_SIDE_FLAGS */
+/* name of a bit of tcp_session_facts.flags; `bit` is less than STREAM_SESSION_FLAGS */
+const char *stream_session_flag_name(unsigned bit);
+/* name of a bit of tcp_side_facts.flags; `bit` is less than STREAM_SIDE_FLAGS */
+const char *stream_side_flag_name(unsigned bit);
 
 /* Counters, named as in EVE below stats: "tcp.sessions", "tcp.syn", "tcp.segment_memcap_drop", "tcp.reassembly_gap",
  * "tcp.overlap", "tcp.overlap_diff_data", "tcp.memuse", "tcp.reassembly_memuse"... then "stream.EVENT" for every stream

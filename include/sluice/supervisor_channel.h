@@ -88,8 +88,8 @@ enum heartbeat_state { HEARTBEAT_IDLE, HEARTBEAT_RUNNING, HEARTBEAT_ENDED };
 
 /* State that a worker publishes for the supervisor, in a separate cache line. */
 struct worker_heartbeat {
-    _Alignas(64) _Atomic uint64_t
-        epoch;              /* the heartbeat: incremented with each batch, and regularly while no packets arrive */
+    /* the heartbeat: incremented with each batch, and regularly while no packets arrive */
+    _Alignas(64) _Atomic uint64_t epoch;
     _Atomic uint32_t state; /* enum heartbeat_state */
     /* 1: the worker inspects the packet that the next three fields describe; 0: it inspects none */
     _Atomic uint32_t has_packet;

@@ -101,8 +101,8 @@ int control_send_request(const char *path, const struct text *request, unsigned 
     err = request->failed ? -ENOMEM : send_all(fd, request->bytes, request->length);
     if (!err)
         err = send_all(fd, "\n", 1);
-    if (!err ||
-        err == -EPIPE) /* -EPIPE: the server has rejected the client, but its answer with the reason may be readable */
+    /* -EPIPE: the server has rejected the client, but its answer with the reason may be readable */
+    if (!err || err == -EPIPE)
         err = receive_line(fd, seconds, &line);
     close(fd);
     if (err) {

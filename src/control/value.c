@@ -52,8 +52,8 @@ struct control_value *value_parse(const char *bytes, size_t length, const char *
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
     object = json_tokener_parse_ex(tokener, bytes, (int)length);
     error = json_tokener_get_error(tokener);
-    if (error == json_tokener_continue &&
-        length > 0) /* a number or word at the end could continue: a newline completes it */
+    /* a number or word at the end could continue: a newline completes it */
+    if (error == json_tokener_continue && length > 0)
         object = json_tokener_parse_ex(tokener, "\n", 1);
     error = json_tokener_get_error(tokener);
     *cause = error == json_tokener_success ? NULL : json_tokener_error_desc(error);

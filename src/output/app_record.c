@@ -7,7 +7,7 @@
 
 #include "output_priv.h"
 
-enum described { OF_TRANSACTION, OF_FILE, OF_ALERT }; /* the event that contains the transaction */
+enum described { OF_TRANSACTION, OF_FILE, OF_ALERT }; /* the event in which the transaction is described */
 
 static void describe(struct fields *fields, const struct app *app, const struct app_tx *tx, enum described event)
 {
@@ -53,7 +53,8 @@ static void describe_alert(struct record_scratch *scratch, const struct app *app
     out->length = fields->length - out->at;
 }
 
-/* Returns the first alert with the transaction of alert `alert`, which may be that alert itself. */
+/* Returns the index of the first alert that has the same transaction as the alert with index `alert`; this may be
+ * `alert` itself. */
 static size_t first_alert_of_tx(const struct decision *decision, size_t alert)
 {
     size_t first = 0;
@@ -95,7 +96,7 @@ size_t app_record_size(const struct record_scratch *scratch)
            scratch->text_count * sizeof(struct rule_capture) + scratch->fields.length;
 }
 
-/* Swaps the MAC addresses of the packet, because the event has the opposite direction. */
+/* Exchanges source and destination MAC address, for an event whose direction is opposite to that of the packet. */
 static void swap_macs(struct packet_record *record)
 {
     uint8_t source[MAC_SIZE];
@@ -106,7 +107,8 @@ static void swap_macs(struct packet_record *record)
     record->link_reversed = !record->link_reversed;
 }
 
-/* The event has the direction from the client to the server, whatever the direction of the packet is. */
+/* Writes the record of an event. Its source is the client and its destination the server, whatever the direction of the
+ * packet is. */
 void app_record_write(struct packet_record *out, const struct record_scratch *scratch, uint32_t kind, const char *type,
                       const struct packet *pkt, const struct flow *flow, const struct app_tx *tx, unsigned generation)
 {
@@ -126,7 +128,7 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
     record_copy_packet(out, pkt);
     if (pkt->flow && pkt->flags & PACKET_TO_CLIENT)
         swap_macs(out);
-    /* The pseudo packet at the end of a flow has no MAC addresses. */
+    /* The pseudo packet at the end of a flow has no MAC addresses: use those of the flow. */
     if (!pkt->transport && flow->macs && flow->macs->count[FLOW_TO_SERVER] > 0 &&
         flow->macs->count[FLOW_TO_CLIENT] > 0) {
         memcpy(out->ethernet, flow->macs->address[FLOW_TO_CLIENT][0], MAC_SIZE);
@@ -166,7 +168,8 @@ static void write_event(struct output_port *port, struct record_scratch *scratch
     output_commit(port);
 }
 
-/* Reports the client behind a proxy: as the last member of the event, or instead of the flow's client address. */
+/* Adds the address of the client behind a proxy: as the last member "xff" of the event or, with options->overwrite, in
+ * place of the flow's client address. */
 static void add_client(struct record_scratch *scratch, const struct xff_options *options, const struct app_tx *tx)
 {
     struct record_client client = client_of_tx(options, tx);
@@ -183,7 +186,7 @@ static void add_client(struct record_scratch *scratch, const struct xff_options 
     fields_string(&scratch->fields, "xff", text);
 }
 
-/* Returns the first event of the transaction that is not before `event`; a number beyond all events: none. */
+/* Returns the first event of the transaction from number `event` on; APP_EVENT_WORDS * 64: none. */
 static unsigned next_event(const struct app_tx *tx, unsigned event)
 {
     for (unsigned word = event / 64; word < APP_EVENT_WORDS; word++) {

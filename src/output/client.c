@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The address of a client behind a proxy, from the header in which the proxy reports it (X-Forwarded-For). Any sender
- * can forge this header, so the result is a valid address or nothing, never the sender's text. The worker parses it,
- * because a transaction belongs to its worker.
+ * can forge this header, so the result is a valid address or nothing, never the sender's text. The worker parses the
+ * header, because only the worker may access the transaction.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ static void trim(const uint8_t **bytes, uint32_t *length)
         --*length;
 }
 
-/* Returns false if the entry is longer than any address. */
+/* Shortens *length to the first entry of the list. Returns false if the entry is longer than any address. */
 static bool first_entry(const uint8_t *bytes, uint32_t *length)
 {
     const uint8_t *end = memchr(bytes, ',', *length < ENTRY_MAX ? *length : ENTRY_MAX);
@@ -33,7 +33,8 @@ static bool first_entry(const uint8_t *bytes, uint32_t *length)
     return *length < ENTRY_MAX;
 }
 
-/* Blanks also separate entries, because some proxies write no commas. */
+/* Moves *bytes and *length to the last entry of the list. Blanks also separate entries, because some proxies write no
+ * commas. Returns false if the entry is longer than any address. */
 static bool last_entry(const uint8_t **bytes, uint32_t *length)
 {
     uint32_t entry = 0;

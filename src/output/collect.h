@@ -20,15 +20,17 @@
 #include "record.h"
 #include "flow_record.h"
 
-/* Returns the kinds of events to write for the packet, as bits, from those in `wanted`. */
+/* Returns the kinds of events to record for the packet, a subset of `wanted` (bits 1 << enum output_event). */
 uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const struct packet *pkt,
                       const struct decision *decision);
-/* Returns the number of events of one kind. */
+/* Returns the number of events of this kind that the packet has. */
 uint64_t record_event_count(enum output_event kind, const struct eve_options *eve, const struct packet *pkt,
                             const struct decision *decision);
-/* Returns the flag of the packet's direction: FLOW_DROP_LOGGED or FLOW_DROP_LOGGED_TO_CLIENT. */
+/* Returns the flow flag which says that a drop event was written for the packet's direction: FLOW_DROP_LOGGED or
+ * FLOW_DROP_LOGGED_TO_CLIENT. */
 uint16_t record_drop_flag(const struct packet *pkt);
-/* A record is written in three steps: collect the parts of variable length, get the size, write the record to `out`. */
+/* A record is written in three steps: record_collect() collects the parts of variable length in `scratch`,
+ * record_size() returns the size to reserve in the ring, record_write() writes the record to `out`. */
 void record_collect(struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
                     const struct packet *pkt, const struct decision *decision);
 size_t record_size(const struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
@@ -41,22 +43,23 @@ void record_copy_packet(struct packet_record *out, const struct packet *pkt);
 /* Copies a part that follows a record to `at`. Returns the address of the next part. */
 uint8_t *record_append(uint8_t *at, const void *bytes, size_t size);
 
-/* An event of a transaction: a packet's record, whose fields are the members of the event. */
+/* Write an event of a transaction or file as a struct packet_record; its fields are the members of the event. */
 void app_record_write(struct packet_record *out, const struct record_scratch *scratch, uint32_t kind, const char *type,
                       const struct packet *pkt, const struct flow *flow, const struct app_tx *tx, unsigned generation);
 size_t app_record_size(const struct record_scratch *scratch);
 void app_alert_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct packet *pkt,
                        const struct decision *decision);
 
-/* Returns the client's address that a proxy reports in a transaction, or in the first transaction of a flow that has
- * one; ip_version 0 if there is none or the options do not enable it. */
+/* Return the client's address that a proxy reports in a transaction, or in the first transaction of the flow that has
+ * such an address; ip_version is 0 if there is none or options->enabled is false. */
 struct record_client client_of_tx(const struct xff_options *options, const struct app_tx *tx);
 struct record_client client_of_flow(const struct xff_options *options, const struct flow *flow);
 /* Parses the first or last address of a header like "192.0.2.1, [2001:db8::1]:80". */
 struct record_client client_parse(const uint8_t *bytes, uint32_t length, bool first);
 
 void flow_facts_copy(struct flow_facts *out, const struct flow *flow);
-/* Collects the texts that rules captured in the packet, and the variables of its flow; NULL: none. */
+/* Collects the texts that rules captured in the packet, and the variables of the flow, in `scratch`. `texts` and `flow`
+ * may be NULL. */
 void flow_variables_collect(struct record_scratch *scratch, const struct rule_captures *texts, const struct flow *flow);
 uint64_t flow_record_event_count(enum output_event kind, const struct flow *flow);
 void flow_record_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct flow *flow);
@@ -69,7 +72,7 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
 void *output_reserve(struct output_port *port, size_t size); /* NULL: the ring is full */
 void output_commit(struct output_port *port);
 void output_count_lost(struct output_port *port, enum output_event kind);
-uint32_t output_wanted(const struct output_port *port); /* bits 1 << enum output_event */
+uint32_t output_wanted(const struct output_port *port); /* enabled events: bits 1 << enum output_event */
 const struct eve_options *output_eve(const struct output_port *port);
 struct record_scratch *output_scratch(struct output_port *port);
 

@@ -175,7 +175,7 @@ void console_firewall(struct text *out, const struct output_options *options, co
 void console_engine(struct text *out, const struct output_options *options, const struct output_engine *event)
 {
     if (event->action == OUTPUT_ENGINE_RULE_LEFT_OUT)
-        return; /* printed at the start with the text of the rule */
+        return; /* not printed: the rule was printed with its text when the rules were loaded */
     begin_line(out, options, event->time_ns, COLOUR_RED, "ENGINE");
     text_puts(out, output_engine_action_name(event->action));
     if (event->action == OUTPUT_ENGINE_QUARANTINED)

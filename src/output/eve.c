@@ -54,7 +54,7 @@ static char *put_date(char *at, uint64_t day_of_1970)
     unsigned day_of_era = (unsigned)(day % 146097);
     unsigned year = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
     unsigned day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
-    unsigned month = (5 * day_of_year + 2) / 153; /* from March */
+    unsigned month = (5 * day_of_year + 2) / 153; /* counted from March: 0 to 11 */
 
     year += (unsigned)(era * 400) + (month >= 10);
     at = text_write_two_digits(text_write_two_digits(at, year / 100 % 100), year % 100);
@@ -99,7 +99,8 @@ static void put_time(struct text *out, const char *key, const char second[EVE_SE
     out->need_comma = true;
 }
 
-/* Every event has a time and a flow event three, so strftime() would take a fifth of the time to format an event. */
+/* Formats the time without strftime(), which would take a fifth of the time to format an event: each event has one
+ * time, a flow event three. */
 void eve_timestamp(struct text *out, const char *key, uint64_t time_ns)
 {
     char second[EVE_SECOND_SIZE];
@@ -108,7 +109,7 @@ void eve_timestamp(struct text *out, const char *key, uint64_t time_ns)
     put_time(out, key, second, time_ns);
 }
 
-/* Consecutive events mostly have the same second, whose text is kept. */
+/* Writes "timestamp". Consecutive events mostly have the same second, so its text is kept in eve->second_text. */
 void eve_event_time(struct eve *eve, struct text *out, uint64_t time_ns)
 {
     uint64_t seconds = time_ns / NS_PER_SECOND;
@@ -275,7 +276,8 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
         eve_mac(out, "dest_mac", record->ethernet);
         json_object_close(out);
     } else if (options->ethernet && record->meta.hardware_address_length == 6) {
-        /* NFQUEUE delivers IP packets without a link header, but reports the MAC address of the sender. */
+        /* NFQUEUE delivers IP packets without a link header, but reports the MAC address of the sender in
+         * NFQA_HWADDR. */
         json_member_object(out, "ether");
         eve_mac(out, record->link_reversed ? "dest_mac" : "src_mac", record->meta.hardware_address);
         json_object_close(out);
@@ -309,7 +311,7 @@ void eve_packet(struct text *out, const struct packet_record *record, uint32_t l
     json_object_close(out);
 }
 
-/* Writes the packet that carries this one. A protocol without ports gets port 0, as in Suricata. */
+/* Writes the object "tunnel", which describes the outer packet. A protocol without ports has port 0, as in Suricata. */
 void eve_tunnel(struct eve *eve, struct text *out, const struct packet_record *record)
 {
     const struct endpoints *root = &record->root;

@@ -28,16 +28,18 @@ bool protocol_has_ports(uint8_t protocol);
 
 struct interface_name {
     uint32_t index;
-    uint64_t read_ns; /* monotonic */
+    uint64_t read_ns; /* monotonic time at which the name was read */
     char name[IF_NAMESIZE];
 };
 
-/* Names of interfaces by index, read again after some seconds, because interfaces are added, removed and renamed. */
+/* Cache of interface names by index. A name is read again after some seconds, because interfaces are added, removed and
+ * renamed. */
 struct interface_cache {
-    uint64_t now_ns; /* monotonic time of the last reading of the clock, which is not read for each event */
+    uint64_t now_ns; /* current monotonic time, up to RECORDS_PER_CLOCK records old */
     struct interface_name names[INTERFACE_CACHE_SIZE];
 };
-/* Returns NULL for index 0 and for an interface that does not exist any more. */
+/* Returns the name of the interface, valid until the next call; NULL for index 0 and for an interface that no longer
+ * exists. */
 const char *interface_name(struct interface_cache *cache, uint32_t index);
 
 /* --- Text ----------------------------------------------------------------------------------------- */
@@ -57,8 +59,8 @@ struct eve {
     struct output_stat *previous; /* counters of the last stats event, for deltas */
     size_t previous_count;
     unsigned generation;               /* generation of the rules; 0: unknown */
-    uint64_t second;                   /* the second since 1970 of which second_text is the text */
-    char second_text[EVE_SECOND_SIZE]; /* without a NUL; "": nothing yet */
+    uint64_t second;                   /* time in seconds since 1970 to which second_text belongs */
+    char second_text[EVE_SECOND_SIZE]; /* date and time of `second`, without a NUL; begins with a NUL: not set yet */
 };
 
 /* Each function formats one event, without the newline. */
@@ -89,19 +91,21 @@ void eve_application(struct text *out, uint32_t application);
 void eve_packet_headers(struct text *out, const struct packet_record *record);
 /* Writes the direction of the packet in its flow: "to_server" or "to_client". */
 void eve_direction(struct text *out, const struct packet_record *record);
-/* Parts that several events have. eve_header() opens the event's object and writes the members that all events have. */
+/* Functions that write parts which several events have. eve_header() opens the event's object and writes the members
+ * that all events have. */
 void eve_header(struct eve *eve, struct text *out, const struct packet_record *record, const char *event_type);
 void eve_event_time(struct eve *eve, struct text *out, uint64_t time_ns); /* "timestamp" */
 void eve_timestamp(struct text *out, const char *key, uint64_t time_ns);
 void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version);
-/* Writes the address of one end of the packet; eve->client replaces the client's. */
+/* Writes the source (of_source) or destination address of the packet. If eve->client is set, it is written in place of
+ * the client's address. */
 void eve_end_address(struct eve *eve, struct text *out, const char *key, const struct packet_record *record,
                      bool of_source);
 void eve_protocol(struct text *out, uint8_t number);
 void eve_vlans(struct text *out, const uint16_t *ids, unsigned count);
 void eve_mac(struct text *out, const char *key, const uint8_t *bytes);
 const char *eve_hook_name(uint8_t hook); /* returns NULL for a hook without a name */
-/* Writes the members of a flow that flow and alert events have; the object stays open. */
+/* Opens the object "flow" and writes the members that flow and alert events have; the caller closes the object. */
 void eve_flow_counts(struct text *out, const struct flow_facts *flow);
 /* The variables of a flow or packet, for the objects "traffic" and "metadata". */
 struct eve_state {
@@ -111,12 +115,13 @@ struct eve_state {
     uint32_t variable_count, text_count;
 };
 void eve_metadata(struct text *out, const struct eve_state *state);
-/* Writes a text as a member, or as an element if `key` is NULL; unprintable bytes become dots. */
+/* Writes a captured text as member `key`, or as an array element if `key` is NULL. Unprintable bytes are replaced by
+ * dots. */
 void eve_text(struct text *out, const char *key, const struct rule_capture *text);
 void eve_end(struct eve *eve, struct text *out);
 void eve_packet(struct text *out, const struct packet_record *record, uint32_t length);
 void eve_tunnel(struct eve *eve, struct text *out, const struct packet_record *record);
-/* Writes the object {ip, port} of one end of the packet. */
+/* Writes the object {ip, port} of the source (of_source) or destination of the packet. */
 void eve_endpoint(struct eve *eve, struct text *out, const char *key, const struct packet_record *record,
                   bool of_source);
 

@@ -10,7 +10,7 @@
 
 /* --- Parts ---------------------------------------------------------------------------------------- */
 
-/* Writes {key: [value, ...]}; a key that occurs several times has all its values, in their order. */
+/* Writes {key: [value, ...]}; a key that occurs several times is written once, with all its values in their order. */
 static void rule_metadata(struct text *out, const struct metadata *list)
 {
     if (!list)
@@ -46,7 +46,7 @@ static void references(struct text *out, const struct reference *list)
     json_array_close(out);
 }
 
-/* Returns the client that a proxy reported for an alert; NULL: none. */
+/* Returns the client's address that a proxy reported for the alert's transaction; NULL: none. */
 static const struct record_client *client_of(const struct packet_record *record, const struct alert *alert)
 {
     const struct record_transaction *tx = record_transactions(record) + (alert - record_alerts(record));
@@ -94,7 +94,7 @@ static void alert_object(struct eve *eve, struct text *out, const struct packet_
     if (client && !eve->client) {
         char text[ADDRESS_TEXT_SIZE];
 
-        /* IPv6 in the short form, as proxies write it, regardless of eve.ipv6-compress. */
+        /* Write IPv6 addresses in the short form, as proxies do, regardless of eve.ipv6-compress. */
         address_format(&client->address, client->ip_version, false, text);
         json_member_string(out, "xff", text);
     }
@@ -371,7 +371,8 @@ void eve_drop(struct eve *eve, struct text *out, const struct packet_record *rec
     const struct rule *rule = NULL;
     bool dropped = record->verdict == VERDICT_DROP;
     enum alert_action action = dropped ? ALERT_BLOCKED : ALERT_WOULD_DROP;
-    const char *type = dropped ? "drop" : "would_drop"; /* not "drop": tools count such events as dropped packets */
+    const char *type = dropped ? "drop" : "would_drop"; /* would_drop events have another type than "drop", because
+                                                           tools count drop events as dropped packets */
 
     eve_header(eve, out, record, type);
     eve_direction(out, record);
@@ -383,7 +384,8 @@ void eve_drop(struct eve *eve, struct text *out, const struct packet_record *rec
     if (options->drop.verdict)
         verdict_object(eve, out, record);
     if (options->drop.alerts) {
-        /* The first alert with this action; without one, the rule that drops, whose alert is not reported. */
+        /* Use the rule of the first alert with this action. If there is none, use the rule that drops the packet: its
+         * alert was suppressed. */
         for (uint32_t i = 0; i < record->alert_count && !rule; i++) {
             if (action_of(&alerts[i]) == action)
                 rule = alerts[i].rule;
@@ -425,7 +427,7 @@ void eve_anomaly(struct eve *eve, struct text *out, const struct packet_record *
     eve_end(eve, out);
 }
 
-/* The header has the texts that rules captured in the packet, and the variables of its flow. */
+/* A metadata event has no members of its own: the header contains the captured texts and the variables of the flow. */
 void eve_packet_metadata(struct eve *eve, struct text *out, const struct packet_record *record)
 {
     eve_header(eve, out, record, "metadata");

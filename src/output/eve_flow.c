@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * EVE's events of flows that ended, flow and netflow, and the flow's members in events of packets. Names, order and
- * conditions of the fields are Suricata's, except for the object "queue", which exists only in Sluice: what the kernel
- * reported with the first packet, and the ruleset at the end.
+ * conditions of the fields are Suricata's, except for the object "queue", which exists only in Sluice and contains the
+ * NFQUEUE metadata of the first packet and the generation of the ruleset at the end.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -24,8 +24,8 @@ void eve_flow_counts(struct text *out, const struct flow_facts *flow)
     eve_timestamp(out, "start", flow->start_ns);
 }
 
-/* The array in which a flow bit is listed. Rules classify traffic by flow bits with the prefixes "traffic/id/" and
- * "traffic/label/", which are listed in the object "traffic". */
+/* The array in which a flow bit is listed. Flow bits with the prefixes "traffic/id/" and "traffic/label/", by which
+ * rules classify traffic, are listed in the object "traffic"; all others in "metadata". */
 enum bit_list { LIST_TRAFFIC_ID, LIST_TRAFFIC_LABEL, LIST_FLOWBITS };
 
 struct listed_bit {
@@ -33,7 +33,7 @@ struct listed_bit {
     enum bit_list list;
 };
 
-/* Returns the part of a name after a prefix; NULL: the name does not have it. */
+/* Returns the part of a name after a prefix; NULL: the name does not begin with the prefix. */
 static const char *skip_prefix(const char *name, const char *prefix)
 {
     while (*prefix)
@@ -42,7 +42,7 @@ static const char *skip_prefix(const char *name, const char *prefix)
     return name;
 }
 
-/* Writes the array of the flow bits of one list. Opens `object` before the first of them, unless it is open. */
+/* Writes the array of the flow bits of one list. Opens the object `object` before the first bit if it is not open. */
 static void bits(struct text *out, const struct listed_bit *listed, uint32_t count, enum bit_list list,
                  const char *object, bool *is_open, const char *key)
 {
@@ -74,7 +74,8 @@ void eve_text(struct text *out, const char *key, const struct rule_capture *text
     json_stringn(out, key, printable, text->length);
 }
 
-/* Writes captured texts as [{"name": "value"}, ...]. Opens "metadata" before the first of them, unless it is open. */
+/* Writes captured texts as [{"name": "value"}, ...]. Opens the object "metadata" before the first text if it is not
+ * open. */
 static void texts(struct text *out, const struct eve_state *state, enum rule_name_kind kind, const char *key,
                   bool *is_open)
 {
@@ -295,7 +296,8 @@ static void flags_hex(struct text *out, const char *key, uint8_t flags)
     json_stringn(out, key, text, sizeof(text));
 }
 
-/* Returns the application of the flow. When a UDP flow has ended without one, detection has failed. */
+/* Returns the application of the flow. For a UDP flow that ended before its application was detected, it returns that
+ * detection failed. */
 static uint32_t final_application(const struct flow_record *record)
 {
     bool is_unknown_udp = record->flow.ends.protocol == IPPROTO_UDP && (record->flow.application & 0xff) == 0;

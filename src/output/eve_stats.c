@@ -10,13 +10,13 @@
 
 enum { MAX_DEPTH = 16, KEY_SIZE = 128 };
 
-/* The open objects, from the outermost; each is a part of the path of a counter. */
+/* The JSON objects that are open, from the outermost; each is named by a part of the path of a counter. */
 struct nesting {
     struct span part[MAX_DEPTH];
     size_t depth;
 };
 
-/* "engines[0]" is the first and only element of an array. */
+/* Returns whether a part of a path, like "engines[0]", stands for an array with one element. */
 static bool is_element(struct span part)
 {
     return part.length > 3 && memcmp(part.at + part.length - 3, "[0]", 3) == 0;
@@ -63,7 +63,7 @@ static const char *enter_objects(struct nesting *nesting, struct text *out, cons
 
 struct sorted_stat {
     const struct output_stat *stat;
-    size_t index; /* in the record */
+    size_t index; /* index of the counter in the record, by which its previous value is found */
 };
 
 /* A dot sorts before all other characters, so that no "a-b.c" is between "a.b" and "a.c". */

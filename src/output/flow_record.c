@@ -73,7 +73,8 @@ size_t flow_record_size(const struct record_scratch *scratch)
            scratch->text_count * sizeof(struct rule_capture);
 }
 
-/* Returns the part of a count of the kernel that this program has not counted; 0 if the kernel counted less. */
+/* Returns how many of the packets (or bytes) that the kernel counted were not seen by this program; 0 if the kernel
+ * counted less. */
 static uint64_t not_seen(uint64_t all, uint64_t seen)
 {
     return all > seen ? all - seen : 0;
@@ -112,7 +113,8 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
         out->ttl_high[direction] = side->ttl_high;
         if (!flow->kernel)
             continue;
-        /* The kernel counts all packets of the connection; those that were not queued it handled alone. */
+        /* The kernel counts all packets of the connection. The difference to `side` are packets that it forwarded
+         * without queueing them. */
         out->kernel_packets[direction] = not_seen(flow->kernel->packets[direction], side->packets);
         out->kernel_bytes[direction] = not_seen(flow->kernel->bytes[direction], side->bytes);
         out->flow.packets[direction] += out->kernel_packets[direction];

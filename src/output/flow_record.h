@@ -19,8 +19,8 @@
 
 #include "record.h"
 
-/* A flow that ended. `kinds` is the first member of all records. It is followed by variable_count times struct
- * record_variable and text_count times struct rule_capture. */
+/* A flow that ended. `kinds` must be the first member, as in all records of a port. The struct is followed by
+ * variable_count times struct record_variable and text_count times struct rule_capture. */
 struct flow_record {
     uint32_t kinds; /* bits 1 << enum output_event */
     uint32_t variable_count, text_count;
@@ -28,7 +28,7 @@ struct flow_record {
     uint16_t flags;        /* enum flow_flag */
     uint8_t state, reason; /* enum flow_state, enum flow_end */
     uint64_t time_ns, end_ns;
-    uint64_t tx_count; /* transactions of its protocol */
+    uint64_t tx_count; /* number of transactions of the flow */
     struct flow_facts flow;
     struct tcp_summary tcp; /* valid if has_session */
     struct flow_origin origin;
@@ -40,8 +40,9 @@ struct flow_record {
     uint8_t offload; /* enum packet_offload */
     bool has_kernel, would_drop;
     uint64_t kernel_packets[FLOW_DIRECTIONS],
-        kernel_bytes[FLOW_DIRECTIONS];   /* handled by the kernel only; included in `flow` */
-    uint8_t exceptions[EXCEPTION_COUNT]; /* enum exception_policy + 1; 0: no such exception */
+        kernel_bytes[FLOW_DIRECTIONS];   /* packets and bytes that the kernel forwarded without queueing them; they are
+                                            included in `flow` */
+    uint8_t exceptions[EXCEPTION_COUNT]; /* by cause: enum exception_policy + 1; 0: the exception did not occur */
 };
 
 static inline const struct record_variable *flow_record_variables(const struct flow_record *record)
@@ -57,7 +58,7 @@ static inline const struct rule_capture *flow_record_texts(const struct flow_rec
 enum { APP_RECORD_KINDS = 1 << OUTPUT_APP | 1 << OUTPUT_FILE };
 enum { FLOW_RECORD_KINDS = 1 << OUTPUT_FLOW | 1 << OUTPUT_NETFLOW };
 
-/* A statistics event. It is followed by `count` times struct output_stat. */
+/* A statistics event. The struct is followed by `count` times struct output_stat. */
 struct stats_record {
     uint64_t time_ns, uptime_seconds;
     size_t count;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Limits of events in floods. In a SYN flood the end of each flow has an event, and each segment that TCP tracking
- * rejects has a drop event; both would fill the disk, and displace events of real connections from the ring. Each port
- * writes a limited number of these events per second of packet time, and counts the others. Inspection and all other
- * counters do not change. Alerts, drops by rules, and ends of flows in which both sides have sent packets are never
- * limited.
+ * Limits of events in floods. In a SYN flood, the end of each flow causes an event, and each segment that TCP tracking
+ * rejects causes a drop event. These events would fill the disk, and displace events of real connections from the ring.
+ * Each port writes a limited number of these events per second of packet time, and counts the others. Inspection and
+ * all other counters do not change. Alerts, drops by rules, and ends of flows that had an alert, or in which both sides
+ * have sent packets (TCP: more than a SYN and its RST), are never limited.
  *
  * Threads: the worker that owns the port.
  */
@@ -13,7 +13,7 @@
 #include "output_priv.h"
 #include "sluice/clock.h"
 
-/* Counts an event. Returns true if there were more than `most` in this second; 0: no limit. */
+/* Counts an event. Returns true if it exceeds the limit of `most` events in this second; most == 0: no limit. */
 static bool exceeds(struct event_limit *limit, uint32_t most, uint64_t time_ns)
 {
     uint64_t second = time_ns / NS_PER_SECOND;
@@ -45,7 +45,7 @@ bool event_limit_flow(struct event_limits *limits, const struct eve_options *eve
     const uint16_t both = FLOW_SERVER_SEEN | FLOW_CLIENT_SEEN;
     uint64_t packets = flow->side[FLOW_TO_SERVER].packets + flow->side[FLOW_TO_CLIENT].packets;
     bool is_one_sided = flow->state == FLOW_NEW || (flow->flags & both) != both;
-    bool is_refused = flow->protocol == IPPROTO_TCP && packets <= 2; /* a SYN and its RST */
+    bool is_refused = flow->protocol == IPPROTO_TCP && packets <= 2; /* at most a SYN and its RST */
 
     if ((!is_one_sided && !is_refused) || flow->flags & FLOW_ALERTED ||
         !exceeds(&limits->flow, eve->flow_rate_limit, flow->last_ns))

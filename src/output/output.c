@@ -47,8 +47,9 @@ enum {
 struct output_port {
     alignas(CACHE_LINE) struct ring *ring;
     const struct output_options *options;
-    struct replay_position position; /* of the next record in the replay order */
-    size_t prefix;                   /* bytes of the position in front of a record; 0: records have no order */
+    struct replay_position position; /* position in the replay order of the records that are reserved next */
+    size_t prefix; /* size of the struct replay_position in front of each record; 0: records have no order and no
+                      position */
     struct record_scratch *scratch;
     uint32_t wanted; /* bits 1 << enum output_event */
     _Atomic uint64_t lost[OUTPUT_EVENT_COUNT];
@@ -67,25 +68,27 @@ struct output {
     struct output_port *ports;
     unsigned port_count;
     struct event_ring stats, firewall, engine, overload;
-    atomic_uint generation; /* of the rules, for these events */
+    atomic_uint generation; /* generation of the rules, for the events of the main thread */
 
     /* Used by the output thread only. */
     struct eve eve;
     struct sink sink;
     struct text console;
     uint64_t flushed_ns;
-    uint64_t formatted;                 /* records */
+    uint64_t formatted;                 /* number of records formatted so far */
     output_progress_function *progress; /* NULL: ports have no order */
     void *progress_user;
-    struct replay_position *progress_seen; /* by port */
+    struct replay_position *progress_seen; /* progress of each port, read at the begin of the round */
     struct event_counters counters;
 
     pthread_t thread;
     bool started;
     int wake_fd;
     atomic_bool stop, reopen;
-    atomic_int new_fd;                                           /* a file that was opened for the sink; -1: none */
-    _Atomic uint64_t rounds_begun, rounds_ended, rounds_flushed; /* number of the last such round */
+    /* descriptor passed to output_set_file(), which the output thread has not adopted yet; -1: none */
+    atomic_int new_fd;
+    /* number of the last round that has begun, ended, and been flushed to the file */
+    _Atomic uint64_t rounds_begun, rounds_ended, rounds_flushed;
 };
 
 /* --- Ports, used by the workers ------------------------------------------------------------------- */
@@ -229,7 +232,7 @@ static void end_event(struct output *output, enum output_event kind)
 
 static void format_packet(struct output *output, const struct packet_record *record)
 {
-    /* Events of which a packet has at most one, and which are not shown on the terminal. */
+    /* Kinds of events that a packet has at most once and that are not shown on the terminal. */
     static const struct {
         enum output_event kind;
         void (*format)(struct eve *eve, struct text *out, const struct packet_record *record);
@@ -270,7 +273,7 @@ static void format_packet(struct output *output, const struct packet_record *rec
     }
 }
 
-/* Flow events are recorded only if there is a file. */
+/* Formats flow and netflow events. They are recorded only if there is an event file. */
 static void format_flow(struct output *output, const struct flow_record *record)
 {
     struct text *out = &output->sink.buffer;
@@ -314,7 +317,7 @@ static void format_overload(struct output *output, const void *record)
         console_overload(&output->console, &output->options, record);
 }
 
-/* Formats the events of a ring of the main thread. */
+/* Formats all events in a ring of the main thread. Returns whether there were any. */
 static bool drain_events(struct output *output, struct event_ring *events,
                          void (*format)(struct output *output, const void *record))
 {
@@ -331,7 +334,7 @@ static bool drain_events(struct output *output, struct event_ring *events,
     return found;
 }
 
-/* Formats the oldest record of a port. */
+/* Formats the oldest record in the ring of a port, and releases it. */
 static void format_oldest(struct output *output, struct output_port *port)
 {
     size_t size;
@@ -354,8 +357,8 @@ static void format_oldest(struct output *output, struct output_port *port)
     }
 }
 
-/* Returns the port with the next record in replay order; NULL: none, or an empty ring may still get an earlier record.
- */
+/* Returns the port with the next record in replay order; NULL: there is no record, or a port whose ring is empty may
+ * still record an earlier one. */
 static struct output_port *next_in_order(struct output *output)
 {
     struct replay_position position, first, empty_until = { .sequence = UINT64_MAX };
@@ -387,14 +390,16 @@ static bool run_round(struct output *output)
     bool found = stats != NULL;
     struct output_port *next;
 
-    /* The progress is read first: a ring that is then found empty gets no record before that position any more. */
+    /* Read the progress before the rings: if a ring is empty afterwards, its port will not record an event before that
+     * position. */
     for (unsigned i = 0; output->progress && i < output->port_count; i++)
         output->progress(output->progress_user, i, &output->progress_seen[i]);
     for (; output->progress && (next = next_in_order(output)); found = true)
         format_oldest(output, next);
     for (unsigned i = 0; !output->progress && i < output->port_count; i++) {
         struct output_port *port = &output->ports[i];
-        uint64_t end = ring_published(port->ring); /* records that arrive later are for the next round */
+        /* records that are committed later are formatted in the next round */
+        uint64_t end = ring_published(port->ring);
 
         for (; ring_released(port->ring) < end; found = true)
             format_oldest(output, port);
@@ -444,7 +449,7 @@ static void write_events(struct output *output)
             break;
         if (poll(&wake, 1, output->options.lossless ? LOSSLESS_WAIT_MS : IDLE_WAIT_MS) > 0 &&
             read(output->wake_fd, &count, sizeof(count)) < 0)
-            continue; /* another round does no harm */
+            continue; /* a failed read only causes an additional round */
     }
     if (has_sink(output))
         sink_finish(&output->sink);
@@ -473,7 +478,7 @@ static uint32_t wanted_kinds(const struct output_options *options)
         wanted &= ~(1u << OUTPUT_ANOMALY);
     if (!options->eve.alert.tagged_packets)
         wanted &= ~(1u << OUTPUT_PACKET);
-    if (!options->eve_path) /* the terminal has no lines for these */
+    if (!options->eve_path) /* events that are not shown on the terminal */
         wanted &= ~(1u << OUTPUT_FLOW | 1u << OUTPUT_NETFLOW | 1u << OUTPUT_PACKET | 1u << OUTPUT_METADATA |
                     1u << OUTPUT_STREAM | APP_RECORD_KINDS);
     return wanted;
@@ -585,7 +590,7 @@ static void wake(struct output *output)
     const uint64_t one = 1;
 
     if (write(output->wake_fd, &one, sizeof(one)) < 0)
-        return; /* the counter is full: the thread wakes up anyway */
+        return; /* EAGAIN: the eventfd is readable already, so the thread wakes up */
 }
 
 void output_stop(struct output *output)
@@ -629,7 +634,8 @@ void output_close(struct output *output)
     free(output);
 }
 
-/* Reserves space for an event in a ring of the main thread; NULL: not wanted, or counted as lost. */
+/* Reserves space for an event in a ring of the main thread. Returns NULL if the kind of event is not enabled, or if the
+ * ring is full; then the event is counted as lost. */
 static void *reserve_event(struct output *output, struct event_ring *events, enum output_event kind, size_t size)
 {
     void *record;

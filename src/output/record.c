@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records of packets, written by the worker. It only copies the fields and bytes that the enabled events need; the
- * output thread formats them.
+ * Records of packets, written by the worker. The worker only copies the fields and bytes that the enabled events need;
+ * the output thread formats them.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -309,7 +309,7 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
     at = record_append(at, scratch->texts, out->text_count * sizeof(struct rule_capture));
     at = record_append(at, pkt->payload, out->payload_copied);
     at = record_append(at, scratch->stream, out->stream_copied);
-    /* Inline, the bytes that are sent on: they may have been rewritten. */
+    /* If the packet was rewritten (inline), copy the bytes that are forwarded. */
     at = record_append(at, pkt->new_data ? pkt->new_data : pkt->data, out->packet_copied);
     at = record_append(at, scratch->field_bytes, out->fields_copied);
     if (kinds & 1u << OUTPUT_STREAM) {

@@ -26,7 +26,7 @@ enum {
     RECORD_MAX_VARIABLES = 256,
     RECORD_MAX_GAPS = 64,
     RECORD_MAX_TEXTS = RULE_TEXTS_MAX + FLOW_TEXTS_MAX,
-    RECORD_MAX_FIELDS = 96 << 10, /* of transactions */
+    RECORD_MAX_FIELDS = 96 << 10, /* bytes of the fields of all transactions in a record */
     ANOMALY_PACKET_SIZE = 32,     /* bytes of packethdr in anomaly events, as in Suricata */
     ETHERNET_HEADER_SIZE = 14,
     INTERFACE_CACHE_SIZE = 64,
@@ -34,11 +34,11 @@ enum {
 
 /* --- Records -------------------------------------------------------------------------------------- */
 
-/* Addresses, ports and protocol of a packet, or of the packet that carries it in a tunnel. */
+/* Addresses, ports and protocol of a packet, or of its outer packet. */
 struct endpoints {
     struct address source, destination;
     uint16_t source_port, destination_port;
-    uint8_t ip_version; /* 0: no IP */
+    uint8_t ip_version; /* 4 or 6; 0: no IP header */
     uint8_t protocol;
     uint8_t packet_source; /* enum packet_source */
 };
@@ -47,18 +47,18 @@ struct endpoints {
 struct flow_facts {
     uint64_t id, start_ns;
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
-    uint32_t application; /* as in struct flow */
-    struct endpoints
-        ends; /* the client is the source; for ICMP the ports are type and code, for ESP the halves of the SPI */
+    uint32_t application; /* value of `application` in struct flow */
+    /* the client is the source; instead of ports: ICMP type and code, or the two halves of the ESP SPI */
+    struct endpoints ends;
 };
 
-/* A flow bit or integer, by the number of its name. */
+/* A flow bit or flow integer; `number` is the number of its name in struct rule_names. */
 struct record_variable {
     uint32_t number, value;
     bool is_bit;
 };
 
-/* A gap in a stream: `missing` bytes before byte `at` of the copied ones. */
+/* A gap in a stream: `missing` bytes are missing before byte `at` of the copied stream bytes. */
 struct record_gap {
     uint64_t missing;
     uint32_t at;
@@ -67,42 +67,43 @@ struct record_gap {
 /* The client's address that a proxy reports (X-Forwarded-For). */
 struct record_client {
     struct address address;
-    uint8_t ip_version; /* 0: not known */
+    uint8_t ip_version; /* 4 or 6; 0: no address is known */
 };
 
-/* The transaction of an alert: a part of the record's fields. */
+/* The transaction of an alert: its members are `length` bytes from `at` in the fields of the record. */
 struct record_transaction {
     uint64_t id;
     uint32_t at, length;
     bool is_present;
-    struct record_client client; /* also of alerts without a transaction */
+    struct record_client client; /* valid also if is_present is false */
 };
 
 /* Parts of variable length that a worker collects before it reserves space for the record. */
 struct record_scratch {
-    uint8_t *stream; /* stream_size bytes */
+    uint8_t *stream; /* buffer of stream_size bytes, of which stream_length are used */
     uint32_t stream_size, stream_length;
     uint32_t gap_count, variable_count, text_count;
-    bool has_transactions;       /* an alert has one */
+    bool has_transactions;       /* at least one alert has a transaction */
     struct record_client client; /* protocol events: replaces the flow's client address */
     struct fields fields;
     uint8_t field_bytes[RECORD_MAX_FIELDS];
-    struct record_transaction transactions[RECORD_MAX_ALERTS]; /* one per alert, if has_transactions */
+    struct record_transaction transactions[RECORD_MAX_ALERTS]; /* one for each alert; valid if has_transactions */
     struct record_gap gaps[RECORD_MAX_GAPS];
     struct record_variable variables[RECORD_MAX_VARIABLES];
-    struct rule_capture texts[RECORD_MAX_TEXTS]; /* first those of the packet, to which alerts refer by index */
+    struct rule_capture texts[RECORD_MAX_TEXTS]; /* first the texts of the packet, to which alerts refer by index, then
+                                                    those of the flow */
 };
 
-/* A TCP segment for stream_tcp events. Follows a record without alignment: copy it before reading it. */
+/* A TCP segment for stream_tcp events. It follows a record without alignment: read it with record_get_segment(). */
 struct record_segment {
     uint16_t flags; /* enum packet_stream_flag */
     bool has_session;
-    uint8_t event_count, events[PACKET_MAX_EVENTS]; /* of the stream */
+    uint8_t event_count, events[PACKET_MAX_EVENTS]; /* stream events of the segment, in order */
     struct tcp_session_facts session;
 };
 
 /*
- * A packet and its events. It is followed in the ring by alert_count times struct alert, as many struct
+ * A packet and its events. It is followed in the ring by alert_count times struct alert, alert_count times struct
  * record_transaction if has_transactions, gap_count times struct record_gap, variable_count times struct
  * record_variable, text_count times struct rule_capture, payload_copied bytes of payload, stream_copied bytes of the
  * stream, packet_copied bytes of the packet, fields_copied bytes of fields, and a struct record_segment if `kinds` has
@@ -114,9 +115,10 @@ struct packet_record {
     uint32_t payload_length, payload_copied, stream_copied, packet_copied, fields_copied;
     uint32_t generation;
     uint64_t time_ns, number;
-    uint8_t event_count, event_list[PACKET_MAX_EVENTS]; /* enabled in eve.types.anomaly */
-    const struct rule *drop_rule;   /* in OUTPUT_WOULD_DROP the rule that drops in mode drop; drop_reason likewise */
-    const struct rule_names *names; /* of the variables; NULL: use those of the options */
+    uint8_t event_count, event_list[PACKET_MAX_EVENTS]; /* events of the packet that are enabled in eve.types.anomaly */
+    const struct rule *drop_rule; /* the rule that drops the packet; OUTPUT_WOULD_DROP: that would drop it in mode drop
+                                     (drop_reason likewise); NULL: none */
+    const struct rule_names *names; /* names of the variables; NULL: use output_options.names */
     struct flow_facts flow;         /* valid if has_flow */
     struct endpoints endpoints, root;
     struct queue_meta meta;
@@ -125,8 +127,8 @@ struct packet_record {
     bool has_flow_macs; /* `ethernet` has the first MAC address of each end of the flow, and no type */
     bool link_reversed; /* the packet had the opposite direction of the event: its sender is the event's receiver */
     bool has_ethernet, is_tunneled, has_transport, has_flow, passed, has_transactions;
-    bool to_client;             /* the client is the destination */
-    const char *app_event_type; /* of an event of a protocol */
+    bool to_client;             /* true: the client is the destination of the packet */
+    const char *app_event_type; /* event_type of a transaction or file event */
     uint64_t app_tx_id;
     struct record_client client; /* protocol events: replaces the flow's client address */
     uint8_t tunnel_depth, link, vlan_count;
@@ -139,10 +141,10 @@ struct packet_record {
     bool has_conntrack; /* the queued packet has conntrack data */
     uint32_t conntrack_id, conntrack_mark, conntrack_info;
 
-    /* For drop events. */
+    /* The following members are for drop events. */
     uint32_t flow_drop_gid, flow_drop_sid; /* the rule that dropped the flow earlier; 0: none */
     uint8_t tos, ttl;
-    uint16_t ip_length; /* as in the header */
+    uint16_t ip_length; /* total length in the IP header */
     uint32_t ip_id, flow_label;
     uint8_t tcp_flags, tcp_reserved;
     uint16_t tcp_window, tcp_urgent, udp_length;

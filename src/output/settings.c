@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Settings of events: where they are written to, which types, and with what. */
+/* Settings of events: the file or socket, the event types, and the members of events. */
 #include "output_priv.h"
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ static const char *const default_event_types[] = { "alert",  "drop",     "anomal
                                                    "smtp",   "ftp",      "ssh",     "smb",  "dcerpc", "nfs",
                                                    "ike",    "krb5",     "dhcp",    "tftp", NULL };
 
-/* Event types of Suricata that are not written yet. */
+/* Event types of Suricata that Sluice does not support yet. */
 static const char *const later_event_types[] = {
     "arp",  "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "http2", "igmp", "imap",   "ldap",      "modbus",
     "mqtt", "pgsql",          "pop3", "quic", "rdp",  "rfb",   "sip",   "snmp", "telnet", "websocket", NULL,

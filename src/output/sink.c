@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The target of events: a file, or a Unix socket of a log reader. Lines are collected and written in large pieces. The
- * end and kind of each line are stored until it is written, so that events lost on a full disk or a dead reader are
- * counted by kind.
+ * end and the event kind of each line are stored (struct sink_mark) until the line is written, so that events lost on a
+ * full disk or a dead reader are counted by kind.
  *
  * When a write fails, the lines that it did not write are lost, because the output thread must continue: the rings of
  * the workers are bounded. If a line was written in part, its rest is kept and written first the next time, so that the
  * file still consists of whole lines. The file stays open, and the next flush tries again.
  *
- * A file that was removed is created again. A socket is connected when there is something to send, and again after its
- * reader has closed it. Both are tried once a second. The thread waits up to WAIT_MS for a slow reader.
+ * A file that was removed is created again. A socket is connected when there are lines to send, and connected again
+ * after its reader has closed it. check_target() tries this once a second. The thread waits up to WAIT_MS for a slow
+ * reader.
  *
  * Threads: the output thread, except for sink_open() and sink_close().
  */
@@ -45,7 +46,8 @@ static int open_target(const struct sink *sink, bool truncate)
                 (sink->type == OUTPUT_FILE_UNIX_STREAM ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ SEND_BUFFER }, sizeof(int)); /* also limits the size of a datagram */
+    /* the send buffer also limits the size of a datagram */
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ SEND_BUFFER }, sizeof(int));
     if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
         return fd;
     err = -errno;
@@ -73,7 +75,7 @@ int sink_open(struct sink *sink, const char *path, enum output_file_type type, b
     if (err < 0) {
         sink->fd = -1; /* the reader of the socket may start later */
     } else if (type == OUTPUT_FILE_REGULAR) {
-        /* The previous writer may have been killed in the middle of a line: begin a new one. */
+        /* The previous process may have been killed while it wrote a line: begin a new line. */
         int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         off_t size = reader < 0 ? 0 : lseek(reader, 0, SEEK_END);
         char last = '\n';
@@ -133,7 +135,7 @@ static void clear_lines(struct sink *sink)
     sink->cut = false;
 }
 
-/* Counts the marks from `first` on as lost. */
+/* Counts the lines of the marks from `first` on as lost. */
 static void count_lost(struct sink *sink, size_t first)
 {
     for (size_t i = first; i < sink->mark_count; i++)
@@ -164,7 +166,7 @@ static void set_error(struct sink *sink, int err)
     atomic_store_explicit(&sink->error, err, memory_order_relaxed);
 }
 
-/* Opens the target, and records a failure. */
+/* Opens the target again, and stores an error in sink->error. Returns the descriptor or -errno. */
 static int reopen_target(struct sink *sink)
 {
     int fd = open_target(sink, false);
@@ -197,8 +199,9 @@ static void check_target(struct sink *sink)
 
 /* --- Writing -------------------------------------------------------------------------------------- */
 
-/* Handles the error of a write. Returns true if the write may be tried again at once; for a slow reader it first waits
- * until `until_ns`. Closes a socket whose reader has closed it. */
+/* Handles the error of a write (errno). Returns true if the caller should repeat the write. For a slow reader of a
+ * socket, it waits until the socket is writable, at most until `until_ns`. Closes a socket whose reader has closed
+ * it. */
 static bool may_retry(struct sink *sink, uint64_t until_ns)
 {
     struct pollfd wait = { .fd = sink->fd, .events = POLLOUT };
@@ -222,7 +225,8 @@ static bool may_retry(struct sink *sink, uint64_t until_ns)
     return false;
 }
 
-/* Writes the buffer; a datagram has one line. Returns the number of bytes written: less than all after an error. */
+/* Writes the buffer; to a datagram socket, each line as one datagram. Returns the number of bytes written, which is
+ * less than the buffer's length after an error. */
 static size_t write_all(struct sink *sink)
 {
     uint64_t until_ns = clock_monotonic_ns() + WAIT_MS * (NS_PER_SECOND / 1000);
@@ -267,7 +271,8 @@ void sink_flush(struct sink *sink)
         return;
     }
 
-    /* The write stopped in the line of mark `complete`. If its beginning was written, keep its rest. */
+    /* The write ended before the end of the line of mark `complete`. If the beginning of this line was written, keep
+     * its rest. */
     bool begun = sink->fd >= 0 && (done > line_start(sink, complete) || (complete == 0 && sink->cut));
     struct sink_mark rest = { .end = sink->marks[complete].end - done, .kind = sink->marks[complete].kind };
 
@@ -293,7 +298,7 @@ void sink_finish(struct sink *sink)
 void sink_set_file(struct sink *sink, int fd)
 {
     sink_flush(sink);
-    count_lost(sink, 0); /* the rest of a line that was begun in the old file */
+    count_lost(sink, 0); /* the rest of a line whose beginning is in the old file is lost */
     clear_lines(sink);
     if (sink->fd >= 0)
         close(sink->fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files and sockets that events are written to, and the limit of events per second.
+ * Files and sockets to which events are written, and limits of events per second.
  */
 #ifndef SLUICE_OUTPUT_SINK_H
 #define SLUICE_OUTPUT_SINK_H
@@ -19,7 +19,7 @@
 
 /* --- The file ------------------------------------------------------------------------------------- */
 
-/* Counters that several threads read; each has one writer. */
+/* Counters that any thread may read; only one thread writes each of them, so counter_add() needs no atomic addition. */
 struct event_counters {
     _Atomic uint64_t written[OUTPUT_EVENT_COUNT], lost[OUTPUT_EVENT_COUNT];
     _Atomic uint64_t write_errors;
@@ -37,17 +37,20 @@ struct event_limit {
     uint32_t count;
 };
 
-/* The limits of one port. */
+/* State of the event limits of one port. */
 struct event_limits {
     struct event_limit drop, flow;
-    _Atomic uint64_t limited[OUTPUT_EVENT_COUNT]; /* events that were not written */
+    _Atomic uint64_t limited[OUTPUT_EVENT_COUNT]; /* number of events that were not written because of a limit */
 };
 
-/* As record_kinds(), without a drop that no rule caused if there were too many in this second. */
+/* Returns the result of record_kinds(), without drop events of drops that no rule caused if drop.rate_limit is exceeded
+ * in this second. */
 uint32_t event_limit_packet(struct event_limits *limits, uint32_t wanted, const struct eve_options *eve,
                             const struct packet *pkt, const struct decision *decision);
 void event_limits_count(const struct event_limits *limits, struct output_counters *out);
-/* Whether the events of a flow in which only one side has sent packets are not written, because of the limit. */
+/* Returns true if the flow and netflow events of this flow must not be written because flow_rate_limit is exceeded in
+ * this second; then it counts them. Only flows without alerts are limited, in which one side has sent no packet, or TCP
+ * connections of at most two packets. */
 bool event_limit_flow(struct event_limits *limits, const struct eve_options *eve, uint32_t kinds,
                       const struct flow *flow);
 
@@ -60,41 +63,41 @@ enum { SINK_MAX_MARKS = 8192, SINK_MAX_BYTES = 1 << 18 };
 
 /* Writeback of a file (write_out.c). Initialise with zeros. */
 struct write_out {
-    size_t waiting; /* bytes written to the file for which writeback has not started */
+    size_t waiting; /* bytes at the end of the file for which writeback has not been started */
     unsigned windows_to_skip;
 };
 
-/* Called after bytes were appended to the file. */
+/* To be called after `written` bytes were appended to the file; starts writeback if a window is full. */
 void write_out_note(struct write_out *out, int fd, size_t written);
 
 /* A file or socket to which lines are written (sink.c). */
 struct sink {
     char *path; /* NULL: none */
     enum output_file_type type;
-    int fd;            /* -1: not open: the file cannot be opened, or the socket has no reader */
+    int fd;            /* -1: not open, because the file cannot be opened or the socket has no reader */
     uint64_t tried_ns; /* monotonic time of the last check of the target */
-    bool cut;          /* the file ends with a part of the first line in `buffer` */
+    bool cut;          /* the last write ended within a line; `buffer` begins with the rest of that line */
     struct text buffer;
     struct sink_mark *marks;
     size_t mark_count;
     struct write_out write_out;
     struct event_counters *counters;
-    /* Read by other threads. */
+    /* Other threads read these members. */
     _Atomic int error;       /* -errno of the last write or open that failed; 0: no error since */
-    _Atomic bool needs_file; /* permission to open the file was denied */
+    _Atomic bool needs_file; /* permission to open the file was denied: another process must open it */
 };
 
-/* Returns 0 or -errno. A socket need not have a reader yet. */
+/* Opens the file, or tries to connect to the socket, which need not have a reader yet. Returns 0 or -errno. */
 int sink_open(struct sink *sink, const char *path, enum output_file_type type, bool truncate,
               struct event_counters *counters);
 bool sink_is_open(const struct sink *sink);
 void sink_close(struct sink *sink);
-/* Completes the line that was written since the last call, an event of this kind. */
+/* Adds a newline to the text that was added to `buffer` since the last call: the line of an event of this kind. */
 void sink_end_event(struct sink *sink, enum output_event kind);
 bool sink_is_full(const struct sink *sink);
 void sink_flush(struct sink *sink);
-void sink_finish(struct sink *sink); /* flushes; lines that cannot be written are lost */
+void sink_finish(struct sink *sink); /* writes all lines; those that cannot be written are counted as lost */
 void sink_reopen(struct sink *sink);
-void sink_set_file(struct sink *sink, int fd); /* writes to this file from now on, and owns it */
+void sink_set_file(struct sink *sink, int fd); /* replaces the open file by `fd`, which the sink then owns */
 
 #endif

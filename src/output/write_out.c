@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writeback of the event file. A log that grows by tens of megabytes per second would fill the page cache with pages
- * that are hardly read again: it would evict pages of other files, and the kernel would write all dirty pages to the
- * disk at once when they exceed their share of memory. So writeback is started for one window after another, and pages
- * more than KEPT bytes behind the end are dropped from the page cache. Pages that are still being written simply stay.
+ * that are rarely read again. They would displace pages of other files, and the kernel would write all dirty pages to
+ * the disk at once when they exceed their share of memory. So writeback is started whenever WINDOW bytes have been
+ * appended, and pages more than KEPT bytes before the end of the file are dropped from the page cache. Pages whose
+ * writeback has not finished stay in the cache.
  *
- * sync_file_range(2) blocks when the queue of the disk is full. After such a call the next SKIPPED windows are left to
- * the kernel's own writeback.
+ * sync_file_range(2) blocks when the queue of the disk is full. After a call that took longer than SLOW_MS, writeback
+ * is not started for the next SKIPPED windows.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -38,10 +39,12 @@ void write_out_note(struct write_out *out, int fd, size_t written)
     to = end / PAGE * PAGE;
     out->waiting = (size_t)(end - to);
     before_ns = clock_monotonic_ns();
-    sync_file_range(fd, from, to - from, SYNC_FILE_RANGE_WRITE); /* the next write reports an error of the disk */
+    /* an I/O error is ignored here: the next write() reports it */
+    sync_file_range(fd, from, to - from, SYNC_FILE_RANGE_WRITE);
     if (clock_monotonic_ns() - before_ns > SLOW_MS * (NS_PER_SECOND / 1000))
         out->windows_to_skip = SKIPPED;
-    if (from > KEPT) { /* with the previous window, which may not have been written the last time */
+    if (from > KEPT) { /* includes the window before, whose pages could not be dropped last time if they were still
+                          being written */
         off_t first = from - KEPT - WINDOW > 0 ? from - KEPT - WINDOW : 0;
 
         posix_fadvise(fd, first, to - KEPT - first, POSIX_FADV_DONTNEED);

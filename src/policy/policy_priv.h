@@ -39,8 +39,8 @@ struct threshold_state {
 struct threshold_table;
 int threshold_table_new(struct threshold_table **out, size_t memcap, uint64_t seed);
 void threshold_table_free(struct threshold_table *table);
-uint64_t
-threshold_table_evicted(const struct threshold_table *table); /* number of states evicted because of the memcap */
+/* number of states evicted because of the memcap */
+uint64_t threshold_table_evicted(const struct threshold_table *table);
 size_t threshold_table_memory(const struct threshold_table *table);
 
 /* Locks and returns the shard of the key. */

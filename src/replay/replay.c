@@ -200,8 +200,8 @@ static int read_pipeline_options(struct replay *replay, struct pipeline_options 
     if (err)
         return err;
     out->drop_undecodable &= replay->options->inline_mode;
-    out->offload.accept = out->offload.drop =
-        false; /* a replay has no connections in the kernel that could be offloaded */
+    /* a replay has no connections in the kernel that could be offloaded */
+    out->offload.accept = out->offload.drop = false;
     config_fill(config, inspection_settings, NULL, &inspection);
     out->checksums = inspection.checksums;
     out->checksum_sample = &replay->checksum_sample;

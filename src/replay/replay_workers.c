@@ -74,10 +74,10 @@ struct replay_worker {
     struct replay_position ending_flow; /* position of the flow that the worker ends; valid if the lowest bit of `next`
                                            is set; protected by `lock` */
     pthread_mutex_t lock;
-    alignas(CACHE_LINE) _Atomic uint64_t
-        next; /* sequence number of the current item, times two; lowest bit 1: ending_flow is set */
-    alignas(CACHE_LINE) _Atomic uint64_t
-        last_sent; /* sequence number of the last item sent to the worker; written by the reader */
+    /* sequence number of the current item, times two; lowest bit 1: ending_flow is set */
+    alignas(CACHE_LINE) _Atomic uint64_t next;
+    /* sequence number of the last item sent to the worker; written by the reader */
+    alignas(CACHE_LINE) _Atomic uint64_t last_sent;
 };
 
 struct replay_workers {

@@ -251,9 +251,8 @@ static scmp_filter_ctx new_filter(void)
         return NULL;
     }
     if (context)
-        seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE,
-                         OPTIMIZE_BINARY_TREE); /* fails with older versions of libseccomp, which lack the attribute;
-                                                   the filter then works without it */
+        /* fails with older versions of libseccomp, which lack the attribute; the filter then works without it */
+        seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, OPTIMIZE_BINARY_TREE);
     return context;
 }
 
