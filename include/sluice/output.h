@@ -216,7 +216,7 @@ struct output_firewall {
     bool has_duration;
     /* time since the change was detected; time since the last check that found the table intact */
     uint64_t duration_ns, at_most_ns;
-    uint32_t generation, pid; /* ruleset generation of the change, and process that made it; 0: unknown */
+    uint32_t generation, pid; /* nf_tables generation of the change, and id of the process that made it; 0: unknown */
     char process[FIREWALL_PROCESS_SIZE];
     uint64_t packets;                         /* flushed, no_listener: number of packets */
     struct firewall_misplaced_chain intruder; /* misplaced, moved: the chain of another table */
@@ -247,8 +247,8 @@ struct output_engine {
     int signal, code; /* restarted: the signal that killed the engine; 0: the engine exited with `code` */
     bool hung;        /* restarted: the supervisor killed the engine because a worker hung */
     uint64_t packets; /* restarted: packets that were queued again */
-    unsigned queue;   /* quarantined: of the packet */
-    uint32_t length;  /* quarantined: of the packet */
+    unsigned queue;   /* quarantined: queue of the packet */
+    uint32_t length;  /* quarantined: length of the packet in bytes */
     char path[OUTPUT_ENGINE_PATH_SIZE]; /* quarantined: file with the packet; rule_left_out: rule file; "": none */
     uint64_t rules_loaded, rules_failed, rules_skipped, rule_files_failed; /* rules_left_out */
     const char *kind;                                                      /* rule_left_out: a constant */

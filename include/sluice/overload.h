@@ -5,8 +5,7 @@
  *   queue_age.c      how long packets have waited
  *   overload.c       when overload begins and ends, and which classes of flows are shed
  *   load_shedding.c  which flows belong to these classes
- *   queue_watch.c measures age and level of the queue at each receive of a worker, and passes them to queue_age.c and
- *   overload.c
+ *   queue_watch.c    measures age and level of the queue at each receive of a worker, for both files above
  *
  * Threads: all of it belongs to a worker, which reports changes through a ring.
  */
@@ -79,7 +78,7 @@ struct overload_options {
     struct shed_limits {
         uint64_t bulk_bytes; /* bytes of both directions together */
         uint64_t file_bytes;
-    } limits; /* a flow with more bytes than bulk_bytes is bulk */
+    } limits; /* a flow with more bytes than bulk_bytes is bulk; a file of more than file_bytes is large */
     unsigned class_count;
     uint8_t classes[SHED_CLASSES]; /* enum shed_class, in the order in which they are shed */
     const char *const *shed;       /* names in overload.shed, from which overload_options_read() computes `classes` */

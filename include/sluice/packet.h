@@ -170,9 +170,8 @@ struct packet_conntrack {
     uint32_t info; /* enum ip_conntrack_info */
 };
 
-enum {
-    PACKET_CONNTRACK_NONE = 0x100
-}; /* value of `info` when conntrack data is enabled, but the packet has no connection; `bytes` is NULL */
+/* Value of `info` when conntrack data is enabled, but the packet has no connection; `bytes` is then NULL. */
+enum { PACKET_CONNTRACK_NONE = 0x100 };
 
 enum {
     PACKET_MAX_VLANS = 3,

@@ -136,7 +136,7 @@ struct pipeline {
     /* State. */
     unsigned shedding;                /* bits 1 << enum shed_class: classes that are shed now */
     bool discards_flows;              /* pipeline_discard_flows() is running: flows end without events */
-    struct ended_flows *ended;        /* copies of flows that ended recently, owned; NULL: none */
+    struct ended_flows *ended;        /* copies of flows that ended recently; owned; NULL: none */
     struct decoded_packet decoded[2]; /* the current packet and the next one; the index alternates with each packet */
     unsigned current;                 /* index in `decoded` of the current packet */
     uint64_t now_ns;                  /* time of the current packet, or at which flows end */

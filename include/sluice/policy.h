@@ -44,8 +44,9 @@ struct policy_options {
     unsigned packet_alert_max; /* alerts kept per packet */
     size_t threshold_memcap;   /* bytes */
     uint64_t seed;             /* of hashes; random in a daemon, so that senders cannot choose colliding addresses */
-    size_t tag_memcap;         /* bytes for the flow tags of this worker; the shared host tags may use as many again */
-    size_t history_memcap;     /* bytes of flow histories of this worker */
+    size_t tag_memcap;     /* bytes for the flow tags of this worker; also the limit of the host tags, which all workers
+                              share */
+    size_t history_memcap; /* bytes of flow histories of this worker */
     enum exception_policy exceptions[EXCEPTION_COUNT];
 };
 void policy_options_default(struct policy_options *options);

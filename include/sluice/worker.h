@@ -95,7 +95,7 @@ struct worker_update {
 
 enum {
     WORKER_WAIT_MS = 200,
-    WORKER_IDLE_EXPIRE = 4096,  /* at most this many expired flows does a worker without packets end at once */
+    WORKER_IDLE_EXPIRE = 4096,  /* maximum number of expired flows that a worker without packets ends at once */
     WORKER_REPORTS = 256,       /* reports about offloaded flows that a worker reads between two batches */
     WORKER_LAST_BATCHES = 1024, /* batches that a worker still inspects after a request to stop, at most */
 };

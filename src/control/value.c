@@ -14,7 +14,7 @@
 
 #include "value.h"
 
-/* Declared as in sluice/control.h, which this file cannot include. */
+/* Declared as in sluice/control.h, which this file cannot include, because it includes sluice/text.h. */
 void control_value_free(struct control_value *value);
 const struct control_value *control_value_member(const struct control_value *value, const char *name);
 const struct control_value *control_value_item(const struct control_value *value, size_t index);

@@ -39,9 +39,8 @@ struct flow_record {
     bool has_session, emergency;
     uint8_t offload; /* enum packet_offload */
     bool has_kernel, would_drop;
-    uint64_t kernel_packets[FLOW_DIRECTIONS],
-        kernel_bytes[FLOW_DIRECTIONS];   /* packets and bytes that the kernel forwarded without queueing them; they are
-                                            included in `flow` */
+    /* packets and bytes that the kernel forwarded without queueing them; they are included in `flow` */
+    uint64_t kernel_packets[FLOW_DIRECTIONS], kernel_bytes[FLOW_DIRECTIONS];
     uint8_t exceptions[EXCEPTION_COUNT]; /* by cause: enum exception_policy + 1; 0: the exception did not occur */
 };
 

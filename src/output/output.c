@@ -78,7 +78,7 @@ struct output {
     uint64_t formatted;                 /* number of records formatted so far */
     output_progress_function *progress; /* NULL: ports have no order */
     void *progress_user;
-    struct replay_position *progress_seen; /* progress of each port, read at the begin of the round */
+    struct replay_position *progress_seen; /* progress of each port, read at the beginning of the round */
     struct event_counters counters;
 
     pthread_t thread;

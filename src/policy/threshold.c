@@ -2,15 +2,16 @@
 /*
  * Evaluation of thresholds as in Suricata (docs.suricata.io, "Thresholding Keywords" and "Global Thresholds"):
  *
- *   limit the first `count` matches of a window are reported; for the others the action is applied without an alert
+ *   limit             the first `count` matches of a window are reported; for the others the action is applied silently
  *   threshold         every `count`th match of a window is reported, the others are ignored
- *   both the `count`th match of a window is reported, earlier ones are ignored, later ones are applied without an alert
- *   backoff           reported at count, count * multiplier, count * multiplier^2, ...
- *   detection_filter  reported and acted upon from match `count + 1` of a window on
- *   rate_filter       always reported; after `count` matches in a window the action changes for `timeout` seconds
- *   suppress for the given addresses the action is applied without an alert
+ *   both              the `count`th match of a window is reported, earlier ones are ignored, later ones applied
+ * silently backoff           reported at count, count * multiplier, count * multiplier^2, ... detection_filter reported
+ * and acted upon from match `count + 1` of a window on rate_filter       always reported; after `count` matches in a
+ * window the action changes for `timeout` seconds suppress          for the given addresses the action is applied
+ * silently
  *
- * update_functions has one function for each kind. A window starts with the match that opens it and lasts `seconds`.
+ * Silently means: without an alert. update_functions has one function for each kind. A window starts with the match
+ * that opens it and lasts `seconds`.
  */
 #include <string.h>
 

@@ -145,9 +145,8 @@ void replay_workers_progress(void *user, unsigned port, struct replay_position *
 
     *out = get_position(worker);
     if (out->sequence > last_sent && out->sequence <= published)
-        *out = (struct replay_position){
-            .sequence = published + 1
-        }; /* the worker has done all items sent to it: its next item will be later than all published ones */
+        /* the worker has done all items sent to it: its next item will be later than all published ones */
+        *out = (struct replay_position){ .sequence = published + 1 };
 }
 
 /* --- Replay order --------------------------------------------------------------------------------- */
