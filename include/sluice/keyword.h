@@ -360,7 +360,7 @@ struct span rule_parser_rule_span(const struct rule_parser *parser);
 struct arena *rule_parser_arena(struct rule_parser *parser);
 /* Returns the keyword being parsed: for a parse() shared by several keywords. */
 const struct keyword *rule_parser_keyword(const struct rule_parser *parser);
-/* Whether the value was written with a `!` (KEYWORD_NEGATABLE). */
+/* Returns whether the value was written with a `!` (KEYWORD_NEGATABLE). */
 bool rule_parser_is_negated(const struct rule_parser *parser);
 /* Parses the value with the parse() of `keyword`, which may be another keyword: uricontent is parsed as a content in
  * another buffer. Arguments and result are those of keyword->parse. */
@@ -488,7 +488,8 @@ int rule_parser_add_threshold(struct rule_parser *parser, const struct threshold
 extern const struct keyword *const keyword_list[];
 extern const size_t keyword_list_count;
 
-/* Creates a table for lookup by name; tests create tables with a few keywords. Returns NULL when out of memory. */
+/* Creates a table of keywords for lookup by name; tests create tables with a few keywords. Returns NULL when out of
+ * memory. */
 struct keyword_table *keyword_table_new(const struct keyword *const *keywords, size_t count);
 void keyword_table_free(struct keyword_table *table);
 const struct keyword *keyword_table_find(const struct keyword_table *table, struct span name);

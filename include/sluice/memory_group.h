@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory group: the control group that limits the memory of this process and its children, with either version of the
- * kernel's interface. The effective limit is the lowest one of the group and its parents. The files:
- * Documentation/admin-guide/cgroup-v2.rst (memory.max, memory.current, memory.stat, memory.events) and
- * cgroup-v1/memory.rst (memory.limit_in_bytes, ..., memory.oom_control).
+ * kernel's interface. The effective limit is that of the group with the least memory left, among the group of this
+ * process and its parents. The files: Documentation/admin-guide/cgroup-v2.rst (memory.max, memory.current, memory.stat,
+ * memory.events) and cgroup-v1/memory.rst (memory.limit_in_bytes, ..., memory.oom_control).
  *
  * Threads: any.
  */
@@ -18,8 +18,8 @@ enum { MEMORY_GROUP_PATH_SIZE = 256 };
 struct memory_group {
     uint64_t limit, used;              /* bytes; memory that the kernel can reclaim at once is not counted as used */
     uint64_t kills;                    /* number of processes of this control group that the OOM killer has killed */
-    char name[MEMORY_GROUP_PATH_SIZE]; /* name of the group with the limit, as in /proc/self/cgroup, possibly shortened
-                                        */
+    char name[MEMORY_GROUP_PATH_SIZE]; /* name of the group with this limit, as in /proc/self/cgroup; only the end of a
+                                          long name */
 };
 
 /* Reads limit and usage. Returns false if there is no control group, or no group on the path to the root has a limit;

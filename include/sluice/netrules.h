@@ -89,7 +89,8 @@ struct netrules_rule {
     struct netrules_branch *branches;
     struct netrules_queue queue; /* for NETRULES_QUEUE */
     bool xtables_queue; /* for NETRULES_QUEUE: true: the target NFQUEUE of xtables; false: the queue statement of nft */
-    bool counted;       /* for NETRULES_QUEUE: `packets` is how many packets the rule has sent to the queue */
+    bool counted; /* for NETRULES_QUEUE: true: `packets` is the number of packets that the rule has sent to the queue;
+                     false: no counter */
     uint64_t packets;
     struct netrules_mark *marks; /* in the order in which the rule uses them */
     const char *flowtable;       /* name of the flowtable of a `flow add` statement; NULL: none */
@@ -114,7 +115,7 @@ struct netrules_chain {
     uint32_t hook; /* NF_INET_*; in netdev tables NF_NETDEV_* */
     int32_t priority;
     const char *type;
-    const char *devices; /* names separated by commas, or NULL */
+    const char *devices; /* netdev tables: interface names separated by commas; NULL: none */
     enum netrules_verdict policy;
     uint32_t handle;
     struct netrules_rule *rules;
@@ -146,7 +147,7 @@ struct netrules {
     struct arena *arena;
     uint32_t generation; /* of nf_tables */
     struct netrules_table *tables;
-    unsigned chain_count; /* of all tables */
+    unsigned chain_count; /* number of chains in all tables */
 };
 
 void netrules_free(struct netrules *ruleset);

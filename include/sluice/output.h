@@ -110,7 +110,7 @@ struct log_options {
     bool eve;        /* write EVE JSON */
     const char *eve_name;
     enum output_file_type eve_type;
-    size_t ring_size; /* as in struct output_options */
+    size_t ring_size; /* bytes per worker, as output_options.ring_size */
 };
 extern const struct setting output_settings[]; /* of struct log_options */
 extern const struct setting eve_settings[];    /* of struct eve_options */
@@ -302,7 +302,7 @@ struct output_overload {
     uint64_t missing;   /* lost: packet ids that the worker did not receive, found by gaps in the ids */
     uint64_t fail_open; /* lost: packets that passed because a queue was full */
     uint64_t unqueued;  /* lost: packets that the kernel dropped without counting them */
-    bool passed;        /* lost: fail-open is on; no_listener, listener: queue.route-bypass is on */
+    bool passed;        /* the packets passed: lost: fail-open is on; no_listener, listener: queue.route-bypass is on */
     uint64_t packets;   /* slow: packets over their budget; listener: packets routed while no program listened */
     unsigned rule_count;
     struct output_overload_rule rules[OUTPUT_OVERLOAD_RULES];

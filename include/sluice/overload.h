@@ -148,13 +148,13 @@ struct queue_watch {
     uint64_t receive_ns;   /* start of the current receive; monotonic, as all times here */
     uint64_t received_ns;  /* time at which the last batch was received */
     uint64_t full_batches; /* the capture's counter of full batches at the last receive */
-    uint64_t level_ns;     /* when the level of the queue was read from the kernel */
+    uint64_t level_ns;     /* time at which the level of the queue was last read from the kernel */
     uint64_t oldest_ns;    /* age of the last batch's first packet when it was received */
     uint64_t late_ns; /* estimated age of that packet if the worker got no CPU time to receive it; otherwise 0. Used for
                          the histogram in place of a higher oldest_ns */
     unsigned fill_permille;      /* last level of the queue or of its socket's buffer */
     uint64_t shed[SHED_CLASSES]; /* values of the caller's counters of shed flows when overload began */
-    uint64_t missed;             /* notices that were lost because the ring was full */
+    uint64_t missed;             /* number of notices that were lost because `notices` was full or NULL */
     uint64_t packet_budget_ns;   /* inspection time above which a packet counts as slow; 0: packets are not timed */
     uint64_t slow_packets, slowest_ns;
 };
@@ -162,7 +162,7 @@ struct queue_watch {
 struct queue_watch_counters {
     struct queue_age_counts ages;
     unsigned fill_permille;
-    unsigned shedding; /* as overload_shedding() */
+    unsigned shedding; /* result of overload_shedding(): bits 1 << enum shed_class */
     bool overloaded;
     uint64_t times, total_ns;
     uint64_t slow_packets, slowest_ns; /* packets over the budget, and the longest inspection time */

@@ -159,7 +159,7 @@ struct queue_meta {
     uint16_t vlan_tci;
     uint8_t hook; /* enum nf_inet_hooks */
     uint8_t hardware_address_length;
-    uint8_t hardware_address[8]; /* of the sender */
+    uint8_t hardware_address[8]; /* MAC address of the sender */
 };
 
 /* Unparsed conntrack data of the packet: sluice/conntrack.h. NULL where the kernel provides none, and for inner
@@ -195,12 +195,12 @@ enum {
 /* A TCP header, parsed; numbers in host order. */
 struct tcp_info {
     uint32_t sequence, acknowledgment;
-    uint32_t timestamp_value, timestamp_echo; /* RFC 7323, when has_timestamp */
+    uint32_t timestamp_value, timestamp_echo; /* RFC 7323; valid if has_timestamp */
     uint16_t window, checksum, urgent;
-    uint16_t mss; /* when has_mss */
+    uint16_t mss; /* maximum segment size; valid if has_mss */
     uint8_t flags;
     uint8_t reserved;     /* the four bits between data offset and flags */
-    uint8_t window_scale; /* when has_window_scale */
+    uint8_t window_scale; /* shift count; valid if has_window_scale */
     uint8_t sack_count;   /* number of blocks at `sack` */
     bool has_mss, has_window_scale, has_sack_permitted, has_timestamp, has_fast_open;
     bool has_signature;       /* RFC 2385 or RFC 5925 */
@@ -226,7 +226,7 @@ struct icmp_info {
     uint8_t type, code;
     bool has_id; /* echo and similar: id and sequence are valid */
     uint16_t id, sequence;
-    uint32_t mtu; /* of packet too big or fragmentation needed; 0 otherwise */
+    uint32_t mtu; /* MTU in packet too big or fragmentation needed; otherwise 0 */
 };
 
 /* Bit numbers of ip_options_seen: IPv4 options present, for the ipopts keyword and events. */
@@ -274,24 +274,24 @@ struct packet {
     uint8_t tos;          /* TOS or traffic class */
     uint8_t vlan_count;
     uint16_t vlan_id[PACKET_MAX_VLANS]; /* outermost first */
-    uint16_t ip_header_length;          /* with IPv4 options; 40 for IPv6 */
+    uint16_t ip_header_length;          /* bytes; IPv4: including options; IPv6: 40 */
     uint16_t ip_extension_length;       /* IPv6: bytes of extension headers before the transport or fragment header */
     uint16_t fragment_offset;           /* bytes */
     bool more_fragments, dont_fragment, reserved_fragment_bit;
     uint32_t fragment_id; /* identification of IPv4 or of the IPv6 fragment header */
     uint32_t ip_options_seen;
-    struct address source_address, destination_address; /* as used in EVE and rules */
+    struct address source_address, destination_address; /* addresses as reported in EVE and matched by rules */
     uint16_t source_port, destination_port;             /* host order; 0 where the protocol has none */
-    uint32_t ip_total_length;                           /* from the IP header: header and payload */
+    uint32_t ip_total_length;                           /* length of header and payload according to the IP header */
 
     const uint8_t *ethernet;  /* 14 bytes, or NULL */
     const uint8_t *ip;        /* ip_header_length bytes, or NULL */
     const uint8_t *transport; /* transport_header_length bytes, or NULL: TCP, UDP, ICMP, SCTP... header */
-    const uint8_t *payload; /* of the transport, or of IP when the protocol is unknown; NULL when empty, for fragments,
-                               and where the transport header is malformed */
+    const uint8_t *payload;   /* payload of the transport protocol, or of IP when that is unknown; NULL when empty, for
+                                 fragments, and when the transport header is malformed */
     uint32_t payload_length;
     uint16_t transport_header_length;
-    uint16_t ether_type; /* of the innermost link header, 0 when there is none */
+    uint16_t ether_type; /* EtherType of the innermost link header; 0: none */
     union {
         struct tcp_info tcp;   /* protocol == IPPROTO_TCP && transport */
         struct icmp_info icmp; /* protocol == IPPROTO_ICMP or IPPROTO_ICMPV6 && transport */
@@ -323,7 +323,8 @@ struct packet {
     enum drop_reason drop_reason;
     enum reject_kind reject;
     enum packet_offload offload; /* only for packets from NFQUEUE */
-    bool mark_set;               /* a rule sets mark_value under mark_mask in the verdict */
+    bool mark_set; /* true: the verdict sets the bits of mark_mask in the packet's mark to mark_value, as a rule
+                      requests */
     uint32_t mark_value, mark_mask;
     const uint8_t *new_data; /* bytes to forward instead of `data`, valid as long as the packet; NULL: forward the
                                 packet unchanged */

@@ -114,7 +114,8 @@ struct pipeline {
     struct replay_order *order;         /* NULL: a daemon, or a replay with one worker */
     struct worker_heartbeat *heartbeat; /* in the engine memory: the worker publishes its current packet here for the
                                            supervisor; NULL: not published */
-    const uint8_t *slots;               /* memory that contains the packets of the queue */
+    const uint8_t *slots; /* memory into which the capture receives the packets of the queue; offsets in the heartbeat
+                             count from here */
 
     /* Settings. */
     const struct ruleset *ruleset; /* of the current packet */
@@ -126,7 +127,8 @@ struct pipeline {
     bool drop_undecodable;
     bool inline_mode;      /* verdicts have effect */
     enum ips_mode mode;    /* with inline_mode only; alert-only: no packet is dropped or changed */
-    bool stream_inline;    /* stream chunks are inspected before they are forwarded */
+    bool stream_inline;    /* true: stream chunks are inspected before they are forwarded; false: after the receiver has
+                              acknowledged them */
     bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
     bool kernel_checksums; /* the kernel reports packets whose checksums it did not verify */
     bool bypass_at_depth;  /* bypass flows at stream.depth of both directions */
@@ -139,7 +141,7 @@ struct pipeline {
     struct ended_flows *ended;        /* copies of flows that ended recently; owned; NULL: none */
     struct decoded_packet decoded[2]; /* the current packet and the next one; the index alternates with each packet */
     unsigned current;                 /* index in `decoded` of the current packet */
-    uint64_t now_ns;                  /* time of the current packet, or at which flows end */
+    uint64_t now_ns;                  /* time of the current packet or, when flows end, the time at which they end */
     struct pipeline_counters counters;
 };
 

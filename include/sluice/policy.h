@@ -30,7 +30,7 @@ struct policy;
 struct transfer;
 struct replay_order;
 
-/* Whether drops by rules, exception policies, stream and defrag are enforced. */
+/* Mode of a queue (ips.mode): whether drops by rules, exception policies, stream and defrag are enforced. */
 enum ips_mode {
     IPS_MODE_DROP,
     IPS_MODE_ALERT_ONLY, /* drops are not enforced: the packets pass and are counted */
@@ -40,10 +40,10 @@ bool ips_mode_parse(const char *name, enum ips_mode *out);
 
 struct policy_options {
     bool inline_mode;   /* drops take effect; otherwise (IDS) they are reported as alerts with action "allowed" */
-    enum ips_mode mode; /* used with inline_mode only */
-    unsigned packet_alert_max; /* alerts kept per packet */
+    enum ips_mode mode; /* ignored unless inline_mode is true */
+    unsigned packet_alert_max; /* maximum number of alerts kept per packet */
     size_t threshold_memcap;   /* bytes */
-    uint64_t seed;             /* of hashes; random in a daemon, so that senders cannot choose colliding addresses */
+    uint64_t seed; /* seed of hashes; random in a daemon, so that senders cannot choose addresses with the same hash */
     size_t tag_memcap;     /* bytes for the flow tags of this worker; also the limit of the host tags, which all workers
                               share */
     size_t history_memcap; /* bytes of flow histories of this worker */

@@ -62,7 +62,7 @@ enum rule_action {
     ACTION_ALERT,
     ACTION_PASS,
     ACTION_DROP,
-    ACTION_REJECT, /* also rejectsrc */
+    ACTION_REJECT, /* reject and rejectsrc: sends a reject packet to the sender */
     ACTION_REJECT_DESTINATION,
     ACTION_REJECT_BOTH,
     ACTION_COUNT,
@@ -92,7 +92,8 @@ struct content {
     bool has_offset, has_depth, has_distance, has_within, starts_with, ends_with;
     bool relative; /* has_distance or has_within */
     bool fast_pattern, fast_pattern_only, fast_pattern_chop;
-    uint16_t fast_pattern_offset, fast_pattern_length; /* with fast_pattern_chop */
+    /* part of the content to search for; valid if fast_pattern_chop */
+    uint16_t fast_pattern_offset, fast_pattern_length;
     int32_t offset, depth, distance, within;
     /* Index into inspection.values when the number is a variable, -1 otherwise. */
     int8_t offset_value, depth_value, distance_value, within_value;
@@ -280,8 +281,9 @@ struct rule {
     enum rule_block block;
     uint32_t block_seconds; /* 0: permanently */
     struct rule_buffer *buffers;
-    struct rule_buffer *nested;   /* of keywords with KEYWORD_NESTED; used by conditions in `buffers` */
-    struct threshold *thresholds; /* from the rule and from threshold.config lines that name it */
+    /* buffers of keywords with KEYWORD_NESTED, whose conditions are evaluated by conditions in `buffers` */
+    struct rule_buffer *nested;
+    struct threshold *thresholds; /* thresholds of the rule and of lines in threshold.config that name it */
 
     const char *text; /* the rule without surrounding space, as changed by the rule policy */
     const char *file;
@@ -332,10 +334,10 @@ struct rule_list_options {
     const char *data_dir;                /* folder for the state of datasets; NULL: none */
     struct datasets *datasets;           /* must outlive the list; NULL: the list creates its own, below data_dir */
     bool owns_datasets;                  /* the list owns `datasets` once rule_list_new() has succeeded */
-    const char *reputation_categories;   /* for iprep; NULL: none */
+    const char *reputation_categories;   /* file with the categories for the keyword iprep; NULL: none */
     const char *const *reputation_files; /* NULL-terminated, or NULL */
-    const char *geoip_database;          /* for geoip; NULL: none. Opened when the first rule uses it */
-    const char *const *applications;     /* supported application protocols; NULL-terminated, or NULL */
+    const char *geoip_database;      /* file for the keyword geoip, opened when the first rule uses it; NULL: none */
+    const char *const *applications; /* supported application protocols; NULL-terminated, or NULL */
     /* Which drop rules block a host although they do not have the keyword fwsam: settings nft.blocklist.*. */
     uint8_t block_priority;              /* 0: none */
     const char *const *block_classtypes; /* NULL-terminated, or NULL */

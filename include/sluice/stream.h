@@ -59,8 +59,8 @@ enum stream_conntrack {
     STREAM_CONNTRACK_NO,
     STREAM_CONNTRACK_YES,  /* a connection that is established in conntrack is picked up at any time, without the
                               exception EXCEPTION_STREAM_MIDSTREAM */
-    STREAM_CONNTRACK_ONLY, /* as YES; also, before midstream_until_ns, connections that conntrack does not know or saw
-                              only one side of are not picked up without that exception */
+    STREAM_CONNTRACK_ONLY, /* as YES; also, midstream_until_ns applies only to connections of which conntrack has seen
+                              both sides */
 };
 
 struct stream_options {

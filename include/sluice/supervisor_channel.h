@@ -93,11 +93,12 @@ struct worker_heartbeat {
     _Atomic uint32_t state; /* enum heartbeat_state */
     /* 1: the worker inspects the packet that the next three fields describe; 0: it inspects none */
     _Atomic uint32_t has_packet;
-    _Atomic uint32_t id;        /* the kernel's id of the packet in the queue */
-    _Atomic uint32_t length;    /* of the packet in bytes */
-    _Atomic uint64_t offset;    /* of the packet in the slots of this worker */
-    _Atomic uint32_t conntrack; /* rules need conntrack data: request it when binding the queue */
-    _Atomic uint32_t mode;      /* configured ips.mode of the queue in the engine's encoding (mode.c); 0: not set yet */
+    _Atomic uint32_t id;     /* the kernel's id of the packet in the queue */
+    _Atomic uint32_t length; /* length of the packet in bytes */
+    _Atomic uint64_t offset; /* offset of the packet in the packet slots of this worker */
+    /* 1: rules need conntrack data, so the supervisor requests it when it binds the queue */
+    _Atomic uint32_t conntrack;
+    _Atomic uint32_t mode; /* configured ips.mode of the queue in the engine's encoding (mode.c); 0: not set yet */
 };
 
 /* --- Memory --------------------------------------------------------------------------------------- */

@@ -105,7 +105,7 @@ enum sender_state { SENDER_STARTS, SENDER_RUNS };
 
 struct queue_mode {
     enum ips_mode mode;
-    bool of_range; /* from an entry of `queues`, otherwise from ips.mode */
+    bool of_range; /* true: `mode` is from the queue's entry in `queues`; false: from ips.mode */
 };
 
 struct worker {

@@ -221,7 +221,7 @@ free_server:
 static void close_client(struct client *client)
 {
     if (client->fd >= 0)
-        close(client->fd); /* also removes it from epoll */
+        close(client->fd); /* close() also removes the descriptor from epoll */
     text_clear(&client->out);
     client->fd = -1;
     client->waits = client->closing = client->served = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Community ID version 1 (github.com/corelight/community-id-spec): a hash of the flow's tuple that other tools compute
- * too. Both directions have the same hash, because the smaller endpoint is hashed first. For ICMP the type and the type
- * of its reply are hashed as ports; a type without a reply keeps its direction and has the code as second port. Other
- * protocols are hashed without ports.
+ * Community ID version 1 (github.com/corelight/community-id-spec): a hash of the flow's tuple, by which events of
+ * different tools can be correlated. Both directions have the same hash, because the smaller endpoint is hashed first.
+ * For ICMP the type and the type of its reply are hashed as ports; a type without a reply keeps its direction and has
+ * the code as second port. Other protocols are hashed without ports.
  */
 #include <nettle/sha1.h>
 #include <netinet/in.h>

@@ -159,7 +159,8 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     output_options_default(&out);
     setup_eve_options(options->config, &out.eve);
     config_fill(options->config, output_settings, NULL, &log);
-    out.eve.drop.rate_limit = out.eve.flow_rate_limit = 0; /* each run must write the same events */
+    /* no rate limits, because each run must write the same events */
+    out.eve.drop.rate_limit = out.eve.flow_rate_limit = 0;
     err = setup_eve_path(options->config, options->log_dir, path, sizeof(path), error);
     if (err)
         return err;
