@@ -41,8 +41,9 @@ void injector_free(struct injector *injector);
  * there is nothing to send. */
 size_t inject_build(const struct packet *pkt, enum reject_kind to, uint8_t out[INJECT_MAX_PACKET]);
 
-/* Writes the link header for a response to a packet that crosses a bridge, and returns its length; inject_port()
- * returns the port to send it from. Both return 0 without a bridge. */
+/* For a response to a packet that crosses a bridge: inject_link_header() writes the link header and returns its length,
+ * inject_port() returns the interface index of the bridge port to send from. Both return 0 if the packet does not cross
+ * a bridge. */
 size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t out[INJECT_MAX_LINK_HEADER]);
 uint32_t inject_port(const struct packet *pkt, enum reject_kind to);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * JSON members whose keys are constants of the program, for events: the functions of sluice/text.h check each byte of a
- * key for escapes and count its length; these copy a key whose length the compiler knows.
+ * Functions that write JSON members whose keys are constants of the program, for events. They are faster than those of
+ * sluice/text.h, which check each byte of a key for escapes and determine its length: here the compiler knows the
+ * length, and the key is only copied.
  */
 #ifndef SLUICE_JSON_H
 #define SLUICE_JSON_H
@@ -26,7 +27,8 @@ static inline void json_commit(struct text *text, char *end)
     text->length = (size_t)(end - text->bytes);
 }
 
-/* Inlined, so that the compiler knows the length of a constant and copies it with a few instructions. */
+/* The functions are always inlined, so that the compiler knows the length of a constant key and copies it with a few
+ * instructions. */
 #define JSON_INLINE static inline __attribute__((always_inline))
 
 /* Writes a comma if text->need_comma is set, then the key, into the space at `at`. Returns the position of the

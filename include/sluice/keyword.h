@@ -40,7 +40,7 @@ struct rule_captures;
 enum keyword_kind {
     KEYWORD_META,        /* describes the rule: msg, sid, threshold */
     KEYWORD_PACKET,      /* a condition on the packet: ttl, tcp.flags */
-    KEYWORD_CONTENT,     /* a condition inside the current buffer: content, pcre, byte_test */
+    KEYWORD_CONTENT,     /* a condition on the contents of the current buffer: content, pcre, byte_test */
     KEYWORD_MODIFIER,    /* changes the last content: nocase, depth */
     KEYWORD_BUFFER,      /* selects the buffer of the conditions that follow: tcp.hdr, http.uri */
     KEYWORD_TRANSACTION, /* a condition on a transaction of an application protocol: dns.opcode */
@@ -51,9 +51,10 @@ enum keyword_kind {
 
 enum keyword_flag {
     /* Flags for the parser. */
-    KEYWORD_NO_VALUE = 1 << 0,         /* `name;` only */
-    KEYWORD_OPTIONAL_VALUE = 1 << 1,   /* `name;` or `name:value;` */
-    KEYWORD_NEGATABLE = 1 << 2,        /* `name:!value;`; the parser removes the `!`: rule_parser_is_negated() */
+    KEYWORD_NO_VALUE = 1 << 0,         /* the keyword has no value: `name;` */
+    KEYWORD_OPTIONAL_VALUE = 1 << 1,   /* the value is optional: `name;` or `name:value;` */
+    KEYWORD_NEGATABLE = 1 << 2,        /* the value may be negated: `name:!value;`; the parser removes the `!`, and
+                                          rule_parser_is_negated() reports it */
     KEYWORD_QUOTED = 1 << 3,           /* the value may be in double quotes, which the parser removes */
     KEYWORD_QUOTES_REQUIRED = 1 << 4,  /* with KEYWORD_QUOTED: a value without quotes is an error */
     KEYWORD_ONCE = 1 << 5,             /* using the keyword twice in a rule is an error */
@@ -97,14 +98,16 @@ struct match_input {
 struct pcre_scratch;
 struct transform_scratch;
 
-/* Result of the searches for a condition: it has no match that begins in [from, until). When an evaluation reaches the
- * condition again from many positions of the condition before it, it searches those bytes only once. */
+/* Result of earlier searches for a condition: it has no match that begins at an offset in [from, until). An evaluation
+ * that reaches the condition again, after another match of the previous condition, need not search these bytes
+ * again. */
 struct inspect_search {
     const struct condition *condition;
     uint32_t from, until;
 };
 
-enum { INSPECT_MAX_SEARCHES = 16 }; /* entries per buffer; conditions without an entry are searched again */
+/* entries per evaluation of a buffer; for conditions without an entry, bytes are searched again */
+enum { INSPECT_MAX_SEARCHES = 16 };
 
 /*
  * Limits on the work of one evaluation: PCRE2's limits (steps, depth, heap, JIT stack) and the number of evaluation
@@ -127,7 +130,7 @@ struct inspection {
     struct inspect_limits
         *limits;               /* NULL: reached limits are not reported, and the buffer then counts as not matched */
     struct pcre_scratch *pcre; /* the worker's match data and JIT stack */
-    struct transform_scratch *transforms; /* the worker's memory for decoded data */
+    struct transform_scratch *transforms; /* the worker's scratch memory for results of transforms and decoded data */
     struct rule_captures *texts; /* destination of texts captured by pcre, which are kept only if the rule matches;
                                     NULL: capture nothing */
     /* Evaluates the conditions from `first` on in other bytes, for keywords that decode a part of the buffer. `in` is a
@@ -177,8 +180,8 @@ uint8_t *transform_output(struct transform_scratch *scratch, uint32_t size);
 
 /* --- Operations of each kind ---------------------------------------------------------------------- */
 
-/* `data` is what parse() passed to rule_parser_add_..._condition(). The operations of packets, transactions and files
- * do not know about negation: the caller applies condition->negated. */
+/* `data` is what parse() passed to rule_parser_add_..._condition(). The operations for packets, transactions and files
+ * ignore negation: their caller applies condition->negated. */
 
 /* KEYWORD_PACKET */
 struct packet_keyword_ops {
@@ -201,8 +204,8 @@ struct content_keyword_ops {
     bool is_literal;
 };
 
-/* KEYWORD_BUFFER. Empty for a buffer of transactions: each protocol's table of struct app_buffer (app.h) has its
- * getter. */
+/* KEYWORD_BUFFER. `get` is NULL for a buffer of transactions: its getter is in the protocol's table of struct
+ * app_buffer (app.h). */
 struct buffer_keyword_ops {
     /* Returns the buffer of this packet, valid while the packet is processed; NULL when the packet has no such buffer;
      * then the rule does not match, not even with negated contents. An empty buffer is not NULL. */
@@ -236,14 +239,16 @@ struct transform_keyword_ops {
 
 /* --- Hints for the prefilter ---------------------------------------------------------------------- */
 
-/* Properties that a packet must have for a rule to match, as far as a few comparisons can decide; tested before any
- * other part of the rule. Initially every packet satisfies them; conditions narrow them and are still evaluated
- * themselves. */
+/* Properties that a packet must have for a rule to match, as far as a few comparisons can decide. They are tested
+ * before all other conditions of the rule. Initially every packet satisfies them; conditions narrow them and are still
+ * evaluated themselves. */
 struct packet_needs {
-    uint32_t flags_mask, flags;          /* bits of packet->flags */
-    uint32_t payload_low, payload_high;  /* packet->payload_length, inclusive */
-    uint8_t protocol_low, protocol_high; /* packet->protocol */
-    uint8_t tcp_flags_mask, tcp_flags;   /* bits of packet->tcp.flags; only when the protocol is narrowed to TCP */
+    uint32_t flags_mask, flags;          /* packet->flags must have the value `flags` under flags_mask */
+    uint32_t payload_low, payload_high;  /* range of packet->payload_length, inclusive */
+    uint8_t protocol_low, protocol_high; /* range of packet->protocol, inclusive */
+    /* packet->tcp.flags must have the value tcp_flags under tcp_flags_mask; used only if the protocol is narrowed to
+     * TCP */
+    uint8_t tcp_flags_mask, tcp_flags;
 };
 
 static inline void packet_needs_flags(struct packet_needs *needs, uint32_t mask, uint32_t flags)
@@ -287,7 +292,8 @@ struct keyword_scope {
 
 struct keyword {
     const char *name;
-    const char *aliases[4]; /* other names, also Snort 2.9's; NULL-terminated unless full */
+    /* other names of the keyword, including those of Snort 2.9; NULL-terminated if fewer than four */
+    const char *aliases[4];
     /* form of the value for the manual: "[<|>]NUMBER or LOW<>HIGH"; NULL: the keyword has no value */
     const char *value;
     const char *help;   /* one line */
@@ -379,7 +385,7 @@ bool rule_parser_knows_protocol(struct span name);
 void rule_parser_warning(struct rule_parser *parser, struct span where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Adds a condition on the packet for the keyword being parsed. 0 or -ENOMEM. */
+/* Adds a condition on the packet for the keyword being parsed. `data` is passed to match(). Returns 0 or -ENOMEM. */
 int rule_parser_add_packet_condition(struct rule_parser *parser, const void *data, bool negated);
 
 /* Adds an action: `act` is called with `data` once all conditions of the rule match, before thresholds are evaluated.
@@ -400,8 +406,9 @@ int rule_parser_add_content_condition_in(struct rule_parser *parser, const struc
 /* Adds a condition on the transaction, or on a file of it, for the keyword being parsed. 0 or -ENOMEM. */
 int rule_parser_add_transaction_condition(struct rule_parser *parser, const void *data, bool negated);
 int rule_parser_add_file_condition(struct rule_parser *parser, const void *data, bool negated);
-/* Restricts the rule to protocols (app-layer-event, by its value) or directions (flow: bits), in addition to the tables
- * of its keywords. 0, or -errno after reporting a contradiction. */
+/* Restrict the rule to application protocols (names, as app-layer-event does) or to directions (bits 1 << enum
+ * flow_direction, as flow does), in addition to the restrictions by keyword.scope. 0, or -errno after reporting a
+ * contradiction. */
 int rule_parser_require_applications(struct rule_parser *parser, const char *const *words);
 int rule_parser_require_directions(struct rule_parser *parser, unsigned directions);
 /* Sets the direction (1 << enum flow_direction) of the next condition, for keywords with KEYWORD_PARSES_DIRECTION,
@@ -445,7 +452,7 @@ int rule_parser_move_last_content(struct rule_parser *parser, const struct keywo
 int rule_parser_find_value(const struct rule_parser *parser, struct span name);
 int rule_parser_add_value(struct rule_parser *parser, struct span name);
 
-/* Parses addresses or ports in the rule language, with variables and groups. NULL after an error. */
+/* Parse addresses or ports in the rule language, with variables and groups. Return NULL after reporting an error. */
 const struct address_set *rule_parser_addresses(struct rule_parser *parser, struct span text);
 const struct port_set *rule_parser_ports(struct rule_parser *parser, struct span text);
 
@@ -460,7 +467,8 @@ bool rule_parser_find_reference(const struct rule_parser *parser, struct span na
 
 /* Objects shared by the rules of a list. */
 struct datasets *rule_parser_datasets(const struct rule_parser *parser);
-const struct reputation *rule_parser_reputation(const struct rule_parser *parser); /* NULL when not configured */
+/* IP reputation for iprep; NULL: not configured */
+const struct reputation *rule_parser_reputation(const struct rule_parser *parser);
 /* Returns the GeoIP database, which the first call opens. Returns NULL after reporting an error at `where`. */
 const struct geoip *rule_parser_geoip(struct rule_parser *parser, struct span where);
 /* Return the path of the file that contains the rule, and the diag to which errors in other files are reported. */
@@ -479,7 +487,7 @@ enum threshold_form {
 int rule_parser_threshold(struct rule_parser *parser, struct span text, enum threshold_form form,
                           struct threshold *out);
 
-/* Adds a threshold to the rule (copied). 0 or -errno. */
+/* Adds a copy of the threshold to the rule. Returns 0 or -errno. */
 int rule_parser_add_threshold(struct rule_parser *parser, const struct threshold *threshold);
 
 /* --- The table ------------------------------------------------------------------------------------ */

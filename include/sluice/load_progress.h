@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A progress line on a terminal while rules are loaded. */
+/* Shows a progress line on the terminal while rules are loaded. */
 #ifndef SLUICE_LOAD_PROGRESS_H
 #define SLUICE_LOAD_PROGRESS_H
 
@@ -9,7 +9,8 @@
 
 #include "sluice/diag.h"
 
-/* Shows the progress in one line of the terminal at stderr when loading takes longer than a second. */
+/* State of the progress line, which is written to stderr if that is a terminal and loading takes longer than a
+ * second. */
 struct load_progress {
     struct diag *diag; /* lent; NULL: stderr is not a terminal, so nothing is shown */
     uint64_t begin_ns, shown_ns;

@@ -16,8 +16,8 @@
 enum { MEMORY_GROUP_PATH_SIZE = 256 };
 
 struct memory_group {
-    uint64_t limit, used;              /* bytes; memory that the kernel can reclaim at once is not counted as used */
-    uint64_t kills;                    /* number of processes of this control group that the OOM killer has killed */
+    uint64_t limit, used; /* bytes; `used` excludes inactive page cache, which the kernel can reclaim at once */
+    uint64_t kills;       /* number of processes of this control group that the OOM killer has killed */
     char name[MEMORY_GROUP_PATH_SIZE]; /* name of the group with this limit, as in /proc/self/cgroup; only the end of a
                                           long name */
 };

@@ -29,7 +29,8 @@ struct nlmsghdr *netlink_session_request(struct netlink_session *session, uint16
  * `handle` sets; -EINTR when the kernel reports that a dump was interrupted by a change. */
 int netlink_session_query(struct netlink_session *session, const struct nlmsghdr *request, mnl_cb_t handle, void *user);
 
-/* Converts 0 or -errno to the result of a callback. -EBADMSG, for messages of a later kernel, is ignored. */
+/* Converts 0 or -errno to the result of a libmnl callback: MNL_CB_OK or MNL_CB_ERROR with errno set. -EBADMSG becomes
+ * MNL_CB_OK, so that unknown messages of a later kernel are ignored. */
 int netlink_callback_result(int err);
 
 #endif

@@ -30,11 +30,11 @@ enum netrules_verdict {
     NETRULES_GOTO,
     NETRULES_RETURN,
     NETRULES_QUEUE,
-    NETRULES_STOLEN, /* sent elsewhere: fwd, synproxy */
+    NETRULES_STOLEN, /* another part of the kernel takes the packet: fwd, synproxy */
 };
 
 enum netrules_spread {
-    NETRULES_SPREAD_NONE,      /* one queue */
+    NETRULES_SPREAD_NONE,      /* the rule sends packets to one queue */
     NETRULES_SPREAD_ADDRESSES, /* the kernel's own hash of addresses and protocol: the same queue for both directions */
     NETRULES_SPREAD_FLOW,  /* symhash, or a hash of conntrack's original tuple (addresses and ports): the same queue for
                               both directions */
@@ -54,8 +54,9 @@ enum netrules_mark_kind { NETRULES_PACKET_MARK, NETRULES_CONNECTION_MARK };
 enum netrules_mark_use {
     NETRULES_MARK_MATCH, /* compares `value` under `mask` */
     NETRULES_MARK_SET,   /* writes `value` to the bits of `mask` */
-    NETRULES_MARK_COPY,  /* writes the bits of `mask` with those of the other kind of mark */
-    NETRULES_MARK_ANY,   /* writes the bits of `mask` with the result of a map, a number generator or an address */
+    NETRULES_MARK_COPY,  /* copies the bits `source` of the other kind of mark to the bits of `mask` */
+    NETRULES_MARK_ANY,   /* sets the bits of `mask` to a value that is not known here: from a map, a number generator or
+                            an address */
 };
 
 struct netrules_mark {
@@ -66,7 +67,7 @@ struct netrules_mark {
     uint32_t source; /* NETRULES_MARK_COPY: the bits of the other kind of mark that are copied */
 };
 
-/* The verdict of an element of a verdict map. */
+/* A branch of a rule: the verdict of one element of its verdict map. */
 struct netrules_branch {
     struct netrules_branch *next;
     enum netrules_verdict verdict;
@@ -97,7 +98,7 @@ struct netrules_rule {
     unsigned families;  /* bits NETRULES_IPV4, NETRULES_IPV6, NETRULES_OTHER: families of packets that can match */
     bool conditional;   /* false: the rule matches every packet of its families */
     bool established;   /* has a condition that the conntrack state is established */
-    bool only_loopback; /* matches only packets of the interface lo */
+    bool only_loopback; /* the rule matches only packets of the interface lo */
     bool matches_connection_mark; /* has a condition on the connection mark */
 };
 

@@ -70,7 +70,7 @@ struct output {
     struct event_ring stats, firewall, engine, overload;
     atomic_uint generation; /* generation of the rules, for the events of the main thread */
 
-    /* Used by the output thread only. */
+    /* The following members, up to `counters`, are used by the output thread only. */
     struct eve eve;
     struct sink sink;
     struct text console;
@@ -419,7 +419,7 @@ static bool run_round(struct output *output)
     return found;
 }
 
-/* Uses a file that another process has opened (output_set_file()). */
+/* Passes the descriptor from output_set_file(), if there is one, to the sink. */
 static void adopt_file(struct output *output)
 {
     int fd = atomic_exchange_explicit(&output->new_fd, -1, memory_order_acq_rel);

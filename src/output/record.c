@@ -195,7 +195,7 @@ void record_copy_packet(struct packet_record *out, const struct packet *pkt)
     out->time_ns = root->time_ns;
     if (out->is_tunneled)
         out->root = endpoints_of(root);
-    /* Conntrack data of a packet is parsed here, because only packets with an event need it. */
+    /* Conntrack data is parsed here and not for each packet, because only packets with an event need it. */
     out->has_conntrack =
         root->conntrack.bytes && conntrack_parse(&conntrack, root->conntrack.bytes, root->conntrack.length);
     if (out->has_conntrack) {

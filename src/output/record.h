@@ -78,7 +78,8 @@ struct record_transaction {
     struct record_client client; /* valid also if is_present is false */
 };
 
-/* Parts of variable length that a worker collects before it reserves space for the record. */
+/* Parts of variable length of a record, which a worker collects to know the size of the record before it reserves
+ * space. */
 struct record_scratch {
     uint8_t *stream; /* buffer of stream_size bytes, of which stream_length are used */
     uint32_t stream_size, stream_length;
@@ -124,8 +125,10 @@ struct packet_record {
     struct queue_meta meta;
 
     uint8_t ethernet[ETHERNET_HEADER_SIZE];
-    bool has_flow_macs; /* `ethernet` has the first MAC address of each end of the flow, and no type */
-    bool link_reversed; /* the packet had the opposite direction of the event: its sender is the event's receiver */
+    bool has_flow_macs; /* `ethernet` contains the first MAC addresses seen in the flow (destination, source), without
+                           an EtherType */
+    bool link_reversed; /* the packet's direction is opposite to that of the event: the sender of the packet is the
+                           event's destination */
     bool has_ethernet, is_tunneled, has_transport, has_flow, passed, has_transactions;
     bool to_client;             /* true: the client is the destination of the packet */
     const char *app_event_type; /* event_type of a transaction or file event */

@@ -81,7 +81,7 @@ int sink_open(struct sink *sink, const char *path, enum output_file_type type, b
         char last = '\n';
 
         if (size > 0 && pread(reader, &last, 1, size - 1) == 1 && last != '\n' && write(sink->fd, "\n", 1) < 0)
-            errno = 0; /* the next write reports the error */
+            errno = 0; /* the error is ignored here: the next write reports it */
         if (reader >= 0)
             close(reader);
     }

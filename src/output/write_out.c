@@ -30,7 +30,7 @@ void write_out_note(struct write_out *out, int fd, size_t written)
         out->waiting = 0;
         return;
     }
-    end = lseek(fd, 0, SEEK_CUR);  /* the end of the last write */
+    end = lseek(fd, 0, SEEK_CUR);  /* file offset after the last write */
     if (end < (off_t)out->waiting) /* the file was replaced or truncated */
         out->waiting = end < 0 ? 0 : (size_t)end;
     if (out->waiting < WINDOW)

@@ -347,7 +347,8 @@ static void apply_action(struct policy *policy, struct packet *pkt, const struct
     if (!is_drop_action(action))
         return;
     if (!policy->options.inline_mode) {
-        /* IDS mode drops and sends nothing, but events name the action that the rule demands, as in Suricata. */
+        /* IDS mode neither drops packets nor sends reject packets. The rule is recorded in the flow, because events
+         * report the action that it demands, as in Suricata. */
         if (flow && flow->drop_sid == 0 && !(flow->flags & FLOW_PASSED))
             set_flow_drop_reason(flow, DROP_REASON_RULES, rule);
         pkt->reject |= reject_kind_of(action);

@@ -11,7 +11,8 @@
 #include "sluice/policy.h"
 #include "sluice/shared_table.h"
 
-/* Identifies a threshold state. Unused fields are zero; gid and sid instead of pointers let it survive a reload. */
+/* Key of a threshold state. Unused fields are zero. The rule is identified by gid and sid and not by a pointer, so that
+ * the state remains valid after a reload. */
 struct threshold_key {
     uint32_t gid, sid;
     uint8_t kind;
@@ -93,14 +94,14 @@ void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow);
 
 /* --- tag.c ---------------------------------------------------------------------------------------- */
 
-struct host_tags; /* tags of hosts, shared by all workers */
+struct host_tags; /* table of the tags of hosts, which all workers share */
 struct replay_order;
 int host_tags_new(struct host_tags **out, size_t memcap, uint64_t seed);
 void host_tags_free(struct host_tags *tags);
 /* Creates the pool for the flow tags of a worker. Returns 0 or -ENOMEM. */
 int flow_tags_new(struct pool **out, size_t memcap);
 
-/* Adds the tags of a matching rule to the flow and the hosts of the packet. */
+/* Adds the tags of a rule that matched to the packet's flow, or to its source or destination host. */
 void tag_add(struct pool *pool, struct host_tags *hosts, struct replay_order *order, struct packet *pkt,
              const struct rule *rule);
 /* Counts a packet for the tags of its flow and hosts. Returns true if one of the tags requests that the packet be

@@ -186,7 +186,8 @@ static void sort_endpoints(struct threshold_key *key)
     key->second_port = port;
 }
 
-/* Mixes start time and VLANs into the key: reused ports, and equal ports in another VLAN, belong to another flow. */
+/* Mixes the start time and the VLANs of the flow into the key, because a flow with the same addresses and ports at a
+ * later time or in another VLAN is another flow. */
 static void mix_flow_into_key(struct threshold_key *key, const struct flow *flow)
 {
     for (size_t i = 0; i < sizeof(flow->start_ns); i++)

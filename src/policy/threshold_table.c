@@ -84,8 +84,8 @@ static void forget_state(void *user, unsigned shard, void *entry)
     free_ports(&table->ports[shard], entry);
 }
 
-/* Prefers to evict states with low counts: a flood from many addresses must not evict the state of a frequent sender.
- */
+/* Returns whether `entry` is evicted rather than `other`. States with low counts are evicted first, so that a flood
+ * from many addresses does not evict the state of a frequent sender. */
 static bool gives_way(const void *entry, const void *other)
 {
     const struct threshold_state *one = entry, *two = other;

@@ -84,8 +84,9 @@ struct replay_workers {
     const struct ruleset *ruleset;
     struct decoder *decoder; /* the reader's decoder, which finds the addresses of a packet */
     unsigned count, started;
-    uint64_t sequence;                   /* number of the last item sent to any worker */
-    uint64_t grouped[GROUPED_BITS / 64]; /* pairs of addresses that belong to the first worker, as bits by hash */
+    uint64_t sequence; /* number of the last item sent to any worker */
+    /* bit set by hash: pairs of addresses whose packets are sent to the first worker */
+    uint64_t grouped[GROUPED_BITS / 64];
     alignas(CACHE_LINE) _Atomic uint64_t published;
     struct replay_worker workers[];
 };
@@ -151,7 +152,7 @@ void replay_workers_progress(void *user, unsigned port, struct replay_position *
 
 /* --- Replay order --------------------------------------------------------------------------------- */
 
-/* Waits until the other workers have done all items before the current one. */
+/* Waits until the other workers have done all items before this worker's current position. */
 static void wait_for_order(struct replay_order *order)
 {
     struct replay_worker *self = (struct replay_worker *)order;

@@ -29,8 +29,8 @@ enum { PROC_MAGIC = 0x9fa0 };
 #define RIGHT_REFER (UINT64_C(1) << 13)
 #define RIGHT_TRUNCATE (UINT64_C(1) << 14)
 #define RIGHT_DEVICES (UINT64_C(1) << 15)
-#define RIGHTS_OF_NET UINT64_C(3) /* bind and connect, TCP */
-#define SCOPES UINT64_C(3)        /* abstract Unix sockets, signals */
+#define RIGHTS_OF_NET UINT64_C(3) /* LANDLOCK_ACCESS_NET_BIND_TCP and LANDLOCK_ACCESS_NET_CONNECT_TCP */
+#define SCOPES UINT64_C(3)        /* LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET and LANDLOCK_SCOPE_SIGNAL */
 
 #define RIGHTS_TO_READ ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR))
 #define RIGHTS_TO_WRITE                                                                                                \
@@ -38,8 +38,8 @@ enum { PROC_MAGIC = 0x9fa0 };
      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | RIGHT_REFER | RIGHT_TRUNCATE)
 #define RIGHTS_OF_FILES ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE) | RIGHT_TRUNCATE)
 
-/* struct landlock_ruleset_attr of version 6: the rights that are restricted. Those that the kernel does not know must
- * be 0. */
+/* Like struct landlock_ruleset_attr of interface version 6: the rights that are restricted. Bits that the running
+ * kernel does not know must be 0. */
 struct ruleset {
     uint64_t files, net, scopes;
 };

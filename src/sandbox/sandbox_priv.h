@@ -23,7 +23,8 @@ enum { SANDBOX_HAS_SANITIZER = 0 };
 
 /* --- capabilities.c ------------------------------------------------------------------------------- */
 
-/* Makes the permitted capabilities effective again after a change of the user. 0 or -errno. */
+/* Makes the permitted capabilities effective again; a change of the user has removed them from the effective set. 0 or
+ * -errno. */
 int capabilities_raise(void);
 /* Drops all capabilities except CAP_NET_ADMIN, also for programs that are executed later. 0 or -errno. */
 int capabilities_drop(void);

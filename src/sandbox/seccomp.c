@@ -135,7 +135,7 @@ static int allow_value(scmp_filter_ctx context, int number, unsigned argument, u
     return allow_if(context, number, 1, (struct scmp_arg_cmp[]){ SCMP_CMP(argument, SCMP_CMP_EQ, value) });
 }
 
-/* Allows a call if the argument has one of the values. */
+/* Allows a call if its argument number `argument` has one of the values. Returns 0 or -errno. */
 static int allow_values(scmp_filter_ctx context, int number, unsigned argument, const uint64_t *values, size_t count)
 {
     int err = 0;
@@ -145,10 +145,10 @@ static int allow_values(scmp_filter_ctx context, int number, unsigned argument, 
     return err;
 }
 
-/* Allows the calls of all threads of an engine. */
+/* Allows the calls that all threads of an engine make. Returns 0 or -errno. */
 static int allow_for_all(scmp_filter_ctx context)
 {
-    static const uint64_t prctl_options[] = { PR_SET_NAME, PR_GET_NAME, 0x53564d41 /* names of mappings */ };
+    static const uint64_t prctl_options[] = { PR_SET_NAME, PR_GET_NAME, 0x53564d41 /* PR_SET_VMA */ };
     /* The supervisor and the next engine also use the sockets of the queues, so an engine may only set options that
      * leave the sockets usable for them. SO_ATTACH_FILTER is allowed because another process can detach the filter
      * again: SO_LOCK_FILTER is not allowed. */
@@ -162,7 +162,7 @@ static int allow_for_all(scmp_filter_ctx context)
     if (!err && !SANDBOX_HAS_SANITIZER)
         err = allow_values(context, SCMP_SYS(prctl), 0, prctl_options, COUNT(prctl_options));
     if (!err)
-        err = allow_value(context, SCMP_SYS(prlimit64), 2, 0); /* reads a limit without setting it */
+        err = allow_value(context, SCMP_SYS(prlimit64), 2, 0); /* only with a NULL new limit: reads a limit */
     if (!err)
         err = allow_value(context, SCMP_SYS(setsockopt), 1, SOL_NETLINK);
     for (size_t i = 0; i < COUNT(socket_options) && !err; i++)
@@ -320,7 +320,7 @@ int filter_of_supervisor(struct filter *out)
 
 int filter_of_worker(struct filter *out)
 {
-    /* Memory of workers is never executable. */
+    /* Workers may map memory or change its protection only without PROT_EXEC. */
     struct scmp_arg_cmp not_executable = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
     scmp_filter_ctx context = new_filter();
     int err = context ? allow_for_all(context) : -ENOMEM;
