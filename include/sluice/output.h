@@ -41,7 +41,7 @@ enum output_event {
     OUTPUT_STATS,
     OUTPUT_FLOW,     /* a flow ended */
     OUTPUT_NETFLOW,  /* a flow ended: one event for each direction */
-    OUTPUT_PACKET,   /* a tagged packet */
+    OUTPUT_PACKET,   /* a packet that the keyword tag selects */
     OUTPUT_METADATA, /* a packet from which a rule captured a variable (pcre with pkt:NAME) */
     OUTPUT_STREAM,   /* a TCP segment with the state of its session */
     OUTPUT_APP,      /* a transaction of an application protocol */
@@ -71,7 +71,7 @@ struct eve_options {
         struct xff_options common; /* for event types without a separate section */
     } xff;
     bool types;                 /* true: eve.types is configured; false: the default event types are written */
-    const char *pcap_file_name; /* value of pcap_filename if pcap_file; NULL: none */
+    const char *pcap_file_name; /* value of pcap_filename in events, written if pcap_file is true; NULL: none */
     struct {
         bool payload, payload_printable, payload_length, packet, verdict, reference, rule_raw, rule_metadata;
         bool tagged_packets, flow, app_layer;
@@ -90,10 +90,10 @@ struct eve_options {
     } anomaly;
     struct {
         bool all;
-        uint16_t triggers; /* enum packet_stream_flag: segments with one of these flags have an event */
+        uint16_t triggers; /* bits of enum packet_stream_flag: a segment with one of these flags has an event */
         bool event_set, state_update, spurious_retransmission; /* settings from which `triggers` is computed */
     } stream;
-    bool app[APP_MAX_PROTOCOLS]; /* events of protocols, by index in app_list */
+    bool app[APP_MAX_PROTOCOLS]; /* whether transactions of a protocol have events, by index in app_list */
     struct {
         bool totals, threads, deltas, null_values;
     } stats;
@@ -118,13 +118,13 @@ extern const struct setting eve_settings[];    /* of struct eve_options */
 struct output_options {
     const char *eve_path; /* NULL: no EVE file */
     enum output_file_type eve_type;
-    bool eve_truncate; /* start with an empty file (replay) instead of appending */
+    bool eve_truncate; /* true: start with an empty file (replay); false: append */
     FILE *console;     /* the terminal; NULL: none */
     bool console_colour;
-    bool console_stats;             /* also print a line for each stats event */
-    bool lossless;                  /* workers wait for a full ring; requires output_start() */
+    bool console_stats; /* also print a line for each stats event */
+    bool lossless; /* true: workers wait while their ring is full, so that no event is lost; requires output_start() */
     bool inline_mode;               /* true: drops take effect (IPS); false: IDS */
-    bool queue_fields;              /* packets are from NFQUEUE: write the object "queue" */
+    bool queue_fields;              /* true: packets are from NFQUEUE: write the object "queue" */
     size_t ring_size;               /* bytes per worker; rounded up to a power of two of at least 1 MiB */
     const struct rule_names *names; /* names of flow bits and integers; must outlive the output; NULL: flow bits and
                                        integers are not written */
@@ -212,7 +212,7 @@ struct output_firewall {
     /* bits 1 << enum firewall_damage; if 0, `uninspected` and `dropped` are written for no_listener only */
     unsigned damage;
     bool uninspected, dropped; /* packets may have passed without inspection; packets may have been dropped */
-    bool lost;                 /* notifications of the kernel about changes were lost */
+    bool lost; /* notifications of the kernel about changes were lost, so that changes may have gone unnoticed */
     bool has_duration;
     /* time since the change was detected; time since the last check that found the table intact */
     uint64_t duration_ns, at_most_ns;
@@ -255,8 +255,8 @@ struct output_engine {
     uint32_t line;                                                         /* rule_left_out; 0: the whole file */
     uint32_t gid, sid;                                                     /* rule_left_out; sid 0: unknown */
     char reason[OUTPUT_ENGINE_REASON_SIZE];                                /* rule_left_out */
-    const char *mode;  /* mode: a constant; NULL: the configured mode of each queue */
-    const char *cause; /* mode: a constant: what changed it */
+    const char *mode;  /* mode: a constant that names the new mode; NULL: the configured mode of each queue */
+    const char *cause; /* mode: a constant that names what changed the mode */
     uint64_t until_ns; /* mode: realtime at which the configured mode returns; 0: no time limit */
 };
 void output_engine(struct output *output, const struct output_engine *event);
@@ -280,7 +280,7 @@ enum { OUTPUT_OVERLOAD_CLASSES = 8, OUTPUT_OVERLOAD_RULES = 5 };
 struct output_overload_class {
     const char *name; /* a constant */
     bool shed;        /* flows of this class are bypassed now */
-    uint64_t flows;   /* bypassed since the overload began */
+    uint64_t flows;   /* number of flows of this class that were bypassed since the overload began */
 };
 struct output_overload_rule {
     uint32_t gid, sid;
@@ -293,9 +293,9 @@ struct output_overload {
     enum output_overload_action action;
     bool has_queue;
     uint16_t queue;
-    unsigned fill_permille; /* entered, widened, left: fill of the queue */
+    unsigned fill_permille; /* entered, widened, left: level of the queue in thousandths */
     uint64_t age_us;        /* entered, widened, left: age of the oldest packet */
-    uint64_t duration_us;   /* widened, left: since the overload began; listener: time without listener */
+    uint64_t duration_us;   /* widened, left: time since the overload began; listener: time without a listener */
     unsigned class_count;   /* entered, widened, left */
     struct output_overload_class classes[OUTPUT_OVERLOAD_CLASSES];
     uint64_t queue_dropped, user_dropped; /* lost: packets dropped because the queue, or the socket, was full */
@@ -339,13 +339,13 @@ void output_settle(struct output *output);
 /* Events written and lost, by kind. Any thread may read the counters. */
 struct output_counters {
     uint64_t written[OUTPUT_EVENT_COUNT], lost[OUTPUT_EVENT_COUNT];
-    uint64_t limited[OUTPUT_EVENT_COUNT]; /* not written because of a rate limit */
+    uint64_t limited[OUTPUT_EVENT_COUNT]; /* events not written because of a rate limit */
     uint64_t write_errors;
 };
 void output_counters(const struct output *output, struct output_counters *out);
 
 const char *output_drop_reason_name(enum drop_reason reason);
-const char *output_protocol_name(uint8_t protocol); /* like "TCP"; NULL if the protocol has no name */
+const char *output_protocol_name(uint8_t protocol); /* returns a name like "TCP"; NULL if the protocol has no name */
 void output_time(struct text *out, const char *key, uint64_t time_ns); /* writes a time in the format of EVE */
 
 #endif

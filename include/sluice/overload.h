@@ -33,7 +33,7 @@ struct queue_age_mark {
 };
 
 struct queue_age {
-    struct queue_age_mark marks[QUEUE_AGE_MARKS]; /* a ring with increasing ids and times */
+    struct queue_age_mark marks[QUEUE_AGE_MARKS]; /* a ring buffer with increasing ids and times */
     unsigned first, count;
     bool drained; /* the queue was empty at the last mark */
 };
@@ -62,9 +62,9 @@ uint64_t queue_age_percentile(const struct queue_age_counts *counts, const struc
 
 /* Classes of flows that may be shed. */
 enum shed_class {
-    SHED_ENCRYPTED,   /* rules cannot inspect their payload: TLS after its handshake */
-    SHED_BULK,        /* established, without rule matches, and large */
-    SHED_FILES,       /* established, without rule matches, and within a large file */
+    SHED_ENCRYPTED, /* flows whose payload rules cannot inspect: TLS after its handshake */
+    SHED_BULK,      /* established flows without rule matches that have transferred more than shed_limits.bulk_bytes */
+    SHED_FILES, /* established flows without rule matches that transfer a file of more than shed_limits.file_bytes */
     SHED_ESTABLISHED, /* established, without rule matches */
     SHED_NEW,         /* new flows: the exception policy overload.policy applies to them */
     SHED_CLASSES,
@@ -134,7 +134,7 @@ struct overload_notice {
     uint64_t age_ns, duration_ns;
     unsigned class_count, shed_count; /* configured classes, and how many of the first ones are shed now */
     uint8_t classes[SHED_CLASSES];
-    uint64_t shed[SHED_CLASSES]; /* flows since overload began */
+    uint64_t shed[SHED_CLASSES]; /* flows of each class that were shed since overload began */
 };
 
 struct queue_watch {

@@ -43,13 +43,15 @@ enum packet_flag {
     PACKET_FRAGMENT = 1 << 5,            /* a fragment (offset or more-fragments set), not reassembled */
     PACKET_TUNNELED = 1 << 6,            /* found inside another packet: `outer` is set */
     PACKET_CARRIES_TUNNEL = 1 << 7,      /* has inner packets that are inspected separately */
-    PACKET_TO_CLIENT = 1 << 8,           /* direction of the flow, once known; to server before */
+    /* direction of the packet in its flow; not set: to the server, or the flow is not known yet */
+    PACKET_TO_CLIENT = 1 << 8,
     PACKET_BAD_L3_CHECKSUM = 1 << 9,
     PACKET_BAD_L4_CHECKSUM = 1 << 10,
-    PACKET_MALFORMED = 1 << 11,   /* an event marks the packet as invalid; decoding has usually stopped there */
+    /* a decoder event marks the packet as invalid; decoding has usually stopped at the invalid header */
+    PACKET_MALFORMED = 1 << 11,
     PACKET_REASSEMBLED = 1 << 12, /* built by defrag from fragments */
     PACKET_ROUTED = 1 << 13, /* IPv6 routing header with segments left: the destination address is not the final one */
-    PACKET_ESTABLISHED = 1 << 14,  /* its flow is established, this packet included */
+    PACKET_ESTABLISHED = 1 << 14,  /* the packet's flow is established, possibly by this packet */
     PACKET_STREAM_ADDED = 1 << 15, /* TCP: the payload is part of the stream and is inspected there */
     PACKET_LOOPING = 1 << 17, /* returned to the queue without the repeat mark too often (repeat guard): another rule or
                                  program clears the mark */
@@ -57,8 +59,8 @@ enum packet_flag {
     PACKET_PSEUDO = 1 << 16, /* pseudo packet, created when a flow ends, to inspect the rest of its stream; it was never
                                 on the wire */
     PACKET_PROTOCOL_DETECTED = 1 << 20, /* detection of the application protocol finished in the packet's direction */
-    PACKET_CAN_SEGMENT = 1 << 19,       /* a super-packet for which VERDICT_SEGMENT is allowed */
-    PACKET_EITHER_DIRECTION = 1 << 21,  /* UDP: the client is ambiguous: rules of both directions are evaluated */
+    PACKET_CAN_SEGMENT = 1 << 19, /* a super-packet for which VERDICT_SEGMENT is allowed: the kernel can segment it */
+    PACKET_EITHER_DIRECTION = 1 << 21, /* UDP: the client is ambiguous: rules of both directions are evaluated */
 
     /* Properties of the captured bytes, which inner packets inherit. The other flags are set by decode and later
      * stages. */
@@ -107,11 +109,11 @@ enum verdict {
 /* Why a packet was dropped; output_drop_reason_name() returns the names. */
 enum drop_reason {
     DROP_REASON_NONE,
-    DROP_REASON_RULES,          /* a drop or reject rule */
+    DROP_REASON_RULES,          /* a drop or reject rule matched */
     DROP_REASON_RATE_FILTER,    /* an alert rule whose rate_filter or detection_filter turned it into a drop */
     DROP_REASON_DECODE_ERROR,   /* policy for packets that cannot be decoded */
     DROP_REASON_MARKED,         /* policy for packets that arrive in the queue with the mark of inspected packets */
-    DROP_REASON_TUNNEL,         /* an inner packet was dropped */
+    DROP_REASON_TUNNEL,         /* an inner packet of the tunnel was dropped */
     DROP_REASON_FLOW,           /* the packet's flow was dropped earlier, by a rule */
     DROP_REASON_EXCEPTION_FLOW, /* the packet's flow was dropped earlier, by an exception policy */
     DROP_REASON_DEFRAG_ERROR,   /* a fragment that contradicts earlier ones, or belongs to a dropped datagram */
@@ -149,7 +151,7 @@ enum reject_kind {
 
 /* Metadata from NFQUEUE; zero where the kernel provides none. */
 struct queue_meta {
-    uint32_t id; /* the kernel's packet id */
+    uint32_t id; /* packet id of the kernel, unique within the queue */
     uint32_t mark;
     uint32_t in_ifindex, out_ifindex;
     uint32_t in_physical_ifindex, out_physical_ifindex;
@@ -176,7 +178,7 @@ enum { PACKET_CONNTRACK_NONE = 0x100 };
 enum {
     PACKET_MAX_VLANS = 3,
     PACKET_EVENT_WORDS = 4,
-    PACKET_MAX_EVENTS = 15, /* recorded per packet, as in Suricata; further events are lost */
+    PACKET_MAX_EVENTS = 15, /* maximum number of events recorded per packet, as in Suricata; further events are lost */
     PACKET_MAX_IP_OPTIONS = 40,
 };
 
@@ -201,10 +203,10 @@ struct tcp_info {
     uint8_t flags;
     uint8_t reserved;     /* the four bits between data offset and flags */
     uint8_t window_scale; /* shift count; valid if has_window_scale */
-    uint8_t sack_count;   /* number of blocks at `sack` */
+    uint8_t sack_count;   /* number of SACK blocks at `sack` */
     bool has_mss, has_window_scale, has_sack_permitted, has_timestamp, has_fast_open;
     bool has_signature;       /* RFC 2385 or RFC 5925 */
-    uint8_t fast_open_length; /* cookie bytes at `fast_open` */
+    uint8_t fast_open_length; /* number of cookie bytes at `fast_open` */
     const uint8_t *sack;      /* sack_count pairs of left and right edge, in network order */
     const uint8_t *fast_open;
 };
@@ -219,7 +221,7 @@ struct sctp_info {
 
 struct igmp_info {
     uint8_t type;
-    uint8_t version; /* 1 to 3 from the message; 0 where it does not show its version */
+    uint8_t version; /* IGMP version 1 to 3; 0: the message type exists in several versions */
 };
 
 struct icmp_info {
@@ -250,11 +252,11 @@ struct packet_edits;
 
 struct packet {
     /* --- capture ---------------------------------------------------------------------------------- */
-    const uint8_t *data;  /* first byte of the link layer */
+    const uint8_t *data;  /* first byte of the header of type `link` */
     uint32_t length;      /* bytes at data */
     uint32_t wire_length; /* length of the packet on the wire */
-    uint64_t time_ns;     /* realtime */
-    uint64_t number;      /* counts from 1: EVE's pcap_cnt in replay */
+    uint64_t time_ns;     /* capture time in ns since 1970 */
+    uint64_t number;      /* number of the packet, counted from 1: EVE's pcap_cnt in replay */
     enum link_type link;
     uint32_t flags; /* enum packet_flag */
     struct queue_meta meta;
@@ -307,7 +309,7 @@ struct packet {
 
     uint64_t events[PACKET_EVENT_WORDS];   /* bit set of enum decode_event and enum stream_event */
     uint8_t event_list[PACKET_MAX_EVENTS]; /* the events in the order of detection, including repetitions */
-    uint8_t event_count;                   /* entries in event_list */
+    uint8_t event_count;                   /* number of entries in event_list */
     uint16_t stream_flags;                 /* enum packet_stream_flag */
 
     uint32_t flow_hash;         /* hash of the packet's flow key in the flow table, if computed already; otherwise 0 */

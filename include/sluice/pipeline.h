@@ -54,15 +54,15 @@ struct pipeline_counters {
     uint64_t accepted, blocked, rejected;
     /* Alert-only: packets (part of `accepted`) that would be dropped, rejected or rewritten in mode drop. */
     uint64_t would_drop, would_reject, would_replace, would_drop_reason[DROP_REASON_COUNT];
-    uint64_t marked;          /* arrived with the mark of inspected packets */
-    uint64_t looping;         /* arrived repeatedly without the mark of inspected packets */
+    uint64_t marked;          /* packets that arrived with the mark of inspected packets */
+    uint64_t looping;         /* packets that arrived repeatedly without the mark of inspected packets */
     uint64_t segmented_large; /* super-packets longer than the kernel copies, queued again in segments */
     uint64_t segmented_udp;   /* super-packets of several UDP datagrams, queued again in segments */
     uint64_t unsegmented_udp; /* super-packets of UDP that could not be segmented: inspected as one datagram */
     uint64_t replace_refused; /* truncated packets in which rules could not replace bytes: forwarded unchanged */
     /* Accepted without inspection, by reason. */
     uint64_t uninspected_marked;
-    uint64_t uninspected_link;      /* unsupported link types; only rules for any packet were evaluated */
+    uint64_t uninspected_link;      /* packets of unsupported link types; only pkthdr rules were evaluated */
     uint64_t uninspected_fragments; /* fragments that could not be reassembled; their headers were inspected */
     uint64_t offloaded_accept, offloaded_drop; /* flows that were offloaded: the kernel accepts or drops them */
     uint64_t captured_packets, captured_bytes; /* packets of offloaded flows that arrived in the queue nevertheless */
@@ -125,13 +125,13 @@ struct pipeline {
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* lent; for CHECKSUMS_AUTO */
     bool drop_undecodable;
-    bool inline_mode;      /* verdicts have effect */
+    bool inline_mode;      /* true: verdicts have effect (IPS); false: passive (IDS, replay without --ips) */
     enum ips_mode mode;    /* with inline_mode only; alert-only: no packet is dropped or changed */
     bool stream_inline;    /* true: stream chunks are inspected before they are forwarded; false: after the receiver has
                               acknowledged them */
     bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
     bool kernel_checksums; /* the kernel reports packets whose checksums it did not verify */
-    bool bypass_at_depth;  /* bypass flows at stream.depth of both directions */
+    bool bypass_at_depth;  /* bypass a flow when both directions have reached stream.depth */
     struct host_os_table host_os;
     struct shed_limits shed_limits;
 
@@ -150,7 +150,7 @@ struct pipeline_options {
     struct flow_options flow;
     struct stream_options stream;
     struct app_options app;
-    struct defrag_options defrag; /* inline mode and hosts are taken from policy and host_os */
+    struct defrag_options defrag; /* its inline mode and host OS table are taken from policy and host_os below */
     struct host_os_table host_os;
     struct detector_options detector;
     struct policy_options policy;
@@ -170,7 +170,7 @@ struct pipeline_shared {
     struct file_store *files; /* NULL: none. Set before pipeline_init(); owned */
     struct app_shared *apps;
     enum exception_policy exceptions[EXCEPTION_COUNT]; /* the configured policies */
-    struct app_options app_options;                    /* owns the settings of protocols */
+    struct app_options app_options;                    /* owned, including the settings of protocols */
     struct host_table *hosts;
     struct offload_options offload;
     struct overload_options overload;
@@ -209,7 +209,7 @@ void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, u
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);
 /* Ends all flows, at the end of the program or of the captures. */
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);
-/* Removes all flows without inspecting the rest of them and without events. */
+/* Removes all flows without inspecting their remaining data and without writing events. */
 void pipeline_discard_flows(struct pipeline *pipeline);
 /* Evaluates the rules for the parts of a flow's transactions that were not inspected yet. The flow does not end. */
 void pipeline_inspect_unseen(struct pipeline *pipeline, struct flow *flow);

@@ -35,7 +35,7 @@ enum ips_mode {
     IPS_MODE_DROP,
     IPS_MODE_ALERT_ONLY, /* drops are not enforced: the packets pass and are counted */
 };
-const char *ips_mode_name(enum ips_mode mode); /* "drop", "alert-only" */
+const char *ips_mode_name(enum ips_mode mode); /* returns "drop" or "alert-only" */
 bool ips_mode_parse(const char *name, enum ips_mode *out);
 
 struct policy_options {
@@ -46,7 +46,7 @@ struct policy_options {
     uint64_t seed; /* seed of hashes; random in a daemon, so that senders cannot choose addresses with the same hash */
     size_t tag_memcap;     /* bytes for the flow tags of this worker; also the limit of the host tags, which all workers
                               share */
-    size_t history_memcap; /* bytes of flow histories of this worker */
+    size_t history_memcap; /* bytes for the flow histories of this worker */
     enum exception_policy exceptions[EXCEPTION_COUNT];
 };
 void policy_options_default(struct policy_options *options);
@@ -71,8 +71,8 @@ void policy_flow_end(struct policy *policy, struct flow *flow);
  * writer calls policy_transfer_history() only for flows with a history, and policy_transfer_tag() only for flows with
  * tags. */
 void policy_transfer_history(struct transfer *t, struct policy *policy, struct flow *flow);
-/* Match counters of rules. The reader adds them to its current values, and assigns numbers to the names of rules that
- * are not loaded. */
+/* Transfers the match counters of rules. The reader adds them to its current values, and assigns numbers to the names
+ * of rules that are not loaded. */
 void policy_transfer_tallies(struct transfer *t, struct policy *policy, struct rule_names *names);
 void policy_transfer_tag(struct transfer *t, struct policy *policy, struct flow *flow);
 void policy_shared_transfer_thresholds(struct transfer *t, struct policy_shared *shared, uint64_t now_ns);
@@ -110,7 +110,8 @@ enum { POLICY_MAX_TALLIES = 1 << 18 };
 struct rule_tally {
     _Atomic uint64_t matches, alerts, drops, would_drops;
     _Atomic uint64_t last_ns; /* time of the last matching packet */
-    _Atomic uint64_t limits;  /* packets in which the evaluation reached a work limit; not transferred at upgrades */
+    _Atomic uint64_t limits;  /* packets in which the evaluation reached a work limit; an engine hand-over does not
+                                 transfer this counter */
 };
 /* Counts that the evaluation of these rules reached a work limit in a packet. */
 void policy_count_limits(struct policy *policy, const struct rule *const *rules, size_t count);
@@ -126,7 +127,7 @@ struct flow_history_rule {
     bool reported;   /* an alert was reported */
     bool blocked;    /* a packet was dropped */
     bool would_drop; /* a drop was not enforced because of alert-only */
-    bool silenced;   /* a threshold or suppression suppressed the alert */
+    bool silenced;   /* a threshold or a suppression prevented an alert */
     uint64_t first_ns, last_ns;
 };
 struct flow_history {

@@ -28,7 +28,7 @@ void *pool_alloc(struct pool *pool);
 void pool_release(struct pool *pool, void *object); /* NULL is allowed */
 
 size_t pool_capacity(const struct pool *pool); /* number of objects */
-size_t pool_used(const struct pool *pool);     /* objects in use */
-size_t pool_memory(const struct pool *pool);   /* bytes of the objects in use */
+size_t pool_used(const struct pool *pool);     /* number of objects in use */
+size_t pool_memory(const struct pool *pool);   /* bytes that the objects in use occupy */
 
 #endif

@@ -29,7 +29,7 @@ void ring_commit(struct ring *ring);
 const void *ring_peek(struct ring *ring, size_t *size);
 void ring_release(struct ring *ring);
 
-/* Either side: bytes in use, and the capacity. */
+/* Return the bytes in use, and the capacity in bytes. Producer and consumer may call them. */
 size_t ring_used(const struct ring *ring);
 size_t ring_capacity(const struct ring *ring);
 

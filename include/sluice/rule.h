@@ -106,7 +106,7 @@ struct condition {
     struct condition *next;
     bool negated;  /* the rule matches if the condition does not; ignored for KEYWORD_CONTENT, whose inspect() handles
                       negation */
-    bool relative; /* starts at the end of the previous match (in a buffer) */
+    bool relative; /* the position of the condition counts from the end of the previous match in the buffer */
     bool next_relative; /* the next condition is relative to this one: if the next one fails, further matches of this
                            one are tried */
     uint8_t directions; /* conditions on transactions and files: 1 << enum flow_direction or 0, as in rule_buffer */
@@ -171,9 +171,10 @@ struct threshold {
     bool has_track;               /* false: suppress without track, which applies to all hosts */
     enum threshold_unique unique; /* detection_filter with unique_on: counts distinct ports instead of matches */
     uint32_t count, seconds, multiplier;
-    uint32_t timeout;                    /* rate_filter */
-    enum rule_action new_action;         /* rate_filter */
-    const struct address_set *addresses; /* suppress; NULL: all addresses */
+    uint32_t timeout;            /* rate_filter: seconds for which new_action applies */
+    enum rule_action new_action; /* rate_filter: the action after `count` matches */
+    /* suppress: the addresses for which alerts are suppressed; NULL: all addresses */
+    const struct address_set *addresses;
     uint32_t index; /* number of the threshold, unique within a rule_list; part of the key of its state */
     struct threshold *next;
 };
@@ -189,7 +190,7 @@ enum rule_name_kind {
                             (the next two) */
     RULE_NAME_PACKET_TEXT,
     RULE_NAME_ALERT_TEXT,
-    RULE_NAME_RULE, /* "gid:sid": statistics of a rule survive a reload */
+    RULE_NAME_RULE, /* a rule, named "gid:sid", so that its match counters survive a reload */
     RULE_NAME_KIND_COUNT,
 };
 
@@ -207,7 +208,7 @@ struct rule_tag {
     uint32_t count;              /* how many packets, seconds or bytes (`unit`) are logged */
     bool of_source;              /* TAG_HOST: true: the sender of the packet that matched; false: its receiver */
     bool exclusive;              /* a flow or host with an active tag of this rule is not tagged again */
-    const struct rule_tag *next; /* a rule may have several */
+    const struct rule_tag *next; /* next tag of the rule, which may have several; NULL: none */
 };
 
 /* The bytes in which contents without a buffer keyword are matched, in TCP. */
@@ -249,8 +250,8 @@ struct rule {
     bool transactional; /* `=>`: the rule has conditions on both directions of a transaction, and is evaluated in the
                            direction to the client */
     bool noalert;
-    bool alert;      /* a pass rule that also logs */
-    bool alert_only; /* set by the rule policy: log packets that the rule would drop or reject, and pass them */
+    bool alert;      /* a pass rule that also reports an alert when it matches */
+    bool alert_only; /* set by the rule policy: packets that the rule would drop or reject pass, and are reported */
 
     uint32_t sid, gid, revision;
     uint32_t index;    /* position in its rule_list */
@@ -272,11 +273,12 @@ struct rule {
     const struct rule_tag *tag;              /* NULL: none */
     bool captures_text;                      /* a pcre captures text */
     bool extracts_values;                    /* byte_extract or byte_math stores a value */
-    const char *const *applications; /* protocol names, NULL-terminated; the flow's must be one of them; NULL: any */
+    const char *const *applications; /* protocol names, NULL-terminated: the rule matches only in flows of one of these
+                                        protocols; NULL: in all flows */
     unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: no keywords of
                             application protocols */
     unsigned file_needs; /* RULE_FILE_..., RULE_MESSAGE_MD5 */
-    bool needs_conntrack; /* uses conntrack data of packets */
+    bool needs_conntrack; /* the rule has conditions on conntrack data of packets */
     bool bypass;          /* after a match the rest of the flow is not inspected */
     enum rule_block block;
     uint32_t block_seconds; /* 0: permanently */

@@ -39,7 +39,7 @@ struct sandbox_user {
     uid_t uid;
     gid_t gid;
     bool change;  /* true: the process must change to this user; false: it runs as this user already */
-    bool missing; /* the process stays root, because SANDBOX_DEFAULT_USER does not exist */
+    bool missing; /* true: the process keeps running as root, because SANDBOX_DEFAULT_USER does not exist */
     char name[SANDBOX_NAME_SIZE];
 };
 

@@ -88,7 +88,8 @@ struct file_store_settings {
 };
 extern const struct setting file_settings[];
 
-/* Reports conflicts between settings: the verdict repeat without a mark, a route to a queue of queue.numbers ... */
+/* Reports conflicts between settings to `diag`, such as the verdict repeat without a mark, or a route to a queue in
+ * queue.numbers. */
 void setup_check_conflicts(const struct config *config, struct diag *diag);
 
 /* --- Queues --------------------------------------------------------------------------------------- */

@@ -45,8 +45,8 @@ struct shared_table_options {
 int shared_table_new(struct shared_table **out, const struct shared_table_options *options);
 void shared_table_free(struct shared_table *table); /* NULL is allowed; does not call forget() */
 size_t shared_table_memory(const struct shared_table *table);
-uint64_t shared_table_evicted(const struct shared_table *table); /* entries evicted before they expired */
-/* Allowed only while the table is empty and unused. */
+uint64_t shared_table_evicted(const struct shared_table *table); /* number of entries evicted before they expired */
+/* Changes the seed of the hash. Allowed only while the table is empty and no other thread uses it. */
 void shared_table_set_seed(struct shared_table *table, uint64_t seed);
 
 struct shared_shard *shared_table_lock(struct shared_table *table,

@@ -47,14 +47,15 @@ enum stream_urgent {
     STREAM_URGENT_OOB,    /* out of band: not part of the stream */
     STREAM_URGENT_INLINE, /* part of the stream */
     STREAM_URGENT_DROP,   /* drop packets with URG */
-    STREAM_URGENT_GAP,    /* a gap of one byte in the stream */
+    STREAM_URGENT_GAP,    /* the byte becomes a gap of one byte in the stream */
     STREAM_URGENT_CLEAR,  /* inline: part of the stream; URG is removed, so that the receiver reads the byte in the
                              stream, too */
     STREAM_URGENT_BOTH,   /* inline: the stream is inspected twice, with and without the byte; see urgent.c */
     STREAM_URGENT_AUTO,   /* value of the setting only: STREAM_URGENT_BOTH when inline, STREAM_URGENT_OOB otherwise */
 };
 
-/* When conntrack data decides on a session whose handshake was not seen. */
+/* Whether conntrack data decides if a session is picked up whose handshake was not seen
+ * (stream.midstream-conntrack). */
 enum stream_conntrack {
     STREAM_CONNTRACK_NO,
     STREAM_CONNTRACK_YES,  /* a connection that is established in conntrack is picked up at any time, without the
@@ -145,8 +146,8 @@ struct stream_chunk {
     const uint8_t *data;
     uint32_t length;
     uint64_t offset;        /* offset of data[0] in the direction's stream: 0 is the first byte after the SYN */
-    const uint8_t *before;  /* the bytes just before `data`, as many as are kept up to STREAM_BEFORE_MAX: for patterns
-                               across the boundary */
+    const uint8_t *before;  /* the bytes just before `data`, at most STREAM_BEFORE_MAX, to match patterns across the
+                               boundary of two chunks */
     uint32_t before_length; /* 0 at the start and behind a gap */
     bool gap;               /* bytes between this chunk and the previous one were lost */
     bool is_payload;        /* `data` is the packet's own payload, all of it */
@@ -259,11 +260,11 @@ struct tcp_summary {
     enum tcp_state state;
     enum tcp_state reported; /* the state that events report: that at the drop for a dropped flow, otherwise `state` */
     bool midstream, has_gap[FLOW_DIRECTIONS];
-    uint8_t flags[FLOW_DIRECTIONS];        /* all TCP flags seen */
+    uint8_t flags[FLOW_DIRECTIONS];        /* TCP flags seen in any segment (bits TCP_FIN etc.) */
     uint32_t size[FLOW_DIRECTIONS];        /* stream_size: next sequence number minus the initial one */
     uint16_t max_regions[FLOW_DIRECTIONS]; /* largest number of separate ranges that its bytes were in (EVE's
                                               ts_max_regions) */
-    uint64_t bytes[FLOW_DIRECTIONS];       /* bytes in order so far */
+    uint64_t bytes[FLOW_DIRECTIONS];       /* bytes received in order so far */
     uint32_t urgent_oob[FLOW_DIRECTIONS];
 };
 /* Returns the flow state for a session that reaches this TCP state. FLOW_NEW: the state of the flow does not change. */

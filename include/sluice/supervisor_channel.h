@@ -38,7 +38,7 @@ enum {
 enum channel_kind {
     CHANNEL_NOTHING,
     /* Sent by the engine. */
-    CHANNEL_BIND,        /* preparation is complete: bind the queues */
+    CHANNEL_BIND,        /* the engine is prepared; the supervisor binds the queues and answers with CHANNEL_BOUND */
     CHANNEL_READY,       /* workers run and the sluice table is installed */
     CHANNEL_RELOADING,   /* a reload starts */
     CHANNEL_RELOADED,    /* value: 0, or the -errno of a failed reload, which changed nothing */
@@ -48,12 +48,13 @@ enum channel_kind {
     CHANNEL_FILE,        /* with a descriptor: file with the transferred state of the worker whose index is `value`, or
                             CHANNEL_SHARED_FILE; sent in both directions */
     CHANNEL_HANDED_OVER, /* all files are sent, and all workers have stopped */
-    /* From the supervisor. */
+    /* Sent by the supervisor. */
     CHANNEL_BOUND,     /* the queues are bound; value: 0, or -errno with the reason in text */
     CHANNEL_SIGNAL,    /* the supervisor forwards a signal; value: SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 */
-    CHANNEL_HAND_OVER, /* the next engine is ready: stop between two packets, and send the state of the traffic */
+    CHANNEL_HAND_OVER, /* the next engine is ready: the engine stops between two packets and sends the state of flows
+                          and other traffic (CHANNEL_FILE) */
     CHANNEL_REFUSED,   /* the requested upgrade failed; text is the reason */
-    /* Added later: older versions ignore them. */
+    /* Added after the kinds above: programs that do not know them ignore them. */
     CHANNEL_OPEN_EVENTS, /* from the engine: its sandbox prevents it from opening the event file; open it */
     CHANNEL_EVENTS_FILE, /* from the supervisor: answer to CHANNEL_OPEN_EVENTS with the descriptor of the file, or value
                             is -errno and text is the reason */
@@ -67,7 +68,7 @@ struct channel_message {
     char text[CHANNEL_TEXT_SIZE];
 };
 
-/* Opens both ends of a channel. 0 or -errno. */
+/* Creates a channel and stores the descriptors of both ends. Returns 0 or -errno. */
 int channel_open_pair(int ends[2]);
 /* Sends a message; `text` may be NULL. 0 or -errno: -EPIPE when the other process has died. */
 int channel_send(int fd, enum channel_kind kind, int32_t value, const char *text);
@@ -122,7 +123,7 @@ struct supervisor_record {
     uint64_t engines;   /* number of engines started */
     uint64_t restarts;  /* engines started because the previous one died */
     uint64_t handovers; /* engine hand-overs: the next engine started while the previous one ran */
-    uint64_t hangs;     /* deaths because a worker hung */
+    uint64_t hangs;     /* engines killed because a worker hung */
     uint64_t repeated, quarantined;
     uint32_t flags[ENGINE_MEMORY_MAX_WORKERS]; /* NFQA_CFG_F_* with which each queue was bound */
     uint64_t event_count;
@@ -144,7 +145,7 @@ struct engine_memory {
     /* A copy of the supervisor's record. */
     _Atomic uint64_t engines, restarts, handovers, hangs, repeated, quarantined;
     _Atomic uint32_t flags[ENGINE_MEMORY_MAX_WORKERS];
-    uint64_t event_count; /* written before the queues are bound */
+    uint64_t event_count; /* number of events so far; written before the queues are bound */
     struct engine_event events[ENGINE_EVENTS];
 
     /* Written by the engine. */
@@ -190,7 +191,8 @@ struct current_packet {
 bool engine_memory_copy_packet(const struct memory_map *memory_map, unsigned worker, uint8_t *buffer, size_t size,
                                struct current_packet *out);
 
-/* Publishes the packet that the worker starts to inspect; `offset` is in its slots. */
+/* Publishes the packet that the worker starts to inspect; `offset` is the packet's offset in the packet slots of the
+ * worker. */
 static inline void heartbeat_set_packet(struct worker_heartbeat *worker, uint64_t offset, uint32_t length, uint32_t id)
 {
     atomic_store_explicit(&worker->offset, offset, memory_order_relaxed);

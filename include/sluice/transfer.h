@@ -37,7 +37,7 @@ struct transfer {
     int error; /* the first error: -EBADMSG when reading; -ENOMEM or a file error when writing; 0: none */
 };
 
-/* A file that is being written; bytes are flushed to it from time to time. */
+/* A file that is being written; bytes are collected in `out` and written by transfer_file_flush(). */
 struct transfer_file {
     struct transfer out;
     int fd;
@@ -128,7 +128,7 @@ TRANSFER_NUMBER(u64, uint64_t)
 
 void transfer_i64(struct transfer *t, int64_t *value);
 void transfer_bool(struct transfer *t, bool *value);
-/* Transfers bytes without a length. */
+/* Transfers exactly `length` bytes; the length itself is not transferred. */
 void transfer_bytes(struct transfer *t, void *bytes, size_t length);
 /* Reading: returns a pointer to the next `length` bytes, which are lent; NULL when fewer bytes are left. */
 const uint8_t *transfer_lend(struct transfer *t, size_t length);

@@ -95,9 +95,9 @@ struct worker_update {
 
 enum {
     WORKER_WAIT_MS = 200,
-    WORKER_IDLE_EXPIRE = 4096,  /* maximum number of expired flows that a worker without packets ends at once */
-    WORKER_REPORTS = 256,       /* reports about offloaded flows that a worker reads between two batches */
-    WORKER_LAST_BATCHES = 1024, /* batches that a worker still inspects after a request to stop, at most */
+    WORKER_IDLE_EXPIRE = 4096, /* maximum number of expired flows that a worker without packets ends at once */
+    WORKER_REPORTS = 256, /* maximum number of reports about offloaded flows that a worker reads between two batches */
+    WORKER_LAST_BATCHES = 1024, /* maximum number of batches that a worker still inspects after a request to stop */
 };
 
 /* The verdict sender (`threading.senders`); a negative value is the -errno with which it failed to start. */
@@ -115,8 +115,9 @@ struct worker {
     atomic_int sender_state;
     struct capture *capture;
     struct nfqueue_options queue;
-    uint64_t conntrack_until_ns; /* monotonic: when the worker stops requesting conntrack data; 0: never */
-    bool conntrack_allowed;      /* a reload may request conntrack data again */
+    uint64_t conntrack_until_ns; /* realtime at which the worker stops requesting conntrack data; 0: never */
+    bool conntrack_allowed;      /* queue.conntrack permits requesting conntrack data again, at a reload or after failed
+                                    lookups */
     struct pipeline pipeline;
     struct connection_query *connections; /* NULL: no lookups in the conntrack table */
     bool conntrack_attachable; /* the kernel can attach conntrack data to packets, and conntrack_allowed is true */
@@ -139,11 +140,12 @@ struct worker {
     struct queue_mode configured_mode; /* used by the main thread only */
 
     /* Written by the worker; any thread may read them. */
-    atomic_uint_fast64_t epoch;                      /* number of finished batches */
-    atomic_int error;                                /* -errno that ended the thread, 0 while it runs */
-    _Atomic uint64_t verdict_lost, missing, routed;  /* copies of counters of the capture */
-    _Atomic uint64_t slow_packets, slow_evaluations; /* packets and evaluations of rules over their budgets */
-    _Atomic uint64_t evicted[EVICTION_TABLES];       /* entries evicted because a memcap was reached */
+    atomic_uint_fast64_t epoch;                     /* number of finished batches */
+    atomic_int error;                               /* -errno that ended the thread, 0 while it runs */
+    _Atomic uint64_t verdict_lost, missing, routed; /* copies of counters of the capture */
+    /* number of packets, and of evaluations of rules, that exceeded their time budget */
+    _Atomic uint64_t slow_packets, slow_evaluations;
+    _Atomic uint64_t evicted[EVICTION_TABLES]; /* entries evicted because a memcap was reached */
     struct worker_snapshot snapshot; /* the worker writes it while snapshot_wanted is set, main reads it afterwards */
     bool exact;                      /* used by the worker only: the value that it last passed to nfqueue_set_exact() */
 };
@@ -164,7 +166,8 @@ bool worker_has_update(const struct worker *worker);
 /* Requests a snapshot and waits for it, at most a second. Returns false if the worker has not written it in that
  * time. */
 bool worker_take_snapshot(struct worker *worker);
-/* The two halves of worker_take_snapshot(), for several workers at once. */
+/* The two halves of worker_take_snapshot(): a caller can request snapshots from all workers before it waits for
+ * them. */
 void worker_request_snapshot(struct worker *worker);
 bool worker_wait_snapshot(struct worker *worker);
 
@@ -181,15 +184,18 @@ void worker_close_connections(struct worker *worker);
 
 /* Sets `out` to the number of entries that each table has evicted since the start because its memcap was reached. */
 void count_evictions(const struct pipeline *pipeline, uint64_t out[EVICTION_TABLES]);
-const char *eviction_setting(enum eviction_table table); /* "flow.memcap" */
-bool eviction_is_shared(enum eviction_table table);      /* whether all workers share the table */
+/* returns the name of the table's memcap setting, such as "flow.memcap" */
+const char *eviction_setting(enum eviction_table table);
+/* true: all workers share the table; false: each worker has its own */
+bool eviction_is_shared(enum eviction_table table);
 
 /* --- Crash report --------------------------------------------------------------------------------- */
 
 /* Installs handlers of fatal signals that record in the engine's memory which worker thread received the signal. 0 or
  * -errno. */
 int crash_report_start(void);
-/* Called by a worker's thread: gives it a signal stack, which crash_report_remove_worker() frees. 0 or -errno. */
+/* Called by a worker's thread: allocates a signal stack for the thread, which crash_report_remove_worker() frees.
+ * Returns 0 or -errno. */
 int crash_report_add_worker(struct engine_memory *memory, unsigned worker, void **stack);
 void crash_report_remove_worker(void *stack); /* NULL is allowed */
 
