@@ -221,7 +221,7 @@ struct sctp_info {
 
 struct igmp_info {
     uint8_t type;
-    uint8_t version; /* IGMP version 1 to 3; 0: the message type exists in several versions */
+    uint8_t version; /* IGMP version 1 to 3; 0: a message type that does not show the version */
 };
 
 struct icmp_info {

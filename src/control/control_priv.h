@@ -10,7 +10,7 @@ struct control_request {
     const struct control_value *arguments; /* NULL: none */
     struct text *out;
     uint64_t ticket; /* identifies the request for control_answer_later() */
-    size_t begun_at; /* offset of the answer in `out` */
+    size_t begun_at; /* offset at which the answer begins in `out`, to discard an incomplete one */
     bool answered, failed, deferred;
 };
 

@@ -198,7 +198,7 @@ int control_server_new(struct control_server **out, const struct control_options
         goto free_server;
     }
     if (!options->inherits)
-        strcpy(server->path, options->path); /* control_listen() has checked its length */
+        strcpy(server->path, options->path); /* control_listen() has checked that the path fits */
     server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     err = server->epoll_fd < 0 || server->wake_fd < 0 ? -errno : 0;
@@ -496,7 +496,7 @@ void control_server_run(struct control_server *server)
             has_connections = true;
         if (!client || client->fd < 0)
             continue;
-        if (client->waits || events[i].events & EPOLLERR) /* the client disconnected while it waited */
+        if (client->waits || events[i].events & EPOLLERR) /* waits: the event is the end of the connection */
             close_client(client);
         else if (client->out.length > 0)
             send_answer(server, client);

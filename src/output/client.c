@@ -8,7 +8,7 @@
 
 #include "output_priv.h"
 
-enum { ENTRY_MAX = 128 }; /* bytes of one entry: an address in brackets with its port, and blanks */
+enum { ENTRY_MAX = 128 }; /* an entry must be shorter, in bytes: an address in brackets, its port, and blanks */
 
 static bool is_blank(uint8_t byte)
 {
@@ -51,8 +51,8 @@ static bool last_entry(const uint8_t **bytes, uint32_t *length)
     return entry < ENTRY_MAX;
 }
 
-/* Removes brackets and the port; bytes after the closing bracket are ignored. Returns false if a bracket is not closed.
- */
+/* Removes brackets and the port from the entry; bytes after the closing bracket are ignored. Returns false if a bracket
+ * is not closed. */
 static bool strip_port(const uint8_t **bytes, uint32_t *length)
 {
     const uint8_t *end;

@@ -54,7 +54,8 @@ void app_alert_collect(struct record_scratch *scratch, const struct eve_options 
  * such an address; ip_version is 0 if there is none or options->enabled is false. */
 struct record_client client_of_tx(const struct xff_options *options, const struct app_tx *tx);
 struct record_client client_of_flow(const struct xff_options *options, const struct flow *flow);
-/* Parses the first or last address of a header like "192.0.2.1, [2001:db8::1]:80". */
+/* Parses the first or the last address of a header value like "192.0.2.1, [2001:db8::1]:80". ip_version of the result
+ * is 0 if the entry is not a valid address. */
 struct record_client client_parse(const uint8_t *bytes, uint32_t length, bool first);
 
 void flow_facts_copy(struct flow_facts *out, const struct flow *flow);
@@ -69,7 +70,7 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
 
 /* --- Writing records to a port (output.c) --------------------------------------------------------- */
 
-void *output_reserve(struct output_port *port, size_t size); /* NULL: the ring is full */
+void *output_reserve(struct output_port *port, size_t size); /* returns space for a record; NULL: the ring is full */
 void output_commit(struct output_port *port);
 void output_count_lost(struct output_port *port, enum output_event kind);
 uint32_t output_wanted(const struct output_port *port); /* enabled events: bits 1 << enum output_event */

@@ -27,7 +27,7 @@ static const char *const packet_sources[] = {
     [PACKET_SOURCE_STREAM_TIMEOUT] = "stream (flow timeout)",
 };
 
-/* Numbers and names of the link types (libpcap's DLT_*). */
+/* Numbers and names of the link types as EVE reports them (libpcap's DLT_*). */
 static const struct {
     uint16_t number;
     const char *name;
@@ -64,7 +64,7 @@ static char *put_date(char *at, uint64_t day_of_1970)
     return text_write_two_digits(at, day_of_year - (153 * month + 2) / 5 + 1);
 }
 
-/* "2026-01-01T00:00:00." */
+/* Writes date and time in UTC as "2026-01-01T00:00:00.", without a NUL. */
 static void put_second(char out[EVE_SECOND_SIZE], uint64_t seconds)
 {
     unsigned in_day = (unsigned)(seconds % 86400);

@@ -44,7 +44,7 @@ const char *interface_name(struct interface_cache *cache, uint32_t index);
 
 /* --- Text ----------------------------------------------------------------------------------------- */
 
-enum { COMMUNITY_ID_SIZE = 31 }; /* "1:", 28 letters and NUL */
+enum { COMMUNITY_ID_SIZE = 31 }; /* "1:", 28 characters in Base64, and NUL */
 enum { EVE_SECOND_SIZE = 20 };   /* "2026-01-01T00:00:00." */
 
 /* Computes the Community ID, version 1. */
@@ -94,7 +94,7 @@ void eve_direction(struct text *out, const struct packet_record *record);
 /* Functions that write parts which several events have. eve_header() opens the event's object and writes the members
  * that all events have. */
 void eve_header(struct eve *eve, struct text *out, const struct packet_record *record, const char *event_type);
-void eve_event_time(struct eve *eve, struct text *out, uint64_t time_ns); /* "timestamp" */
+void eve_event_time(struct eve *eve, struct text *out, uint64_t time_ns); /* writes "timestamp" */
 void eve_timestamp(struct text *out, const char *key, uint64_t time_ns);
 void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version);
 /* Writes the source (of_source) or destination address of the packet. If eve->client is set, it is written in place of

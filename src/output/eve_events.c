@@ -61,8 +61,8 @@ static enum alert_action action_of(const struct alert *alert)
     return alert->blocked ? ALERT_BLOCKED : alert->would_drop ? ALERT_WOULD_DROP : ALERT_ALLOWED;
 }
 
-/* Writes the object "alert". Alert events pass `alert` for the members that their options add; drop events pass NULL.
- */
+/* Writes the object "alert". Alert events pass `alert` for the members that their options add; drop events pass NULL,
+ * and get no optional members. */
 static void alert_object(struct eve *eve, struct text *out, const struct packet_record *record, const struct rule *rule,
                          enum alert_action action, const struct alert *alert)
 {
@@ -404,7 +404,7 @@ void eve_anomaly(struct eve *eve, struct text *out, const struct packet_record *
     json_member_object(out, "anomaly");
     if (event >= APP_LAYER_EVENT_FIRST) {
         const char *name = app_layer_event_name((enum app_layer_event)event);
-        char upper[64]; /* "APPLAYER_MISMATCH_PROTOCOL_BOTH_DIRECTIONS" */
+        char upper[64]; /* for long names like "APPLAYER_MISMATCH_PROTOCOL_BOTH_DIRECTIONS" */
         size_t length = 0;
 
         for (; name[length] && length < sizeof(upper); length++)

@@ -149,7 +149,7 @@ void eve_metadata(struct text *out, const struct eve_state *state)
 
 /* --- The header ----------------------------------------------------------------------------------- */
 
-/* Writes the header; the client is the source, or the destination if `reversed`. */
+/* Opens the event and writes its common members. The source is the client or, if `reversed`, the server. */
 static void flow_header(struct eve *eve, struct text *out, const struct flow_record *record, const char *event_type,
                         bool reversed, bool with_response)
 {

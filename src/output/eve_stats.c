@@ -66,7 +66,8 @@ struct sorted_stat {
     size_t index; /* index of the counter in the record, by which its previous value is found */
 };
 
-/* A dot sorts before all other characters, so that no "a-b.c" is between "a.b" and "a.c". */
+/* Compares names for qsort(). A dot sorts before all other characters, so that "a-b.c" is not sorted between "a.b" and
+ * "a.c", which belong to one object. */
 static int compare_names(const void *left, const void *right)
 {
     const char *a = ((const struct sorted_stat *)left)->stat->name;

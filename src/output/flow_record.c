@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records of flows that ended, written by the worker. Variables are copied by number, as many as a record can hold; the
- * output thread finds their names. */
+/* Records of flows that ended, written by the worker. Flow variables are copied with the numbers of their names, at
+ * most RECORD_MAX_VARIABLES; the output thread looks up the names. */
 #include <string.h>
 
 #include "output_priv.h"

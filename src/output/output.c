@@ -56,7 +56,7 @@ struct output_port {
     struct event_limits limits;
 };
 
-/* Events of the main thread, and the number of those that did not fit into the ring. */
+/* Ring for events of the main thread; `lost`: number of events that did not fit into the ring. */
 struct event_ring {
     struct ring *ring;
     _Atomic uint64_t lost;
@@ -76,7 +76,7 @@ struct output {
     struct text console;
     uint64_t flushed_ns;
     uint64_t formatted;                 /* number of records formatted so far */
-    output_progress_function *progress; /* NULL: ports have no order */
+    output_progress_function *progress; /* NULL: no replay order: events are written port by port */
     void *progress_user;
     struct replay_position *progress_seen; /* progress of each port, read at the beginning of the round */
     struct event_counters counters;
@@ -218,7 +218,8 @@ static void flush_output(struct output *output)
     output->flushed_ns = output->eve.interfaces.now_ns = clock_monotonic_ns();
 }
 
-/* Called after an event was formatted for the file. Without a file the event is counted as written. */
+/* Called after an event was formatted: completes its line in the sink. If there is no event file, counts the event as
+ * written. */
 static void end_event(struct output *output, enum output_event kind)
 {
     if (!has_sink(output)) {
@@ -339,7 +340,7 @@ static void format_oldest(struct output *output, struct output_port *port)
 {
     size_t size;
     const void *record = (const uint8_t *)ring_peek(port->ring, &size) + port->prefix;
-    const uint32_t kinds = *(const uint32_t *)record; /* first member of all records */
+    const uint32_t kinds = *(const uint32_t *)record; /* `kinds` is the first member of all records */
 
     if (kinds & FLOW_RECORD_KINDS) {
         format_flow(output, record);

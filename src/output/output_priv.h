@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private declarations of the output module, by subject. */
+/* Includes all private headers of the output module. */
 #ifndef OUTPUT_PRIV_H
 #define OUTPUT_PRIV_H
 

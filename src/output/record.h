@@ -141,7 +141,7 @@ struct packet_record {
     bool mark_set;
     uint32_t mark_value, mark_mask;
 
-    bool has_conntrack; /* the queued packet has conntrack data */
+    bool has_conntrack; /* the conntrack_ members are valid: the packet from NFQUEUE had conntrack data */
     uint32_t conntrack_id, conntrack_mark, conntrack_info;
 
     /* The following members are for drop events. */

@@ -73,7 +73,7 @@ int sink_open(struct sink *sink, const char *path, enum output_file_type type, b
         return err;
     }
     if (err < 0) {
-        sink->fd = -1; /* the reader of the socket may start later */
+        sink->fd = -1; /* not an error: the reader of the socket may start later */
     } else if (type == OUTPUT_FILE_REGULAR) {
         /* The previous process may have been killed while it wrote a line: begin a new line. */
         int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
