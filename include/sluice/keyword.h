@@ -228,8 +228,8 @@ struct file_keyword_ops {
 
 /* KEYWORD_TRANSFORM */
 struct transform_keyword_ops {
-    /* Transforms a buffer. *out is part of the input or was returned by transform_output(). Returns false if the result
-     * does not exist; then the conditions do not match. */
+    /* Transforms a buffer. *out is part of the input or was returned by transform_output(). Returns false if there is
+     * no result; the rule then treats the buffer as one that does not exist. */
     bool (*apply)(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
                   const uint8_t **out, uint32_t *out_length);
     /* Optional: returns whether the output of the transform can contain this content. A rule with a content that the

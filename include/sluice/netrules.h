@@ -116,7 +116,7 @@ struct netrules_chain {
     uint32_t hook; /* NF_INET_*; in netdev tables NF_NETDEV_* */
     int32_t priority;
     const char *type;
-    const char *devices; /* netdev tables: interface names separated by commas; NULL: none */
+    const char *devices; /* interface names separated by commas, for chains of a hook of an interface; NULL: none */
     enum netrules_verdict policy;
     uint32_t handle;
     struct netrules_rule *rules;

@@ -67,7 +67,7 @@ struct pipeline_counters {
     uint64_t offloaded_accept, offloaded_drop; /* flows that were offloaded: the kernel accepts or drops them */
     uint64_t captured_packets, captured_bytes; /* packets of offloaded flows that arrived in the queue nevertheless */
     uint64_t local_packets, local_bytes;       /* packets of flows that only the daemon bypasses */
-    uint64_t shed[SHED_CLASSES];               /* flows that were bypassed because of overload, by class */
+    uint64_t shed[SHED_CLASSES];               /* flows that were shed because of overload, by class */
 };
 
 enum checksum_checks {

@@ -320,7 +320,7 @@ const char *rule_names_text(const struct rule_names *names, enum rule_name_kind 
 struct rule_policy_files {
     const char *disable, *enable, *drop,
         *modify;           /* disable.conf, enable.conf, drop.conf, modify.conf of suricata-update */
-    const char *decisions; /* the rule policy file of Sluice: lines that begin with an action verb */
+    const char *decisions; /* rule-policy.file: lines of a verb, such as disable, and a matcher */
 };
 
 /* The options and all they point to must stay valid until rule_list_finish() returns; keywords and names must outlive

@@ -49,8 +49,9 @@ enum channel_kind {
                             CHANNEL_SHARED_FILE; sent in both directions */
     CHANNEL_HANDED_OVER, /* all files are sent, and all workers have stopped */
     /* Sent by the supervisor. */
-    CHANNEL_BOUND,     /* the queues are bound; value: 0, or -errno with the reason in text */
-    CHANNEL_SIGNAL,    /* the supervisor forwards a signal; value: SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 */
+    CHANNEL_BOUND,  /* answer to CHANNEL_BIND; value: 0: the queues are bound; otherwise -errno, with the reason in text
+                     */
+    CHANNEL_SIGNAL, /* the supervisor forwards a signal; value: SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 */
     CHANNEL_HAND_OVER, /* the next engine is ready: the engine stops between two packets and sends the state of flows
                           and other traffic (CHANNEL_FILE) */
     CHANNEL_REFUSED,   /* the requested upgrade failed; text is the reason */

@@ -91,8 +91,7 @@ static void run_command(struct control_request *request, const struct control_co
     size_t count = 0;
 
     if (!name && control_value_string(control_value_member(line, "version"))) {
-        json_string(control_answer(request), NULL,
-                    SLUICE_VERSION); /* clients of Suricata's socket send a request with their version first */
+        json_string(control_answer(request), NULL, SLUICE_VERSION); /* Suricata's clients send their version first */
         return;
     }
     if (!name) {
