@@ -19,7 +19,7 @@ enum {
     BLOCK_SIZE = 2048,
     MAX_EXTENTS = 256,   /* per direction */
     MAX_GAPS = 256,      /* per direction */
-    MAX_SEGMENTS = 1024, /* per direction, passive; beyond it neighbours are merged */
+    MAX_SEGMENTS = 1024, /* per direction, passive only; beyond this limit adjacent segments are merged */
     CHUNK_MAX = 65536,
     HISTORY_MAX = 65536, /* the largest inspection window */
 };
@@ -40,19 +40,20 @@ struct assembly_store {
     struct pool *blocks, *extents;
     bool inline_mode;
 
-    /* The assembly of the segment that was added last, when the stored bytes equal its own: chunks may point there. */
+    /* The segment that was added last, if the stored bytes equal its bytes: chunks may then point into the segment.
+     * trusted_assembly NULL: none. */
     const struct assembly *trusted_assembly;
     const uint8_t *trusted_bytes;
     uint64_t trusted_offset;
 
-    /* The assembly of the chunk whose inspection window is in scratch. */
+    /* The chunk for which the inspection window was built last. window_assembly NULL: none. */
     const struct assembly *window_assembly;
     uint64_t window_offset, window_chunk;
     const uint8_t *window_bytes;
     uint32_t window_length, window_chunk_at;
 
     uint8_t before[STREAM_BEFORE_MAX];
-    uint8_t scratch[HISTORY_MAX + CHUNK_MAX]; /* a chunk is at HISTORY_MAX, its history before it */
+    uint8_t scratch[HISTORY_MAX + CHUNK_MAX]; /* a copied chunk begins at HISTORY_MAX; its history ends there */
 };
 
 static inline uint64_t smaller(uint64_t a, uint64_t b)
@@ -70,8 +71,8 @@ static inline uint64_t larger(uint64_t a, uint64_t b)
 /* Allocates the missing blocks of a range. Returns 0, or -ENOMEM without any change. */
 int block_reserve(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end);
 /*
- * Writes bytes to a range whose blocks exist. A caller that writes several ranges, ascending, keeps a hint (NULL at
- * first) so that the list is searched once: a segment over many small ranges would be costly otherwise.
+ * Writes bytes to a range whose blocks exist. *hint is the block used last (NULL at first): a caller that passes
+ * ascending ranges keeps it, so that the list of blocks is searched once and not for each range.
  */
 void block_write(struct assembly *assembly, struct assembly_block **hint, uint64_t start, uint64_t end,
                  const uint8_t *bytes);
@@ -79,7 +80,7 @@ void block_read(const struct assembly *assembly, struct assembly_block **hint, u
                 uint8_t *out);
 bool block_equal(const struct assembly *assembly, struct assembly_block **hint, uint64_t start, uint64_t end,
                  const uint8_t *bytes);
-/* Returns the bytes in place when one block has all of them; NULL otherwise. */
+/* Returns a pointer to the bytes if one block contains all of them, otherwise NULL. */
 const uint8_t *block_peek(const struct assembly *assembly, uint64_t start, uint64_t end);
 void block_release(struct assembly_store *store, struct assembly *assembly, uint64_t before);
 
@@ -88,8 +89,8 @@ void block_release(struct assembly_store *store, struct assembly *assembly, uint
 enum range_kind {
     RANGE_NEW,     /* not seen */
     RANGE_SEEN,    /* has bytes */
-    RANGE_LOST,    /* lost */
-    RANGE_SKIPPED, /* counts as seen, no bytes */
+    RANGE_LOST,    /* counts as seen: the bytes were sent but not seen here */
+    RANGE_SKIPPED, /* counts as seen: there are no bytes (out-of-band urgent data) */
 };
 
 struct range {
@@ -100,22 +101,22 @@ struct range {
 /* An iterator over a range that returns parts with one kind of bytes each. The lists must not change during the
  * iteration. */
 struct walk {
-    struct assembly_block *block; /* hint for the blocks of the bytes */
+    struct assembly_block *block; /* hint for block_write(), block_read() and block_equal() */
     uint64_t at, end, contiguous;
     const struct assembly_extent *extent, *gap;
 };
 struct walk walk_start(const struct assembly *assembly, uint64_t start, uint64_t end);
 bool walk_next(struct walk *walk, struct range *range);
 
-/* Whether extent_add() is possible: 0, -ENOSPC or -ENOMEM. */
+/* Checks whether extent_add() is possible. Returns 0, -ENOSPC (MAX_EXTENTS reached) or -ENOMEM. */
 int extent_check_room(const struct assembly_store *store, const struct assembly *assembly, uint64_t start,
                       uint64_t end);
 /* Marks the range as seen. */
 void extent_add(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end);
-/* Marks the unseen bytes before `offset` as lost; true when there were any. */
+/* Marks the unseen bytes before `offset` as lost; returns true when there were any. */
 bool extent_mark_lost(struct assembly_store *store, struct assembly *assembly, uint64_t offset);
 int gap_add(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end, bool lost);
-/* Removes gaps and segments that end before `offset`. */
+/* Removes gaps and segments that end before offset `before`. */
 void extent_release(struct assembly_store *store, struct assembly *assembly, uint64_t before);
 void extent_clear(struct assembly_store *store, struct assembly *assembly);
 
@@ -124,7 +125,7 @@ void extent_clear(struct assembly_store *store, struct assembly *assembly);
 /* Writes those bytes of a segment that win over the stored ones in [start, end), which were seen before. */
 void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum host_os os,
                    const struct assembly_extent *segment, const struct range *range, const uint8_t *bytes);
-/* Records a segment as received. */
+/* Records the range of a received segment, for the overlap policies. */
 void segment_add(struct assembly_store *store, struct assembly *assembly, const struct assembly_extent *segment);
 
 #endif

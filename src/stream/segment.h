@@ -19,18 +19,18 @@
 enum stream_counter {
     STREAM_SESSIONS,
     STREAM_SSN_MEMCAP_DROP,
-    STREAM_SSN_ENDED_EARLY, /* closed, and evicted for a new one */
-    STREAM_SSN_EVICTED,     /* idle, and evicted for a new one */
-    STREAM_SSN_RESTORED,    /* evicted while half-open, and the handshake continued */
+    STREAM_SSN_ENDED_EARLY, /* closed sessions that were evicted for a new one */
+    STREAM_SSN_EVICTED,     /* idle sessions that were evicted for a new one */
+    STREAM_SSN_RESTORED,    /* half-open sessions that were evicted, and restored when the handshake continued */
     STREAM_SSN_FROM_CACHE,
     STREAM_SSN_FROM_POOL,
     STREAM_PSEUDO,
     STREAM_PSEUDO_FAILED,
     STREAM_INVALID_CHECKSUM,
     STREAM_MIDSTREAM_PICKUPS,
-    STREAM_MIDSTREAM_CONNTRACK, /* of these, the ones that conntrack knew */
+    STREAM_MIDSTREAM_CONNTRACK, /* the part of STREAM_MIDSTREAM_PICKUPS that was found in conntrack */
     STREAM_CONNTRACK_QUERIES,
-    STREAM_CONNTRACK_UNDECIDED, /* segments of unknown connections that could not be looked up */
+    STREAM_CONNTRACK_UNDECIDED, /* segments without session whose conntrack lookup failed temporarily */
     STREAM_WRONG_THREAD,
     STREAM_ACK_UNSEEN_DATA,
     STREAM_SYN,
@@ -39,7 +39,7 @@ enum stream_counter {
     STREAM_URG,
     STREAM_ACTIVE_SESSIONS,
     STREAM_SEGMENT_MEMCAP_DROP,
-    STREAM_REASSEMBLY_EVICTED, /* sessions whose data was evicted for another one */
+    STREAM_REASSEMBLY_EVICTED, /* evictions of a session's data to free memory for another session */
     STREAM_SEGMENT_FROM_CACHE,
     STREAM_SEGMENT_FROM_POOL,
     STREAM_DEPTH_REACHED,
@@ -55,25 +55,26 @@ enum stream_counter {
     STREAM_COUNTERS,
 };
 
-/* See half_open.c. */
+/* Records of evicted half-open sessions; see half_open.c. */
 struct half_open_table {
     struct pool *pool;
     struct half_open_bucket *buckets;
-    uint32_t mask; /* buckets - 1 */
-    size_t used;   /* records */
+    uint32_t mask; /* number of buckets - 1 */
+    size_t used;   /* number of records */
     uint64_t seed;
 };
 
 struct stream {
     struct stream_options options;
-    stream_find_connection *find_connection; /* NULL: none */
+    stream_find_connection *find_connection; /* conntrack lookup; NULL: not available */
     void *find_user;
     struct pool *sessions, *handshakes;
     struct assembly_store *store;
     struct session_list half_open, over; /* half_open: SYN_SENT and SYN_RECV; over: TIME_WAIT and CLOSED */
     struct session_list holders;         /* sessions that have held data since they were added */
     struct half_open_table half_open_records;
-    uint64_t now_ns;  /* time of the newest packet, for the age of records, which must not decrease */
+    uint64_t now_ns;  /* time of the newest packet; never decreases, because the age of half-open records is computed
+                         from it */
     uint8_t *rewrite; /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
     uint8_t *reading; /* STREAM_READING_SIZE bytes; NULL unless the policy is STREAM_URGENT_BOTH */
     uint64_t counters[STREAM_COUNTERS];
@@ -97,13 +98,13 @@ struct segment {
     struct flow *flow;
     struct packet *pkt;
     struct stream_verdict *verdict;
-    struct tcp_session *session; /* NULL until there is one */
+    struct tcp_session *session; /* NULL: not created yet */
     struct tcp_peer *sender, *receiver;
     enum flow_direction direction;
     enum segment_kind kind;
     uint32_t seq, ack, length, end; /* end: seq + length */
     bool has_ack;
-    bool answers_probe; /* the other side had probed a zero window */
+    bool answers_probe; /* the previous segment of the other side probed a zero window */
 };
 
 /* --- Sequence numbers modulo 2^32 ----------------------------------------------------------------- */
@@ -145,23 +146,23 @@ static inline uint32_t segment_seconds(const struct segment *seg)
     return (uint32_t)(seg->pkt->time_ns / UINT64_C(1000000000));
 }
 
-/* Inline, and the session may be older than the program: segments missed at its start have reached their receiver all
- * the same. */
+/* Returns true inline while a session may be older than the program (midstream-grace): segments that this program did
+ * not see may have reached their receiver. */
 static inline bool segment_may_be_older(const struct segment *seg)
 {
     return segment_is_inline(seg) && seg->pkt->time_ns < seg->stream->options.midstream_until_ns;
 }
 
-/* Inline, and the segments before the session was picked up are unknown. */
+/* Returns true inline for a session that was picked up midstream: its earlier segments are unknown. */
 static inline bool segment_is_midstream(const struct segment *seg)
 {
     return segment_is_inline(seg) && (seg->session->flags & SESSION_MIDSTREAM);
 }
 
 /*
- * The session was picked up because of conntrack alone, at the first segment of one side, and the other side has not
- * sent a segment since. The sender of that segment may have chosen a number that the receiver does not expect, so that
- * the data accepted by the receiver is before it.
+ * Returns true if the session was picked up only because conntrack knows the connection, and the other side has not
+ * sent a segment since. The sender of the first segment may have chosen a sequence number that the receiver does not
+ * expect, to hide data that has lower sequence numbers and that the receiver accepts.
  */
 static inline bool session_begins_anywhere(const struct stream_options *options, const struct tcp_session *session,
                                            uint64_t now_ns)
@@ -176,7 +177,7 @@ static inline uint32_t segment_window(const struct segment *seg)
     return (uint32_t)seg->pkt->tcp.window << seg->receiver->window_scale;
 }
 
-/* Returns the window scale that a SYN offers; more than 14 counts as 14 (RFC 7323 §2.3). */
+/* Returns the window scale option of a SYN or SYN/ACK, at most 14 (RFC 7323 §2.3); 0 without the option. */
 static inline uint8_t segment_scale(const struct segment *seg)
 {
     const struct tcp_info *tcp = &seg->pkt->tcp;
@@ -187,11 +188,12 @@ static inline uint8_t segment_scale(const struct segment *seg)
 }
 
 void segment_add_event(struct segment *seg, enum stream_event event);
-/* Records the event; returns -EINVAL, for a handler to return. */
+/* Sets the event in the packet; returns -EINVAL, so that a handler can return the result. */
 int segment_reject(struct segment *seg, enum stream_event event);
 void segment_set_direction(struct segment *seg, enum flow_direction direction);
 
-/* Sets the direction of the segment, and exchanges client and server of its flow if they are the other way round. */
+/* Sets the direction of the segment. If its packet has the opposite direction, exchanges client and server of the flow.
+ */
 void segment_swap_sides(struct segment *seg, enum flow_direction direction);
 
 #endif

@@ -23,44 +23,50 @@ const char *stream_event_counter_name(size_t index);
 
 /* --- session.c ------------------------------------------------------------------------------------ */
 
-/* Allocates the segment's session. Returns 0, or -ENOMEM (counted, and set in the verdict). */
+/* Allocates the segment's session; may evict another one. Returns 0, or -ENOMEM with EXCEPTION_STREAM_MEMCAP in the
+ * verdict. */
 int session_new(struct segment *seg);
 void session_release(struct stream *stream, struct tcp_session *session);
-/* Adds a session in SYN_SENT to the list of half-open ones, if it is not in it. */
-void session_link(struct stream *stream, struct tcp_session *session); /* adds it to the list of its state */
+/* Adds the session to the list of its state (half_open, over), as the newest; sessions of other states are in no list.
+ */
+void session_link(struct stream *stream, struct tcp_session *session);
 void session_set_state(struct segment *seg, enum tcp_state state);
-/* True when both sides have sent FIN and know that it arrived: only old segments can follow. */
+/* Returns true when both FINs were acknowledged: only old segments can follow. */
 bool session_is_complete(const struct tcp_session *session);
 void session_close_by_reset(struct segment *seg);
 
 /* Sets the start of a peer's sequence space: offset 0 is isn + 1. Stored bytes are discarded. */
 void peer_start_sequence(struct segment *seg, struct tcp_peer *peer, uint32_t isn);
 void peer_set_next_seq(struct tcp_peer *peer, uint32_t seq);
-/* The same, when the segment continued from there; with only one side seen the data counts as acknowledged. */
+/* Sets next_seq after a segment was accepted. If only one side is seen (SESSION_ASYNC), the bytes before `seq` count as
+ * acknowledged. */
 void peer_advance(struct segment *seg, struct tcp_peer *peer, uint32_t seq);
 void peer_update_ack(struct tcp_peer *peer, uint32_t ack);
-/* The receiver's bytes that the segment acknowledges exist, even if they were not seen here. */
+/* Moves next_seq of the receiver up to the acknowledgment of the segment: the acknowledged bytes were sent, even if
+ * they were not seen here. */
 void peer_extend_to_ack(struct segment *seg);
 /* Records the segment as its sender's FIN; only the first one counts. */
 void peer_record_fin(struct segment *seg);
-/* Records the acknowledgment and the window of a segment for what its receiver sends. */
+/* Records the acknowledgment number and the window of the segment in its receiver, whose right edge of the window
+ * follows from them. */
 void peer_update_from_answer(struct segment *seg);
 /* Sets the window that the other side advertises. */
 void peer_set_window(struct tcp_peer *peer, uint32_t window);
-/* Moves the right edge of the window, never back. */
+/* Moves next_win forward to `right_edge` plus the selectively acknowledged bytes; never moves it back. */
 void peer_extend_window(struct tcp_peer *peer, uint32_t right_edge);
 int64_t peer_offset(const struct tcp_peer *peer, uint32_t seq);
 enum host_os peer_os(struct segment *seg, struct tcp_peer *peer);
 
 /* --- room.c --------------------------------------------------------------------------------------- */
 
-/* Adds a session to those whose data may be evicted, if it is not among them. */
+/* Adds a session to the list of sessions whose data may be evicted (stream.holders), if it is not in the list. */
 void holder_add(struct stream *stream, struct tcp_session *session);
 void holder_remove(struct stream *stream, struct tcp_session *session);
-/* When memory is tight: frees the history of idle sessions, kept for later matches. Invalidates chunks. */
+/* Frees the history (inspected bytes that are kept for later matches) of idle sessions when memory is tight, otherwise
+ * does nothing. Invalidates chunks. */
 void release_histories(struct segment *seg);
-/* When memory is used up: evicts the data of one idle session. False when there is none. `*evicted`: number of sessions
- * evicted for this segment. */
+/* Evicts the data of one idle session, to be called when memory is used up, and increments *evicted, which counts the
+ * evictions for this segment. Returns false when no session is idle or *evicted has reached its limit. */
 bool evict_idle_data(struct segment *seg, unsigned *evicted);
 
 /* --- sack.c --------------------------------------------------------------------------------------- */
@@ -68,40 +74,46 @@ bool evict_idle_data(struct segment *seg, unsigned *evicted);
 void sack_update(struct tcp_peer *peer, const struct packet *pkt);
 void sack_prune(struct tcp_peer *peer);
 uint32_t sack_size(const struct tcp_peer *peer);
-/* True when the packet's blocks contain nothing new. */
+/* Returns true when the packet's SACK blocks contain no byte that is not recorded yet. */
 bool sack_is_outdated(const struct tcp_peer *peer, const struct packet *pkt);
 
 /* --- check.c: acceptability of segments ----------------------------------------------------------- */
 
-/* True without an ACK flag. Records pkt_invalid_ack. */
+/* Returns whether the acknowledgment number is acceptable; true for a segment without the ACK flag. Sets the event
+ * pkt_invalid_ack if it is not. */
 bool check_ack(struct segment *seg);
-/* Records the event that names the error. */
+/* Returns whether the receiver would accept the reset; sets the event that names the error if it would not. */
 bool check_reset(struct segment *seg);
-/* PAWS (RFC 7323 §5) as the receiver's system does it; sessions without timestamps are always current. Changes nothing.
- */
+/* Classifies the timestamp of the segment by PAWS (RFC 7323 §5), as implemented by the receiver's operating system.
+ * Segments of sessions without timestamps are TIMESTAMP_CURRENT. Changes nothing. */
 enum timestamp_age { TIMESTAMP_CURRENT, TIMESTAMP_OVERTAKEN, TIMESTAMP_OLD };
 enum timestamp_age classify_timestamp(struct segment *seg);
-/* False when it is old. Records pkt_invalid_timestamp unless it is current. */
+/* Returns false for TIMESTAMP_OLD. Sets the event pkt_invalid_timestamp unless the timestamp is TIMESTAMP_CURRENT. */
 bool check_timestamp(struct segment *seg);
 /* Records the timestamp of an accepted segment for the next check_timestamp(). */
 void record_timestamp(struct segment *seg);
 /* For a segment that answers a SYN: whether its timestamp echo is that of the SYN. */
 bool check_syn_echo(const struct segment *seg);
-/* During midstream-grace: the SYN that is answered may have passed before the program began, and the one seen is its
- * retransmission. The echo remains that of the first; the client accepts an echo as old as that, and no older. */
+/* Returns whether the timestamp echo of a SYN/ACK may be that of a SYN from before the program started, during
+ * midstream-grace: the SYN that was seen is then a retransmission, and the SYN/ACK echoes the older timestamp of the
+ * first SYN. */
 bool check_older_syn_echo(const struct segment *seg);
-/* Inline: a FIN that was acknowledged before the session was picked up, and retransmitted because that acknowledgment
- * waited in the queue. The receiver has it, and all data before it; it passes and changes nothing. */
+/* Inline: returns true for a retransmitted FIN that was acknowledged before the session was picked up. Its sender
+ * retransmitted it because the acknowledgment waited in the queue. The receiver has the FIN and all data before it, so
+ * the segment passes and changes nothing. */
 bool fin_is_older(const struct segment *seg);
-/* Inline: the SYN/ACK of this connection, retransmitted before the server had got an answer. The client answers again.
- */
+/* Inline: returns true for a retransmission of this connection's SYN/ACK, sent before the server received the
+ * handshake's ACK. The client answers it with another ACK. */
 bool syn_ack_is_older(const struct segment *seg);
-/* Inline: the SYN of this connection, retransmitted, and overtaken by the handshake. The server answers with an ACK. */
+/* Inline: returns true for a retransmission of this connection's SYN that arrives after the handshake. The server
+ * answers it with an ACK. */
 bool syn_is_overtaken(const struct segment *seg);
-/* Whether the segment is within the window, if that is known; or one byte that probes a closed window. */
+/* Returns true if the segment is within the window, the window is unknown (picked up or one-sided session), or the
+ * segment is a window probe. */
 bool check_window(const struct segment *seg);
-bool check_window_probe(const struct segment *seg);
-/* Records pkt_retransmission. */
+bool check_window_probe(const struct segment *seg); /* true for one byte sent into a zero window */
+/* Returns whether the segment retransmits bytes that are in flight or acknowledged; if so, sets the event
+ * pkt_retransmission. */
 bool check_retransmission(struct segment *seg);
 
 /* --- filter.c: segments that do not reach the states ---------------------------------------------- */
@@ -111,21 +123,25 @@ enum filtered filter_segment(struct segment *seg);
 
 /* --- handshake.c ---------------------------------------------------------------------------------- */
 
-/* Adds the segment's SYN/ACK to those of this session. -ENOSPC, with an event, when there are too many. */
+/* Adds the SYN/ACK to the session's queue. Returns 0, or an error with an event: -ENOSPC if the queue has
+ * max_synack_queued entries. */
 int handshake_queue_syn_ack(struct segment *seg);
 /* Records the session's current SYN before another one replaces it. */
 void handshake_queue_syn(struct segment *seg);
-/* Uses the SYN whose timestamp the SYN/ACK echoes; false when there is none. */
+/* Sets the session's SYN to the queued one whose timestamp the SYN/ACK echoes. Returns false when the queue contains no
+ * such SYN. */
 bool handshake_use_queued_syn(struct segment *seg);
-/* Uses the queued SYN/ACK that the ACK acknowledges. */
+/* Sets the session's SYN/ACK to the queued one that the ACK acknowledges. */
 void handshake_use_queued_syn_ack(struct segment *seg);
 void handshake_apply_syn_ack(struct segment *seg);
 void handshake_apply_syn(struct segment *seg);
-/* Begins the session with its first SYN, with its data when it has the fast open option; in state_handshake.c. */
+/* Initializes the session from its first SYN, and adds the data of the SYN if it has a fast open option. In
+ * state_handshake.c. */
 void handshake_begin(struct segment *seg);
 void handshake_clear(struct stream *stream, struct tcp_session *session);
 
-/* In state_handshake.c: 0 when the SYN passes, or -EINVAL. */
+/* Handles a SYN that does not belong to the session, and sets `event`. Returns 0 if the SYN passes, or -EINVAL. In
+ * state_handshake.c. */
 int handle_other_syn(struct segment *seg, enum stream_event event);
 bool is_simultaneous_syn_ack(const struct segment *seg);
 
@@ -135,7 +151,7 @@ int half_open_init(struct half_open_table *table, size_t memcap, uint64_t seed);
 void half_open_clear(struct half_open_table *table);
 size_t half_open_memory(const struct half_open_table *table);
 void half_open_transfer(struct transfer *t, struct half_open_table *table, bool same_flows);
-/* Stores a record of a session that is removed during its handshake; nothing for other sessions. */
+/* Stores a record of a session that is evicted during its handshake; does nothing for other sessions. */
 void half_open_record_session(struct stream *stream, const struct tcp_session *session);
 /* Stores a record of the segment, a SYN other than that of its session. */
 void half_open_record_syn(struct segment *seg);
@@ -143,8 +159,9 @@ void half_open_record_syn(struct segment *seg);
 bool half_open_is_answered(const struct stream *stream, const struct flow *flow, const struct packet *pkt);
 /* Whether the segment, a reset, refuses a SYN or SYN/ACK that has a record. */
 bool half_open_is_reset(const struct segment *seg);
-/* Restores the session of a record before the handler of its state runs: in SYN_SENT for the SYN/ACK, in SYN_RECV for
- * the ACK of the handshake. Returns 0, -ENOENT when there is no record, or -ENOMEM as session_new() does. */
+/* Both restore an evicted session from its record, before the handler of its state processes the segment: a SYN/ACK
+ * restores it in SYN_SENT, the ACK of the handshake in SYN_RECV. Both return 0, -ENOENT when there is no record, or
+ * -ENOMEM as session_new() does. */
 int half_open_restore_by_syn_ack(struct segment *seg);
 int half_open_restore_by_ack(struct segment *seg);
 
@@ -155,9 +172,11 @@ void data_add(struct segment *seg);
 
 /* --- rewrite.c ------------------------------------------------------------------------------------ */
 
-/* Builds pkt->new_data: the packet with the bytes that were seen first; false when that is not possible. */
+/* Builds pkt->new_data, the packet with the bytes that were seen first in place of its own. `offset`: of the payload in
+ * the stream. Returns false when the packet cannot be rewritten. */
 bool rewrite_payload(struct segment *seg, int64_t offset);
-/* Removes URG and the urgent pointer from the packet, rewritten or not. False when it cannot be rewritten. */
+/* Removes URG and the urgent pointer from the packet, whose payload may have been rewritten before. Returns false when
+ * the packet cannot be rewritten. */
 bool rewrite_without_urgent(struct stream *stream, struct packet *pkt);
 
 /* --- urgent.c ------------------------------------------------------------------------------------- */
@@ -165,11 +184,11 @@ bool rewrite_without_urgent(struct stream *stream, struct packet *pkt);
 /* Processes URG of an accepted segment: records the offset of the marked byte, or removes the flag. */
 void urgent_process(struct segment *seg);
 
-/* --- state*.c: handlers; 0, or -EINVAL for a segment that its receiver would not accept ----------- */
+/* --- state*.c: handlers return 0, or -EINVAL for a segment that its receiver would not accept ----- */
 
 typedef int segment_handler(struct segment *seg);
 
-/* By state, direction and kind; NULL: the segment is ignored. */
+/* Handlers by state, direction and kind of the segment. NULL: the segment is ignored. */
 extern segment_handler *const state_handlers[TCP_STATE_COUNT][FLOW_DIRECTIONS][SEGMENT_KINDS];
 int state_dispatch(struct segment *seg, enum tcp_state state);
 

@@ -2,12 +2,12 @@
 /*
  * Stream, internal: the session, the current segment, and the functions that work on them.
  *
- * A session has two peers, numbered by the direction of what they send. All fields of a peer describe its sending: its
- * sequence numbers, how many of them the other side has acknowledged, and how much the other side's window lets it
- * send. So almost every rule is written once, for "the sender" and "the receiver" of a segment; where Suricata treats
- * client and server differently, the code says so.
+ * A session has two peers, numbered by the direction of what they send. All fields of a peer describe the data that it
+ * sends: its sequence numbers, how many of them the other side has acknowledged, and how much the other side's window
+ * allows it to send. So almost every check is written once, for "the sender" and "the receiver" of a segment; comments
+ * mark the places where client and server differ, as in Suricata.
  *
- * Handlers of segments change nothing before they have accepted a segment: they check, then record.
+ * A handler runs all checks of a segment before it changes the session, so that a rejected segment changes nothing.
  */
 #ifndef SLUICE_STREAM_PRIV_H
 #define SLUICE_STREAM_PRIV_H
