@@ -18,17 +18,17 @@
 enum { CACHE_KEY_SIZE = 32 };
 
 struct cache_key {
-    uint8_t bytes[CACHE_KEY_SIZE]; /* SHA-256 */
+    uint8_t bytes[CACHE_KEY_SIZE]; /* SHA-256 of the data that the database depends on */
 };
 
 /* --- cache_file.c: file format -------------------------------------------------------------------- */
 
 enum { CACHE_FILE_HEADER = 8 + 4 + 4 + CACHE_KEY_SIZE + 8 + 32, CACHE_FILE_MAX = 1 << 30 };
 
-/* Writes the header of a file with these bytes. */
+/* Writes the header of a cache file that contains `bytes` to `out`. */
 void cache_file_header(uint8_t out[CACHE_FILE_HEADER], const struct cache_key *key, const void *bytes, size_t length);
-/* Returns NULL if the file is complete and belongs to this key: the bytes then follow the header. Otherwise returns the
- * error text. */
+/* Checks a file that was read completely. Returns NULL if it is intact and belongs to this key: the database then
+ * begins at offset CACHE_FILE_HEADER. Otherwise returns the error text. */
 const char *cache_file_check(const struct cache_key *key, const uint8_t *file, size_t size);
 
 /* --- cache.c: folder ------------------------------------------------------------------------------ */
@@ -45,22 +45,23 @@ int cache_open(struct cache **out, const struct cache_options *options); /* 0 or
 void cache_close(struct cache *cache);                                   /* NULL is allowed */
 
 struct cache_item {
-    uint8_t *memory; /* to be freed by the caller */
-    const uint8_t *bytes;
+    uint8_t *memory;      /* allocated block; the caller frees it */
+    const uint8_t *bytes; /* the database, within `memory` */
     size_t length;
 };
 
-/* Reads an item. Returns false, leaving *out unset, if the file is missing or invalid; cache_log() reports invalid
- * files. */
+/* Reads the database of a key. Returns false, leaving *out unset, if its file is missing or invalid; cache_report()
+ * reports invalid files. */
 bool cache_get(struct cache *cache, const struct cache_key *key, struct cache_item *out);
-/* Records an item that was read but cannot be used. */
+/* Records for cache_report() that the database of a key was read but cannot be used. */
 void cache_reject(struct cache *cache, const struct cache_key *key, const char *cause);
-/* Writes an item. A failure only means that it is missing later; the first one is recorded for cache_log(). */
+/* Writes the database of a key. After a write error the database is compiled again at the next start; the first error
+ * is recorded for cache_report(). */
 void cache_put(struct cache *cache, const struct cache_key *key, const void *bytes, size_t length);
 
-/* Removes files that are too old or exceed the size limit. */
+/* Removes files that are older than max_age_seconds, then the least recently used ones until max_bytes suffices. */
 void cache_expire(struct cache *cache);
-/* Adds warnings about invalid files and about the first write error. */
+/* Adds warnings about invalid files and about the first write error to `diag`. */
 void cache_report(const struct cache *cache, struct diag *diag);
 
 #endif

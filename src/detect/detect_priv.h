@@ -8,12 +8,12 @@
  *     group.c             groups of rules by port; compile.c  compiles their databases in several threads
  *     cache.c             compiled databases on disk; cache_file.c  format of the files
  *     address_index.c     index of rules by address
- *     state_map.c         maps the signatures of the previous ruleset; transfer.c  the same for another process
+ *     state_map.c         maps the signatures of the previous ruleset; transfer.c  detection state for another process
  *   literal.h           literals of rules
  *     literal.c           choice of a rule's literal; trim.c  pattern trimming
  *     precheck.c          conditions that follow a two-byte literal
  *   search.h            search of literals
- *     prefilter.c         all literals of a buffer, and the scans that yield candidates
+ *     prefilter.c         searches the literals of a buffer and adds candidates
  *     matcher.c           Hyperscan databases; anchored.c  literals with a fixed offset
  *   transaction_priv.h  rules on transactions: transaction_groups.c, transaction.c
  *   detector_priv.h     the detector

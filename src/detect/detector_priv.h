@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The detector, which is the scratch memory of a worker, and the evaluation of a packet with it.
+ * The detector (the memory that a worker needs to evaluate rules), and the evaluation of a packet.
  */
 #ifndef SLUICE_DETECT_DETECTOR_PRIV_H
 #define SLUICE_DETECT_DETECTOR_PRIV_H
@@ -19,7 +19,8 @@
 
 struct budget;
 
-/* The part of a detector that depends on the ruleset; the fields correspond to those of struct detector. */
+/* The memory of a detector whose size depends on the ruleset: allocated before a reload, and moved to the fields of
+ * struct detector with the same names. */
 struct detector_memory {
     const struct ruleset *prepared_for;
     struct hs_scratch *scratch;
@@ -28,18 +29,17 @@ struct detector_memory {
     uint32_t capacity;
 };
 
-/* Result of a scan with the merged pattern database for the growing buffer whose new bytes are the end of the stream
- * chunk. */
+/* Result of a scan with the merged database: matches in the growing buffer whose new bytes are also the last bytes of
+ * the stream chunk. */
 enum { MERGED_MAX = 256 };
 struct merged_match {
-    uint32_t signature, reach, end; /* copies of the matcher's values; offset in the bytes at which the literal ends */
+    uint32_t signature, reach, end; /* see struct pattern_target; `end`: offset in `bytes` at which the literal ends */
 };
 struct merged_scan {
-    const struct prefilter
-        *growing;         /* prefilter of the literals; NULL: no such scan, or more matches than the list holds */
-    const uint8_t *bytes; /* of the buffer */
+    const struct prefilter *growing; /* NULL: no merged scan, or more than MERGED_MAX matches */
+    const uint8_t *bytes;            /* new bytes of the growing buffer */
     uint32_t length;
-    uint32_t skip; /* bytes of the chunk that precede them */
+    uint32_t skip; /* number of bytes of the chunk before `bytes` */
     uint32_t count;
     struct merged_match found[MERGED_MAX];
 };
@@ -64,17 +64,17 @@ struct evaluation {
     struct match_input match;
     struct packet_facts facts;
     enum flow_direction direction;
-    struct header_match header_matches[2]; /* the last results; index 1: source and destination swapped */
+    struct header_match header_matches[2]; /* last results; index 1: source and destination swapped */
     const struct stream_chunk *chunk;      /* NULL: no new stream data */
-    bool chunk_only;                       /* the packet itself is already evaluated, or there is none */
-    bool is_reversed;                      /* a datagram is evaluated for its opposite direction */
-    bool is_rescan; /* the literals of the candidates precede the chunk: only a match that the chunk completes is new */
+    bool chunk_only;  /* only stream data is evaluated: the packet was evaluated before, or is a pseudo packet */
+    bool is_reversed; /* a datagram of ambiguous direction is evaluated for the second direction */
+    bool is_rescan;   /* candidates may have matched before: a match counts only if it includes bytes of the chunk */
 };
 
 enum { PAYLOAD_SEEN = 64, LIMITED_MAX = 16 };
 
 struct detector {
-    struct evaluation evaluation; /* of the current packet: detect_packet() to detect_finish() */
+    struct evaluation evaluation; /* of the current packet; valid from detect_packet() to detect_finish() */
     struct hs_scratch *scratch;
     struct pcre_scratch *pcre;
     struct inspect_limits limits;            /* of the rule being evaluated */
@@ -82,71 +82,75 @@ struct detector {
     const struct rule *limited[LIMITED_MAX]; /* rules that reached a limit in the current packet */
     uint32_t limited_count;
     const struct ruleset *prepared_for;
-    uint32_t *candidates; /* indices into signatures */
+    uint32_t *candidates; /* indices into ruleset.signatures */
     uint32_t candidate_count;
-    uint32_t *seen; /* per signature: the packet serial in which it became a candidate */
-    uint32_t serial;
+    uint32_t *seen;  /* per signature: the value of `serial` when it last became a candidate */
+    uint32_t serial; /* number of the current scan; see detector_next_serial() */
     struct hit *hits;
     uint32_t *hit_signatures; /* signature index of each hit */
     uint32_t hit_count;
-    uint32_t capacity;                      /* capacity of the arrays, in signatures */
-    struct pool *pending;                   /* struct flow_detection */
-    struct pool *transactions;              /* struct app_detection */
-    struct app_detection transaction_state; /* of the current transaction */
+    uint32_t capacity;                      /* size of the arrays candidates, seen, hits and hit_signatures */
+    struct pool *pending;                   /* of struct flow_detection */
+    struct pool *transactions;              /* of struct app_detection */
+    struct app_detection transaction_state; /* state of a transaction that has no stored state yet */
     struct transform_scratch *transforms;
     uint32_t payload_seen[PAYLOAD_SEEN]; /* signatures of transaction rules whose literal is in the packet or in the
                                             stream's inspection window */
     uint32_t payload_seen_count;
-    bool payload_seen_more;        /* the list overflowed */
+    bool payload_seen_more;        /* true: the list overflowed, so all rules of by_payload are candidates */
     struct rule_captures captured; /* captured by the current rule, which may still fail */
     struct rule_captures texts;    /* captured by the rules that matched the packet */
-    uint32_t stream_inspection_window[FLOW_DIRECTIONS];
-    bool guess_transactions; /* detect.guess-applayer-tx */
-    uint8_t guess_limit;
-    const uint8_t *payload; /* of the current packet */
+    uint32_t stream_inspection_window[FLOW_DIRECTIONS]; /* bytes */
+    bool guess_transactions;                            /* detect.guess-applayer-tx */
+    uint8_t guess_limit;                                /* detect.stream-tx-log-limit: alerts per transaction */
+    const uint8_t *payload;                             /* of the current packet */
     uint32_t payload_length;
     struct detect_counters counters;
     struct budget *budget;     /* NULL: rules are not timed */
-    struct merged_scan merged; /* of the current chunk */
+    struct merged_scan merged; /* result for the current chunk */
 };
 
 /* --- budget.c ------------------------------------------------------------------------------------- */
 
 struct budget;
-/* *out is NULL if rules are not timed. Returns 0 or -ENOMEM. */
+/* Sets *out to NULL if rules need not be timed. Returns 0 or -ENOMEM. */
 int budget_new(struct budget **out, const struct budget_options *options);
 void budget_free(struct budget *budget); /* NULL is allowed */
 /* Starts the timer of the first candidate; budget_book() books the elapsed time on a rule and restarts the timer. */
 void budget_start(struct budget *budget);
+/* Returns false while the rule is suspended. */
 bool budget_allows(const struct budget *budget, const struct rule *rule);
 void budget_book(struct detector *detector, const struct rule_list *rules, const struct rule *rule);
 
 /* --- collect.c ------------------------------------------------------------------------------------ */
 
+/* These functions add candidates to the detector. */
 void collect_packet(struct evaluation *ev);
-/* Adds the rules that require one event. */
+/* Adds the rules that require the packet event `event`. */
 void collect_event(struct evaluation *ev, unsigned event);
 void collect_chunk(struct evaluation *ev);
-/* Adds candidates of the whole inspection window that are not collected yet, for a flow whose pending candidates could
- * not be stored. */
+/* Searches the whole inspection window again, for a flow whose pending candidates could not be stored (FLOW_RESCAN). */
 void collect_window(struct evaluation *ev);
-void collect_reading(struct evaluation *ev); /* for a chunk with is_reading */
+void collect_reading(struct evaluation *ev); /* ev->chunk is an alternative reading */
 
 /* --- evaluate.c ----------------------------------------------------------------------------------- */
 
 /* Evaluates the candidates in order; those that match become hits, and their actions are executed. */
 void evaluate_candidates(struct evaluation *ev);
 
-/* Functions that transaction rules use as well. */
+/* The following functions are used for packet rules and for transaction rules. They return whether the conditions hold.
+ */
 bool evaluate_header(struct evaluation *ev, const struct signature *signature);
 /* Prepares the inspection of a rule's buffers. */
 void inspection_init(struct inspection *inspection, const struct evaluation *ev);
 bool evaluate_packet_conditions(struct evaluation *ev, const struct signature *signature);
 bool evaluate_payload(struct evaluation *ev, const struct signature *signature, struct inspection *inspection,
                       const struct condition *conditions);
-/* Matches a buffer of the packet after its transforms, including its absence condition. */
+/* Returns whether the conditions on a packet buffer hold after its transforms, or its absence condition if it does not
+ * exist. */
 bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer);
-/* Called before and after the evaluation of a rule's buffers. */
+/* Called before and after the evaluation of a rule's buffers: the first function clears the limits that were reached,
+ * the second one counts them. */
 void evaluate_begin_limits(struct detector *detector, const struct rule *rule);
 void evaluate_end_limits(struct detector *detector, const struct rule *rule);
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
@@ -156,7 +160,8 @@ void evaluate_prefetch(const struct evaluation *ev);
 
 /* --- transaction.c -------------------------------------------------------------------------------- */
 
-/* Evaluates transactions with data that rules have not inspected yet in the packet's direction, from `first` on. */
+/* Evaluates the rules on transactions that have new data in the packet's direction. `first`: first entry of the list of
+ * these transactions. */
 void detect_unseen_transactions(struct evaluation *ev, struct app_tx *first);
 static inline void detect_transactions(struct evaluation *ev)
 {
@@ -171,9 +176,9 @@ static inline void detect_transactions(struct evaluation *ev)
 
 enum { PENDING_MAX = 20 };
 
-/* State per flow and direction: candidates whose literal was found and whose other conditions are still pending; and
- * rules without a literal that matched bytes still in the inspection window (muted), so that the same bytes do not
- * match twice. */
+/* An entry of a flow's direction (pending.c). `muted` false: a candidate whose literal was found and whose other
+ * conditions may match later bytes. True: a rule without a literal that has matched bytes which are still in the
+ * inspection window, and must not match them again. */
 struct pending_candidate {
     uint64_t until; /* stream offset at which the entry expires */
     uint32_t signature;
@@ -186,10 +191,11 @@ struct flow_detection {
 
 /* Maps the pending candidates of a flow's direction to this ruleset. */
 void pending_update(struct flow *flow, enum flow_direction direction, const struct ruleset *ruleset);
-/* Called before and after the scan of a chunk. */
+/* Removes expired entries; called before the scan of a chunk. */
 void pending_expire(struct evaluation *ev);
+/* Adds the pending rules to the candidates; called after the scan of a chunk. */
 void pending_add_candidates(struct evaluation *ev);
-/* Stores a candidate of the chunk. */
+/* Stores a candidate of the chunk as an entry; sets FLOW_RESCAN if memory is exhausted or the list is full. */
 void pending_add(struct evaluation *ev, uint32_t signature, bool muted);
 void pending_remove(struct evaluation *ev, uint32_t signature);
 bool pending_is_muted(const struct evaluation *ev, uint32_t signature);
@@ -208,7 +214,7 @@ static inline bool packet_has_payload(const struct packet *pkt)
     return !pkt->flow || !(pkt->flow->flags & FLOW_ENCRYPTED) || pkt->flow->protocol != pkt->protocol;
 }
 
-/* Whether a rule with these needs may match the packet. */
+/* Returns false if the packet cannot match a rule with these needs. */
 static inline bool needs_met(const struct packet_needs *needs, const struct packet_facts *facts)
 {
     return (facts->flags & needs->flags_mask) == needs->flags && facts->payload_length >= needs->payload_low &&
@@ -218,7 +224,7 @@ static inline bool needs_met(const struct packet_needs *needs, const struct pack
 
 /* --- detect.c ------------------------------------------------------------------------------------- */
 
-/* Clears the candidates. */
+/* Empties the list of candidates, by incrementing `serial`: signatures whose `seen` differs are no candidates. */
 void detector_next_serial(struct detector *detector);
 
 /* --- Candidates ----------------------------------------------------------------------------------- */

@@ -8,8 +8,9 @@
 enum { INSPECT_STEPS = 2999 };
 
 /*
- * Whether all conditions of the list hold in the buffer; an empty list does. The caller fills `in`; `at` is set here,
- * and `values` are kept from the rule's earlier buffers. steps_left is decremented for each evaluated condition.
+ * Returns true if all conditions of the list hold in the buffer, or the list is empty. The caller sets the members of
+ * `in` except `at`. in->values contains the values that the rule's earlier buffers set. Each evaluated condition
+ * decrements in->steps_left.
  */
 bool inspect_buffer(struct inspection *in, const struct condition *first);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parts of a ruleset: signatures, groups of rules by traffic, ports and direction, and the maps that the loader builds.
- * Immutable after ruleset_new().
+ * Parts of a ruleset: signatures; groups of rules by traffic, ports and direction; indexes by address and event; the
+ * state map. Immutable after ruleset_new().
  */
 #ifndef SLUICE_DETECT_RULESET_PRIV_H
 #define SLUICE_DETECT_RULESET_PRIV_H
@@ -24,22 +24,22 @@ struct transaction_plan;
 enum payload_scope {
     SCOPE_STREAM, /* the stream; the packet if it is not part of one */
     SCOPE_PACKET,
-    SCOPE_BOTH, /* both: the rule has offset or depth, which count from the start of either */
+    SCOPE_BOTH, /* the stream and the packet: offset and depth of the rule count from the start of each */
 };
 
 /*
  * The type of a rule as Suricata derives it from its keywords (`suricata --engine-analysis`). It decides whether drop
- * and pass apply to the packet or to its flow.
+ * and pass apply to the packet or to its flow, which is named after the colon.
  */
 enum rule_type {
-    RULE_TYPE_IP_ONLY,           /* addresses and ports: flow */
-    RULE_TYPE_LIKE_IP_ONLY,      /* the same with negated addresses: flow */
-    RULE_TYPE_PROTOCOL_DETECTED, /* app-layer-protocol: packets on which the detection of the protocol finished; flow */
-    RULE_TYPE_PACKET,            /* conditions on the packet, decoder events: packet */
-    RULE_TYPE_PACKET_STREAM,     /* contents with offset or depth: flow when they match in the stream, else packet */
-    RULE_TYPE_STREAM,            /* contents: flow when they match in the stream, else packet */
-    RULE_TYPE_APP_LAYER,         /* an application protocol alone: flow */
-    RULE_TYPE_TRANSACTION,       /* transactions of an application protocol: flow */
+    RULE_TYPE_IP_ONLY,           /* only addresses and ports: the flow */
+    RULE_TYPE_LIKE_IP_ONLY,      /* only addresses, some negated, and ports: the flow */
+    RULE_TYPE_PROTOCOL_DETECTED, /* app-layer-protocol, evaluated when the protocol detection finishes: the flow */
+    RULE_TYPE_PACKET,            /* conditions on the packet, decoder events: the packet */
+    RULE_TYPE_PACKET_STREAM, /* contents with offset or depth: the flow if they match in the stream, else the packet */
+    RULE_TYPE_STREAM,        /* other contents: the flow if they match in the stream, else the packet */
+    RULE_TYPE_APP_LAYER,     /* only an application protocol: the flow */
+    RULE_TYPE_TRANSACTION,   /* transactions of an application protocol: the flow */
 };
 
 /* The compiled form of a rule: the data that the evaluation of a candidate reads. A NULL set is `any`. */
@@ -50,46 +50,48 @@ struct signature {
     const struct port_set *source_port, *destination_port;
     const struct condition *conditions;
     const struct rule_buffer *buffers;
-    uint8_t protocol;  /* IPPROTO_*, when one_protocol */
-    bool one_protocol; /* if false, see rule->protocol.ip_protocols */
+    uint8_t protocol;  /* IPPROTO_*, if one_protocol */
+    bool one_protocol; /* false: see any_protocol and rule->protocol.ip_protocols */
     bool any_protocol;
     bool bidirectional;
     bool any_ends; /* the rule restricts neither addresses nor ports */
     bool ipv4, ipv6;
-    bool any_packet;  /* also matches packets without an IP header */
-    uint8_t scope;    /* enum payload_scope */
-    bool has_payload; /* conditions on the payload */
-    bool has_literal; /* is found by a literal in the payload; if false, it is evaluated for every chunk of a stream */
-    uint8_t type;     /* enum rule_type */
-    bool of_transaction;   /* is evaluated on transactions, by its plans, not on packets */
-    bool transactional;    /* `=>`: is evaluated in packets to the client; its header describes packets to the server */
-    uint64_t applications; /* bits of protocol ids, one of which must be the flow's; 0: any */
+    bool any_packet;       /* also matches packets without an IP header */
+    uint8_t scope;         /* enum payload_scope */
+    bool has_payload;      /* the rule has conditions on the payload */
+    bool has_literal;      /* true: found by a literal in the payload; false: evaluated for every chunk of a stream */
+    uint8_t type;          /* enum rule_type */
+    bool of_transaction;   /* true: evaluated on transactions, by its plans; false: on packets */
+    bool transactional;    /* the rule uses `=>`: evaluated for packets to the client, although its header describes
+                              packets to the server */
+    uint64_t applications; /* bits by application protocol id: the flow must have one of these protocols; 0: any */
     struct transaction_plan *plans;
     bool may_span_segments; /* the literal may arrive in an earlier segment than the rest of the match */
-    bool by_payload;        /* transaction rule that is evaluated when its literal was found in the payload */
+    bool by_payload;        /* transaction rule that is evaluated only after its literal was found in the payload */
 };
 
-/* Rules are grouped by transport protocol, so that UDP is not searched for literals of TCP rules. */
+/* Kinds of traffic, for each of which rules are grouped separately, so that UDP is not searched for literals of TCP
+ * rules. */
 enum traffic { TRAFFIC_TCP, TRAFFIC_UDP, TRAFFIC_OTHER, TRAFFIC_COUNT };
 
 struct signature_list {
-    uint32_t *index; /* indices into ruleset.signatures, ascending */
+    uint32_t *index; /* indices into ruleset.signatures, ascending; NULL: empty */
     uint32_t count, capacity;
 };
 
-/* A rule that is evaluated for every packet of a group. The packet needs of all these rules are stored side by side, so
- * that skipping one costs a few comparisons. */
+/* A rule without a literal, which is a candidate for every packet of its group that meets `needs`. The needs are copied
+ * to an adjacent array, so that the check of a rule reads no other memory. */
 struct unfiltered {
     struct packet_needs needs;
     uint32_t signature;
     uint64_t applications; /* copy of signature.applications */
 };
 struct unfiltered_list {
-    struct unfiltered *entries; /* ascending */
+    struct unfiltered *entries; /* ascending by signature */
     uint32_t count, capacity;
 };
 
-/* A buffer other than the payload, with its separate prefilter. */
+/* A packet buffer other than the payload, with its own prefilter. */
 struct buffer_prefilter {
     const struct keyword *buffer;
     struct prefilter *prefilter;
@@ -99,11 +101,11 @@ struct buffer_prefilter {
 struct group_side {
     struct prefilter *prefilter; /* NULL if no rule has a literal in the payload */
     struct unfiltered_list unfiltered,
-        stream_unfiltered; /* rules without a literal; the subset of them that inspects the stream */
+        stream_unfiltered; /* rules without a literal; those of them that inspect the stream */
 };
 
-/* Rules of the same traffic and ports. A rule without a direction is in both sides. If both sides have the same rules
- * (mostly in UDP), they share one prefilter. */
+/* Rules for the same traffic and ports, by direction. A rule that `flow` does not restrict to a direction is in both
+ * sides. If both sides have the same rules (mostly in UDP), they share one prefilter. */
 struct rule_group {
     struct group_side to[FLOW_DIRECTIONS];
 };
@@ -113,12 +115,12 @@ enum port_end { PORT_DESTINATION, PORT_SOURCE, PORT_ENDS };
 
 enum { RULESET_MAX_BUFFERS = 64, RULESET_MAX_EVENTS = PACKET_EVENT_WORDS * 64 };
 
-/* Maps the signatures of the previous ruleset to those of this one. */
+/* SIGNATURE_NONE: this ruleset does not contain the rule. */
 enum { SIGNATURE_NONE = UINT32_MAX };
 struct state_map {
-    uint32_t *signatures; /* by index in the previous ruleset; NULL: there was no previous ruleset */
+    uint32_t *signatures; /* new index by index in the previous ruleset; NULL: no previous ruleset */
     uint32_t count;
-    unsigned generation; /* of the previous ruleset */
+    unsigned generation; /* generation of the previous ruleset */
 };
 
 struct ruleset {
@@ -131,20 +133,21 @@ struct ruleset {
     struct rule_group generic[TRAFFIC_COUNT]; /* rules for any port, by traffic */
     struct rule_group *groups;                /* rules for specific ports; the first group is empty */
     uint32_t group_count;
-    uint16_t *group_of; /* [traffic][end][port]: index into groups */
-    struct signature_list ip_only[TRAFFIC_COUNT];
-    struct address_index *ip_only_index[TRAFFIC_COUNT]; /* of ip_only */
+    uint16_t *group_of;                                 /* index into groups by [traffic][end][port] */
+    struct signature_list ip_only[TRAFFIC_COUNT];       /* IP-only rules */
+    struct address_index *ip_only_index[TRAFFIC_COUNT]; /* index of ip_only by address */
     struct signature_list without_ip;                   /* rules that match packets without an IP header */
     struct arena *arena;                                /* memory of transaction plans */
     struct transaction_group *transactions;             /* [protocol id][direction] */
-    struct signature_list *by_event;                    /* per packet event: rules that require it */
+    struct signature_list *by_event;                    /* per packet event: the rules that require the event */
     struct buffer_prefilter buffers[RULESET_MAX_BUFFERS];
     uint32_t buffer_count;
-    bool needs_checksums;
-    unsigned file_needs; /* of all rules: RULE_FILE_* */
-    bool needs_conntrack;
+    bool needs_checksums; /* some rule tests checksums */
+    unsigned file_needs;  /* union of all rules' needs: RULE_FILE_* */
+    bool needs_conntrack; /* some rule tests conntrack data */
     struct ruleset_databases databases;
-    bool scans_packets; /* TCP: some rule with a literal matches in the packet, not only in the stream */
+    bool scans_packets; /* some TCP rule with a literal inspects packets, so payload that is in the stream is scanned
+                           for packets, too */
 };
 
 /* --- signature.c ---------------------------------------------------------------------------------- */
@@ -156,8 +159,9 @@ int signatures_new(struct ruleset *ruleset, const struct ruleset_options *option
 
 /* Maps the signatures of the previous ruleset; called after signatures_new(). Returns 0 or -ENOMEM. */
 int state_map_new(struct ruleset *ruleset, const struct ruleset *before);
-/* Whether detection state of that generation can be mapped to this ruleset. */
+/* Returns whether detection state of a ruleset with this generation can be mapped to `ruleset`. */
 bool state_map_covers(const struct ruleset *ruleset, uint32_t generation);
+/* Returns the index for an index of the previous ruleset, or SIGNATURE_NONE. */
 uint32_t state_map_signature(const struct ruleset *ruleset, uint32_t signature);
 
 /* --- group.c -------------------------------------------------------------------------------------- */
@@ -173,10 +177,10 @@ struct group_entry {
     struct literal literal;
 };
 int group_add(struct rule_group *group, const struct group_entry *entry); /* 0 or -ENOMEM */
-void group_share(
-    struct rule_group *group); /* Shares equal prefilters between both directions; called after the last rule. */
+/* Lets both directions share one prefilter if theirs are equal; called after the last rule. */
+void group_share(struct rule_group *group);
 void group_clear(struct rule_group *group);
-/* Lists the prefilters of a group; NULL for a missing one. */
+/* Writes the prefilters of both directions to `out`; NULL for a missing or shared one. */
 enum { GROUP_PREFILTERS = FLOW_DIRECTIONS };
 void group_prefilters(const struct rule_group *group, struct prefilter *out[GROUP_PREFILTERS]);
 

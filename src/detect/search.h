@@ -32,7 +32,7 @@ enum { PREFILTER_MATCHERS = 2 };
  * searched in one scan; *out is NULL if either has none. Neither may be compiled yet. Returns 0 or -ENOMEM. */
 int prefilter_merge(struct prefilter **out, struct prefilter *of_stream, struct prefilter *growing);
 const struct matcher *prefilter_matcher(const struct prefilter *prefilter, unsigned number);
-/* NULL is allowed. */
+/* Enlarges Hyperscan's scratch memory for the databases of the prefilter, which may be NULL. Returns 0 or -ENOMEM. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
 /* Adds all signatures whose literal occurs in the bytes to the candidates. The bytes are a whole buffer (a packet's
  * payload, for example), or the new bytes of a growing buffer from offset `base` on; literals with a fixed offset then
@@ -40,20 +40,20 @@ int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch 
 void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes, uint32_t length,
                     uint64_t base);
 
-/* As prefilter_scan() for a growing buffer from offset `base` on: `before` old bytes and then new ones, which a scan
- * with the merged pattern database may have covered already. */
+/* As prefilter_scan() for the part of a growing buffer from offset `base` on: `before` bytes that were searched before,
+ * then new ones. If a scan with the merged database has searched the new bytes, its result is used. */
 void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length, uint32_t before, uint64_t base);
 
-/* A stream from its first byte to the end of a chunk. `bytes` is NULL if the first byte is no longer stored or the
- * chunk is past LITERAL_NEAR. */
+/* The bytes of a stream from its first byte to the end of a chunk, which begins at `chunk_at`. `bytes` is NULL if the
+ * first byte is not stored any more or the chunk begins behind the first LITERAL_NEAR bytes. */
 struct stream_start {
     const uint8_t *bytes;
     uint32_t length, chunk_at;
 };
-/* Adds signatures whose literal ends in the chunk, and those of the packet if the chunk is its payload. `merged`: NULL,
- * or the merged pattern database of this prefilter and detector->merged.growing; its matches are written to
- * detector->merged. */
+/* Adds signatures whose literal ends in the chunk, and if the chunk is the packet's payload, also those whose literal
+ * is in the packet. `merged`: prefilter with the merged database of this prefilter and one for growing buffers, whose
+ * matches are written to detector->merged; NULL: none. */
 void prefilter_scan_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
                           const struct stream_chunk *chunk, const struct stream_start *start);
 /* As prefilter_scan() for the whole inspection window of a stream, which begins at stream offset `offset`. */
@@ -71,27 +71,28 @@ bool matcher_equal(const struct matcher *a, const struct matcher *b);
 /* As prefilter_merge(). Matches of matcher_scan() in the growing buffer are written to detector->merged. */
 int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matcher *growing);
 int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256]);
-bool matcher_is_cached(const struct matcher *matcher); /* its database was read from the cache */
+bool matcher_is_cached(const struct matcher *matcher); /* true: its database was read from the cache */
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
 /* Returns the number of bytes from the buffer's start within which all literals end; LITERAL_ANYWHERE: unlimited. */
 uint32_t matcher_reach(const struct matcher *matcher);
 /* Scans bytes that begin at offset `base` of their buffer or later; bytes past the reach are not scanned. */
 void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length,
                   uint64_t base);
-/* Finds literals that begin in the bytes before those of matcher_scan() and end in them. */
+/* Adds the signatures whose literal begins in `before` and ends in `bytes`, which follow it. */
 void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
                          uint32_t before_length, const uint8_t *bytes, uint32_t length);
 
 /* --- anchored.c ----------------------------------------------------------------------------------- */
 
 struct anchored;
-bool anchored_accepts(const struct literal *literal); /* the others go into a matcher */
+bool anchored_accepts(const struct literal *literal); /* false: needs a matcher */
 int anchored_new(struct anchored **out);
 void anchored_free(struct anchored *anchored);
 int anchored_add(struct anchored *anchored, const struct literal *literal, uint32_t signature);
 bool anchored_equal(const struct anchored *a, const struct anchored *b);
 int anchored_build(struct anchored *anchored); /* called after the last literal; returns 0 or -ENOMEM */
-/* Adds the signatures whose literal is at its offset and ends behind the first `from` bytes to the candidates. */
+/* Adds the signatures whose literal is at its offset in `bytes`, and ends behind the first `from` bytes, to the
+ * candidates. */
 void anchored_scan(const struct anchored *anchored, struct detector *detector, const uint8_t *bytes, uint32_t length,
                    uint32_t from);
 

@@ -14,25 +14,25 @@ struct detector;
 /* --- Transactions --------------------------------------------------------------------------------- */
 
 enum {
-    TRANSACTION_BUFFERS = 128,   /* buffers with literals, per protocol and direction */
-    TRANSACTION_VALUES = 1024,   /* values of a buffer with multiple values */
-    TRANSACTION_CANDIDATES = 24, /* that one block of transaction state stores, per direction */
-    TRANSACTION_BLOCKS = 8,
-    TRANSACTION_POSITIONS = 6, /* growing values whose scan position is stored */
+    TRANSACTION_BUFFERS = 128,   /* maximum number of buffers with literals, per protocol and direction */
+    TRANSACTION_VALUES = 1024,   /* maximum number of inspected values of a multi-buffer */
+    TRANSACTION_CANDIDATES = 24, /* candidates in one struct app_detection */
+    TRANSACTION_BLOCKS = 8,      /* maximum number of struct app_detection per transaction and direction */
+    TRANSACTION_POSITIONS = 6,   /* maximum number of growing values whose scan position is stored */
 };
 
 /*
  * How a rule is evaluated on transactions of one protocol, in one direction.
  *
- * A transactional rule (`=>`) is evaluated in the direction to the client, when the buffers of the other direction
- * still exist, except for growing ones. A rule that uses a growing buffer of the direction to the server has a second
- * plan, the half plan, with all conditions of that direction. A match of the half plan is stored for the direction to
- * the client.
+ * A transactional rule (`=>`) is evaluated in the direction to the client. At that time the buffers of the direction to
+ * the server still exist, except for the growing ones. A rule that uses a growing buffer of the direction to the server
+ * therefore has a second plan, the half plan, with all conditions of that direction. A match of the half plan is stored
+ * for the evaluation in the direction to the client.
  */
 struct transaction_plan {
     struct transaction_plan *next;
-    bool half;
-    uint8_t proto, direction;         /* protocol id */
+    bool half;                        /* a half plan */
+    uint8_t proto, direction;         /* application protocol id; enum flow_direction */
     uint8_t progress;                 /* lowest progress at which all buffers that do not grow can be read */
     bool grows, files, events;        /* the rule uses growing buffers, files or events, which may arrive at any time */
     bool on_event;                    /* the rule requires an event */
@@ -45,48 +45,49 @@ struct transaction_buffer {
     const struct app_buffer *access;
     enum flow_direction direction;
     const struct condition *transforms;
-    struct prefilter *prefilter; /* separate, or that of the group */
+    struct prefilter *prefilter; /* owned, or group.growing */
 };
 struct transaction_unfiltered {
     uint32_t signature;
     uint8_t progress;
-    bool always; /* evaluate at every transaction scan */
+    bool always; /* true: evaluated at every scan; false: when `progress` is reached */
 };
 struct transaction_group {
     bool has_rules;
     struct transaction_buffer *buffers;
     uint32_t buffer_count;
-    struct prefilter
-        *growing; /* shared by all growing buffers, which mostly hold the same bytes: http.response_body, file.data */
-    uint32_t merged_buffer;   /* the first growing buffer */
-    struct prefilter *merged; /* the literals of `growing` and of any TCP stream; NULL for most groups */
+    struct prefilter *growing; /* shared by all growing buffers, which mostly contain the same bytes (http.response_body
+                                  and file.data) */
+    uint32_t merged_buffer;    /* index of the first growing buffer */
+    struct prefilter *merged;  /* merged prefilter of `growing` and of TCP streams; NULL for most groups */
     struct transaction_unfiltered *unfiltered;
     uint32_t unfiltered_count, unfiltered_capacity;
-    uint32_t unfiltered_always; /* number of leading entries that need no event; the others are evaluated only if the
-                                   transaction has one */
+    uint32_t unfiltered_always; /* number of leading entries that require no event; the others are evaluated only if the
+                                   transaction has events */
     struct signature_list by_payload;
 };
 
-/* Detection state of a transaction in one direction: one candidate. */
+/* A candidate in the detection state of a transaction. */
 struct transaction_candidate {
     uint32_t signature;
-    uint32_t matched; /* bits: buffers of the rule that matched */
-    uint16_t
-        files; /* number of files of the direction that are evaluated; the rule may match again with a later file */
-    bool done; /* has matched; kept so that it does not match again */
-    bool files_hold; /* the conditions of a transactional rule on files to the server hold */
+    uint32_t matched; /* a bit per buffer of the rule: the buffer matched */
+    uint16_t files;   /* number of files that were evaluated; the rule may match again with a later file */
+    bool done;        /* the rule has matched; the entry is kept so that it does not match again */
+    bool files_hold;  /* the conditions of a transactional rule on files to the server hold */
 };
+/* The scan position of value `index` of the growing buffer number `buffer`. */
 struct transaction_grown {
-    uint64_t to; /* offset in the buffer up to which it was scanned */
+    uint64_t to; /* offset in the buffer before which bytes were scanned */
     uint16_t index;
     uint8_t buffer;
 };
+/* Detection state of a transaction in one direction. */
 struct app_detection {
-    struct app_detection *more; /* next block of candidates; only its `count` and `more` are used besides the list */
+    struct app_detection *more; /* next block: only more, count and list are used; NULL: none */
     uint32_t generation, count, grown_count;
-    uint8_t progress; /* progress at the last scan */
-    bool was_scanned, rescan;
-    uint64_t scanned[TRANSACTION_BUFFERS / 64];
+    uint8_t progress;         /* progress of the transaction at the last scan */
+    bool was_scanned, rescan; /* rescan: candidates could not be stored, so all buffers are scanned each time */
+    uint64_t scanned[TRANSACTION_BUFFERS / 64]; /* a bit per buffer that does not grow: it was scanned */
     struct transaction_grown grown[TRANSACTION_POSITIONS];
     struct transaction_candidate list[TRANSACTION_CANDIDATES];
 };
@@ -104,7 +105,8 @@ static inline uint32_t transaction_prefilter_count(const struct transaction_grou
 {
     return group->buffer_count + 2;
 }
-/* Returns a prefilter of a group by number; NULL for a number without a separate one. */
+/* Returns the prefilter with this number, for iteration over all prefilters of a group; NULL for a buffer that uses
+ * group.growing. */
 static inline struct prefilter *transaction_prefilter(const struct transaction_group *group, uint32_t number)
 {
     if (number >= group->buffer_count)
@@ -117,12 +119,12 @@ void transaction_groups_clear(struct ruleset *ruleset);
 
 /* --- transaction.c -------------------------------------------------------------------------------- */
 
-/* Returns the prefilter with which to search the packet's chunk if the chunk ends with the new bytes of a growing
- * transaction buffer, and writes these bytes to detector->merged. Otherwise NULL. */
+/* If the chunk ends with the new bytes of a growing buffer, writes these bytes to detector->merged and returns the
+ * merged prefilter with which to scan the chunk. Otherwise returns NULL. */
 const struct prefilter *transaction_merged_prefilter(const struct evaluation *ev);
-/* Maps the state of a transaction (NULL: none) to this ruleset. */
+/* Maps the detection state of a transaction to this ruleset. `state` may be NULL. */
 void transaction_state_update(struct detector *detector, const struct ruleset *ruleset, struct app_detection *state);
-/* Adds a candidate to the state at *slot, which may be NULL; does nothing if memory is exhausted. */
+/* Adds a candidate to the state *slot, which is allocated if NULL; does nothing if memory is exhausted. */
 void transaction_add_candidate(struct detector *detector, const struct ruleset *ruleset, struct app_detection **slot,
                                const struct transaction_candidate *candidate);
 

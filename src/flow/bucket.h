@@ -22,7 +22,8 @@ static inline uint32_t bucket_places(const struct bucket *bucket)
     return bucket->count < BUCKET_PLACES ? bucket->count : BUCKET_PLACES;
 }
 
-/* Iterates the flows of a bucket: *place is 0 at first, and `previous` is the flow returned last. NULL: no more. */
+/* Returns the next flow of a bucket, or NULL after the last one. *place is the position of the iteration, 0 at first;
+ * `previous` is the flow that was returned last. */
 static inline struct flow *bucket_next(const struct bucket *bucket, const struct flow *previous, uint32_t *place)
 {
     if (*place < bucket_places(bucket))
@@ -60,8 +61,8 @@ static inline void bucket_move(struct bucket *bucket, uint32_t from, uint32_t to
     bucket->hashes[to] = bucket->hashes[from];
 }
 
-/* Removes a flow that is in the bucket. The flow in the last slot fills the free one, the list moves up; without a list
- * no other flow is touched. */
+/* Removes a flow that is in the bucket. If the flow is in a slot, the flow of the last slot moves there, and the first
+ * flow of the list moves to the last slot. The memory of other flows is accessed only if there is a list. */
 static inline void bucket_remove(struct bucket *bucket, struct flow *flow)
 {
     uint32_t places = bucket_places(bucket), place = 0;
@@ -87,8 +88,9 @@ static inline struct bucket *bucket_of(const struct flow_table *table, uint32_t 
     return &table->buckets[hash & table->bucket_mask];
 }
 
-/* Many flows end in sequence, and they are not in the cache: prefetches the memory needed to end `next`, provided that
- * it was `after` in the previous call. Both may be NULL. */
+/* Prefetches memory for a sequence of calls of flow_table_end(), whose flows are not in the CPU cache: the bucket of
+ * the flow that ends next, and the flow that ends after it. The caller passes as `next` the flow that was `after` in
+ * the previous call. Both may be NULL. */
 static inline void bucket_prefetch_end(const struct flow_table *table, const struct flow *next,
                                        const struct flow *after)
 {

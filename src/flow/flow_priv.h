@@ -10,13 +10,13 @@
 struct bucket; /* bucket.h */
 struct pool;
 
-/* --- key.c: a packet's key, from sender to receiver ----------------------------------------------- */
+/* --- key.c: the key of a packet, with the sender as source ---------------------------------------- */
 
-enum { ICMP_NO_ANSWER = 0xffff }; /* not an ICMP type */
+enum { ICMP_NO_ANSWER = 0xffff }; /* in place of an ICMP type: no type answers this one */
 
 struct flow_key {
     struct address source, destination;
-    uint16_t source_port, destination_port; /* ICMP: the type, and the type that answers it or ICMP_NO_ANSWER */
+    uint16_t source_port, destination_port; /* ICMP: type of the packet; type that answers it, or ICMP_NO_ANSWER */
     uint16_t vlan_id[PACKET_MAX_VLANS];
     uint8_t vlan_count, ip_version, protocol, tunnel_depth;
 };
@@ -33,46 +33,50 @@ struct key_secret {
 };
 void key_secret_init(struct key_secret *secret, uint64_t seed);
 
-/* Builds the key; false when the packet has no flow. */
+/* Builds the key of a packet. Returns false if the packet belongs to no flow. */
 bool key_of_packet(struct flow_key *key, const struct packet *pkt);
+/* Clears VLAN tags and tunnel level if the options exclude them from the comparison of keys. */
 void key_mask(struct flow_key *key, const struct flow_options *options);
-/* Returns the hash, which is the same for both directions. */
+/* Returns the hash of the key, which is equal for both directions of a flow. */
 uint32_t key_hash(const struct flow_key *key, const struct key_secret *secret);
+/* Returns the identifier of a flow: at most 53 bits, never 0. `number` distinguishes flows with the same key and start.
+ */
 uint64_t key_flow_id(const struct flow_key *key, uint64_t start_ns, uint64_t number);
-/* Whether the key is the flow's, and in which direction. */
+/* Returns whether the key is that of the flow; if so, sets *direction to that of the packet. */
 bool key_matches(const struct flow_key *key, const struct flow *flow, const struct flow_options *options,
                  enum flow_direction *direction);
 
 /* --- icmp.c --------------------------------------------------------------------------------------- */
 
+/* Returns the ICMP type that is the reply to a type, or the request for a reply; or ICMP_NO_ANSWER. */
 uint16_t icmp_answer(uint8_t protocol, uint8_t type);
 bool icmp_is_error(const struct packet *pkt);
-/* Builds the key of the packet that an error quotes; false when the quoted part is too short. */
+/* Builds the key of the packet that an ICMP error quotes. Returns false if the quoted part is too short. */
 bool icmp_quoted_key(struct flow_key *key, const struct packet *error);
 
 /* --- wheel.c -------------------------------------------------------------------------------------- */
 
 enum {
-    WHEEL_TICK_SHIFT = 27, /* 134 ms */
-    WHEEL_SLOTS = 8192,    /* 18 minutes; flows that expire later are added again then */
+    WHEEL_TICK_SHIFT = 27, /* a tick is 2^27 ns, 134 ms */
+    WHEEL_SLOTS = 8192,    /* a turn: 18 minutes; flows that expire later are added again after it */
 };
 
 struct wheel {
-    uint64_t tick;                   /* tick of the slot emptied last */
-    unsigned sweep_left;             /* slots still to be searched because timeouts have become shorter */
-    struct flow *pending;            /* flows of emptied slots, not visited yet */
+    uint64_t tick;        /* tick of the slot that was emptied last */
+    unsigned sweep_left;  /* number of slots that are still to be searched after timeouts became shorter; 0: none */
+    struct flow *pending; /* list of flows of emptied slots that were not visited yet */
     uint64_t used[WHEEL_SLOTS / 64]; /* a bit for each slot that may contain flows */
     struct flow *slots[WHEEL_SLOTS];
 };
 
 void wheel_add(struct flow_table *table, struct flow *flow);
-void wheel_remove(struct flow *flow); /* does nothing when it is in no slot */
-/* Returns the next flow that has expired at now_ns, still in the wheel; NULL when there is none or *visits, counted
- * down, is 0. */
+void wheel_remove(struct flow *flow); /* does nothing if the flow is not in the wheel */
+/* Returns a flow that has expired at now_ns, without removing it from the wheel. Decrements *visits for each visited
+ * flow; returns NULL when no flow has expired or *visits is 0. */
 struct flow *wheel_next_expired(struct flow_table *table, uint64_t now_ns, size_t *visits);
-/* Sets the time of a wheel that has not started yet. */
+/* Sets the time of a wheel that has none yet. */
 void wheel_set_start(struct flow_table *table, uint64_t now_ns);
-/* Removes all flows and returns them as a list by wheel_next. */
+/* Removes all flows from the wheel and returns them, linked by wheel_next. */
 struct flow *wheel_remove_all(struct wheel *wheel);
 
 /* --- table.c -------------------------------------------------------------------------------------- */
@@ -89,16 +93,16 @@ enum flow_counter {
     FLOW_COUNTER_GET_USED,
     FLOW_COUNTER_GET_USED_EVAL,
     FLOW_COUNTER_GET_USED_FAILED,
-    FLOW_COUNTER_EVICTED, /* of those, flows that were no longer new */
+    FLOW_COUNTER_EVICTED, /* the part of FLOW_COUNTER_GET_USED that was not in state FLOW_NEW */
     FLOW_COUNTER_EMERGENCY_ENTERED,
     FLOW_COUNTER_EMERGENCY_OVER,
     FLOW_COUNTER_SPARE,  /* a gauge */
     FLOW_COUNTER_MEMUSE, /* a gauge */
     FLOW_COUNTER_VARIABLE_MEMCAP,
     FLOW_COUNTER_CONNTRACK_REPLY, /* the first packet was the server's, according to conntrack */
-    FLOW_COUNTER_END_STATE,       /* one counter per state */
+    FLOW_COUNTER_END_STATE,       /* first of one counter per enum flow_state */
     FLOW_COUNTER_END_CAPTURED = FLOW_COUNTER_END_STATE + FLOW_STATE_COUNT,
-    FLOW_COUNTER_BYPASSED_CLOSED, /* ended together with their connections */
+    FLOW_COUNTER_BYPASSED_CLOSED, /* offloaded flows that ended because the kernel's connection ended */
     FLOW_COUNTER_BYPASSED_PACKETS,
     FLOW_COUNTER_BYPASSED_BYTES,
     FLOW_COUNTER_COUNT,
@@ -112,16 +116,16 @@ struct flow_table {
     struct bucket *buckets;
     uint32_t bucket_mask;
     bool emergency;
-    struct pool *flows, *variables, *texts, *kernels, *macs;    /* macs: NULL unless options.mac_addresses */
-    struct flow *newest, *oldest;                               /* flows in state FLOW_NEW, by their start */
-    struct flow_list settled[2];                                /* all other flows, [1]: TCP */
-    uint64_t timeout_ns[2][FLOW_CLASS_COUNT][FLOW_STATE_COUNT]; /* [1]: emergency */
+    struct pool *flows, *variables, *texts, *kernels, *macs; /* macs: NULL unless options.mac_addresses */
+    struct flow *newest, *oldest; /* list of the flows in state FLOW_NEW, ordered by their start */
+    struct flow_list settled[2];  /* lists of all other flows; [0]: not TCP, [1]: TCP */
+    uint64_t timeout_ns[2][FLOW_CLASS_COUNT][FLOW_STATE_COUNT]; /* [0]: normal, [1]: in emergency */
     struct flow_options options;
     struct key_secret secret;
-    flow_end_function *end;
+    flow_end_function *end; /* called for each flow that ends; NULL: none */
     void *user;
     struct pool *bucket_pool;
-    size_t leave_emergency_at; /* number of flows in use at which the emergency ends */
+    size_t leave_emergency_at; /* the emergency ends when at most so many flows are in use */
     uint64_t counters[FLOW_COUNTER_COUNT];
     struct wheel wheel;
 };
@@ -131,24 +135,25 @@ static inline uint64_t flow_timeout_ns(const struct flow_table *table, const str
     return table->timeout_ns[table->emergency][flow->class][flow->state];
 }
 
-/* Whether the flow has expired. Time may go back: then it has not. */
+/* Returns whether the flow has expired. If now_ns is before the flow's last packet, it has not. */
 static inline bool flow_has_expired(const struct flow_table *table, const struct flow *flow, uint64_t now_ns)
 {
     return now_ns > flow->last_ns && now_ns - flow->last_ns > flow_timeout_ns(table, flow);
 }
 
-/* In idle.c: flows that are not FLOW_NEW, evicted when a full table has no new flows. */
+/* In idle.c: the `settled` lists of flows that are not FLOW_NEW. find_idle_flow() returns the flow to evict when the
+ * table is full and contains no new flows, or NULL if none may be evicted. */
 void settled_add(struct flow_table *table, struct flow *flow);
 void settled_remove(struct flow_table *table, struct flow *flow);
-struct flow *find_idle_flow(struct flow_table *table, uint64_t now_ns); /* NULL when none may be evicted */
+struct flow *find_idle_flow(struct flow_table *table, uint64_t now_ns);
 
-/* In table.c: adds a flow of another process, whose key hash is set, to the table. */
+/* In table.c: adds a flow that was read from another process to the table; flow->hash must be set. */
 void flow_add_transferred(struct flow_table *table, struct flow *flow);
 
 /* --- mac.c ---------------------------------------------------------------------------------------- */
 
-/* Adds the MAC addresses of a packet to its flow's; does nothing when there is no memory, or a side has FLOW_MACS_MAX
- * of them. */
+/* Adds the MAC addresses of a packet to those of its flow, except to a side that has FLOW_MACS_MAX of them. Does
+ * nothing if memory is exhausted. */
 void macs_record(struct flow_table *table, struct flow *flow, const struct packet *pkt, enum flow_direction direction);
 void macs_swap(struct flow *flow);
 void macs_free(struct flow_table *table, struct flow *flow);
@@ -156,7 +161,7 @@ void macs_free(struct flow_table *table, struct flow *flow);
 /* --- report.c ------------------------------------------------------------------------------------- */
 
 void kernel_counts_free(struct flow_table *table, struct flow *flow);
-/* In table.c: returns the flow with this key, expired or not. */
+/* In table.c: returns the flow with this key, even if it has expired, or NULL. Sets *direction to that of the key. */
 struct flow *flow_find_key(struct flow_table *table, const struct flow_key *key, enum flow_direction *direction);
 
 /* --- variable.c ----------------------------------------------------------------------------------- */

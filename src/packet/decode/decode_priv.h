@@ -2,9 +2,9 @@
 /*
  * Decode, internal: the decoder itself and the type of a header's function.
  *
- * A header's function gets the bytes from its header to the end that the enclosing header announces. It returns whether
- * the header was valid; only decode_tunnel() uses the result, since a tunnel whose first header is malformed is no
- * tunnel.
+ * The function of a header gets the bytes from this header to the end that the enclosing header announces. It returns
+ * whether the header was valid. Only decode_tunnel() uses the result: a packet inside a tunnel whose first header is
+ * malformed is discarded.
  */
 #ifndef SLUICE_DECODE_PRIV_H
 #define SLUICE_DECODE_PRIV_H
@@ -18,7 +18,7 @@ enum {
     IPV4_HEADER_LENGTH = 20,
     IPV6_HEADER_LENGTH = 40,
     ETHERNET_HEADER_LENGTH = 14,
-    /* Each packet inside takes a layer; twice as many for datagrams that are reassembled between. */
+    /* Each inner packet counts as a layer; twice as many, because each may be a fragment that completes a datagram. */
     DECODE_INNER_PACKETS = 2 * DECODE_MAX_LAYERS,
 };
 
@@ -95,12 +95,12 @@ enum decode_counter {
 struct decoder {
     uint64_t counters[COUNTER_COUNT];
     uint64_t event_counters[DECODE_EVENT_COUNT];
-    struct packet **found; /* the caller's array, during decoding */
+    struct packet **found; /* array of the caller; valid during decoding */
     size_t found_count;
-    unsigned inner_used;
+    unsigned inner_used; /* number of used entries of `inner` */
     struct decode_options options;
-    uint64_t tunnel_ports; /* a bit for each tunnel port in UDP, modulo 64: for most packets the lists need not be
-                              searched */
+    uint64_t tunnel_ports; /* bit N: some UDP tunnel port is N modulo 64; if the bit of a packet's port is 0, the lists
+                              of ports need not be searched */
     struct packet inner[DECODE_INNER_PACKETS];
 };
 
@@ -115,18 +115,18 @@ decode_header decode_arp, decode_backbone_bridge, decode_bridge, decode_chdlc, d
 /* Returns the counter name, e.g. "event.ipv4.pkt_too_small". */
 const char *decode_event_counter_name(enum decode_event event);
 
-/* Decodes the header that the type announces; false when the type is unknown. */
+/* Decodes the header that the EtherType announces. Returns false only if the type is unknown. */
 bool decode_ether_type(struct decoder *decoder, struct packet *pkt, uint16_t type, struct cursor cur);
 
-/* Decodes the options of an IPv4 header; false when they make the header invalid. */
+/* Decodes the options of an IPv4 header. Returns false if they make the header invalid. */
 bool decode_ipv4_options(struct packet *pkt, struct cursor cur);
 
 /* Decodes the upper-layer protocol `next` after an IPv6 header. */
 bool decode_ipv6_upper(struct decoder *decoder, struct packet *pkt, uint8_t next, struct cursor cur);
 
 /*
- * Creates a packet inside `outer` from the bytes and decodes it. True when it is valid; then it was added to the
- * packets found, and `outer` is marked as carrying a tunnel.
+ * Creates an inner packet of `outer` from the bytes and decodes it with `decode`. If its first header is valid, adds it
+ * to decoder->found, marks `outer` as PACKET_CARRIES_TUNNEL and returns true.
  */
 bool decode_tunnel(struct decoder *decoder, struct packet *outer, struct cursor cur, enum packet_source source,
                    decode_header *decode);
@@ -141,7 +141,8 @@ static inline void decode_note(struct packet *pkt, enum decode_event event)
     packet_add_event(pkt, event);
 }
 
-/* Records an event that makes the packet invalid; false, for `return`. */
+/* Sets an event that marks the packet as PACKET_MALFORMED. Returns false, so that the function of a header can return
+ * the result. */
 static inline bool decode_invalid(struct packet *pkt, enum decode_event event)
 {
     pkt->flags |= PACKET_MALFORMED;
@@ -149,7 +150,7 @@ static inline bool decode_invalid(struct packet *pkt, enum decode_event event)
     return false;
 }
 
-/* Counts a header; false when there are too many. */
+/* Counts a header of the packet. Returns false, with an event, if the number of headers reaches options.max_layers. */
 static inline bool decode_layer(const struct decoder *decoder, struct packet *pkt)
 {
     return ++pkt->layers < decoder->options.max_layers || decode_invalid(pkt, DECODE_EVENT_TOO_MANY_LAYERS);
@@ -161,7 +162,7 @@ static inline void decode_payload(struct packet *pkt, struct cursor cur)
     pkt->payload = pkt->payload_length > 0 ? cur.at : NULL;
 }
 
-/* Sets the transport header to the first `length` bytes, which must exist; the rest is payload. */
+/* Sets the transport header to the first `length` bytes of `cur`, which must exist, and the payload to the rest. */
 static inline void decode_transport(struct packet *pkt, struct cursor cur, size_t length)
 {
     pkt->transport = cursor_read(&cur, length);

@@ -17,7 +17,7 @@
 #include "sluice/pool.h"
 
 enum {
-    UNIT = 8, /* offsets, and lengths of all fragments except the last, are multiples of 8 bytes */
+    UNIT = 8, /* bytes; offsets of fragments, and lengths of all except the last, are multiples of this */
     WORD_UNITS = 64,
     PAGE_WORDS = 2,
     PAGE_UNITS = PAGE_WORDS * WORD_UNITS,
@@ -28,21 +28,21 @@ enum {
     IPV6_HEADER = 40,
     FRAGMENT_HEADER = 8,
     SHORT_HEADER = 64, /* headers up to this length are stored in the datagram itself: any IPv4 header */
-    LINK_ROOM = 256,
+    LINK_ROOM = 256,   /* bytes in front of a reassembled datagram, for the link header */
     SCRATCH_SIZE = LINK_ROOM + IPV6_HEADER + DATAGRAM_MAX + 1,
     DEFRAG_NESTED = 4,      /* nesting levels: a reassembled datagram may contain a tunnel with fragments */
-    DIGESTS_MAX = 63,       /* fragments of an accepted datagram whose copies are recognized */
+    DIGESTS_MAX = 63,       /* maximum number of fragments of an accepted datagram whose copies are recognized */
     REMEMBERED_MAX = 32768, /* accepted datagrams: half the range of IPv4's identification */
 };
 
 _Static_assert(DATAGRAM_PAGES *PAGE_BYTES > DATAGRAM_MAX, "pages for every offset");
 
-/* The fragment that the bytes of a unit belong to: its range in units. */
+/* The range, in units, of the fragment that the bytes of a unit belong to. */
 struct owner {
     uint16_t start, end;
 };
 
-/* PAGE_BYTES of a datagram. */
+/* A part of a datagram of PAGE_BYTES bytes. */
 struct page {
     uint64_t held[PAGE_WORDS];   /* a bit per unit: its bytes are stored */
     uint64_t starts[PAGE_WORDS]; /* a bit per unit: a fragment starts with it */
@@ -55,14 +55,14 @@ struct datagram_key {
     uint32_t id;
     uint16_t vlan_id[PACKET_MAX_VLANS];
     uint8_t ip_version;
-    uint8_t protocol; /* IPv4 only (RFC 791, RFC 8200 §4.5) */
+    uint8_t protocol; /* IPv4; 0 for IPv6, whose key does not include the protocol (RFC 791, RFC 8200 §4.5) */
 };
 
 _Static_assert(sizeof(struct datagram_key) == 44, "no padding, because the bytes of the key are hashed");
 
 enum datagram_state {
     DATAGRAM_OPEN,
-    DATAGRAM_DONE,    /* inline: complete and accepted */
+    DATAGRAM_DONE,    /* inline: the datagram was complete and accepted; only copies of its fragments pass */
     DATAGRAM_DROPPED, /* inline: all later fragments are dropped */
     DATAGRAM_STATES,
 };
@@ -70,18 +70,18 @@ enum datagram_state {
 struct datagram {
     struct datagram *next;          /* next in the bucket */
     struct datagram *older, *newer; /* neighbours in the list of its state */
-    uint64_t seen_ns;               /* time of the last fragment that passed or changed the state */
+    uint64_t seen_ns; /* time of the last fragment that passed or changed the state; the timeout starts then */
     struct datagram_key key;
     uint32_t hash;
-    uint32_t end;   /* end of the last fragment; UINT32_MAX: not seen */
-    uint32_t reach; /* highest end of a fragment */
-    uint8_t state;  /* enum datagram_state */
-    uint8_t host_os;
-    bool has_header;
+    uint32_t end;        /* end of the last fragment in bytes; UINT32_MAX: not seen yet */
+    uint32_t reach;      /* highest end of a fragment in bytes */
+    uint8_t state;       /* enum datagram_state */
+    uint8_t host_os;     /* enum host_os of the receiver */
+    bool has_header;     /* the first fragment was seen, and its header is stored */
     uint8_t next_header; /* IPv6: next header of the first fragment */
     uint16_t header_length;
     uint8_t header[SHORT_HEADER]; /* header of the first fragment, without fragment header */
-    struct page *long_header;     /* used instead for a header longer than SHORT_HEADER */
+    struct page *long_header;     /* holds the header instead if it is longer than SHORT_HEADER */
     union {
         struct page *page[DATAGRAM_PAGES]; /* DATAGRAM_OPEN; NULL: no bytes of this range are stored */
         struct {                           /* DATAGRAM_DONE */
@@ -109,7 +109,7 @@ enum defrag_counter {
     COUNTER_REPEATED,
     COUNTER_DROPPED_FRAGMENTS,
     COUNTER_EVICTED,           /* evicted datagrams that were incomplete or dropped */
-    COUNTER_EVICTED_FRAGMENTS, /* dropped fragments of such datagrams */
+    COUNTER_EVICTED_FRAGMENTS, /* fragments of evicted datagrams that were dropped */
     COUNTER_MEMUSE,            /* computed when read */
     COUNTER_COUNT,
 };
@@ -119,11 +119,11 @@ enum { EVICTED_FILTERS = 2 };
 struct evicted {
     struct evicted_filter {
         uint64_t *words;
-        uint64_t count; /* datagrams */
+        uint64_t count; /* number of datagrams in the filter */
     } filter[EVICTED_FILTERS];
-    uint32_t bit_mask;
-    unsigned current; /* index of the filter that new entries are added to */
-    uint64_t rotated_ns;
+    uint32_t bit_mask;   /* number of bits of a filter - 1; 0: passive, no filters */
+    unsigned current;    /* index of the filter that new entries are added to */
+    uint64_t rotated_ns; /* time at which the current filter was cleared */
 };
 
 struct defrag {
@@ -139,14 +139,14 @@ struct defrag {
     struct datagram *completed[DEFRAG_NESTED]; /* datagram in each scratch buffer; NULL if freed */
 };
 
-/* A fragment, parsed from its packet. */
+/* The fields of a fragment; the pointers point into the packet. */
 struct fragment {
     const struct packet *pkt;
     const uint8_t *header; /* the IP header and the headers before the fragment header */
     uint32_t header_length;
     const uint8_t *bytes;
-    uint32_t start, end; /* range of its bytes in the datagram */
-    bool more;
+    uint32_t start, end; /* offsets of the first byte and behind the last byte in the datagram */
+    bool more;           /* more-fragments flag */
     uint8_t next_header; /* IPv6 */
 };
 
@@ -155,14 +155,15 @@ struct fragment {
 int table_new(struct defrag *defrag);
 void table_free(struct defrag *defrag);
 struct datagram *table_find(struct defrag *defrag, const struct packet *pkt);
-/* NULL when there is no memory. */
+/* Adds the datagram of a fragment. Returns NULL if memory is exhausted. */
 struct datagram *table_add(struct defrag *defrag, const struct packet *pkt);
-/* Adds a datagram of the previous engine, without its bytes. NULL when there is no memory. */
+/* Adds a datagram of the previous engine, without its bytes. Returns NULL if memory is exhausted. */
 struct datagram *table_add_transferred(struct defrag *defrag, const struct datagram *read);
 void table_remove(struct defrag *defrag, struct datagram *datagram);
-/* Allocates an empty page for a datagram; may evict other datagrams. NULL when there is no memory. */
+/* Allocates an empty page for a datagram; may evict other datagrams. Returns NULL if memory is exhausted. */
 struct page *table_page(struct defrag *defrag, const struct datagram *datagram, uint64_t now_ns);
-/* Whether the packet's datagram, which is not in the table, was evicted. If so, its fragments must not pass. */
+/* Returns whether the datagram of a fragment, which is not in the table, was evicted. If so, the fragment must not
+ * pass. */
 bool table_was_evicted(struct defrag *defrag, const struct packet *pkt);
 /* Moves the datagram to the end of the list of `state`, and restarts its timeout. */
 void table_move(struct defrag *defrag, struct datagram *datagram, enum datagram_state state, uint64_t now_ns);
@@ -172,35 +173,38 @@ void table_move(struct defrag *defrag, struct datagram *datagram, enum datagram_
 int evicted_new(struct evicted *evicted, size_t memcap); /* 0 or -ENOMEM */
 void evicted_free(struct evicted *evicted);
 void evicted_add(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns);
-void evicted_transfer(struct transfer *t, struct evicted *evicted); /* reading: adds to the existing ones */
+void evicted_transfer(struct transfer *t, struct evicted *evicted); /* when reading, adds to the existing entries */
 bool evicted_contains(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns);
 
 /* --- pages.c -------------------------------------------------------------------------------------- */
 
-/* Allocates the pages of a fragment. False when there is no memory; pages allocated until then stay with the datagram.
- */
+/* Allocates the missing pages for the range of a fragment. Returns false if memory is exhausted; pages that were
+ * allocated before stay with the datagram. */
 bool pages_reserve(struct defrag *defrag, struct datagram *datagram, const struct fragment *fragment);
+/* Returns whether stored bytes overlap the fragment. */
 bool pages_overlap(const struct datagram *datagram, const struct fragment *fragment);
-/* Whether the fragment and the stored bytes differ where they overlap. */
+/* Returns whether the fragment and the stored bytes differ where they overlap. */
 bool pages_differ(const struct datagram *datagram, const struct fragment *fragment);
-/* Stores the fragment's bytes by the overlap policy. True if the first unit is now that of this fragment. */
+/* Stores the bytes of a fragment, as far as the overlap policy prefers them to stored bytes. Returns true if the bytes
+ * of the first unit in the fragment's range are now those of this fragment. */
 bool pages_insert(const struct defrag *defrag, struct datagram *datagram, const struct fragment *fragment);
-/* Whether all bytes up to the end of the last fragment are stored. */
+/* Returns whether all bytes up to the end of the last fragment are stored. */
 bool pages_complete(const struct datagram *datagram);
 void pages_copy(const struct datagram *datagram, uint8_t *out);
 /* Frees all pages. */
 void pages_clear(struct defrag *defrag, struct datagram *datagram);
-/* Gets the offsets at which fragments start, in ascending order; at most `max`. Returns their number. */
+/* Writes the offsets at which fragments start to `out`, in ascending order; at most `max`. Returns their number. */
 size_t pages_starts(const struct datagram *datagram, uint32_t *out, size_t max);
 
 /* --- whole.c -------------------------------------------------------------------------------------- */
 
 /* Stores the header of the first fragment. pages_reserve() has allocated memory for a long one. */
 void header_store(struct datagram *datagram, const struct fragment *fragment);
-/* Whether another first fragment leads to the same datagram whichever of the two a receiver uses. IPv6: it has the same
- * chain of headers. IPv4: always. */
+/* Returns whether another first fragment results in an equivalent datagram, whichever of the two first fragments a
+ * receiver uses. IPv6: if it has the same chain of headers; IPv4: always. */
 bool header_is_same(const struct datagram *datagram, const struct fragment *fragment);
-/* Builds the datagram in the scratch buffer of `level`. False if it would be too long with its header. */
+/* Builds the packet of a complete datagram in the scratch buffer number `level`. Returns false if the datagram is too
+ * long with its header. */
 bool whole_build(struct defrag *defrag, const struct datagram *datagram, const struct fragment *last, unsigned level,
                  struct packet *whole);
 const uint8_t *header_bytes(const struct datagram *datagram);
