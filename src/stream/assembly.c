@@ -7,8 +7,8 @@
  * gaps: one copy into the last blocks. Other segments are processed range by range. Memory for blocks and for an extent
  * is reserved before anything is written, so a segment is stored completely or not at all.
  *
- * Memory is freed at the next call that modifies the assembly, not when a chunk is made, because the chunk may point
- * there.
+ * Bytes that are not needed any more are freed by the next call that modifies the assembly, not when a chunk is
+ * yielded, because the chunk may point to them.
  *
  * Threads:   a store and its assemblies belong to one worker.
  * Ownership: as in assembly.h.
@@ -54,8 +54,8 @@ size_t assembly_store_memory(const struct assembly_store *store)
 
 /* --- Releasing memory ----------------------------------------------------------------------------- */
 
-/* History can be given up; unacknowledged data cannot. With many connections the last quarter is reserved for the
- * latter. */
+/* The last quarter of the memory is reserved for unacknowledged data, which cannot be discarded without loss; history
+ * (inspected bytes for later matches) can. */
 bool assembly_store_is_tight(const struct assembly_store *store)
 {
     return pool_used(store->blocks) > pool_capacity(store->blocks) / 4 * 3;
@@ -73,7 +73,8 @@ void assembly_release(struct assembly_store *store, struct assembly *assembly)
     assembly->base = before;
     block_release(store, assembly, before);
     if (tight && before == assembly->contiguous && assembly->extent_count == 0)
-        block_release(store, assembly, UINT64_MAX); /* the last block holds only released bytes */
+        block_release(store, assembly,
+                      UINT64_MAX); /* the last block contains only bytes that are not needed any more */
     extent_release(store, assembly, before);
 }
 
@@ -115,7 +116,7 @@ bool assembly_evict(struct assembly_store *store, struct assembly *assembly)
     assembly->inspected = larger(assembly->inspected, assembly->contiguous);
     assembly->parsed = larger(assembly->parsed, assembly->contiguous);
     assembly->before_length = 0;
-    if (!store->inline_mode) /* passive: no segment can be refused */
+    if (!store->inline_mode) /* passive: segments reach the receiver in any case, so none is refused later */
         assembly->has_gap |= out_of_order, assembly->gap_before_next |= out_of_order;
     else if (out_of_order)
         assembly->evicted = EVICTED_OUT_OF_ORDER;
@@ -150,10 +151,10 @@ void assembly_clear(struct assembly_store *store, struct assembly *assembly)
 
 /* --- Adding --------------------------------------------------------------------------------------- */
 
-/* A segment, clipped to the range that is kept. */
+/* The part of a segment that can be stored: from assembly.base up to assembly.limit. */
 struct clipped {
     uint64_t start, end;
-    const uint8_t *bytes; /* bytes from `start` on; NULL: none */
+    const uint8_t *bytes; /* bytes from `start` on; NULL: not given (rewrite, skip) */
 };
 
 static struct clipped clip(const struct assembly *assembly, uint64_t offset, const uint8_t *bytes, uint32_t length,
@@ -173,7 +174,8 @@ static struct clipped clip(const struct assembly *assembly, uint64_t offset, con
     return (struct clipped){ offset + missed, end, bytes ? bytes + missed : NULL };
 }
 
-/* Compares a segment with the data stored in its range, and counts the overlap. */
+/* Compares a segment with the stored bytes in its range. Adds to report->added and ->overlapping, and sets ->differs,
+ * ->too_old and ->lost. */
 static void compare_segment(const struct assembly *assembly, const struct clipped *clipped,
                             struct assembly_report *report)
 {
@@ -196,13 +198,14 @@ static void compare_segment(const struct assembly *assembly, const struct clippe
     }
 }
 
-/* Whether the segment continues the contiguous data and reaches no data behind it. */
+/* Returns whether the segment begins at the end of the contiguous data and ends before the first extent. */
 static bool is_in_order(const struct assembly *assembly, const struct clipped *clipped)
 {
     return clipped->start == assembly->contiguous && (!assembly->extents || clipped->end < assembly->extents->start);
 }
 
-/* Adds a segment range by range: bytes that are stored already are compared, and those that are missing are written. */
+/* Adds a segment range by range: compares bytes that are stored already, and writes missing ones. Returns 0, -ENOMEM or
+ * -ENOSPC. */
 static int add_ranges(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
                       enum host_os os, const struct assembly_extent *segment, struct assembly_report *report)
 {
@@ -214,8 +217,8 @@ static int add_ranges(struct assembly_store *store, struct assembly *assembly, c
         size_t capacity = pool_capacity(store->blocks);
         int err = extent_check_room(store, assembly, clipped->start, clipped->end);
 
-        /* Data behind gaps stays as long as its sender likes. It must leave the last eighth of the memory to data in
-         * order, which is released as soon as it is acknowledged. */
+        /* A sender can keep data behind a gap in memory as long as it does not fill the gap. The last eighth of the
+         * memory is therefore reserved for data in order, which is freed when it is acknowledged. */
         if (!err && clipped->start > assembly->contiguous && capacity - pool_used(store->blocks) < capacity / 8)
             err = -ENOMEM;
         if (!err)
@@ -250,7 +253,8 @@ int assembly_add(struct assembly_store *store, struct assembly *assembly, uint64
     struct clipped clipped = clip(assembly, offset, bytes, length, report);
     struct assembly_extent segment = { .start = (int64_t)offset < 0 ? 0 : offset, .end = clipped.end };
 
-    /* Refuse a segment with bytes that were seen and evicted, and that the receiver may still accept from it. */
+    /* Refuse a segment whose bytes in an evicted range cannot be compared with the first-seen ones, although the
+     * receiver may accept them. */
     if (length > 0 && (assembly->evicted == EVICTED_OUT_OF_ORDER ||
                        (assembly->evicted == EVICTED_UNACKNOWLEDGED && (int64_t)offset < (int64_t)assembly->base &&
                         (int64_t)(offset + length) > (int64_t)assembly->acknowledged))) {
@@ -277,7 +281,7 @@ int assembly_add(struct assembly_store *store, struct assembly *assembly, uint64
     }
     if (!store->inline_mode)
         segment_add(store, assembly, &segment);
-    if (!report->differs) { /* the chunk may point into this segment */
+    if (!report->differs) { /* the next chunk may point into this segment */
         store->trusted_assembly = assembly;
         store->trusted_offset = offset;
         store->trusted_bytes = bytes;

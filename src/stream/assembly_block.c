@@ -3,7 +3,7 @@
  * The blocks of an assembly: bytes by their offset. The extents record which bytes of a block are valid; the functions
  * here do not check that.
  *
- * Threads:   those of the store: one.
+ * Threads:   a store and its assemblies belong to one worker.
  * Ownership: blocks belong to the assembly until block_release().
  */
 #include <errno.h>
@@ -21,7 +21,7 @@ static uint64_t block_end(const struct assembly_block *block)
     return block->start + BLOCK_SIZE;
 }
 
-/* Returns the last block that begins at or before `offset`; NULL when there is none. */
+/* Returns the last block that begins at or before `offset`, or NULL if there is none. */
 static struct assembly_block *find_floor(const struct assembly *assembly, uint64_t offset)
 {
     struct assembly_block *block = assembly->last;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Chunks of an assembly: its bytes in order, each once.
+ * Yields the bytes of an assembly as chunks: in order, each byte once.
  *
- * A chunk points into the packet's payload or into a block where one of them has all of it; otherwise it is built in
- * the store's scratch buffer. The buffer has room for the history before the chunk, so the inspection window of a chunk
- * that is there only costs the copy of the history.
+ * A chunk points into the packet's payload or into a block if one of them contains all of its bytes; otherwise its
+ * bytes are copied to the store's scratch buffer. The buffer has space in front of the chunk for its history, so that
+ * the inspection window of a copied chunk requires a copy of the history only.
  *
- * Threads:   those of the store: one.
- * Ownership: chunks are lent until the next call with the same store.
+ * Threads:   a store and its assemblies belong to one worker.
+ * Ownership: the bytes of a chunk belong to the store or the packet, and are valid until the next call with the same
+ * store.
  */
 #include <string.h>
 
 #include "assembly_priv.h"
 
-/* Advances `inspected` over gaps; returns where the next one begins, or `stop`. */
+/* Advances `inspected` over the gaps that begin there. Returns the offset of the next gap, at most `stop`. */
 static uint64_t skip_gaps(struct assembly *assembly, uint64_t stop)
 {
     const struct assembly_extent *gap = assembly->gaps;
@@ -63,8 +64,8 @@ bool assembly_next_chunk(struct assembly_store *store, struct assembly *assembly
                                     .gap = assembly->gap_before_next,
                                     .end = assembly->limit && end == assembly->limit };
 
-    /* Use the packet's payload if it equals the stored bytes. It may begin before offset 0: unsigned differences still
-     * work. */
+    /* Use the packet's payload if it equals the stored bytes. payload_offset may be negative (before the stream's
+     * start); the unsigned difference is correct then, too. */
     uint64_t skipped = start - payload_offset;
 
     if (payload && store->trusted_assembly == assembly && store->trusted_bytes == payload &&
@@ -116,8 +117,8 @@ bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembl
 
 /* --- Inspection window ---------------------------------------------------------------------------- */
 
-/* Returns where the history of a chunk at `offset` begins; not before the last gap. *skipped: bytes of that range that
- * do not exist. */
+/* Returns the offset at which the history of a chunk at `offset` begins, not before the last lost gap. Sets *skipped to
+ * the number of bytes in the history that were skipped (RANGE_SKIPPED). */
 static uint64_t history_start(const struct assembly *assembly, uint64_t offset, uint64_t *skipped)
 {
     uint64_t size = smaller(assembly->window, HISTORY_MAX);
@@ -145,7 +146,7 @@ uint64_t assembly_window(struct assembly_store *store, const struct assembly *as
         uint32_t history = (uint32_t)(chunk->offset - start - skipped);
 
         store->window_bytes = chunk->data;
-        if (history > 0) { /* copy the history and the chunk together */
+        if (history > 0) { /* copy the history in front of the chunk, in the scratch buffer */
             uint8_t *data = store->scratch + HISTORY_MAX, *out = data - history;
             struct walk walk = walk_start(assembly, start, chunk->offset);
             struct range range;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a direction that have been seen, and the ranges that have none.
+ * The lists of seen ranges (extents) and of ranges without bytes (gaps) of a direction.
  *
- * Everything before `contiguous` counts as seen; beyond it are the extents, which neither touch it nor each other. A
- * gap is a range that counts as seen and has no bytes: lost, because the receiver acknowledged bytes that were not seen
- * here, or skipped.
+ * All offsets before `contiguous` count as seen. The extents are behind it, and touch neither it nor each other. A gap
+ * is a range that counts as seen but has no bytes, for one of two reasons: the receiver acknowledged bytes that were
+ * not seen here (lost), or the byte is not part of the stream (skipped).
  *
- * Threads:   those of the store: one.
- * Ownership: objects of the three lists belong to the assembly.
+ * Threads:   a store and its assemblies belong to one worker.
+ * Ownership: the extents, gaps and recorded segments belong to the assembly.
  */
 #include <errno.h>
 
@@ -122,7 +122,8 @@ void extent_add(struct assembly_store *store, struct assembly *assembly, uint64_
 
 /* --- Gaps ----------------------------------------------------------------------------------------- */
 
-/* Merges the two oldest gaps when only history is lost by that. */
+/* Merges the two oldest gaps if all bytes up to the second one are inspected and acknowledged, so that only history is
+ * lost. Returns false otherwise. */
 static bool merge_oldest_holes(struct assembly_store *store, struct assembly *assembly)
 {
     struct assembly_extent *gap = assembly->gaps, *next = gap ? gap->next : NULL;
@@ -159,7 +160,8 @@ int gap_add(struct assembly_store *store, struct assembly *assembly, uint64_t st
     return 0;
 }
 
-/* Gives up a gap that cannot be recorded, together with everything before it. */
+/* Discards all data before the end (`offset`) of a gap that gap_add() cannot record. Returns false if data before the
+ * gap is not inspected yet or the gap is not acknowledged. */
 static bool skip_before(struct assembly_store *store, struct assembly *assembly, uint64_t offset)
 {
     if (assembly->inspected < assembly->contiguous || offset > assembly->acknowledged)
@@ -180,8 +182,7 @@ bool extent_mark_lost(struct assembly_store *store, struct assembly *assembly, u
         uint64_t start = assembly->contiguous;
         uint64_t end = assembly->extents ? smaller(offset, assembly->extents->start) : offset;
 
-        /* A gap that cannot be given up now is retried at the next acknowledgment, after more data has been inspected.
-         */
+        /* If data before the gap must be inspected first, the next acknowledgment tries again. */
         if (gap_add(store, assembly, start, end, true) && !skip_before(store, assembly, end))
             break;
         found = true;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Passive: which bytes the receiver keeps where segments overlap (Novak and Sturges, "Target-Based TCP Stream
- * Reassembly"; the systems and their policies are those of Suricata's host-os-policy).
+ * Passive mode: decides which bytes the receiver keeps where segments overlap (Novak and Sturges, "Target-Based TCP
+ * Stream Reassembly"; the systems and their policies are those of Suricata's host-os-policy).
  *
  * A system decides by the shape of the overlap: how the two ends of the new segment compare to those of a stored one.
- * So segments are recorded as received, including parts that were freed; the new segment wins a byte when it wins
- * against every segment that has brought that byte. Bytes that the receiver has acknowledged, or that were inspected,
- * do not change.
+ * So the ranges of received segments are recorded, including parts whose bytes were freed. The new segment replaces a
+ * byte if it wins against every earlier segment that contains this byte. Bytes that the receiver has acknowledged, or
+ * that were inspected, do not change.
  *
- * Threads:   those of the store: one.
+ * Threads:   a store and its assemblies belong to one worker.
  * Ownership: the recorded segments belong to the assembly.
  */
 #include "assembly_priv.h"
@@ -22,7 +22,8 @@ enum side {
 };
 
 enum {
-    BEFORE_BEFORE = 1 << (SIDE_BEFORE * SIDE_COUNT + SIDE_BEFORE), /* START_END: begins before, ends before */
+    BEFORE_BEFORE =
+        1 << (SIDE_BEFORE * SIDE_COUNT + SIDE_BEFORE), /* new segment begins before and ends before the old one */
     BEFORE_SAME = 1 << (SIDE_BEFORE * SIDE_COUNT + SIDE_SAME),
     BEFORE_BEHIND = 1 << (SIDE_BEFORE * SIDE_COUNT + SIDE_BEHIND),
     SAME_SAME = 1 << (SIDE_SAME * SIDE_COUNT + SIDE_SAME),
@@ -61,7 +62,7 @@ void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum
     uint64_t at = larger(range->start, larger(assembly->acknowledged, assembly->inspected));
     const struct assembly_extent *old = assembly->segments;
 
-    /* The segments ascend by their start: bytes before `at` that are not yet written belong to them. */
+    /* The segments ascend by their start. */
     for (; old && old->start < range->end; old = old->next) {
         unsigned shape = side_of(segment->start, old->start) * SIDE_COUNT + side_of(segment->end, old->end);
 
@@ -88,7 +89,8 @@ void segment_add(struct assembly_store *store, struct assembly *assembly, const 
     if (previous && previous->start == segment->start && previous->end == segment->end)
         return;
     added = assembly->segment_count < MAX_SEGMENTS ? pool_alloc(store->extents) : NULL;
-    if (!added) { /* no memory: the neighbour represents both segments; the shapes are less exact, no data is lost */
+    if (!added) { /* no memory: an adjacent entry is extended to this segment. Overlap shapes are less exact then; no
+                     data is lost */
         if (previous)
             previous->end = larger(previous->end, segment->end);
         else if (assembly->segments)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transfers the bytes of a direction to another process: its numbers, its lists, then the bytes of every range that has
- * some, in order. The lists determine those ranges, so the reader visits the same ranges as the writer.
+ * Transfers the assembly of a direction to another process: its offsets, its lists, then the stored bytes in order. The
+ * lists determine the ranges with stored bytes, so reader and writer iterate over the same ranges.
  *
- * Threads:   those of the store: one.
- * Ownership: as in assembly.h; data read before an error is in the assembly, which its owner ends.
+ * Threads:   a store and its assemblies belong to one worker.
+ * Ownership: data that was read before an error belongs to the assembly; the caller frees it with assembly_end().
  */
 #include "sluice/transfer.h"
 
@@ -37,14 +37,14 @@ static void write_list(struct transfer *t, struct assembly_extent *list, uint16_
         transfer_extent(t, extent);
 }
 
-/* How the members of a list relate to each other. */
+/* The order that read_list() requires of the entries of a list. */
 enum list_order {
-    LIST_APART,  /* with space between them */
-    LIST_BESIDE, /* they may touch */
-    LIST_OVER,   /* they may overlap, and are ordered by their starts */
+    LIST_APART,  /* ascending, with space between the entries */
+    LIST_BESIDE, /* ascending; entries may touch */
+    LIST_OVER,   /* ascending by their start; entries may overlap */
 };
 
-/* Reads a list; false when there is no memory. */
+/* Reads a list. Returns false if memory is exhausted. */
 static bool read_list(struct transfer *t, struct assembly_store *store, struct assembly_extent **list, uint16_t *count,
                       uint16_t max, enum list_order order)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether the receiver would accept a segment: its acknowledgment, its timestamp, its reset. Systems differ; the
- * receiver's (host-os-policy) decides, as in Suricata, whose events are recorded here.
+ * Checks whether the receiver would accept a segment's acknowledgment number, timestamp or reset. Operating systems
+ * differ, so the checks depend on that of the receiver (host-os-policy), as in Suricata. They set Suricata's events.
  */
 #include "stream_priv.h"
 
 enum {
     PAWS_SECONDS = 24 * 24 * 60 * 60, /* RFC 7323 §5.5: a timestamp older than this may have wrapped */
-    /* In ticks of the sender's clock, which ticks once a millisecond or less often (§5.4). Covers the time that packets
-     * wait for another engine when an engine hangs and is abandoned. */
+    /* Ticks of the sender's timestamp clock, which advances at most once per millisecond (§5.4). Longer than packets
+     * wait while the supervisor replaces a hung engine. */
     OVERTAKEN_TICKS = 64 * 1024,
     ACK_WINDOW_MIN = 1 << 20,
 };
@@ -23,9 +23,10 @@ bool check_ack(struct segment *seg)
     if (seq_before(ack, peer->last_ack)) {
         uint32_t window = peer->max_window;
 
-        /* RFC 5961 §5.2: not older than the largest window. The last advertised window may be small, and overtaken
-         * segments were sent before it. Inline there is a minimum window: while windows are small, a fast connection
-         * gets further ahead of the segments that it overtakes. */
+        /* RFC 5961 §5.2: an old acknowledgment is acceptable if it is at most max_window behind. The largest window is
+         * used, because reordered segments may have been sent before the last, smaller one was advertised. Inline the
+         * distance is at least ACK_WINDOW_MIN, because a fast connection with small windows may reorder more than a
+         * window. */
         if (segment_is_inline(seg) && window < ACK_WINDOW_MIN)
             window = ACK_WINDOW_MIN;
         if (peer->window == 0 || !seq_before(ack, peer->last_ack - window))
@@ -33,12 +34,12 @@ bool check_ack(struct segment *seg)
         segment_add_event(seg, STREAM_EVENT_PKT_INVALID_ACK);
         return false;
     }
-    /* With only one side seen the window is unknown; so is that of the other side of a picked-up session before it has
-     * sent a segment. */
+    /* The window is unknown if only one side is seen, or if the sender of a picked-up session has not sent a segment
+     * before. */
     if (seq_at_or_before(ack, peer->next_win) ||
         (seg->session->flags & (SESSION_ASYNC | SESSION_MIDSTREAM_ESTABLISHED)))
         return true;
-    /* The data that the other side sent before the session was picked up, and its window, are unknown. */
+    /* After a pick-up, the data that the other side sent before is unknown, and so is its window. */
     if (segment_is_midstream(seg) && !(seg->session->flags & SESSION_SCALES_KNOWN)) {
         uint32_t from = seq_after(peer->next_win, peer->last_ack) ? peer->next_win : peer->last_ack;
 
@@ -54,9 +55,9 @@ bool check_ack(struct segment *seg)
 }
 
 /*
- * The receiver certainly expects the number that it has acknowledged (RFC 5961 §3.2), also if it has no state of the
- * connection; it expects the sender's next number if nothing was lost. Linux accepts one of these ranges, other systems
- * another.
+ * Returns whether the receiver accepts the sequence number of a reset. The receiver certainly expects the number that
+ * it has acknowledged (RFC 5961 §3.2), and sender->next_seq if no segment was lost on the way to it. Linux accepts any
+ * number within the window, most other systems exactly one of these two.
  */
 static bool reset_is_in_place(struct segment *seg)
 {
@@ -94,14 +95,15 @@ bool check_reset(struct segment *seg)
     }
     if (!reset_is_in_place(seg))
         return false;
-    /* RFC 2385 and RFC 5925: only the holder of the key can verify the reset; the next segment of its sender shows
-     * whether it was valid. */
+    /* RFC 2385 and RFC 5925: only the peers, which have the key, can verify the reset. If its sender continues to send,
+     * the reset was forged (process_segment()). */
     if (seg->pkt->tcp.has_signature)
         seg->receiver->flags |= PEER_RESET_RECEIVED;
     return true;
 }
 
-/* How a system handles the timestamps of a peer that began with zero. */
+/* How an operating system handles the timestamps of a peer whose first one was zero: as any others; never checks them;
+ * accepts the next one unchecked. */
 enum zero_start { ZERO_CHECKED, ZERO_IGNORED, ZERO_STARTS_NOW };
 
 static enum zero_start zero_start_of(const struct segment *seg, enum host_os os)
@@ -122,10 +124,10 @@ static enum zero_start zero_start_of(const struct segment *seg, enum host_os os)
 }
 
 /*
- * Inline: overtaken by later segments. Its receiver may not have got those, or have got them beyond a gap, and then
- * accepts it (RFC 7323 §4.3); dropped here, it would be lost to a correct connection. If the receiver ignores it,
- * nothing is lost either: its bytes are the first-seen data, and later segments that contradict them are dropped or
- * rewritten.
+ * Inline: returns true if the timestamp is old because later segments overtook this one. The receiver accepts the
+ * segment if the later ones were lost or are behind a gap (RFC 7323 §4.3), so dropping it would disturb a correct
+ * connection. If the receiver ignores it, passing it does no harm: its bytes are the first-seen data, and later
+ * segments with different bytes are dropped or rewritten.
  */
 static bool is_overtaken(const struct segment *seg)
 {
@@ -136,8 +138,8 @@ static bool is_overtaken(const struct segment *seg)
            seg->session->state >= TCP_STATE_SYN_RECV && step < 0 && step >= -OVERTAKEN_TICKS;
 }
 
-/* Whether the receiver accepts the timestamp, or does not check it. One that is one tick old is accepted for every
- * system, as Suricata does by default. */
+/* Returns whether the receiver accepts the timestamp or does not check it. As by default in Suricata, a timestamp that
+ * is one tick old counts as acceptable. */
 static bool is_timestamp_current(const struct segment *seg, enum host_os os)
 {
     const struct tcp_peer *sender = seg->sender;
@@ -169,7 +171,7 @@ enum timestamp_age classify_timestamp(struct segment *seg)
         uint32_t last = sender->last_timestamp;
         bool allows_zero = os == HOST_OS_OLD_LINUX || os == HOST_OS_WINDOWS || os == HOST_OS_WINDOWS2K3 ||
                            os == HOST_OS_VISTA || os == HOST_OS_SOLARIS;
-        /* When the clock wraps, zero is a value like any other. */
+        /* Zero is a regular value when the sender's clock wraps around. */
         bool wraps = (segment_is_inline(seg) && last >= UINT32_MAX - OVERTAKEN_TICKS) ||
                      (segment_is_midstream(seg) && last <= OVERTAKEN_TICKS);
 
@@ -254,7 +256,7 @@ bool check_retransmission(struct segment *seg)
 {
     uint32_t acknowledged = seg->sender->last_ack;
 
-    /* Bytes that are in flight, or acknowledged in part or completely. */
+    /* A retransmission ends at or before next_seq, or contains acknowledged bytes. */
     if (seg->length == 0 || (!seq_at_or_before(seg->end, seg->sender->next_seq) &&
                              !seq_at_or_before(seg->end, acknowledged) && !seq_before(seg->seq, acknowledged)))
         return false;

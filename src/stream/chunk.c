@@ -2,12 +2,14 @@
 /*
  * The chunks of a direction that can be inspected, and the facts of a session for rules and events.
  *
- * Inline, all data in order is yielded at once. In passive mode, only acknowledged data is certain; it is yielded as
- * Suricata does, in chunks, on a packet of that direction, so that rules see enough data at once, and the same data.
+ * Inline, data in order is yielded immediately. In passive mode only acknowledged data is yielded, because the receiver
+ * may replace other data. As in Suricata, it is yielded when a packet of the direction arrives and at least
+ * stream_options.chunk bytes are available, so that rules inspect the same chunks as in Suricata.
  */
 #include "stream_priv.h"
 
-/* Returns the offset up to which the direction may be inspected now. */
+/* Returns the offset before which the data of the direction may be inspected now. `all`: the stream has ended, so all
+ * data is inspected. */
 static uint64_t find_limit(struct stream *stream, struct tcp_session *session, enum flow_direction direction,
                            const struct packet *pkt, bool all)
 {
@@ -15,7 +17,7 @@ static uint64_t find_limit(struct stream *stream, struct tcp_session *session, e
     const struct assembly *assembly = &peer->assembly;
 
     if (all) {
-        /* Missing data is lost now; it is not counted as a gap, since it was not acknowledged. */
+        /* Mark missing data as lost. STREAM_GAP does not count it, because the data was not acknowledged. */
         assembly_acknowledge(stream->store, &peer->assembly, (uint64_t)peer->edge);
         return assembly->contiguous;
     }
@@ -23,7 +25,8 @@ static uint64_t find_limit(struct stream *stream, struct tcp_session *session, e
         return assembly->contiguous;
     if (!pkt || !(pkt->flags & PACKET_TO_CLIENT) != (direction == FLOW_TO_SERVER))
         return 0;
-    /* In these states even less than a chunk is inspected, because little more will follow. */
+    /* At the reassembly depth, after a flush request and in the states behind TCP_STATE_TIME_WAIT, even less than a
+     * chunk is inspected, because little or no data follows. */
     if ((peer->flags & (PEER_DEPTH_REACHED | PEER_FLUSH)) || session->state > TCP_STATE_TIME_WAIT)
         return assembly->acknowledged;
     if (assembly->acknowledged >= assembly->inspected &&
@@ -74,11 +77,11 @@ bool stream_next_parser_chunk(struct stream *stream, struct flow *flow, enum flo
 
     if (all && session->state != TCP_STATE_CLOSED)
         until = find_limit(stream, session, direction, NULL, true);
-    else if (all &&
-             assembly->contiguous > until) /* after a reset, the receiver never read unacknowledged data behind a gap */
+    else if (all && assembly->contiguous >
+                        until) /* after a reset; data behind a gap is left out, because its receiver never read it */
         until = assembly->contiguous;
     if (!assembly_next_parsed(stream->store, &peer->assembly, until, chunk)) {
-        /* The session closed after all bytes had been yielded: its end is still to be yielded. */
+        /* If the session closed after all bytes had been yielded, yield an empty chunk with `end`. */
         if (all || session->state < TCP_STATE_CLOSING || (peer->flags & PEER_END_YIELDED) || assembly->parsed == 0 ||
             assembly->parsed < (uint64_t)peer->edge)
             return false;

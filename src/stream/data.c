@@ -3,11 +3,12 @@
  * Data: adds the payload of an accepted segment to the assembly of its sender, and its acknowledgment to that of its
  * receiver.
  *
- * Urgent data (RFC 6093) is in fact one byte: the one before the urgent pointer. A receiver takes it out of the stream
- * unless its program set SO_OOBINLINE, so in passive mode it is not inspected by default; for inline mode see urgent.c.
+ * Urgent data (RFC 6093) is in practice one byte, the one before the urgent pointer. A receiver removes this byte from
+ * the stream unless the program has set SO_OOBINLINE, so in passive mode the byte is not inspected by default; for
+ * inline mode see urgent.c.
  *
- * An acknowledgment counts only as far as bytes have been seen: the receiver may have got more bytes on another path,
- * or a moment before they were captured; a gap is declared when data follows behind it.
+ * An acknowledgment counts only up to the highest byte that was seen. The other acknowledged bytes may have taken
+ * another path, or may be captured later; they become a gap only when data behind them is seen.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,8 +16,9 @@
 #include "stream_priv.h"
 
 enum {
-    URGENT_LIMIT = UINT16_MAX, /* Suricata's limit: more is an attempt to hide a stream in urgent bytes */
-    ADD_MAX = 65535,           /* the most that an assembly accepts at once */
+    URGENT_LIMIT =
+        UINT16_MAX,  /* Suricata's limit per direction: more urgent bytes are an attempt to hide data from inspection */
+    ADD_MAX = 65535, /* bytes: maximum for one call of assembly_add() */
 };
 
 /* Bytes of a segment and their offset. */
@@ -48,7 +50,8 @@ static void move_edge(struct tcp_peer *peer, int64_t end)
         peer->edge = end;
 }
 
-/* Adds bytes to the assembly of the sender. If there is no memory, idle data of other sessions is evicted. */
+/* Adds bytes to the assembly of the sender, and the results to *all. If memory is exhausted, evicts idle data of other
+ * sessions. */
 static void add_range(struct segment *seg, struct range range, struct assembly_report *all)
 {
     struct tcp_peer *peer = seg->sender;
@@ -98,9 +101,10 @@ static bool covers(struct range range, int64_t offset)
 }
 
 /*
- * True when a byte of the segment is not part of the stream. Linux removes the byte when it arrives, in whatever
- * segment; other systems only from a segment with URG. A byte that was removed before stays removed in retransmissions.
- * An urgent pointer of zero is ignored by BSD, and marks the first byte for Linux.
+ * Returns true, with the offset in *urgent, if a byte of the segment is not part of the stream. Linux removes the
+ * urgent byte from any segment that contains it; other systems only from a segment with URG. A byte that was removed
+ * before stays removed in retransmissions. An urgent pointer of zero is ignored by BSD, and marks the first byte for
+ * Linux.
  */
 static bool has_urgent_byte(struct segment *seg, struct range range, int64_t *urgent)
 {
@@ -161,7 +165,8 @@ static void report_contradiction(struct segment *seg)
     stream_count(seg->stream, STREAM_OVERLAP_DIFF_DATA);
 }
 
-/* Reports what the assembly found: events, counters, and whether all of the payload is, was or will be in a chunk. */
+/* Sets events and counters for the result of assembly_add(), and PACKET_STREAM_ADDED if all of the payload is, was or
+ * will be in a chunk. */
 static void evaluate_report(struct segment *seg, const struct assembly_report *report)
 {
     struct tcp_peer *peer = seg->sender;
@@ -188,7 +193,7 @@ static void evaluate_report(struct segment *seg, const struct assembly_report *r
         segment_add_event(seg, STREAM_EVENT_REASSEMBLY_DEPTH_REACHED);
         stream_count(seg->stream, STREAM_DEPTH_REACHED);
     }
-    /* Behind a gap the oldest bytes may have been evicted before inspection. */
+    /* If the session has a gap, bytes before `base` may have been discarded without inspection. */
     if (stored && !report->beyond_limit && !report->lost && !(report->too_old && peer->assembly.has_gap))
         seg->pkt->flags |= PACKET_STREAM_ADDED;
 }
@@ -208,8 +213,8 @@ static void add_payload(struct segment *seg)
         seg->verdict->reason = DROP_REASON_STREAM_URGENT;
         return;
     }
-    /* Inline: a segment that contradicts first-seen data is rewritten, or dropped with all its bytes. An out-of-band
-     * byte was not stored, so nothing contradicts it. */
+    /* Inline: a segment whose bytes differ from first-seen ones is rewritten, or dropped completely. Skipped
+     * out-of-band bytes are not stored and not compared. */
     if (segment_is_inline(seg) &&
         assembly_differs(&seg->sender->assembly, (uint64_t)range.at, range.bytes, range.length)) {
         report_contradiction(seg);
@@ -230,7 +235,7 @@ static void add_payload(struct segment *seg)
 
 void data_add(struct segment *seg)
 {
-    /* Data after a reset is of no interest, nor are gaps before it: their data will not be used. */
+    /* Payload of a reset is no stream data, and its acknowledgment does not matter, because the connection ends. */
     if (seg->kind == SEGMENT_RST)
         return;
     acknowledge(seg, seg->receiver);

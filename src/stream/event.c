@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names of stream events: one table for counters, anomaly events and the keyword. A counter's name is "stream."
- * followed by the event's. */
+/* The names of stream events, used for counters, anomaly events and the keyword stream-event. A counter's name is
+ * "stream." followed by the event's. */
 #include <string.h>
 
 #include "stream_priv.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Segments without new information, detected before the state machine runs: keep-alives and their answers, answers to
- * probes of a closed window, old acknowledgments, retransmissions of acknowledged data; and window updates that would
- * shrink the window until honest segments are outside of it.
+ * probes of a closed window, old acknowledgments, retransmissions of acknowledged data; and forged window updates,
+ * which would shrink the window so that segments of the real peer are outside of it.
  */
 #include "stream_priv.h"
 
@@ -17,9 +17,9 @@ static bool is_bare_ack(const struct segment *seg)
 }
 
 /*
- * RFC 9293 §3.8.4: one number before the next, with or without a byte of garbage. The byte must be one that the
- * receiver has acknowledged: otherwise the receiver may accept it as data, also where the preceding segment was an ACK
- * that has overtaken it.
+ * RFC 9293 §3.8.4: a keep-alive has the sequence number next_seq - 1 and contains no byte or one arbitrary byte. A byte
+ * must be in acknowledged data: otherwise the receiver may accept it as new data, for example if the segment that
+ * contained the original byte is still under way.
  */
 static bool is_keepalive(struct segment *seg)
 {
@@ -32,7 +32,7 @@ static bool is_keepalive(struct segment *seg)
         return false;
     sender->flags |= PEER_KEEPALIVE;
     seg->pkt->stream_flags |= PACKET_STREAM_KEEPALIVE;
-    if (segment_is_inline(seg)) /* inline, only the receiver's own segments may announce its window */
+    if (segment_is_inline(seg)) /* inline, it also announces a window */
         peer_extend_window(seg->receiver, seg->ack + segment_window(seg));
     return true;
 }
@@ -59,7 +59,7 @@ static bool answers_window_probe(struct segment *seg)
     return true;
 }
 
-/* The last ACK of a connection that both sides have closed. */
+/* Returns true for the ACK of the last FIN, when both sides have sent FIN. */
 static bool is_last_ack(const struct segment *seg)
 {
     uint8_t state = seg->session->state;
@@ -79,8 +79,9 @@ static bool is_window_update(struct segment *seg)
     return true;
 }
 
-/* Unexpected numbers on both sides, and a window that shrinks by more than the data and the acknowledgment explain. For
- * a session picked up inline, much of the earlier state may be unexpected, and no segment is outside its window. */
+/* Returns true for a segment whose sequence and acknowledgment numbers are both beyond the expected ones, and whose
+ * window shrinks by more than its data and acknowledgment explain. Not checked for sessions picked up inline, whose
+ * earlier numbers are unknown and whose window is not enforced. */
 static bool is_bad_window_update(struct segment *seg)
 {
     enum { WINDOW_WITH_MARGIN = 1024, MARGIN = 32 };
@@ -104,7 +105,8 @@ static bool is_bad_window_update(struct segment *seg)
     return true;
 }
 
-/* Inline also one that was overtaken, however old: it carries no information, and dropping it has no benefit. */
+/* Returns true for an acknowledgment without new information. Inline, reordered ones pass regardless of their age,
+ * because dropping them has no benefit. */
 static bool is_outdated_ack(const struct segment *seg)
 {
     bool in_place =
@@ -114,14 +116,14 @@ static bool is_outdated_ack(const struct segment *seg)
            (seg->pkt->tcp.sack_count == 0 || sack_is_outdated(seg->receiver, seg->pkt));
 }
 
-/* Inline, before the SYN/ACK, no segment counts as a retransmission: the SYN may be outdated, the server far ahead, and
- * data before the SYN part of another connection. */
+/* Inline, before the SYN/ACK, no segment counts as a retransmission: the SYN that was seen may be old, so that the
+ * server has sent much more, and data with lower sequence numbers may belong to another connection. */
 static bool is_before_syn_ack(const struct segment *seg)
 {
     return seg->session->state == TCP_STATE_SYN_SENT && segment_is_inline(seg);
 }
 
-/* True when the bytes are so old that there is nothing left to compare them with. */
+/* Returns true if the bytes are so old that the stored ones were freed, so that they cannot be compared. */
 static bool is_spurious_retransmission(struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
@@ -150,7 +152,8 @@ enum filtered filter_segment(struct segment *seg)
     if (answers_window_probe(seg))
         return FILTER_DONE;
     if (!is_last_ack(seg) && !is_window_update(seg)) {
-        /* Its data would reach the receiver without having been added to the stream. */
+        /* Inline, a segment with data is rejected, because its data would reach the receiver without being added to the
+         * stream. */
         if (is_bad_window_update(seg))
             return segment_is_inline(seg) && seg->length > 0 ? FILTER_INVALID : FILTER_DONE;
         if (is_outdated_ack(seg))
@@ -158,8 +161,9 @@ enum filtered filter_segment(struct segment *seg)
     }
     if (!is_spurious_retransmission(seg))
         return FILTER_GO_ON;
-    /* Data from before the pick-up is part of no stream. It may be new to the receiver; if so, the receiver's
-     * acknowledgment shows it, and the data is sent again. */
+    /* Data with sequence numbers before the pick-up is not added to the stream. If it may be new to the receiver, it is
+     * dropped: the receiver's acknowledgment then shows which number it expects (has_wrong_start()), and the sender
+     * retransmits the data. */
     return session_begins_anywhere(&seg->stream->options, seg->session, seg->pkt->time_ns) &&
                    (seg->sender->flags & PEER_HEARD)
                ? FILTER_INVALID

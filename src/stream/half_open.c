@@ -9,11 +9,11 @@
  * a SYN that reuses the ports of a connection that has not been closed: when the SYN/ACK acknowledges that SYN, the new
  * connection replaces the old one.
  *
- * A record is found by a keyed hash of addresses, ports and the client's initial sequence number. A segment that does
- * not belong to the handshake is found with a probability of 8 in 2^32. The ACK of the handshake must acknowledge the
- * server's initial sequence number, too.
+ * A record is found by a keyed hash of addresses, ports and the client's initial sequence number. A segment of another
+ * connection matches a record by chance with a probability of 8 in 2^32. The ACK of the handshake must also acknowledge
+ * the server's initial sequence number.
  *
- * Each record can be in one of two buckets. Where both are full, it replaces the oldest record in them.
+ * A record is in one of two buckets. If both are full, a new record replaces the oldest one in them.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,16 +25,16 @@
 #include "stream_priv.h"
 
 enum {
-    BUCKET_RECORDS = 4, /* one cache line */
+    BUCKET_RECORDS = 4, /* records in a bucket: one cache line */
     PLACES = 2 * BUCKET_RECORDS,
-    AGE_SHIFT = 27, /* the unit of age is 134 ms */
+    AGE_SHIFT = 27, /* unit of half_open_record.time: 2^27 ns, 134 ms */
     SCALE_BITS = 4,
     SCALE_MASK = (1 << SCALE_BITS) - 1,
 };
 
 enum record_flag {
     RECORD_USED = 1 << 0,
-    RECORD_SYN_ACK = 1 << 1, /* the SYN/ACK was seen, and the options below are those of both sides */
+    RECORD_SYN_ACK = 1 << 1, /* the SYN/ACK was seen, and the following options are those that both sides sent */
     RECORD_TIMESTAMP = 1 << 2,
     RECORD_SACK = 1 << 3,
     RECORD_SCALE = 1 << 4,
@@ -42,10 +42,10 @@ enum record_flag {
 };
 
 struct half_open_record {
-    uint32_t tag, server_isn;
-    uint16_t client_window, server_window; /* as in the SYN and in the SYN/ACK */
-    uint16_t time;
-    uint8_t scales; /* scale of the SYN in the low bits, of the SYN/ACK in the high ones */
+    uint32_t tag, server_isn;              /* tag: upper half of the key's hash */
+    uint16_t client_window, server_window; /* window fields of the SYN and of the SYN/ACK, not scaled */
+    uint16_t time;                         /* see AGE_SHIFT */
+    uint8_t scales; /* window scale of the SYN in the low SCALE_BITS bits, of the SYN/ACK in the high ones */
     uint8_t flags;  /* enum record_flag; 0: empty */
 };
 
@@ -80,12 +80,12 @@ void half_open_clear(struct half_open_table *table)
 struct half_open_key {
     struct address client, server;
     uint16_t client_port, server_port;
-    uint32_t flow_hash; /* VLAN tags and tunnel, as far as the flow table compares them */
+    uint32_t flow_hash; /* includes VLAN tags and tunnel level, if flows differ by them */
     uint32_t client_isn;
 };
 
-/* Gets the slots where the record may be: two buckets, so that one in which many records collide by chance loses no
- * young one. */
+/* Writes the slots in which the record may be to `places`, and returns its tag. There are two buckets, so that a bucket
+ * in which many records collide by chance need not lose a young one. */
 static uint32_t find_slots(const struct half_open_table *table, const struct half_open_key *key,
                            struct half_open_record *places[PLACES])
 {
@@ -106,7 +106,7 @@ static struct half_open_key key_of_session(const struct tcp_session *session)
     const struct flow *flow = session->flow;
     struct half_open_key key;
 
-    memset(&key, 0, sizeof(key)); /* padding is hashed, too */
+    memset(&key, 0, sizeof(key)); /* the hash includes padding */
     key.client = flow->client;
     key.server = flow->server;
     key.client_port = flow->client_port;
@@ -116,7 +116,7 @@ static struct half_open_key key_of_session(const struct tcp_session *session)
     return key;
 }
 
-/* Builds the key for a packet from the client, or for one to the client. */
+/* Builds the key for a packet that the client sends (from_client) or receives. */
 static struct half_open_key key_of_packet(const struct flow *flow, const struct packet *pkt, bool from_client,
                                           uint32_t client_isn)
 {
@@ -178,7 +178,8 @@ void half_open_record_session(struct stream *stream, const struct tcp_session *s
     const uint16_t unusual = SESSION_FOUR_WAY | SESSION_ASYNC;
     bool answered = session->state == TCP_STATE_SYN_RECV;
 
-    /* The data of a SYN was inspected as the beginning of a stream that is lost: the client must send it again. */
+    /* No record if the SYN had data, which was inspected at the start of a stream that is now lost: the client must
+     * send the data again in a new connection. */
     if ((session->state != TCP_STATE_SYN_SENT && !answered) || (session->flags & unusual) ||
         client->next_seq != client->isn + 1)
         return;
@@ -234,8 +235,8 @@ bool half_open_is_answered(const struct stream *stream, const struct flow *flow,
 
 bool half_open_is_reset(const struct segment *seg)
 {
-    /* A server that refuses the SYN acknowledges it; a client that refuses the SYN/ACK sends the number after its own.
-     */
+    /* The reset of a server acknowledges the SYN that it refuses; the reset of a client that refuses a SYN/ACK has the
+     * sequence number after that of its SYN. */
     struct half_open_key to_client = key_of_packet(seg->flow, seg->pkt, false, seg->ack - 1);
     struct half_open_key to_server = key_of_packet(seg->flow, seg->pkt, true, seg->seq - 1);
 
@@ -249,7 +250,7 @@ static void set_flag(struct tcp_session *session, enum session_flag flag, bool o
         session->flags |= flag;
 }
 
-/* Begins the session with the values of its SYN. */
+/* Creates the session in SYN_SENT from a record. Returns 0 or -ENOMEM. */
 static int begin_session(struct segment *seg, const struct half_open_record *record, uint32_t client_isn)
 {
     int err = session_new(seg);
@@ -275,7 +276,7 @@ static int begin_session(struct segment *seg, const struct half_open_record *rec
     return 0;
 }
 
-/* Removes the record of a SYN whose session has begun, so that a second SYN/ACK cannot begin the stream again. */
+/* Removes the record of a SYN whose session was restored, so that a second SYN/ACK cannot start the stream again. */
 static void remove_record(struct stream *stream, struct half_open_record *record)
 {
     record->flags = 0;
@@ -296,7 +297,8 @@ int half_open_restore_by_syn_ack(struct segment *seg)
     err = begin_session(seg, &copy, seg->ack - 1);
     if (err)
         return err;
-    /* The SYN's own timestamp is not in the record. The client checks that this is its echo. */
+    /* The record does not contain the timestamp of the SYN, so the echo in the SYN/ACK is used. The client checks it.
+     */
     if (copy.flags & RECORD_TIMESTAMP && seg->pkt->tcp.has_timestamp)
         seg->receiver->last_timestamp = seg->pkt->tcp.timestamp_echo;
     return 0;
@@ -313,7 +315,7 @@ int half_open_restore_by_ack(struct segment *seg)
         return -ENOENT;
     copy = *record;
     remove_record(seg->stream,
-                  record); /* the ACK has validated the client's address: the session is not removed again */
+                  record); /* the ACK proved the client's address, so the session is not evicted as half-open again */
     segment_swap_sides(seg, FLOW_TO_SERVER);
     err = begin_session(seg, &copy, seg->seq - 1);
     if (err)
@@ -365,7 +367,8 @@ static void transfer_bucket(struct transfer *t, struct half_open_bucket *bucket)
     }
 }
 
-/* Records of several workers may be merged into one table: existing ones stay. */
+/* Adds the records of a bucket that was read from another process to the empty slots of `bucket`. Existing records,
+ * possibly of another worker, are kept. */
 static void merge_bucket(struct half_open_table *table, struct half_open_bucket *bucket,
                          const struct half_open_bucket *read)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Handshakes with more than one SYN or SYN/ACK. Only the answer shows which of several was accepted: the SYN by the
- * timestamp that the SYN/ACK echoes, the SYN/ACK by the number that the ACK acknowledges. Until then they are in a
- * short list of pool objects.
+ * Handshakes with more than one SYN or SYN/ACK. Only the answer shows which one was accepted: the timestamp echo of the
+ * SYN/ACK identifies the SYN, the acknowledgment number of the ACK identifies the SYN/ACK. Until then the session
+ * stores them in a list of limited length (stream_options.max_syn_queued and max_synack_queued).
  */
 #include <errno.h>
 
@@ -25,7 +25,7 @@ static struct handshake_entry entry_of(const struct segment *seg)
     };
 }
 
-/* Builds an entry from the SYN that the session currently uses. */
+/* Returns an entry with the values of the session's current SYN. */
 static struct handshake_entry entry_of_session(const struct tcp_session *session)
 {
     const struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
@@ -98,15 +98,17 @@ int handshake_queue_syn_ack(struct segment *seg)
 }
 
 /*
- * SYNs are distinguished by their timestamps, because the SYN/ACK echoes that of the SYN that it answers. It can only
- * answer a SYN with the sequence number of the session, so such a SYN replaces entries with other numbers.
+ * SYNs are distinguished by their timestamps, because the SYN/ACK echoes that of the SYN that it answers. A SYN/ACK can
+ * only answer a SYN with the sequence number of the session, so the session's SYN replaces an entry with another number
+ * if the timestamps are equal or the list is full.
  */
 void handshake_queue_syn(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
     struct handshake_entry mine = entry_of_session(session), new_one = entry_of(seg), *outdated = NULL;
 
-    /* Suricata stores every repeated SYN, also an identical one. Here equal ones share an entry, and are counted. */
+    /* Suricata stores every repeated SYN, even an identical one. Here identical SYNs share an entry; repeated_syns
+     * counts all of them, up to max_syn_queued. */
     if (session->repeated_syns >= seg->stream->options.max_syn_queued)
         segment_add_event(seg, STREAM_EVENT_3WHS_SYN_FLOOD);
     else

@@ -15,14 +15,14 @@ static const uint8_t *relocate(const uint8_t *at, const uint8_t *from, const uin
     return at ? to + (at - from) : NULL;
 }
 
-/* Packets inside tunnels, and truncated packets, cannot be rewritten. */
+/* Returns false for packets inside tunnels, truncated and reassembled packets. */
 static bool can_be_rewritten(const struct packet *pkt)
 {
     return pkt->root == pkt && !(pkt->flags & (PACKET_TRUNCATED | PACKET_REASSEMBLED)) &&
            pkt->length <= STREAM_REWRITE_SIZE;
 }
 
-/* Updates the checksum of a changed copy of the packet's bytes. */
+/* Computes the TCP checksum of `out`, a changed copy of the packet's bytes, and writes it there. */
 static void refresh_checksum(const struct packet *pkt, uint8_t *out)
 {
     struct packet copy = *pkt;
@@ -42,7 +42,7 @@ bool rewrite_payload(struct segment *seg, int64_t offset)
 {
     struct packet *pkt = seg->pkt;
     uint8_t *out = seg->stream->rewrite;
-    uint32_t before = offset < 0 ? (uint32_t)-offset : 0; /* bytes before the start of the stream */
+    uint32_t before = offset < 0 ? (uint32_t)-offset : 0; /* number of bytes before the start of the stream */
 
     if (!can_be_rewritten(pkt) || before >= pkt->payload_length)
         return false;
@@ -53,7 +53,7 @@ bool rewrite_payload(struct segment *seg, int64_t offset)
     refresh_checksum(pkt, out);
     pkt->new_data = out;
     pkt->new_length = pkt->length;
-    pkt->payload = relocate(pkt->payload, pkt->data, out); /* the forwarded bytes are inspected */
+    pkt->payload = relocate(pkt->payload, pkt->data, out); /* rules inspect the forwarded bytes */
     return true;
 }
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Selects the session that releases memory when stream.reassembly-memcap is used up. Sessions that have held data are
- * in a list. Of the IDLE_SAMPLES sessions at its old end the one that has been idle for the longest time is selected,
- * and all of them move to the other end: so a packet need not move its session, the cost is bounded, and each session
- * is considered in turn.
+ * in a list. Of the IDLE_SAMPLES oldest sessions in the list, the one that has been idle for the longest time is
+ * selected, and all of them move to the end. So packets need not move their sessions in the list, the cost of a
+ * selection is bounded, and each session is considered in turn.
  *
- * Inspected history is released first, when memory is tight: without it only a match that begins in earlier bytes is
- * missed. When memory is used up, an idle session releases data that was not acknowledged, and data behind a gap. Its
- * receiver may have that data already, so segments that would complete or replace it are refused from then on
- * (assembly_evict()).
+ * When memory is tight, only history (inspected bytes) is freed: the loss is that rules miss matches that begin in it.
+ * When memory is used up, unacknowledged data and data behind a gap of an idle session is evicted. The receiver may
+ * have this data already, so inline, later segments that would complete or replace it are refused (assembly_evict()).
  */
 #include "stream_priv.h"
 
 enum {
     IDLE_SAMPLES = 8,
-    HISTORY_SESSIONS = 2, /* sessions that release their history for one segment */
-    EVICT_SESSIONS = 40,  /* sessions that release data for one segment: a super-packet needs 33 blocks */
+    HISTORY_SESSIONS = 2, /* maximum number of sessions whose history is freed for one segment */
+    EVICT_SESSIONS =
+        40, /* maximum number of sessions whose data is evicted for one segment: a super-packet needs 33 blocks */
 };
-/* Time without a packet after which unacknowledged data, and data behind a gap, may be evicted. */
+/* Idle times after which unacknowledged data (IDLE_NS), and data behind a gap (IDLE_WITH_HOLE_NS), may be evicted. */
 #define IDLE_NS UINT64_C(10000000000)
 #define IDLE_WITH_HOLE_NS UINT64_C(500000000)
 
@@ -55,7 +55,7 @@ void holder_remove(struct stream *stream, struct tcp_session *session)
     list_remove(stream, session);
 }
 
-/* Returns the oldest session of the list and moves it to the other end; NULL when that is `except`. */
+/* Moves the oldest session of stream.holders to the end of the list and returns it; NULL if it is `except`. */
 static struct tcp_session *next_holder(struct stream *stream, const struct tcp_session *except)
 {
     struct tcp_session *session = stream->holders.oldest;
@@ -88,8 +88,8 @@ void release_histories(struct segment *seg)
     }
 }
 
-/* Data of active sessions is not evicted: refusing the current segment does less harm, because its sender repeats it.
- */
+/* Data of active sessions is not evicted: it does less harm to refuse the current segment, which its sender
+ * retransmits. */
 bool evict_idle_data(struct segment *seg, unsigned *evicted)
 {
     struct tcp_session *idle = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Selective acknowledgments (RFC 2018): the bytes beyond last_ack that the receiver reports to have. They widen the
- * window by as much, and distinguish an old ACK from one with new information. A few ranges suffice: a range that does
- * not fit is discarded, which makes the window smaller and never larger.
+ * Selective acknowledgments (RFC 2018): the ranges beyond last_ack that the receiver reports as received. Their bytes
+ * extend the window (peer_extend_window()), and new ranges distinguish an old ACK from one with new information. A few
+ * ranges suffice: a range that does not fit is discarded, which makes the window smaller and never larger.
  */
 #include <string.h>
 

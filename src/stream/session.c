@@ -2,9 +2,9 @@
 /*
  * Sessions and their peers: allocation from the pool, states, sequence numbers and their offsets in the stream.
  *
- * next_seq and next_offset move together, so that the offset of any other number is its distance from next_seq, modulo
- * 2^32 as TCP counts, added to next_offset: correct as long as that distance is below 2 GiB, which a window never
- * exceeds.
+ * next_seq and next_offset of a peer denote the same byte. The stream offset of another sequence number is next_offset
+ * plus its distance from next_seq, modulo 2^32: correct while the distance is below 2 GiB, which is more than any
+ * window.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,8 @@ static void prepare_peer(const struct stream_options *options, struct tcp_peer *
 
 /* --- Eviction ------------------------------------------------------------------------------------- */
 
-/* NULL: a session of this state is in no list. */
+/* Returns the list of sessions that may be evicted for a state and session flags; NULL: such sessions are in no list.
+ */
 static struct session_list *list_of_state(struct stream *stream, uint8_t state, uint16_t flags)
 {
     switch (state) {
@@ -57,8 +58,8 @@ static void unlink_session(struct stream *stream, struct tcp_session *session)
     *(session->older ? &session->older->newer : &list->oldest) = session->newer;
 }
 
-/* The next session to be evicted is the one not touched for the longest time, so it is not in the cache: prefetches it,
- * and its flow one call later. */
+/* Prefetches the sessions to be evicted next, which are the oldest ones and thus not in the CPU cache: the flow of
+ * `next`, and the session after it. */
 static void prefetch_victims(const struct tcp_session *next)
 {
     enum { CACHE_LINE = 64 };
@@ -71,8 +72,8 @@ static void prefetch_victims(const struct tcp_session *next)
 }
 
 /*
- * A closed connection is kept only for its late packets. Where more of them end in flow.timeouts.tcp.closed than there
- * are sessions, the flow of the one that has been closed for the longest time ends early.
+ * Ends the flow of the session that has been closed for the longest time; returns false if no session is closed. Closed
+ * sessions are kept for late packets until the timeout flow.timeouts.tcp.closed, unless memory is needed.
  */
 static bool end_oldest_closed(struct segment *seg)
 {
@@ -88,8 +89,8 @@ static bool end_oldest_closed(struct segment *seg)
 
 /*
  * A SYN flood must not lock out clients that complete the handshake: when no session is free, the oldest half-open one
- * is evicted, whether or not the server has answered it. Its flow stays. A record of 16 bytes stays, too, so that the
- * next segment of the handshake begins the session again (half_open.c).
+ * is evicted, whether or not the server has answered it. Its flow is kept, and so is a record of 16 bytes, from which
+ * the next segment of the handshake restores the session (half_open.c). Returns false if there is no half-open session.
  */
 static bool evict_oldest_half_open(struct stream *stream)
 {
@@ -106,8 +107,8 @@ static bool evict_oldest_half_open(struct stream *stream)
     return true;
 }
 
-/* If there are none, an idle connection is evicted. If it sends again, it is picked up because conntrack still knows
- * it. */
+/* Ends the flow of an idle connection, if there are neither closed nor half-open sessions. If the connection continues,
+ * it is picked up, because conntrack still knows it. Returns false if no connection is idle. */
 static bool end_idle_session(struct segment *seg)
 {
     struct flow *flow = flow_table_find_idle_tcp(seg->flows, seg->pkt->time_ns);
@@ -297,7 +298,7 @@ enum host_os peer_os(struct segment *seg, struct tcp_peer *peer)
         enum host_os os = host_os_lookup(&seg->stream->options.host_os, seg->flow->ip_version,
                                          is_client ? &seg->flow->client : &seg->flow->server);
 
-        peer->os = (uint8_t)(os == HOST_OS_OLD_SOLARIS ? HOST_OS_SOLARIS : os); /* they only reassemble differently */
+        peer->os = (uint8_t)(os == HOST_OS_OLD_SOLARIS ? HOST_OS_SOLARIS : os); /* the two differ in reassembly only */
         peer->flags |= PEER_OS_KNOWN;
     }
     return (enum host_os)peer->os;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The state machine as a table: for every state, direction and kind of segment the handler function (RFC 9293 §3.10.7,
- * with the states named from the side of the server, as Suricata does: a FIN of the server leads to FIN_WAIT1, one of
- * the client to CLOSE_WAIT).
+ * where the states are those of the server, as in Suricata: a FIN of the server leads to FIN_WAIT1, a FIN of the client
+ * to CLOSE_WAIT).
  */
 #include <errno.h>
 
@@ -14,8 +14,8 @@
         [FLOW_TO_SERVER] = { __VA_ARGS__ }, [FLOW_TO_CLIENT] = { __VA_ARGS__ }                                         \
     }
 
-/* A segment without flags. Receivers ignore a segment without ACK (RFC 9293 §3.10.7.4, fifth): its payload must not be
- * accepted as data. */
+/* Handles a segment without flags. Receivers ignore segments without ACK (RFC 9293 §3.10.7.4, fifth), so inline one
+ * with payload is rejected: the payload is not added to the stream. */
 int without_flags(struct segment *seg)
 {
     return segment_is_inline(seg) && seg->length > 0 ? -EINVAL : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The states after a FIN. The expected sequence numbers depend on whose FIN it was: that of the server is counted in
- * its next_seq, that of the client is not (established_on_fin).
+ * The states after a FIN. The expected sequence numbers depend on the sender of the FIN: next_seq of the server
+ * includes its FIN, next_seq of the client does not (established_on_fin()).
  */
 #include <errno.h>
 
@@ -21,7 +21,7 @@ int closing_on_syn(struct segment *seg)
     return segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
 }
 
-/* Common to all segments accepted in these states; retransmissions do not update the window. */
+/* Updates the session for an accepted segment. `again`: a retransmission, which does not update the window. */
 static void accept_segment(struct segment *seg, bool again)
 {
     if (!again)
@@ -31,15 +31,16 @@ static void accept_segment(struct segment *seg, bool again)
     peer_update_from_answer(seg);
 }
 
-/* A retransmission may also contain new data. */
+/* Sets next_seq behind a segment that contains or touches the expected number; a retransmission may also contain new
+ * data. */
 static void advance_from(struct segment *seg, uint32_t expected)
 {
     if (seq_at_or_before(seg->seq, expected) && seq_at_or_after(seg->end, expected))
         peer_advance(seg, seg->sender, seg->end);
 }
 
-/* Inline: the FIN of either side, regardless of later acknowledgments; or a FIN overtaken by the ACK that followed
- * it. */
+/* Inline: returns true for a retransmission of a known FIN, whatever it acknowledges, or for the first FIN of a sender
+ * whose later ACK overtook it. */
 static bool is_fin_late(const struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
@@ -50,7 +51,8 @@ static bool is_fin_late(const struct segment *seg)
            (segment_is_midstream(seg) || seq_at_or_after(seg->end, sender->last_ack));
 }
 
-/* The server's FIN again; possibly with a later acknowledgment. */
+/* Returns true for a retransmitted FIN. A FIN of the server may have a newer acknowledgment number; in passive mode a
+ * FIN of the client may not. */
 static bool is_fin_retransmission(const struct segment *seg)
 {
     if (is_fin_late(seg))
@@ -59,8 +61,8 @@ static bool is_fin_retransmission(const struct segment *seg)
            (seg->direction == FLOW_TO_CLIENT || seg->ack == seg->receiver->last_ack);
 }
 
-/* Inline: a segment from before its sender's FIN, or from before the acknowledgment behind it: it was overtaken by
- * later segments, or it fills a gap. */
+/* Inline: returns true for a segment that was sent before its sender's FIN, or before the ACK behind the FIN: it was
+ * reordered, or it retransmits lost data. */
 static bool is_before_fin(const struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
@@ -108,7 +110,7 @@ static void finish_ack(struct segment *seg, uint32_t expected)
     data_add(seg);
 }
 
-/* Possibly the client's acknowledgment of the FIN. */
+/* The segment may acknowledge the server's FIN. */
 int fin_wait1_on_ack_to_server(struct segment *seg)
 {
     struct tcp_peer *sender = seg->sender, *receiver = seg->receiver;
@@ -151,7 +153,7 @@ int fin_wait1_on_ack_to_client(struct segment *seg)
     return 0;
 }
 
-/* --- FIN_WAIT2: and it was acknowledged ----------------------------------------------------------- */
+/* --- FIN_WAIT2: the FIN of the server was acknowledged -------------------------------------------- */
 
 int fin_wait2_on_fin(struct segment *seg)
 {
@@ -252,7 +254,7 @@ int close_wait_on_ack(struct segment *seg)
         return -EINVAL;
     bool again = check_retransmission(seg);
 
-    if (seg->length > 0 && seq_at_or_before(seg->end, sender->last_ack)) { /* accepted, as in ESTABLISHED */
+    if (seg->length > 0 && seq_at_or_before(seg->end, sender->last_ack)) { /* passes, as in ESTABLISHED */
         segment_add_event(seg, STREAM_EVENT_CLOSEWAIT_PKT_BEFORE_LAST_ACK);
         if (segment_is_inline(seg))
             data_add(seg);
@@ -270,8 +272,8 @@ int close_wait_on_ack(struct segment *seg)
 
 /* --- LAST_ACK: the server has sent FIN, too ------------------------------------------------------- */
 
-/* Only retransmissions can follow: they are compared with the data seen before. The server may acknowledge the client's
- * FIN last. */
+/* Both sides have sent FIN, so only retransmissions are expected, whose data is compared with the stored data; and the
+ * server's acknowledgment of the client's FIN. */
 int last_ack_on_other(struct segment *seg)
 {
     if (!check_window(seg) || (seg->has_ack && !check_ack(seg)))
@@ -296,7 +298,8 @@ int last_ack_on_ack(struct segment *seg)
     if (!again && seq_after(seg->seq, next_seq + 1))
         return segment_reject(seg, STREAM_EVENT_LASTACK_ACK_WRONG_SEQ);
     accept_segment(seg, again);
-    if (session_is_complete(seg->session)) /* it may be one of many resets that answer segments from before the FIN */
+    if (session_is_complete(seg->session)) /* both FINs are acknowledged; the segment may be a reset that answers data
+                                              sent before the FIN */
         session_set_state(seg, TCP_STATE_CLOSED);
     data_add(seg);
     return 0;
@@ -340,15 +343,16 @@ int closed_on_reset(struct segment *seg)
 }
 
 /*
- * After a reset that the receiver may not have accepted the session continues as if there had been none. Otherwise no
- * more segments are expected; inline new data must not pass, since it would not be inspected at its offset in the
- * stream.
+ * If the receiver may have ignored the reset that closed the session, the session continues in its previous state.
+ * Otherwise no more segments are expected. Inline, new data is rejected, because it would not be inspected at its
+ * offset in the stream.
  */
 int closed_on_any(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
 
-    /* The client has ignored the reset that answered its SYN, or the server a reset that came before its answer. */
+    /* A SYN/ACK after a reset in SYN_SENT: the client ignored the reset that answered its SYN, or the server ignored a
+     * reset that arrived before its SYN/ACK. */
     if (session->previous == TCP_STATE_SYN_SENT && seg->kind == SEGMENT_SYN_ACK && seg->direction == FLOW_TO_CLIENT &&
         seg->ack == seg->receiver->isn + 1) {
         session_set_state(seg, TCP_STATE_SYN_SENT);
@@ -365,8 +369,8 @@ int closed_on_any(struct segment *seg)
         return err;
     }
     /* Inline: a SYN with the initial sequence number of the closed session. The client may open a new connection, or
-     * pretend to while the server still holds the old one. Only the server's SYN/ACK shows that the connection is new
-     * (stream_is_port_reuse()), so data in the SYN is dropped. */
+     * may only pretend to, while the server still has the old connection. Only the server's SYN/ACK shows that the
+     * connection is new (stream_is_port_reuse()), so data in the SYN is dropped. */
     if (seg->kind == SEGMENT_SYN && segment_is_inline(seg)) {
         half_open_record_syn(seg);
         return seg->length == 0 ? 0 : segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);

@@ -54,15 +54,16 @@ int established_on_fin(struct segment *seg)
         return 0;
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_FIN_INVALID_ACK);
-    /* Acknowledged data may precede the FIN: it is retransmitted together with unacknowledged data. */
+    /* The FIN may follow data that is already acknowledged, if it was retransmitted together with unacknowledged data.
+     */
     if (seq_before(seg->end, sender->last_ack) || !check_window(seg))
         return segment_reject(seg, STREAM_EVENT_FIN_OUT_OF_WINDOW);
     if (seg->pkt->tcp.flags & TCP_SYN)
         return segment_reject(seg, STREAM_EVENT_FIN_SYN);
     session_set_state(seg, to_server ? TCP_STATE_CLOSE_WAIT : TCP_STATE_FIN_WAIT1);
     record_timestamp(seg);
-    /* The sequence number of the client's FIN is not counted, that of the server's is: the following states expect it
-     * so. */
+    /* next_seq includes the sequence number of the server's FIN, but not that of the client's FIN: the handlers of the
+     * following states depend on it. */
     peer_set_next_seq(sender, seg->end + (to_server ? 0 : 1));
     peer_set_window(seg->receiver, segment_window(seg));
     peer_extend_to_ack(seg);
@@ -86,12 +87,13 @@ bool syn_ack_is_older(const struct segment *seg)
 
     if (seg->kind != SEGMENT_SYN_ACK || seg->direction != FLOW_TO_CLIENT || seg->length > 0)
         return false;
-    /* Sent again before the session was picked up, or overtaken since. Where the client has sent a SYN since then, the
-     * SYN/ACK answers that: it is another connection, none of whose data would be at its offset. */
+    /* Picked-up session: the SYN/ACK was retransmitted before the pick-up or reordered. If the client has sent a SYN
+     * since the pick-up, the SYN/ACK answers this SYN and opens another connection, whose data would have wrong
+     * offsets. */
     if (segment_is_midstream(seg) && !(client->tcp_flags & TCP_SYN) && seq_at_or_before(seg->seq, server->isn) &&
         seq_at_or_before(seg->ack, client->next_seq + 1))
         return true;
-    /* Equal to the first SYN/ACK, regardless of later acknowledgments. */
+    /* The first SYN/ACK again, until the server has sent another segment. */
     return segment_is_inline(seg) && seg->seq == server->isn && seg->ack == client->isn + 1 &&
            !(seg->session->flags & SESSION_CONFIRMED);
 }
@@ -104,7 +106,8 @@ int established_on_syn_ack(struct segment *seg)
         return segment_reject(seg, STREAM_EVENT_EST_SYNACK_RESEND_WITH_DIFFERENT_ACK);
     if (seg->seq != seg->sender->isn)
         return segment_reject(seg, STREAM_EVENT_EST_SYNACK_RESEND_WITH_DIFF_SEQ);
-    /* Before the server has sent anything else it may not have received the handshake's last ACK. */
+    /* As long as the server has sent nothing else, it may not have received the handshake's last ACK, and repeats the
+     * SYN/ACK. */
     if (seg->session->flags & SESSION_CONFIRMED)
         return segment_reject(seg, STREAM_EVENT_EST_SYNACK_RESEND);
     return 0;
@@ -115,7 +118,7 @@ int established_on_syn_to_client(struct segment *seg)
     return handle_other_syn(seg, STREAM_EVENT_EST_SYN_TOCLIENT);
 }
 
-/* Before the server has sent anything, a retransmitted SYN may have been overtaken by the handshake. */
+/* Only until the server has sent a segment after the handshake: then a later copy of the SYN is no reordered one. */
 bool syn_is_overtaken(const struct segment *seg)
 {
     return segment_is_inline(seg) && seg->kind == SEGMENT_SYN && seg->direction == FLOW_TO_SERVER && seg->length == 0 &&
@@ -135,8 +138,8 @@ int established_on_syn(struct segment *seg)
 
 /* --- Data and acknowledgments --------------------------------------------------------------------- */
 
-/* The first segment of the other side after a session was picked up: its own window is the best estimate of the one it
- * may send into, unless that is known. */
+/* Called for segments of the other side after a session was picked up. Unless conntrack has reported the window scales,
+ * the first segment's own window is the best estimate of the window that its sender may use. */
 static void set_midstream_window(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
@@ -161,7 +164,7 @@ int established_on_ack(struct segment *seg)
 
     if (!check_timestamp(seg))
         return -EINVAL;
-    /* A byte sent into a closed window may be acknowledged although it was not counted. */
+    /* The byte of a window probe is not included in next_seq, but may be acknowledged. */
     if (seg->has_ack && seg->answers_probe && seg->ack == receiver->next_seq + 1)
         segment_add_event(seg, STREAM_EVENT_EST_ACK_ZWP_DATA);
     else if (!check_ack(seg))
@@ -169,7 +172,7 @@ int established_on_ack(struct segment *seg)
     set_midstream_window(seg);
 
     if (seq_before(seg->end, sender->last_ack) && (seg->length > 1 || seg->seq != sender->next_seq - 1)) {
-        /* Is the sender's data acknowledged by no segment seen here? */
+        /* True if no acknowledgment of the sender's data is seen here, so last_ack does not show what is old. */
         bool is_one_sided = seg->direction == FLOW_TO_SERVER && seg->stream->options.async_oneside &&
                             (session->flags & SESSION_MIDSTREAM) &&
                             (sender->next_seq == seg->seq || sender->last_ack == sender->isn + 1);
@@ -178,9 +181,9 @@ int established_on_ack(struct segment *seg)
             session->flags |= SESSION_ASYNC;
             peer_update_ack(sender, seg->seq);
         } else if (seq_at_or_before(sender->last_ack, sender->next_seq) ||
-                   seq_at_or_before(seg->end, sender->next_seq)) { /* not one acknowledged before it was seen */
-            /* An old segment passes: the receiver has all of it and only acknowledges again, which its sender may be
-             * waiting for. Inline it is compared with the data seen before, as far as that is still stored. */
+                   seq_at_or_before(seg->end, sender->next_seq)) { /* the data was seen before it was acknowledged */
+            /* An old segment passes: the receiver has all of its data and repeats the acknowledgment, for which the
+             * sender may be waiting. Inline its data is compared with the bytes that are still stored. */
             segment_add_event(seg, STREAM_EVENT_EST_PKT_BEFORE_LAST_ACK);
             if (segment_is_inline(seg))
                 data_add(seg);

@@ -18,11 +18,11 @@ static struct tcp_peer *server_of(struct segment *seg)
 }
 
 /*
- * A SYN with another number than the session's. Its sender has lost the connection, or another connection used these
- * ports before: the SYN must reach its receiver, which answers with a SYN/ACK, or with an ACK of the connection that it
- * has, which the sender resets (RFC 9293 §3.5.1, RFC 5961 §4.2). The session does not change; a SYN/ACK that
- * acknowledges this SYN begins another one (stream_is_port_reuse()). The payload of such a SYN would reach its receiver
- * without having been inspected at its offset.
+ * Handles a SYN with another sequence number than that of the session. Either its sender has lost the connection, or it
+ * opens a new one on the same ports. The SYN must reach its receiver, which answers with a SYN/ACK, or with an ACK of
+ * the connection that it still has, which the sender resets (RFC 9293 §3.5.1, RFC 5961 §4.2). The session does not
+ * change; a SYN/ACK that acknowledges this SYN starts a new session (stream_is_port_reuse()). Inline, a SYN with
+ * payload is rejected, because its payload would not be inspected at its offset in the stream.
  */
 int handle_other_syn(struct segment *seg, enum stream_event event)
 {
@@ -34,8 +34,8 @@ int handle_other_syn(struct segment *seg, enum stream_event event)
 /* --- SYN_SENT ------------------------------------------------------------------------------------- */
 
 /*
- * The SYN/ACK answers another SYN of the client. It must reach the client, which resets it: otherwise the server keeps
- * that connection and answers later SYNs from its state.
+ * Handles a SYN/ACK that answers another SYN of the client. It must reach the client, which answers with a reset:
+ * otherwise the server keeps its half-open connection and answers later SYNs with it.
  */
 static int pass_wrong_syn_ack(struct segment *seg, enum stream_event event)
 {
@@ -58,11 +58,10 @@ int syn_sent_on_syn_ack(struct segment *seg)
         if (client->flags & PEER_TIMESTAMP)
             return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
         segment_add_event(
-            seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP); /* the client offered no timestamps, and ignores this one */
+            seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP); /* the client sent no timestamp option, so it ignores this one */
     }
-    /* The server may have accepted the data of the SYN or not. A server that accepts it has checked the cookie, which
-     * proves the client's address: the connection is established. Otherwise the connection is half-open as any other.
-     */
+    /* Fast open: if the server accepted the data of the SYN, it has checked the cookie, which proves the client's
+     * address, so the connection is established. Otherwise the connection is half-open. */
     if (fast_open && seg->ack != client->next_seq) {
         if (seg->ack != client->isn + 1)
             return pass_wrong_syn_ack(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
@@ -77,14 +76,14 @@ int syn_sent_on_syn_ack(struct segment *seg)
         session->flags |= SESSION_FAST_OPEN;
     handshake_clear(seg->stream, session);
     handshake_apply_syn_ack(seg);
-    if (fast_open && seg->length > 0) { /* the answer may follow at once */
+    if (fast_open && seg->length > 0) { /* with fast open, the SYN/ACK may contain the server's first data */
         data_add(seg);
         peer_set_next_seq(seg->sender, seg->sender->next_seq + seg->length);
     }
     return 0;
 }
 
-/* The client's answer to the server's SYN. */
+/* Handles a SYN/ACK of the client: in a four-way handshake, it answers the SYN of the server. */
 int syn_sent_on_wrong_syn_ack(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
@@ -127,8 +126,9 @@ int syn_sent_on_other(struct segment *seg)
 }
 
 /*
- * The server has sent nothing yet: only the acknowledgment shows whether a reset answers the SYN. A reset without one
- * is ignored by receivers (RFC 9293 §3.10.7.3, second); Suricata accepts it unless something else in it is wrong.
+ * Returns whether a reset of the server answers the SYN. The server has sent nothing before, so only the acknowledgment
+ * number shows it. Receivers ignore a reset without ACK (RFC 9293 §3.10.7.3, second); in passive mode it is accepted if
+ * its sequence number is the expected one, as in Suricata.
  */
 static bool answers_syn(struct segment *seg)
 {
@@ -148,9 +148,9 @@ static bool is_within_window_of(uint32_t seq, uint32_t first)
 }
 
 /*
- * The SYN seen was a retransmission, and the rest of the handshake passed before the program began. The offsets of the
- * client's bytes are computed from the SYN, so that none of them is before the inspected data; a SYN/ACK with other
- * numbers than these is refused.
+ * Returns true if the connection may be established already: the SYN that was seen was a retransmission, and the rest
+ * of the handshake passed before the program started. Stream offsets of the client's bytes count from the SYN, so
+ * segments whose numbers do not fit to it are excluded.
  */
 static bool was_established(const struct segment *seg)
 {
@@ -167,14 +167,15 @@ int syn_sent_on_reset(struct segment *seg)
     uint32_t isn = seg->sender->isn;
     bool takes_syn_back = seg->seq == isn && seg->pkt->tcp.window == 0 && seg->ack == isn + 1;
 
-    /* The answer to a challenge: see syn_sent_on_ack(). */
+    /* The client answers a challenge ACK with a reset: see syn_sent_on_ack(). */
     if (to_server && segment_is_inline(seg) && seg->length == 0 && !seg->has_ack &&
         (seg->sender->flags & PEER_CHALLENGED))
         return 0;
     if (!check_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
     if (to_server && !takes_syn_back && !was_established(seg))
-        return check_reset(seg) ? 0 : -EINVAL; /* the server may not have the SYN yet, or may refuse the reset */
+        return check_reset(seg) ? 0 : -EINVAL; /* the session stays: the server may receive the SYN after the reset, or
+                                                  may ignore the reset */
     if (!to_server && !answers_syn(seg))
         return -EINVAL;
     seg->receiver->flags |= PEER_RESET_RECEIVED;
@@ -185,9 +186,9 @@ int syn_sent_on_reset(struct segment *seg)
 
 /*
  * Inspects the data of a SYN at its offset in the stream. A server that requires no fast open cookie accepts such data
- * (Linux: net.ipv4.tcp_fastopen); its SYN/ACK shows whether it did. Without fast open option, not called for a SYN that
- * has neither MSS nor SACK options, which no real client sends: its data is inspected as the payload of its packet, and
- * a SYN/ACK that acknowledges it is rejected (docs/security.md).
+ * (Linux: net.ipv4.tcp_fastopen); its SYN/ACK shows whether it did. Not called for a SYN with none of the options fast
+ * open, MSS and SACK, which no real client sends: its data is inspected as the payload of the packet only, and a
+ * SYN/ACK that acknowledges it is rejected (docs/security.md).
  */
 static void add_syn_data(struct segment *seg)
 {
@@ -217,8 +218,8 @@ void handshake_begin(struct segment *seg)
         add_syn_data(seg);
 }
 
-/* Retransmitted, possibly with other options: the last one is used until the answer shows which was accepted. A SYN
- * with another number is a new attempt. */
+/* Handles another SYN of the client. A retransmission may have other options: the last SYN is used until the SYN/ACK
+ * shows which one was accepted. A SYN with another sequence number is a new connection attempt. */
 int syn_sent_on_syn(struct segment *seg)
 {
     if (seg->seq != seg->sender->isn) {
@@ -236,7 +237,7 @@ int syn_sent_on_syn(struct segment *seg)
     return 0;
 }
 
-/* A SYN of the server: the handshake may take four steps. */
+/* Handles a SYN of the server, which starts a four-way handshake. */
 int syn_sent_on_server_syn(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
@@ -255,8 +256,8 @@ int syn_sent_on_server_syn(struct segment *seg)
         if (tcp->timestamp_value == 0)
             server->flags |= PEER_ZERO_TIMESTAMP;
     }
-    /* The window is the one that the client may send into; the client's scale is kept until its SYN/ACK announces
-     * another. */
+    /* The SYN announces the server's window, so it limits what the client sends. The scale of the client's SYN stays in
+     * use until its SYN/ACK announces another one. */
     peer_set_window(seg->receiver, tcp->window);
     seg->receiver->window_scale = segment_scale(seg);
     if (tcp->has_window_scale)
@@ -266,7 +267,8 @@ int syn_sent_on_server_syn(struct segment *seg)
     return 0;
 }
 
-/* Continues a connection whose handshake passed before the program began: see was_established(). */
+/* Establishes the session at a later segment, if the handshake passed before the program started: see
+ * was_established(). */
 static void establish_late(struct segment *seg)
 {
     const struct tcp_info *tcp = &seg->pkt->tcp;
@@ -300,7 +302,7 @@ int syn_sent_on_fin(struct segment *seg)
     return established_on_fin(seg);
 }
 
-/* The server's SYN/ACK was not seen: only one side is. */
+/* Handles an ACK although no SYN/ACK was seen: possibly only one side of the connection is seen. */
 int syn_sent_on_ack(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
@@ -311,9 +313,9 @@ int syn_sent_on_ack(struct segment *seg)
         establish_late(seg);
         return established_on_ack(seg);
     }
-    /* A challenge: the server may still have a connection on these ports that the client has lost. It answers the SYN
-     * with an ACK of that connection, the client answers with a reset, and then sends its SYN again (RFC 9293 §3.5.1,
-     * RFC 5961 §4). Neither segment has numbers of this session, and neither changes it. */
+    /* A challenge ACK: the server may still have an older connection on these ports that the client has lost. It
+     * answers the SYN with an ACK of that connection; the client answers with a reset and retransmits its SYN (RFC 9293
+     * §3.5.1, RFC 5961 §4). ACK and reset have no sequence numbers of this session, and do not change it. */
     if (!async_oneside && segment_is_inline(seg) && to_client && seg->length == 0 && seg->has_ack) {
         client->flags |= PEER_CHALLENGED;
         return 0;
@@ -364,7 +366,8 @@ int syn_recv_on_reset(struct segment *seg)
     if (seg->session->flags & SESSION_EVASION) {
         enum host_os os = peer_os(seg, seg->receiver);
 
-        /* After an ACK with a wrong number these systems send a reset of their own and keep the connection. */
+        /* These systems answer an ACK with a wrong acknowledgment number by a reset, and keep the half-open connection.
+         */
         if (os == HOST_OS_LINUX || os == HOST_OS_OLD_LINUX || os == HOST_OS_SOLARIS)
             return 0;
     }
@@ -378,7 +381,7 @@ int syn_recv_on_fin(struct segment *seg)
     return established_on_fin(seg);
 }
 
-/* The client's SYN/ACK of a simultaneous open in which the server's SYN/ACK was first. */
+/* Returns true for the client's SYN/ACK in a simultaneous open, if the SYN/ACK of the server was seen before. */
 bool is_simultaneous_syn_ack(const struct segment *seg)
 {
     return segment_is_inline(seg) && seg->length == 0 && seg->seq == seg->sender->isn &&
@@ -415,15 +418,15 @@ int syn_recv_on_syn(struct segment *seg)
         return handle_other_syn(seg, STREAM_EVENT_3WHS_SYN_RESEND_DIFF_SEQ_ON_SYN_RECV);
     if (!segment_is_inline(seg) || seg->length == 0)
         return 0;
-    /* If the server has discarded the first SYN, it may accept the data of this one. Where the first SYN's data is in
-     * the stream, this data is compared with it; otherwise the segment is dropped. */
+    /* If the server has discarded the first SYN, it may accept the data of this SYN. If the data of the first SYN is in
+     * the stream, both are compared; otherwise the segment is rejected. */
     if (!(seg->session->flags & SESSION_FAST_OPEN))
         return -EINVAL;
     data_add(seg);
     return 0;
 }
 
-/* Completes the handshake with this segment; the stream continues from its sequence number. */
+/* Sets TCP_STATE_ESTABLISHED and updates both peers from the segment that completes the handshake. Returns 0. */
 static int establish(struct segment *seg)
 {
     record_timestamp(seg);
@@ -437,7 +440,7 @@ static int establish(struct segment *seg)
     return 0;
 }
 
-/* The other side's scale was not seen. */
+/* Assumes the largest window scale and SACK for both sides, whose options were not seen. */
 static void assume_scales(struct segment *seg)
 {
     seg->sender->window_scale = seg->receiver->window_scale = WINDOW_SCALE_MAX;
@@ -456,7 +459,7 @@ static int finish_normally(struct segment *seg)
         client->next_win = client->last_ack + client->window;
     }
     establish(seg);
-    /* The ACK by itself may have been lost: then data is the first segment that shows the handshake is complete. */
+    /* The handshake's ACK may have been lost; then the first segment with data completes the handshake. */
     if (seg->length > 0)
         seg->pkt->flags |= PACKET_ESTABLISHED;
     return 0;
@@ -490,7 +493,7 @@ static int finish_from_client(struct segment *seg)
 
     if (seq_is_next && ack_is_next)
         return finish_normally(seg);
-    /* The last ACK, and possibly later segments, passed before the program began. */
+    /* The handshake's ACK, and possibly later segments, passed before the program started. */
     if (segment_may_be_older(seg) && is_within_window_of(seg->seq, client->next_seq) &&
         is_within_window_of(seg->ack, server->next_seq)) {
         seg->session->flags |= SESSION_MIDSTREAM;
@@ -501,7 +504,7 @@ static int finish_from_client(struct segment *seg)
         seg->session->flags |= SESSION_EVASION;
         return segment_reject(seg, STREAM_EVENT_3WHS_RIGHT_SEQ_WRONG_ACK_EVASION);
     }
-    /* Within the window but beyond the next expected number: a segment was lost. */
+    /* The sequence number is within the window but beyond the expected one: a segment was lost. */
     if (seq_after(seg->seq, client->next_seq) && seq_at_or_before(seg->seq, client->next_win) && ack_is_next) {
         if (seg->session->flags & SESSION_MIDSTREAM)
             assume_scales(seg);
@@ -530,9 +533,9 @@ int syn_recv_on_ack(struct segment *seg)
         return establish(seg);
     }
     if (!may_be_server && segment_is_inline(seg)) {
-        /* The server's segment precedes the handshake's last ACK. Inline the ACK cannot have been lost between the
-         * client and this point only. An ACK without data answers a SYN with another number than the first one had, and
-         * the client resets the connection: it passes. */
+        /* The server sends before the handshake's ACK was seen. Inline the server cannot have received an ACK that did
+         * not pass here. But an ACK without data may be a challenge ACK, which answers a SYN with another sequence
+         * number and to which the client responds with a reset, so it passes. */
         bool fits = seg->ack == receiver->last_ack && seg->seq == sender->next_seq;
 
         if (seg->length > 0)
@@ -541,10 +544,10 @@ int syn_recv_on_ack(struct segment *seg)
         return 0;
     }
     if (segment_may_be_older(seg) && seg->length == 0 && seg->seq == sender->isn)
-        return 0; /* a keep-alive, or a probe of a closed window */
+        return 0; /* a keep-alive or a window probe */
     if (seg->stream->options.async_oneside && seg->seq == sender->next_seq)
         return continue_one_sided(seg);
-    /* The handshake's last ACK was not seen, or with fast open was not needed. */
+    /* The handshake's ACK was not seen, or is not required with fast open. */
     if (seq_before(seg->seq, sender->next_seq) || seq_before(seg->ack, receiver->last_ack) ||
         (segment_is_inline(seg) && (!check_window(seg) || !check_ack(seg))))
         return segment_reject(seg, STREAM_EVENT_3WHS_WRONG_SEQ_WRONG_ACK);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The first segment of a session: a SYN; or, where that is allowed, any segment of a connection whose beginning was not
- * seen. Unknown values are assumed as generously as possible: the largest window scale, selective acknowledgments
- * allowed. Conntrack knows which connections are real, which side is the client, and the window scales: from the data
- * attached to the packet, or from its table.
+ * Handlers for the first segment of a session: a SYN, or, if midstream pick-up is allowed, any segment of a connection
+ * whose beginning was not seen. Unknown values are set to the most permissive ones: the largest window scale, SACK
+ * permitted. Conntrack data, attached to the packet or from conntrack's table, shows which connections exist, which
+ * side is the client, and which window scales are used.
  */
 #include <errno.h>
 
@@ -12,15 +12,15 @@
 
 /* Conntrack data of a segment that has no session. */
 struct pick_up {
-    bool has_conntrack;
-    bool for_conntrack; /* established in conntrack, which allows picking the connection up */
+    bool has_conntrack; /* `conntrack` is valid */
+    bool for_conntrack; /* pick-up is allowed because the connection is established in conntrack */
     bool undecided;     /* the lookup failed temporarily */
     struct conntrack conntrack;
 };
 
-/* Gets the conntrack data that is attached to the packet, otherwise that of the table. A queue that attaches conntrack
- * data to packets marks a packet that conntrack did not accept (PACKET_CONNTRACK_NONE). Packets inside tunnels are
- * unknown to conntrack. */
+/* Fills *known with the conntrack data that is attached to the packet, or else with that of conntrack's table. The
+ * table is not searched for packets that the queue marked as unknown to conntrack (PACKET_CONNTRACK_NONE), and for
+ * packets inside tunnels, which conntrack does not see. */
 static void query_conntrack(struct segment *seg, struct pick_up *known)
 {
     struct stream *stream = seg->stream;
@@ -41,7 +41,7 @@ static void query_conntrack(struct segment *seg, struct pick_up *known)
     known->for_conntrack = known->has_conntrack && uses_conntrack && conntrack_is_established(&known->conntrack);
 }
 
-/* The program was started recently, so the connection may be older. */
+/* Returns true during midstream-grace, if the connection may have begun before the program started. */
 static bool may_be_older(const struct segment *seg, const struct pick_up *known)
 {
     const struct stream_options *options = &seg->stream->options;
@@ -52,15 +52,17 @@ static bool may_be_older(const struct segment *seg, const struct pick_up *known)
            (known->has_conntrack && !conntrack_is_new(&known->conntrack));
 }
 
-/* The end of a connection that conntrack knows and that was idle before: a reset, a retransmitted FIN, the
- * acknowledgment of the last FIN. It brings no data, and the other side waits for it. */
+/* Returns true for the last segments of a connection that conntrack knows and that was idle before: a reset, a
+ * retransmitted FIN, the acknowledgment of the last FIN. They contain no data, and the other side waits for them, so
+ * they pass. */
 static bool is_known_end(const struct segment *seg, const struct pick_up *known)
 {
     return segment_is_inline(seg) && seg->length == 0 && known->has_conntrack &&
            seg->stream->options.conntrack != STREAM_CONNTRACK_NO && conntrack_has_ended(&known->conntrack);
 }
 
-/* Sets the exception for all but connections that conntrack knows and those that are older than the program. */
+/* Returns whether the session may be picked up at this segment. Connections that are established in conntrack, or may
+ * be older than the program, always may; for others, sets the midstream exception and returns `allowed`. */
 static bool may_pick_up(struct segment *seg, bool allowed, struct pick_up *known)
 {
     query_conntrack(seg, known);
@@ -111,8 +113,8 @@ static void set_async_as_configured(struct segment *seg)
         seg->session->flags |= SESSION_ASYNC;
 }
 
-/* Starts the session within the data: the next number of the sender is `next_seq`. The window of the other side is not
- * known yet. */
+/* Initializes a session that is picked up within the data. `next_seq`: next sequence number of the sender. The window
+ * of the other side is not known yet. */
 static void begin_within_data(struct segment *seg, uint32_t next_seq, const struct pick_up *known)
 {
     struct tcp_peer *sender = seg->sender, *receiver = seg->receiver;
@@ -125,7 +127,7 @@ static void begin_within_data(struct segment *seg, uint32_t next_seq, const stru
         bool is_reply = conntrack_is_reply_direction(conntrack);
 
         seg->session->flags |=
-            SESSION_SCALES_KNOWN; /* a peer's scale is that of the windows the other side announces */
+            SESSION_SCALES_KNOWN; /* peer.window_scale applies to windows that the other side announces */
         receiver->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_REPLY : CONNTRACK_ORIGINAL];
         sender->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_ORIGINAL : CONNTRACK_REPLY];
     }
@@ -145,8 +147,8 @@ static void begin_within_data(struct segment *seg, uint32_t next_seq, const stru
     data_add(seg);
 }
 
-/* A reset of a connection that is older than the program must reach the other side, too, which would wait forever
- * without it. */
+/* Handles a reset without session. If the connection may be older than the program, the reset passes: the other side
+ * would wait for data forever without it. */
 int none_on_reset(struct segment *seg)
 {
     struct pick_up known;
@@ -210,7 +212,7 @@ int none_on_syn_ack(struct segment *seg)
     }
     if (!may_pick_up(seg, options->midstream || options->async_oneside, &known))
         return 0;
-    segment_swap_sides(seg, FLOW_TO_CLIENT); /* a SYN/ACK is the server's */
+    segment_swap_sides(seg, FLOW_TO_CLIENT); /* the sender of a SYN/ACK is the server */
     if (begin_midstream(seg, &known) != 0)
         return 0;
     struct tcp_peer *server = seg->sender, *client = seg->receiver;
@@ -224,7 +226,7 @@ int none_on_syn_ack(struct segment *seg)
     server->next_win = server->last_ack + server->window;
     peer_start_sequence(seg, client, seg->ack - 1);
     client->last_ack = seg->ack;
-    if (seg->pkt->tcp.has_window_scale) { /* then the SYN offered it, too */
+    if (seg->pkt->tcp.has_window_scale) { /* so the SYN had the option, too */
         client->window_scale = segment_scale(seg);
         server->window_scale = WINDOW_SCALE_MAX;
     }

@@ -4,8 +4,8 @@
  * here; those that depend on the session's state are in state.c and the state_*.c files. See stream.h for the semantics
  * and stream_priv.h for the parts.
  *
- * Threads:   an engine belongs to one worker.
- * Ownership: sessions are from the engine's pool and return to it at stream_end().
+ * Threads:   a struct stream belongs to one worker.
+ * Ownership: sessions belong to the pool of the struct stream, and are released by stream_end().
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -16,7 +16,7 @@
 
 enum {
     HANDSHAKE_SHARE = 16, /* one part in 16 of the memcap is for handshakes with more than one SYN or SYN/ACK */
-    HALF_OPEN_SHARE = 16, /* and another one for records of half-open connections without a session */
+    HALF_OPEN_SHARE = 16, /* one part in 16 of the memcap is for records of half-open connections without a session */
 };
 
 int stream_new(struct stream **out, const struct stream_options *options)
@@ -65,7 +65,8 @@ void stream_set_connections(struct stream *stream, stream_find_connection *find,
 
 void segment_add_event(struct segment *seg, enum stream_event event)
 {
-    if (seg->flow->flags & FLOW_DROPPED) /* tracked to its end, but neither peer gets the segment */
+    if (seg->flow->flags &
+        FLOW_DROPPED) /* the flow is still tracked, but its segments are dropped, so events would mislead */
         return;
     packet_add_event(seg->pkt, event);
     seg->pkt->stream_flags |= PACKET_STREAM_EVENT;
@@ -108,8 +109,8 @@ static enum segment_kind kind_of(uint8_t flags)
 
 /* --- Dispatch ------------------------------------------------------------------------------------- */
 
-/* Inline: the timestamp is so old that its receiver ignores the segment. Old data may pass, and is compared with the
- * data seen before. */
+/* Inline: returns true if the timestamp is so old that the receiver ignores the segment, and the segment contains only
+ * old data: it may pass, after its data was compared with the stored data. */
 static bool is_late_copy(struct segment *seg)
 {
     if (!segment_is_inline(seg) || seg->kind != SEGMENT_ACK || seg->session->state < TCP_STATE_ESTABLISHED ||
@@ -121,7 +122,7 @@ static bool is_late_copy(struct segment *seg)
     return true;
 }
 
-/* Processes a segment of a session. Returns 0 or -EINVAL: no receiver accepts it. */
+/* Processes a segment of a session. Returns 0, or -EINVAL if the receiver would not accept the segment. */
 static int process_segment(struct segment *seg)
 {
     enum filtered filtered;
@@ -137,7 +138,7 @@ static int process_segment(struct segment *seg)
         err = state_dispatch(seg, (enum tcp_state)seg->session->state);
     if (err || seg->kind == SEGMENT_RST || !(seg->receiver->flags & PEER_RESET_RECEIVED))
         return err;
-    /* A peer that continues after a reset has not sent that reset, or the reset was ignored. */
+    /* The sender continues after a reset in its name, so the reset was forged or ignored. */
     seg->receiver->flags &= (uint16_t)~PEER_RESET_RECEIVED;
     segment_add_event(seg, STREAM_EVENT_SUSPECTED_RST_INJECT);
     return 0;
@@ -197,8 +198,8 @@ void stream_packet(struct stream *stream, struct flow_table *flows, struct flow 
 
 /* --- Reuse, end ----------------------------------------------------------------------------------- */
 
-/* The session was picked up at a segment that its receiver did not expect: it starts again at the number that the
- * receiver acknowledges. */
+/* Returns true if the session was picked up at a segment that its receiver did not expect, as an acknowledgment of the
+ * receiver shows. A new session then starts at the acknowledged number. */
 static bool has_wrong_start(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
 {
     const struct tcp_session *session = flow->tcp;
@@ -213,8 +214,8 @@ static bool has_wrong_start(const struct stream *stream, const struct flow *flow
 }
 
 /*
- * The SYN/ACK acknowledges a SYN that is not the session's, so the receiver of that SYN has no state of the session any
- * more. Conntrack uses the same criterion.
+ * Returns true if the SYN/ACK acknowledges another SYN than that of the session: the server has no state of the session
+ * any more, and a new connection begins. Conntrack uses the same criterion.
  *
  * A SYN/ACK with the sequence numbers of a closed session may also answer the client's new SYN, because SYN cookies
  * repeat the server's number for about a minute; or it is the old SYN/ACK sent again. It counts as an answer if no data
@@ -252,11 +253,12 @@ bool stream_is_port_reuse(const struct stream *stream, const struct flow *flow, 
         return false;
     if (options->checksum_validation && (pkt->flags & PACKET_BAD_L4_CHECKSUM))
         return false;
-    if (!session) /* a session that was just made has not ended */
+    if (!session) /* no session, but earlier packets: the flow belongs to an older connection */
         return (kind == SEGMENT_SYN || !to_client) && flow->side[0].packets + flow->side[1].packets > 0;
     if (kind == SEGMENT_SYN && !to_client && (session->flags & SESSION_FAST_OPEN_IGNORED) && !options->inline_mode)
         return true;
-    /* The same number from the side that sends this kind of segment first is the same connection. */
+    /* A SYN of the client or a SYN/ACK of the server with the initial sequence number of the session is a
+     * retransmission. */
     bool is_opener = kind == SEGMENT_SYN ? !to_client : to_client;
 
     if (is_opener && session->peer[to_client].isn == pkt->tcp.sequence)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transfers TCP sessions to another process: completely, including the bytes behind gaps, so that first-seen data wins
- * there, too, and the hand-over makes no gap. Values derived from the configuration (a host's system) are computed
- * again.
+ * Transfers TCP sessions to another process: completely, including bytes behind gaps, so that first-seen data wins
+ * there, too, and the hand-over causes no gap. Values that are derived from the configuration (the operating system of
+ * a host) are not transferred.
  */
 #include "sluice/transfer.h"
 
@@ -20,7 +20,8 @@ static void transfer_offset(struct transfer *t, int64_t *offset)
     transfer_require(t, *offset > -OFFSET_MAX && *offset < OFFSET_MAX);
 }
 
-/* A direction for which there is no memory is not reassembled any more: its packets are inspected one by one. */
+/* If memory is exhausted when reading, the direction is not reassembled any more: its packets are inspected one by one.
+ */
 static void transfer_peer(struct transfer *t, struct stream *stream, struct tcp_peer *peer)
 {
     transfer_u32(t, &peer->isn);
@@ -73,7 +74,7 @@ static void transfer_entry(struct transfer *t, struct handshake_entry *entry)
     transfer_require(t, entry->window_scale <= WINDOW_SCALE_MAX);
 }
 
-/* Each peer is a part, so that a failure of one for lack of memory does not affect the other. */
+/* Each peer is a separate part of the transfer, so that one for which memory is exhausted does not affect the other. */
 static void transfer_peers(struct transfer *t, struct stream *stream, struct tcp_session *session)
 {
     for (uint16_t i = 0; i < FLOW_DIRECTIONS; i++) {
@@ -116,7 +117,7 @@ static void transfer_session(struct transfer *t, struct stream *stream, struct t
         transfer_entry(t, &read);
         entry = t->error ? NULL : pool_alloc(stream->handshakes);
         if (!entry)
-            continue; /* it is more than this process stores */
+            continue; /* read and ignored: this process stores fewer entries or has no memory */
         *entry = read;
         *link = entry;
         link = &entry->next;

@@ -5,16 +5,17 @@
  * segment arrives. Programs that read the byte out of band need the URG flag, so the flag is kept, and rules inspect
  * the stream in each way in which it can be read.
  *
- * A direction stores the offsets of URGENT_MAX bytes, while they are ahead of the inspected data, or in the inspection
- * window of new data. n of them make 2^n readings. One more packet with URG loses its flag, and so does one of a stream
- * that a protocol's parser reads in one way only (the pipeline decides): without URG there is only one reading.
+ * A direction stores the offsets of up to URGENT_MAX urgent bytes, until they have left the inspection window of new
+ * data. n of them result in 2^n readings. If the list is full, the URG flag is removed from further packets, because
+ * without URG there is only one reading. The pipeline removes the flag, too, if the parser of the stream supports one
+ * reading only.
  */
 #include <string.h>
 
 #include "stream_priv.h"
 
-/* Returns the offset that the packet's pointer marks. A pointer of zero means the first byte to Linux, and nothing to
- * BSD: both are inspected. */
+/* Returns the stream offset of the urgent byte. An urgent pointer of zero marks the first byte for Linux, and is
+ * ignored by BSD: rules inspect both readings. */
 static int64_t marked_offset(const struct tcp_peer *peer, const struct packet *pkt)
 {
     uint16_t pointer = pkt->tcp.urgent;
@@ -32,7 +33,7 @@ static bool is_remembered(const struct tcp_peer *peer, int64_t place)
     return false;
 }
 
-/* Removes URG from the packet. A packet that cannot be rewritten is dropped. */
+/* Removes URG from the packet; sets a drop verdict if the packet cannot be rewritten. */
 static void remove_urgent_flag(struct stream *stream, struct packet *pkt, struct stream_verdict *verdict)
 {
     stream_count(stream, STREAM_URGENT_CLEARED);
@@ -59,8 +60,7 @@ void urgent_process(struct segment *seg)
     place = marked_offset(peer, seg->pkt);
     if (peer->flags & PEER_STOPPED || is_remembered(peer, place) || place < (int64_t)peer->assembly.base)
         return;
-    for (unsigned i = 0; i < peer->urgent_count;
-         i++) { /* remove those that no inspection window can contain any more */
+    for (unsigned i = 0; i < peer->urgent_count; i++) { /* forget bytes before the inspection window */
         if (peer->urgent[i] + (int64_t)peer->assembly.window >= (int64_t)peer->assembly.inspected)
             peer->urgent[kept++] = peer->urgent[i];
     }
@@ -120,10 +120,11 @@ bool stream_next_reading(struct stream *stream, const struct flow *flow, enum fl
     const uint8_t *bytes;
     uint32_t length, chunk_at, taken = 0, left = 0;
     uint64_t start = stream_inspection_window(stream, flow, direction, chunk, &bytes, &length, &chunk_at);
-    uint32_t at[URGENT_MAX], before_chunk = 0; /* offsets of the bytes left out */
+    uint32_t at[URGENT_MAX], before_chunk = 0; /* at: offsets, in the window, of the bytes that this reading omits */
     unsigned count = 0;
 
-    /* The offsets ascend and are in the inspection window. With this policy a window has no ranges without bytes. */
+    /* The offsets ascend and are in the inspection window. With STREAM_URGENT_BOTH no bytes are skipped, so a window is
+     * contiguous. */
     for (unsigned i = 0; i < peer->urgent_count; i++) {
         int64_t place = peer->urgent[i] - (int64_t)start;
         unsigned slot = count;
