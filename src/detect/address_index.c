@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Index of rules by address. Lists of malicious hosts are a thousand rules, of which a packet matches none or one.
+ * Index of rules by address. Lists of malicious hosts consist of about a thousand rules, of which a packet matches at
+ * most a few; the index avoids the evaluation of the others.
  *
- * A rule is indexed by the end (source or destination) for which it lists fewer addresses. The address space is
- * divided at the bounds of the sets, and each interval lists the rules whose set contains it, so a binary search for
- * each end of a packet yields its candidates. Rules that list a large part of the address space at both ends, and
- * bidirectional rules, are candidates for every packet.
+ * A rule is indexed by the end (source or destination) for which it lists fewer addresses. The address space is divided
+ * at the bounds of the sets, and each interval lists the rules whose set contains it, so a binary search for each end
+ * of a packet yields its candidates. Rules that list a large part of the address space at both ends, and bidirectional
+ * rules, are candidates for every packet.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,21 +14,22 @@
 #include "detect_priv.h"
 #include "sluice/bytes.h"
 
-/* An address of either family as a number: IPv4 is in the upper bits, as in struct address. */
+/* An address as a number; an IPv4 address is in the upper 32 bits, as in struct address. */
 __extension__ typedef unsigned __int128 wide;
 
 enum family { IPV4, IPV6, FAMILIES };
 enum address_end { END_SOURCE, END_DESTINATION, ENDS };
 enum {
     IPV4_SHIFT = 96,
-    MAX_WEIGHT = 1 << 27, /* in IPv4 addresses: a larger set matches too many packets to be useful */
-    MAX_LISTED = 4 << 20, /* rules in all intervals; beyond this limit all rules are candidates for every packet */
+    MAX_WEIGHT = 1 << 27, /* number of IPv4 addresses; a larger set matches too many packets for the index to help */
+    MAX_LISTED =
+        4 << 20, /* entries of all intervals together; beyond this limit all rules are candidates for every packet */
 };
 
-/* Each interval reaches from its `low` to the next `low`. */
+/* Intervals of addresses, ascending. Interval i contains the addresses from low[i] up to low[i + 1], exclusive. */
 struct intervals {
     wide *low;
-    uint32_t *first; /* index of its first signature; one more entry at the end */
+    uint32_t *first; /* per interval: index of its first entry in `signatures`; one more element at the end */
     uint32_t count;
     struct signature_list signatures;
 };
@@ -44,8 +46,8 @@ static wide address_number(const struct address *address)
     return (wide)load_be64(address->bytes) << 64 | load_be64(address->bytes + 8);
 }
 
-/* Returns the size of the set in units of 2^-32 of the address space, of the family where it is larger. NULL is `any`.
- */
+/* Returns the size of the set in units of 2^-32 of the address space, for the family of which it contains the larger
+ * part. `set` NULL: any address. */
 static uint64_t set_weight(const struct address_set *set)
 {
     uint64_t weight4 = 0, weight6 = 0;
@@ -60,7 +62,7 @@ static uint64_t set_weight(const struct address_set *set)
     return weight4 > weight6 ? weight4 : weight6;
 }
 
-/* Returns the end by which the rule is indexed, or ENDS. */
+/* Returns the end by which the rule is indexed; ENDS: the rule is not indexed. */
 static enum address_end choose_end(const struct signature *signature)
 {
     uint64_t source = set_weight(signature->source), destination = set_weight(signature->destination);
@@ -71,7 +73,7 @@ static enum address_end choose_end(const struct signature *signature)
 
 /* --- Building ------------------------------------------------------------------------------------- */
 
-/* The start of a rule's range, or the first address behind it. */
+/* The first address of a rule's range, or the first address behind the range. */
 struct bound {
     wide at;
     uint32_t signature;
@@ -98,7 +100,8 @@ static int bounds_add(struct bounds *bounds, wide at, uint32_t signature, bool b
     return 0;
 }
 
-/* Sorts ends before beginnings, so that a rule is listed once at a time. */
+/* Orders bounds by address. At the same address, ends of ranges come before starts, so that a rule with adjacent ranges
+ * is not listed twice in an interval. */
 static int compare_bounds(const void *left, const void *right)
 {
     const struct bound *a = left, *b = right;
@@ -110,7 +113,8 @@ static int compare_bounds(const void *left, const void *right)
     return a->signature < b->signature ? -1 : a->signature > b->signature;
 }
 
-/* Adds an interval that begins at `low` with the active rules. Returns -E2BIG if the lists are too long. */
+/* Adds an interval that begins at `low` and lists the active rules. Returns 0, -ENOMEM, or -E2BIG if MAX_LISTED is
+ * exceeded. */
 static int add_interval(struct intervals *intervals, wide low, const struct signature_list *active)
 {
     intervals->low[intervals->count] = low;
@@ -245,7 +249,7 @@ static void add_interval_candidates(const struct intervals *intervals, struct de
 
     if (high == 0)
         return;
-    while (high - low > 1) { /* the interval is in [low, high) */
+    while (high - low > 1) { /* the number of the interval is in [low, high) */
         uint32_t middle = low + (high - low) / 2;
 
         if (intervals->low[middle] <= number)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Literals with a fixed offset (depth as long as the literal, startswith): more than half of the rules on raw payload.
- * They are not searched: at a few offsets, two bytes of the payload select a bucket, and the literals in it are
- * compared. The offsets are chosen so that few of them suffice: each literal must contain one of them.
+ * Lookup of literals with a fixed offset (startswith, or a depth equal to the length), which more than half of the
+ * rules on raw payload have. Such literals are not searched: at a few offsets, the two bytes of the payload (the key)
+ * select a bucket, and the literals in this bucket are compared with the payload. As few offsets as possible are
+ * chosen, so that each literal contains a key at one of them.
  *
  * The lookup ignores the case of letters, so caseless literals are in the same buckets.
  *
@@ -21,9 +22,9 @@ enum {
     MIN_BITS = 4,
     MAX_BITS = 12,
     BUCKETS_PER_ENTRY = 4,
-    MARKS_PER_BUCKET = 8, /* bits of a map that fits into the L1 cache and rules out most bytes */
+    MARKS_PER_BUCKET = 8, /* size of `marks`, which fits into the L1 cache and excludes most keys */
     MARK_SHIFT = 3,
-    MAX_EQUAL_KEYS = 6, /* limit of literals with the same key at an offset: "GET /" begins too many */
+    MAX_EQUAL_KEYS = 6, /* a key of more literals at an offset is not selective: too many begin with "GET /" */
     COUNT_BITS = 12,
 };
 
@@ -31,12 +32,12 @@ struct entry {
     uint64_t word, mask; /* the first bytes, in memory order */
     struct literal literal;
     uint32_t signature;
-    uint32_t place, bucket;             /* offset of its key in the payload */
+    uint32_t place, bucket;             /* offset of its key in the payload; number of its bucket at this offset */
     uint64_t places[LITERAL_NEAR / 64]; /* bits: offsets at which the key is selective */
 };
 
 struct place {
-    uint32_t at;    /* in the payload */
+    uint32_t at;    /* offset in the payload */
     uint32_t shift; /* shift from the key's hash to a mark; a bucket has MARKS_PER_BUCKET marks */
     uint32_t first; /* index of the offset's first bucket in `buckets` and of its first byte in `marks` */
 };
@@ -46,7 +47,7 @@ struct anchored {
     uint32_t entry_count, entry_capacity;
     struct place *places; /* ascending */
     uint32_t place_count;
-    uint32_t *buckets; /* index of the first entry in `entries`; one more for each place */
+    uint32_t *buckets; /* index of the bucket's first entry in `entries`; one more bucket for each place */
     uint8_t *marks;    /* one byte per bucket */
 };
 
@@ -136,7 +137,8 @@ static bool contains_key_at(const struct entry *entry, uint32_t place)
     return place >= entry->literal.at && place + KEY_LENGTH <= entry->literal.at + entry->literal.length;
 }
 
-/* Whether the offset may hold the key of the literal. A literal without a selective offset accepts any. */
+/* Returns whether the key of the literal may be at the offset. If the literal has no selective offset, any is allowed.
+ */
 static bool may_use_place(const struct entry *entry, uint32_t place)
 {
     uint64_t any = 0;
@@ -148,8 +150,8 @@ static bool may_use_place(const struct entry *entry, uint32_t place)
     return any == 0 || entry->places[place / 64] >> (place % 64) & 1;
 }
 
-/* Assigns an offset to each entry, and as few different ones as possible: again and again the offset that suits most of
- * the remaining entries. */
+/* Assigns an offset to each entry, with few different ones: repeatedly chooses the offset that is allowed for most of
+ * the remaining entries (a greedy set cover). */
 static void choose_places(struct anchored *anchored)
 {
     struct entry *entries = anchored->entries;
@@ -164,7 +166,7 @@ static void choose_places(struct anchored *anchored)
         for (uint32_t i = 0; i < anchored->entry_count; i++) {
             const uint8_t *key = contains_key_at(&entries[i], place) ? key_of(&entries[i], place) : NULL;
 
-            /* Two equal bytes are padding in many protocols and would cause too many comparisons. */
+            /* Two equal bytes are often padding, so such a key would cause too many comparisons. */
             if (key && key[0] != key[1] && counts[mark_of(key, 32 - COUNT_BITS)] <= MAX_EQUAL_KEYS)
                 entries[i].places[place / 64] |= UINT64_C(1) << (place % 64);
         }
@@ -203,8 +205,8 @@ static int compare_entries(const void *left, const void *right)
     return a->signature < b->signature ? -1 : a->signature > b->signature;
 }
 
-/* Returns the end of the entries that have the same offset as entry `from`, and *bits, the number of buckets for them
- * as an exponent of two. */
+/* Returns the index behind the last entry with the same offset as entry `from`. Sets *bits: 2^*bits buckets are needed
+ * for these entries. */
 static uint32_t end_of_place(const struct anchored *anchored, uint32_t from, unsigned *bits)
 {
     uint32_t end = from;

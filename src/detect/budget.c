@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Evaluation cost of rules, measured only if a budget is configured: the evaluation of each candidate is then timed
- * with one clock reading and booked on the rule's number, so that the figures survive reloads. A rule that exceeds its
- * budget too often within a window is suspended for some time, if that is configured. By default this applies only to
- * rules that can do no more than alert: a rule that drops, passes or sets state for another rule takes part in the
- * decision about traffic.
+ * Evaluation cost of rules, measured only if a budget is configured. The evaluation of each candidate is then timed
+ * with one clock reading, and its time is added to the cost of the rule. Costs are stored by rule number, so that they
+ * survive reloads. A rule that exceeds its budget too often within a window is suspended for some time, if that is
+ * configured. By default only rules whose single effect is an alert are suspended: rules that drop, pass or set state
+ * for other rules influence verdicts.
  *
- * The time is wall-clock time. An interrupted thread makes a rule look slow once, hence the count.
+ * The time is elapsed time, not CPU time: an interruption of the thread makes a rule look slow once, so a rule is
+ * suspended only after several slow evaluations (suspend_count).
  *
  * Threads:   the worker writes the costs, any thread may read them; notices go from the worker to one other thread.
- * Ownership: the detector's.
+ * Ownership: a budget belongs to its detector.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -23,7 +24,7 @@ enum { NOTICE_RING_SIZE = 16 << 10 };
 
 struct budget {
     struct budget_options options;
-    struct pool *pool; /* of one object, so that unused parts take address space only */
+    struct pool *pool; /* pool of one object, `costs`; a pool, so that unused parts take address space only */
     struct rule_cost *costs;
     struct ring *notices;
     uint64_t start_ns; /* start of the current evaluation */
@@ -88,7 +89,7 @@ bool detector_next_suspension(struct detector *detector, struct rule_suspension 
 
 /* --- Booking -------------------------------------------------------------------------------------- */
 
-/* Plain load and store suffice: only one thread writes. */
+/* Adds to a counter. An atomic addition is not needed, because only one thread writes. */
 static void counter_add(_Atomic uint64_t *counter, uint64_t value)
 {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value, memory_order_relaxed);
@@ -101,7 +102,7 @@ static bool has_rate_filter(const struct threshold *list)
     return list != NULL;
 }
 
-/* Whether the rule has no effect besides its alerts. */
+/* Returns whether alerts are the only effect of the rule. */
 static bool only_alerts(const struct rule_list *rules, const struct rule *rule)
 {
     return rule->action == ACTION_ALERT && !rule->noalert && !rule->actions && !rule->captures_text &&

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The cache folder. A file is written under a temporary name and then renamed, so that a reader sees the complete file
- * or none; of two writers the last one wins, with the same content. Files are not synced: a file that a crash
- * truncated fails the digest check. A file is read into memory before it is checked, because a mapped file can change
- * under the reader.
+ * The cache folder. A file is written under a temporary name and then renamed, so that a reader finds the complete file
+ * or none. If two processes write a file, the second one replaces it by the same content. Files are not synced: a file
+ * that a crash truncated fails the digest check. A file is read into memory before it is checked, because a mapped file
+ * can change under the reader.
  *
- * Only files that belong to this user or root and that no one else can write are accepted: the folder may be in a
- * place where other users can create files.
+ * Only files that belong to this user or root and that no one else can write are accepted: the folder may be in a place
+ * where other users can create files.
  *
  * The modification time of a file is the time of its last use.
  *
- * Locks: one, for the recorded errors.
+ * Locks:     cache.lock protects the recorded errors.
  */
 #include "cache.h"
 
@@ -40,7 +40,7 @@ enum {
     NAME_SIZE = HEX_SIZE + sizeof(suffix),
     TEMPORARY_SIZE = 64,
     REJECTED_MAX = 8,
-    SECONDS_IN_USE = 3600, /* files used this recently may be about to be used by a process that is starting */
+    SECONDS_IN_USE = 3600, /* more recently used files are not removed: a starting process may be about to read them */
 };
 
 struct rejected {
@@ -123,7 +123,8 @@ void cache_reject(struct cache *cache, const struct cache_key *key, const char *
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 
-/* Returns NULL and *out, or the error; an empty string for an error that is not reported. */
+/* Reads the item of a key from a file. Returns NULL and fills *out; otherwise returns the error text, which is empty
+ * for an error that need not be reported. */
 static const char *read_item(const struct cache_key *key, int file, struct cache_item *out)
 {
     const char *cause;
@@ -153,7 +154,9 @@ static const char *read_item(const struct cache_key *key, int file, struct cache
         free(memory);
         return cause;
     }
-    futimens(file, NULL); /* fails if the file belongs to root: its writer then updates the time */
+    futimens(
+        file,
+        NULL); /* record the time of use; fails if root owns the file, whose time then only root's processes update */
     *out = (struct cache_item){ memory, memory + CACHE_FILE_HEADER, size - CACHE_FILE_HEADER };
     return NULL;
 }
@@ -265,7 +268,7 @@ struct inventory {
     uint64_t bytes;
 };
 
-/* Lists the cache files, and removes temporary files that a process left which ended before the rename. */
+/* Lists the cache files, and removes temporary files of processes that ended before the rename. */
 static void read_folder(struct cache *cache, struct inventory *inventory, int64_t now)
 {
     int folder = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -290,7 +293,7 @@ static void read_folder(struct cache *cache, struct inventory *inventory, int64_
             size_t capacity = inventory->capacity ? inventory->capacity * 2 : 256;
             struct cached_file *files = realloc(inventory->files, capacity * sizeof(*files));
 
-            if (!files) /* a file that is not listed is kept this time */
+            if (!files) /* no memory: the file is not listed, and kept until the next call */
                 continue;
             inventory->files = files;
             inventory->capacity = capacity;

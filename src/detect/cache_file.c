@@ -5,8 +5,8 @@
  *     magic[8] version[4] zero[4] key[32] length[8] digest[32] bytes[length]
  *
  * The digest is the SHA-256 of all preceding fields and of the bytes. Hyperscan trusts the content of a database (its
- * check is a CRC), so only bytes that equal the written ones may reach it. This protects against accidents only: a
- * user with our write permission can store anything.
+ * check is a CRC), so only bytes that equal the written ones may reach it. This protects against accidents only: anyone
+ * who may write to the folder can create a file with a valid digest.
  */
 #include <nettle/sha2.h>
 #include <string.h>

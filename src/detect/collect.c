@@ -49,8 +49,9 @@ static void scan_buffers(struct detector *detector, const struct ruleset *rulese
     }
 }
 
-/* IP-only rules are evaluated for the first packet of a flow in each direction. An ICMP error that belongs to the flow
- * does not count: its protocol, and possibly its sender, differ. */
+/* IP-only rules are evaluated for the first packet of a flow in each direction. An ICMP error that refers to the flow
+ * has another protocol, and possibly another sender, so they are evaluated for it separately. Returns whether they must
+ * be evaluated for the packet. */
 static bool needs_ip_only(const struct packet *pkt)
 {
     unsigned flag = pkt->flags & PACKET_TO_CLIENT ? FLOW_IP_ONLY_TO_CLIENT : FLOW_IP_ONLY_TO_SERVER;
@@ -86,8 +87,8 @@ void collect_packet(struct evaluation *ev)
                                                           : TRAFFIC_OTHER;
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, traffic, groups);
-    /* Has the payload not been scanned as a chunk? If all TCP rules with a literal inspect the stream, payload that was
-     * added to the stream is scanned there only. */
+    /* Scan the payload unless it was scanned as a chunk. If all TCP rules with a literal inspect the stream only
+     * (!scans_packets), payload that was added to the stream is scanned as part of chunks only. */
     bool scan = packet_has_payload(pkt) && !(ev->chunk && ev->chunk->is_payload) &&
                 (!(pkt->flags & PACKET_STREAM_ADDED) || pkt->new_data || ruleset->scans_packets);
 
@@ -107,7 +108,7 @@ void collect_chunk(struct evaluation *ev)
     const struct stream_chunk *chunk = ev->chunk;
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
-    /* for rules whose offsets count from the start of the stream */
+    /* for literals at a fixed offset from the start of the stream */
     struct stream_start start = { .bytes = chunk->data, .length = chunk->length };
 
     if (chunk->offset >= LITERAL_NEAR)
@@ -125,7 +126,8 @@ void collect_chunk(struct evaluation *ev)
     pending_add_candidates(ev);
 }
 
-/* Scans the whole inspection window of an alternative reading: its matches do not wait for more bytes. */
+/* Scans the whole inspection window of an alternative reading, because candidates of a reading are not stored as
+ * pending. */
 void collect_reading(struct evaluation *ev)
 {
     const struct group_side *groups[GROUPS_PER_PACKET];

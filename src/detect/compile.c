@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compiles the databases of a ruleset. Loading spends most of its time here, so it uses as many threads as the process
- * may use CPUs.
+ * Compiles the databases of a ruleset. This takes most of the loading time, so one thread is started for each CPU that
+ * the process may use.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,9 +21,9 @@ struct compile_work {
     unsigned count;
     struct cache *cache; /* NULL: none */
     const struct diag *diag;
-    pthread_t reporter; /* the only thread that may use `diag` */
+    pthread_t reporter; /* the thread that started the others; only it may use `diag` */
     atomic_uint next;
-    atomic_int err;         /* the first error */
+    atomic_int err;         /* first error of any thread; 0: none */
     char error[ERROR_SIZE]; /* written by the thread that set err */
 };
 
@@ -46,7 +46,7 @@ static void *compile_prefilters(void *arg)
     }
 }
 
-/* Adds a prefilter; NULL is ignored. */
+/* Adds a prefilter to the work list; NULL is ignored. */
 static void add_work(struct compile_work *work, struct prefilter *prefilter)
 {
     if (prefilter)
@@ -65,7 +65,8 @@ static void collect_group(const struct rule_group *group, struct compile_work *w
 static void collect_prefilters(const struct ruleset *ruleset, struct compile_work *work)
 {
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++)
-        collect_group(&ruleset->generic[traffic], work); /* the large ones first */
+        collect_group(&ruleset->generic[traffic],
+                      work); /* large prefilters first, so that the threads finish at about the same time */
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
         add_work(work, ruleset->buffers[i].prefilter);
     for (size_t i = 0; i < transaction_group_count(); i++) {

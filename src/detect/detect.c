@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inspection of a packet: scans the payload, the new stream data and the other buffers with a prefilter, adds the
- * rules without a literal, sorts the candidates, and evaluates them.
+ * Inspection of a packet: scans the payload, the new stream data and the other buffers with a prefilter, adds the rules
+ * without a literal, sorts the candidates, and evaluates them.
  *
- * The packet serial marks signatures that are already candidates, so nothing is cleared between packets; when the
- * serial wraps, the marks are cleared once.
+ * detector.seen stores, for each signature, the serial number of the scan in which it became a candidate, so nothing is
+ * cleared between scans. When the serial number wraps around, `seen` is cleared once.
  */
 #include <errno.h>
 #include <hs.h>
@@ -70,7 +70,7 @@ void detector_free(struct detector *detector)
     free(detector);
 }
 
-/* Makes the scratch memory large enough for all databases of the ruleset. */
+/* Enlarges Hyperscan's scratch memory for all databases of the ruleset. Returns 0 or -ENOMEM. */
 static int grow_scratch(const struct ruleset *ruleset, struct hs_scratch **scratch)
 {
     struct prefilter *prefilters[GROUP_PREFILTERS];
@@ -201,7 +201,8 @@ static void update_direction(struct evaluation *ev)
     ev->facts.flags = ev->input->packet->flags;
 }
 
-/* Scans the inspection window again if candidates of the flow could not be stored. */
+/* Scans the whole inspection window again, and evaluates the candidates, if pending candidates of the flow could not be
+ * stored (FLOW_RESCAN). */
 static void rescan_window(struct evaluation *ev)
 {
     bool chunk_only = ev->chunk_only;
@@ -215,7 +216,8 @@ static void rescan_window(struct evaluation *ev)
     ev->chunk_only = chunk_only;
 }
 
-/* Clears the candidates, and what the scan of a packet or chunk has found, before the next scan. */
+/* Clears the candidates, the payload literals that were found (payload_seen), and the result of the merged scan, before
+ * the next scan. */
 static void reset_candidates(struct detector *detector)
 {
     detector_next_serial(detector);
@@ -224,7 +226,7 @@ static void reset_candidates(struct detector *detector)
     detector->merged.growing = NULL;
 }
 
-/* Returns the oldest transaction that is not completely inspected in the packet's direction. */
+/* Returns the oldest transaction that is not completely inspected in the packet's direction, or NULL. */
 static struct app_tx *current_transaction(const struct evaluation *ev)
 {
     for (struct app_tx *tx = app_transactions(ev->input->packet->flow); tx; tx = tx->next) {
@@ -318,8 +320,8 @@ void detect_packet(struct detector *detector, const struct ruleset *ruleset, con
         guess_transactions(ev);
     detect_transactions(ev);
     if (pkt->flags & PACKET_EITHER_DIRECTION) {
-        /* A datagram of ambiguous direction is evaluated for the opposite one, too; a rule that matches in both has one
-         * hit. */
+        /* A datagram of ambiguous direction is evaluated for the opposite direction, too. A rule that matches in both
+         * directions has one hit. */
         pkt->flags ^= PACKET_TO_CLIENT;
         update_direction(ev);
         ev->is_reversed = true;
@@ -360,7 +362,7 @@ void detect_reading(struct detector *detector, const struct stream_chunk *readin
     ev->is_rescan = false;
 }
 
-/* Sets the event of rules that reached a limit, and evaluates the rules that require it. */
+/* Sets the packet event for rules that reached a limit, and evaluates the rules that require this event. */
 static __attribute__((noinline, cold)) void report_limits(struct evaluation *ev)
 {
     struct packet *pkt = ev->input->packet;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Evaluates candidates: header, packet and flow conditions, buffers, cheapest first.
+ * Evaluates candidates: first the header, then packet and flow conditions, then buffers, in the order of their cost.
  *
- * Contents without a buffer keyword are matched in the stream: in the new bytes and the preceding history, so that a
- * content may span segments. A rule whose contents count from the start (offset, depth) is evaluated on the packet,
- * and on the stream only while the inspection window begins at the stream's start.
+ * Contents without a buffer keyword are matched in the stream: in a new chunk together with the preceding history, so
+ * that a content may span segments. A rule with offset or depth, which count from the start, is evaluated on the
+ * packet, and also on the stream while the inspection window begins at the stream's start.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 #include "sluice/pcre_scratch.h"
 #include "sluice/transform.h"
 
-/* Sorts the candidates; without literal matches they are sorted already. Uses Shell's sort with Ciura's gaps, for a
- * handful up to some hundreds: for the latter, qsort() allocates memory. */
+/* Sorts the candidates; without literal matches they are sorted already. Uses Shell's sort with Ciura's gaps for up to
+ * some hundreds of candidates, because qsort() may allocate memory. */
 void evaluate_sort(struct detector *detector)
 {
     enum { FEW_GAP = 5, LAST = 8 }; /* below gaps[FEW_GAP] candidates, one insertion pass is enough */
@@ -39,7 +39,7 @@ void evaluate_sort(struct detector *detector)
     }
 }
 
-/* Each loop reads what the previous one has prefetched. */
+/* Each loop reads the memory that the previous loop has prefetched. */
 void evaluate_prefetch(const struct evaluation *ev)
 {
     enum { MOST = 32, LINE = 64 };
@@ -99,7 +99,8 @@ static bool ends_match(const struct signature *signature, const struct packet *p
            (!destination || address_set_has(destination, pkt->ip_version, &pkt->destination_address));
 }
 
-/* Most rules are from $HOME_NET to $EXTERNAL_NET or vice versa: the result of the previous comparison is reused. */
+/* Returns whether addresses and ports match; `swapped`: source and destination are exchanged. Reuses the previous
+ * result if the sets are the same, because most rules are for $HOME_NET and $EXTERNAL_NET. */
 static bool direction_matches(struct evaluation *ev, const struct signature *signature, bool swapped)
 {
     struct header_match *previous = &ev->header_matches[swapped];
@@ -141,7 +142,8 @@ static bool matches_part(const struct inspection *inspection, uint32_t from, uin
     return inspect_buffer(&part, conditions);
 }
 
-/* Matches the payload conditions in the stream's inspection window. */
+/* Returns whether the payload conditions hold in the stream's inspection window and the match is new; sets
+ * match.in_stream to the result. */
 static bool matches_stream(struct evaluation *ev, const struct signature *signature, struct inspection *inspection,
                            const struct condition *conditions)
 {
@@ -158,14 +160,15 @@ static bool matches_stream(struct evaluation *ev, const struct signature *signat
     if (!ev->match.in_stream)
         return false;
 
-    /* May the rule have matched before, in bytes that are still in the inspection window? A rule with a literal may
-     * not: its literal is in the chunk, or the rule is pending. */
+    /* True if the rule may have matched before, in bytes that are still in the inspection window. A rule with a literal
+     * may not, because either its literal is in the chunk or the rule is pending. */
     bool may_be_old = ev->chunk->is_reading || ev->is_rescan;
 
     if (!signature->has_literal && !ev->chunk->is_reading)
         may_be_old = ev->input->packet->flow->flags & FLOW_RESCAN ||
                      pending_is_muted(ev, (uint32_t)(signature - ev->ruleset->signatures));
-    /* A match that also exists without the chunk, and not in the chunk alone, was reported with an earlier chunk. */
+    /* If the conditions also hold in the bytes before the chunk, but not in the chunk alone, the match was reported
+     * with an earlier chunk. */
     if (may_be_old && matches_part(&start, 0, chunk_at, conditions) &&
         !matches_part(&start, chunk_at, start.length - chunk_at, conditions))
         ev->match.in_stream = false;
@@ -222,7 +225,7 @@ bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection
     return inspect_buffer(inspection, buffer->conditions);
 }
 
-/* Clears all but the search results of earlier inspections, which are long and are reset for each buffer. */
+/* Clears all members except `searches`, a large array that is reset for each buffer. */
 void inspection_init(struct inspection *inspection, const struct evaluation *ev)
 {
     memset(inspection, 0, offsetof(struct inspection, searches));
@@ -277,8 +280,8 @@ bool evaluate_packet_conditions(struct evaluation *ev, const struct signature *s
     return true;
 }
 
-/* Stores a captured text: one per name for a packet, separate ones for each alert. A text that does not fit is dropped.
- */
+/* Stores a captured text: packet texts once per name, alert texts separately for each hit. A text that does not fit is
+ * discarded. */
 static void store_capture(struct evaluation *ev, const struct rule_capture *text, struct hit *hit)
 {
     struct rule_captures *texts = &ev->detector->texts;
@@ -302,8 +305,8 @@ static void store_capture(struct evaluation *ev, const struct rule_capture *text
     hit->text_count += text->kind == RULE_NAME_ALERT_TEXT;
 }
 
-/* Adds a hit. Returns false if the rule has matched in another chunk of the same packet, or if the list is full because
- * a packet ends more transactions than there are rules. */
+/* Adds a hit. Returns false if the rule has a hit from another chunk of the same packet, or if the list is full, which
+ * happens only if a packet completes more transactions than there are rules. */
 static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
 {
     const struct signature *signature = &ev->ruleset->signatures[index];
@@ -328,7 +331,7 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
     detector->hits[at] = (struct hit){
         .rule = signature->rule,
         .in_stream = ev->match.in_stream,
-        /* Whether drop and pass apply to the flow. */
+        /* true: drop and pass apply to the flow; false: to the packet */
         .of_flow = type == RULE_TYPE_STREAM || type == RULE_TYPE_PACKET_STREAM ? ev->match.in_stream
                                                                                : type != RULE_TYPE_PACKET,
         .tx = tx,
@@ -336,7 +339,7 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
     detector->hit_signatures[at] = index;
     detector->hit_count++;
     detector->hits[at].first_text = (uint8_t)detector->texts.count;
-    for (unsigned round = 0; round < 2; round++) { /* the texts of the alert first, because they must be adjacent */
+    for (unsigned round = 0; round < 2; round++) { /* alert texts first, because those of a hit must be adjacent */
         for (uint32_t i = 0; i < captured->count; i++) {
             if ((captured->list[i].kind == RULE_NAME_ALERT_TEXT) == (round == 0))
                 store_capture(ev, &captured->list[i], &detector->hits[at]);
@@ -348,8 +351,8 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx)
 {
     const struct signature *signature = &ev->ruleset->signatures[index];
-    /* A match in another reading of the message has already raised the alert; files of this reading may still be
-     * stored. */
+    /* If the rule has matched in another reading of the message, the alert exists already, but files of this reading
+     * may still be stored. */
     bool is_new =
         !app_tx_record_match(tx, ev->direction, signature->rule->gid, signature->rule->sid) || add_hit(ev, index, tx);
 
@@ -376,8 +379,8 @@ static void record_payload_literal(struct evaluation *ev, uint32_t index)
         pending_add(ev, index, false);
 }
 
-/* Inlined into the loop over the candidates: most fail at their first conditions, and a call cost 3 % of the
- * instructions for a datagram (tests/bench/instructions). */
+/* Evaluates one candidate. Always inlined into the loop over the candidates, most of which fail at their first
+ * conditions: a call would cost 3 % of the instructions for a datagram (tests/bench/instructions). */
 static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev, uint32_t index)
 {
     const struct signature *signature = &ev->ruleset->signatures[index];
@@ -417,14 +420,14 @@ static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev
             action->act(&ev->match, action->data);
     }
     if (!ev->match.in_stream || !ev->chunk || ev->chunk->is_reading)
-        return; /* without a chunk, the match is in a rewritten segment */
+        return; /* nothing to store: not in the stream, in a rewritten segment, or in an alternative reading */
     if (!signature->has_literal)
         pending_add(ev, index, true);
     else if (signature->may_span_segments)
         pending_remove(ev, index);
 }
 
-/* Evaluates the candidates, and measures the time for each rule. */
+/* Evaluates the candidates and adds the time of each one to the cost of its rule. */
 static __attribute__((noinline, cold)) void evaluate_timed(struct evaluation *ev)
 {
     struct detector *detector = ev->detector;

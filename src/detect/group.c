@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Groups of rules by port. A rule for port 445 need not be searched in traffic of port 80, and half of a typical
- * ruleset is for a few ports each, with literals too short to be searched everywhere.
+ * Groups of rules by port. Literals of rules for port 445 need not be searched in traffic of port 80: half of the rules
+ * in a typical ruleset are for a few ports only, and many of their literals are so short that they would be found in
+ * all traffic.
  *
- * A rule that is restricted to some ports at its destination (or else at its source) is in a group of that end; all
- * others are in the generic group of their traffic. Ports with the same rules share a group, so a packet is scanned
- * with three groups: the generic one and those of its two ports, most of which are empty.
+ * A rule with few destination ports is in the groups of these ports; else a rule with few source ports is in the groups
+ * of those. All other rules are in the generic group of their traffic. Ports with the same rules share a group, so a
+ * packet is scanned with three groups: the generic one and those of its two ports, most of which are empty.
  *
  * In TCP, a rule whose literal is seldom found by chance is in the generic group regardless of its ports, so that most
  * packets need one scan.
  *
  * Each group is divided by the direction of the `flow` keyword.
  *
- * Gain (docs/detection.md), instructions without it / with it: groups by port: captures of many protocols 1.27;
- * rare literals in the generic group: W6 1.10.
+ * Gain (docs/detection.md), instructions without it / with it: groups by port: captures of many protocols 1.27; rare
+ * literals in the generic group: W6 1.10.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,11 +23,12 @@
 #include "detect_priv.h"
 
 enum {
-    WIDE_PORTS = 8192, /* a rule for more ports than this is treated as one for any port */
-    MAX_GROUPS = 1024, /* of one end; beyond this limit all its rules go into the generic group */
+    WIDE_PORTS = 8192, /* number of ports; a rule for more ports is treated as a rule for any port */
+    MAX_GROUPS = 1024, /* limit for each traffic and end; if it is exceeded, the rules of this end are added to the
+                          generic group */
     PORTS = 65536,
-    CHEAP_EVERYWHERE = 12, /* strength */
-    CHEAP_LENGTH = 4,
+    CHEAP_EVERYWHERE = 12, /* minimum strength of a literal that is searched in the generic group for any port */
+    CHEAP_LENGTH = 4,      /* its minimum length, in bytes */
 };
 
 /* A rule that is still to be assigned to its groups. */
@@ -77,7 +79,7 @@ int group_add(struct rule_group *group, const struct group_entry *entry)
     struct unfiltered in_stream = { entry->needs, entry->signature, entry->applications }, in_packet = in_stream;
 
     if (entry->has_payload && in_packet.needs.payload_low == 0)
-        in_packet.needs.payload_low = 1; /* a packet without payload has at most a stream chunk to inspect */
+        in_packet.needs.payload_low = 1; /* no candidate for packets without payload */
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         struct group_side *side = &group->to[direction];
         uint32_t flag = direction == FLOW_TO_CLIENT ? PACKET_TO_CLIENT : 0;
@@ -179,7 +181,7 @@ static int add_port_rule(struct group_builder *builder, unsigned traffic, unsign
     return 0;
 }
 
-/* A bidirectional rule would have to be in the groups of both its ends, so it is generic. */
+/* A bidirectional rule is added to the generic group, because it would have to be in the groups of both ends. */
 int group_builder_add(struct group_builder *builder, struct ruleset *ruleset, enum traffic traffic,
                       const struct group_entry *entry)
 {
@@ -189,7 +191,8 @@ int group_builder_add(struct group_builder *builder, struct ruleset *ruleset, en
     port_rule.entry.literal.is_whole = traffic != TRAFFIC_TCP;
     if (traffic == TRAFFIC_OTHER || signature->bidirectional)
         return group_add(&ruleset->generic[traffic], &port_rule.entry);
-    /* Starting another scan costs more than searching a few hundred additional literals. UDP has few rules. */
+    /* Such a literal is searched in the generic group: an additional scan, of the group of a port, would cost more than
+     * a few hundred additional literals in one scan. UDP has too few rules for that. */
     if (traffic == TRAFFIC_TCP && entry->has_literal && entry->literal.strength >= CHEAP_EVERYWHERE &&
         entry->literal.length >= CHEAP_LENGTH)
         return group_add(&ruleset->generic[traffic], &port_rule.entry);
@@ -207,9 +210,10 @@ static int build_end(struct ruleset *ruleset, const struct group_builder *builde
     const struct port_rule *rules = builder->port_rule[traffic][end];
     uint32_t count = builder->count[traffic][end], edge_count = 0, first_group = ruleset->group_count;
     uint16_t *group_of = ruleset->group_of + ((size_t)traffic * PORT_ENDS + end) * PORTS, group = 0;
-    /* the ports at which the set of rules may change: the first port of a range and the one behind its last */
+    /* true for ports at which the set of rules may change: the first port of a range and the port behind its last one
+     */
     bool *edges = calloc(PORTS + 1, sizeof(*edges));
-    /* per group of this end, and of the current port: indices into `rules` */
+    /* members of each group of this end, then of the current port: indices into `rules` */
     struct signature_list *members = calloc(MAX_GROUPS + 1, sizeof(*members));
     int err = edges && members ? 0 : -ENOMEM;
 

@@ -3,13 +3,13 @@
  * Evaluation of the conditions of one buffer, with Suricata's semantics.
  *
  * Conditions are evaluated in order. The end of a match is the base of the next relative condition. When a condition
- * fails with INSPECT_NO, the nearest earlier one with further possible positions (retry.more) continues at the next
- * one, and the following conditions are evaluated again; INSPECT_NEVER ends the evaluation, because no other
- * position can help. A content whose position no condition depends on (retry.alone) turns a failure after it into
- * INSPECT_NEVER.
+ * fails with INSPECT_NO, the nearest earlier condition with further possible positions (retry.more) continues at its
+ * next position, and the conditions after it are evaluated again (backtracking). INSPECT_NEVER ends the evaluation,
+ * because no other position of an earlier condition could change the result. A content whose position no condition
+ * depends on (retry.alone) turns a failure after it into INSPECT_NEVER.
  *
- * Recursion: one level for each condition with further positions, and each costs a step, so depth and work are limited
- * by steps_left. The cost of a content's step is limited by caching its searches.
+ * Recursion: one level for each condition with further positions. Each level takes a step, so steps_left limits depth
+ * and work. Search results of contents are cached, which limits the cost of a step.
  */
 #include "inspect.h"
 
@@ -26,7 +26,8 @@ static enum inspect_result evaluate_conditions(struct inspection *in, const stru
         in->steps_left--;
         enum inspect_result result = condition->keyword->content.inspect(in, condition, &retry);
 
-        if (inspection_has_reached_limit(in)) /* the base of the remaining conditions is unknown */
+        if (inspection_has_reached_limit(
+                in)) /* the remaining conditions are not evaluated, because their base is unknown */
             return INSPECT_YES;
         if (result == INSPECT_YES && !retry.more) {
             if (retry.alone)
@@ -53,7 +54,7 @@ bool inspect_buffer(struct inspection *in, const struct condition *first)
     in->at = 0;
     in->search_count = 0;
     in->walk = inspect_buffer;
-    if (in->limits) { /* limits reached in other buffers do not apply here */
+    if (in->limits) { /* ignore limits that were reached in other buffers */
         before = in->limits->reached;
         in->limits->reached = 0;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Choice of a rule's literal, which determines how often the rule becomes a candidate. The rule's author may choose it
- * (fast_pattern), unless that literal is in nearly all traffic; otherwise the strongest one is used: rare bytes count
- * more than letters, repeated bytes almost nothing, as in Suricata, so that both choose the same one for most rules.
- * Beyond MAX_USEFUL_LENGTH bytes, more length hardly makes a false candidate rarer.
+ * Choice of a rule's literal, which determines how often the rule becomes a candidate. The literal marked with
+ * fast_pattern is used unless it is very weak or a common value. Otherwise the literal with the highest strength is
+ * used, which is computed as in Suricata: rare bytes count more than letters, and repeated bytes almost nothing. So
+ * both programs choose the same literal for most rules. Bytes behind the first MAX_USEFUL_LENGTH do not count, because
+ * they hardly reduce the number of false candidates.
  */
 #include <string.h>
 
@@ -11,9 +12,9 @@
 
 enum {
     MAX_USEFUL_LENGTH = 32,
-    KNOWN_PLACE = 4,   /* strength: as much as one more byte */
-    WEAK = 9,          /* strength: three letters, or less */
-    COMMON_LENGTH = 4, /* shorter ones occur in any text */
+    KNOWN_PLACE = 4,   /* additional strength of a literal with a known position: about one byte's */
+    WEAK = 9,          /* literals below this strength are weak: less than three letters */
+    COMMON_LENGTH = 4, /* contents below this length occur in any text */
     COMMON_STRENGTH = 6,
     PAYLOAD_ONLY = 12, /* minimum strength for the payload if the rule has no other literal */
 };
@@ -41,7 +42,7 @@ static unsigned strength_of_bytes(const uint8_t *bytes, size_t length)
 
 /* --- Position ------------------------------------------------------------------------------------- */
 
-enum { FAR = 65536 /* larger numbers are treated as unknown: they might overflow */ };
+enum { FAR = 65536 /* offsets beyond this are treated as unknown, so that sums cannot overflow */ };
 
 static bool is_known(int32_t number, int8_t variable)
 {
@@ -53,14 +54,14 @@ struct place {
     uint32_t earliest, latest;
 };
 
-/* Returns the range of the base after `condition`. */
+/* Returns the range of offsets at which a match of `condition` may end. `before`: that of the previous condition. */
 static struct place place_after(const struct condition *condition, struct place before)
 {
     const struct content *content = condition_content(condition);
     struct place place = { 0, LITERAL_ANYWHERE };
 
     if (!content)
-        return place; /* other conditions may move it anywhere */
+        return place; /* other conditions may end at any offset */
     if (content->negated)
         return before;
 
@@ -78,7 +79,7 @@ static struct place place_after(const struct condition *condition, struct place 
         earliest = (has_start && !knows_start ? INT32_MIN : earliest) + before.earliest;
     place.earliest = (uint32_t)(earliest > 0 ? earliest : 0) + content->length;
     if (!has_size || !knows_size || (has_start && !knows_start) || end < 0)
-        return place; /* a window before the buffer is no limit: content.c */
+        return place; /* no limit is known; content.c treats a window that ends before the buffer as unlimited */
     if (!relative)
         place.latest = (uint32_t)end;
     else if (before.latest <= FAR)
@@ -104,7 +105,8 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes)
     return true;
 }
 
-/* Common values ("GET") are weaker than their bytes suggest; a known position adds strength. */
+/* Returns the strength of a content. Common values of the buffer ("GET") have less than the sum of their bytes, a known
+ * position adds KNOWN_PLACE. */
 static unsigned strength_of(const struct content *content, const struct rule_buffer *buffer, struct place end)
 {
     const struct literal literal = { .bytes = content->bytes, .length = content->length, .nocase = true };
@@ -147,10 +149,10 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
             if (!content || content->negated || content->length == 0)
                 continue;
 
-            /* At equal strength the payload wins: it is scanned in any case. */
+            /* At equal strength the payload is preferred, because it is scanned in any case. */
             unsigned score = strength_of(content, buffer, end), rank = score * 2 + (buffer->keyword == NULL);
 
-            /* The author's choice is good for his rule whatever most traffic contains, unless it is very weak. */
+            /* A fast_pattern that is neither a common value nor weak is used without comparison. */
             bool is_decided = content->fast_pattern && !has_common_values &&
                               strength_of_bytes(content->bytes, content->length) >= WEAK;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hyperscan databases over the literals of many rules. Equal literals are one pattern with a list of signatures. The
- * literal API is used: bytes are taken verbatim, and Hyperscan needs only its literal matchers.
+ * Hyperscan databases over the literals of many rules. Equal literals are one pattern with a list of signatures.
+ * Hyperscan's literal API is used, which does not interpret the bytes as regular expressions.
  *
- * A pattern is reported at most once per scan (HS_FLAG_SINGLEMATCH): only its occurrence matters. Literals of two bytes
- * are reported at each position, because they occur by chance in any long payload: a rule becomes a candidate only if
- * the conditions that follow its literal hold there (precheck.c).
+ * A pattern is reported at most once per scan (HS_FLAG_SINGLEMATCH), because only the fact that it occurs matters.
+ * Literals of two bytes are reported at each position, because they occur by chance in any long payload: a rule becomes
+ * a candidate only if the conditions that follow its literal hold there (precheck.c).
  */
 #include <assert.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 struct entry {
     struct literal literal;
     uint32_t signature;
-    bool of_growing; /* from the growing one of two merged matchers */
+    bool of_growing; /* merged matcher: the literal is from the matcher of growing buffers */
 };
 
 struct pattern_target {
@@ -32,20 +32,20 @@ struct pattern_target {
 
 enum {
     PAIR_LENGTH = 2,
-    HEX_BYTE = 4, /* a byte as \xHH */
+    HEX_BYTE = 4, /* length of a byte as \xHH */
 };
 
 struct matcher {
-    struct entry *entries; /* until compilation */
+    struct entry *entries; /* the literals that were added; NULL after compilation */
     uint32_t entry_count, entry_capacity;
-    bool is_trimmed;
+    bool is_trimmed; /* pattern trimming was done before the merge */
 
     hs_database_t *database;
     bool cached;     /* the database was read from the cache */
     uint32_t *first; /* per pattern: index of its first signature in `targets`; one more at the end */
     struct pattern_target *targets;
     uint32_t pattern_count;
-    size_t shortest, longest;
+    size_t shortest, longest; /* length of the shortest and of the longest literal */
     uint32_t reach;           /* largest reach of all literals */
     struct literal *literals; /* per pattern; their bytes belong to the rules */
 };
@@ -127,7 +127,7 @@ static int compare_entries(const void *left, const void *right)
 
 /* --- Compilation and cache ------------------------------------------------------------------------ */
 
-/* The distinct literals, as Hyperscan's functions take them. */
+/* The distinct literals, in the arrays that Hyperscan's compile functions require. */
 struct pattern_arrays {
     uint32_t count;
     const char **bytes;
@@ -144,8 +144,8 @@ static void digest_number(struct sha256_ctx *sha256, uint64_t number)
     sha256_update(sha256, sizeof(bytes), bytes);
 }
 
-/* Digests everything that the database depends on: the patterns in the order of their ids, the Hyperscan mode and
- * version, and the processor that it compiles for. */
+/* Computes the cache key, a digest of all that the database depends on: the patterns in the order of their ids,
+ * Hyperscan's mode and version, and the CPU type that it compiles for. */
 static int make_key(const struct matcher *matcher, const struct pattern_arrays *patterns, struct cache_key *key)
 {
     const char *version = hs_version();
@@ -165,7 +165,8 @@ static int make_key(const struct matcher *matcher, const struct pattern_arrays *
     digest_number(&sha256, patterns->count);
     for (uint32_t i = 0; i < patterns->count; i++) {
         const struct literal *literal = &matcher->literals[patterns->ids[i]];
-        uint8_t folded[LITERAL_MAX]; /* the key does not depend on which of several equal literals came first */
+        uint8_t
+            folded[LITERAL_MAX]; /* lower case, because literals that are equal except for their case are one pattern */
 
         assert(literal->length <= sizeof(folded));
         for (size_t k = 0; k < literal->length; k++)
@@ -202,8 +203,8 @@ static char **make_expressions(const struct pattern_arrays *patterns)
     return NULL;
 }
 
-/* Vectorscan's literal API treats a literal that begins with a zero byte as empty, hence the fallback to expressions.
- */
+/* Compiles the database. If a literal begins with a zero byte, which Vectorscan's literal API treats as its end, the
+ * literals are compiled as regular expressions. */
 static int compile_patterns(hs_database_t **out, const struct pattern_arrays *patterns, char error[256])
 {
     hs_compile_error_t *cause = NULL;
@@ -354,12 +355,12 @@ static int add_part(struct matcher *merged, struct matcher *part, bool of_growin
     return err;
 }
 
-/* One scan instead of two for the body of a response. Gain (docs/detection.md), instructions without it / with it: W6
- * 1.15.
+/* Merges two matchers, so that the body of a response is scanned once instead of twice. Gain (docs/detection.md),
+ * instructions without it / with it: W6 1.15.
  *
- * Both are trimmed before the merge, so that the merged database and the stream's matcher, which still searches segment
- * borders, use the same part of a long literal. With different parts, a literal across a border might be missed by
- * both. */
+ * Both are trimmed before the merge, so that the merged database and the stream's matcher, which still scans borders of
+ * chunks, search the same part of a long literal. If the parts differed, both could miss a literal that crosses a
+ * border. */
 int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matcher *growing)
 {
     int err = matcher_new(out);
@@ -394,13 +395,13 @@ struct scan {
     const struct matcher *matcher;
     struct detector *detector;
     const uint8_t *bytes;
-    uint32_t border; /* border scans: offset of the first new byte */
+    uint32_t border; /* scan of a border: offset of the first new byte */
     uint32_t length;
-    uint64_t base; /* offset of the bytes in their buffer */
+    uint64_t base; /* offset of `bytes` in their buffer */
 };
 
-/* Adds a signature whose literal was found to the candidates, or, if the literal is one of the growing buffer whose new
- * bytes are the end of the chunk, to the matches of the merged scan. `end`: of the literal in the searched buffer. */
+/* Adds a signature whose literal was found to the candidates, or, if the literal is from a growing buffer (merged
+ * scan), to the matches of the merged scan. `end`: offset in the searched buffer at which the literal ends. */
 static void add_target(const struct scan *scan, unsigned id, const struct pattern_target *target, uint64_t end)
 {
     struct merged_scan *merged = &scan->detector->merged;
@@ -411,8 +412,9 @@ static void add_target(const struct scan *scan, unsigned id, const struct patter
             detector_add_candidate(scan->detector, target->signature);
         return;
     }
-    /* For a match that begins before the new bytes only one position may be reported although others follow, so the
-     * merged result is discarded; literals of two bytes are reported at all positions. */
+    /* If a match begins before the new bytes, Hyperscan does not report further positions of the pattern, so a match
+     * within the new bytes may be missed, and the merged result is discarded. Literals of two bytes are reported at all
+     * positions. */
     if (end - length < merged->skip && length == PAIR_LENGTH)
         return;
     if (end - length < merged->skip || merged->count == MERGED_MAX) {
@@ -423,8 +425,8 @@ static void add_target(const struct scan *scan, unsigned id, const struct patter
         (struct merged_match){ target->signature, target->reach, (uint32_t)end - merged->skip };
 }
 
-/* Hyperscan reports each position of a two-byte literal. In the whole payload of the packet, the conditions that follow
- * the literal are evaluated there. */
+/* Hyperscan's callback: adds the signatures of a pattern. Two-byte literals are reported at each position; if the
+ * scanned bytes are the packet's payload, the precheck must pass at the position. */
 static int on_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
 {
     const struct scan *scan = user;
@@ -465,8 +467,8 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
     search_database(&scan, bytes, length, on_match);
 }
 
-/* Hyperscan reports a pattern once, at its first position. If that is entirely before the border, an occurrence across
- * the border is searched here. */
+/* Hyperscan's callback for the scan of a border. A pattern is reported once, at its first position. If this occurrence
+ * ends before the border, further ones that cross the border are searched here. */
 static int on_border_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
 {
     const struct scan *scan = user;

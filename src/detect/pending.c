@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pending candidates. A rule becomes a candidate when its literal is found, but the rest of its match may be in a
- * later segment: the rule is stored with the flow and evaluated with each chunk until its literal has left the
- * inspection window. A rule without a literal is evaluated with each chunk; after a match it is muted: as long as the
- * same bytes are in the window, it must match new bytes.
+ * Pending candidates. A rule becomes a candidate when its literal is found, but the rest of its match may be in a later
+ * segment. So the rule is stored with the flow and evaluated for each chunk until its literal has left the inspection
+ * window. A rule without a literal is evaluated for each chunk. After a match it is muted: while the matched bytes are
+ * in the window, only a match that includes new bytes counts.
  *
- * Few rules are pending in few flows; the memory is reserved at start. When it is exhausted, or a direction has more
- * than PENDING_MAX entries, the flow's inspection window is scanned again with each chunk from then on: slower, but
- * without missed matches.
+ * Few rules are pending in few flows, so their memory is a pool of fixed size. When it is exhausted, or a direction has
+ * more than PENDING_MAX entries, the flow's inspection window is scanned again with each chunk from then on: slower,
+ * but without missed matches.
  */
 #include <string.h>
 
@@ -23,8 +23,8 @@ static void remove_entry(struct flow_detection *detection, uint32_t at)
     detection->list[at] = detection->list[--detection->count];
 }
 
-/* Entries of the previous ruleset get their new numbers; those of removed rules are dropped. Entries of an older
- * ruleset cannot be mapped, so the window is scanned again. */
+/* Entries of the previous ruleset are mapped to the new signatures, or removed if the rule was removed. Entries of an
+ * older ruleset cannot be mapped, so FLOW_RESCAN is set. */
 void pending_update(struct flow *flow, enum flow_direction direction, const struct ruleset *ruleset)
 {
     struct flow_detection *detection = flow->detection[direction];
@@ -47,7 +47,7 @@ void pending_update(struct flow *flow, enum flow_direction direction, const stru
     detection->generation = ruleset->generation;
 }
 
-/* Returns the state for the current ruleset. */
+/* Returns the entries of the flow's direction, mapped to the current ruleset; NULL: none. */
 static struct flow_detection *get_current(const struct evaluation *ev)
 {
     pending_update(ev->input->packet->flow, ev->direction, ev->ruleset);
@@ -82,7 +82,8 @@ bool pending_is_muted(const struct evaluation *ev, uint32_t signature)
     return at >= 0 && detection->list[at].muted;
 }
 
-/* An entry whose literal the scan found again is removed; it is stored again if the rule does not match. */
+/* If the scan has found the literal of an entry again, the entry is removed: the evaluation stores it again, with a
+ * later expiry, if the rule does not match. */
 void pending_add_candidates(struct evaluation *ev)
 {
     struct flow_detection *detection = get_current(ev);
@@ -107,7 +108,7 @@ void pending_add(struct evaluation *ev, uint32_t signature, bool muted)
     uint64_t until = ev->chunk->offset + ev->chunk->length + ev->detector->stream_inspection_window[ev->direction];
     int at = find_entry(detection, signature);
 
-    if (at >= 0) { /* the literal of a pending candidate has not moved */
+    if (at >= 0) { /* `until` of a pending candidate stays, because its literal stays at its position */
         if (muted)
             detection->list[at].until = until;
         return;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Precheck of the conditions that follow a two-byte literal. Such a literal occurs by chance in most super-packets,
- * but its rule's next condition (for example, that the preceding number is the payload's length) seldom holds. A
- * condition that is decided by the position alone is evaluated as soon as the literal is found, and the rule does not
- * become a candidate if it fails.
+ * Precheck of the conditions that follow a two-byte literal. Such a literal occurs by chance in most super-packets, but
+ * its rule's next condition (for example, that the preceding number is the payload's length) seldom holds. Conditions
+ * that are decided by the position of the literal alone are evaluated when the literal is found. If one fails, the rule
+ * does not become a candidate.
  *
  * The precheck evaluates conditions as inspect.c does, so a rule that fails here also fails there. A condition that
- * holds and has further possible positions ends the precheck: only inspect.c backtracks.
+ * holds but has further possible positions ends the precheck successfully, because only inspect.c backtracks.
  *
  * Gain (docs/detection.md), instructions without it / with it: random TCP super-packets 4.0; other traffic 1.00.
  */

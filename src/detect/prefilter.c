@@ -3,9 +3,10 @@
  * Prefilter: finds the rules that may match some bytes by their literals. Literals with a fixed offset are looked up
  * there (anchored.c), all others are searched with Hyperscan databases (matcher.c).
  *
- * For growing buffers (mostly bodies), literals that end near the start ("PK", "MZ") are in a separate matcher that
- * searches only there: they are short, and Hyperscan takes half again as long for all others if it has to search two
- * bytes everywhere. For payloads this was no gain, since each packet has its own start.
+ * For growing buffers (mostly bodies), literals that end near the start ("PK", "MZ") are in a separate matcher, which
+ * searches only the start of the buffer. Such literals are short: if Hyperscan searches literals of two bytes
+ * everywhere, a scan takes 50 % longer. Payloads have no such matcher, because each packet has a start of its own, so
+ * that nothing was gained.
  *
  * Gain of the separate matcher (docs/detection.md), instructions without it / with it: W6 1.25.
  */
@@ -18,9 +19,9 @@
 enum { NEAR_REACH = 32 };
 
 struct prefilter {
-    struct anchored *anchored; /* NULL if not needed, like the next two */
+    struct anchored *anchored; /* NULL: no such literals, also in the following two members */
     struct matcher *matcher, *near;
-    const struct prefilter *growing; /* set if this is a merged prefilter */
+    const struct prefilter *growing; /* merged prefilter: the prefilter for growing buffers; otherwise NULL */
 };
 
 int prefilter_new(struct prefilter **out)
@@ -128,7 +129,8 @@ void prefilter_scan(const struct prefilter *prefilter, struct detector *detector
         matcher_scan(prefilter->near, detector, bytes, length, base);
 }
 
-/* Literals across the border to the new bytes are searched in any case. */
+/* The merged scan covers new bytes only, so literals that cross the border between old and new bytes are searched here
+ * in any case. */
 void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length, uint32_t before, uint64_t base)
 {
@@ -148,8 +150,9 @@ void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *de
 
 /* --- Streams -------------------------------------------------------------------------------------- */
 
-/* Returns the length of the chunk within the reach, which counts from the stream's start. A chunk that is the packet's
- * payload is scanned for the packet, too, whose offsets count from the payload's start. */
+/* Returns the number of bytes of the chunk that are within the reach, counted from the stream's start. A chunk that is
+ * the packet's payload is scanned completely, because it is also scanned for the packet, whose offsets count from the
+ * start of the payload. */
 static uint32_t length_in_reach(const struct stream_chunk *chunk, uint32_t reach)
 {
     if (reach == LITERAL_ANYWHERE || chunk->is_payload)
@@ -194,7 +197,7 @@ void prefilter_scan_chunk(const struct prefilter *prefilter, const struct prefil
 void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                            uint32_t length, uint64_t offset)
 {
-    if (prefilter->anchored && offset == 0) /* contents with an offset from the stream's start are found only here */
+    if (prefilter->anchored && offset == 0) /* literals with a fixed offset are only at the start of a stream */
         anchored_scan(prefilter->anchored, detector, bytes, length, 0);
     if (prefilter->matcher)
         matcher_scan(prefilter->matcher, detector, bytes, length, 0);

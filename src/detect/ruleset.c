@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Builds a ruleset: each rule is compiled to a signature (signature.c). A signature is added either to a prefilter by
- * its literal, or to the list of a decoder event, or to the lists of rules that are evaluated for every packet of
- * their ports (group.c).
+ * Builds a ruleset: each rule is compiled to a signature (signature.c). A signature is added to a prefilter if it has a
+ * literal, else to the list of a packet event if it requires one, else to the list of rules that are evaluated for
+ * every packet with their ports (group.c).
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -68,7 +68,8 @@ static int add_to_payload(struct ruleset *ruleset, struct group_builder *builder
     if ((added->scope == SCOPE_PACKET || !admits_traffic(added, TRAFFIC_TCP)) && !added->of_transaction &&
         !literal->is_part)
         entry.literal.precheck = precheck_of(literal->condition);
-    /* contents that match in the stream alone count from the start of the inspection window, which moves */
+    /* in the stream only, offsets count from the start of the inspection window, which moves, so the reach is unlimited
+     */
     if (added->scope == SCOPE_STREAM)
         entry.literal.reach = LITERAL_ANYWHERE;
     else if (added->scope == SCOPE_PACKET && added->needs.payload_high < literal->reach)
@@ -82,7 +83,7 @@ static int add_to_payload(struct ruleset *ruleset, struct group_builder *builder
     return add_to_groups(ruleset, builder, &entry);
 }
 
-/* Returns the decoder event that the rule requires, or -1. */
+/* Returns the packet event that the rule requires, or -1 if it requires none. */
 static int required_event(const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
@@ -133,7 +134,7 @@ static int group_signature(struct ruleset *ruleset, struct group_builder *builde
 
     struct prefilter *prefilter = buffer_prefilter(ruleset, literal.buffer);
 
-    /* The table of buffers is full: the rule still works, but is evaluated more often. */
+    /* If the table of buffers is full, the rule is evaluated for every packet. */
     return prefilter ? prefilter_add(prefilter, &literal, index) : add_unfiltered(ruleset, builder, index);
 }
 
@@ -185,7 +186,7 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
     if (!err)
         err = ruleset_compile(ruleset, options, diag);
     if (err) {
-        ruleset->rules = NULL; /* stays the caller's */
+        ruleset->rules = NULL; /* ruleset_free() must not free the rules, which belong to the caller after an error */
         ruleset_free(ruleset);
         return err;
     }

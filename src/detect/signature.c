@@ -12,9 +12,9 @@
 
 /* --- Order ---------------------------------------------------------------------------------------- */
 
-/* The kinds of state, in the order of comparison: for each kind, rules that only write come first, then rules that
- * write and read, then rules that only read, then all others, so that a bit is visible to other rules in the same
- * packet. */
+/* The kinds of state, in the order in which they determine the order of rules. For each kind, rules that only write are
+ * evaluated first, then rules that write and read, then rules that only read, then all others, so that rules see the
+ * state that others set for the same packet. */
 static const enum rule_name_kind state_order[] = { RULE_NAME_FLOWBIT,     RULE_NAME_FLOWINT, RULE_NAME_FLOW_TEXT,
                                                    RULE_NAME_PACKET_TEXT, RULE_NAME_HOSTBIT, RULE_NAME_XBIT };
 
@@ -60,12 +60,12 @@ static void set_scope_and_type(struct signature *signature, const struct rule *r
     bool addresses_only = !rule->buffers && !rule->applications && !rule->protocol.any_packet && !rule->bypass;
     bool detection_only = !rule->buffers && !rule->applications && !rule->protocol.any_packet;
     bool tests_detection = false, tests_packet = false, has_packet_buffer = false, has_absolute_offset = false;
-    bool tests_headers = false; /* contents then refer to the packet's payload, too */
+    bool tests_headers = false; /* true: contents are matched in the packet's payload, not in the stream */
     const struct rule_buffer *payload = NULL;
 
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
         unsigned flags = c->keyword->flags;
-        /* a direction, or the choice of packet or stream, is part of the header and no condition on the packet */
+        /* keywords that choose a direction, or packet or stream, count as part of the rule's header */
         bool is_header = c->keyword->packet.is_header && c->keyword->packet.is_header(c->data);
 
         tests_headers |= !(flags & KEYWORD_STATE);

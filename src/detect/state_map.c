@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Transfer of detection state to a new ruleset. Flows and transactions store signature numbers together with the
- * ruleset's generation. A ruleset that replaces another one maps the signatures of its predecessor: a rule with the
- * same ids and the same text is the same rule, so its pending candidates stay pending, and what has matched does not
- * match again.
+ * ruleset's generation. A ruleset that replaces another one maps the signatures of its predecessor: a rule whose gid,
+ * sid and text are unchanged is the same rule. Its pending candidates stay pending, and transactions that it has
+ * matched do not match again.
  *
- * The map consists of numbers and is built together with the ruleset: the old ruleset may be freed when no worker uses
- * it any more. State older than the previous ruleset is dropped, and the bytes are scanned again.
+ * The map contains only numbers, no pointers to the previous ruleset, which is freed when no worker uses it any more.
+ * State of an older ruleset than the previous one is discarded, and the bytes are scanned again.
  *
  * Threads: built by the thread that loads the rules, read-only from then on.
  */
@@ -20,7 +20,7 @@ int state_map_new(struct ruleset *ruleset, const struct ruleset *before)
 {
     struct state_map *state_map = &ruleset->state_map;
     uint32_t *signature_of =
-        calloc(rule_list_count(ruleset->rules) + 1, sizeof(*signature_of)); /* by the rule's index */
+        calloc(rule_list_count(ruleset->rules) + 1, sizeof(*signature_of)); /* index: of the rule */
 
     state_map->signatures = calloc((size_t)before->signature_count + 1, sizeof(*state_map->signatures));
     if (!signature_of || !state_map->signatures) {

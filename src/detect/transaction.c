@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Evaluation of transaction rules. A transaction is scanned whenever its direction has progressed or a buffer of it
- * has grown. Each buffer is scanned once, when it is present; of a growing buffer, the new bytes. The resulting
- * candidates are evaluated; those that cannot be decided yet are stored with the transaction, together with the
- * buffers that matched, and evaluated again at its next progress.
+ * Evaluation of transaction rules. A transaction is scanned whenever its direction has progressed or a buffer of it has
+ * grown. Each buffer is scanned once, when it is complete; of a growing buffer, only new bytes are scanned. The
+ * candidates are evaluated. Those that cannot be decided yet are stored with the transaction, together with the buffers
+ * that matched, and evaluated again when the transaction progresses.
  *
  * The state of a transaction is limited in size. If it is full or memory is exhausted, all buffers are scanned again
- * each time: slower, without missed matches, but with possible duplicate alerts.
+ * each time: this is slower and may cause duplicate alerts, but misses no match.
  */
 #include <string.h>
 
@@ -21,20 +21,22 @@ struct transaction_scan {
     struct app_tx *tx;
     enum flow_direction direction;
     const struct transaction_group *group;
-    struct app_bytes grown;      /* the value of a growing buffer that was scanned last */
-    struct app_detection *state; /* detection state; temporary for this call if memory is exhausted */
-    bool complete;               /* the direction is complete: no more data follows */
-    unsigned first_file;         /* files before this one are already evaluated for the current rule */
-    unsigned matched_file;       /* first file that meets the rule's conditions on files */
+    struct app_bytes grown; /* value of the growing buffer that was scanned last */
+    struct app_detection
+        *state;            /* detection state of the transaction, or detector.transaction_state if none is stored */
+    bool complete;         /* the direction is complete: no more data follows */
+    unsigned first_file;   /* files before this one are already evaluated for the current rule */
+    unsigned matched_file; /* first file that meets the rule's conditions on files */
 };
 
-/* A transactional rule inspects both directions. */
+/* Returns whether a direction of the transaction is complete; a transactional rule inspects both directions. */
 static bool is_complete(const struct transaction_scan *scan, enum flow_direction direction)
 {
     return direction == scan->direction ? scan->complete : app_tx_is_complete(scan->tx, direction);
 }
 
-/* Returns the direction of a part of the rule: `directions` of the buffer or condition. */
+/* Returns the direction that a buffer or condition of the rule inspects. `directions`: bits of the buffer or condition;
+ * 0: the direction of the scan. */
 static enum flow_direction direction_of(const struct transaction_scan *scan, uint8_t directions)
 {
     if (directions == 0)
@@ -66,8 +68,8 @@ static bool is_of_files(const struct keyword *keyword)
     return keyword == &keyword_file_data || keyword == &keyword_file_name || keyword == &keyword_file_magic;
 }
 
-/* Reads value `index` of a buffer at the transaction's progress; the memory of the transforms is reused for each value.
- */
+/* Reads value `index` of a buffer and applies the transforms. Returns false if there is no such value at the
+ * transaction's progress. The result is valid until the next call, which reuses the transforms' memory. */
 static inline bool next_value(const struct transaction_scan *scan, const struct app_buffer *access,
                               enum flow_direction direction, const struct condition *transforms, unsigned index,
                               struct app_bytes *out)
@@ -112,15 +114,15 @@ static enum outcome inspect_transaction_buffer(struct transaction_scan *scan, st
     return access->grows && (partial || !complete) ? OUTCOME_LATER : OUTCOME_NO;
 }
 
-/* A half plan covers its own direction only. */
+/* Returns true for a buffer or condition that a half plan omits, because it inspects the other direction only. */
 static bool is_excluded(const struct transaction_plan *plan, uint8_t directions)
 {
     return plan->half && !(directions >> plan->direction & 1);
 }
 
 /* Inspects the buffers of a rule. A buffer outside of the transaction may be the stream's inspection window, which
- * takes longer than all others together: such buffers are inspected in a second round (`late`), unless one buffer of
- * the rule depends on another. */
+ * takes longer than all other buffers: buffers outside of the transaction are inspected in a second round (`late`),
+ * unless the rule passes values or texts from one buffer to another, so that their order matters. */
 static enum outcome inspect_round(struct transaction_scan *scan, struct inspection *inspection,
                                   const struct signature *signature, const struct transaction_plan *plan,
                                   struct transaction_candidate *candidate, bool late)
@@ -135,8 +137,8 @@ static enum outcome inspect_round(struct transaction_scan *scan, struct inspecti
 
         if ((!access && !in_order) != late || is_excluded(plan, buffer->directions))
             continue;
-        /* A buffer that has matched before is not inspected again, unless the rule captures text: captures of a pcre
-         * exist only after an evaluation. */
+        /* A buffer that has matched before is not inspected again, unless the rule captures text, which is not stored
+         * with the candidate. */
         if (at < 32 && candidate->matched >> at & 1 && (!signature->rule->captures_text || !access || access->grows))
             continue;
         inspection->steps_left = INSPECT_STEPS;
@@ -192,7 +194,7 @@ static enum outcome match_conditions(struct transaction_scan *scan, const struct
             continue;
         if (c->keyword->scope.applications || complete)
             return OUTCOME_NO;
-        all = OUTCOME_LATER; /* an event may still be set */
+        all = OUTCOME_LATER; /* undecided: the event may still be set later */
     }
     return all;
 }
@@ -226,7 +228,7 @@ static bool has_file_conditions(const struct transaction_scan *scan, const struc
     return false;
 }
 
-/* For each direction with conditions on files: whether one of its files meets them all. */
+/* Evaluates the conditions on files: in each direction that has some, one file must meet all of them. */
 static enum outcome match_files(struct transaction_scan *scan, const struct signature *signature,
                                 const struct transaction_plan *plan, struct transaction_candidate *candidate)
 {
@@ -310,7 +312,8 @@ static void scan_growing(struct transaction_scan *scan, uint32_t buffer, unsigne
     uint64_t done = 0;
     uint32_t before, from;
 
-    if (scanned->transforms) { /* the transformed bytes may differ from their start on */
+    if (scanned->transforms) { /* new bytes may change the result of the transforms from its start on, so all of it is
+                                  scanned */
         prefilter_scan(scanned->prefilter, detector, value->bytes, value->length, 0);
         return;
     }
@@ -329,7 +332,7 @@ static void scan_growing(struct transaction_scan *scan, uint32_t buffer, unsigne
     if (position)
         position->to = value->offset + value->length;
     if (value->bytes == grown->bytes && value->length == grown->length && value->offset == grown->offset)
-        return; /* the same bytes as the buffer before: two names of one buffer */
+        return; /* scanned already: this buffer is another name of the previous one */
     scan->grown = *value;
     before = done < LITERAL_MAX ? (uint32_t)done : LITERAL_MAX;
     from = (uint32_t)done - before;
@@ -365,7 +368,7 @@ static uint16_t file_count(const struct transaction_scan *scan)
     return count < UINT16_MAX ? (uint16_t)count : UINT16_MAX;
 }
 
-/* Whether a rule on files that has matched must be evaluated again for a new file. */
+/* Returns whether the rule has conditions on files and there is a file for which it was not evaluated. */
 static bool has_new_file(const struct transaction_scan *scan, const struct transaction_candidate *candidate)
 {
     return file_count(scan) > candidate->files &&
@@ -397,7 +400,8 @@ static void collect_candidates(struct transaction_scan *scan)
     for (uint32_t i = 0; i < group->buffer_count; i++)
         scan_buffer(scan, i);
 
-    /* Rules without a literal. Most transactions have no event, so the hundred rules that require one are skipped. */
+    /* Add rules without a literal. Rules that require an event are skipped if the transaction has none, as most have.
+     */
     for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
         events |= scan->tx->events[i];
     if (events != 0)
@@ -411,13 +415,13 @@ static void collect_candidates(struct transaction_scan *scan)
             detector_add_candidate(detector, rule->signature);
     }
 
-    /* Rules whose literal was found in the payload; the others cannot match. */
+    /* Add rules of group.by_payload whose literal was found in the payload; the others cannot match. */
     for (uint32_t i = 0; i < detector->payload_seen_count; i++)
         detector_add_candidate(detector, detector->payload_seen[i]);
     for (uint32_t i = 0; i < group->by_payload.count && detector->payload_seen_more; i++)
         detector_add_candidate(detector, group->by_payload.index[i]);
 
-    /* Candidates that were not decided at earlier progress. */
+    /* Add stored candidates that are undecided or must be evaluated for a new file. */
     for (const struct app_detection *block = state; block; block = block->more) {
         for (uint32_t i = 0; i < block->count; i++) {
             if (!block->list[i].done || has_new_file(scan, &block->list[i]))
@@ -426,7 +430,7 @@ static void collect_candidates(struct transaction_scan *scan)
     }
 }
 
-/* Removes a candidate; the last one of the list takes its place. */
+/* Removes a candidate and moves the last one of the list to its place. */
 static void remove_candidate(struct app_detection *state, struct transaction_candidate *candidate)
 {
     while (state->more && state->more->count > 0)
@@ -444,7 +448,8 @@ static void free_blocks(struct detector *detector, struct app_detection *block)
     }
 }
 
-/* Returns the block with space for one more candidate; NULL if there is none. */
+/* Returns a block with space for one more candidate, allocated if necessary; NULL if memory or TRANSACTION_BLOCKS are
+ * exhausted. */
 static struct app_detection *get_block_with_space(struct detector *detector, struct app_detection *block)
 {
     for (unsigned i = 1; block->count == TRANSACTION_CANDIDATES; i++) {
@@ -460,8 +465,8 @@ static struct app_detection *get_block_with_space(struct detector *detector, str
     return block;
 }
 
-/* After a reload all present data is scanned for the new ruleset. Candidates of rules that are in both rulesets are
- * kept, so that a rule which has matched does not match again. */
+/* After a reload, all data of the transaction that still exists is scanned for the new ruleset. Candidates of rules
+ * that are in both rulesets are kept, so that a rule that has matched does not match again. */
 void transaction_state_update(struct detector *detector, const struct ruleset *ruleset, struct app_detection *state)
 {
     if (!state || state->generation == ruleset->generation)
@@ -510,7 +515,7 @@ void transaction_add_candidate(struct detector *detector, const struct ruleset *
         block->list[block->count++] = *candidate;
 }
 
-/* Returns the state of the opposite direction, allocated if necessary. NULL: memory is exhausted. */
+/* Returns the detection state of the opposite direction, allocated if necessary, or NULL if memory is exhausted. */
 static struct app_detection *get_opposite_state(struct transaction_scan *scan)
 {
     struct app_detection **slot = &scan->tx->detection[!scan->direction];
@@ -522,8 +527,8 @@ static struct app_detection *get_opposite_state(struct transaction_scan *scan)
     return *slot;
 }
 
-/* The half plan of a transactional rule matched: makes it a candidate in the direction to the client. If that cannot be
- * stored, it is found there by the data left of the other direction. */
+/* Stores a match of the half plan of a transactional rule as a candidate in the direction to the client. If memory is
+ * exhausted, the rule can still match there with the data of the direction to the server that still exists. */
 static void store_half_match(struct transaction_scan *scan, const struct transaction_candidate *half)
 {
     struct app_detection *state = get_opposite_state(scan);
@@ -543,7 +548,8 @@ static void store_half_match(struct transaction_scan *scan, const struct transac
     candidate->files_hold |= half->files_hold;
 }
 
-/* Whether the rule's conditions on events held with the events that were set when the direction completed. */
+/* Returns whether the rule's conditions on events held when the direction completed, evaluated with the events that
+ * were set then. */
 static bool held_at_completion(struct transaction_scan *scan, const struct signature *signature)
 {
     struct app_tx *tx = scan->tx;
@@ -560,7 +566,8 @@ static bool held_at_completion(struct transaction_scan *scan, const struct signa
     return held;
 }
 
-/* Evaluates a candidate, and stores it if it cannot be decided yet, or if it has matched and might be found again. */
+/* Evaluates a candidate. Stores it if it is still undecided, or if it has matched and could become a candidate again.
+ */
 static void decide_candidate(struct transaction_scan *scan, uint32_t index)
 {
     struct detector *detector = scan->ev->detector;
@@ -580,7 +587,7 @@ static void decide_candidate(struct transaction_scan *scan, uint32_t index)
     if (!stored && scan->tx->settled[scan->direction] && (!plan->events || held_at_completion(scan, signature)))
         return;
     if (candidate.done) {
-        /* A new file: conditions on the transaction still hold, conditions on files are evaluated for this file. */
+        /* Evaluate the conditions on files for a new file; those on the transaction held before and still hold. */
         unsigned at = 0;
 
         candidate.done = false;
@@ -598,8 +605,8 @@ static void decide_candidate(struct transaction_scan *scan, uint32_t index)
     else if (outcome == OUTCOME_YES)
         evaluate_transaction_hit(scan->ev, index, scan->tx);
     if (outcome == OUTCOME_YES && plan->events && app_tx_is_complete(scan->tx, !scan->direction)) {
-        /* A match on an event is a match of the transaction: mark the rule as matched in the opposite direction, so
-         * that it does not match there again when that direction completes. */
+        /* An event belongs to both directions of the transaction. Mark the rule as matched in the opposite direction,
+         * so that it does not match again there. */
         struct app_detection *opposite = get_opposite_state(scan);
 
         if (opposite)
@@ -608,7 +615,7 @@ static void decide_candidate(struct transaction_scan *scan, uint32_t index)
             opposite->list[opposite->count++] = (struct transaction_candidate){ .signature = index, .done = true };
     }
     candidate.done = outcome == OUTCOME_YES || (outcome == OUTCOME_NO && candidate.files > 0);
-    if (candidate.done) /* files behind the matching one may be incomplete yet */
+    if (candidate.done) /* files behind the matching one may still be incomplete, so they are evaluated later */
         candidate.files = outcome == OUTCOME_YES && scan->matched_file < UINT16_MAX ? (uint16_t)(scan->matched_file + 1)
                                                                                     : file_count(scan);
     if (scan->complete || (outcome == OUTCOME_NO && !candidate.done)) {
@@ -631,7 +638,7 @@ static void decide_candidate(struct transaction_scan *scan, uint32_t index)
 
 /* --- Transaction scan ----------------------------------------------------------------------------- */
 
-/* Decides all candidates and books their time on the rules. */
+/* Calls decide_candidate() for all candidates and adds the time of each one to the cost of its rule. */
 static __attribute__((noinline, cold)) void decide_timed(struct transaction_scan *scan)
 {
     struct detector *detector = scan->ev->detector;
@@ -683,8 +690,8 @@ static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const str
     scan.state->progress = tx->progress[ev->direction];
     if (scan.state != temporary)
         return;
-    /* Store the state, unless the direction is complete. The evaluation may have stored a state for a rule that
-     * matched. */
+    /* Store the state, unless the direction is complete. If the evaluation of a rule has stored one meanwhile, it is
+     * overwritten. */
     if (!scan.complete && !*stored) {
         *stored = pool_alloc(detector->transactions);
         if (*stored)
@@ -734,9 +741,9 @@ const struct prefilter *transaction_merged_prefilter(const struct evaluation *ev
     if (!group || !group->merged)
         return NULL;
 
-    /* The merged scan pays if the chunk ends with the new bytes of the buffer, and if they are a large enough part of
-     * it: searching a chunk with both kinds of literals costs a tenth more. Their first LITERAL_MAX bytes are searched
-     * again in any case. */
+    /* The merged scan is faster only if the new bytes of the buffer are the end of the chunk and at least 1/MIN_SHARE
+     * of it, because a scan of the chunk with both kinds of literals takes 10 % longer. The first LITERAL_MAX new bytes
+     * are scanned again in any case. */
     enum { MIN_SHARE = 8 };
     const struct stream_chunk *chunk = ev->chunk;
     const struct app_bytes part = get_new_bytes(ev, tx, group);

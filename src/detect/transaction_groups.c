@@ -3,8 +3,8 @@
  * Groups of transaction rules by protocol and direction: a prefilter for each buffer with literals, and the list of
  * rules without one.
  *
- * A rule may be for several protocols (file.data) and for both directions; it has a plan for each, with the access to
- * its buffers and the lowest progress at which it can be decided.
+ * A rule may apply to several protocols (file.data) and to both directions. It has one plan for each combination, which
+ * contains the functions that read its buffers and the lowest progress at which the rule can be decided.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,8 +32,8 @@ static const struct app_buffer *transaction_access(const struct app_proto *proto
     return NULL;
 }
 
-/* Returns the lowest progress at which the condition can be evaluated; -1: never. A keyword without protocols applies
- * to all. */
+/* Returns the lowest progress at which the condition can be evaluated; -1: never. Conditions of keywords without
+ * application protocols can always be evaluated. */
 static int condition_progress(const struct app_proto *proto, const struct keyword *keyword,
                               enum flow_direction direction)
 {
@@ -46,7 +46,8 @@ static int condition_progress(const struct app_proto *proto, const struct keywor
 
 /* --- Plans ---------------------------------------------------------------------------------------- */
 
-/* Returns the direction of a part of the rule that is evaluated in `direction`. */
+/* Returns the direction that a buffer or condition inspects when its rule is evaluated in `direction`. `directions`:
+ * bits of the buffer or condition; 0: `direction`. */
 static enum flow_direction direction_of(uint8_t directions, enum flow_direction direction)
 {
     if (directions == 0)
@@ -65,8 +66,8 @@ static bool same_transforms(const struct condition *a, const struct condition *b
     return !a && !b;
 }
 
-/* Finds or creates the group's entry for the buffer, in order of creation. Returns NULL if the group is full or memory
- * is exhausted. */
+/* Returns the group's entry for the buffer with its direction and transforms, added if necessary. Returns NULL if the
+ * group is full or memory is exhausted. */
 static struct transaction_buffer *find_or_add_buffer(struct transaction_group *group, const struct app_buffer *access,
                                                      enum flow_direction direction, const struct rule_buffer *buffer)
 {
@@ -96,8 +97,8 @@ static struct transaction_buffer *find_or_add_buffer(struct transaction_group *g
     return slot;
 }
 
-/* Adds a rule without a literal. Rules that require an event are behind all others, because most transactions have
- * none. */
+/* Adds a rule without a literal. Rules that require an event are at the end of the list, so that they can be skipped
+ * for the many transactions without events. */
 static int add_unfiltered(struct transaction_group *group, uint32_t signature, const struct transaction_plan *plan)
 {
     struct transaction_unfiltered *slot;
@@ -136,8 +137,8 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
     group->has_rules = true;
     if (signature->by_payload)
         return signature_list_add(&group->by_payload, index);
-    /* If the rule has a half plan, which is created first, each plan has a literal of its own direction, because
-     * growing buffers exist only while they are received. */
+    /* If the rule has a half plan, which is created first, each plan needs a literal in its own direction: a growing
+     * buffer of the other direction does not exist any more at the evaluation. */
     for (const struct transaction_plan *other = signature->plans; other; other = other->next) {
         if (other->half && other->proto == plan->proto)
             directions = 1U << plan->direction;
@@ -155,13 +156,13 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
                 literal.at = LITERAL_ANYWHERE;
             return prefilter_add(buffer->prefilter, &literal, index);
         }
-        /* the table of buffers is full: the rule still works, but is evaluated more often */
+        /* the table of buffers is full: the rule is added as one without a literal */
     }
     return add_unfiltered(group, index, plan);
 }
 
-/* Adds the plan of a rule for a protocol and direction. A rule of another direction, or with a buffer, condition or
- * file that the protocol lacks, has none. */
+/* Adds the plan of a rule for a protocol and direction. Does nothing if the rule is for the other direction only, or
+ * uses a buffer, condition or file that the protocol does not have. */
 static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum flow_direction evaluated, bool half)
 {
     struct signature *signature = &ruleset->signatures[index];
@@ -206,7 +207,8 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum f
             return 0;
         plan->access[buffers] = access;
         plan->grows |= access->grows;
-        if (direction == evaluated && access->progress > plan->progress) /* the other does not trigger the evaluation */
+        if (direction == evaluated &&
+            access->progress > plan->progress) /* progress of the other direction does not trigger the evaluation */
             plan->progress = access->progress;
     }
     for (const struct condition *c = rule->transaction_conditions; c; c = c->next, conditions++) {
@@ -225,7 +227,8 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum f
     return add_to_group(ruleset, index, plan);
 }
 
-/* Whether the rule uses data of the direction to the server that exists only while it is received. */
+/* Returns whether the rule uses data of the direction to the server that exists only while it is received (growing
+ * buffers, files), so that a half plan is needed. */
 static bool needs_half(const struct rule *rule, const struct app_proto *proto)
 {
     for (const struct condition *c = rule->file_conditions; c; c = c->next) {

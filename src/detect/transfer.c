@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transfer of detection state to a process with a separate ruleset. As in a reload (state_map.c), a rule with the same
- * ids and the same text is the same rule; the text is sent as its digest. State of other rules is dropped.
+ * Transfer of detection state to another process, which has loaded its own ruleset. As in a reload (state_map.c), rules
+ * with the same gid, sid and text are the same rule; a digest of the text is sent. State of other rules is discarded.
  *
- * Scan positions of transactions are not sent: all present data of a transaction is scanned again, and what has
- * matched does not match again.
+ * Scan positions of transactions are not sent: the next process scans all data of a transaction that still exists
+ * again. Rules that have matched are marked as done, so they do not match again.
  *
- * Threads: one at a time.
+ * Threads:   not thread-safe; called by one thread at a time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ enum { SIGNATURE_SIZE = 16, MAX_CANDIDATES = TRANSACTION_CANDIDATES * TRANSACTIO
 
 struct detect_signatures {
     const struct ruleset *ruleset;
-    uint32_t of_rule[]; /* by the rule's index; SIGNATURE_NONE: none */
+    uint32_t of_rule[]; /* signature by index of the rule; SIGNATURE_NONE: none */
 };
 
 int detect_signatures_new(struct detect_signatures **out, const struct ruleset *ruleset)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pattern trimming: shorter literals for the same rules. In a buffer that is present as a whole, any part of a literal
- * may find the rule: a part is chosen that is fast to search and rare.
+ * Pattern trimming: replaces long literals by a part of them. If a buffer is complete when it is scanned, any part of
+ * the literal finds the rule, so a part is chosen that can be searched fast and is rare.
  *
  * Hyperscan matches eight bytes at once and has to confirm the rest of a longer literal: literals with the same end
- * ("HTTP/1.1") are all confirmed at each occurrence of that end. Therefore the eight bytes are kept that are the rarest
- * in traffic, as estimated by their four-byte sequences: sequences that are part of many literals are frequent in
- * traffic, too, and the common values of a buffer (struct prefilter_hints.common) even more so.
+ * ("HTTP/1.1") are all confirmed at each occurrence of that end. Therefore the eight bytes are kept that are presumably
+ * the rarest in traffic. Their frequency is estimated by their four-byte sequences: a sequence that many literals
+ * contain is frequent in traffic, too, and one in a common value of a buffer (struct prefilter_hints.common) even more
+ * so.
  *
- * For a stream twice as much is kept: there the part may be found in one segment, and the rule then waits for the rest
- * in the next one (struct signature.may_span_segments).
+ * For a stream 16 bytes are kept (LITERAL_STREAM_PART), because a found part whose rest may be in the next segment
+ * makes the rule pending (struct signature.may_span_segments).
  *
  * Gain (docs/detection.md), instructions without it / with it: W6 1.07; without common values in the estimate: 1.07.
  */
@@ -24,16 +25,16 @@ enum {
     SEQUENCE_LENGTH = 4,
     MIN_BITS = 8,
     MAX_BITS = 18,
-    COMMON_WEIGHT = 1 << 16, /* weight of a common value, in literals */
+    COMMON_WEIGHT = 1 << 16, /* a common value counts as much as so many literals */
 };
 
-/* Occurrences of four-byte sequences, by hash, so a collision may make a count too high. */
+/* Number of occurrences of four-byte sequences, by their hash; collisions may make it too high. */
 struct sequence_counts {
     uint32_t *of;
     unsigned shift;
 };
 
-/* Ignores the case of letters. */
+/* Returns the counter of the four bytes; the case of letters is ignored. */
 static uint32_t *count_of(const struct sequence_counts *counts, const uint8_t *bytes)
 {
     uint32_t sequence;
@@ -47,7 +48,8 @@ static const char *const *common_values(const struct literal *literal)
     return literal->buffer && literal->buffer->hints ? literal->buffer->hints->common : NULL;
 }
 
-/* Returns the literal's common values if they are not counted yet; equal lists are mostly adjacent. */
+/* Returns the common values of the literal's buffer, or an empty list if they were counted for an earlier literal;
+ * literals of the same buffer are mostly adjacent. */
 static const char *const *new_common_values(struct literal *const *literals, uint32_t i)
 {
     static const char *const none[] = { NULL };
@@ -103,8 +105,8 @@ int literals_trim(struct literal *const *literals, uint32_t count)
 
         if (literal->grows || literal->length <= length)
             continue;
-        /* Keep the rarest part; of equal ones the last, because words differ at their end more often than at their
-         * start. */
+        /* Keep the rarest part; of equally rare ones the last, because words differ at their end more often than at
+         * their start. */
         for (size_t start = 0; start + length <= literal->length; start++) {
             uint64_t sum = 0;
 

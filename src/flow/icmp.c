@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ICMP: pairs of request and reply types, and the packets that errors quote. An error is only required to quote the IP
- * header and the first bytes of the transport header (RFC 792, RFC 1812 section 4.3.2.3, RFC 4443 section 3); a key
- * needs no more.
+ * ICMP: pairs of request and reply types, and keys of the packets that errors quote. An error may quote no more than
+ * the IP header and the first bytes of the transport header (RFC 792, RFC 1812 section 4.3.2.3, RFC 4443 section 3),
+ * which is sufficient for a key.
  */
 #include <netinet/in.h>
 
@@ -19,7 +19,7 @@ enum {
     FIRST_INFORMATION_TYPE_V6 = 128,
 };
 
-/* The same pairs as in Suricata. */
+/* Types that answer each other, as in Suricata. */
 static const uint8_t pairs_v4[][2] = { { 8, 0 }, { 13, 14 }, { 15, 16 }, { 10, 9 }, { 17, 18 } };
 static const uint8_t pairs_v6[][2] = { { 128, 129 }, { 135, 136 }, { 133, 134 }, { 130, 131 }, { 139, 140 },
                                        { 144, 145 }, { 146, 147 }, { 148, 149 }, { 152, 151 }, { 157, 158 } };
@@ -63,7 +63,8 @@ bool icmp_is_error(const struct packet *pkt)
     return protocol_is_icmp(pkt->protocol) && pkt->transport && type_is_error(pkt->protocol, pkt->icmp.type);
 }
 
-/* Reads the ports, or the ICMP type, of the quoted packet. False if they are missing, or the packet is an error. */
+/* Reads the ports, or the ICMP type, of the quoted packet into the key. Returns false if they are missing, or the
+ * quoted packet is an ICMP error itself. */
 static bool read_ports(struct flow_key *key, struct cursor *cur)
 {
     const uint8_t *ports;
@@ -91,7 +92,8 @@ static bool read_ports(struct flow_key *key, struct cursor *cur)
     }
 }
 
-/* Skips the IPv6 extension headers. False if they are malformed, or the packet is not the first fragment. */
+/* Skips the IPv6 extension headers; *next is the type of the next header. Returns false if they are malformed, or the
+ * packet is not the first fragment. */
 static bool skip_extensions(uint8_t *next, struct cursor *cur)
 {
     for (unsigned i = 0; i < MAX_EXTENSIONS; i++) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Selects the flow that is evicted when the table is full and contains no new flows. Of the first IDLE_SAMPLES flows of
- * a list the one that has been idle for the longest time is selected; all of them move to the end of the list. So no
- * packet has to move its flow, the cost is bounded, and each flow is considered in turn. TCP connections are in a
- * separate list: their client has proved its address, so they are evicted last, and only after they have been idle for
- * PROVEN_IDLE_NS. The same time applies to dropped flows, because their next packets would begin new flows.
+ * a list, the one that has been idle for the longest time is selected, and all of them move to the end of the list. So
+ * packets need not move their flows in the list, the cost of a selection is bounded, and each flow is considered in
+ * turn. TCP connections are in a separate list: the handshake has proved the client's address, so they are evicted
+ * last, and only after they have been idle for PROVEN_IDLE_NS. Dropped flows must also be idle for PROVEN_IDLE_NS,
+ * because after an eviction their next packets would begin new flows that are not dropped.
  */
 #include "flow_priv.h"
 

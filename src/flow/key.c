@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The key of a packet. It is stored from sender to receiver, so that comparing it with a flow yields the direction. Its
- * hash is computed from the hashes of both ends, as multiply-and-fold hashes do (wyhash, the short keys of XXH3), with
- * secrets derived from a seed, so that an attacker cannot fill one bucket. For the identifier of a flow, computed once,
- * the ends are put in an order that both directions share.
+ * The key of a packet. Its source is the sender, so that the comparison with a flow yields the direction. Its hash is
+ * computed from the hashes of both ends by multiply-and-fold, as in wyhash and for the short keys of XXH3. The secrets
+ * are derived from a seed, so that an attacker cannot choose flows that fall into one bucket. The identifier of a flow
+ * is computed once, from both ends in an order that is the same for both directions.
  */
 #include <assert.h>
 #include <netinet/in.h>
@@ -13,7 +13,7 @@
 
 #include "flow_priv.h"
 
-/* Has no padding, because its bytes are hashed. */
+/* The input of the hash for flow identifiers. It must not contain padding, because all of its bytes are hashed. */
 struct hash_input {
     struct address low, high;
     uint16_t low_port, high_port;
@@ -23,7 +23,7 @@ struct hash_input {
 
 static_assert(sizeof(struct hash_input) == 46, "no padding");
 
-/* The same protocols as in Suricata. */
+/* Returns whether packets of an IP protocol belong to flows: the same protocols as in Suricata. */
 static bool protocol_has_flows(uint8_t protocol)
 {
     switch (protocol) {
@@ -41,7 +41,7 @@ static bool protocol_has_flows(uint8_t protocol)
 
 bool key_of_packet(struct flow_key *key, const struct packet *pkt)
 {
-    /* IP in IP has no transport header that could be malformed. */
+    /* IP in IP has a flow although it has no transport header */
     bool is_ip_in_ip =
         (pkt->protocol == IPPROTO_IPIP || pkt->protocol == IPPROTO_IPV6) && pkt->flags & PACKET_CARRIES_TUNNEL;
 
@@ -60,15 +60,15 @@ bool key_of_packet(struct flow_key *key, const struct packet *pkt)
         key->source_port = pkt->icmp.type;
         key->destination_port = icmp_answer(pkt->protocol, pkt->icmp.type);
     } else if (pkt->protocol == IPPROTO_ESP) {
-        /* A security association has one direction. With the halves of its SPI as ports, its packets belong to one
-         * flow, and those of the opposite association to another. */
+        /* A security association has one direction. The halves of its SPI are used as ports, so that its packets are
+         * one flow, and those of the opposite association another one. */
         key->source_port = (uint16_t)(pkt->esp.spi >> 16);
         key->destination_port = (uint16_t)pkt->esp.spi;
     }
     return true;
 }
 
-/* XOR of the halves of the product, which depends on all bits of both. */
+/* Returns the XOR of the halves of the 128-bit product, which depends on all bits of both factors. */
 static uint64_t multiply_and_fold(uint64_t a, uint64_t b)
 {
     __extension__ unsigned __int128 product = (unsigned __int128)a * b;
@@ -76,7 +76,7 @@ static uint64_t multiply_and_fold(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Steps of splitmix64. */
+/* Derives the secrets from the seed by steps of splitmix64. */
 void key_secret_init(struct key_secret *secret, uint64_t seed)
 {
     for (unsigned i = 0; i < KEY_SECRETS; i++) {
@@ -88,8 +88,8 @@ void key_secret_init(struct key_secret *secret, uint64_t seed)
     }
 }
 
-/* Address and port are combined with different secrets, so that a change of one cannot compensate a change of the
- * other. */
+/* Returns the hash of one end. Address and port are combined with different secrets, so that a change of one cannot
+ * compensate for a change of the other. */
 static uint64_t hash_end(const struct address *address, uint16_t port, const uint64_t *secret)
 {
     uint64_t words[2];
@@ -99,7 +99,7 @@ static uint64_t hash_end(const struct address *address, uint16_t port, const uin
                              port ^ secret[3]);
 }
 
-/* The sum of both ends is the same in both directions. */
+/* The sum of the hashes of both ends is the same in both directions. */
 uint32_t key_hash(const struct flow_key *key, const struct key_secret *secret)
 {
     uint16_t source_port = key->source_port, destination_port = key->destination_port;
@@ -122,7 +122,8 @@ uint64_t key_flow_id(const struct flow_key *key, uint64_t start_ns, uint64_t num
     uint64_t source[2], destination[2], id;
     bool swap;
 
-    /* Compared as numbers, which is faster than bytes; the order is arbitrary. */
+    /* Order the ends by address, compared as numbers, which is faster than memcmp(). Any order suffices if it is the
+     * same in both directions. */
     memcpy(source, key->source.bytes, sizeof(source));
     memcpy(destination, key->destination.bytes, sizeof(destination));
     if (source[0] != destination[0])
@@ -194,8 +195,9 @@ uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresse
 
     if (pkt->ip_version == 0)
         return 0;
-    /* The key has ports only where each packet of the flow has them. An ICMP error has the key of the packet that it
-     * quotes. ESP has no ports, so that the packets of both directions go to one worker. */
+    /* The key contains ports only if each packet of the flow has them. An ICMP error has the key of the packet that it
+     * quotes. For ESP the SPI is left out, so that the packets of both directions have the same hash and are processed
+     * by the same worker. */
     if (icmp_is_error(pkt))
         has_key = icmp_quoted_key(&key, pkt);
     else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * MAC addresses of flows, for events. A flow whose packets take several paths, or whose hosts share an IP address, has
- * several per side.
+ * several MAC addresses per side.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void add_address(struct flow_macs *macs, enum flow_direction side, const 
 void macs_record(struct flow_table *table, struct flow *flow, const struct packet *pkt, enum flow_direction direction)
 {
     enum flow_direction opposite = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
-    /* A queued packet has no link header; the kernel reports only the sender's address. */
+    /* A packet from NFQUEUE has no link header; the kernel reports only the MAC address of the sender. */
     bool from_queue = !pkt->ethernet && pkt->tunnel_depth == 0 && pkt->meta.hardware_address_length == MAC_SIZE;
 
     if (!pkt->ethernet && !from_queue)

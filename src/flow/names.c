@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* EVE's names of states and end reasons, names of counters, and the default options. */
+/* Names of flow states and end reasons in EVE events, names of counters, and the default options. */
 #include "flow_priv.h"
 #include "sluice/pool.h"
 

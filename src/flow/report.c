@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Offloaded flows: the kernel's reports about their connections, periodic and at their end.
+ * Processes the kernel's reports about the connections of offloaded flows, which arrive periodically and when a
+ * connection ends.
  *
- * The kernel's counts are those of the whole connection, and are stored unchanged: the packets that were queued are
- * counted here, and the difference was handled by the kernel alone. The timeout of a flow restarts when the counts have
- * changed. Without counts, the kernel's expiry time of the connection is used: each packet extends it.
+ * The packet and byte counts of the kernel are those of the whole connection, and are stored unchanged. The flow counts
+ * the queued packets itself; the difference is the number of packets that the kernel processed alone. If the counts
+ * have changed since the last report, the timeout of the flow restarts. Without counts, a later expiry time of the
+ * connection in the kernel shows that packets have arrived, because each packet extends it.
  */
 #include "flow_priv.h"
 #include "sluice/pool.h"
@@ -22,7 +24,7 @@ static uint64_t difference(uint64_t now, uint64_t before)
     return now > before ? now - before : 0;
 }
 
-/* Stores the counts of a report; true when packets have arrived since the last report. */
+/* Stores the counts of a report. Returns whether packets have arrived since the last report. */
 static bool store_counts(struct flow_table *table, struct flow *flow, enum flow_direction direction,
                          const struct flow_report *report, uint64_t now_ns)
 {
@@ -45,7 +47,8 @@ static bool store_counts(struct flow_table *table, struct flow *flow, enum flow_
 
             now.packets[side] = report->packets[side ^ (int)direction];
             now.bytes[side] = report->bytes[side ^ (int)direction];
-            /* The difference to the last report, or to the packets that were inspected here. */
+            /* Count the difference to the last report, or for the first one, to the packets that were inspected here.
+             */
             table->counters[FLOW_COUNTER_BYPASSED_PACKETS] += difference(now.packets[side], packets);
             table->counters[FLOW_COUNTER_BYPASSED_BYTES] += difference(now.bytes[side], bytes);
         }

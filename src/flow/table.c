@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table: buckets, flows from a pool, a timer wheel. A lookup decides by the packet's own time whether a flow has
- * expired; the wheel only frees the memory. So the result of a lookup does not depend on the position of the wheel.
+ * The flow table: buckets, a pool of flows, and a timer wheel. A lookup uses the time of the packet to decide whether a
+ * flow has expired; the wheel only frees memory. So the result of a lookup does not depend on the progress of the
+ * wheel.
  *
- * When the pool is empty the table is in emergency until a share of it is free again: timeouts become short, and a new
- * flow replaces the one that has been new for the longest time. So a flood only replaces its own flows: flows in which
- * both ends have sent packets are not in that list. They are evicted when no other flow can be (idle.c).
+ * When the pool is empty, the table is in emergency until a part of the pool is free again (EMERGENCY_OVER): timeouts
+ * are shorter, and a new flow replaces the oldest flow in state FLOW_NEW. So a flood mostly replaces its own flows.
+ * Flows in other states, in which both ends have sent packets, are evicted only when there is no flow in FLOW_NEW
+ * (idle.c).
  *
- * Threads:   one worker.
- * Ownership: flows are in the pool from create() to flow_table_end().
+ * Threads:   a table belongs to one worker.
+ * Ownership: flows belong to the pool of the table, from create_flow() to flow_table_end().
  */
 #include <assert.h>
 #include <errno.h>
@@ -22,16 +24,18 @@
 #include "sluice/pool.h"
 
 enum {
-    VARIABLE_SHARE = 16,     /* 1/16 of the memcap is for bits and integers */
-    TEXT_SHARE = 64,         /* 1/64 for texts */
-    KERNEL_SHARE = 32,       /* 1/32 for the kernel's counts of offloaded flows */
-    MAC_SHARE = 4,           /* 1/4 for MAC addresses, if they are recorded */
-    BUCKET_SHARE = 8,        /* from 1/16 to 1/8 for buckets: two or three flows per bucket */
-    MAX_BUCKETS = 1 << 30,   /* the mask has 32 bits */
-    EMERGENCY_OVER = 70,     /* percent of the flows in use: Suricata's emergency-recovery */
-    RECLAIM_VISITS = 8,      /* flows visited in the wheel when there is no memory; few, so that no packet waits long */
-    LAST_RESORT_VISITS = 64, /* the same if there is no new flow to evict */
-    VISITS_PER_EXPIRED = 8,  /* visits allowed for each flow that may be ended */
+    VARIABLE_SHARE = 16,   /* 1/16 of the memcap is for bits and integers */
+    TEXT_SHARE = 64,       /* 1/64 for texts */
+    KERNEL_SHARE = 32,     /* 1/32 for the kernel's counts of offloaded flows */
+    MAC_SHARE = 4,         /* 1/4 for MAC addresses, if they are recorded */
+    BUCKET_SHARE = 8,      /* 1/16 to 1/8 for buckets, so that a bucket has two or three flows */
+    MAX_BUCKETS = 1 << 30, /* because bucket_mask has 32 bits */
+    EMERGENCY_OVER = 70,   /* the emergency ends when at most so many percent of the flows are in use; cf. Suricata's
+                              emergency-recovery */
+    RECLAIM_VISITS = 8, /* maximum number of flows visited in the wheel to find an expired one when the pool is empty;
+                           low, so that no packet waits long */
+    LAST_RESORT_VISITS = 64, /* RECLAIM_VISITS if no flow is in state FLOW_NEW */
+    VISITS_PER_EXPIRED = 8,  /* flow_table_expire(): visits per flow of its budget */
 };
 
 /* --- Creation and removal of a table -------------------------------------------------------------- */
@@ -74,7 +78,7 @@ static void set_timeouts(struct flow_table *table)
     }
 }
 
-/* Flows whose timeout has become shorter are in slots that are due too late: all slots are searched once. */
+/* Flows whose timeout has become shorter are in slots that are emptied too late, so all slots are searched once. */
 void flow_table_set_timeouts(struct flow_table *table, const struct flow_options *options)
 {
     memcpy(table->options.timeouts, options->timeouts, sizeof(table->options.timeouts));
@@ -162,7 +166,8 @@ void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state
     unlink_flow(table, flow);
     flow->state = (uint8_t)state;
     link_flow(table, flow);
-    /* A shorter timeout moves the flow in the timer wheel now; a longer one when the flow's slot is emptied. */
+    /* If the timeout is shorter, the flow moves to an earlier slot of the timer wheel now; if it is longer, the flow
+     * moves when its slot is emptied. */
     if (flow_timeout_ns(table, flow) < before) {
         wheel_remove(flow);
         wheel_add(table, flow);
@@ -213,8 +218,8 @@ static bool began_before(const struct flow *a, const struct flow *b)
     return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->first_number < b->first_number;
 }
 
-/* Cuts off the first run, which is a sequence of flows in the right order; *end is the end of the run. Returns the rest
- * of the list. */
+/* Cuts off the first run of a list, the longest sequence at its start that is in order. Sets *end to the link behind
+ * the last flow of the run. Returns the rest of the list. */
 static struct flow *cut_run(struct flow *list, struct flow ***end)
 {
     struct flow *rest;
@@ -227,7 +232,7 @@ static struct flow *cut_run(struct flow *list, struct flow ***end)
     return rest;
 }
 
-/* Merges two runs at the end of another list; returns its new end. */
+/* Merges two runs and appends them to the list that ends at `tail`. Returns the new end of this list. */
 static struct flow **merge_runs(struct flow *left, struct flow **left_end, struct flow *right, struct flow **right_end,
                                 struct flow **tail)
 {
@@ -242,8 +247,8 @@ static struct flow **merge_runs(struct flow *left, struct flow **left_end, struc
     return left ? left_end : right_end;
 }
 
-/* Sorts a list by merging its runs, two by two. This needs no memory, and little time for a list that is nearly sorted,
- * as slots are. */
+/* Sorts a list by the start of the flows: a natural merge sort, which needs no memory, and little time for lists that
+ * are nearly sorted, as the slots of the wheel are. */
 static struct flow *sort_by_start(struct flow *list)
 {
     size_t runs = 2;
@@ -262,7 +267,7 @@ static struct flow *sort_by_start(struct flow *list)
     return list;
 }
 
-/* Ends the flows of a list; they are in no other list. */
+/* Ends the flows of a list, linked by wheel_next. They must not be in the wheel. */
 static void end_list(struct flow_table *table, struct flow *flow, enum flow_end reason)
 {
     while (flow) {
@@ -294,7 +299,7 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason)
 
 /* --- Start of flows ------------------------------------------------------------------------------- */
 
-/* Enters the emergency and ends a flow, so that the pool has memory for a new one. NULL: no flow may be evicted. */
+/* Enters the emergency, ends a flow, and returns the memory of a new one; NULL if no flow may be evicted. */
 static struct flow *evict_for_new_flow(struct flow_table *table, uint64_t now_ns)
 {
     size_t planned = table->oldest ? RECLAIM_VISITS : LAST_RESORT_VISITS, visits = planned;
@@ -339,7 +344,7 @@ static enum flow_class class_of(uint8_t protocol)
     }
 }
 
-/* Copies the kernel data of the packet; conntrack data is parsed here, once per flow. */
+/* Fills *out with the kernel's data about the packet. Conntrack data is parsed here, once per flow. */
 static void fill_origin(struct flow_origin *out, const struct packet *pkt)
 {
     const struct packet *root = pkt->root ? pkt->root : pkt;
@@ -415,8 +420,8 @@ void flow_add_transferred(struct flow_table *table, struct flow *flow)
 
 /*
  * Creates a flow. The first sender is the client, unless conntrack data shows that the packet is a reply, because the
- * connection began before the program. Then both directions have been seen: the flow is established, except for TCP,
- * whose state the stream determines.
+ * connection began before the program. In this case both directions have sent packets, so the state is
+ * FLOW_ESTABLISHED, except for TCP, whose state the stream module determines.
  */
 static struct flow *create_flow(struct flow_table *table, const struct packet *pkt, const struct flow_key *key,
                                 uint32_t hash, enum flow_direction *direction)
@@ -560,7 +565,7 @@ void flow_table_prefetch(const struct flow_table *table, struct packet *pkt)
     __builtin_prefetch(bucket_of(table, pkt->flow_hash), 1);
 }
 
-/* Returns the flow of the packet that the error quotes. */
+/* Returns the flow of the packet that an ICMP error quotes, or NULL. */
 static struct flow *find_quoted(struct flow_table *table, struct packet *error)
 {
     enum flow_direction quoted;
@@ -624,14 +629,14 @@ void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt
     side->bytes += pkt->length;
     if (table->options.mac_addresses)
         macs_record(table, flow, pkt, direction);
-    /* An error counts for neither side, unless the flow is that of ICMPv6 errors themselves. */
+    /* An ICMP error does not count as a packet of either side, unless the flow consists of ICMPv6 errors. */
     if (icmp_is_error(pkt) && !(flow->protocol == pkt->protocol && flow->client_port == pkt->icmp.type))
         flow->flags |= FLOW_ICMP_ERROR_SEEN;
     else
         flow->flags |= direction == FLOW_TO_CLIENT ? FLOW_SERVER_SEEN : FLOW_CLIENT_SEEN;
     if (flow->state == FLOW_NEW && flow->class != FLOW_CLASS_TCP && (flow->flags & both) == both)
         flow_set_state(table, flow, FLOW_ESTABLISHED);
-    /* As in Suricata, a connection stays established for rules after its end. */
+    /* As in Suricata, rules treat a closed connection as established. */
     if (flow->state == FLOW_ESTABLISHED || flow->state == FLOW_CLOSED)
         pkt->flags |= PACKET_ESTABLISHED;
 }

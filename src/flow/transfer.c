@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Transfers flows to the next process. The flows of the table are written field by field; the reader creates them in
- * its own table, with another hash seed and another position of the wheel. New flows are written last, in the order in
- * which they began, which is the order in which they are evicted.
+ * its own table, with another hash seed and another position of the wheel. Flows in state FLOW_NEW are written last, in
+ * the order of their start, in which they are evicted.
  *
- * Numbers of variables are those of names, which the next process may have numbered differently: a name that it does
- * not have is used by none of its rules, and its variable is omitted.
+ * Variables are stored by the number of their name, and the next process may number names differently, so numbers are
+ * translated. A variable whose name no rule of the next process uses is omitted.
  */
 #include <errno.h>
 #include <string.h>
@@ -37,8 +37,8 @@ void flow_transfer(struct transfer *t, struct flow *flow)
     transfer_u64(t, &flow->last_ns);
     transfer_u64(t, &flow->first_number);
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
-        /* Version 3 has a MAC address and a flag here. They are not needed: the next packets contain all addresses
-         * again. */
+        /* Version 3 of the format has a MAC address and a flag here. They are not used any more, because the next
+         * packets contain the addresses again. */
         uint8_t unused[MAC_SIZE + 1] = { 0 };
         struct flow_side *side = &flow->side[i];
 
@@ -61,8 +61,8 @@ void flow_transfer(struct transfer *t, struct flow *flow)
     transfer_u32(t, &flow->application);
     transfer_u32(t, &flow->drop_sid);
     transfer_u32(t, &flow->drop_gid);
-    /* The causes that follow this one were added later, and the format has no field for them. drop_reason contains
-     * their effect. */
+    /* The format has no fields for the causes behind EXCEPTION_OVERLOAD, which were added later. Their effect is in
+     * drop_reason. */
     for (unsigned i = 0; i <= EXCEPTION_OVERLOAD; i++) {
         transfer_u8(t, &flow->exceptions[i]);
         transfer_require(t, flow->exceptions[i] <= EXCEPTION_POLICY_COUNT);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Variables of a flow: a list in the order of their numbers, bits before integers before texts. Rules use few, so a
- * list is fastest; its length is limited by the names in the rules, and by FLOW_TEXTS_MAX texts. Texts are larger and
- * rarer than the others, and have a separate pool.
+ * Variables of a flow (flowbits, flowints, texts): a list ordered by kind, then number. Rules use few, so a list is the
+ * fastest structure. Its length is limited by the number of names in the rules and by FLOW_TEXTS_MAX. Texts are larger
+ * and rarer than bits and integers, so they are in a separate pool.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ enum variable_kind { VARIABLE_BIT, VARIABLE_INTEGER, VARIABLE_TEXT };
 
 struct flow_variable {
     struct flow_variable *next;
-    uint32_t number, value; /* a text: its length */
+    uint32_t number, value; /* value: an integer, or the length of a text */
     uint8_t kind;           /* enum variable_kind */
 };
 
@@ -67,7 +67,7 @@ static const struct flow_variable *find_variable(const struct flow *flow, uint32
     return is_variable(variable, number, kind) ? variable : NULL;
 }
 
-/* Returns the link to the variable, or to the variable before which it is to be inserted. */
+/* Returns the link that points to the variable, or, if it does not exist, the link at which to insert it. */
 static struct flow_variable **find_link(struct flow *flow, uint32_t number, enum variable_kind kind)
 {
     struct flow_variable **link = &flow->variables;
@@ -77,7 +77,7 @@ static struct flow_variable **find_link(struct flow *flow, uint32_t number, enum
     return link;
 }
 
-/* Finds the variable or adds it; NULL when there is no memory. */
+/* Returns the variable, added if necessary; NULL if memory is exhausted. */
 static struct flow_variable *find_or_add(struct flow_table *table, struct flow *flow, uint32_t number,
                                          enum variable_kind kind)
 {
@@ -198,7 +198,7 @@ void flow_each_text(const struct flow *flow,
 
 /* --- Transfer to another process ------------------------------------------------------------------ */
 
-/* Reads a variable and sets it in the flow, by the number that its name has in this process. */
+/* Reads a variable and sets it in the flow under the number that its name has in this process. */
 static void read_variable(struct transfer *t, struct flow_table *table, struct flow *flow,
                           const struct flow_numbers *numbers)
 {

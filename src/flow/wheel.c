@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The timer wheel. A flow is in the slot of the time at which it expires without further packets. A packet does not
- * move it: it only writes the flow's own last_ns, and when a slot is emptied the refreshed flows move to their current
- * slot. So a packet touches no neighbour, and a flow costs one visit per timeout however busy it is.
+ * The timer wheel. A flow is in the slot for the time at which it expires without further packets. A packet does not
+ * move its flow in the wheel, but only updates last_ns. When a slot is emptied, flows that have not expired move to the
+ * slot for their new expiry time. So a packet does not access adjacent flows of the list, and a flow is visited once
+ * per timeout regardless of its number of packets.
  *
- * A slot is emptied when its time has passed completely, so that its flows have expired or were refreshed. A bit for
- * each slot marks those that are not empty, because captures may have hours without packets. The flows of the slot are
- * visited from a separate list (`pending`), because the budget of a call may end within it.
+ * A slot is emptied when its time has passed completely, so that each of its flows has expired or had further packets.
+ * A bitmap marks slots that may contain flows, so that empty slots are skipped fast when a capture has hours without
+ * packets. The flows of an emptied slot move to a separate list (`pending`), because a call may visit only some of
+ * them.
  *
- * Time comes from packets and may jump. After a jump forward by more than a turn, one turn visits all flows. After a
- * jump back by more than a turn, the wheel is set back and visits all flows within a turn from there. When the
- * emergency makes all timeouts shorter, flows are in slots that are due too late, so all slots are searched once.
+ * Time is that of packets, and may jump. After a jump forward by more than a turn of the wheel, all slots are emptied
+ * once. After a jump back by more than a turn, the wheel is set back, and all slots are emptied within a turn from
+ * there. When timeouts become shorter (emergency), flows are in slots that are emptied too late, so all slots are
+ * searched once.
  */
 #include "bucket.h"
 #include "flow_priv.h"
@@ -60,8 +63,8 @@ static void empty_slot(struct wheel *wheel, uint64_t index)
     *slot = NULL;
 }
 
-/* Returns the distance to the first of `count` slots from `index` on that may contain flows, counted from 1; `count`
- * when none does. */
+/* Searches `count` slots from `index` on. Returns n if the n-th slot, counted from 1, is the first one that may contain
+ * flows; `count` if there is none. */
 static uint64_t next_used(const struct wheel *wheel, uint64_t index, uint64_t count)
 {
     uint64_t passed = 0;
@@ -79,8 +82,8 @@ static uint64_t next_used(const struct wheel *wheel, uint64_t index, uint64_t co
     return passed < count ? passed : count;
 }
 
-/* Fills `pending`; false if no slot is due. Takes at most one turn of steps, because `tick` is at most one turn behind.
- */
+/* Moves the flows of the next due slot to `pending`. Returns false if no due slot contains flows. The loop is bounded
+ * by a turn, because `tick` is at most one turn behind. */
 static bool next_slot(struct wheel *wheel, uint64_t now)
 {
     while (wheel->tick + 1 < now) {
@@ -102,7 +105,7 @@ struct flow *wheel_next_expired(struct flow_table *table, uint64_t now_ns, size_
     struct wheel *wheel = &table->wheel;
     uint64_t now = now_ns >> WHEEL_TICK_SHIFT;
 
-    /* Time has jumped by more than one turn. */
+    /* Limit the distance after a jump of time by more than one turn. */
     if (now > wheel->tick + WHEEL_SLOTS + 1)
         wheel->tick = now - WHEEL_SLOTS - 1;
     else if (now + WHEEL_SLOTS < wheel->tick)
@@ -126,7 +129,7 @@ void wheel_set_start(struct flow_table *table, uint64_t now_ns)
         table->wheel.tick = now_ns >> WHEEL_TICK_SHIFT;
 }
 
-/* Removes all flows of a slot and puts them in front of a list. Returns the new list. */
+/* Removes all flows of a slot and inserts them at the head of the list `before`. Returns the new head. */
 static struct flow *remove_slot(struct flow **head, struct flow *before)
 {
     struct flow *flow;
@@ -143,7 +146,8 @@ struct flow *wheel_remove_all(struct wheel *wheel)
 {
     struct flow *list = NULL;
 
-    /* The flow that expires first is the first of the list. It mostly also began first. */
+    /* The list begins with the flows that expire first, most of which also began first, so that sort_by_start() is
+     * fast. */
     for (uint64_t i = WHEEL_SLOTS; i > 0; i--)
         list = remove_slot(&wheel->slots[(wheel->tick + i) % WHEEL_SLOTS], list);
     wheel->sweep_left = 0;

@@ -109,8 +109,8 @@ static enum segment_kind kind_of(uint8_t flags)
 
 /* --- Dispatch ------------------------------------------------------------------------------------- */
 
-/* Inline: returns true if the timestamp is so old that the receiver ignores the segment, and the segment contains only
- * old data: it may pass, after its data was compared with the stored data. */
+/* Inline: handles a segment without new data whose timestamp is so old that the receiver ignores it. The segment passes
+ * unless its data differs from the stored data. Returns true if it was handled. */
 static bool is_late_copy(struct segment *seg)
 {
     if (!segment_is_inline(seg) || seg->kind != SEGMENT_ACK || seg->session->state < TCP_STATE_ESTABLISHED ||

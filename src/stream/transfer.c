@@ -117,7 +117,7 @@ static void transfer_session(struct transfer *t, struct stream *stream, struct t
         transfer_entry(t, &read);
         entry = t->error ? NULL : pool_alloc(stream->handshakes);
         if (!entry)
-            continue; /* read and ignored: this process stores fewer entries or has no memory */
+            continue; /* the pool is exhausted: the entry was read and is ignored */
         *entry = read;
         *link = entry;
         link = &entry->next;
