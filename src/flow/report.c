@@ -47,8 +47,7 @@ static bool store_counts(struct flow_table *table, struct flow *flow, enum flow_
 
             now.packets[side] = report->packets[side ^ (int)direction];
             now.bytes[side] = report->bytes[side ^ (int)direction];
-            /* Count the difference to the last report, or for the first one, to the packets that were inspected here.
-             */
+            /* Count the difference to the last report, or to the packets that were inspected here if those are more. */
             table->counters[FLOW_COUNTER_BYPASSED_PACKETS] += difference(now.packets[side], packets);
             table->counters[FLOW_COUNTER_BYPASSED_BYTES] += difference(now.bytes[side], bytes);
         }

@@ -34,7 +34,7 @@ enum {
                               emergency-recovery */
     RECLAIM_VISITS = 8, /* maximum number of flows visited in the wheel to find an expired one when the pool is empty;
                            low, so that no packet waits long */
-    LAST_RESORT_VISITS = 64, /* RECLAIM_VISITS if no flow is in state FLOW_NEW */
+    LAST_RESORT_VISITS = 64, /* used instead of RECLAIM_VISITS if no flow is in state FLOW_NEW */
     VISITS_PER_EXPIRED = 8,  /* flow_table_expire(): visits per flow of its budget */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parses conntrack attributes into struct conntrack, and interprets them. Each level is a list of attributes within its
- * parent's bytes, so a byte is read at most once per level, and there are four of them.
+ * Parses nested netlink attributes of conntrack into struct conntrack, and interprets them. Each level is a list of
+ * attributes within the bytes of its parent. There are four levels, and a byte is read at most once per level, so the
+ * work is bounded.
  *
  * Numbers in attributes are in network order; the headers of attributes are in host order.
  */
@@ -19,7 +20,7 @@ enum { IPV4_LENGTH = 4, IPV6_LENGTH = 16, WINDOW_SCALE_MAX = 14 };
 
 /* --- Parsing -------------------------------------------------------------------------------------- */
 
-/* Parses one attribute of a level; false when it is too short. */
+/* Parses one attribute of a level into *out. Returns false if the attribute is too short. */
 typedef bool attribute_reader(uint16_t type, struct cursor value, void *out);
 
 static bool read_level(struct cursor nested, attribute_reader *read, void *out)
@@ -116,7 +117,8 @@ static bool read_tcp(uint16_t type, struct cursor value, void *out)
         return read_scale(value, &conntrack->window_scale[CONNTRACK_ORIGINAL]);
     case CTA_PROTOINFO_TCP_WSCALE_REPLY:
         return read_scale(value, &conntrack->window_scale[CONNTRACK_REPLY]);
-    case CTA_PROTOINFO_TCP_FLAGS_ORIGINAL: /* flags, then a mask that is only needed to set them */
+    case CTA_PROTOINFO_TCP_FLAGS_ORIGINAL: /* struct nf_ct_tcp_flags: flags, and a mask that is needed only to set them
+                                            */
         return cursor_u8(&value, &conntrack->tcp_flags[CONNTRACK_ORIGINAL]);
     case CTA_PROTOINFO_TCP_FLAGS_REPLY:
         return cursor_u8(&value, &conntrack->tcp_flags[CONNTRACK_REPLY]);
@@ -212,9 +214,9 @@ static bool same_kind(const struct conntrack_tuple *tuple, const struct packet *
 }
 
 /*
- * Each end may have its address before NAT or the one after NAT; between destination and source NAT, in the forward
- * hook, one of each. The addresses of the original tuple are those that the client sees, the addresses of the reply
- * those that the server sees.
+ * Returns whether the packet belongs to the connection. Each end of the packet may have its address from before or
+ * after NAT; in the forward hook, between destination and source NAT, one end is translated and the other is not. The
+ * original tuple contains the addresses that the client sees, the reply tuple those that the server sees.
  */
 static bool ends_match(const struct conntrack *conntrack, const struct packet *pkt)
 {
@@ -268,7 +270,7 @@ bool conntrack_is_new(const struct conntrack *conntrack)
     return !(conntrack->status & IPS_SEEN_REPLY) || conntrack->info == IP_CT_NEW || conntrack->info == IP_CT_RELATED;
 }
 
-/* Both sides have sent packets, and the connection is in the table. */
+/* Returns true if both sides have sent packets and the connection is in conntrack's table. */
 static bool was_established(const struct conntrack *conntrack)
 {
     const uint32_t needed = IPS_SEEN_REPLY | IPS_ASSURED | IPS_CONFIRMED;
@@ -293,8 +295,8 @@ bool conntrack_is_reply_direction(const struct conntrack *conntrack)
     return conntrack->info >= IP_CT_IS_REPLY && conntrack->info < IP_CT_NUMBER;
 }
 
-/* conntrack marks the sides of a connection that it picked up midstream as liberal, because it does not know their
- * window scales. If it has seen the handshake and a side did not send the option, it reports the scale 0, which is
+/* conntrack sets the flag "liberal" (IP_CT_TCP_FLAG_BE_LIBERAL) for connections that it picked up midstream, whose
+ * window scales it does not know. If it has seen the handshake, the scale of a side without the option is 0, which is
  * correct. */
 bool conntrack_has_window_scales(const struct conntrack *conntrack)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ARP (RFC 826) for IPv4 over Ethernet: checked, not stored. */
+/* ARP (RFC 826) for IPv4 over Ethernet: the header is checked; its fields are not stored. */
 #include "decode_priv.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Internet checksums (RFC 1071). The sum is computed over machine words, eight bytes at a time, since byte order does
- * not matter until it is folded; the checksum field itself is included, so the sum of a correct packet is 0xffff.
+ * Internet checksums (RFC 1071). The sum is computed over words of eight bytes, because the byte order does not matter
+ * until the sum is folded to 16 bits. The checksum field is included, so the sum of a correct packet is 0xffff.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -39,7 +39,8 @@ static uint16_t fold(uint64_t sum)
     return (uint16_t)sum;
 }
 
-/* Position of the checksum and number of bytes that it covers. */
+/* The checksum of a protocol: offset of its field, whether it includes the pseudo header, and number of bytes that it
+ * covers. */
 struct covered {
     unsigned offset;
     bool pseudo_header;
@@ -72,7 +73,7 @@ static bool find_covered(const struct packet *pkt, struct covered *out)
     }
 }
 
-/* RFC 9293 §3.1 and RFC 8200 §8.1: addresses, protocol and length. */
+/* Returns the sum of the pseudo header (RFC 9293 §3.1, RFC 8200 §8.1): addresses, protocol and `length`. */
 static uint64_t sum_pseudo_header(const struct packet *pkt, uint32_t length)
 {
     size_t address_length = pkt->ip_version == 4 ? 4 : 16;
@@ -95,7 +96,7 @@ void decode_check_checksums(struct packet *pkt)
         return;
     if (!find_covered(pkt, &covered))
         return;
-    if (pkt->protocol == IPPROTO_UDP && pkt->udp.checksum == 0) { /* none, which IPv6 permits for tunnels only */
+    if (pkt->protocol == IPPROTO_UDP && pkt->udp.checksum == 0) { /* no checksum, which IPv6 permits for tunnels only */
         is_right = pkt->ip_version == 4 || (pkt->flags & PACKET_CARRIES_TUNNEL);
     } else {
         uint64_t sum = covered.pseudo_header ? sum_pseudo_header(pkt, covered.length) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The counters by name: first those of the headers, then one per event. */
+/* The counters and their names: first those of headers, then one per decoder event. */
 #include "decode_priv.h"
 
 static const char *const names[COUNTER_COUNT] = {

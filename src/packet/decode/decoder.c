@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The decoder: from a captured packet to the packets to inspect.
+ * The decoder: decodes a captured packet and the packets inside it, all of which are inspected.
  *
- * Header functions call each other, from link to network to transport, each with a cursor that ends where the enclosing
- * header says. Where a header carries a whole packet of another network, that one gets a struct packet from the
- * decoder's pool and is decoded at once, so that it comes before its carrier. The size of the pool follows from the
- * number of layers; nothing is allocated later.
+ * The functions of the headers call each other, from link to network to transport layer, each with a cursor that ends
+ * where the enclosing header says. If a header encapsulates a whole packet (a tunnel), this inner packet is decoded
+ * immediately into a struct packet of the array `inner`, so that it is inspected before the outer packet. The size of
+ * the array follows from the maximum number of layers; nothing is allocated during decoding.
  *
  * An inner packet whose first header is malformed is discarded, together with its events.
  */
@@ -93,7 +93,7 @@ size_t decode_packet(struct decoder *decoder, struct packet *pkt, struct packet 
     return count;
 }
 
-/* Copies the capture part for a packet that was not captured. */
+/* Copies the fields that the capture sets (time, number, metadata, flags) to a packet that was not captured itself. */
 static void copy_capture_fields(struct packet *pkt, const struct packet *from)
 {
     pkt->time_ns = from->time_ns;
@@ -130,8 +130,8 @@ bool decode_tunnel(struct decoder *decoder, struct packet *outer, struct cursor 
     size_t found_before = decoder->found_count;
     struct packet *pkt;
 
-    /* An inner packet counts as a layer, and so does its first header: without room for both the carrier gets the
-     * event, since discarding the inner packet would discard its event. */
+    /* An inner packet counts as a layer, and so does its first header. If both would exceed the limit, the outer packet
+     * gets the event, because an event of a discarded inner packet would be lost. */
     if (outer->layers + 2u >= decoder->options.max_layers || decoder->inner_used == DECODE_INNER_PACKETS)
         return decode_invalid(outer, DECODE_EVENT_TOO_MANY_LAYERS);
     pkt = &decoder->inner[decoder->inner_used++];

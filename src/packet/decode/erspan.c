@@ -9,7 +9,7 @@ enum {
     TYPE3_VERSION = 2,
     TYPE3_HEADER_LENGTH = 12,
     TYPE3_PLATFORM_LENGTH = 8,
-    TYPE3_HAS_PLATFORM = 0x01, /* bit of the last byte */
+    TYPE3_HAS_PLATFORM = 0x01, /* bit of the header's last byte: a platform-specific subheader follows */
     VLAN_ID_MASK = 0x0fff,
 };
 
@@ -19,7 +19,8 @@ bool decode_erspan1(struct decoder *decoder, struct packet *pkt, struct cursor c
     return decode_ethernet(decoder, pkt, cur);
 }
 
-/* Consumes the header. Without one there is no inner packet, so the carrier gets the event. */
+/* Consumes the ERSPAN header and returns it. If it is truncated or of another version, returns NULL and sets the event
+ * in the carrier, because there is no inner packet. */
 static const uint8_t *read_header(struct packet *carrier, struct cursor *cur)
 {
     const uint8_t *header = cursor_peek(cur, TYPE2_HEADER_LENGTH);

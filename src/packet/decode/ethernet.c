@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ethernet II (IEEE 802.3 clause 3.1.1), dispatch by its type, and Cisco's DCE with a frame inside the frame. */
+/* Ethernet II (IEEE 802.3 clause 3.1.1), the decoder functions by EtherType, and Cisco's DCE, which encapsulates a
+ * frame in a frame. */
 #include "decode_priv.h"
 
 enum { TYPE_OFFSET = 12, DCE_TAG_LENGTH = 2 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names of the decoder events: one row per event, in the order of the header. Counter names have a prefix. */
+/* The names of the decoder events, in the order of enum decode_event. Names of counters have an additional prefix. */
 #include "sluice/decode_event.h"
 
 #include <string.h>
@@ -159,7 +159,7 @@ static const char *const names[DECODE_EVENT_COUNT] = {
     [DECODE_EVENT_VXLAN_UNKNOWN_PAYLOAD_TYPE] = "event.vxlan.unknown_payload_type",
 };
 
-/* Spellings of older rulesets. */
+/* Names that older rulesets use for events. */
 static const struct {
     const char *name;
     enum decode_event event;

@@ -7,7 +7,7 @@ enum {
     GENEVE_LENGTH_MASK = 0x3f, /* length of the options, in units of 4 bytes */
     GENEVE_RESERVED_FLAGS = 0x3f,
     OPTION_HEADER_LENGTH = 4,
-    OPTION_LENGTH_MASK = 0x1f, /* in units of 4 bytes, without the option's header */
+    OPTION_LENGTH_MASK = 0x1f, /* length of an option in units of 4 bytes, without its header */
 };
 
 bool decode_geneve(struct decoder *decoder, struct packet *pkt, struct cursor cur)

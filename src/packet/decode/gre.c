@@ -4,13 +4,13 @@
 
 enum {
     GRE_HEADER_LENGTH = 4,
-    GRE_CHECKSUM = 0x80, /* flags of the first byte */
+    GRE_CHECKSUM = 0x80, /* up to GRE_RECURSION: bits of the first byte */
     GRE_ROUTING = 0x40,
     GRE_KEY = 0x20,
     GRE_SEQUENCE = 0x10,
     GRE_STRICT_ROUTE = 0x08,
     GRE_RECURSION = 0x07,
-    GRE_VERSION = 0x07, /* bits of the second byte */
+    GRE_VERSION = 0x07, /* up to GRE_ACKNOWLEDGMENT: bits of the second byte */
     GRE_FLAGS = 0x78,
     GRE_ACKNOWLEDGMENT = 0x80,
     GRE_FIELD_LENGTH = 4, /* length of each optional field */
@@ -31,7 +31,7 @@ static bool read_version0(struct packet *pkt, const uint8_t *header, struct curs
         return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION0_HDR_TOO_BIG);
     if (!(header[0] & GRE_ROUTING))
         return true;
-    for (;;) { /* a chain of source route entries, which ends with an empty one */
+    for (;;) { /* skip the source route entries, up to the empty one at the end */
         const uint8_t *entry = cursor_read(cur, ROUTE_ENTRY_LENGTH);
 
         if (entry && load_be16(entry) == 0 && entry[3] == 0)
@@ -41,7 +41,7 @@ static bool read_version0(struct packet *pkt, const uint8_t *header, struct curs
     }
 }
 
-/* Flags that PPTP forbids, in Suricata's order. */
+/* Flags that must not be set in version 1 (PPTP), in the order in which Suricata checks them. */
 static const struct {
     uint8_t byte, mask;
     enum decode_event event;
@@ -86,7 +86,7 @@ bool decode_gre(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         return false;
     decode_transport(pkt, cur, (size_t)(rest.at - header));
     if (version == 1 && load_be16(header + PPTP_LENGTH_OFFSET) == 0)
-        return true; /* PPTP acknowledges with packets without payload */
+        return true; /* no payload: an acknowledgment of PPTP */
 
     enum packet_source source = PACKET_SOURCE_GRE;
     decode_header *inner = NULL;
@@ -112,7 +112,7 @@ bool decode_gre(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         break;
     case ETHER_ERSPAN:
     case ETHER_ERSPAN3:
-        /* type I has no header, and is distinguished from type II by the missing GRE sequence number */
+        /* ERSPAN type I, which has no header, is recognized by the absence of the GRE sequence number */
         source = PACKET_SOURCE_ERSPAN;
         if (header[0] & GRE_SEQUENCE)
             inner = decode_erspan;

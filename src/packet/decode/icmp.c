@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ICMP (RFC 792, 950, 1256). Errors quote the packet that caused them: its header is checked, not stored. A row per
- * type contains the valid codes and the format of the data after the eight bytes of every message.
+ * ICMP (RFC 792, 950, 1256). An error quotes the packet that caused it; the quoted header is checked, but not stored.
+ * The table contains, by type, the highest valid code and the format of the data behind the eight bytes that all
+ * messages have.
  */
 #include "decode_priv.h"
 
@@ -15,11 +16,11 @@ enum {
 
 enum icmp_body {
     BODY_UNKNOWN_TYPE,
-    BODY_QUOTE,          /* a packet or nothing */
-    BODY_REQUIRED_QUOTE, /* a packet */
+    BODY_QUOTE,          /* a quoted packet, or nothing */
+    BODY_REQUIRED_QUOTE, /* a quoted packet */
     BODY_ID,             /* any data; preceded by identifier and sequence */
     BODY_TIMESTAMPS,     /* three timestamps; preceded by identifier and sequence */
-    BODY_ROUTERS,        /* as many entries as the header says; any code */
+    BODY_ROUTERS,        /* router addresses, as many as the header says; any code is valid */
 };
 
 static const struct {
@@ -42,7 +43,8 @@ static const struct {
     [18] = { BODY_ID, 0 },             /* address mask reply */
 };
 
-/* Returns the bytes of the body that belong to the header; 0, with an event, when the message is too short. */
+/* Returns the number of bytes of the body that count as part of the header; 0, with an event, if the message is too
+ * short. */
 static size_t fixed_body(struct packet *pkt, const uint8_t *header, enum icmp_body body, struct cursor cur)
 {
     size_t length = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ICMPv6 (RFC 4443) and the protocols that use it: neighbour discovery, multicast listeners, mobility. Errors quote the
- * packet that caused them: its header is checked, not stored. Of the other messages only echoes have an eight-byte
- * header; the rest have four bytes and a payload.
+ * ICMPv6 (RFC 4443) and the protocols that use it: neighbour discovery, multicast listeners, mobility. An error quotes
+ * the packet that caused it; the quoted header is checked, but not stored. Of the other messages, echoes have a header
+ * of eight bytes, all others one of four bytes and a payload.
  */
 #include "decode_priv.h"
 
@@ -18,11 +18,11 @@ enum icmpv6_kind {
     KIND_UNASSIGNED,
     KIND_ERROR,    /* quotes a packet */
     KIND_ECHO,     /* identifier and sequence */
-    KIND_MESSAGE,  /* codes up to the last valid one */
-    KIND_LISTENER, /* the same, from a neighbour only: RFC 2710 §3 */
-    KIND_RENUMBER, /* codes up to the last valid one, and 255 */
-    KIND_RPL,      /* codes with the security bit, RFC 6550 §6 */
-    KIND_ANY,      /* all codes */
+    KIND_MESSAGE,  /* valid codes: up to last_code */
+    KIND_LISTENER, /* as KIND_MESSAGE, but valid only from a neighbour (RFC 2710 §3) */
+    KIND_RENUMBER, /* valid codes: up to last_code, and 255 */
+    KIND_RPL,      /* valid codes: up to last_code, with or without the security bit (RFC 6550 §6) */
+    KIND_ANY,      /* all codes are valid */
 };
 
 static const struct {

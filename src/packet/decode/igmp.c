@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* IGMP, versions 1 to 3 (RFC 1112, 2236, 3376). The complete message counts as header. */
+/* IGMP, versions 1 to 3 (RFC 1112, 2236, 3376). The complete message is treated as transport header, without payload.
+ */
 #include "decode_priv.h"
 
 enum {
@@ -14,11 +15,13 @@ enum {
     REPORT_RECORDS_OFFSET = 6,
     RECORD_HEADER_LENGTH = 8,
     WORD_LENGTH = 4,
-    /* The largest datagram, less an IP header with router alert and the header of the query. */
+    /* Sources in the largest IP datagram, without an IP header with router alert (24 bytes) and the header of the
+     * query. */
     QUERY_MAX_SOURCES = (UINT16_MAX - 24 - QUERY_V3_HEADER_LENGTH) / WORD_LENGTH,
 };
 
-/* Consumes a version 3 query with its sources; older ones are shorter. */
+/* Consumes a version 3 query with its sources, or a shorter query of an older version. Returns false if it is
+ * malformed. */
 static bool read_query(struct packet *pkt, struct cursor *cur)
 {
     const uint8_t *header = cursor_peek(cur, QUERY_V3_HEADER_LENGTH);
@@ -34,7 +37,7 @@ static bool read_query(struct packet *pkt, struct cursor *cur)
     return true;
 }
 
-/* Consumes a version 3 report with its records. */
+/* Consumes a version 3 report with its records. Returns false if it is malformed. */
 static bool read_report(struct packet *pkt, struct cursor *cur)
 {
     const uint8_t *header = cursor_read(cur, IGMP_HEADER_LENGTH);
@@ -75,7 +78,7 @@ bool decode_igmp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         pkt->igmp.version = 2;
     else if (header[0] == IGMP_REPORT_V1)
         pkt->igmp.version = 1;
-    else if (header[0] == IGMP_QUERY) /* by length and response time, which version 1 lacks (RFC 3376 §7.1) */
+    else if (header[0] == IGMP_QUERY) /* RFC 3376 §7.1: version 3 is longer, version 1 has no response time */
         pkt->igmp.version = cursor_remaining(&cur) >= QUERY_V3_HEADER_LENGTH ? 3 : header[1] != 0 ? 2 : 1;
     decode_transport(pkt, cur, (size_t)(rest.at - cur.at));
     return true;

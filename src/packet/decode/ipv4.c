@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IPv4 (RFC 791). With an invalid header the packet has no IP fields: no addresses, no protocol. Decoding of fragments
- * stops here; defrag passes their datagram to decode_reassembled().
+ * IPv4 (RFC 791). If the header is invalid, the IP fields of the packet stay empty: no addresses, no protocol.
+ * Fragments are not decoded further; defrag passes the reassembled datagram to decode_reassembled().
  */
 #include <netinet/in.h>
 
@@ -36,7 +36,7 @@ static bool note_icmpv6(struct decoder *decoder, struct packet *pkt, struct curs
     return decode_invalid(pkt, DECODE_EVENT_IPV4_ICMPV6);
 }
 
-/* Protocol 0 is possible in a Van Jacobson packet (ppp.c), so it is not reported as unknown. */
+/* Decoder of protocol 0, which a Van Jacobson packet may contain (ppp.c), so that it is not reported as unknown. */
 static bool decode_nothing(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     (void)decoder;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IPv4 options (RFC 791 §3.1 and the RFCs at the rows). An option whose length exceeds the header makes the whole
- * header invalid; an option that is malformed in itself makes the packet invalid, and decoding continues with the next
+ * IPv4 options (RFC 791 §3.1 and the RFCs in the table). An option whose length exceeds the header makes the whole
+ * header invalid; an option with malformed content marks the packet as malformed, and decoding continues with the next
  * option.
  */
 #include "decode_priv.h"
@@ -17,10 +17,11 @@ enum {
     CIPSO_TAG_FREE_FORM = 7,
 };
 
-/* `option` has `length` bytes, type and length included, at least its row's minimum. */
+/* Returns whether the content of an option is valid. `length`: bytes of the option including type and length, at least
+ * min_length of its row. */
 typedef bool option_check(const uint8_t *option, unsigned length);
 
-/* The pointer counts from 1, points to an address, and at most one past the last. */
+/* The pointer counts from 1, and must point to an address or behind the last one. */
 static bool route_is_valid(const uint8_t *option, unsigned length)
 {
     unsigned pointer = option[2];
@@ -28,7 +29,7 @@ static bool route_is_valid(const uint8_t *option, unsigned length)
     return pointer >= ROUTE_FIRST_POINTER && pointer % 4 == 0 && pointer <= length + 1;
 }
 
-/* A record is a time, or with flags 1 and 3 an address and a time. */
+/* A record consists of a time (4 bytes), with flags 1 and 3 of an address and a time (8 bytes). */
 static bool timestamp_is_valid(const uint8_t *option, unsigned length)
 {
     unsigned pointer = option[2], flag = option[3] & 0x0f, record = flag == 1 || flag == 3 ? 8 : 4;
@@ -37,7 +38,8 @@ static bool timestamp_is_valid(const uint8_t *option, unsigned length)
            pointer <= length + 1;
 }
 
-/* FIPS 188: a domain and tags; the alignment octet of a tag is zero, a free-form one has none. */
+/* FIPS 188: the option contains a domain and tags. The alignment octet of a tag must be zero; free-form tags have none.
+ */
 static bool cipso_is_valid(const uint8_t *option, unsigned length)
 {
     struct cursor tags = cursor_of(option + CIPSO_HEADER_LENGTH, length - CIPSO_HEADER_LENGTH);

@@ -38,7 +38,7 @@ static bool decode_ipv6_in_ipv6(struct decoder *decoder, struct packet *pkt, str
     return true;
 }
 
-/* As in Suricata the packet has no protocol then. */
+/* Handles ICMPv4 in IPv6, which is invalid: as in Suricata, the packet then has no protocol. */
 static bool note_icmpv4(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     (void)decoder;
@@ -64,7 +64,7 @@ bool decode_ipv6_upper(struct decoder *decoder, struct packet *pkt, uint8_t next
     return true;
 }
 
-/* ESP is included for the rule that at least two bytes follow. */
+/* Returns whether the header must have at least two bytes, as extension headers and ESP do. */
 static bool is_extension(uint8_t next)
 {
     switch (next) {

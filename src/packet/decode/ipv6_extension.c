@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IPv6 extension headers (RFC 8200 §4), walked until an upper-layer header or a fragment. Each has at least eight
- * bytes, so the walk ends with the packet. A repeated header gets an event and is skipped.
+ * IPv6 extension headers (RFC 8200 §4), decoded one after another until an upper-layer header or a fragment. Each one
+ * has at least eight bytes, so their number is bounded by the packet's length. A repeated header sets an event and is
+ * skipped.
  *
- * pkt->protocol is the header at the current position, so that it names the header at which the walk stopped.
+ * pkt->protocol is the type of the header at the current position, so that at the end it is the type of the header at
+ * which the loop stopped.
  */
 #include <netinet/in.h>
 
@@ -17,7 +19,7 @@ enum {
     FRAGMENT_LENGTH = 8,
     FRAGMENT_OFFSET_MASK = 0xfff8,
     FRAGMENT_MORE = 1,
-    DSTOPTS_ALLOWED = 2, /* one before and one after a routing header */
+    DSTOPTS_ALLOWED = 2, /* destination options may occur twice: before and after a routing header */
     OPTION_PAD1 = 0,
     OPTION_PADN = 1,
 };
@@ -30,7 +32,7 @@ struct walk {
     bool hop, routing, authentication, fragment;
 };
 
-/* Consumes a header of `length` bytes and moves to the next one; NULL when it is truncated. */
+/* Consumes a header of `length` bytes and advances to the next one. Returns the header, or NULL if it is truncated. */
 static const uint8_t *read_header(struct walk *walk, size_t length)
 {
     const uint8_t *header = cursor_read(&walk->cur, length);
@@ -42,7 +44,7 @@ static const uint8_t *read_header(struct walk *walk, size_t length)
     return header;
 }
 
-/* The usual length field: in units of eight bytes, without the first unit. */
+/* Consumes a header with the common length field: units of eight bytes, not including the first unit. */
 static const uint8_t *read_usual_header(struct walk *walk)
 {
     return read_header(walk, ((size_t)walk->cur.at[1] + 1) * EXTENSION_UNIT);
@@ -71,7 +73,7 @@ static bool walk_routing(struct walk *walk)
     return true;
 }
 
-/* The options with a fixed length; only the first three count as more than padding. */
+/* Options with a minimum length. `counts`: the header then contains more than padding. */
 static const struct {
     uint8_t type, min_length;
     bool counts;
@@ -81,7 +83,7 @@ static const struct {
     { 0xc2, 4, false }, /* jumbo payload, RFC 2675 */
 };
 
-/* Summary of the options of one header. */
+/* The kinds of options that a header contains. */
 struct option_sum {
     bool padding, other;
 };
@@ -124,7 +126,8 @@ static bool walk_options(struct walk *walk, enum decode_event unknown, enum deco
         }
         const uint8_t *option = cursor_peek(&cur, 2);
 
-        if (!option || 1u + option[1] > cursor_remaining(&cur)) { /* as in Suricata, the last one may lack one byte */
+        if (!option ||
+            1u + option[1] > cursor_remaining(&cur)) { /* as in Suricata, the last option may be one byte too short */
             decode_invalid(walk->pkt, DECODE_EVENT_IPV6_EXTHDR_INVALID_OPTLEN);
             break;
         }
@@ -175,8 +178,8 @@ static bool walk_authentication(struct walk *walk)
     return true;
 }
 
-/* Ends the walk at a real fragment. A fragment with offset 0 and without more-fragments is the whole packet (RFC 6946).
- */
+/* Handles a fragment header: the loop ends at it, unless its offset is 0 and more-fragments is not set, so that the
+ * packet is complete (atomic fragment, RFC 6946). */
 static bool walk_fragment(struct walk *walk)
 {
     struct packet *pkt = walk->pkt;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Link types of captures and queues with a few bytes before the network header, or none. */
+/* Link types of captures and queues with a short header or none before the network header. */
 #include "decode_priv.h"
 
 enum {
@@ -12,7 +12,7 @@ enum {
     VLAN_ID_MASK = 0x0fff,
 };
 
-/* No header: NFQUEUE, DLT_RAW. */
+/* Decodes a packet without link header: NFQUEUE, DLT_RAW. */
 bool decode_raw(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_RAW);
@@ -28,7 +28,8 @@ bool decode_raw(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     return true;
 }
 
-/* A frame on a bridge: the kernel stores its header and its outermost VLAN tag separately from the payload. */
+/* Decodes a queued frame of a bridge: the kernel passes its Ethernet header and outermost VLAN tag separately from the
+ * payload. */
 bool decode_bridge(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_ETHERNET);
@@ -43,7 +44,7 @@ bool decode_bridge(struct decoder *decoder, struct packet *pkt, struct cursor cu
     return true;
 }
 
-/* Linux cooked capture: a header that replaces the device's. */
+/* Decodes a Linux cooked capture (DLT_LINUX_SLL), whose pseudo header replaces the link header of the device. */
 bool decode_sll(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_SLL);
@@ -70,7 +71,7 @@ bool decode_sll2(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     return true;
 }
 
-/* Cisco HDLC. */
+/* Decodes Cisco HDLC. */
 bool decode_chdlc(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_CHDLC);
@@ -100,8 +101,8 @@ static bool decode_family(struct decoder *decoder, struct packet *pkt, uint32_t 
     return true;
 }
 
-/* BSD loopback. The byte order is that of the capturing machine: families are small numbers, so the smaller
- * interpretation is the right one. */
+/* Decodes a BSD loopback packet (DLT_NULL). The address family is in the byte order of the capturing host. Families are
+ * small numbers, so the byte order that results in the smaller number is the right one. */
 bool decode_null(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_NULL);
@@ -114,7 +115,7 @@ bool decode_null(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     return decode_family(decoder, pkt, little < big ? little : big, cur);
 }
 
-/* OpenBSD loopback: network order. */
+/* Decodes an OpenBSD loopback packet (DLT_LOOP), whose address family is in network byte order. */
 bool decode_loop(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     uint32_t family;

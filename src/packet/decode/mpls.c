@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * MPLS (RFC 3032). Its header does not name the payload, so behind labels that do not mean IP the first nibble decides:
- * 4 and 6 are IP, 0 is a pseudo-wire's control word (RFC 4385), assumed to be one of Ethernet.
+ * MPLS (RFC 3032). Its header does not contain the type of the payload. Unless the label is an explicit null label for
+ * IPv4 or IPv6, the first nibble of the payload decides: 4 and 6 are IP; 0 is the control word of a pseudo-wire (RFC
+ * 4385), which is assumed to transport Ethernet.
  */
 #include "decode_priv.h"
 

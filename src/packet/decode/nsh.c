@@ -4,7 +4,7 @@
 
 enum {
     NSH_HEADER_LENGTH = 8,
-    NSH_LENGTH_MASK = 0x3f, /* in units of 4 bytes, including the base and service path headers */
+    NSH_LENGTH_MASK = 0x3f, /* length in units of 4 bytes, including the base header and the service path header */
     NSH_TYPE_OFFSET = 2,
     NSH_NEXT_OFFSET = 3,
     MD_RESERVED = 0,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * PPP (RFC 1661, with and without the HDLC address and the compressed protocol field) and PPPoE (RFC 2516).
+ * PPP (RFC 1661), with and without HDLC address field, and with one-byte (compressed) or two-byte protocol field; PPPoE
+ * (RFC 2516).
  *
  * Van Jacobson's uncompressed packets (RFC 1144) have a connection number in place of IPv4's protocol, which is TCP;
- * only number 0 can be distinguished from other protocols.
+ * only connection number 0 is recognized, because other numbers look like IP protocols.
  */
 #include <netinet/in.h>
 
@@ -18,7 +19,8 @@ enum {
     PPPOE_LENGTH_OFFSET = 4,
 };
 
-/* Reporting of a protocol that is not decoded. A protocol that is not listed here is unknown. */
+/* How a protocol that is not decoded is reported: as unknown (any protocol that is not in the table), not at all, or as
+ * unsupported. */
 enum ppp_kind { PPP_UNKNOWN, PPP_QUIET, PPP_UNSUPPORTED };
 
 static const struct {
@@ -41,7 +43,7 @@ static const struct {
     { 0x0281, PPP_UNSUPPORTED }, /* MPLS unicast */
     { 0x0283, PPP_UNSUPPORTED }, /* MPLS multicast */
     { 0x8021, PPP_QUIET },       /* IPCP */
-    { 0x8023, PPP_UNSUPPORTED }, /* the control protocols of those above */
+    { 0x8023, PPP_UNSUPPORTED }, /* 0x8023 to 0x8035: control protocols of 0x0023 to 0x0035 */
     { 0x8025, PPP_UNSUPPORTED }, { 0x8027, PPP_UNSUPPORTED }, { 0x8029, PPP_UNSUPPORTED }, { 0x802b, PPP_UNSUPPORTED },
     { 0x8033, PPP_UNSUPPORTED }, { 0x8035, PPP_UNSUPPORTED }, { 0x8057, PPP_QUIET }, /* IPV6CP */
     { 0x80fd, PPP_QUIET },                                                           /* CCP */
@@ -78,7 +80,8 @@ static bool decode_vj_uncompressed(struct decoder *decoder, struct packet *pkt, 
     return true;
 }
 
-/* A protocol number of one byte is odd in its first byte, one of two bytes in its second (RFC 1661 §2). */
+/* A protocol field. If its first byte is odd, it has only this byte (compressed); otherwise it has two bytes (RFC 1661
+ * §2). */
 struct protocol {
     uint16_t number;
     bool compressed;
@@ -135,7 +138,8 @@ bool decode_ppp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         return decode_invalid(pkt, DECODE_EVENT_PPP_PKT_TOO_SMALL);
     if (!decode_layer(decoder, pkt))
         return false;
-    if (is_decoded(protocol)) /* Suricata reports a short IPv4 packet after a compressed protocol with the VJ event */
+    if (is_decoded(
+            protocol)) /* Suricata's event for a short IPv4 packet behind a compressed protocol field is that of VJ */
         return decode_protocol(
             decoder, pkt, protocol,
             protocol.compressed ? DECODE_EVENT_PPP_VJU_PKT_TOO_SMALL : DECODE_EVENT_PPP_IP4_PKT_TOO_SMALL, cur);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * SCTP (RFC 9260): the common header, and the chunks as far as events need them. The payload is the user data of the
- * first DATA chunk, or all chunks where there is none.
+ * first DATA chunk, or all chunks if there is no DATA chunk.
  */
 #include "decode_priv.h"
 
@@ -12,7 +12,7 @@ enum {
     CHUNK_INIT = 1,
     CHUNK_INIT_ACK = 2,
     DATA_HEADER_LENGTH = 16,
-    /* More chunks get an event. */
+    /* Maximum numbers of chunks without an event. */
     CHUNKS_EXPECTED = 16,
     DATA_CHUNKS_EXPECTED = 8,
 };
@@ -65,7 +65,7 @@ bool decode_sctp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         } else if (length < CHUNK_HEADER_LENGTH || !cursor_skip(&rest, length)) {
             is_sound = decode_invalid(pkt, DECODE_EVENT_SCTP_CHUNK_LEN_INVALID);
         } else {
-            if (!cursor_skip(&rest, padding)) /* it may be missing after the last chunk */
+            if (!cursor_skip(&rest, padding)) /* padding may be missing after the last chunk */
                 rest.at = rest.end;
             record_chunk(pkt, &chunks, cursor_of(chunk, length), pkt->sctp.verification_tag != 0);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * TCP (RFC 9293) and its options. A malformed option gets an event and the packet stays TCP, because receivers accept
- * it, too. When the length of an option is invalid, the rest is skipped.
+ * it, too. If the length of an option is invalid, the remaining options are skipped.
  */
 #include "decode_priv.h"
 
@@ -24,13 +24,15 @@ enum {
     SACK_MAX_BLOCKS = 4,
     COOKIE_MIN_LENGTH = 4,
     COOKIE_MAX_LENGTH = 16,
-    EXPERIMENT_FAST_OPEN = 0xf989, /* fast open before its option number was assigned */
+    EXPERIMENT_FAST_OPEN =
+        0xf989, /* magic number of the experimental fast open option, from before option 34 was assigned */
 };
 
-/* Parses an option of `length` bytes, type and length included. */
+/* Parses an option into pkt->tcp. `length`: bytes of the option, including its type and length bytes. */
 typedef void read_option(struct packet *pkt, const uint8_t *option, unsigned length);
 
-/* For options that may occur once: true when this is the first one and has the right length. */
+/* Returns true if an option that may occur only once has the right length and was not `seen` before; otherwise sets an
+ * event. */
 static bool check_first(struct packet *pkt, bool length_is_right, bool seen)
 {
     if (!length_is_right)

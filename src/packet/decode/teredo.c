@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Teredo (RFC 4380): IPv6 in UDP. It has no header that identifies it, so the bytes must be exactly one valid IPv6
- * packet, after an origin indication at most; packets that only resemble Teredo stay plain UDP, without events.
+ * Teredo (RFC 4380): IPv6 in UDP. No header identifies Teredo, so the payload must be exactly one valid IPv6 packet,
+ * optionally preceded by an origin indication. Other payload is treated as plain UDP, without events.
  */
 #include <netinet/in.h>
 

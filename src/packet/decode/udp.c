@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* UDP (RFC 768), and the tunnels inside it by port. */
+/* UDP (RFC 768), and tunnels in UDP, which are recognized by their ports. */
 #include "decode_priv.h"
 
 enum { UDP_HEADER_LENGTH = 8 };

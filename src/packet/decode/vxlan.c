@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * VXLAN (RFC 7348). Its reserved bits are used by extensions (group policy, GPE): strict mode treats such packets as
- * plain UDP, permissive mode decodes the inner packet. The inner packet begins after its Ethernet header.
+ * plain UDP, permissive mode decodes the inner packet. Decoding of the inner packet begins behind its Ethernet header.
  */
 #include "decode_priv.h"
 

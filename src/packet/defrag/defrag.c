@@ -4,8 +4,8 @@
  * when it is complete.
  *
  * Passive mode follows Suricata: overlaps are resolved as the receiver's system does, and a complete datagram is
- * removed. Inline this does not suffice. Fragments pass before their datagram is complete, and a receiver may get other
- * fragments than those seen here: some are lost behind this host (small TTL, smaller MTU), some are discarded by the
+ * removed. Inline this does not suffice. Fragments pass before their datagram is complete, and the receiver may not get
+ * all fragments that are seen here: some are lost on the way (low TTL, smaller MTU), and some are discarded by the
  * receiver. Every datagram that a receiver can reassemble must have been inspected. Therefore:
  *
  * - Every byte of a datagram has one value. A fragment with different bytes, a different end of the datagram, or a
@@ -21,8 +21,8 @@
  * keep incomplete datagrams (30 or 60 s). A sender must not reuse an identification in that time (RFC 6864, RFC 8200),
  * but fast senders do over IPv4, where it has 16 bits. So at most REMEMBERED_MAX accepted datagrams are remembered, and
  * the oldest is evicted first: a sender that counts identifications reuses one only later. An attacker must complete
- * REMEMBERED_MAX datagrams before the receiver's timeout to mix new bytes into an accepted one. A stricter rule would
- * drop fragments of every fast sender.
+ * REMEMBERED_MAX datagrams before the receiver's timeout to mix new bytes into an accepted one. To remember more
+ * datagrams would drop fragments of every fast sender.
  *
  * A fragment that every receiver discards (no bytes, too large, IPv6 with an invalid length) is not used but passes,
  * because it cannot complete a datagram.
@@ -106,13 +106,13 @@ uint64_t defrag_counter_value(const struct defrag *defrag, size_t index)
 
 /* --- Parsing a fragment --------------------------------------------------------------------------- */
 
-/* A packet that is being processed. */
+/* The fragment that is being processed, and the objects that are needed for it. */
 struct fragment_context {
     struct defrag *defrag;
     struct decoder *decoder;
     struct packet *pkt;
     struct fragment fragment;
-    unsigned level; /* nesting level of the packet, and index of the scratch buffer */
+    unsigned level; /* nesting level of the packet in reassembled datagrams; index of the scratch buffer */
 };
 
 static void count_event(const struct fragment_context *context, enum decode_event ipv4, enum decode_event ipv6)
@@ -141,15 +141,16 @@ static enum defrag_result drop_fragment(const struct fragment_context *context)
     return DEFRAG_DROPPED;
 }
 
-/* Refuses a fragment that is not supported here. A receiver may use it, so it must not pass inline. */
+/* Counts a fragment that cannot be processed here, and returns the result for it. Inline it is dropped, because a
+ * receiver may use it. */
 static enum defrag_result refuse_fragment(const struct fragment_context *context)
 {
     report_ignored(context);
     return context->defrag->options.inline_mode ? drop_fragment(context) : DEFRAG_IGNORED;
 }
 
-/* Parses the fragment. False if every receiver discards it. The decoder has checked that the packet contains its
- * headers and bytes. */
+/* Fills context->fragment. Returns false if every receiver discards the fragment. The decoder has checked that the
+ * packet contains its headers and bytes. */
 static bool read_fragment(struct fragment_context *context)
 {
     const struct packet *pkt = context->pkt;
@@ -165,7 +166,7 @@ static bool read_fragment(struct fragment_context *context)
         .more = pkt->more_fragments,
     };
     if (pkt->ip_version == 6) {
-        fragment->header_length += pkt->ip_extension_length; /* up to the fragment header */
+        fragment->header_length += pkt->ip_extension_length; /* extension headers before the fragment header */
         fragment->next_header = pkt->ip[fragment->header_length];
         fragment->bytes = pkt->ip + fragment->header_length + FRAGMENT_HEADER;
     }
@@ -175,7 +176,8 @@ static bool read_fragment(struct fragment_context *context)
         return false;
     }
     if (fragment->more && length % UNIT != 0) {
-        /* For IPv6 the decoder has recorded an event. Linux truncates IPv4 fragments, other systems discard them. */
+        /* A length that is no multiple of 8: for IPv6 the decoder has set an event, and receivers discard the fragment.
+         * Linux truncates IPv4 fragments to a multiple, other systems discard them. */
         if (pkt->ip_version == 6)
             return false;
         length -= length % UNIT;
@@ -202,7 +204,7 @@ static uint64_t chain_digest(const struct defrag *defrag, const uint8_t *header,
                                 defrag->seed + ((uint32_t)next_header << 8 | header[6]));
 }
 
-/* Replaces the stored bytes of an accepted datagram by digests of its fragments. bytes: the reassembled payload. */
+/* Replaces the pages of an accepted datagram by digests of its fragments. `bytes`: the reassembled payload. */
 static void store_digests(struct defrag *defrag, struct datagram *datagram, const uint8_t *bytes, uint64_t now_ns)
 {
     uint32_t starts[DIGESTS_MAX + 1];
@@ -249,9 +251,9 @@ static void drop_datagram(struct defrag *defrag, struct datagram *datagram, uint
 
 /* --- Open datagrams ------------------------------------------------------------------------------- */
 
-/* Whether the end of the fragment contradicts the end of the datagram. A fragment with the more-fragments flag must end
- * before the last one. The last fragment must end where an earlier last fragment did, or, if it is the first such,
- * behind all other fragments. */
+/* Returns whether the end of the fragment contradicts that of the datagram. A fragment with the more-fragments flag
+ * must end before the end of the datagram. A last fragment must end where an earlier last fragment ended, or, if it is
+ * the first last fragment, not before any other fragment. */
 static bool ends_contradict(const struct datagram *datagram, const struct fragment *fragment)
 {
     if (fragment->more)
@@ -333,7 +335,7 @@ static enum defrag_result store_fragment(const struct fragment_context *context,
 
 /* --- Entry points --------------------------------------------------------------------------------- */
 
-/* Returns the index of the scratch buffer that contains the bytes, or DEFRAG_NESTED. */
+/* Returns the index of the scratch buffer that contains the bytes, or DEFRAG_NESTED if they are in none. */
 static unsigned scratch_index(const struct defrag *defrag, const uint8_t *bytes)
 {
     uintptr_t start = (uintptr_t)defrag->scratch, at = (uintptr_t)bytes;

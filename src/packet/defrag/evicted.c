@@ -2,9 +2,9 @@
 /*
  * Evicted datagrams. Receivers may still have a part of such a datagram, so its later fragments are dropped: otherwise
  * an attacker could flood the table with fragments to get a datagram through that was never inspected as a whole.
- * Evicted datagrams are stored in two Bloom filters of fixed size, each for at least one timeout and at most two. If
- * very many were evicted, fragments of other datagrams match by chance and are dropped, too. A flood can thus cause the
- * loss of fragments, but no evasion.
+ * Hashes of evicted datagrams are stored in two Bloom filters of fixed size, for at least one timeout and at most two.
+ * If very many datagrams were evicted, fragments of others match the filters by chance and are dropped, too: a flood
+ * can cause the loss of fragments, but no evasion.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum {
     FILTER_SHARE = 16, /* a filter uses at most 1/16 of the memcap */
-    HASHES = 3,
+    HASHES = 3,        /* bits that are set per datagram */
     WORD_BITS = 64,
 };
 
@@ -47,7 +47,7 @@ static void clear_filter(const struct evicted *evicted, struct evicted_filter *f
     filter->count = 0;
 }
 
-/* Once per timeout, clears the older filter and makes it the current one. */
+/* If a timeout has passed since the last call that did so, clears the older filter and makes it the current one. */
 static void rotate_filters(struct evicted *evicted, uint64_t now_ns, uint64_t timeout_ns)
 {
     if (now_ns < evicted->rotated_ns + timeout_ns)
@@ -110,11 +110,11 @@ static void write_filter(struct transfer *t, const struct evicted *evicted, stru
         transfer_u32(t, &at);
         transfer_u64(t, &filter->words[at]);
     }
-    transfer_u32(t, &words); /* end of the filter */
+    transfer_u32(t, &words); /* an index behind the last word marks the end of the filter */
 }
 
-/* Adds a word of a filter that may have another size: a larger filter is folded, a smaller one repeated. Both add false
- * positives only. */
+/* Adds word number `at` of a filter with source_words words to `filter`, which may have another size: a larger filter
+ * is folded, a smaller one is repeated. Both cause false positives only, never a missed datagram. */
 static void add_word(struct evicted *evicted, struct evicted_filter *filter, uint32_t source_words, uint32_t at,
                      uint64_t word)
 {

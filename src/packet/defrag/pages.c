@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a datagram, in pages with a bit for each unit of eight bytes. The cost of a fragment depends on its
- * length only, not on the number of stored fragments, so small fragments in an adverse order cost no more than others.
+ * The bytes of a datagram, in pages with a bit for each unit of eight bytes that is stored. The cost of a fragment
+ * depends on its length only, not on the number of stored fragments, so an attacker cannot increase it by many small
+ * fragments in an unfavourable order.
  *
  * Overlaps are resolved by the policy of the receiving host, as in Suricata (after Novak, "Target-Based Fragmentation
- * Reassembly"). A policy compares a stored fragment with the new one. If the stored fragment wins at the front of the
- * new one, the new one is treated as starting behind it. Inline no policy is needed, because fragments with different
- * bytes are dropped.
+ * Reassembly"). A policy compares a stored fragment with the new one. If the stored fragment wins at the start of the
+ * new one, the new fragment is treated as starting behind the stored one. Inline no policy is needed, because fragments
+ * with different bytes are dropped.
  */
 #include <string.h>
 
 #include "defrag_priv.h"
 
-/* Range of units with bytes of a fragment: [first, last). */
+/* The range of units that contain bytes of a fragment: from first to last - 1. */
 struct units {
     uint32_t first, last;
 };
@@ -22,7 +23,7 @@ static struct units units_of(const struct fragment *fragment)
     return (struct units){ fragment->start / UNIT, (fragment->end + UNIT - 1) / UNIT };
 }
 
-/* Returns the bits of a word of the bitmap that belong to the units. */
+/* Returns a mask of the bits in word number `word` of the bitmap that represent the units. */
 static uint64_t word_mask(struct units units, uint32_t word)
 {
     uint32_t base = word * WORD_UNITS;
@@ -106,8 +107,8 @@ bool pages_differ(const struct datagram *datagram, const struct fragment *fragme
 
 /* --- Overlap policies ----------------------------------------------------------------------------- */
 
-/* Overlap policy: whether the bytes of the later fragment replace those of a stored one. The names of the policies say
- * where the later fragment must start, and end, relative to the stored one. */
+/* An overlap policy: returns whether the bytes of the later fragment replace those of the stored one (`held`). The
+ * names of the functions say where the later fragment must start and end, relative to the stored one. */
 typedef bool later_wins(const struct owner *held, const struct owner *later);
 
 static bool wins_never(const struct owner *held, const struct owner *later)
@@ -154,7 +155,7 @@ static later_wins *const policies[HOST_OS_COUNT] = {
 
 /* --- Insertion ------------------------------------------------------------------------------------ */
 
-/* Inline: stores the units that are missing. The other ones equal the stored bytes. */
+/* Inline: stores the units that are not stored yet. The others were compared before and are equal. */
 static void insert_equal(struct datagram *datagram, const struct fragment *fragment, struct units units)
 {
     for (uint32_t word = units.first / WORD_UNITS; word * WORD_UNITS < units.last; word++) {
@@ -164,7 +165,7 @@ static void insert_equal(struct datagram *datagram, const struct fragment *fragm
         page->held[word % PAGE_WORDS] |= missing;
         while (missing) {
             uint32_t low = (uint32_t)__builtin_ctzll(missing);
-            uint64_t after = ~(missing >> low); /* the first zero ends the run */
+            uint64_t after = ~(missing >> low); /* the lowest set bit is behind the run of missing units */
             uint32_t run = after ? (uint32_t)__builtin_ctzll(after) : WORD_UNITS;
             uint32_t unit = word * WORD_UNITS + low;
             uint32_t length = (run - 1) * UNIT + (uint32_t)unit_length(fragment, unit + run - 1);
@@ -186,7 +187,8 @@ static void insert_by_policy(struct datagram *datagram, const struct fragment *f
         uint64_t *held = &page->held[unit / WORD_UNITS % PAGE_WORDS], bit = UINT64_C(1) << unit % WORD_UNITS;
 
         if ((*held & bit) && !wins(&page->owners[unit % PAGE_UNITS], &whole)) {
-            /* Only BSD-right compares the start that a fragment had before it was trimmed. */
+            /* For the following units, the policies compare the start of the trimmed fragment; BSD-right compares the
+             * original start. */
             if (datagram->host_os != HOST_OS_BSD_RIGHT)
                 owner.start = (uint16_t)(unit + 1);
             continue;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hash table of datagrams. Half of the memcap is for datagrams, half for pages with their bytes.
+ * Hash table of datagrams. Half of the memcap is for struct datagram, half for the pages with their bytes.
  *
  * Each state has a list, and a datagram moves to the end of a list when a fragment of it passes or its state changes.
- * All datagrams have the same timeout, so the lists are in the order of expiry. A lookup checks the timeout, too: its
- * result does not depend on when defrag_expire() runs.
+ * All datagrams have the same timeout, so the lists are in the order of expiry. A lookup ignores expired datagrams, so
+ * its result does not depend on when defrag_expire() is called.
  *
  * When memory is used up, datagrams are evicted in this order: expired ones, the oldest accepted one, the oldest
  * dropped one, the oldest open one. Inline, dropped and open ones are stored in the filters of evicted.c, so that a
@@ -79,8 +79,8 @@ void table_move(struct defrag *defrag, struct datagram *datagram, enum datagram_
 
 /* --- Keys ----------------------------------------------------------------------------------------- */
 
-/* The tunnel level is not part of the key. Otherwise a sender could send a part of the fragments through a tunnel, and
- * the datagram would never be complete here. */
+/* Builds the key. It does not include the tunnel level: otherwise a sender could send some of the fragments through a
+ * tunnel, and the datagram would be completed by the receiver but never here. */
 static void key_of(const struct defrag *defrag, const struct packet *pkt, struct datagram_key *key)
 {
     memset(key, 0, sizeof(*key));
@@ -183,7 +183,9 @@ bool table_was_evicted(struct defrag *defrag, const struct packet *pkt)
     return evicted_contains(&defrag->evicted, hash64_of(defrag, &key), pkt->time_ns, defrag->timeout_ns);
 }
 
-/* Evicts the oldest dropped datagram, or the oldest open one. For pages only the latter helps: others have none. */
+/* Evicts the oldest dropped datagram, or the oldest open one, except `except`, to free an object of `pool`. Pages are
+ * freed only by the eviction of an open datagram, because the others have none. Returns false if there is none to
+ * evict. */
 static bool evict_oldest(struct defrag *defrag, const struct pool *pool, const struct datagram *except, uint64_t now_ns)
 {
     struct datagram *oldest = pool == defrag->datagrams ? defrag->lists[DATAGRAM_DROPPED].oldest : NULL;

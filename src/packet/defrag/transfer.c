@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transfer of datagrams to the next engine: open ones with their bytes, so that the datagram can be completed and
- * inspected there; inline also accepted and dropped ones, so that their later fragments are treated as before.
+ * Transfer of datagrams to the next engine: open ones with their bytes, so that the next engine can complete and
+ * inspect them; inline also accepted and dropped ones, so that the next engine handles their later fragments as this
+ * one would.
  *
  * Digests of accepted fragments and the filters of evicted datagrams depend on the seed of the table, which is
  * transferred with them.
@@ -68,7 +69,7 @@ static void write_pages(struct transfer *t, const struct defrag *defrag, const s
     }
 }
 
-/* Reads the pages; false when there is no memory. */
+/* Reads the pages of a datagram. Returns false if memory is exhausted. */
 static bool read_pages(struct transfer *t, struct defrag *defrag, struct datagram *datagram)
 {
     uint64_t present = 0;
@@ -147,8 +148,8 @@ static void write_datagrams(struct transfer *t, struct defrag *defrag)
     }
 }
 
-/* Whether an open datagram is consistent: it is incomplete, no fragment ends behind its end, and it has a header if the
- * bytes of the first fragment are stored. */
+/* Returns whether an open datagram that was read is consistent: it is incomplete, no fragment ends behind its end, and
+ * it has a header if the bytes of the first fragment are stored. */
 static bool is_valid(const struct datagram *datagram)
 {
     const struct page *first = datagram->page[0];
@@ -160,7 +161,8 @@ static bool is_valid(const struct datagram *datagram)
     return datagram->has_header || !first || !(first->held[0] & 1);
 }
 
-/* A datagram for which there is no memory is omitted: its later fragments start a new datagram. */
+/* Reads a datagram and adds it to the table. If memory is exhausted, it is omitted: its later fragments start a new
+ * datagram. */
 static void read_datagram(struct transfer *t, struct defrag *defrag, bool has_same_seed)
 {
     struct datagram read, *datagram;
@@ -181,7 +183,8 @@ static void read_datagram(struct transfer *t, struct defrag *defrag, bool has_sa
         table_remove(defrag, datagram);
 }
 
-/* False if the table already uses another seed; then digests and filters of the writer are not valid here. */
+/* Reads the hash seed and uses it if the table is empty. Returns false if the table uses another seed: digests and
+ * filters of the writer are not valid then. */
 static bool read_seed(struct transfer *t, struct defrag *defrag)
 {
     uint64_t seed = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Builds the packet of a complete datagram in a scratch buffer of the defragmenter: the header of the first fragment,
- * modified as if the datagram had not been fragmented, and the bytes. The link header of the last fragment precedes it,
- * for output of the packet as captured (defrag_prepend_link_header()).
+ * modified as if the datagram had not been fragmented, and the reassembled bytes. For capture files,
+ * defrag_prepend_link_header() copies the link header in front of the packet.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -38,7 +38,7 @@ bool header_is_same(const struct datagram *datagram, const struct fragment *frag
            memcmp(held + IPV6_HEADER, fragment->header + IPV6_HEADER, datagram->header_length - IPV6_HEADER) == 0;
 }
 
-/* Sets the total length, clears the fragment fields, and updates the checksum. */
+/* Sets the total length of an IPv4 header, clears its fragment fields, and updates its checksum. */
 static void update_ipv4_header(uint8_t *ip, uint32_t header_length, uint32_t total_length)
 {
     uint32_t sum = 0;
@@ -52,8 +52,8 @@ static void update_ipv4_header(uint8_t *ip, uint32_t header_length, uint32_t tot
     store_be16(ip + IPV4_CHECKSUM, ~(sum + (sum >> 16)) & 0xffff);
 }
 
-/* Returns the position of the next-header field that contained the type of the fragment header. The decoder has checked
- * that the chain of headers ends within the length. */
+/* Returns the offset of the next-header field that referred to the fragment header. The decoder has checked that the
+ * chain of headers ends within header_length. */
 static uint32_t find_last_next_header(const uint8_t *ip, uint32_t header_length)
 {
     uint32_t field = IPV6_NEXT_HEADER, at = IPV6_HEADER;
