@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Builds the packet of a complete datagram in a scratch buffer of the defragmenter: the header of the first fragment,
- * modified as if the datagram had not been fragmented, and the reassembled bytes. For capture files,
- * defrag_prepend_link_header() copies the link header in front of the packet.
+ * modified as if the datagram had not been fragmented, and the reassembled bytes. The link header of the last fragment
+ * is stored in front of it; defrag_prepend_link_header() makes it part of the packet, for output as captured.
  */
 #include <netinet/in.h>
 #include <string.h>
