@@ -107,7 +107,7 @@ static void format_name(char out[NAME_SIZE], const struct cache_key *key)
 void cache_reject(struct cache *cache, const struct cache_key *key, const char *cause)
 {
     struct rejected rejected = { .cause = cause };
-    bool is_known = false; /* two databases may have the same key */
+    bool is_known = false; /* true: recorded before, because two databases may have the same key */
 
     format_name(rejected.name, key);
     pthread_mutex_lock(&cache->lock);

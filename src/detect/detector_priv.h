@@ -44,7 +44,7 @@ struct merged_scan {
     struct merged_match found[MERGED_MAX];
 };
 
-/* The properties of a packet that struct packet_needs restricts. */
+/* The properties of a packet that are compared with struct packet_needs. */
 struct packet_facts {
     uint32_t flags, payload_length;
     uint8_t protocol, tcp_flags;
@@ -77,7 +77,7 @@ struct detector {
     struct evaluation evaluation; /* of the current packet; valid from detect_packet() to detect_finish() */
     struct hs_scratch *scratch;
     struct pcre_scratch *pcre;
-    struct inspect_limits limits;            /* of the rule being evaluated */
+    struct inspect_limits limits;            /* limits of the rule that is being evaluated */
     bool limits_match;                       /* detect.limit-policy: drop rules match when they reach a limit */
     const struct rule *limited[LIMITED_MAX]; /* rules that reached a limit in the current packet */
     uint32_t limited_count;
@@ -98,12 +98,12 @@ struct detector {
                                             stream's inspection window */
     uint32_t payload_seen_count;
     bool payload_seen_more;        /* true: the list overflowed, so all rules of by_payload are candidates */
-    struct rule_captures captured; /* captured by the current rule, which may still fail */
-    struct rule_captures texts;    /* captured by the rules that matched the packet */
+    struct rule_captures captured; /* texts captured by the current rule, which may still fail to match */
+    struct rule_captures texts;    /* texts captured by rules that matched the packet */
     uint32_t stream_inspection_window[FLOW_DIRECTIONS]; /* bytes */
     bool guess_transactions;                            /* detect.guess-applayer-tx */
     uint8_t guess_limit;                                /* detect.stream-tx-log-limit: alerts per transaction */
-    const uint8_t *payload;                             /* of the current packet */
+    const uint8_t *payload;                             /* payload of the current packet */
     uint32_t payload_length;
     struct detect_counters counters;
     struct budget *budget;     /* NULL: rules are not timed */
@@ -116,7 +116,8 @@ struct budget;
 /* Sets *out to NULL if rules need not be timed. Returns 0 or -ENOMEM. */
 int budget_new(struct budget **out, const struct budget_options *options);
 void budget_free(struct budget *budget); /* NULL is allowed */
-/* Starts the timer of the first candidate; budget_book() books the elapsed time on a rule and restarts the timer. */
+/* Starts the timer for the first candidate; budget_book() adds the elapsed time to the cost of a rule and restarts the
+ * timer for the next one. */
 void budget_start(struct budget *budget);
 /* Returns false while the rule is suspended. */
 bool budget_allows(const struct budget *budget, const struct rule *rule);
@@ -189,7 +190,7 @@ struct flow_detection {
     struct pending_candidate list[PENDING_MAX];
 };
 
-/* Maps the pending candidates of a flow's direction to this ruleset. */
+/* Maps the entries of a flow's direction to the signatures of this ruleset. */
 void pending_update(struct flow *flow, enum flow_direction direction, const struct ruleset *ruleset);
 /* Removes expired entries; called before the scan of a chunk. */
 void pending_expire(struct evaluation *ev);

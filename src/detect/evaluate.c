@@ -82,7 +82,7 @@ static bool protocol_matches(const struct signature *signature, const struct pac
     return signature->rule->protocol.ip_protocols[pkt->protocol / 64] >> (pkt->protocol % 64) & 1;
 }
 
-/* The ports of a fragment are unknown: a rule with a port does not match it. */
+/* Returns whether the port is in the set. The ports of a fragment are unknown, so rules with ports do not match it. */
 static bool port_matches(const struct port_set *set, const struct packet *pkt, uint16_t port)
 {
     return !set || (!(pkt->flags & PACKET_FRAGMENT) && port_set_has(set, port));
@@ -245,7 +245,7 @@ void evaluate_begin_limits(struct detector *detector, const struct rule *rule)
         detector->limits.match = rule->action == ACTION_DROP || rule->action >= ACTION_REJECT;
 }
 
-/* Counts a reached limit once per rule and packet. */
+/* Counts a limit that the rule has reached, once per rule and packet. */
 static __attribute__((noinline, cold)) void count_limit(struct detector *detector, const struct rule *rule)
 {
     uint32_t i = 0;
@@ -318,7 +318,8 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
     for (uint32_t i = 0; i < detector->hit_count; i++) {
         if (detector->hit_signatures[i] != index || detector->hits[i].tx != tx)
             continue;
-        detector->hits[i].in_stream |= ev->match.in_stream; /* a match in the stream applies to the flow */
+        detector->hits[i].in_stream |=
+            ev->match.in_stream; /* if one match is in the stream, drop and pass apply to the flow */
         detector->hits[i].of_flow |= ev->match.in_stream;
         return false;
     }

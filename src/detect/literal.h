@@ -28,7 +28,7 @@ enum { LITERAL_ANYWHERE = UINT32_MAX, LITERAL_NEAR = 128 };
 /* Length to which pattern trimming cuts longer literals of streams. */
 enum { LITERAL_STREAM_PART = 16 };
 
-enum { LITERAL_STRONG = 18 /* strength of six letters: seldom found by chance */ };
+enum { LITERAL_STRONG = 18 /* a literal with this strength (six letters) is seldom found by chance */ };
 
 /* The adjacent conditions after a literal that can be decided from its position (precheck.c). */
 struct precheck {
@@ -43,7 +43,7 @@ struct literal {
     bool is_part;   /* true: a part of a longer content */
     bool is_whole;  /* true: the searched buffer is always complete; false: a stream */
     bool grows;     /* true: the searched buffer grows (a body, for example) */
-    uint32_t at;    /* offset in its buffer, or LITERAL_ANYWHERE */
+    uint32_t at;    /* fixed offset in its buffer; LITERAL_ANYWHERE: none */
     uint32_t reach; /* the literal ends within this many bytes of the buffer; LITERAL_ANYWHERE if unknown */
     const struct keyword *buffer; /* NULL: payload */
     const struct rule_buffer *rule_buffer;
@@ -54,8 +54,8 @@ struct literal {
 };
 
 /* Chooses the literal by which the prefilter finds the rule: the one marked fast_pattern, otherwise the strongest one,
- * in a transaction buffer (`of_transaction`) or a packet buffer. For a transactional rule the buffer must belong to one
- * of the directions (bits). Returns false if the rule has no such literal. */
+ * in a transaction buffer (`of_transaction`) or a packet buffer. For a transactional rule, the buffer must belong to
+ * one of the `directions` (bits 1 << enum flow_direction). Returns false if the rule has no such literal. */
 enum { LITERAL_BOTH_WAYS = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT };
 bool literal_choose(const struct rule *rule, bool of_transaction, unsigned directions, struct literal *out);
 /* Chooses a literal in the payload, which is scanned in any case, for a transaction rule. Returns false if the payload

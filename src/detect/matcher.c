@@ -25,7 +25,7 @@ struct entry {
 };
 
 struct pattern_target {
-    uint32_t signature, reach; /* maximum end of the literal from the buffer's start */
+    uint32_t signature, reach; /* reach: the literal must end within so many bytes of the buffer */
     struct precheck precheck;
     bool of_growing;
 };
@@ -180,8 +180,8 @@ static int make_key(const struct matcher *matcher, const struct pattern_arrays *
     return 0;
 }
 
-/* Converts the literals to expressions with each byte in hexadecimal, in one allocation that the first one points to.
- * Returns NULL if memory is exhausted. */
+/* Returns an array of regular expressions with each byte of the literals in hexadecimal. All expressions are in one
+ * allocated block, to which the first one points. Returns NULL if memory is exhausted. */
 static char **make_expressions(const struct pattern_arrays *patterns)
 {
     char **expressions = calloc(patterns->count, sizeof(*expressions));
@@ -232,7 +232,8 @@ static int compile_patterns(hs_database_t **out, const struct pattern_arrays *pa
     return result == HS_NOMEM ? -ENOMEM : -EINVAL;
 }
 
-/* Reads the database from the cache, or compiles it and writes it to the cache. */
+/* Reads the database from the cache, or compiles it and writes it to the cache. Returns 0, -ENOMEM, or -EINVAL with the
+ * cause in `error`. */
 static int make_database(struct matcher *matcher, const struct pattern_arrays *patterns, struct cache *cache,
                          char error[256])
 {

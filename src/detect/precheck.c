@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Precheck of the conditions that follow a two-byte literal. Such a literal occurs by chance in most super-packets, but
- * its rule's next condition (for example, that the preceding number is the payload's length) seldom holds. Conditions
- * that are decided by the position of the literal alone are evaluated when the literal is found. If one fails, the rule
- * does not become a candidate.
+ * the next condition of its rule seldom holds (for example, that the number before the literal is the length of the
+ * payload). Conditions that are decided by the position of the literal alone are evaluated when the literal is found.
+ * If one fails, the rule does not become a candidate.
  *
  * The precheck evaluates conditions as inspect.c does, so a rule that fails here also fails there. A condition that
  * holds but has further possible positions ends the precheck successfully, because only inspect.c backtracks.

@@ -68,8 +68,8 @@ static int add_to_payload(struct ruleset *ruleset, struct group_builder *builder
     if ((added->scope == SCOPE_PACKET || !admits_traffic(added, TRAFFIC_TCP)) && !added->of_transaction &&
         !literal->is_part)
         entry.literal.precheck = precheck_of(literal->condition);
-    /* in the stream only, offsets count from the start of the inspection window, which moves, so the reach is unlimited
-     */
+    /* in the stream only, offsets count from the start of the inspection window, which moves, so the literal may be
+     * anywhere */
     if (added->scope == SCOPE_STREAM)
         entry.literal.reach = LITERAL_ANYWHERE;
     else if (added->scope == SCOPE_PACKET && added->needs.payload_high < literal->reach)

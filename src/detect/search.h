@@ -21,12 +21,12 @@ struct prefilter;
 int prefilter_new(struct prefilter **out);
 void prefilter_free(struct prefilter *prefilter);
 int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t signature);
-/* Whether both contain the same literals for the same signatures; NULL is an empty prefilter. */
+/* Returns whether both prefilters contain the same literals for the same signatures. NULL: an empty prefilter. */
 bool prefilter_equal(const struct prefilter *a, const struct prefilter *b);
 /* Compiles the prefilter. `cache` holds databases of earlier runs; NULL: no cache. Different prefilters may be compiled
  * by several threads at the same time. Returns 0, -ENOMEM, or -EINVAL with the cause in `error`. */
 int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char error[256]);
-/* Number of matchers of a prefilter; prefilter_matcher() returns NULL for a missing one. */
+/* Maximum number of matchers of a prefilter; prefilter_matcher() returns NULL for a number without matcher. */
 enum { PREFILTER_MATCHERS = 2 };
 /* Creates a prefilter with the literals of a stream's prefilter and of one for growing buffers, so that both are
  * searched in one scan; *out is NULL if either has none. Neither may be compiled yet. Returns 0 or -ENOMEM. */
@@ -68,7 +68,8 @@ int matcher_new(struct matcher **out);
 void matcher_free(struct matcher *matcher);
 int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t signature);
 bool matcher_equal(const struct matcher *a, const struct matcher *b);
-/* As prefilter_merge(). Matches of matcher_scan() in the growing buffer are written to detector->merged. */
+/* Creates a matcher with the literals of both matchers, which must not be compiled yet. When it is scanned, matches of
+ * literals of `growing` are written to detector->merged. Returns 0 or -ENOMEM. */
 int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matcher *growing);
 int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256]);
 bool matcher_is_cached(const struct matcher *matcher); /* true: its database was read from the cache */

@@ -84,7 +84,7 @@ struct flow *wheel_remove_all(struct wheel *wheel);
 enum flow_counter {
     FLOW_COUNTER_MEMCAP,
     FLOW_COUNTER_TOTAL,
-    FLOW_COUNTER_ACTIVE, /* a gauge */
+    FLOW_COUNTER_ACTIVE, /* a gauge: flows in the table */
     FLOW_COUNTER_TCP,
     FLOW_COUNTER_UDP,
     FLOW_COUNTER_ICMPV4,

@@ -107,7 +107,7 @@ struct flow *flow_table_add_copy(struct flow_table *table, const struct flow *fr
     return flow;
 }
 
-/* Returns a number that changes with each packet of the flow, and is never 0. */
+/* Returns a number that is different after each packet of the flow, and never 0. */
 static uint32_t packets_so_far(const struct flow *flow)
 {
     return (uint32_t)(flow->side[0].packets + flow->side[1].packets) << 1 | 1;

@@ -53,7 +53,7 @@ struct assembly {
     uint64_t limit;  /* offset from which on bytes are not stored (reassembly depth); 0: no limit */
     uint32_t window; /* bytes of history kept before `inspected` */
     uint16_t extent_count, hole_count, segment_count;
-    uint16_t max_extents_seen;         /* 0: all segments came in order */
+    uint16_t max_extents_seen;         /* largest extent_count so far; 0: all segments arrived in order */
     bool has_gap, gap_before_next;     /* bytes were lost; bytes were lost directly before the next chunk */
     bool stopped;                      /* assembly_stop() was called */
     uint8_t evicted;                   /* enum assembly_evicted */
@@ -130,10 +130,10 @@ bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembl
 /* Transfers the assembly to another process; when reading, the assembly must be empty. Returns false when memory is
  * exhausted. */
 bool assembly_transfer(struct transfer *t, struct assembly_store *store, struct assembly *assembly);
-/* See stream_inspection_window(). */
+/* Gets the inspection window of a chunk; see stream_inspection_window(). */
 uint64_t assembly_window(struct assembly_store *store, const struct assembly *assembly,
                          const struct stream_chunk *chunk, const uint8_t **bytes, uint32_t *length, uint32_t *chunk_at);
-/* See stream_copy(). */
+/* Copies the stored bytes to `out`; see stream_copy(). */
 size_t assembly_copy(const struct assembly *assembly, uint8_t *out, size_t size,
                      void (*on_gap)(size_t at, uint64_t missing, void *user), void *user);
 

@@ -134,7 +134,7 @@ bool assembly_transfer(struct transfer *t, struct assembly_store *store, struct 
             const uint8_t *bytes = transfer_lend(t, length);
 
             if (bytes && block_reserve(store, assembly, range.start, range.end))
-                return false; /* no memory */
+                return false; /* memory is exhausted */
             if (bytes)
                 block_write(assembly, &hint, range.start, range.end, bytes);
         } else {

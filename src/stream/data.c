@@ -57,7 +57,7 @@ static void add_range(struct segment *seg, struct range range, struct assembly_r
     struct tcp_peer *peer = seg->sender;
     uint32_t length;
 
-    for (uint32_t done = 0; done < range.length; done += length) { /* a single pass, except for jumbograms */
+    for (uint32_t done = 0; done < range.length; done += length) { /* more than one iteration only for jumbograms */
         struct assembly_report one = { 0 };
         unsigned evicted = 0;
         int err;
@@ -131,7 +131,7 @@ static bool has_urgent_byte(struct segment *seg, struct range range, int64_t *ur
     return false;
 }
 
-/* Adds the bytes without the urgent byte, if there is one. */
+/* Adds the bytes to the assembly, except for an urgent byte that is not part of the stream. */
 static void add_without_urgent(struct segment *seg, struct range range, struct assembly_report *report)
 {
     enum stream_urgent policy = urgent_policy(seg);
@@ -241,5 +241,5 @@ void data_add(struct segment *seg)
     acknowledge(seg, seg->receiver);
     if (seg->length > 0 && !(seg->sender->flags & PEER_STOPPED))
         add_payload(seg);
-    acknowledge(seg, seg->sender); /* its bytes may have been acknowledged before they were seen */
+    acknowledge(seg, seg->sender); /* the other side may have acknowledged these bytes before they were seen */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names of stream events, used for counters, anomaly events and the keyword stream-event. A counter's name is
- * "stream." followed by the event's. */
+/* The names of stream events, used for counters, anomaly events and the keyword stream-event. The name of a counter is
+ * "stream." and the name of the event. */
 #include <string.h>
 
 #include "stream_priv.h"

@@ -8,7 +8,7 @@
 
 #include "stream_priv.h"
 
-/* The same handlers in both directions. */
+/* Initializes the handlers of a state that are the same in both directions. */
 #define BOTH(...)                                                                                                      \
     {                                                                                                                  \
         [FLOW_TO_SERVER] = { __VA_ARGS__ }, [FLOW_TO_CLIENT] = { __VA_ARGS__ }                                         \

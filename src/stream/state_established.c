@@ -131,7 +131,7 @@ int established_on_syn(struct segment *seg)
         segment_add_event(seg, STREAM_EVENT_EST_SYN_RESEND);
         return 0;
     }
-    /* Some systems use the same number again for a new connection on the same ports. */
+    /* Some systems reuse the initial sequence number for a new connection on the same ports. */
     return handle_other_syn(seg, seg->seq != seg->sender->isn ? STREAM_EVENT_EST_SYN_RESEND_DIFF_SEQ
                                                               : STREAM_EVENT_EST_SYN_RESEND);
 }

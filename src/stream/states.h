@@ -90,9 +90,9 @@ enum timestamp_age { TIMESTAMP_CURRENT, TIMESTAMP_OVERTAKEN, TIMESTAMP_OLD };
 enum timestamp_age classify_timestamp(struct segment *seg);
 /* Returns false for TIMESTAMP_OLD. Sets the event pkt_invalid_timestamp unless the timestamp is TIMESTAMP_CURRENT. */
 bool check_timestamp(struct segment *seg);
-/* Records the timestamp of an accepted segment for the next check_timestamp(). */
+/* Stores the timestamp of an accepted segment in its sender, for the next check_timestamp(). */
 void record_timestamp(struct segment *seg);
-/* For a segment that answers a SYN: whether its timestamp echo is that of the SYN. */
+/* Returns whether the timestamp echo of a segment that answers a SYN is the timestamp of that SYN. */
 bool check_syn_echo(const struct segment *seg);
 /* Returns whether the timestamp echo of a SYN/ACK may be that of a SYN from before the program started, during
  * midstream-grace: the SYN that was seen is then a retransmission, and the SYN/ACK echoes the older timestamp of the
@@ -126,7 +126,7 @@ enum filtered filter_segment(struct segment *seg);
 /* Adds the SYN/ACK to the session's queue. Returns 0, or an error with an event: -ENOSPC if the queue has
  * max_synack_queued entries. */
 int handshake_queue_syn_ack(struct segment *seg);
-/* Records the session's current SYN before another one replaces it. */
+/* Adds the session's current SYN to its queue, before the SYN in `seg` replaces it. */
 void handshake_queue_syn(struct segment *seg);
 /* Sets the session's SYN to the queued one whose timestamp the SYN/ACK echoes. Returns false when the queue contains no
  * such SYN. */
@@ -155,9 +155,9 @@ void half_open_transfer(struct transfer *t, struct half_open_table *table, bool 
 void half_open_record_session(struct stream *stream, const struct tcp_session *session);
 /* Stores a record of the segment, a SYN other than that of its session. */
 void half_open_record_syn(struct segment *seg);
-/* Whether the packet, a SYN/ACK, acknowledges a SYN that has a record. */
+/* Returns whether the packet, a SYN/ACK, acknowledges a SYN of which there is a record. */
 bool half_open_is_answered(const struct stream *stream, const struct flow *flow, const struct packet *pkt);
-/* Whether the segment, a reset, refuses a SYN or SYN/ACK that has a record. */
+/* Returns whether the segment, a reset, refuses a SYN or SYN/ACK of which there is a record. */
 bool half_open_is_reset(const struct segment *seg);
 /* Both restore an evicted session from its record, before the handler of its state processes the segment: a SYN/ACK
  * restores it in SYN_SENT, the ACK of the handshake in SYN_RECV. Both return 0, -ENOENT when there is no record, or

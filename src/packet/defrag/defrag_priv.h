@@ -27,12 +27,12 @@ enum {
     IPV4_HEADER_MIN = 20,
     IPV6_HEADER = 40,
     FRAGMENT_HEADER = 8,
-    SHORT_HEADER = 64, /* headers up to this length are stored in the datagram itself: any IPv4 header */
+    SHORT_HEADER = 64, /* bytes; headers up to this length, as all IPv4 headers, are stored in struct datagram */
     LINK_ROOM = 256,   /* bytes in front of a reassembled datagram, for the link header */
     SCRATCH_SIZE = LINK_ROOM + IPV6_HEADER + DATAGRAM_MAX + 1,
     DEFRAG_NESTED = 4,      /* nesting levels: a reassembled datagram may contain a tunnel with fragments */
     DIGESTS_MAX = 63,       /* maximum number of fragments of an accepted datagram whose copies are recognized */
-    REMEMBERED_MAX = 32768, /* accepted datagrams: half the range of IPv4's identification */
+    REMEMBERED_MAX = 32768, /* remembered accepted datagrams: half of the range of IPv4 identifications */
 };
 
 _Static_assert(DATAGRAM_PAGES *PAGE_BYTES > DATAGRAM_MAX, "pages for every offset");
@@ -110,7 +110,7 @@ enum defrag_counter {
     COUNTER_DROPPED_FRAGMENTS,
     COUNTER_EVICTED,           /* evicted datagrams that were incomplete or dropped */
     COUNTER_EVICTED_FRAGMENTS, /* fragments of evicted datagrams that were dropped */
-    COUNTER_MEMUSE,            /* computed when read */
+    COUNTER_MEMUSE,            /* gauge, computed when it is read */
     COUNTER_COUNT,
 };
 
