@@ -20,9 +20,9 @@ struct prefilter;
 struct transaction_group;
 struct transaction_plan;
 
-/* The bytes in which contents without a buffer keyword are matched, in TCP. */
+/* For TCP: the bytes in which contents without a buffer keyword are matched. */
 enum payload_scope {
-    SCOPE_STREAM, /* the stream; the packet if it is not part of one */
+    SCOPE_STREAM, /* the stream; for a packet that is not in a stream, the packet */
     SCOPE_PACKET,
     SCOPE_BOTH, /* the stream and the packet: offset and depth of the rule count from the start of each */
 };
@@ -56,7 +56,7 @@ struct signature {
     bool bidirectional;
     bool any_ends; /* the rule restricts neither addresses nor ports */
     bool ipv4, ipv6;
-    bool any_packet;       /* also matches packets without an IP header */
+    bool any_packet;       /* the rule also matches packets without an IP header */
     uint8_t scope;         /* enum payload_scope */
     bool has_payload;      /* the rule has conditions on the payload */
     bool has_literal;      /* true: found by a literal in the payload; false: evaluated for every chunk of a stream */

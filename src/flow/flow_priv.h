@@ -81,6 +81,7 @@ struct flow *wheel_remove_all(struct wheel *wheel);
 
 /* --- table.c -------------------------------------------------------------------------------------- */
 
+/* Counters of a table; their names are in names.c. */
 enum flow_counter {
     FLOW_COUNTER_MEMCAP,
     FLOW_COUNTER_TOTAL,

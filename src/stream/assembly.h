@@ -39,7 +39,8 @@ bool assembly_store_is_tight(const struct assembly_store *store); /* true: more 
 /* The kind of data that assembly_evict() discarded. */
 enum assembly_evicted { EVICTED_NOTHING, EVICTED_UNACKNOWLEDGED, EVICTED_OUT_OF_ORDER };
 
-/* One direction; embedded in the session. All zero is an empty assembly without limits. */
+/* The assembly of one direction, a member of struct tcp_peer. If all members are zero, it is empty and has no limits.
+ */
 struct assembly {
     struct assembly_block *first, *last;
     struct assembly_extent *extents; /* seen ranges beyond `contiguous`, ascending, disjoint, not touching */
@@ -68,7 +69,7 @@ struct assembly_report {
     bool beyond_limit;    /* bytes past `limit` were not kept */
     bool too_old;   /* some bytes are before `base` or in a lost range, so there is nothing to compare them with */
     bool lost;      /* some bytes are in a lost range, whose bytes were not inspected */
-    bool no_memory; /* memory was short: nothing of this segment was stored */
+    bool no_memory; /* memory is exhausted: nothing of this segment was stored */
     bool too_many_extents; /* the list of extents is full: nothing of this segment was stored */
 };
 
@@ -107,7 +108,7 @@ void assembly_release(struct assembly_store *store, struct assembly *assembly);
  */
 bool assembly_evict(struct assembly_store *store, struct assembly *assembly);
 
-/* Discards everything and stores nothing from now on (limit = contiguous). */
+/* Discards all bytes; later calls of assembly_add() store nothing, because `limit` is set to `contiguous`. */
 void assembly_stop(struct assembly_store *store, struct assembly *assembly);
 void assembly_end(struct assembly_store *store,
                   struct assembly *assembly); /* frees all memory; the assembly cannot be used afterwards */

@@ -17,11 +17,11 @@
 
 enum {
     BLOCK_SIZE = 2048,
-    MAX_EXTENTS = 256,   /* per direction */
-    MAX_GAPS = 256,      /* per direction */
-    MAX_SEGMENTS = 1024, /* per direction, passive only; beyond this limit adjacent segments are merged */
-    CHUNK_MAX = 65536,
-    HISTORY_MAX = 65536, /* the largest inspection window */
+    MAX_EXTENTS = 256,   /* maximum number of extents per direction */
+    MAX_GAPS = 256,      /* maximum number of gaps per direction */
+    MAX_SEGMENTS = 1024, /* recorded segments per direction (passive); beyond it, adjacent ones are merged */
+    CHUNK_MAX = 65536,   /* maximum length of a chunk */
+    HISTORY_MAX = 65536, /* maximum number of bytes of history in an inspection window */
 };
 
 struct assembly_block {

@@ -19,14 +19,14 @@ enum {
     STREAM_EVENT_COUNT = STREAM_EVENT_END - STREAM_EVENT_FIRST,
     STREAM_REWRITE_SIZE = 128 * 1024, /* a super-packet with its headers */
     STREAM_READING_SIZE = 128 * 1024, /* an inspection window without its urgent bytes */
-    SACK_RANGES = 6,
-    URGENT_MAX = 4,           /* urgent bytes per direction; each one doubles the number of readings */
-    WINDOW_SCALE_MAX = 14,    /* RFC 7323 §2.3; assumed where the handshake was not seen */
-    WINDOW_UNKNOWN = 1 << 26, /* bytes that may be in flight in a session whose window was not seen */
+    SACK_RANGES = 6,                  /* maximum number of stored SACK ranges per peer */
+    URGENT_MAX = 4,                   /* urgent bytes per direction; each one doubles the number of readings */
+    WINDOW_SCALE_MAX = 14,            /* RFC 7323 §2.3; assumed where the handshake was not seen */
+    WINDOW_UNKNOWN = 1 << 26,         /* assumed window, in bytes, of a session whose window was not seen */
 };
 
 enum session_flag {
-    SESSION_MIDSTREAM = 1 << 0,             /* picked up: the handshake was not seen */
+    SESSION_MIDSTREAM = 1 << 0,             /* picked up: the handshake was not seen completely */
     SESSION_MIDSTREAM_ESTABLISHED = 1 << 1, /* picked up within the data, and only one side has sent segments since */
     SESSION_MIDSTREAM_SYNACK = 1 << 2,      /* picked up at the SYN/ACK */
     SESSION_TIMESTAMP = 1 << 3,             /* timestamps of segments are checked (PAWS) */
@@ -45,22 +45,22 @@ enum session_flag {
 };
 
 enum peer_flag {
-    PEER_KEEPALIVE = 1 << 0,
-    PEER_TIMESTAMP = 1 << 1,
-    PEER_ZERO_TIMESTAMP = 1 << 2,
+    PEER_KEEPALIVE = 1 << 0,      /* its last segment was a keep-alive */
+    PEER_TIMESTAMP = 1 << 1,      /* its SYN had a timestamp option */
+    PEER_ZERO_TIMESTAMP = 1 << 2, /* its first timestamp was zero */
     PEER_RESET_RECEIVED = 1 << 3, /* the other side sent it a reset, which it may have ignored */
-    PEER_DEPTH_REACHED = 1 << 4,
-    PEER_STOPPED = 1 << 5,      /* reassembly has stopped */
-    PEER_WINDOW_PROBE = 1 << 6, /* its last segment probed a zero window */
-    PEER_URGENT = 1 << 7,       /* urgent_offset is valid */
-    PEER_URGENT_LIMIT = 1 << 8, /* the limit of urgent bytes was exceeded */
-    PEER_OS_KNOWN = 1 << 9,     /* `os` is valid */
-    PEER_FIN = 1 << 10,         /* it has sent a FIN; fin_seq is valid */
-    PEER_FLUSH = 1 << 11,       /* acknowledged bytes are inspected even if they are less than a chunk */
-    PEER_CHALLENGED = 1 << 12,  /* challenge ACK: its SYN was answered by an ACK of an older connection that only the
-                                   other side still has */
-    PEER_HEARD = 1 << 13,       /* picked up: it has sent a segment, which announced a window */
-    PEER_END_YIELDED = 1 << 14, /* the parsers have received the end of this peer's stream */
+    PEER_DEPTH_REACHED = 1 << 4,  /* the reassembly depth was reached */
+    PEER_STOPPED = 1 << 5,        /* reassembly has stopped */
+    PEER_WINDOW_PROBE = 1 << 6,   /* its last segment probed a zero window */
+    PEER_URGENT = 1 << 7,         /* urgent_offset is valid */
+    PEER_URGENT_LIMIT = 1 << 8,   /* the limit of urgent bytes was exceeded */
+    PEER_OS_KNOWN = 1 << 9,       /* `os` is valid */
+    PEER_FIN = 1 << 10,           /* it has sent a FIN; fin_seq is valid */
+    PEER_FLUSH = 1 << 11,         /* acknowledged bytes are inspected even if they are less than a chunk */
+    PEER_CHALLENGED = 1 << 12,    /* challenge ACK: its SYN was answered by an ACK of an older connection that only the
+                                     other side still has */
+    PEER_HEARD = 1 << 13,         /* picked up: it has sent a segment, which announced a window */
+    PEER_END_YIELDED = 1 << 14,   /* the parsers have received the end of this peer's stream */
 };
 
 struct sack_range {

@@ -35,7 +35,7 @@ void session_set_state(struct segment *seg, enum tcp_state state);
 bool session_is_complete(const struct tcp_session *session);
 void session_close_by_reset(struct segment *seg);
 
-/* Sets the start of a peer's sequence space: offset 0 is isn + 1. Stored bytes are discarded. */
+/* Resets a peer to the initial sequence number `isn`: stream offset 0 is the byte isn + 1. Discards stored bytes. */
 void peer_start_sequence(struct segment *seg, struct tcp_peer *peer, uint32_t isn);
 void peer_set_next_seq(struct tcp_peer *peer, uint32_t seq);
 /* Sets next_seq after a segment was accepted. If only one side is seen (SESSION_ASYNC), the bytes before `seq` count as
@@ -45,12 +45,12 @@ void peer_update_ack(struct tcp_peer *peer, uint32_t ack);
 /* Moves next_seq of the receiver up to the acknowledgment of the segment: the acknowledged bytes were sent, even if
  * they were not seen here. */
 void peer_extend_to_ack(struct segment *seg);
-/* Records the segment as its sender's FIN; only the first one counts. */
+/* Stores fin_seq of the sender from a segment with FIN, unless a FIN was recorded before. */
 void peer_record_fin(struct segment *seg);
 /* Records the acknowledgment number and the window of the segment in its receiver, whose right edge of the window
  * follows from them. */
 void peer_update_from_answer(struct segment *seg);
-/* Sets the window that the other side advertises. */
+/* Sets the window that the other side advertises to the peer, and updates max_window. */
 void peer_set_window(struct tcp_peer *peer, uint32_t window);
 /* Moves next_win forward to `right_edge` plus the selectively acknowledged bytes; never moves it back. */
 void peer_extend_window(struct tcp_peer *peer, uint32_t right_edge);
@@ -167,7 +167,7 @@ int half_open_restore_by_ack(struct segment *seg);
 
 /* --- data.c --------------------------------------------------------------------------------------- */
 
-/* Adds acknowledgments and payload of an accepted segment to the assemblies. */
+/* Adds the acknowledgment of an accepted segment to the receiver's assembly, and its payload to the sender's. */
 void data_add(struct segment *seg);
 
 /* --- rewrite.c ------------------------------------------------------------------------------------ */

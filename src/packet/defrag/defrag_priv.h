@@ -23,7 +23,7 @@ enum {
     PAGE_UNITS = PAGE_WORDS * WORD_UNITS,
     PAGE_BYTES = PAGE_UNITS * UNIT,
     DATAGRAM_MAX = 65535, /* bytes of an IPv4 datagram with its header, or after the IPv6 header */
-    DATAGRAM_PAGES = 64,
+    DATAGRAM_PAGES = 64,  /* pages of a datagram of maximum length */
     IPV4_HEADER_MIN = 20,
     IPV6_HEADER = 40,
     FRAGMENT_HEADER = 8,
@@ -114,7 +114,7 @@ enum defrag_counter {
     COUNTER_COUNT,
 };
 
-/* Two Bloom filters of the hashes of evicted datagrams. */
+/* The Bloom filters with the hashes of evicted datagrams; see evicted.c. */
 enum { EVICTED_FILTERS = 2 };
 struct evicted {
     struct evicted_filter {
