@@ -29,11 +29,12 @@ enum {
 };
 
 struct entry {
-    uint64_t word, mask; /* the first bytes, in memory order */
+    uint64_t word,
+        mask; /* the first bytes of the literal, in memory order; `mask` ignores case and bytes behind its end */
     struct literal literal;
     uint32_t signature;
     uint32_t place, bucket;             /* offset of its key in the payload; number of its bucket at this offset */
-    uint64_t places[LITERAL_NEAR / 64]; /* bits: offsets at which the key is selective */
+    uint64_t places[LITERAL_NEAR / 64]; /* a bit per offset of the payload: the key there is selective */
 };
 
 struct place {
@@ -110,7 +111,8 @@ bool anchored_equal(const struct anchored *a, const struct anchored *b)
 {
     if (!a || !b || a->entry_count != b->entry_count)
         return a == b;
-    for (uint32_t i = 0; i < a->entry_count; i++) { /* a signature has one literal */
+    for (uint32_t i = 0; i < a->entry_count;
+         i++) { /* equal signatures have equal literals, because each has one only */
         if (a->entries[i].signature != b->entries[i].signature)
             return false;
     }

@@ -154,7 +154,7 @@ void budget_book(struct detector *detector, const struct rule_list *rules, const
         return;
     notice = ring_reserve(budget->notices, sizeof(*notice));
     if (!notice)
-        return; /* no suspension without its log message */
+        return; /* the ring is full: do not suspend a rule without logging it */
     *notice = (struct rule_suspension){ rule->gid, rule->sid, rule->number, now_ns + options->suspend_ns };
     ring_commit(budget->notices);
     atomic_store_explicit(&cost->suspended_until_ns, now_ns + options->suspend_ns, memory_order_relaxed);

@@ -55,7 +55,7 @@ struct cache {
     atomic_uint temporaries;
     pthread_mutex_t lock; /* protects the following members */
     struct rejected rejected[REJECTED_MAX];
-    unsigned rejected_count; /* errors past the array's size are only counted */
+    unsigned rejected_count; /* number of invalid files; those beyond REJECTED_MAX are counted but not stored */
     int put_error;
 };
 
@@ -258,7 +258,7 @@ void cache_put(struct cache *cache, const struct cache_key *key, const void *byt
 
 struct cached_file {
     char name[NAME_SIZE];
-    int64_t used; /* seconds */
+    int64_t used; /* time of the last use, in seconds since the epoch */
     uint64_t bytes;
 };
 

@@ -189,7 +189,7 @@ static bool matches_packet(struct evaluation *ev, const struct signature *signat
     inspection->start_is_cut = inspection->end_is_cut = false;
     if (!inspect_buffer(inspection, conditions))
         return false;
-    /* a rewritten retransmission contains the stream's bytes */
+    /* the payload of a rewritten retransmission consists of bytes of the stream */
     ev->match.in_stream = signature->scope == SCOPE_STREAM && pkt->new_data;
     return true;
 }

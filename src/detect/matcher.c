@@ -93,7 +93,8 @@ bool matcher_equal(const struct matcher *a, const struct matcher *b)
 {
     if (!a || !b || a->entry_count != b->entry_count)
         return a == b;
-    for (uint32_t i = 0; i < a->entry_count; i++) { /* a signature has one literal */
+    for (uint32_t i = 0; i < a->entry_count;
+         i++) { /* equal signatures have equal literals, because each has one only */
         if (a->entries[i].signature != b->entries[i].signature)
             return false;
     }

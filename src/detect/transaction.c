@@ -68,7 +68,7 @@ static bool is_of_files(const struct keyword *keyword)
     return keyword == &keyword_file_data || keyword == &keyword_file_name || keyword == &keyword_file_magic;
 }
 
-/* Reads value `index` of a buffer and applies the transforms. Returns false if there is no such value at the
+/* Gets value `index` of a buffer in *out, after the transforms. Returns false if there is no such value at the
  * transaction's progress. The result is valid until the next call, which reuses the transforms' memory. */
 static inline bool next_value(const struct transaction_scan *scan, const struct app_buffer *access,
                               enum flow_direction direction, const struct condition *transforms, unsigned index,
@@ -690,8 +690,8 @@ static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const str
     scan.state->progress = tx->progress[ev->direction];
     if (scan.state != temporary)
         return;
-    /* Store the state, unless the direction is complete. If the evaluation of a rule has stored one meanwhile, it is
-     * overwritten. */
+    /* Keep the temporary state, unless the direction is complete. If the evaluation of a rule has stored one meanwhile,
+     * it is overwritten. */
     if (!scan.complete && !*stored) {
         *stored = pool_alloc(detector->transactions);
         if (*stored)

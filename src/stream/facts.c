@@ -13,7 +13,7 @@ static const struct {
     { "midstream_synack", SESSION_MIDSTREAM_SYNACK },
     { "timestamp", SESSION_TIMESTAMP },
     { "server_wscale", SESSION_WINDOW_SCALE },
-    { "closed_by_rst", 0 }, /* set below */
+    { "closed_by_rst", 0 }, /* computed from state and TCP flags */
     { "async", SESSION_ASYNC },
     { "4whs", SESSION_FOUR_WAY },
     { "detect_evasion_attempt", SESSION_EVASION },

@@ -44,7 +44,7 @@ enum record_flag {
 struct half_open_record {
     uint32_t tag, server_isn;              /* tag: upper half of the key's hash */
     uint16_t client_window, server_window; /* window fields of the SYN and of the SYN/ACK, not scaled */
-    uint16_t time;                         /* see AGE_SHIFT */
+    uint16_t time;                         /* time of the record, in units of AGE_SHIFT */
     uint8_t scales; /* window scale of the SYN in the low SCALE_BITS bits, of the SYN/ACK in the high ones */
     uint8_t flags;  /* enum record_flag; 0: empty */
 };

@@ -72,7 +72,7 @@ bool rewrite_without_urgent(struct stream *stream, struct packet *pkt)
     struct packet plain = *pkt;
 
     if (pkt->new_data)
-        plain.payload = pkt->data + (pkt->payload - out); /* refresh_checksum() reads it here */
+        plain.payload = pkt->data + (pkt->payload - out); /* refresh_checksum() expects a pointer into pkt->data */
     refresh_checksum(&plain, out);
     pkt->new_data = out;
     pkt->new_length = pkt->length;

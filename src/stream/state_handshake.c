@@ -57,7 +57,7 @@ int syn_sent_on_syn_ack(struct segment *seg)
     if (!check_syn_echo(seg) && !handshake_use_queued_syn(seg) && !check_older_syn_echo(seg)) {
         if (client->flags & PEER_TIMESTAMP)
             return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
-        segment_add_event(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP); /* the client ignores the option */
+        segment_add_event(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP); /* the client ignores the timestamp */
     }
     /* Fast open: if the server accepted the data of the SYN, it has checked the cookie, which proves the client's
      * address, so the connection is established. Otherwise the connection is half-open. */
