@@ -240,25 +240,27 @@ static const struct ruleset *current_ruleset(struct worker *worker)
 {
     struct worker_update *update = atomic_load_explicit(&worker->update, memory_order_acquire);
     struct pipeline *pipeline = &worker->pipeline;
+    const struct ruleset *ruleset;
 
     if (!update)
         return atomic_load_explicit(&worker->ruleset, memory_order_relaxed);
+    ruleset = update->ruleset;
     detector_switch(pipeline->detector, update->room);
     file_engine_set_magic(app_file_engine(pipeline->app), &update->magic);
-    pipeline_set_ruleset(pipeline, update->ruleset);
+    pipeline_set_ruleset(pipeline, ruleset);
     if (update->has_settings) {
         flow_table_set_timeouts(pipeline->flows, &update->flow);
         policy_set_exceptions(pipeline->policy, update->exceptions);
         overload_set_options(&worker->watch.overload, &update->overload);
         pipeline->shed_limits = update->overload.limits;
     }
-    if (ruleset_needs_conntrack(update->ruleset) && worker->conntrack_allowed) {
+    if (ruleset_needs_conntrack(ruleset) && worker->conntrack_allowed) {
         worker->conntrack_until_ns = 0; /* no time limit, because the ruleset needs conntrack data */
         nfqueue_start_conntrack(worker->capture);
     }
-    atomic_store_explicit(&worker->ruleset, update->ruleset, memory_order_release);
-    atomic_store_explicit(&worker->update, NULL, memory_order_release);
-    return update->ruleset;
+    atomic_store_explicit(&worker->ruleset, ruleset, memory_order_release);
+    atomic_store_explicit(&worker->update, NULL, memory_order_release); /* the next reload may now write to it */
+    return ruleset;
 }
 
 static void beat(struct worker *worker)
