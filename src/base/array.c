@@ -16,7 +16,7 @@ int array_grow(void *array, size_t count, size_t *capacity, size_t item_size)
     if (count < *capacity)
         return 0;
     memcpy(&items, array, sizeof(items));
-    items = larger <= SIZE_MAX / item_size ? realloc(items, larger * item_size) : NULL;
+    items = larger <= PTRDIFF_MAX / item_size ? realloc(items, larger * item_size) : NULL;
     if (!items)
         return -ENOMEM;
     memcpy(array, &items, sizeof(items));
