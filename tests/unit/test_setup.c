@@ -20,7 +20,7 @@ static const struct {
     { "queue: {verdict: repeat}", 1, "needs a mark" },
     { "queue: {verdict: repeat, mark: 0x0/0x1}", 1, "is 0 under its mask" },
     { "queue: {verdict: repeat, mark: 0x40000000/0x40000000}", 1, "shares bits" },
-    { "queue: {verdict: route}", 1, "queue of the next consumer" },
+    { "queue: {verdict: route}", 1, "needs the queue of the program that receives the packets next" },
     { "queue: {verdict: route, route-to: 1, numbers: 0-3}", 1, "which is in 'queue.numbers'" },
     { "queue: {verdict: route, route-to: 4, numbers: 0-3}", 0, NULL },
     { "queue: {numbers: 0-3}\nqueues: {\"0-1\": {verdict: repeat, mark: 0x1/0x1}, \"2\": {verdict: route, route-to: "
