@@ -21,9 +21,9 @@ passes() {
 # wave: the traffic, in the background, until all_there().
 wave() {
 	: >"$WORK/got" # the sink appends
-	ip netns exec "$P-cli" python3 "$HERE/traffic.py" udp-paced 10.66.2.2 7000 2000 60 >"$WORK/sent" 2>&1 &
+	ip netns exec "$P-cli" python3 "$HERE/traffic.py" udp-paced 10.66.2.2 7000 "${RATE:-2000}" 300 >"$WORK/sent" 2>&1 &
 	sender=$!
-	ip netns exec "$P-cli" ping -q -i 0.005 -w 60 -W 5 10.66.2.3 >"$WORK/ping" 2>&1 &
+	ip netns exec "$P-cli" ping -q -i 0.005 -w 300 -W 5 10.66.2.3 >"$WORK/ping" 2>&1 &
 	pinger=$!
 }
 

@@ -172,30 +172,28 @@ kill_process() {
 	fail "the engine $engine lives on without its supervisor"
 }
 
-# wait_for COMMAND...: until the command succeeds, at most 30 s; it fails when the command never did.
+# wait_for COMMAND...: until the command succeeds, at most 60 s; it fails when the command never did.
 wait_for() {
-	for _ in $(seq 600); do
-		"$@" && return
+	local end=$((SECONDS + 60))
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
 		sleep 0.05
 	done
-	return 1
 }
 
-# wait_equal WHAT WANTED COMMAND...: until the command prints WANTED, at most 30 s.
+# wait_equal WHAT WANTED COMMAND...: until the command prints WANTED, at most 60 s.
 wait_equal() {
-	local got
-	for _ in $(seq 600); do
-		got=$("${@:3}") || true
-		[ "$got" = "$2" ] && return
+	local got end=$((SECONDS + 60))
+	while got=$("${@:3}") || true; [ "$got" != "$2" ]; do
+		[ $SECONDS -lt $end ] || fail "$1: got '$got', wanted '$2'"
 		sleep 0.05
 	done
-	fail "$1: got '$got', wanted '$2'"
 }
 
-# wait_text FILE PATTERN: until a line of the file matches, at most 30 s.
+# wait_text FILE PATTERN: until a line of the file matches, at most 60 s.
 wait_text() { wait_for grep -qs -e "$2" "$1" || fail "$(basename "$1") has no line with '$2'"; }
 
-# wait_lines FILE PATTERN COUNT: until so many lines of the file match, at most 30 s.
+# wait_lines FILE PATTERN COUNT: until so many lines of the file match, at most 60 s.
 wait_lines() { wait_equal "lines with '$2' in $(basename "$1")" "$3" grep -c -e "$2" "$1"; }
 
 # background cli|gw|srv COMMAND...: on that host, in the background until the test ends.
