@@ -113,11 +113,11 @@ const struct setting daemon_settings[] = {
     { .name = "security.landlock.directories.read",
       SETTING_FIELD(daemon_options, folders_to_read),
       .type = SETTING_PATHS,
-      .help = "Folders that the sandbox may read, too, for example those of files that rules name" },
+      .help = "Further folders that the sandbox may read, for example those of files that rules name" },
     { .name = "security.landlock.directories.write",
       SETTING_FIELD(daemon_options, folders_to_write),
       .type = SETTING_PATHS,
-      .help = "Folders that the sandbox may write to, too" },
+      .help = "Further folders that the sandbox may write to" },
     { .name = "security.lua.**", .type = SETTING_ANY, .help = "Accepted without effect: rules have no Lua" },
     { .name = "security.limit-noproc",
       .type = SETTING_BOOL,
@@ -194,8 +194,7 @@ const struct setting daemon_settings[] = {
       .default_value = "auto",
       .choices = failure_policies,
       .help = "Treatment of traffic when engines are killed because they may have been taken over: they sent invalid "
-              "or too "
-              "many messages, or did not read theirs; auto: engine.failure-policy" },
+              "or too many messages, or did not read theirs; auto: engine.failure-policy" },
     { .name = "stats.interval",
       SETTING_FIELD(daemon_options, stats_interval),
       .type = SETTING_NUMBER,

@@ -33,7 +33,7 @@ const struct setting detector_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "match",
       .choices = limit_policies,
-      .help = "Drop and reject rules whose evaluation reaches a limit of work (PCRE2's, or 3,000 steps in a "
+      .help = "Drop and reject rules whose evaluation reaches a limit (those of PCRE2, or 3,000 steps in a "
               "buffer): match (the buffer matches), no-match. Other rules do not match" },
     { .name = "detect.guess-applayer-tx",
       SETTING_FIELD(detector_options, guess_transactions),
@@ -55,14 +55,14 @@ const struct setting detector_settings[] = {
       .default_value = "0",
       .high = 60000000,
       .help = "Microseconds per packet; packets that take longer are counted, and logged once a minute with the most "
-              "expensive rules; 0: not measured. Needs a restart, as the five settings below" },
+              "expensive rules; 0: not measured. Takes effect after a restart, as do the five settings below" },
     { .name = "detect.rule-budget",
       SETTING_FIELD(detector_options, budget.rule_ns),
       .scale = 1000,
       .type = SETTING_NUMBER,
       .default_value = "0",
       .high = 60000000,
-      .help = "Microseconds per evaluation of a rule; slower evaluations are counted and logged as for packets; "
+      .help = "Microseconds per evaluation of a rule; slower evaluations are counted, and logged once a minute; "
               "0: unlimited" },
     { .name = "detect.suspend-slow-rules",
       SETTING_FIELD(detector_options, budget.suspend),
@@ -85,7 +85,7 @@ const struct setting detector_settings[] = {
       .default_value = "60",
       .low = 1,
       .high = 86400,
-      .help = "Seconds in which these times are counted" },
+      .help = "Seconds within which detect.suspend-count is counted" },
     { .name = "detect.suspend-time",
       SETTING_FIELD(detector_options, budget.suspend_ns),
       .scale = NS_PER_SECOND,

@@ -235,7 +235,7 @@ const struct setting firewall_settings[] = {
     { .name = "nft.offload.flowtable",
       SETTING_FIELD(firewall_settings, devices),
       .type = SETTING_LIST,
-      .help = "Devices between which a flowtable forwards accepted flows, bypassing all hooks, the firewall's, "
-              "too; unset: they bypass the queue only" },
+      .help = "Devices between which a flowtable forwards accepted flows, bypassing all hooks, including the "
+              "firewall's; unset: they bypass the queue only" },
     { .name = NULL },
 };

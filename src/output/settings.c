@@ -7,8 +7,6 @@
 
 #include "sluice/config.h"
 
-static const char no_effect[] = "has no effect yet";
-
 static const char *const file_types[] = { [OUTPUT_FILE_REGULAR] = "regular",
                                           [OUTPUT_FILE_UNIX_STREAM] = "unix_stream",
                                           [OUTPUT_FILE_UNIX_DATAGRAM] = "unix_dgram",
@@ -124,8 +122,8 @@ const struct setting eve_settings[] = {
     { .name = "eve.types.alert.metadata.app-layer",
       SETTING_FIELD(eve_options, alert.app_layer),
       .type = SETTING_BOOL,
-      .warning = no_effect,
-      .help = "Add the transaction in which the rule matched (no effect yet)" },
+      .default_value = "yes",
+      .help = "Add the protocol's fields and the files of the transaction in which the rule matched" },
     { .name = "eve.types.alert.metadata.flow",
       SETTING_FIELD(eve_options, alert.flow),
       .type = SETTING_BOOL,
@@ -150,7 +148,7 @@ const struct setting eve_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "extra-data",
       .choices = xff_modes,
-      .help = "Place of the address: extra-data (a field xff), overwrite (instead of the source address)" },
+      .help = "Where to write the address: extra-data (a field xff), overwrite (in place of the source address)" },
     { .name = "eve.types.alert.xff.deployment",
       SETTING_FIELD(eve_options, xff.alert.first),
       .type = SETTING_ENUM,
@@ -330,7 +328,7 @@ const struct setting eve_settings[] = {
     { .name = "eve.types.*",
       .type = SETTING_ANY,
       .choices = later_event_types,
-      .warning = "is not written yet",
+      .warning = "is accepted, but Sluice does not write events of this type yet",
       .help = "Other event types of Suricata: accepted with their options, not written yet" },
     { .name = "eve.community-id",
       SETTING_FIELD(eve_options, community_id),

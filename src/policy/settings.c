@@ -14,7 +14,7 @@ const struct setting policy_settings[] = {
       .default_value = "15",
       .low = 0,
       .high = 255,
-      .help = "Maximum number of alerts per packet; further ones are counted only; 0: the default" },
+      .help = "Maximum number of alerts per packet; further alerts are only counted; 0: the default" },
     { .name = "threshold.memcap",
       SETTING_FIELD(policy_options, threshold_memcap),
       .type = SETTING_SIZE,

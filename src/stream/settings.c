@@ -59,7 +59,7 @@ const struct setting stream_settings[] = {
       .default_value = "yes",
       .choices = conntrack_choices,
       .help =
-          "Pick up TCP connections whose beginning was not seen if conntrack has them as established, regardless of "
+          "Pick up TCP connections whose beginning was not seen if they are established in conntrack, regardless of "
           "stream.midstream and its policy, so that idle connections outlive flow.timeouts.tcp.established; only: "
           "pick up no others, not even during stream.midstream-grace" },
     { .name = "stream.async-oneside",
@@ -93,19 +93,18 @@ const struct setting stream_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "rewrite",
       .choices = overlap_choices,
-      .help = "Treatment of segments with other data for a place that was seen: rewrite them to the data seen first, "
-              "or drop them" },
+      .help = "Treatment of segments whose data differs from the data that was seen first at the same place of the "
+              "stream: rewrite (forward the data seen first) or drop" },
     { .name = "stream.urgent-policy",
       SETTING_FIELD(stream_options, urgent),
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = urgent_policies,
       .help =
-          "Treatment of urgent data: oob (not part of the stream), inline (part of it), gap (a hole in it), drop "
-          "(the packet), clear (part of it, and the URG flag is removed, so that the receiver agrees), both (inspected "
-          "as "
-          "part of it and as not part of it; as clear where a protocol's parser reads the stream, and for more than 4 "
-          "urgent bytes in the inspected window). auto: both inline, oob otherwise" },
+          "Treatment of urgent data: oob (not part of the stream), inline (part of it), gap (missing bytes in it), "
+          "drop (the packet), clear (part of it, and the URG flag is removed, so that the receiver agrees), both "
+          "(inspected as part of it and as not part of it; as clear where a protocol's parser reads the stream, and "
+          "for more than 4 urgent bytes in the inspected window). auto: both inline, oob otherwise" },
     { .name = "stream.urgent-oob-limit-policy",
       SETTING_FIELD(stream_options, urgent_limit),
       .type = SETTING_ENUM,
@@ -118,13 +117,13 @@ const struct setting stream_settings[] = {
       .default_value = "10",
       .low = 1,
       .high = 255,
-      .help = "SYNs of a connection that are remembered; further ones have the event 3whs_syn_flood" },
+      .help = "Maximum number of repeated SYNs stored per connection; further ones set the event 3whs_syn_flood" },
     { .name = "stream.max-synack-queued",
       SETTING_FIELD(stream_options, max_synack_queued),
       .type = SETTING_NUMBER,
       .default_value = "5",
       .low = 1,
       .high = 255,
-      .help = "SYN/ACKs that differ and are remembered for a connection" },
+      .help = "Maximum number of different SYN/ACKs stored per connection" },
     { .name = NULL },
 };

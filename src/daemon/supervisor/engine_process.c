@@ -136,7 +136,7 @@ void engine_process_kill_for(struct engine_process *engine, const char *violatio
 {
     if (engine->pid <= 0 || engine->violation)
         return;
-    log_error("the engine %s, which no engine does: killing it, because it may have been taken over", violation);
+    log_error("killing the engine, because it %s: it does not follow the protocol and may be compromised", violation);
     engine->violation = violation;
     kill(engine->pid, SIGKILL);
 }
