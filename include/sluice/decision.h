@@ -60,8 +60,9 @@ struct decision {
     const struct rule *block_rule;      /* the first dropping rule that also blocks a host, or NULL */
     bool passed;                        /* a pass rule ended the evaluation */
     bool tagged;                        /* log the packet because of a tag of an earlier alert */
-    const struct rule_captures
-        *texts;                     /* captures of packet and alerts, valid until the worker's next packet; or NULL */
+    /* texts that pcre conditions captured as variables of the packet and of its alerts; valid until the worker's next
+     * packet; NULL: none */
+    const struct rule_captures *texts;
     const struct app *app;          /* parser that owns the alerts' transactions, or NULL */
     const struct stream *stream;    /* holds the stream data of pkt->flow; NULL without streams */
     const struct rule_names *names; /* names of flow bits for events, or NULL */

@@ -224,7 +224,8 @@ struct flow_report {
  * kernel's connection has expired. Returns false when the flow is not found. */
 bool flow_table_update_offloaded(struct flow_table *table, const struct flow_report *report, uint64_t now_ns);
 
-/* Returns the number of flows evicted because the table was full, in state FLOW_NEW or not. */
+/* Returns the number of flows evicted because the table was full, whatever their state: the counter flow.get_used. The
+ * counter flow.evicted does not include those in state FLOW_NEW. */
 uint64_t flow_table_evicted(const struct flow_table *table);
 /* Returns a TCP connection that may be evicted for another one because it has been idle for a while; NULL when a short
  * search finds none. */

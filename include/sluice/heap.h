@@ -28,9 +28,9 @@ void heap_free(struct heap *heap);              /* NULL is allowed */
 void *heap_alloc(struct heap *heap, size_t size);
 /* Allocates like heap_alloc(), but does not clear the bytes. */
 void *heap_alloc_uncleared(struct heap *heap, size_t size);
-/* Grows an object to `size` bytes, like realloc(): returns an object with the first `used` bytes of the old one, which
- * is freed unless it is large enough itself; the remaining bytes are not cleared. Returns NULL, with `object`
- * unchanged, when there is no memory. If `object` is NULL, allocates a new one. */
+/* Grows an object to `size` bytes, like realloc(). Returns `object` itself if it is large enough; otherwise a new
+ * object with the first `used` bytes of the old one, which is freed. The other bytes are not cleared. If `object` is
+ * NULL, allocates a new one. Returns NULL, with `object` unchanged, when there is no memory. */
 void *heap_grow(struct heap *heap, void *object, size_t used, size_t size);
 void heap_release(struct heap *heap, void *object); /* NULL is allowed */
 /* Returns the usable size of an object, at least the size requested. */

@@ -465,9 +465,9 @@ bool rule_parser_find_class(const struct rule_parser *parser, struct span name, 
 bool rule_parser_find_reference(const struct rule_parser *parser, struct span name, const char **system,
                                 const char **prefix);
 
-/* Objects shared by the rules of a list. */
+/* Returns the datasets that all rules of the list share. */
 struct datasets *rule_parser_datasets(const struct rule_parser *parser);
-/* IP reputation for iprep; NULL: not configured */
+/* Returns the IP reputation for iprep; NULL: not configured. */
 const struct reputation *rule_parser_reputation(const struct rule_parser *parser);
 /* Returns the GeoIP database, which the first call opens. Returns NULL after reporting an error at `where`. */
 const struct geoip *rule_parser_geoip(struct rule_parser *parser, struct span where);
