@@ -22,8 +22,8 @@ enum address_end { END_SOURCE, END_DESTINATION, ENDS };
 enum {
     IPV4_SHIFT = 96,
     MAX_WEIGHT = 1 << 27, /* number of IPv4 addresses; a larger set matches too many packets for the index to help */
-    MAX_LISTED =
-        4 << 20, /* entries of all intervals together; beyond this limit all rules are candidates for every packet */
+    MAX_LISTED = 4 << 20, /* maximum number of entries of one end and family; beyond it all rules are candidates for
+                             every packet */
 };
 
 /* Intervals of addresses, ascending. Interval i contains the addresses from low[i] up to low[i + 1], exclusive. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Evaluation cost of rules, measured only if a budget is configured. The evaluation of each candidate is then timed
- * with one clock reading, and its time is added to the cost of the rule. Costs are stored by rule number, so that they
- * survive reloads. A rule that exceeds its budget too often within a window is suspended for some time, if that is
- * configured. By default only rules whose single effect is an alert are suspended: rules that drop, pass or set state
- * for other rules influence verdicts.
+ * Evaluation cost of rules, measured only if detect.packet-budget, detect.rule-budget or budget_options.measure is set.
+ * The clock is then read after the evaluation of each candidate, and the elapsed time is added to the cost of the rule.
+ * Costs are stored by rule number, so that they survive reloads. If detect.suspend-slow-rules is set, a rule that
+ * exceeds its budget too often within a window is suspended for some time. The value `alert` suspends only rules whose
+ * single effect is an alert: rules that drop, pass or set state for other rules influence verdicts.
  *
  * The time is elapsed time, not CPU time: an interruption of the thread makes a rule look slow once, so a rule is
  * suspended only after several slow evaluations (suspend_count).

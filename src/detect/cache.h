@@ -27,8 +27,8 @@ enum { CACHE_FILE_HEADER = 8 + 4 + 4 + CACHE_KEY_SIZE + 8 + 32, CACHE_FILE_MAX =
 
 /* Writes the header of a cache file that contains `bytes` to `out`. */
 void cache_file_header(uint8_t out[CACHE_FILE_HEADER], const struct cache_key *key, const void *bytes, size_t length);
-/* Checks a file that was read completely. Returns NULL if it is intact and belongs to this key: the database then
- * begins at offset CACHE_FILE_HEADER. Otherwise returns the error text. */
+/* Checks a file that was read completely. Returns NULL if it is intact and belongs to this key; its database begins at
+ * offset CACHE_FILE_HEADER. Otherwise returns the error text. */
 const char *cache_file_check(const struct cache_key *key, const uint8_t *file, size_t size);
 
 /* --- cache.c: folder ------------------------------------------------------------------------------ */
@@ -50,16 +50,17 @@ struct cache_item {
     size_t length;
 };
 
-/* Reads the database of a key. Returns false, leaving *out unset, if its file is missing or invalid; cache_report()
- * reports invalid files. */
+/* Reads the database of a key. Returns false, leaving *out unset, if its file is missing, invalid or cannot be read.
+ * cache_report() reports invalid files. */
 bool cache_get(struct cache *cache, const struct cache_key *key, struct cache_item *out);
 /* Records for cache_report() that the database of a key was read but cannot be used. */
 void cache_reject(struct cache *cache, const struct cache_key *key, const char *cause);
-/* Writes the database of a key. After a write error the database is compiled again at the next start; the first error
- * is recorded for cache_report(). */
+/* Writes the database of a key. The first write error is recorded for cache_report(), and no more databases are written
+ * after it: they are compiled again at the next start. */
 void cache_put(struct cache *cache, const struct cache_key *key, const void *bytes, size_t length);
 
-/* Removes files that are older than max_age_seconds, then the least recently used ones until max_bytes suffices. */
+/* Removes files that were not used for max_age_seconds, then the least recently used ones until the rest fits into
+ * max_bytes. Files that were used in the last hour are kept. */
 void cache_expire(struct cache *cache);
 /* Adds warnings about invalid files and about the first write error to `diag`. */
 void cache_report(const struct cache *cache, struct diag *diag);

@@ -49,9 +49,9 @@ static void scan_buffers(struct detector *detector, const struct ruleset *rulese
     }
 }
 
-/* IP-only rules are evaluated for the first packet of a flow in each direction. An ICMP error that refers to the flow
- * has another protocol, and possibly another sender, so they are evaluated for it separately. Returns whether they must
- * be evaluated for the packet. */
+/* Returns whether IP-only rules must be evaluated for the packet: true for the first packet of a flow in each
+ * direction, which is recorded in the flow, and for each packet without a flow. It is also true for each ICMP error
+ * that refers to the flow, because its protocol, and possibly its sender, differ from those of the flow. */
 static bool needs_ip_only(const struct packet *pkt)
 {
     unsigned flag = pkt->flags & PACKET_TO_CLIENT ? FLOW_IP_ONLY_TO_CLIENT : FLOW_IP_ONLY_TO_SERVER;
@@ -87,8 +87,8 @@ void collect_packet(struct evaluation *ev)
                                                           : TRAFFIC_OTHER;
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, traffic, groups);
-    /* Scan the payload unless it was scanned as a chunk. If all TCP rules with a literal inspect the stream only
-     * (!scans_packets), payload that was added to the stream is scanned as part of chunks only. */
+    /* Scan the payload unless it was scanned as a chunk. Payload that was added to the stream is scanned only as part
+     * of chunks if no TCP rule with a literal inspects packets (!scans_packets). */
     bool scan = packet_has_payload(pkt) && !(ev->chunk && ev->chunk->is_payload) &&
                 (!(pkt->flags & PACKET_STREAM_ADDED) || pkt->new_data || ruleset->scans_packets);
 
@@ -108,7 +108,7 @@ void collect_chunk(struct evaluation *ev)
     const struct stream_chunk *chunk = ev->chunk;
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
-    /* for literals at a fixed offset from the start of the stream */
+    /* the start of the stream, for literals with a fixed offset; NULL if it is not stored any more or not needed */
     struct stream_start start = { .bytes = chunk->data, .length = chunk->length };
 
     if (chunk->offset >= LITERAL_NEAR)
@@ -126,8 +126,7 @@ void collect_chunk(struct evaluation *ev)
     pending_add_candidates(ev);
 }
 
-/* Scans the whole inspection window of an alternative reading, because candidates of a reading are not stored as
- * pending. */
+/* Scans the whole inspection window of an alternative reading, because its candidates are not stored as pending. */
 void collect_reading(struct evaluation *ev)
 {
     const struct group_side *groups[GROUPS_PER_PACKET];

@@ -226,7 +226,8 @@ static void reset_candidates(struct detector *detector)
     detector->merged.growing = NULL;
 }
 
-/* Returns the oldest transaction that is not completely inspected in the packet's direction, or NULL. */
+/* Returns the oldest transaction that is incomplete or not completely inspected in the packet's direction; NULL:
+ * none. */
 static struct app_tx *current_transaction(const struct evaluation *ev)
 {
     for (struct app_tx *tx = app_transactions(ev->input->packet->flow); tx; tx = tx->next) {
@@ -238,10 +239,10 @@ static struct app_tx *current_transaction(const struct evaluation *ev)
 }
 
 /*
- * Adds a transaction to hits of rules without conditions on transactions, as Suricata does before it inspects the
- * packet's transactions: over UDP for rules with an application protocol, and for all rules that are not IP-only if
- * detect.guess-applayer-tx is set; over TCP only if the transaction is the newest of the flow. A transaction is added
- * to at most detect.stream-tx-log-limit alerts.
+ * Adds the current transaction to hits of rules without conditions on transactions, as Suricata does before it inspects
+ * the packet's transactions. If detect.guess-applayer-tx is set, this is done for all rules that are not IP-only, over
+ * TCP only if the transaction is the newest of the flow. Otherwise it is done only over UDP, for rules with an
+ * application protocol. A transaction is added to at most detect.stream-tx-log-limit alerts.
  */
 static void guess_transactions(const struct evaluation *ev)
 {
@@ -320,7 +321,7 @@ void detect_packet(struct detector *detector, const struct ruleset *ruleset, con
         guess_transactions(ev);
     detect_transactions(ev);
     if (pkt->flags & PACKET_EITHER_DIRECTION) {
-        /* A datagram of ambiguous direction is evaluated for the opposite direction, too. A rule that matches in both
+        /* A datagram of ambiguous direction is also evaluated for the opposite direction. A rule that matches in both
          * directions has one hit. */
         pkt->flags ^= PACKET_TO_CLIENT;
         update_direction(ev);
@@ -362,7 +363,8 @@ void detect_reading(struct detector *detector, const struct stream_chunk *readin
     ev->is_rescan = false;
 }
 
-/* Sets the packet event for rules that reached a limit, and evaluates the rules that require this event. */
+/* Sets the packet event for rules that reached a limit. Evaluates the rules that require this event, except for a
+ * pseudo packet. */
 static __attribute__((noinline, cold)) void report_limits(struct evaluation *ev)
 {
     struct packet *pkt = ev->input->packet;

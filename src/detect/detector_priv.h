@@ -77,8 +77,9 @@ struct detector {
     struct evaluation evaluation; /* of the current packet; valid from detect_packet() to detect_finish() */
     struct hs_scratch *scratch;
     struct pcre_scratch *pcre;
-    struct inspect_limits limits;            /* limits of the rule that is being evaluated */
-    bool limits_match;                       /* detect.limit-policy: drop rules match when they reach a limit */
+    struct inspect_limits limits; /* limits of the rule that is being evaluated */
+    bool limits_match; /* true (detect.limit-policy: match): in drop and reject rules, a buffer in which a limit is
+                          reached counts as matched; false: it does not match in any rule */
     const struct rule *limited[LIMITED_MAX]; /* rules that reached a limit in the current packet */
     uint32_t limited_count;
     const struct ruleset *prepared_for;
@@ -139,8 +140,8 @@ void collect_reading(struct evaluation *ev); /* ev->chunk is an alternative read
 /* Evaluates the candidates in order; those that match become hits, and their actions are executed. */
 void evaluate_candidates(struct evaluation *ev);
 
-/* The following functions are used for packet rules and for transaction rules. They return whether the conditions hold.
- */
+/* The following functions are used for packet rules and for transaction rules. The bool functions return whether the
+ * conditions hold. */
 bool evaluate_header(struct evaluation *ev, const struct signature *signature);
 /* Prepares the inspection of a rule's buffers. */
 void inspection_init(struct inspection *inspection, const struct evaluation *ev);
@@ -150,13 +151,13 @@ bool evaluate_payload(struct evaluation *ev, const struct signature *signature, 
 /* Returns whether the conditions on a packet buffer hold after its transforms, or its absence condition if it does not
  * exist. */
 bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer);
-/* Called before and after the evaluation of a rule's buffers: the first function clears the limits that were reached,
- * the second one counts them. */
+/* evaluate_begin_limits() clears the limits that were reached, before the evaluation of a rule's buffers;
+ * evaluate_end_limits() counts them after it. */
 void evaluate_begin_limits(struct detector *detector, const struct rule *rule);
 void evaluate_end_limits(struct detector *detector, const struct rule *rule);
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
 void evaluate_sort(struct detector *detector);
-/* Prefetches the data that the evaluation of the candidates reads first, for all candidates at once. */
+/* Prefetches the data that the evaluation of the first 32 candidates reads first. */
 void evaluate_prefetch(const struct evaluation *ev);
 
 /* --- transaction.c -------------------------------------------------------------------------------- */
@@ -190,7 +191,7 @@ struct flow_detection {
     struct pending_candidate list[PENDING_MAX];
 };
 
-/* Maps the entries of a flow's direction to the signatures of this ruleset. */
+/* Maps the entries of a flow's direction to the signatures of this ruleset, if they belong to another one. */
 void pending_update(struct flow *flow, enum flow_direction direction, const struct ruleset *ruleset);
 /* Removes expired entries; called before the scan of a chunk. */
 void pending_expire(struct evaluation *ev);

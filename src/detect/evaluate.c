@@ -99,8 +99,9 @@ static bool ends_match(const struct signature *signature, const struct packet *p
            (!destination || address_set_has(destination, pkt->ip_version, &pkt->destination_address));
 }
 
-/* Returns whether addresses and ports match; `swapped`: source and destination are exchanged. Reuses the previous
- * result if the sets are the same, because most rules are for $HOME_NET and $EXTERNAL_NET. */
+/* Returns whether addresses and ports match. `swapped`: the rule's source is compared with the packet's destination,
+ * and vice versa. Reuses the previous result if the sets are the same, because most rules are for $HOME_NET and
+ * $EXTERNAL_NET. */
 static bool direction_matches(struct evaluation *ev, const struct signature *signature, bool swapped)
 {
     struct header_match *previous = &ev->header_matches[swapped];
@@ -160,8 +161,9 @@ static bool matches_stream(struct evaluation *ev, const struct signature *signat
     if (!ev->match.in_stream)
         return false;
 
-    /* True if the rule may have matched before, in bytes that are still in the inspection window. A rule with a literal
-     * may not, because either its literal is in the chunk or the rule is pending. */
+    /* True if the rule may have matched before, in bytes that are still in the inspection window. Outside of rescans
+     * and alternative readings, this is false for a rule with a literal: it is a candidate only while it is pending, or
+     * if its literal ends in the chunk. */
     bool may_be_old = ev->chunk->is_reading || ev->is_rescan;
 
     if (!signature->has_literal && !ev->chunk->is_reading)
@@ -280,8 +282,8 @@ bool evaluate_packet_conditions(struct evaluation *ev, const struct signature *s
     return true;
 }
 
-/* Stores a captured text: packet texts once per name, alert texts separately for each hit. A text that does not fit is
- * discarded. */
+/* Stores a captured text: flow texts in the flow, packet texts once per name, alert texts separately for each hit. A
+ * text that does not fit is discarded. */
 static void store_capture(struct evaluation *ev, const struct rule_capture *text, struct hit *hit)
 {
     struct rule_captures *texts = &ev->detector->texts;
@@ -305,8 +307,8 @@ static void store_capture(struct evaluation *ev, const struct rule_capture *text
     hit->text_count += text->kind == RULE_NAME_ALERT_TEXT;
 }
 
-/* Adds a hit. Returns false if the rule has a hit from another chunk of the same packet, or if the list is full, which
- * happens only if a packet completes more transactions than there are rules. */
+/* Adds a hit. Returns false if the rule has a hit with the same `tx` in this packet already, or if the list is full.
+ * The list can be full only if rules match in several transactions of one packet. */
 static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
 {
     const struct signature *signature = &ev->ruleset->signatures[index];
@@ -332,7 +334,7 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
     detector->hits[at] = (struct hit){
         .rule = signature->rule,
         .in_stream = ev->match.in_stream,
-        /* true: drop and pass apply to the flow; false: to the packet */
+        /* true: drop and pass apply to the flow; false: to the packet only */
         .of_flow = type == RULE_TYPE_STREAM || type == RULE_TYPE_PACKET_STREAM ? ev->match.in_stream
                                                                                : type != RULE_TYPE_PACKET,
         .tx = tx,

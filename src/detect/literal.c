@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Choice of a rule's literal, which determines how often the rule becomes a candidate. The literal marked with
- * fast_pattern is used unless it is very weak or a common value. Otherwise the literal with the highest strength is
- * used, which is computed as in Suricata: rare bytes count more than letters, and repeated bytes almost nothing. So
- * both programs choose the same literal for most rules. Bytes behind the first MAX_USEFUL_LENGTH do not count, because
- * they hardly reduce the number of false candidates.
+ * fast_pattern is used unless it is weak (WEAK) or its buffer has few values. Otherwise the literal with the highest
+ * strength is used. The strength is computed as in Suricata: rare bytes count more than letters, and repeated bytes
+ * almost nothing. So both programs choose the same literal for most rules. Bytes behind the first MAX_USEFUL_LENGTH do
+ * not count, because they hardly reduce the number of false candidates.
  */
 #include <string.h>
 
@@ -12,11 +12,11 @@
 
 enum {
     MAX_USEFUL_LENGTH = 32,
-    KNOWN_PLACE = 4,   /* additional strength of a literal with a known position: about one byte's */
+    KNOWN_PLACE = 4,   /* additional strength of a literal with a known position: about that of one byte */
     WEAK = 9,          /* literals below this strength are weak: less than three letters */
-    COMMON_LENGTH = 4, /* contents below this length occur in any text */
+    COMMON_LENGTH = 4, /* shorter contents are not compared with common values: they occur in any text */
     COMMON_STRENGTH = 6,
-    PAYLOAD_ONLY = 12, /* minimum strength for the payload if the rule has no other literal */
+    PAYLOAD_ONLY = 12, /* minimum strength of a payload literal if a transaction rule has no other literal */
 };
 
 static unsigned strength_of_bytes(const uint8_t *bytes, size_t length)
@@ -54,7 +54,8 @@ struct place {
     uint32_t earliest, latest;
 };
 
-/* Returns the range of offsets at which a match of `condition` may end. `before`: that of the previous condition. */
+/* Returns the range of offsets at which a match of `condition` may end. `before`: the range of the previous
+ * condition. */
 static struct place place_after(const struct condition *condition, struct place before)
 {
     const struct content *content = condition_content(condition);
@@ -65,8 +66,8 @@ static struct place place_after(const struct condition *condition, struct place 
     if (content->negated)
         return before;
 
-    /* the window of the content begins at `start` and has `size` bytes, from the buffer's start or, for a relative
-     * content, from the end of the previous match */
+    /* The window of the content begins at `start` and has `size` bytes. `start` counts from the start of the buffer,
+     * or, for a relative content, from the end of the previous match. */
     bool relative = content->relative;
     bool has_start = relative ? content->has_distance : content->has_offset;
     bool has_size = relative ? content->has_within : content->has_depth;
@@ -105,8 +106,8 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes)
     return true;
 }
 
-/* Returns the strength of a content. Common values of the buffer ("GET") have less than the sum of their bytes, a known
- * position adds KNOWN_PLACE. */
+/* Returns the strength of a content. In the payload, it is the sum for its bytes. In other buffers, a known position
+ * adds KNOWN_PLACE, and common values of the buffer ("GET") have at most COMMON_STRENGTH. */
 static unsigned strength_of(const struct content *content, const struct rule_buffer *buffer, struct place end)
 {
     const struct literal literal = { .bytes = content->bytes, .length = content->length, .nocase = true };

@@ -17,15 +17,15 @@
 
 /* --- literal.c ------------------------------------------------------------------------------------ */
 
-/* Maximum length of a literal, to which longer ones are cut: only so many bytes before a chunk are available to find a
- * literal that begins in the previous chunk. */
+/* Maximum length of a literal; longer ones are cut to it. It is limited because only STREAM_BEFORE_MAX bytes before a
+ * chunk are available to find a literal that begins in the previous chunk. */
 enum { LITERAL_MAX = STREAM_BEFORE_MAX };
 
 /* LITERAL_NEAR: a literal with a fixed offset that ends within the first LITERAL_NEAR bytes of the payload is compared
  * at its offset (anchored.c) instead of searched. LITERAL_ANYWHERE: offset or reach is unknown. */
 enum { LITERAL_ANYWHERE = UINT32_MAX, LITERAL_NEAR = 128 };
 
-/* Length to which pattern trimming cuts longer literals of streams. */
+/* Length to which pattern trimming cuts longer literals of streams, in bytes. */
 enum { LITERAL_STREAM_PART = 16 };
 
 enum { LITERAL_STRONG = 18 /* a literal with this strength (six letters) is seldom found by chance */ };
@@ -41,21 +41,22 @@ struct literal {
     size_t length;
     bool nocase;
     bool is_part;   /* true: a part of a longer content */
-    bool is_whole;  /* true: the searched buffer is always complete; false: a stream */
+    bool is_whole;  /* true: the searched buffer is always complete; false: it is a stream or grows */
     bool grows;     /* true: the searched buffer grows (a body, for example) */
     uint32_t at;    /* fixed offset in its buffer; LITERAL_ANYWHERE: none */
-    uint32_t reach; /* the literal ends within this many bytes of the buffer; LITERAL_ANYWHERE if unknown */
+    uint32_t reach; /* the literal ends within the first `reach` bytes of the buffer; LITERAL_ANYWHERE: unknown */
     const struct keyword *buffer; /* NULL: payload */
     const struct rule_buffer *rule_buffer;
     const struct condition *condition; /* the content condition */
     struct precheck precheck;          /* used for literals of two bytes in a packet's payload */
-    unsigned strength;                 /* score: the higher, the rarer the literal occurs by chance */
+    unsigned strength;                 /* the higher, the rarer the literal occurs by chance */
     bool is_chosen;                    /* true: chosen by fast_pattern */
 };
 
-/* Chooses the literal by which the prefilter finds the rule: the one marked fast_pattern, otherwise the strongest one,
- * in a transaction buffer (`of_transaction`) or a packet buffer. For a transactional rule, the buffer must belong to
- * one of the `directions` (bits 1 << enum flow_direction). Returns false if the rule has no such literal. */
+/* Chooses the literal by which the prefilter finds the rule: the one marked fast_pattern unless it is weak, otherwise
+ * the strongest one. Only literals in transaction buffers (`of_transaction`) or only those in packet buffers are
+ * considered. For a transactional rule, the buffer must belong to one of the `directions` (bits 1 << enum
+ * flow_direction). Returns false if the rule has no such literal. */
 enum { LITERAL_BOTH_WAYS = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT };
 bool literal_choose(const struct rule *rule, bool of_transaction, unsigned directions, struct literal *out);
 /* Chooses a literal in the payload, which is scanned in any case, for a transaction rule. Returns false if the payload
@@ -68,7 +69,8 @@ uint8_t literal_fold(uint8_t byte, bool nocase);
 
 /* --- trim.c --------------------------------------------------------------------------------------- */
 
-/* Replaces the long literals of a matcher by parts of them. Returns 0 or -ENOMEM. */
+/* Replaces the long literals of a matcher by parts of them, except literals of growing buffers. Returns 0 or
+ * -ENOMEM. */
 int literals_trim(struct literal *const *literals, uint32_t count);
 
 /* --- precheck.c ----------------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ struct entry {
 };
 
 struct pattern_target {
-    uint32_t signature, reach; /* reach: the literal must end within so many bytes of the buffer */
+    uint32_t signature, reach; /* reach: the literal must end within the first `reach` bytes of the buffer */
     struct precheck precheck;
     bool of_growing;
 };
@@ -146,7 +146,8 @@ static void digest_number(struct sha256_ctx *sha256, uint64_t number)
 }
 
 /* Computes the cache key, a digest of all that the database depends on: the patterns in the order of their ids,
- * Hyperscan's mode and version, and the CPU type that it compiles for. */
+ * Hyperscan's mode and version, and the CPU type that it compiles for. Returns 0, or -ENOSYS if Hyperscan cannot
+ * determine the CPU type. */
 static int make_key(const struct matcher *matcher, const struct pattern_arrays *patterns, struct cache_key *key)
 {
     const char *version = hs_version();
@@ -166,8 +167,8 @@ static int make_key(const struct matcher *matcher, const struct pattern_arrays *
     digest_number(&sha256, patterns->count);
     for (uint32_t i = 0; i < patterns->count; i++) {
         const struct literal *literal = &matcher->literals[patterns->ids[i]];
-        uint8_t
-            folded[LITERAL_MAX]; /* lower case, because literals that are equal except for their case are one pattern */
+        uint8_t folded[LITERAL_MAX]; /* caseless literals in lower case: those that differ in their case only are one
+                                        pattern */
 
         assert(literal->length <= sizeof(folded));
         for (size_t k = 0; k < literal->length; k++)
@@ -204,8 +205,9 @@ static char **make_expressions(const struct pattern_arrays *patterns)
     return NULL;
 }
 
-/* Compiles the database. If a literal begins with a zero byte, which Vectorscan's literal API treats as its end, the
- * literals are compiled as regular expressions. */
+/* Compiles the database. If Hyperscan's literal API rejects the literals, they are compiled as regular expressions:
+ * Vectorscan rejects a literal that begins with a zero byte, which it takes for the literal's end. Returns 0, -ENOMEM
+ * or -EINVAL, with the cause in `error`. */
 static int compile_patterns(hs_database_t **out, const struct pattern_arrays *patterns, char error[256])
 {
     hs_compile_error_t *cause = NULL;
@@ -357,12 +359,12 @@ static int add_part(struct matcher *merged, struct matcher *part, bool of_growin
     return err;
 }
 
-/* Merges two matchers, so that the body of a response is scanned once instead of twice. Gain (docs/detection.md),
- * instructions without it / with it: W6 1.15.
+/* Merges two matchers, so that the body of a response is scanned once instead of twice. Gain: without it, HTTP traffic
+ * (W6) takes 1.15 times as many instructions (docs/detection.md).
  *
- * Both are trimmed before the merge, so that the merged database and the stream's matcher, which still scans borders of
- * chunks, search the same part of a long literal. If the parts differed, both could miss a literal that crosses a
- * border. */
+ * Both are trimmed before the merge, so that the merged database and the stream's matcher search the same part of a
+ * long literal. The stream's matcher still scans the borders of chunks: if the parts differed, both could miss a
+ * literal that crosses a border. */
 int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matcher *growing)
 {
     int err = matcher_new(out);
@@ -415,8 +417,8 @@ static void add_target(const struct scan *scan, unsigned id, const struct patter
         return;
     }
     /* If a match begins before the new bytes, Hyperscan does not report further positions of the pattern, so a match
-     * within the new bytes may be missed, and the merged result is discarded. Literals of two bytes are reported at all
-     * positions. */
+     * within the new bytes may be missed. Therefore the merged result is discarded. Literals of two bytes are reported
+     * at all positions, so only the match before the new bytes is ignored. */
     if (end - length < merged->skip && length == PAIR_LENGTH)
         return;
     if (end - length < merged->skip || merged->count == MERGED_MAX) {
@@ -469,8 +471,8 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
     search_database(&scan, bytes, length, on_match);
 }
 
-/* Hyperscan's callback for the scan of a border. A pattern is reported once, at its first position. If this occurrence
- * ends before the border, further ones that cross the border are searched here. */
+/* Hyperscan's callback for the scan of a border. A pattern of more than two bytes is reported once, at its first
+ * position. If it ends before the border there, further positions at which it crosses the border are searched here. */
 static int on_border_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
 {
     const struct scan *scan = user;

@@ -108,7 +108,7 @@ void pending_add(struct evaluation *ev, uint32_t signature, bool muted)
     uint64_t until = ev->chunk->offset + ev->chunk->length + ev->detector->stream_inspection_window[ev->direction];
     int at = find_entry(detection, signature);
 
-    if (at >= 0) { /* `until` of a pending candidate stays, because its literal stays at its position */
+    if (at >= 0) { /* `until` of a pending candidate is not changed, because its literal stays at its position */
         if (muted)
             detection->list[at].until = until;
         return;

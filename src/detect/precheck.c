@@ -8,7 +8,8 @@
  * The precheck evaluates conditions as inspect.c does, so a rule that fails here also fails there. A condition that
  * holds but has further possible positions ends the precheck successfully, because only inspect.c backtracks.
  *
- * Gain (docs/detection.md), instructions without it / with it: random TCP super-packets 4.0; other traffic 1.00.
+ * Gain: without prechecks, TCP super-packets of random bytes take 4.0 times as many instructions, other traffic equally
+ * many (docs/detection.md).
  */
 #include <string.h>
 

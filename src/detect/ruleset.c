@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Builds a ruleset: each rule is compiled to a signature (signature.c). A signature is added to a prefilter if it has a
- * literal, else to the list of a packet event if it requires one, else to the list of rules that are evaluated for
- * every packet with their ports (group.c).
+ * Builds a ruleset: each rule is compiled to a signature (signature.c). A signature is added
+ * - to the groups of its application protocols, if it is evaluated on transactions (transaction_groups.c), else
+ * - to the list of a packet event, if it requires one, else
+ * - to a prefilter, if it has a literal, else
+ * - to the address index, if it is IP-only (address_index.c), else
+ * - to the list of rules that are evaluated for every packet with their ports (group.c).
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -68,8 +71,8 @@ static int add_to_payload(struct ruleset *ruleset, struct group_builder *builder
     if ((added->scope == SCOPE_PACKET || !admits_traffic(added, TRAFFIC_TCP)) && !added->of_transaction &&
         !literal->is_part)
         entry.literal.precheck = precheck_of(literal->condition);
-    /* in the stream only, offsets count from the start of the inspection window, which moves, so the literal may be
-     * anywhere */
+    /* If only the stream is inspected, offsets count from the start of the inspection window. The window moves, so the
+     * literal may be anywhere. */
     if (added->scope == SCOPE_STREAM)
         entry.literal.reach = LITERAL_ANYWHERE;
     else if (added->scope == SCOPE_PACKET && added->needs.payload_high < literal->reach)

@@ -29,7 +29,7 @@ enum payload_scope {
 
 /*
  * The type of a rule as Suricata derives it from its keywords (`suricata --engine-analysis`). It decides whether drop
- * and pass apply to the packet or to its flow, which is named after the colon.
+ * and pass apply to the packet or to its flow: see the word after each colon.
  */
 enum rule_type {
     RULE_TYPE_IP_ONLY,           /* only addresses and ports: the flow */
@@ -56,11 +56,12 @@ struct signature {
     bool bidirectional;
     bool any_ends; /* the rule restricts neither addresses nor ports */
     bool ipv4, ipv6;
-    bool any_packet;       /* the rule also matches packets without an IP header */
-    uint8_t scope;         /* enum payload_scope */
-    bool has_payload;      /* the rule has conditions on the payload */
-    bool has_literal;      /* true: found by a literal in the payload; false: evaluated for every chunk of a stream */
-    uint8_t type;          /* enum rule_type */
+    bool any_packet;  /* the rule also matches packets without an IP header */
+    uint8_t scope;    /* enum payload_scope */
+    bool has_payload; /* the rule has conditions on the payload */
+    bool has_literal; /* true: found by a literal in the payload; false: if it inspects the stream, evaluated for every
+                         chunk */
+    uint8_t type;     /* enum rule_type */
     bool of_transaction;   /* true: evaluated on transactions, by its plans; false: on packets */
     bool transactional;    /* the rule uses `=>`: evaluated for packets to the client, although its header describes
                               packets to the server */
@@ -101,7 +102,7 @@ struct buffer_prefilter {
 struct group_side {
     struct prefilter *prefilter; /* NULL if no rule has a literal in the payload */
     struct unfiltered_list unfiltered,
-        stream_unfiltered; /* rules without a literal; those of them that inspect the stream */
+        stream_unfiltered; /* rules without a literal; `stream_unfiltered`: those that inspect the stream */
 };
 
 /* Rules for the same traffic and ports, by direction. A rule that `flow` does not restrict to a direction is in both
@@ -161,7 +162,7 @@ int signatures_new(struct ruleset *ruleset, const struct ruleset_options *option
 int state_map_new(struct ruleset *ruleset, const struct ruleset *before);
 /* Returns whether detection state of a ruleset with this generation can be mapped to `ruleset`. */
 bool state_map_covers(const struct ruleset *ruleset, uint32_t generation);
-/* Returns the index for an index of the previous ruleset, or SIGNATURE_NONE. */
+/* Returns the new index of a signature of the previous ruleset, or SIGNATURE_NONE. */
 uint32_t state_map_signature(const struct ruleset *ruleset, uint32_t signature);
 
 /* --- group.c -------------------------------------------------------------------------------------- */

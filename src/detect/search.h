@@ -29,19 +29,20 @@ int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char err
 /* Maximum number of matchers of a prefilter; prefilter_matcher() returns NULL for a number without matcher. */
 enum { PREFILTER_MATCHERS = 2 };
 /* Creates a prefilter with the literals of a stream's prefilter and of one for growing buffers, so that both are
- * searched in one scan; *out is NULL if either has none. Neither may be compiled yet. Returns 0 or -ENOMEM. */
+ * searched in one scan. *out is NULL if either has no literals to merge. Neither may be compiled yet. Returns 0 or
+ * -ENOMEM. */
 int prefilter_merge(struct prefilter **out, struct prefilter *of_stream, struct prefilter *growing);
 const struct matcher *prefilter_matcher(const struct prefilter *prefilter, unsigned number);
 /* Enlarges Hyperscan's scratch memory for the databases of the prefilter, which may be NULL. Returns 0 or -ENOMEM. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
 /* Adds all signatures whose literal occurs in the bytes to the candidates. The bytes are a whole buffer (a packet's
- * payload, for example), or the new bytes of a growing buffer from offset `base` on; literals with a fixed offset then
- * may be missing. */
+ * payload, for example; `base` is 0), or the bytes of a growing buffer from offset `base` on. Prefilters for growing
+ * buffers contain no literals with a fixed offset. */
 void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes, uint32_t length,
                     uint64_t base);
 
-/* As prefilter_scan() for the part of a growing buffer from offset `base` on: `before` bytes that were searched before,
- * then new ones. If a scan with the merged database has searched the new bytes, its result is used. */
+/* As prefilter_scan() for the bytes of a growing buffer from offset `base` on. The first `before` bytes were searched
+ * before, the others are new. If a scan with the merged database has searched the new bytes, its result is used. */
 void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length, uint32_t before, uint64_t base);
 
@@ -76,7 +77,8 @@ bool matcher_is_cached(const struct matcher *matcher); /* true: its database was
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
 /* Returns the number of bytes from the buffer's start within which all literals end; LITERAL_ANYWHERE: unlimited. */
 uint32_t matcher_reach(const struct matcher *matcher);
-/* Scans bytes that begin at offset `base` of their buffer or later; bytes past the reach are not scanned. */
+/* Scans bytes whose offset in their buffer is `base` or, if it is not known, at least `base`. Bytes past the reach are
+ * not scanned. */
 void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length,
                   uint64_t base);
 /* Adds the signatures whose literal begins in `before` and ends in `bytes`, which follow it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Transfer of detection state to a new ruleset. Flows and transactions store signature numbers together with the
- * ruleset's generation. A ruleset that replaces another one maps the signatures of its predecessor: a rule whose gid,
+ * ruleset's generation. A ruleset that replaces another one maps the signatures of the previous one. A rule whose gid,
  * sid and text are unchanged is the same rule. Its pending candidates stay pending, and transactions that it has
  * matched do not match again.
  *

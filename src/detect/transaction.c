@@ -26,7 +26,7 @@ struct transaction_scan {
         *state;            /* detection state of the transaction, or detector.transaction_state if none is stored */
     bool complete;         /* the direction is complete: no more data follows */
     unsigned first_file;   /* files before this one are already evaluated for the current rule */
-    unsigned matched_file; /* first file that meets the rule's conditions on files */
+    unsigned matched_file; /* if the conditions on files hold: the first file that meets them */
 };
 
 /* Returns whether a direction of the transaction is complete; a transactional rule inspects both directions. */
@@ -68,8 +68,8 @@ static bool is_of_files(const struct keyword *keyword)
     return keyword == &keyword_file_data || keyword == &keyword_file_name || keyword == &keyword_file_magic;
 }
 
-/* Gets value `index` of a buffer in *out, after the transforms. Returns false if there is no such value at the
- * transaction's progress. The result is valid until the next call, which reuses the transforms' memory. */
+/* Gets value `index` of a buffer in *out, after the transforms. Returns false if the value does not exist (yet) or a
+ * transform fails. The result is valid until the next call, which reuses the transforms' memory. */
 static inline bool next_value(const struct transaction_scan *scan, const struct app_buffer *access,
                               enum flow_direction direction, const struct condition *transforms, unsigned index,
                               struct app_bytes *out)
@@ -120,9 +120,9 @@ static bool is_excluded(const struct transaction_plan *plan, uint8_t directions)
     return plan->half && !(directions >> plan->direction & 1);
 }
 
-/* Inspects the buffers of a rule. A buffer outside of the transaction may be the stream's inspection window, which
- * takes longer than all other buffers: buffers outside of the transaction are inspected in a second round (`late`),
- * unless the rule passes values or texts from one buffer to another, so that their order matters. */
+/* Inspects the buffers of a rule. Buffers outside of the transaction are inspected in a second round (`late`), because
+ * such a buffer may be the stream's inspection window, which takes longer than all other buffers. If the rule passes
+ * values or texts from one buffer to another, their order matters, so all are inspected in the first round. */
 static enum outcome inspect_round(struct transaction_scan *scan, struct inspection *inspection,
                                   const struct signature *signature, const struct transaction_plan *plan,
                                   struct transaction_candidate *candidate, bool late)
@@ -194,7 +194,7 @@ static enum outcome match_conditions(struct transaction_scan *scan, const struct
             continue;
         if (c->keyword->scope.applications || complete)
             return OUTCOME_NO;
-        all = OUTCOME_LATER; /* undecided: the event may still be set later */
+        all = OUTCOME_LATER; /* app-layer-event: the event may still be set later */
     }
     return all;
 }
@@ -312,8 +312,7 @@ static void scan_growing(struct transaction_scan *scan, uint32_t buffer, unsigne
     uint64_t done = 0;
     uint32_t before, from;
 
-    if (scanned->transforms) { /* new bytes may change the result of the transforms from its start on, so all of it is
-                                  scanned */
+    if (scanned->transforms) { /* new bytes may change the whole result of the transforms, so all of it is scanned */
         prefilter_scan(scanned->prefilter, detector, value->bytes, value->length, 0);
         return;
     }
@@ -332,7 +331,7 @@ static void scan_growing(struct transaction_scan *scan, uint32_t buffer, unsigne
     if (position)
         position->to = value->offset + value->length;
     if (value->bytes == grown->bytes && value->length == grown->length && value->offset == grown->offset)
-        return; /* scanned already: this buffer is another name of the previous one */
+        return; /* scanned already: this buffer has the same bytes as the previous one */
     scan->grown = *value;
     before = done < LITERAL_MAX ? (uint32_t)done : LITERAL_MAX;
     from = (uint32_t)done - before;
@@ -566,8 +565,8 @@ static bool held_at_completion(struct transaction_scan *scan, const struct signa
     return held;
 }
 
-/* Evaluates a candidate. Stores it if it is still undecided, or if it has matched and could become a candidate again.
- */
+/* Evaluates a candidate. Until the direction is complete, stores the candidate if it is still undecided, or if it has
+ * matched and could become a candidate again. */
 static void decide_candidate(struct transaction_scan *scan, uint32_t index)
 {
     struct detector *detector = scan->ev->detector;
@@ -690,8 +689,8 @@ static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const str
     scan.state->progress = tx->progress[ev->direction];
     if (scan.state != temporary)
         return;
-    /* Keep the temporary state, unless the direction is complete. If the evaluation of a rule has stored one meanwhile,
-     * it is overwritten. */
+    /* Keep the temporary state, unless the direction is complete. If the evaluation of a rule has stored a state
+     * meanwhile, it is overwritten. */
     if (!scan.complete && !*stored) {
         *stored = pool_alloc(detector->transactions);
         if (*stored)
@@ -705,7 +704,7 @@ static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const str
         memcpy(*stored, temporary, sizeof(*temporary));
 }
 
-/* Returns the bytes by which the buffer has grown since its last scan. */
+/* Returns the bytes by which the group's first growing buffer has grown since its last scan; without bytes: none. */
 static struct app_bytes get_new_bytes(const struct evaluation *ev, const struct app_tx *tx,
                                       const struct transaction_group *group)
 {

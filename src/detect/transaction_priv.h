@@ -33,12 +33,12 @@ struct transaction_plan {
     struct transaction_plan *next;
     bool half;                        /* a half plan */
     uint8_t proto, direction;         /* application protocol id; enum flow_direction */
-    uint8_t progress;                 /* lowest progress at which all buffers that do not grow can be read */
+    uint8_t progress;                 /* lowest progress at which all buffers and conditions of the rule can be read */
     bool grows, files, events;        /* the rule uses growing buffers, files or events, which may arrive at any time */
     bool on_event;                    /* the rule requires an event */
     bool packet_buffers;              /* some buffers of the rule are not transaction buffers */
     const struct app_buffer **access; /* per buffer of the rule; NULL for packet buffers */
-    uint8_t *condition_progress;      /* per condition on the transaction: its lowest progress */
+    uint8_t *condition_progress; /* per condition on the transaction: lowest progress at which it can be evaluated */
 };
 
 struct transaction_buffer {
@@ -50,7 +50,7 @@ struct transaction_buffer {
 struct transaction_unfiltered {
     uint32_t signature;
     uint8_t progress;
-    bool always; /* true: evaluated at every scan; false: when `progress` is reached */
+    bool always; /* true: evaluated at every scan; false: once, when `progress` is reached */
 };
 struct transaction_group {
     bool has_rules;
@@ -124,7 +124,8 @@ void transaction_groups_clear(struct ruleset *ruleset);
 const struct prefilter *transaction_merged_prefilter(const struct evaluation *ev);
 /* Maps the detection state of a transaction to this ruleset. `state` may be NULL. */
 void transaction_state_update(struct detector *detector, const struct ruleset *ruleset, struct app_detection *state);
-/* Adds a candidate to the state *slot, which is allocated if NULL; does nothing if memory is exhausted. */
+/* Adds a candidate to the state *slot, which is allocated if NULL. Does nothing if memory is exhausted or
+ * TRANSACTION_BLOCKS blocks are full. */
 void transaction_add_candidate(struct detector *detector, const struct ruleset *ruleset, struct app_detection **slot,
                                const struct transaction_candidate *candidate);
 

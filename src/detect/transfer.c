@@ -3,8 +3,8 @@
  * Transfer of detection state to another process, which has loaded its own ruleset. As in a reload (state_map.c), rules
  * with the same gid, sid and text are the same rule; a digest of the text is sent. State of other rules is discarded.
  *
- * Scan positions of transactions are not sent: the next process scans all data of a transaction that still exists
- * again. Rules that have matched are marked as done, so they do not match again.
+ * Scan positions of transactions are not sent, so the next process scans all stored data of a transaction again. Rules
+ * that have matched are marked as done, so they do not match again.
  *
  * Threads:   not thread-safe; called by one thread at a time.
  */
@@ -22,7 +22,7 @@ enum { SIGNATURE_SIZE = 16, MAX_CANDIDATES = TRANSACTION_CANDIDATES * TRANSACTIO
 
 struct detect_signatures {
     const struct ruleset *ruleset;
-    uint32_t of_rule[]; /* signature by index of the rule; SIGNATURE_NONE: none */
+    uint32_t of_rule[]; /* number of the signature, by index of the rule; SIGNATURE_NONE: none */
 };
 
 int detect_signatures_new(struct detect_signatures **out, const struct ruleset *ruleset)
