@@ -40,7 +40,8 @@ enum {
     NAME_SIZE = HEX_SIZE + sizeof(suffix),
     TEMPORARY_SIZE = 64,
     REJECTED_MAX = 8,
-    SECONDS_IN_USE = 3600, /* more recently used files are not removed: a starting process may be about to read them */
+    SECONDS_IN_USE =
+        3600, /* files used within this time are not removed: a starting process may be about to read them */
 };
 
 struct rejected {
@@ -107,7 +108,7 @@ static void format_name(char out[NAME_SIZE], const struct cache_key *key)
 void cache_reject(struct cache *cache, const struct cache_key *key, const char *cause)
 {
     struct rejected rejected = { .cause = cause };
-    bool is_known = false; /* true: recorded before, because two databases may have the same key */
+    bool is_known = false; /* true: recorded before; two databases may have the same key */
 
     format_name(rejected.name, key);
     pthread_mutex_lock(&cache->lock);
@@ -123,8 +124,8 @@ void cache_reject(struct cache *cache, const struct cache_key *key, const char *
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 
-/* Reads the item of a key from a file. Returns NULL and fills *out; otherwise returns the error text, which is empty
- * for an error that need not be reported. */
+/* Reads the item of a key from a file. On success fills *out and returns NULL. Otherwise returns the error text, which
+ * is empty for an error that need not be reported. */
 static const char *read_item(const struct cache_key *key, int file, struct cache_item *out)
 {
     const char *cause;
@@ -154,9 +155,7 @@ static const char *read_item(const struct cache_key *key, int file, struct cache
         free(memory);
         return cause;
     }
-    futimens(
-        file,
-        NULL); /* record the time of use; fails if root owns the file, whose time then only root's processes update */
+    futimens(file, NULL); /* Record the time of use. This fails if root owns the file and this process is not root's. */
     *out = (struct cache_item){ memory, memory + CACHE_FILE_HEADER, size - CACHE_FILE_HEADER };
     return NULL;
 }
@@ -219,7 +218,7 @@ static int write_item(struct cache *cache, const struct cache_key *key, const vo
         return 0;
     if (file < 0)
         return -errno;
-    /* `sluice check` run by root may write into the daemon's folder; the folder's group can then read the file. */
+    /* `sluice check` run by root may write into the daemon's folder: let the daemon read the file by its group. */
     if (geteuid() == 0 &&
         (fstat(cache->folder, &folder) || fchown(file, (uid_t)-1, folder.st_gid) || fchmod(file, 0640)))
         err = -errno;
@@ -349,6 +348,7 @@ void cache_report(const struct cache *cache, struct diag *diag)
         diag_warning(diag, (struct position){ .file = cache->path }, "%u more cache files not used",
                      cache->rejected_count - REJECTED_MAX);
     if (cache->put_error)
-        diag_warning(diag, (struct position){ .file = cache->path }, "cannot write to the cache: %s",
+        diag_warning(diag, (struct position){ .file = cache->path },
+                     "cannot write to the cache: %s; the database is compiled again at the next start",
                      strerror(-cache->put_error));
 }

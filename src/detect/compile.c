@@ -110,7 +110,8 @@ int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *optio
 
     err = cache.path ? cache_open(&work.cache, &cache) : 0;
     if (err)
-        diag_warning(diag, (struct position){ .file = cache.path }, "cannot open the cache: %s", strerror(-err));
+        diag_warning(diag, (struct position){ .file = cache.path },
+                     "cannot open the cache: %s; all databases are compiled", strerror(-err));
     run_threads(&work);
     if (work.cache) {
         cache_expire(work.cache);
