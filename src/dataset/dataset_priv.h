@@ -23,8 +23,8 @@ void dataset_free(struct dataset *set);
 size_t dataset_memory(const struct dataset *set);
 uint64_t dataset_memcap_hits(const struct dataset *set);
 
-/* Adds a value like dataset_add(), together with its reputation (datarep). If the set has the value already, its
- * reputation is replaced. */
+/* Adds a value like dataset_add(), together with its reputation (datarep). If the set has the value already, replaces
+ * its reputation and returns DATASET_UNCHANGED. */
 enum dataset_change dataset_set_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value);
 
 void dataset_clear(struct dataset *set); /* removes all values; the memory remains allocated */

@@ -65,8 +65,8 @@ static int load_lines(struct load *load, FILE *file)
     return ferror(file) ? -EIO : load->full ? -ENOSPC : load->errors ? -EINVAL : 0;
 }
 
-/* Opens a regular file. Returns 0, -errno, or -EINVAL for any other type of file, because reading a device or FIFO may
- * block or never end. */
+/* Opens a regular file. Reading a device or FIFO may block or never end, so other types of files are rejected. Returns
+ * 0, -EISDIR for a directory, -EINVAL for another type, or another -errno. */
 static int open_file(const char *path, FILE **out)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;

@@ -168,7 +168,7 @@ static int resolve_paths(const struct datasets *datasets, const struct dataset_s
         err = resolve_save_path(datasets, spec, spec->save, save, error);
     if (!err && spec->has_state)
         err = (*load = strdup(*save)) ? 0 : -ENOMEM;
-    /* if the set is also saved, `load` is resolved like `save`, in data-dir */
+    /* the file of a set that is also saved is in data-dir, so `load` is resolved as `save` is */
     else if (!err && spec->load.at && spec->save.at)
         err = resolve_save_path(datasets, spec, spec->load, load, error);
     else if (!err && spec->load.at)
@@ -191,8 +191,8 @@ static bool same_path(const char *one, const char *other)
     return one && other ? strcmp(one, other) == 0 : !one && !other;
 }
 
-/* Checks that a definition has the same type and files as the existing set; a definition without files is accepted.
- * Returns 0, or -EINVAL after writing `error`. */
+/* Checks that a definition has the same type and files as the existing set. A definition without a type, or without
+ * files, is accepted. Returns 0, or -EINVAL after writing `error`. */
 static int check_definition(const struct set_entry *entry, const struct dataset_spec *spec, const char *load,
                             const char *save, char error[DATASET_ERROR_SIZE])
 {

@@ -22,7 +22,7 @@ enum { SHARDS = 16, MIN_BLOCKS = 64, BLOCK_SIZE = 64, ENTRY_BYTES = 46, CONTINUA
 
 /* The first block of a value; entries with equal hash & bucket_mask form a linked list. */
 struct entry {
-    uint32_t next_block; /* index of the value's next block, or in a free block of the next free block; 0: none */
+    uint32_t next_block; /* index of the value's next block; in a free block: of the next free block; 0: none */
     uint32_t next;       /* index of the first block of the next value in the bucket; 0: none */
     uint32_t hash;
     uint32_t length;

@@ -4,8 +4,9 @@
  * for a given number of packets, seconds or bytes.
  *
  * Flow tags are attached to the flow; host tags are in a table shared by the workers, which is searched only while it
- * has unexpired entries. A flow or host has at most TAGS_MAX tags. A repeated match restarts its tag, at most
- * MATCH_LIMIT times, so that a sender cannot cause unlimited packet logging.
+ * has unexpired entries. A flow or host has at most TAGS_MAX tags. Each of the first MATCH_LIMIT - 1 repeated matches
+ * restarts its tag, unless the tag is exclusive. Further ones do not, so that a sender cannot cause unlimited packet
+ * logging.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -27,7 +28,7 @@ struct tag {
     uint64_t first_ns;
     uint8_t unit; /* enum tag_unit */
     uint8_t matches;
-    bool exclusive, match_counted; /* match_counted: the packet that matched has been counted */
+    bool exclusive, match_counted; /* exclusive: not restarted; match_counted: the packet that matched was counted */
 };
 
 struct tag_list {

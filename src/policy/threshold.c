@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Evaluation of thresholds as in Suricata (docs.suricata.io, "Thresholding Keywords" and "Global Thresholds"):
+ * Evaluation of thresholds as in Suricata (docs.suricata.io, "Thresholding Keywords" and "Global Thresholds"). A window
+ * starts with the match that opens it and lasts `seconds`. "Silently" means: the rule's action is applied without an
+ * alert. "Ignored" means: neither alert nor action.
  *
- *   limit             the first `count` matches of a window are reported; for the others the action is applied silently
- *   threshold         every `count`th match of a window is reported, the others are ignored
- *   both              the `count`th match of a window is reported, earlier ones are ignored, later ones applied
- * silently backoff           reported at count, count * multiplier, count * multiplier^2, ... detection_filter reported
- * and acted upon from match `count + 1` of a window on rate_filter       always reported; after `count` matches in a
- * window the action changes for `timeout` seconds suppress          for the given addresses the action is applied
- * silently
+ * - limit: the first `count` matches of a window are reported, the others applied silently.
+ * - threshold: every `count`th match of a window is reported, the others are ignored.
+ * - both: the `count`th match of a window is reported, earlier ones are ignored, later ones applied silently.
+ * - backoff: the matches `count`, `count` * `multiplier`, `count` * `multiplier`^2 ... are reported. Matches before the
+ *   first of these are ignored, the others applied silently.
+ * - detection_filter: the matches of a window from `count` + 1 on are reported, earlier ones are ignored.
+ * - rate_filter: every match is reported. After `count` matches in a window, the action changes for `timeout` seconds.
+ * - suppress: matches with the given addresses are applied silently, the others reported.
  *
- * Silently means: without an alert. update_functions has one function for each kind. A window starts with the match
- * that opens it and lasts `seconds`.
+ * update_functions has one function for each kind except suppress.
  */
 #include <string.h>
 
@@ -141,8 +143,8 @@ static enum threshold_outcome (*const update_functions[])(struct threshold_updat
     [THRESHOLD_RATE_FILTER] = update_rate_filter,
 };
 
-/* Evaluates a match when no state can be allocated: each match counts as the first. A limit reports it, and kinds that
- * need several matches never report, so a scan from many addresses causes no flood of alerts. */
+/* Evaluates a match when no state can be allocated: each match counts as the first of its window. So a limit reports
+ * every match, and kinds that need several matches report none. */
 static enum threshold_outcome update_without_state(struct threshold_update *u)
 {
     struct threshold_state temporary = { 0 };

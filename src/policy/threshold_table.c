@@ -2,8 +2,8 @@
 /*
  * Threshold state, shared by all workers: a shared table, and for each of its shards (under the shard's lock) chained
  * blocks that store the ports seen by `unique_on`. Blocks are small, because many hosts with few ports each are the
- * common case. A state stores no more ports than its threshold's count. A match never allocates; states and ports that
- * do not fit are counted.
+ * common case. A state stores no more ports than its threshold's count. No memory is allocated at a match. States and
+ * ports that do not fit are counted.
  *
  * Block index 0 means: no block.
  */
@@ -26,7 +26,7 @@ struct port_block {
 
 struct port_blocks {
     struct port_block *blocks;
-    uint32_t count, fresh, free;
+    uint32_t count, fresh, free; /* number of blocks; first block that was never used; first free block */
 };
 
 struct threshold_table {

@@ -13,7 +13,7 @@
 
 enum { FAMILY_MAX = 3 };
 
-/* Additional protocols that a rule with this protocol name matches. */
+/* Protocol names with which a rule matches several protocols, including the one of that name. */
 static const struct {
     const char *word;
     const char *members[FAMILY_MAX + 1];
@@ -190,7 +190,7 @@ uint8_t applications_directions(const struct rule_parser *parser, const struct k
 }
 
 /* Records the direction of a keyword in a transactional rule, and reports an error for a keyword that may be in either
- * direction. Conditions on the packet have none: they are evaluated on the packet that completes the match. */
+ * direction. Conditions on the packet have no direction: they are evaluated on the packet that completes the match. */
 static int take_direction(struct rule_parser *parser, const struct keyword *keyword)
 {
     unsigned directions = directions_of(parser, keyword);
@@ -230,8 +230,9 @@ int applications_take(struct rule_parser *parser, const struct keyword *keyword)
     return check_directions(parser);
 }
 
-/* Reports an error for a transactional rule whose keywords are all in one direction: such a rule is evaluated in the
- * direction to the client only, so one on requests would act later than with `->`. */
+/* Reports an error for a transactional rule with a content on the payload, or whose keywords are all in one direction.
+ * A transactional rule is evaluated in the direction to the client only, so a rule on requests would act later than
+ * with `->`. */
 static int check_transactional(struct rule_parser *parser)
 {
     for (const struct rule_buffer *buffer = parser->rule->buffers; buffer; buffer = buffer->next) {

@@ -234,7 +234,7 @@ static const struct known_keyword known_keywords[] = {
 
 enum { KNOWN_COUNT = sizeof(known_keywords) / sizeof(known_keywords[0]), MAX_NAME = 64 };
 
-/* Writes the name in lower case to `out`. Returns false if it is longer than all known names. */
+/* Writes the name in lower case to `out`. Returns false if it is empty or longer than all known names. */
 static bool to_lower(struct span name, char *out)
 {
     if (name.length == 0 || name.length >= MAX_NAME)

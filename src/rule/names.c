@@ -3,9 +3,9 @@
  * Numbers for the names of shared state. A name keeps its number as long as the registry exists: flows and hosts store
  * numbers, and rules come and go with reloads. Names are case-sensitive, as in Suricata.
  *
- * The loader of new rules adds names while the output thread reads old ones. A lookup by name takes a lock. A lookup
- * by number takes none, because it happens for every event: the list of texts only grows, texts stay at their address
- * when the list is reallocated (the old list is kept), and the count is raised last.
+ * The loader of new rules adds names while the output thread reads old ones. A lookup by name takes a lock. A lookup by
+ * number takes no lock, because it happens for every event. This is safe because texts are never removed and keep their
+ * address, an old list of texts is kept when a larger one replaces it, and the count is raised last.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -103,8 +103,8 @@ out:
     return err;
 }
 
-/* Returns the number of elements that the list's part FROM:TO selects out of `count`, and sets *first to the index of
- * the first. */
+/* Returns the number of elements that the part FROM:TO selects from a list of `count`, and sets *first to the index of
+ * the first one. Returns 0 if the part is not completely within the list. */
 static unsigned part_of(const struct number_list *list, unsigned count, unsigned *first)
 {
     int64_t from = list->from < 0 ? (int64_t)count + list->from : list->from;

@@ -20,8 +20,8 @@ bool number_range_skip_prefix(struct span *text, const char *prefix)
     return true;
 }
 
-/* Removes a unit such as `kb` from the end of a decimal number. Returns the exponent of two by which the number is
- * multiplied; 0 if it has no unit. */
+/* Removes a unit such as `kb` from the end of a decimal number. Returns the unit as a power of two (10 for 1,024); 0 if
+ * the number has no unit. */
 static unsigned take_unit(struct span *text)
 {
     static const struct {

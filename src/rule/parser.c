@@ -4,10 +4,10 @@
  *
  *     ACTION PROTOCOL ADDRESSES PORTS DIRECTION ADDRESSES PORTS (OPTIONS)
  *
- * As in Suricata an option ends at the next `;` without a preceding backslash: quotes do not protect it. The first `:`
- * of an option ends its name. Parsing continues after a mistake, so that one run shows all mistakes of a rule; an
- * unsupported buffer or content keyword is replaced by a placeholder, so that modifiers and conditions after it are not
- * reported as mistakes.
+ * As in Suricata an option ends at the next `;` without a preceding backslash, even within quotes. The first `:` of an
+ * option ends its name. Parsing continues after a mistake, so that one run shows all mistakes of a rule. A placeholder
+ * replaces an unsupported buffer or content keyword, so that modifiers and conditions after it are not reported as
+ * mistakes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -159,7 +159,7 @@ static int parse_option(struct rule_parser *parser, struct span option)
 
     if (err && err != -ENOMEM && parser->mistakes + parser->unsupported == reported)
         rule_parser_error(parser, name, "'%s' can't be used here: %s", keyword->name, strerror(-err));
-    /* Conditions after an unsupported content may be relative to it. */
+    /* Conditions after an unsupported content may be relative to it, so a placeholder is added. */
     if (err == -EINVAL && keyword->kind == KEYWORD_CONTENT && parser->unsupported > unsupported)
         err = stand_in(parser, KNOWN_CONTENT);
     return err == -ENOMEM ? err : 0;
@@ -390,7 +390,7 @@ static bool parse_header(struct rule_parser *parser, struct span *rest)
             rule_parser_warning(parser, parser->statement->text, "the rule can't match: protocol '%s' has no ports",
                                 rule->protocol.name);
         if (rule->source == rule->destination && rule->source_port == rule->destination_port)
-            /* `=>` inspects both directions of a transaction together, so the sides need not be exchanged */
+            /* both sides are equal: `<>` means the same as `->`, so the sides need not be exchanged */
             rule->bidirectional = false;
     }
     applications_start(parser);

@@ -38,8 +38,8 @@ static const char *closing_quote(struct span value)
     return NULL;
 }
 
-/* Whether the quote ends a pcre value. A quote inside a pattern need not be escaped, so the closing quote is the one
- * that follows the slash and the flags. */
+/* Returns whether the quote ends a pcre value. A quote inside a pattern need not be escaped, so the closing quote is
+ * the one that follows the slash and the flags. */
 static bool ends_pattern(struct span value, const char *quote)
 {
     const char *at = quote - 1;
@@ -87,8 +87,8 @@ static void check_plain(struct rule_parser *parser, struct span value)
 
 int plausibility_check_value(struct rule_parser *parser, struct span value)
 {
-    /* A condition on these flags only (SYN, ACK, PSH, CWR, ECE, also by their old names 1 and 2) matches in every TCP
-     * connection. */
+    /* A `tcp.flags` condition on SYN, ACK, PSH, CWR and ECE only (the last two also by their old names 1 and 2) matches
+     * in every TCP connection. */
     for (size_t i = 0; strcmp(parser->keyword->name, "tcp.flags") == 0 && i < value.length; i++)
         parser->unusual_flags |= !strchr("SsAaPpCcEe12+, ", value.at[i]);
     if (value.length > 0 && value.at[0] == '!')
@@ -110,7 +110,7 @@ static bool ends_with(struct span text, const char *end)
     return text.length >= length && memcmp(text.at + text.length - length, end, length) == 0;
 }
 
-/* Whether a variable stands for a network or a group of hosts, as $HOME_NET and $HTTP_SERVERS do in Suricata's
+/* Returns whether a variable stands for a network or a group of hosts, as $HOME_NET and $HTTP_SERVERS do in Suricata's
  * configuration and published rules. */
 static bool is_network_variable(struct span name)
 {
@@ -144,8 +144,8 @@ bool plausibility_names_addresses(struct span word)
     return false;
 }
 
-/* Whether the rule restricts the packets that it drops. A header that lists addresses, or ports on both sides, is
- * assumed to drop all matching traffic on purpose. */
+/* Returns whether the rule restricts the packets that it drops. A rule whose header lists addresses, or ports on both
+ * sides, is assumed to drop all traffic of its header on purpose. */
 static bool has_condition(const struct rule_parser *parser)
 {
     const struct rule *rule = parser->rule;

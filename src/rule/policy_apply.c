@@ -108,7 +108,8 @@ static void find_fields(struct span text, struct fields *fields)
     }
 }
 
-/* Whether the text of a comment is a rule: it begins with an action, has an arrow and options with a sid. */
+/* Returns whether the text of a comment is a rule: it begins with an action, contains an arrow, and its options contain
+ * a sid. */
 static bool is_rule(struct span text, const struct fields *fields)
 {
     static const char *const arrows[] = { " -> ", " <> ", " => " };

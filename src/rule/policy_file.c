@@ -341,8 +341,8 @@ static int parse_replacement(struct reader *reader, struct word word)
     return 0;
 }
 
-/* Parses the rest of a modify line, `MATCH "FROM" "TO"`, with a `|` before TO if `oinkmaster`; or of a metadata-add
- * line, `MATCH KEY VALUE`. Returns 0 or -errno. */
+/* Parses the words after the verb. A modify line has `MATCH "FROM" "TO"` (if `oinkmaster`, a `|` may precede TO), a
+ * metadata-add line has `MATCH KEY VALUE`. Returns 0 or -errno. */
 static int parse_modification(struct reader *reader, struct span rest, bool oinkmaster)
 {
     struct policy_line *line = &reader->line;

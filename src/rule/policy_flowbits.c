@@ -32,8 +32,8 @@ static int each_flowbit(const char *text, const char *command, const char *other
 
 struct bits {
     struct map map;
-    void *value; /* value that add_bit() stores for a bit */
-    const struct map *without;
+    void *value;               /* value that add_bit() stores for each bit */
+    const struct map *without; /* bits that add_bit() omits; NULL: none */
 };
 
 static int add_bit(void *user, struct span bit)

@@ -78,11 +78,11 @@ struct rule_policy;
 struct rule_decision {
     struct statement statement; /* a copy of the original statement, with the text as the policy changed it */
     bool enabled, alert_only, changed;
-    bool comment; /* true: the statement is a comment, but not a disabled rule */
+    bool comment; /* true: the statement is a comment that is not a disabled rule */
     struct rule_change *changes;
 };
 
-/* Reads the policy files of the list's options. Returns 0 or -ENOMEM; mistakes are in the diag. */
+/* Reads the policy files of the list's options. Returns 0 or -ENOMEM. Mistakes are reported in the diag. */
 int rule_policy_new(struct rule_policy **out, struct rule_list *list, struct diag *diag);
 void rule_policy_free(struct rule_policy *policy);
 /* Applies the policy to a statement of a rule file. Returns 0 or -ENOMEM. */
@@ -94,8 +94,7 @@ int rule_policy_finish(struct rule_policy *policy, struct diag *diag);
 
 /* --- Shared resources ----------------------------------------------------------------------------- */
 
-/* Reads the reputation files, and creates list->datasets unless the options provide datasets. Returns 0 or -ENOMEM;
- * mistakes are in the diag. */
+/* Reads the reputation files, and creates list->datasets unless the options provide datasets. Returns 0 or -ENOMEM. */
 int rule_resources_open(struct rule_list *list, struct diag *diag);
 void rule_resources_close(struct rule_list *list);
 
@@ -153,12 +152,11 @@ struct rule_list {
 
 enum { RULE_REASON_SIZE = 256 };
 
-/* Stores and counts the reason why a rule or a file (line 0) was not loaded. Returns 0 or -ENOMEM. */
+/* Counts a rule or a file (line 0) that was not loaded, and stores the reason. Returns 0 or -ENOMEM. */
 int rule_list_add_failure(struct rule_list *list, const struct rule_failure *failure);
 
 enum { PARSER_MAX_ONCE = 64, PARSER_MAX_TRANSFORMS = 16, APPLICATIONS_MAX = 48 };
 
-/* Names of application protocols. */
 struct application_set {
     const char *names[APPLICATIONS_MAX];
     unsigned count;
@@ -177,7 +175,7 @@ struct rule_parser {
     const struct statement *statement;
     struct rule *rule;
     unsigned mistakes, unsupported;
-    char reason[RULE_REASON_SIZE]; /* the first mistake, or, if the rule has none, the first unsupported feature */
+    char reason[RULE_REASON_SIZE]; /* the first mistake; without mistakes, the first unsupported feature */
     bool out_of_memory;
     bool names_addresses; /* true: a side of the header lists addresses; see plausibility_names_addresses() */
     bool unusual_flags;   /* true: `tcp.flags` tests a flag other than those that occur in every connection */
@@ -215,8 +213,7 @@ void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const 
 void rule_parser_settle_buffer(struct rule_parser *parser);
 
 /* Called after the header (applications_start), for each keyword (applications_take), and at the end of the rule
- * (applications_finish). The last two report protocols and directions that contradict each other, and return 0 or
- * -errno. */
+ * (applications_finish). Contradicting protocols and directions are reported; then -errno is returned, otherwise 0. */
 void applications_start(struct rule_parser *parser);
 int applications_take(struct rule_parser *parser, const struct keyword *keyword);
 int applications_finish(struct rule_parser *parser);
@@ -227,8 +224,7 @@ int applications_cut_direction(struct rule_parser *parser, struct span *value);
  * conditions on transactions; 0 for other rules and for keywords of no application protocol. */
 uint8_t applications_directions(const struct rule_parser *parser, const struct keyword *keyword);
 
-/* Reports an option that became part of the previous value because a ';' is missing. Returns 0, or -EINVAL for an
- * error. */
+/* Reports an option that became part of `value` because a ';' is missing. Returns -EINVAL for an error, otherwise 0. */
 int plausibility_check_value(struct rule_parser *parser, struct span value);
 /* Warns about a rule that drops all traffic of its header. */
 void plausibility_check_rule(struct rule_parser *parser);
@@ -242,8 +238,8 @@ int rule_parser_unknown(struct rule_parser *parser, struct span where, const cha
 /* Returns the entry for a tag, or NULL if memory is exhausted. An unknown tag is added, and *fresh is set to true. */
 struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool *fresh);
 
-/* Placeholders for unsupported keywords, so that the following options are still parsed. */
-extern const struct keyword unsupported_content; /* see also unsupported_buffer in parser.c */
+/* Placeholder for unsupported contents, so that the following options are still parsed. */
+extern const struct keyword unsupported_content;
 
 /* Parses the statement as a rule; *out is written only if it has no mistake. Returns 0, -EINVAL or -ENOMEM. */
 int rule_parse(struct rule_parser *parser, struct rule **out);

@@ -57,7 +57,7 @@ static bool next_part(struct span *rest, struct span *part)
     return true;
 }
 
-/* Whether the text is a single group: the bracket at its start is closed by the one at its end. */
+/* Returns whether the text is a single group: the bracket at its start is closed by the one at its end. */
 static bool is_group(struct span text)
 {
     int depth = 0;

@@ -34,6 +34,7 @@ int range_list_add(struct range_list *list, wide low, wide high);
 void range_list_normalise(struct range_list *list); /* sorts the ranges and merges those that overlap or are adjacent */
 /* Removes the numbers of `what` from `list`; both are normalised. Returns 0 or -ENOMEM. */
 int range_list_subtract(struct range_list *list, const struct range_list *what);
+/* Returns whether a normalised list consists of exactly the range from `low` to `high`. */
 bool range_list_is(const struct range_list *list, wide low, wide high);
 
 /* --- Groups --------------------------------------------------------------------------------------- */
@@ -51,9 +52,7 @@ struct set_walk {
     enum variable_kind kind;
     bool double_negation; /* true (addresses): `!!a` means `a`; false (ports): it means `!a` */
     int (*item)(struct set_walk *walk, struct span item, bool negated);
-    int (*merge)(
-        struct set_walk *walk,
-        struct span text); /* called after the last part: subtracts the negated parts from the others; reports errors */
+    int (*merge)(struct set_walk *walk, struct span text);  /* subtracts the negated parts, after the last part */
     void *(*make)(struct set_walk *walk, const char *text); /* creates the set in the list's arena; stores `text` */
     void *user;
 

@@ -2,9 +2,9 @@
 /*
  * Files of rules and of configuration lines, split into statements.
  *
- * A file is read completely into the list's arena and split in place: the text of a rule on one line is a span of it.
- * Lines and columns are computed only when something is reported. A statement that continues over lines is joined in a
- * copy, with one segment per line to map positions back.
+ * A file is read completely into the list's arena and split in place: the text of a rule on one line is a span of the
+ * file's text. Columns are computed only when something is reported. A statement that continues over lines is joined in
+ * a copy, with one segment per line to map positions back.
  *
  * As in Suricata a line that begins with `#` (or `;`) is a comment, and is not continued in the next line even if it
  * ends in a backslash. Lines end at LF or CR LF; bytes need not be UTF-8.

@@ -58,7 +58,8 @@ int source_copy(struct arena *arena, const char *name, const char *text, size_t 
 /* Starts the scan of a source. A source can be scanned only once, because scanner_next() overwrites the byte after a
  * statement with NUL. */
 void scanner_init(struct scanner *scanner, const struct source *source);
-/* Reads the next statement that is neither empty nor a comment. Returns 1, 0 at the end, or -ENOMEM. */
+/* Reads the next statement. Skips empty lines and, unless scanner->comments is set, comments. Returns 1, 0 at the end,
+ * or -ENOMEM. */
 int scanner_next(struct scanner *scanner, struct arena *arena, struct statement *out);
 
 /* Returns the position of a part of the statement's text; for a span from elsewhere, the statement's start. */

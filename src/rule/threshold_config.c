@@ -9,9 +9,9 @@
  * The lines are read before the rules and attached to the rules after the last rule was read. As in Suricata an
  * event_filter replaces the threshold or detection_filter of the rule it names, a rate_filter does not, and
  * suppressions add up. Unlike Suricata, gen_id 0 and sig_id 0 each stand for all IDs, together or alone. Such an
- * event_filter or rate_filter is attached to each rule that has no threshold of its own and that no other line names
- * (each rule has its own state). Suppressions with sig_id 0 are stored separately, in one list per gid, which ends in
- * the list for all gids.
+ * event_filter or rate_filter is attached to each rule that has no threshold of its own and that no other line names.
+ * Each rule then has its own state. Suppressions with sig_id 0 are stored separately, in one list per gid, which ends
+ * in the list for all gids.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -143,8 +143,8 @@ static int attach(struct rule_list *list, struct rule *rule, const struct thresh
     return 0;
 }
 
-/* Returns the link to the rule's threshold that is not a suppression, of which there is at most one, or the link at the
- * end of the list. */
+/* Returns the link to the rule's threshold that is not a suppression; a rule has at most one. Returns the link at the
+ * end of the list if there is none. */
 static struct threshold **find_threshold(struct rule *rule)
 {
     struct threshold **link = &rule->thresholds;
@@ -202,7 +202,7 @@ static int by_gid(const void *a, const void *b)
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
-/* Returns the line of the gid that applies, which is the first in the file; NULL if there is none. */
+/* Returns the gid's first line in the file, which is the one that applies; NULL: the gid has no line. */
 static const struct threshold_line *first_of(const struct threshold_line *lines, size_t count, uint32_t gid)
 {
     size_t low = 0, high = count;

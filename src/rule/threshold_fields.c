@@ -2,7 +2,7 @@
 /*
  * Fields such as "type limit, track by_src, count 1, seconds 60", which the threshold and detection_filter keywords and
  * the lines of threshold.config share. struct form defines the required and optional fields and the values of `track`
- * for each of these uses; field_table defines how each field is parsed. Fields may be in any order.
+ * for the keywords and each kind of line; field_table defines how each field is parsed. Fields may be in any order.
  */
 #include <errno.h>
 #include <string.h>
@@ -192,7 +192,7 @@ enum { FIELD_COUNT_ALL = sizeof(field_table) / sizeof(field_table[0]) };
 
 /* --- Text after the last field ------------------------------------------------------------------- */
 
-/* Whether the text contains the name of one of ALL_FIELDS. */
+/* Returns whether the text contains the name of one of ALL_FIELDS. */
 static bool names_a_field(struct span text)
 {
     for (size_t i = 0; i < FIELD_COUNT_ALL; i++) {
