@@ -113,7 +113,8 @@ static int address_item(struct set_walk *walk, struct span item, bool negated)
         return set_walk_error(walk, item, "'" SPAN_FORMAT "' is not an address, network or address range",
                               SPAN_ARGS(span_shown(item)));
     if (range.low > range.high)
-        return set_walk_error(walk, item, "the range " SPAN_FORMAT " is upside down", SPAN_ARGS(span_shown(item)));
+        return set_walk_error(walk, item, "the range " SPAN_FORMAT " is upside down: its end is before its start",
+                              SPAN_ARGS(span_shown(item)));
     return range_list_add(&lists[family], range.low, range.high);
 }
 
@@ -136,7 +137,7 @@ static int merge(struct set_walk *walk, struct span text)
         err = range_list_subtract(in, out);
     }
     if (!err && parts->in[IPV4].count + parts->in[IPV6].count == 0)
-        return rule_parser_error(walk->parser, text, "the negated addresses leave none");
+        return rule_parser_error(walk->parser, text, "no address is left: the negated ones cover all others");
     return err;
 }
 

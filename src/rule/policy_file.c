@@ -324,8 +324,7 @@ static int parse_replacement(struct reader *reader, struct word word)
         if (length > 0) {
             if (group < 0 || (uint32_t)group > groups)
                 return rule_parser_error(&reader->parser, word.shown,
-                                         "the expression before it has no group '" SPAN_FORMAT "'", (int)length,
-                                         rest.at);
+                                         "the regular expression has no group '" SPAN_FORMAT "'", (int)length, rest.at);
             *piece = (struct policy_piece){ .group = (uint32_t)group };
         } else {
             size_t skipped = rest.at[0] == '\\' && rest.length > 1 && (rest.at[1] == '\\' || rest.at[1] == '$');

@@ -48,7 +48,8 @@ static int port_item(struct set_walk *walk, struct span item, bool negated)
         return set_walk_error(walk, item, "'" SPAN_FORMAT "' is not a port or port range (0 to 65535)",
                               SPAN_ARGS(span_shown(item)));
     if (low > high)
-        return set_walk_error(walk, item, "the range " SPAN_FORMAT " is upside down", SPAN_ARGS(item));
+        return set_walk_error(walk, item, "the range " SPAN_FORMAT " is upside down: its end is before its start",
+                              SPAN_ARGS(item));
     return range_list_add(list, low, high);
 }
 
@@ -89,7 +90,7 @@ static int merge(struct set_walk *walk, struct span text)
     range_list_normalise(&parts->in);
     err = range_list_subtract(&parts->in, &parts->out);
     if (!err && parts->in.count == 0)
-        return rule_parser_error(walk->parser, text, "the negated ports leave none");
+        return rule_parser_error(walk->parser, text, "no port is left: the negated ones cover all others");
     return err;
 }
 

@@ -188,8 +188,8 @@ static int apply_to_rule(struct rule_list *list, const struct threshold_line *li
             return -ENOMEM;
     }
     if (!found)
-        diag_warning(diag, statement_position(line->statement, line->statement->text), "there is no rule %u:%u",
-                     line->gid, line->sid);
+        diag_warning(diag, statement_position(line->statement, line->statement->text),
+                     "there is no rule %u:%u: the line has no effect", line->gid, line->sid);
     return 0;
 }
 
