@@ -126,7 +126,7 @@ struct flow_table {
     flow_end_function *end; /* called for each flow that ends; NULL: none */
     void *user;
     struct pool *bucket_pool;
-    size_t leave_emergency_at; /* the emergency ends when at most so many flows are in use */
+    size_t leave_emergency_at; /* the emergency ends when at most this many flows are in use */
     uint64_t counters[FLOW_COUNTER_COUNT];
     struct wheel wheel;
 };

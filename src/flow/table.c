@@ -30,7 +30,7 @@ enum {
     MAC_SHARE = 4,         /* 1/4 for MAC addresses, if they are recorded */
     BUCKET_SHARE = 8,      /* 1/16 to 1/8 for buckets, so that a bucket has two or three flows */
     MAX_BUCKETS = 1 << 30, /* because bucket_mask has 32 bits */
-    EMERGENCY_OVER = 70,   /* the emergency ends when at most so many percent of the flows are in use; cf. Suricata's
+    EMERGENCY_OVER = 70,   /* the emergency ends when at most this percentage of the flows is in use; cf. Suricata's
                               emergency-recovery */
     RECLAIM_VISITS = 8, /* maximum number of flows visited in the wheel to find an expired one when the pool is empty;
                            low, so that no packet waits long */
@@ -629,7 +629,8 @@ void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt
     side->bytes += pkt->length;
     if (table->options.mac_addresses)
         macs_record(table, flow, pkt, direction);
-    /* An ICMP error does not count as a packet of either side, unless the flow consists of ICMPv6 errors. */
+    /* An ICMP error may be from a router, so it sets neither FLOW_SERVER_SEEN nor FLOW_CLIENT_SEEN, unless the flow
+     * itself consists of ICMPv6 errors. */
     if (icmp_is_error(pkt) && !(flow->protocol == pkt->protocol && flow->client_port == pkt->icmp.type))
         flow->flags |= FLOW_ICMP_ERROR_SEEN;
     else

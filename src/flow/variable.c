@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Variables of a flow (flowbits, flowints, texts): a list ordered by kind, then number. Rules use few, so a list is the
+ * Variables of a flow (flowbits, flowints, texts): a list ordered by number, then kind. Rules use few, so a list is the
  * fastest structure. Its length is limited by the number of names in the rules and by FLOW_TEXTS_MAX. Texts are larger
  * and rarer than bits and integers, so they are in a separate pool.
  */

@@ -54,8 +54,8 @@ size_t assembly_store_memory(const struct assembly_store *store)
 
 /* --- Releasing memory ----------------------------------------------------------------------------- */
 
-/* The last quarter of the memory is reserved for unacknowledged data, which cannot be discarded without loss; history
- * (inspected bytes for later matches) can. */
+/* The last quarter of the memory is reserved for unacknowledged data, which cannot be discarded without loss. History
+ * (inspected bytes, kept for later matches) can be discarded, so none is kept when memory is tight. */
 bool assembly_store_is_tight(const struct assembly_store *store)
 {
     return pool_used(store->blocks) > pool_capacity(store->blocks) / 4 * 3;

@@ -8,7 +8,7 @@
  * mode the overlap policy of the receiver's operating system decides. Bytes are freed when they are acknowledged and
  * precede the history that is kept for inspection.
  *
- * Independent of TCP's states, flags and windows.
+ * These functions do not depend on TCP's states, flags and windows.
  */
 #ifndef SLUICE_STREAM_ASSEMBLY_H
 #define SLUICE_STREAM_ASSEMBLY_H
@@ -101,10 +101,11 @@ int assembly_skip(struct assembly_store *store, struct assembly *assembly, uint6
 /* Frees bytes that are acknowledged and precede the history (`window` bytes before `inspected`). Invalidates chunks. */
 void assembly_release(struct assembly_store *store, struct assembly *assembly);
 /*
- * Evicts all bytes, for lack of memory. Inline, the receiver may have evicted bytes that it has not acknowledged or
- * that were not inspected, so later calls of assembly_add() return -EBUSY: for data that would replace unacknowledged
- * bytes, or, if bytes behind a gap were evicted, for all data, because filling the gap would make the receiver's
- * program read those bytes. Returns true if the evicted bytes included such bytes.
+ * Evicts all bytes, for lack of memory. The receiver may still hold those that it has not acknowledged, and later
+ * segments cannot be compared with them any more. So inline, later calls of assembly_add() return -EBUSY: if bytes
+ * behind a gap were evicted, for all data, because filling the gap would make the receiver's program read bytes that
+ * were not inspected; otherwise for data that overlaps unacknowledged bytes. Returns true if unacknowledged bytes or
+ * bytes behind a gap were evicted.
  */
 bool assembly_evict(struct assembly_store *store, struct assembly *assembly);
 

@@ -13,7 +13,7 @@
  */
 #include "assembly_priv.h"
 
-/* How an end of the new segment compares to the same end of the old one. */
+/* Position of the start (or end) of the new segment, relative to the start (or end) of the old one. */
 enum side {
     SIDE_BEFORE,
     SIDE_SAME,
@@ -21,9 +21,9 @@ enum side {
     SIDE_COUNT,
 };
 
+/* Shapes of an overlap, as bits: the side of the new segment's start, then the side of its end. */
 enum {
-    BEFORE_BEFORE =
-        1 << (SIDE_BEFORE * SIDE_COUNT + SIDE_BEFORE), /* new segment begins before and ends before the old one */
+    BEFORE_BEFORE = 1 << (SIDE_BEFORE * SIDE_COUNT + SIDE_BEFORE),
     BEFORE_SAME = 1 << (SIDE_BEFORE * SIDE_COUNT + SIDE_SAME),
     BEFORE_BEHIND = 1 << (SIDE_BEFORE * SIDE_COUNT + SIDE_BEHIND),
     SAME_SAME = 1 << (SIDE_SAME * SIDE_COUNT + SIDE_SAME),
@@ -89,8 +89,8 @@ void segment_add(struct assembly_store *store, struct assembly *assembly, const 
     if (previous && previous->start == segment->start && previous->end == segment->end)
         return;
     added = assembly->segment_count < MAX_SEGMENTS ? pool_alloc(store->extents) : NULL;
-    if (!added) { /* no memory: an adjacent entry is extended to this segment. Overlap shapes are less exact then; no
-                     data is lost */
+    if (!added) { /* no memory or too many: extend an adjacent entry to this segment. Overlap shapes are less exact
+                     then; no data is lost */
         if (previous)
             previous->end = larger(previous->end, segment->end);
         else if (assembly->segments)

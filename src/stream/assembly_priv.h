@@ -33,7 +33,7 @@ struct assembly_block {
 struct assembly_extent {
     struct assembly_extent *next;
     uint64_t start, end;
-    bool lost; /* gaps: true: the bytes exist but were not seen; false: skipped, there are none */
+    bool lost; /* of a gap; true: its bytes were sent but not seen; false: it has no bytes (skipped) */
 };
 
 struct assembly_store {
@@ -111,10 +111,11 @@ bool walk_next(struct walk *walk, struct range *range);
 /* Checks whether extent_add() is possible. Returns 0, -ENOSPC (MAX_EXTENTS reached) or -ENOMEM. */
 int extent_check_room(const struct assembly_store *store, const struct assembly *assembly, uint64_t start,
                       uint64_t end);
-/* Marks the range as seen. */
+/* Marks the range as seen. Does nothing if memory is exhausted; see extent_check_room(). */
 void extent_add(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end);
 /* Marks the unseen bytes before `offset` as lost; returns true when there were any. */
 bool extent_mark_lost(struct assembly_store *store, struct assembly *assembly, uint64_t offset);
+/* Adds a gap; `lost`: see assembly_extent. Returns 0, -ENOSPC (MAX_GAPS reached) or -ENOMEM. */
 int gap_add(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end, bool lost);
 /* Removes gaps and segments that end before offset `before`. */
 void extent_release(struct assembly_store *store, struct assembly *assembly, uint64_t before);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Checks whether the receiver would accept a segment's acknowledgment number, timestamp or reset. Operating systems
- * differ, so the checks depend on that of the receiver (host-os-policy), as in Suricata. They set Suricata's events.
+ * differ, so the checks depend on the receiver's system (host-os-policy), as in Suricata. They set Suricata's events.
  */
 #include "stream_priv.h"
 
 enum {
     PAWS_SECONDS = 24 * 24 * 60 * 60, /* RFC 7323 §5.5: a timestamp older than this may have wrapped */
-    /* Ticks of the sender's timestamp clock, which advances at most once per millisecond (§5.4). Longer than packets
-     * wait while the supervisor replaces a hung engine. */
+    /* Ticks of the sender's timestamp clock, at least 65 s: the clock advances at most once per millisecond (§5.4).
+     * Packets wait less than that while the supervisor replaces a hung engine. */
     OVERTAKEN_TICKS = 64 * 1024,
     ACK_WINDOW_MIN = 1 << 20,
 };
@@ -102,8 +102,9 @@ bool check_reset(struct segment *seg)
     return true;
 }
 
-/* How an operating system handles the timestamps of a peer whose first one was zero: as any others; never checks them;
- * accepts the next one unchecked. */
+/* How an operating system checks the timestamps of a peer whose first timestamp was zero. ZERO_CHECKED: as those of
+ * other peers. ZERO_IGNORED: never. ZERO_STARTS_NOW: as those of other peers, except the next one, which is accepted
+ * unchecked. */
 enum zero_start { ZERO_CHECKED, ZERO_IGNORED, ZERO_STARTS_NOW };
 
 static enum zero_start zero_start_of(const struct segment *seg, enum host_os os)
@@ -124,7 +125,7 @@ static enum zero_start zero_start_of(const struct segment *seg, enum host_os os)
 }
 
 /*
- * Inline: returns true if the timestamp is old because later segments overtook this one. The receiver accepts the
+ * Inline: returns true if the timestamp may be old because later segments overtook this one. The receiver accepts the
  * segment if the later ones were lost or are behind a gap (RFC 7323 §4.3), so dropping it would disturb a correct
  * connection. If the receiver ignores it, passing it does no harm: its bytes are the first-seen data, and later
  * segments with different bytes are dropped or rewritten.

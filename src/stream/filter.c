@@ -105,8 +105,8 @@ static bool is_bad_window_update(struct segment *seg)
     return true;
 }
 
-/* Returns true for an acknowledgment without new information. Inline, reordered ones pass regardless of their age,
- * because dropping them has no benefit. */
+/* Returns true for an acknowledgment without new information. Inline, its sequence number may also be lower than the
+ * next one: the acknowledgment was reordered, and dropping it has no benefit. */
 static bool is_outdated_ack(const struct segment *seg)
 {
     bool in_place =
@@ -123,7 +123,8 @@ static bool is_before_syn_ack(const struct segment *seg)
     return seg->session->state == TCP_STATE_SYN_SENT && segment_is_inline(seg);
 }
 
-/* Returns true if the bytes are so old that the stored ones were freed, so that they cannot be compared. */
+/* Sets the event for a segment whose bytes are all acknowledged or before the stored ones. Returns true only if they
+ * are before the stored ones, so that they cannot be compared. */
 static bool is_spurious_retransmission(struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;

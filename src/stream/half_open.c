@@ -34,7 +34,7 @@ enum {
 
 enum record_flag {
     RECORD_USED = 1 << 0,
-    RECORD_SYN_ACK = 1 << 1, /* the SYN/ACK was seen, and the following options are those that both sides sent */
+    RECORD_SYN_ACK = 1 << 1, /* the SYN/ACK was seen, and the flags below are the options that both sides sent */
     RECORD_TIMESTAMP = 1 << 2,
     RECORD_SACK = 1 << 3,
     RECORD_SCALE = 1 << 4,
@@ -178,8 +178,8 @@ void half_open_record_session(struct stream *stream, const struct tcp_session *s
     const uint16_t unusual = SESSION_FOUR_WAY | SESSION_ASYNC;
     bool answered = session->state == TCP_STATE_SYN_RECV;
 
-    /* No record if the SYN had data, which was inspected at the start of a stream that is now lost: the client must
-     * send the data again in a new connection. */
+    /* If the SYN had data, no record is stored: the data was inspected at the start of a stream that is lost now, so
+     * the client must send it again in a new connection. */
     if ((session->state != TCP_STATE_SYN_SENT && !answered) || (session->flags & unusual) ||
         client->next_seq != client->isn + 1)
         return;

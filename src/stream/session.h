@@ -57,10 +57,10 @@ enum peer_flag {
     PEER_OS_KNOWN = 1 << 9,       /* `os` is valid */
     PEER_FIN = 1 << 10,           /* it has sent a FIN; fin_seq is valid */
     PEER_FLUSH = 1 << 11,         /* acknowledged bytes are inspected even if they are less than a chunk */
-    PEER_CHALLENGED = 1 << 12,    /* challenge ACK: its SYN was answered by an ACK of an older connection that only the
-                                     other side still has */
-    PEER_HEARD = 1 << 13,         /* picked up: it has sent a segment, which announced a window */
-    PEER_END_YIELDED = 1 << 14,   /* the parsers have received the end of this peer's stream */
+    PEER_CHALLENGED = 1 << 12,  /* its SYN was answered by a challenge ACK: an ACK of an older connection that only the
+                                   other side still has */
+    PEER_HEARD = 1 << 13,       /* picked up: it has sent a segment, which announced a window */
+    PEER_END_YIELDED = 1 << 14, /* the parsers have received the end of this peer's stream */
 };
 
 struct sack_range {

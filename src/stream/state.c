@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state machine as a table: for every state, direction and kind of segment the handler function (RFC 9293 §3.10.7,
- * where the states are those of the server, as in Suricata: a FIN of the server leads to FIN_WAIT1, a FIN of the client
- * to CLOSE_WAIT).
+ * The state machine as a table of handler functions, by state, direction and kind of segment (RFC 9293 §3.10.7). As in
+ * Suricata, the state of a session is that of its server: a FIN of the server leads to FIN_WAIT1, a FIN of the client
+ * to CLOSE_WAIT.
  */
 #include <errno.h>
 

@@ -272,8 +272,8 @@ int close_wait_on_ack(struct segment *seg)
 
 /* --- LAST_ACK: the server has sent FIN, too ------------------------------------------------------- */
 
-/* Both sides have sent FIN, so only retransmissions are expected, whose data is compared with the stored data; and the
- * server's acknowledgment of the client's FIN. */
+/* Both sides have sent FIN, so only retransmissions and the server's acknowledgment of the client's FIN are expected.
+ * The data of a retransmission is compared with the stored data. */
 int last_ack_on_other(struct segment *seg)
 {
     if (!check_window(seg) || (seg->has_ack && !check_ack(seg)))

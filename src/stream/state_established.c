@@ -118,7 +118,7 @@ int established_on_syn_to_client(struct segment *seg)
     return handle_other_syn(seg, STREAM_EVENT_EST_SYN_TOCLIENT);
 }
 
-/* Only until the server has sent a segment after the handshake: then a later copy of the SYN is no reordered one. */
+/* After the server has sent a segment behind the handshake, a copy of the SYN does not count as reordered any more. */
 bool syn_is_overtaken(const struct segment *seg)
 {
     return segment_is_inline(seg) && seg->kind == SEGMENT_SYN && seg->direction == FLOW_TO_SERVER && seg->length == 0 &&
@@ -138,8 +138,9 @@ int established_on_syn(struct segment *seg)
 
 /* --- Data and acknowledgments --------------------------------------------------------------------- */
 
-/* Called for segments of the other side after a session was picked up. Unless conntrack has reported the window scales,
- * the first segment's own window is the best estimate of the window that its sender may use. */
+/* For a session that was picked up within the data: at the first segment of the other side, sets the window that its
+ * sender may use. Unless conntrack has reported the window scales, the window that this segment announces is the best
+ * estimate. */
 static void set_midstream_window(struct segment *seg)
 {
     struct tcp_session *session = seg->session;

@@ -47,8 +47,8 @@ void peer_update_ack(struct tcp_peer *peer, uint32_t ack);
 void peer_extend_to_ack(struct segment *seg);
 /* Stores fin_seq of the sender from a segment with FIN, unless a FIN was recorded before. */
 void peer_record_fin(struct segment *seg);
-/* Records the acknowledgment number and the window of the segment in its receiver, whose right edge of the window
- * follows from them. */
+/* Records the acknowledgment number and the SACK blocks of the segment in its receiver, and moves the right edge of the
+ * receiver's window accordingly. The size of the window is set by peer_set_window(). */
 void peer_update_from_answer(struct segment *seg);
 /* Sets the window that the other side advertises to the peer, and updates max_window. */
 void peer_set_window(struct tcp_peer *peer, uint32_t window);
@@ -118,12 +118,14 @@ bool check_retransmission(struct segment *seg);
 
 /* --- filter.c: segments that do not reach the states ---------------------------------------------- */
 
+/* FILTER_GO_ON: the handler of the state processes the segment. FILTER_DONE: the segment passes and changes nothing
+ * more. FILTER_INVALID: the segment is rejected. */
 enum filtered { FILTER_GO_ON, FILTER_DONE, FILTER_INVALID };
 enum filtered filter_segment(struct segment *seg);
 
 /* --- handshake.c ---------------------------------------------------------------------------------- */
 
-/* Adds the SYN/ACK to the session's queue. Returns 0, or an error with an event: -ENOSPC if the queue has
+/* Adds the SYN/ACK to the session's queue. Returns 0, or -ENOSPC with an event if the queue already has
  * max_synack_queued entries. */
 int handshake_queue_syn_ack(struct segment *seg);
 /* Adds the session's current SYN to its queue, before the SYN in `seg` replaces it. */
@@ -159,9 +161,9 @@ void half_open_record_syn(struct segment *seg);
 bool half_open_is_answered(const struct stream *stream, const struct flow *flow, const struct packet *pkt);
 /* Returns whether the segment, a reset, refuses a SYN or SYN/ACK of which there is a record. */
 bool half_open_is_reset(const struct segment *seg);
-/* Both restore an evicted session from its record, before the handler of its state processes the segment: a SYN/ACK
- * restores it in SYN_SENT, the ACK of the handshake in SYN_RECV. Both return 0, -ENOENT when there is no record, or
- * -ENOMEM as session_new() does. */
+/* Restore an evicted session from its record, before the handler of its state processes the segment. A SYN/ACK restores
+ * the session in SYN_SENT, the ACK of the handshake restores it in SYN_RECV. Return 0, -ENOENT when there is no record,
+ * or -ENOMEM as session_new() does. */
 int half_open_restore_by_syn_ack(struct segment *seg);
 int half_open_restore_by_ack(struct segment *seg);
 

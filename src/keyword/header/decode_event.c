@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * decode-event:NAME; and the older form engine-event:decoder.NAME, which also accepts stream.NAME.
+ * decode-event:NAME; and the older form engine-event:decoder.NAME or engine-event:stream.NAME. Both keywords accept
+ * names with and without these prefixes.
  */
 #include <errno.h>
 

@@ -18,7 +18,8 @@ enum {
     IPV4_HEADER_LENGTH = 20,
     IPV6_HEADER_LENGTH = 40,
     ETHERNET_HEADER_LENGTH = 14,
-    /* Each inner packet counts as a layer; twice as many, because each may be a fragment that completes a datagram. */
+    /* Each inner packet counts as a layer. Twice as many entries, because each one may be a fragment that completes a
+     * datagram. */
     DECODE_INNER_PACKETS = 2 * DECODE_MAX_LAYERS,
 };
 
@@ -121,7 +122,8 @@ bool decode_ether_type(struct decoder *decoder, struct packet *pkt, uint16_t typ
 /* Decodes the options of an IPv4 header. Returns false if they make the header invalid. */
 bool decode_ipv4_options(struct packet *pkt, struct cursor cur);
 
-/* Decodes the upper-layer protocol `next` after an IPv6 header. */
+/* Decodes the upper-layer protocol `next` after an IPv6 header. Returns false if its header is invalid; an unknown
+ * protocol only gets an event. */
 bool decode_ipv6_upper(struct decoder *decoder, struct packet *pkt, uint8_t next, struct cursor cur);
 
 /*

@@ -114,7 +114,7 @@ size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const str
     pkt->flags |= (fragment->flags & PACKET_TUNNELED) | PACKET_REASSEMBLED;
     pkt->outer = fragment->outer;
     pkt->tunnel_depth = fragment->tunnel_depth;
-    pkt->layers = fragment->layers > 0 ? fragment->layers - 1 : 0; /* the IP header of the fragment counts no more */
+    pkt->layers = fragment->layers > 0 ? fragment->layers - 1 : 0; /* the IP header of the fragment is replaced */
     pkt->source = PACKET_SOURCE_DEFRAG;
     pkt->ethernet = fragment->ethernet;
     pkt->ether_type = fragment->ether_type;

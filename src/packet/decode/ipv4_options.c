@@ -29,7 +29,7 @@ static bool route_is_valid(const uint8_t *option, unsigned length)
     return pointer >= ROUTE_FIRST_POINTER && pointer % 4 == 0 && pointer <= length + 1;
 }
 
-/* A record consists of a time (4 bytes), with flags 1 and 3 of an address and a time (8 bytes). */
+/* With flags 1 and 3, a record is an address and a time (8 bytes); otherwise it is a time (4 bytes). */
 static bool timestamp_is_valid(const uint8_t *option, unsigned length)
 {
     unsigned pointer = option[2], flag = option[3] & 0x0f, record = flag == 1 || flag == 3 ? 8 : 4;

@@ -208,6 +208,7 @@ static bool walk_fragment(struct walk *walk)
     return false;
 }
 
+/* The functions consume a header. They return false if decoding ends at it, and true to continue with the next one. */
 static bool (*const by_next[UINT8_MAX + 1])(struct walk *walk) = {
     [IPPROTO_HOPOPTS] = walk_hop_by_hop,
     [IPPROTO_ROUTING] = walk_routing,

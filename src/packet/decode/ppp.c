@@ -19,8 +19,8 @@ enum {
     PPPOE_LENGTH_OFFSET = 4,
 };
 
-/* How a protocol that is not decoded is reported: as unknown (any protocol that is not in the table), not at all, or as
- * unsupported. */
+/* The event for a protocol that is not decoded. PPP_UNKNOWN, for protocols that are not in the table: wrong_type.
+ * PPP_QUIET: none. PPP_UNSUPPORTED: unsup_proto. */
 enum ppp_kind { PPP_UNKNOWN, PPP_QUIET, PPP_UNSUPPORTED };
 
 static const struct {
@@ -138,8 +138,8 @@ bool decode_ppp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         return decode_invalid(pkt, DECODE_EVENT_PPP_PKT_TOO_SMALL);
     if (!decode_layer(decoder, pkt))
         return false;
-    if (is_decoded(
-            protocol)) /* Suricata's event for a short IPv4 packet behind a compressed protocol field is that of VJ */
+    if (is_decoded(protocol)) /* behind a compressed protocol field, the event for a short IPv4 packet is VJ's, as in
+                                 Suricata */
         return decode_protocol(
             decoder, pkt, protocol,
             protocol.compressed ? DECODE_EVENT_PPP_VJU_PKT_TOO_SMALL : DECODE_EVENT_PPP_IP4_PKT_TOO_SMALL, cur);

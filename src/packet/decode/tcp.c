@@ -24,8 +24,7 @@ enum {
     SACK_MAX_BLOCKS = 4,
     COOKIE_MIN_LENGTH = 4,
     COOKIE_MAX_LENGTH = 16,
-    EXPERIMENT_FAST_OPEN =
-        0xf989, /* magic number of the experimental fast open option, from before option 34 was assigned */
+    EXPERIMENT_FAST_OPEN = 0xf989, /* identifies fast open before option 34 was assigned */
 };
 
 /* Parses an option into pkt->tcp. `length`: bytes of the option, including its type and length bytes. */

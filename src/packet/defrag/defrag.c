@@ -9,20 +9,20 @@
  * receiver. Every datagram that a receiver can reassemble must have been inspected. Therefore:
  *
  * - Every byte of a datagram has one value. A fragment with different bytes, a different end of the datagram, or a
- * different chain of headers is dropped, and so are all later fragments of the datagram (RFC 5722, applied to IPv4,
- * too). Copies of fragments pass.
+ *   different chain of headers is dropped, and so are all later fragments of the datagram (RFC 5722, applied to IPv4,
+ *   too). Copies of fragments pass.
  * - A dropped datagram stays dropped, because the receiver may have all of its fragments except the dropped one.
  * - An accepted datagram is remembered, too. If the receiver has only a part of it, a new fragment with the same
- * identification could complete that part to a datagram that was not inspected, although here the fragment starts a new
- * datagram. So only copies of its fragments pass, recognized by keyed digests of their range and bytes. Digests of the
- * first DIGESTS_MAX fragments are stored.
+ *   identification could complete that part to a datagram that was not inspected, although here the fragment starts a
+ *   new datagram. So only copies of its fragments pass, recognized by keyed digests of their range and bytes. Digests
+ *   of the first DIGESTS_MAX fragments are stored.
  *
- * Dropped and accepted datagrams are remembered for `timeout` after the last fragment that passed, as long as receivers
- * keep incomplete datagrams (30 or 60 s). A sender must not reuse an identification in that time (RFC 6864, RFC 8200),
- * but fast senders do over IPv4, where it has 16 bits. So at most REMEMBERED_MAX accepted datagrams are remembered, and
- * the oldest is evicted first: a sender that counts identifications reuses one only later. An attacker must complete
- * REMEMBERED_MAX datagrams before the receiver's timeout to mix new bytes into an accepted one. To remember more
- * datagrams would drop fragments of every fast sender.
+ * Dropped and accepted datagrams are remembered for `timeout` after the last fragment that passed: receivers keep
+ * incomplete datagrams for 30 or 60 s. A sender must not reuse an identification in that time (RFC 6864, RFC 8200), but
+ * over IPv4, where the identification has 16 bits, fast senders do. So at most REMEMBERED_MAX accepted datagrams are
+ * remembered, and the oldest is evicted first: a sender that counts identifications reuses one only later. An attacker
+ * must complete REMEMBERED_MAX datagrams before the receiver's timeout to mix new bytes into an accepted one. To
+ * remember more datagrams would drop fragments of every fast sender.
  *
  * A fragment that every receiver discards (no bytes, too large, IPv6 with an invalid length) is not used but passes,
  * because it cannot complete a datagram.

@@ -3,8 +3,8 @@
  * Evicted datagrams. Receivers may still have a part of such a datagram, so its later fragments are dropped: otherwise
  * an attacker could flood the table with fragments to get a datagram through that was never inspected as a whole.
  * Hashes of evicted datagrams are stored in two Bloom filters of fixed size, for at least one timeout and at most two.
- * If very many datagrams were evicted, fragments of others match the filters by chance and are dropped, too: a flood
- * can cause the loss of fragments, but no evasion.
+ * If very many datagrams were evicted, fragments of other datagrams match the filters by chance and are dropped, too.
+ * So a flood can cause the loss of fragments, but no evasion.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void clear_filter(const struct evicted *evicted, struct evicted_filter *f
     filter->count = 0;
 }
 
-/* If a timeout has passed since the last call that did so, clears the older filter and makes it the current one. */
+/* If a timeout has passed since the last rotation, clears the older filter and makes it the current one. */
 static void rotate_filters(struct evicted *evicted, uint64_t now_ns, uint64_t timeout_ns)
 {
     if (now_ns < evicted->rotated_ns + timeout_ns)
