@@ -50,8 +50,9 @@ int mark_bits_parse(struct rule_parser *parser, struct span text, bool mask_requ
 /* Parses a list of interface names or indexes and adds the condition, whose data is a struct interface_list. */
 struct interface_list;
 int interface_list_condition(struct rule_parser *parser, struct span value);
-/* Returns whether the condition holds: the list has the interface (`index`) or, if the interface is a bridge, its port
- * (`physical`), or it is negated and has neither. `index` 0 (no interface): false. */
+/* Returns whether the condition holds. `index`: the interface, 0: none; `physical`: the bridge port if the interface is
+ * a bridge. The condition holds if the list contains one of the two, or, if it is negated, none of them. Without an
+ * interface it never holds. */
 bool interface_list_holds(const struct interface_list *list, uint32_t index, uint32_t physical);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * asn1: decodes BER values (X.690) from a position in the buffer and matches when one of them has a malformation that
- * exploits use.
+ * asn1: decodes BER values (X.690) from a position in the buffer and matches when one of them is too long, or its
+ * content is invalid in a way that exploits use (is_wanted()).
  *
- * The walk is iterative: a stack holds the ends of the open constructed values. A value that is malformed or incomplete
- * ends the walk; outermost values before it have been checked. Nesting depth and the number of outermost values are
- * limited as in Suricata (asn1-max-frames, 30).
+ * The walk is iterative: a stack holds the ends of the open constructed values. A value that is incomplete or cannot be
+ * decoded ends the walk. Matches in the same outermost value do not count then; outermost values before it have been
+ * checked. Nesting depth and the number of outermost values are limited as in Suricata (asn1-max-frames, 30).
  */
 #include <errno.h>
 #include <stdint.h>
@@ -61,8 +61,8 @@ static void close_values(struct walk *walk, const uint8_t *at)
         walk->depth--;
 }
 
-/* Reads one primitive value, or the header of a constructed one, and sets walk->found if the value matches. Returns
- * false if it is malformed. */
+/* Reads one primitive value, the header of a constructed one, or the end-of-contents octets of one. Sets walk->found if
+ * the value matches. Returns false if it cannot be decoded or is nested too deeply. */
 static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 *asn1)
 {
     const struct frame *around = walk->depth > 0 ? &walk->open[walk->depth - 1] : NULL;
@@ -95,7 +95,7 @@ static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 
 }
 
 /* Returns whether one of the outermost values contains a match. Each outermost value is walked to its end first: if a
- * part of it is malformed, matches in it do not count. */
+ * part of it cannot be decoded, matches in it do not count. */
 static bool has_match(const struct asn1 *asn1, const uint8_t *bytes, uint32_t length)
 {
     struct cursor cur = cursor_of(bytes, length);

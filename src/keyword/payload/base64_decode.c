@@ -14,10 +14,9 @@
 
 enum {
     MAX_BYTES = UINT16_MAX,
-    BYTES_A_STEP =
-        /* one step of inspection.steps_left is consumed per this number of bytes, to limit the work that crafted
-           traffic can cause */
-    256,
+    /* One step of inspection.steps_left is consumed per this number of bytes, to limit the work that crafted traffic
+     * can cause. */
+    BYTES_A_STEP = 256,
 };
 
 struct base64_decode {

@@ -30,7 +30,7 @@ struct byte_math {
     struct byte_source source; /* must come first, see byte_source.h */
     enum math_operator operator;
     uint32_t number;
-    int8_t value;  /* index of the right-hand operand in inspection.values, or -1 */
+    int8_t value;  /* index in inspection.values of the right-hand operand; -1: `number` is the operand */
     int8_t result; /* index in inspection.values of the variable that is set */
     bool has_mask;
     uint8_t shift;

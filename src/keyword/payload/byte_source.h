@@ -60,9 +60,11 @@ int byte_source_set_dce(struct rule_parser *parser, struct span value, void *dat
 int byte_source_check(struct rule_parser *parser, struct span value, const struct byte_source *source);
 
 /* Parses a mask of at most 32 bits, and sets *shift to the number of its trailing zeros, by which the masked value is
- * shifted right. Returns 0, or -EINVAL after an error was reported. */
+ * shifted right. `hexadecimal`: a number without 0x is hexadecimal, too. Returns 0, or -EINVAL after an error was
+ * reported. */
 int byte_source_mask(struct rule_parser *parser, struct span text, bool hexadecimal, uint32_t *mask, uint8_t *shift);
 
+/* Reads the number into *out. Returns false if the buffer has no number there, or the number is too large. */
 bool byte_source_read(const struct inspection *in, const struct byte_source *source, struct byte_number *out);
 
 /* Returns the argument `relative` for rule_parser_add_content_condition(). It is false for a relative number that is

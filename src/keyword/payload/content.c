@@ -7,8 +7,8 @@
  * a within that ends before the buffer's start sets no limit, and only the low 32 bits of a variable are used.
  *
  * If a content without distance or within is not found, the result is INSPECT_NEVER, because retrying earlier contents
- * at other positions cannot help. A content with distance may be searched from each position of the previous content up
- * to the buffer's end; struct inspect_search stores the range that was searched, so that all these searches together
+ * at other positions cannot help. A content with distance may be searched up to the buffer's end for each position of
+ * the previous content. struct inspect_search stores the range that was searched, so that all these searches together
  * scan the buffer once.
  */
 #include <errno.h>
@@ -24,8 +24,7 @@ struct window {
 };
 
 enum {
-    SHORT_WINDOW =
-        256 /* bytes; searching a shorter window again takes less time than a lookup in inspection.searches */
+    SHORT_WINDOW = 256 /* bytes; a shorter window is searched faster than an entry of inspection.searches is found */
 };
 
 static uint32_t number_of(const struct inspection *in, int32_t constant, int8_t index)

@@ -123,7 +123,7 @@ static const struct {
     { 'A', PCRE2_ANCHORED }, { 'E', PCRE2_DOLLAR_ENDONLY }, { 'G', PCRE2_UNGREEDY },
 };
 
-/* Flags that select a buffer, of HTTP/1 except for `Q`. */
+/* Flags that select a buffer of HTTP/1, or file.data (`Q`). */
 static const struct buffer_letter {
     char letter;
     const char *buffer, *tag;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The search compares two bytes of the content at 64 positions at once, and the whole content only where both match.
- * The C library's memmem() advances byte by byte, which is too slow for super-packets (GRO): in their up to 64 KiB
- * every two-byte literal occurs by chance, so every rule with such a literal is evaluated.
+ * The C library's memmem() advances byte by byte, which is too slow for super-packets (GRO): they have up to 64 KiB, in
+ * which every two-byte literal occurs by chance, so every rule with such a literal is evaluated.
  *
  * The two bytes are the first byte of the content and the last byte that differs from it. In a run of zeros with one
  * other byte, for example, the second one is that byte.
  *
- * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. If there are fewer than 64
- * positions, memchr() searches the first byte instead.
+ * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. If they are nocase, or if
+ * there are fewer than 64 positions, memchr() searches the first byte instead.
  */
 #include "search.h"
 
@@ -42,8 +42,9 @@ static const uint8_t *find_byte(const uint8_t *at, const uint8_t *end, uint8_t b
     return found ? found : end;
 }
 
-/* Searches fewer than STRIDE positions; returns the first occurrence or NULL. at_lower and at_upper are the next
- * occurrences of the first byte in each letter case, so that memchr() scans the buffer only once per case. */
+/* Compares the content at each position of its first byte. Returns the first occurrence or NULL. at_lower and at_upper
+ * are the next occurrences of the first byte in each letter case, so that memchr() scans the buffer only once per
+ * case. */
 static const uint8_t *search_few(const struct content *content, const uint8_t *bytes, size_t length)
 {
     const uint8_t *end = bytes + (length - content->length) + 1; /* end of the positions at which a match can start */
@@ -125,7 +126,7 @@ static inline bool is_any(block hits)
     return (words[0] | words[1]) != 0;
 }
 
-/* Searches `count` start positions, at least STRIDE, in blocks of STRIDE, of which the last overlaps the one before it.
+/* Searches `count` start positions (STRIDE or more) in blocks of STRIDE. The last block may overlap the one before it.
  * Returns the first occurrence or NULL. */
 static const uint8_t *search_blocks(const struct content *content, const uint8_t *places, size_t count)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Common code of the transforms. Each is a pure function of its input and the rule's options; the result is part of
- * the input or lies in the scratch memory. As in Suricata, an empty buffer stays unchanged except where a transform
- * says otherwise, and a transform that fails leaves the buffer unchanged.
+ * Common code of the transforms. Each is a pure function of its input and the rule's options; the result is part of the
+ * input or lies in the scratch memory. As in Suricata, a buffer that is empty or cannot be transformed stays unchanged,
+ * except where a transform says otherwise. apply() returns false only if the scratch memory is exhausted.
  */
 #ifndef SLUICE_KEYWORD_TRANSFORM_H
 #define SLUICE_KEYWORD_TRANSFORM_H
@@ -10,7 +10,7 @@
 #include "sluice/keyword.h"
 #include "sluice/transform.h"
 
-/* The function parse() of a transform without a value. */
+/* The parse() function of a transform without a value. */
 int transform_parse(struct rule_parser *parser, struct span value);
 
 static inline bool transform_is_space(uint8_t c)
