@@ -99,7 +99,8 @@ static int iprep_parse(struct rule_parser *parser, struct span value)
         .value = (int)number,
     };
     if (!rep->reputation)
-        return rule_parser_error(parser, fields[1], "there are no reputations: set reputation.categories and .files");
+        return rule_parser_error(parser, fields[1],
+                                 "there are no reputations: set reputation.categories and reputation.files");
     rep->category = reputation_category(rep->reputation, fields[1]);
     if (rep->category < 0)
         return rule_parser_error(parser, fields[1], "reputation.categories has no category '" SPAN_FORMAT "'",

@@ -140,7 +140,7 @@ static int base64_decode_finish(struct rule_parser *parser, const struct conditi
     want->nested = buffer;
     if (!buffer)
         rule_parser_warning(parser, rule_parser_rule_span(parser),
-                            "the rule can't match: what 'base64_decode' decodes is not asked for by a 'base64_data'");
+                            "the rule can't match: no 'base64_data' selects the data that 'base64_decode' decodes");
     return 0;
 }
 

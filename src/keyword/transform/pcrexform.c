@@ -58,8 +58,8 @@ const struct keyword keyword_pcrexform = {
     .value = "\"PATTERN\"",
     .help = "replace the buffer by the captured group of a regular expression; it stays unchanged without "
             "a match",
-    .manual = "The pattern is written without slashes and flags and has exactly one group. The limits of "
-              "pcre apply.",
+    .manual = "The pattern is written without slashes and flags and has exactly one group. A match stops "
+              "after 3500 steps; detect.pcre-match-limit does not apply.",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_QUOTED | KEYWORD_QUOTES_REQUIRED,
     .parse = pcrexform_parse,
