@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The key of a packet. Its source is the sender, so that the comparison with a flow yields the direction. Its hash is
- * computed from the hashes of both ends by multiply-and-fold, as in wyhash and for the short keys of XXH3. The secrets
- * are derived from a seed, so that an attacker cannot choose flows that fall into one bucket. The identifier of a flow
- * is computed once, from both ends in an order that is the same for both directions.
+ * The key of a packet. The source in the key is the sender, so that the comparison with a flow yields the direction.
+ * The hash of a key is computed from the hashes of both ends by multiply-and-fold, as in wyhash and for the short keys
+ * of XXH3. The secrets are derived from a seed, so that an attacker cannot choose flows that fall into one bucket. The
+ * identifier of a flow is computed once, from both ends in an order that is the same for both directions.
  */
 #include <assert.h>
 #include <netinet/in.h>

@@ -35,7 +35,7 @@ enum {
     RECLAIM_VISITS = 8, /* maximum number of flows visited in the wheel to find an expired one when the pool is empty;
                            low, so that no packet waits long */
     LAST_RESORT_VISITS = 64, /* used instead of RECLAIM_VISITS if no flow is in state FLOW_NEW */
-    VISITS_PER_EXPIRED = 8,  /* flow_table_expire(): visits per flow of its budget */
+    VISITS_PER_EXPIRED = 8,  /* flow_table_expire(): maximum number of flows visited, per flow that may end */
 };
 
 /* --- Creation and removal of a table -------------------------------------------------------------- */
@@ -178,7 +178,7 @@ void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state
 
 void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason)
 {
-    /* The flow is still in the table: the callback may set its state or variables. */
+    /* Called while the flow is in the table, so that the callback may set its state or variables. */
     if (table->end)
         table->end(flow, reason, table->user);
     if (flow->state == FLOW_BYPASSED && flow->offload != OFFLOAD_NONE)

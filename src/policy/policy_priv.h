@@ -105,7 +105,7 @@ int flow_tags_new(struct pool **out, size_t memcap);
 void tag_add(struct pool *pool, struct host_tags *hosts, struct replay_order *order, struct packet *pkt,
              const struct rule *rule);
 /* Counts a packet for the tags of its flow and hosts. Returns true if one of the tags requests that the packet be
- * logged. `has_host_tags`: whether a loaded rule tags hosts. */
+ * logged. `has_host_tags` is true if a loaded rule tags hosts. */
 bool tag_count_packet(struct host_tags *hosts, bool has_host_tags, struct replay_order *order, struct packet *pkt);
 /* Transfer the tags of a flow (the writer's flow must have tags), and the tags of all hosts. */
 void tag_transfer_flow(struct transfer *t, struct pool *pool, struct flow *flow);

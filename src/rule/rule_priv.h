@@ -162,7 +162,7 @@ struct application_set {
     unsigned count;
 };
 
-/* A transform with its value as written: buffers with the same keyword and transforms are the same. */
+/* A transform, with its value as written so that equal buffers are found. */
 struct transform {
     struct condition condition; /* first member: rules refer to it */
     struct span value;

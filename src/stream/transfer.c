@@ -74,7 +74,7 @@ static void transfer_entry(struct transfer *t, struct handshake_entry *entry)
     transfer_require(t, entry->window_scale <= WINDOW_SCALE_MAX);
 }
 
-/* Each peer is a separate part of the transfer, so that one for which memory is exhausted does not affect the other. */
+/* Each peer is a separate part of the transfer: if memory is exhausted while one is read, the other is still read. */
 static void transfer_peers(struct transfer *t, struct stream *stream, struct tcp_session *session)
 {
     for (uint16_t i = 0; i < FLOW_DIRECTIONS; i++) {
