@@ -39,7 +39,7 @@ void app_parse_ports(struct app_ports *ports, const char *text)
     }
 }
 
-/* Uses the ports in the settings, or else the default ports of the protocol. */
+/* Sets app->ports: the ports in the settings; if none are set, the default ports of the protocol. */
 static void init_ports(struct app *app)
 {
     for (size_t i = 0; i < app_list_count; i++) {

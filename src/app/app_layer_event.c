@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * app-layer-event: an anomaly found by a protocol's parser or by protocol detection. An event of a parser is a
- * condition on a transaction, an event of protocol detection on the packet with which it was found.
+ * app-layer-event: an anomaly found by a protocol's parser or by protocol detection. Events of a parser are conditions
+ * on a transaction. Events of protocol detection are conditions on the packet in which they were found.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * app-layer-protocol: compares the application protocol of the flow. As in Suricata neither a name nor its negation
- * matches before detection has finished; a mode after the comma selects a direction, or the protocol before a change.
+ * matches before detection has finished; a mode after the comma selects the direction whose protocol is compared, or
+ * the protocol before a change.
  *
  * A rule with no other condition is evaluated only for packets with PACKET_PROTOCOL_DETECTED (enum rule_type).
  */
@@ -16,7 +17,7 @@ struct protocol_condition {
     uint8_t mode; /* enum protocol_mode */
     uint8_t id;   /* id of the protocol; APP_FAILED for the value `failed`; unused with `unknown` */
     bool unknown; /* the value `unknown`: true before detection has finished */
-    bool negated; /* true if the flow has another protocol than `id` */
+    bool negated; /* the condition holds if the flow has another protocol than `id` */
 };
 
 static const struct {

@@ -84,9 +84,9 @@ struct app_flow {
     struct app_side side[FLOW_DIRECTIONS];
     uint32_t open_count, tx_count; /* numbers of open and of all live transactions of this reading */
     struct app_tx *first, *last;   /* main reading: the live transactions of all readings, in order of their start */
-    struct app_tx_link lists[APP_TX_LISTS]; /* next: the first transaction of the list; previous: the last one.
-                                               APP_TX_OPEN: open transactions of this reading. The other lists, in the
-                                               main reading: transactions of all readings */
+    struct app_tx_link lists[APP_TX_LISTS]; /* heads of the lists: `next` is the first transaction, `previous` the last.
+                                               APP_TX_OPEN: the open transactions of this reading. The other lists are
+                                               used in the main reading only, for the transactions of all readings */
     uint8_t unsorted;                       /* bit set of `lists` that are not in order of transaction ids */
     uint8_t detected;  /* bit set of directions in which detection has finished; the next packet of the direction clears
                           the bit */
@@ -162,8 +162,8 @@ struct app {
     struct file_engine *files;
     struct app_shared *shared;
     struct replay_order *order;
-    struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* by transport (TCP, UDP): ports on which a protocol is expected,
-                                                     from the settings or else its default ports */
+    struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* by transport (TCP, UDP): ports on which a protocol is expected:
+                                                     those of the settings; if none are set, its default ports */
     struct datagram_table datagrams;
     /* For each value of the first byte of a direction: bit set of the indices of protocols with a pattern that may
      * match bytes that start with it. */
@@ -231,7 +231,7 @@ void app_memory_update(struct app *app, struct app_flow *af, size_t before);
 void app_memory_remove(struct app *app, struct app_flow *af);
 /* Moves `size` bytes from the account of the flow to app->byterange_memory. */
 void app_memory_move_to_byteranges(struct app *app, struct app_flow *af, size_t size);
-/* Returns the heap bytes used by all flows: all but those of the byte-range table. */
+/* Returns the heap bytes used by all flows, that is, without those of the byte-range table. */
 static inline size_t app_flow_memory(const struct app *app)
 {
     return heap_memory(app->heap) - app->byterange_memory;
@@ -248,14 +248,14 @@ void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *re
 
 /* --- byterange.c ---------------------------------------------------------------------------------- */
 
-/* Removes incomplete files of byterange.c from tx->files; the table keeps them until their next range. Called before
- * the files of a transaction are freed. */
+/* Removes incomplete files of byterange.c from tx->files; the table keeps them until their next range, or abandons them
+ * if it has no room. Called before the files of a transaction are freed. */
 void app_byterange_detach_files(struct app *app, struct app_tx *tx, enum flow_direction direction);
 
 /* --- expect.c ------------------------------------------------------------------------------------- */
 
 /* Finds the expectation that the flow fulfils, moves its tag to `af` and removes the expectation. Returns the id of the
- * expected protocol; 0 if no expectation matches the flow. */
+ * expected protocol; 0 if no expectation matches the flow or the protocol is disabled. */
 unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t now_ns);
 
 #endif

@@ -21,7 +21,7 @@
 
 enum {
     ENTRIES = 256,          /* files in the table */
-    PIECE_MAX = 256 << 10,  /* bytes of a piece to which no more bytes are appended */
+    PIECE_MAX = 256 << 10,  /* bytes; a piece that has reached this size is not extended */
     PIECES_MAX = 64,        /* waiting pieces per file */
     WAITING_SHARE = 8,      /* waiting files and pieces may use 1/8 of the memcap */
     WAITING_MIN = 64 << 10, /* bytes; lower bound of that share */
@@ -158,8 +158,8 @@ static bool is_expired(const struct byterange_file *entry, uint64_t now_ns)
     return entry->last_data_ns + entry->timeout_ns < now_ns;
 }
 
-/* Returns a free entry; if there is none, abandons the file that has waited longest. Returns NULL if all files belong
- * to open transactions. */
+/* Abandons expired files and returns a free entry. If there is none, abandons the file whose last data is the oldest.
+ * Returns NULL if every file is in a transaction. */
 static struct byterange_file *alloc_entry(struct app *app, uint64_t now_ns)
 {
     struct byterange_file *unused = NULL, *oldest = NULL;

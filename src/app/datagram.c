@@ -31,7 +31,8 @@ static bool is_service_port(const struct app *app, uint16_t port)
     return port < SERVICE_PORTS_END || app->datagrams.services[port / 64] >> (port % 64) & 1;
 }
 
-/* Whether a datagram that the parser rejected is a message of its protocol according to the protocol's probe. */
+/* Whether a datagram that the parser rejected may be a message of the reading's protocol: false if the probe returns
+ * APP_NO. */
 static bool is_message(const struct app_flow *reading, const struct app_input *in)
 {
     const struct app_probe probe = {
@@ -181,7 +182,8 @@ bool app_feed_datagram(struct app *app, struct flow *flow, enum flow_direction d
         uint16_t client = flow->client_port, server = flow->server_port;
 
         ports = PORTS_SEEN | (app_has_known_port(app, client, server) ? PORTS_KNOWN : 0);
-        /* The first packet came from a service port to another port: probably the server sent it. */
+        /* The first packet came from a service port to another port, or from a low port to an ephemeral one: probably
+         * the server sent it. */
         if (!is_service_port(app, server) &&
             (is_service_port(app, client) || (client < EPHEMERAL_PORTS && server >= EPHEMERAL_PORTS)))
             ports |= PORTS_REVERSED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flows that are announced by another flow: the data connections of FTP. The connection may be assigned to another
- * worker than its control connection, so the list is shared. It is short, and while it is empty a new flow only reads a
+ * Expected flows: data connections that an FTP control connection announces. The two connections may be assigned to
+ * different workers, so all workers share the list. The list is short, and while it is empty a new flow only reads a
  * counter.
  *
  * When the list is full, the oldest entry is replaced. A client that already has PER_CLIENT entries replaces its own
@@ -35,7 +35,7 @@ static bool is_same_connection(const struct app_expectation *entry, const struct
 }
 
 /* Removes expired entries and an earlier entry of the same connection. Returns a free entry. If the client has
- * PER_CLIENT entries, its oldest one is removed for that; if the list is full, the oldest one of all clients. */
+ * PER_CLIENT entries, its oldest one is removed; otherwise, if the list is full, the oldest one of all clients. */
 static struct expected_flow *alloc_entry(struct app_shared *shared, const struct app_expectation *what, uint64_t now_ns)
 {
     const struct address *client = &what->client;
@@ -151,8 +151,8 @@ static void transfer_entry(struct transfer *t, struct expected_flow *entry)
     entry->what.ip_version = version;
 }
 
-/* Reads an entry into expected_flows[*place] and increments *place. Drops the entry if the list is full or if this
- * build does not have the protocol. */
+/* Reads an entry into expected_flows[*place] and increments *place. Drops the entry without memory, if the list is
+ * full, or if this build does not have the protocol. */
 static void read_entry(struct transfer *t, struct app_shared *shared, size_t *place)
 {
     struct expected_flow entry = { .proto = 0 };

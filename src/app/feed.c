@@ -3,20 +3,20 @@
  * Feeding of stream bytes to parsers. The parser gets the bytes of a direction without copying; bytes that it does not
  * consume are kept and passed again in front of the following ones, contiguous.
  *
- * Until the protocol is known, both directions are buffered up to a limit. Then the parser gets them, the direction
- * whose bytes arrived last after the other one. After a parser has announced another protocol (CONNECT, STARTTLS), both
+ * Until the protocol is known, both directions are buffered up to a limit. Then the parser gets them, those of the
+ * direction that arrived last at the end. After a parser has announced another protocol (CONNECT, STARTTLS), both
  * directions are buffered again until the new protocol is known.
  *
- * Beyond the stream depth a direction is not parsed, although the other direction may not have reached its depth. The
- * parser treats the first direction as ended; open transactions do not wait for its bytes, and later transactions start
+ * Beyond the stream depth a direction is not parsed, although the other direction may not have reached its depth. For
+ * the parser such a direction has ended: open transactions do not wait for its bytes, and later transactions start
  * complete in it.
  *
  * Where endpoints may parse the bytes as another protocol than the detected one, the flow has further readings
  * (reading.c). The functions of this file feed each of them; only the main reading sets the verdict and
  * flow->application.
  *
- * A reading is `stopped` when its parser failed or lost bytes that it needs, when the rest is encrypted, or when no
- * protocol was found.
+ * A reading is `stopped` when its parser failed or lost bytes that it needs, when the rest is encrypted, when no
+ * protocol was found, or at the end of the flow.
  */
 #include <string.h>
 
@@ -86,9 +86,8 @@ void feed_fail(struct feeding *f, enum app_count why)
     feed_stop(f);
 }
 
-/* Handles a parser failure in one direction. If the bytes of this direction did not belong to the flow's protocol from
- * the start, the peer may still read the other direction as the flow's protocol, so the parser continues with the other
- * direction. */
+/* Handles a parser failure in one direction. Stops the reading, unless the first bytes of this direction may belong to
+ * another protocol: then the other direction may still belong to this protocol, and the parser continues with it. */
 static void fail_direction(struct feeding *f, enum flow_direction direction, enum app_count why)
 {
     struct app_side *side = &f->af->side[direction];
@@ -103,9 +102,9 @@ static void fail_direction(struct feeding *f, enum flow_direction direction, enu
     app_tx_complete_direction(f->af, direction);
 }
 
-/* Handles APP_ERROR of the parser. If the server's bytes do not belong to the protocol, the client's bytes did not
- * either. As long as another reading parses the client's bytes as another protocol, rules inspect them there, and the
- * failure is no exception. */
+/* Handles APP_ERROR of the parser. An error in the server's bytes suggests that the client's bytes do not belong to the
+ * protocol either. If another reading parses them as another protocol, rules inspect them there, and the failure is no
+ * exception. */
 static void fail_to_parse(struct feeding *f, enum flow_direction direction)
 {
     bool has_joined_reading = direction == FLOW_TO_CLIENT && f->af == f->af->main && app_has_joined_reading(f->af);
@@ -162,7 +161,7 @@ static void begin_change(struct feeding *f)
 }
 
 /* Calls the parser once; the unconsumed bytes are in side->pending afterwards. `in_pending`: in->bytes are the bytes in
- * side->pending. Returns false if parsing has ended. */
+ * side->pending. Returns false if the parser must not get more bytes of this direction. */
 static bool call_parser(struct feeding *f, enum flow_direction direction, struct app_input *in, bool in_pending)
 {
     struct app_flow *af = f->af;
@@ -303,7 +302,8 @@ struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_ver
 
 /* Restarts the parser of a flow after app_evict() when the client's bytes match a pattern of the flow's protocol, or of
  * any protocol if the flow's is unknown. Until then only rules on stream bytes inspect the flow. Sets APP_LAYER_EVICTED
- * once, unless the flow was evicted between two messages and the parser restarts with the next one. */
+ * and EXCEPTION_APP_MEMCAP once, unless the flow was evicted between two messages and the parser restarts with the next
+ * one. */
 static void resume_after_eviction(struct feeding *f, struct flow *flow, enum flow_direction direction,
                                   const struct app_stream_chunk *in)
 {

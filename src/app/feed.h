@@ -26,8 +26,8 @@ struct feeding {
     unsigned transport;          /* APP_TCP or APP_UDP */
 };
 
-/* Returns the main reading of the flow, created if necessary; NULL for a flow whose detection failed, or without memory
- * (verdict->exception). */
+/* Returns the main reading of the flow and creates it if necessary. Returns NULL without memory (verdict->exception is
+ * set), or if detection has failed in a TCP flow that has no reading. */
 struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict);
 /* Starts the parser of a protocol for the reading. Returns false without memory; parsing has stopped then. */
 bool app_start_parser(struct feeding *f, unsigned id);
@@ -58,22 +58,24 @@ uint64_t feed_gap_before(const struct app_side *side, const struct app_stream_ch
 
 /* Buffers new bytes of a direction, and detects the protocol by all that are buffered. */
 void feed_unknown(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *bytes);
-/* Detects the protocol by the buffered bytes of a direction. If there is no protocol to be found, detection ends. */
+/* Detects the protocol by the buffered bytes of a direction and starts its parser. Ends detection if no protocol can be
+ * found. */
 void feed_detect_protocol(struct feeding *f, enum flow_direction direction);
-/* Starts the parser of a protocol and feeds the buffered bytes to it, `direction` last. */
+/* Starts the parser of a protocol and feeds the buffered bytes to it, those of `direction` last. */
 void feed_start_protocol(struct feeding *f, unsigned id, enum flow_direction direction);
-/* Probes the first bytes of a direction after the protocol was detected in the other one. If they indicate another
- * protocol, or none, an event is set, and the flow keeps the protocol that was detected first. */
+/* Probes the first bytes of a direction after the protocol was detected in the other one. If they belong to another
+ * protocol or to none, sets an event. The flow keeps the protocol that was detected first, and the other protocol gets
+ * another reading. */
 void feed_compare_directions(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *bytes);
 
 /* --- reading.c ------------------------------------------------------------------------------------ */
 
-/* Adds a reading of the flow as protocol `id`. Returns NULL if there is one already, if there are too many, or if there
- * is no memory. */
+/* Adds a reading of the flow as protocol `id`. Returns NULL if there is one already (TCP: one that has not stopped), if
+ * there are READINGS_MAX, or if there is no memory. */
 struct app_flow *app_reading_add(struct feeding *f, unsigned id);
 /* Like app_reading_add(), for a protocol that is not certain: the parser is started later. */
 struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id);
-/* Returns the flow's reading as protocol `id`; NULL for none. */
+/* Returns the flow's reading as protocol `id` that has all urgent bytes; NULL for none. */
 struct app_flow *app_reading_find(struct app_flow *main, unsigned id);
 /* Whether the flow has readings besides the main one that have not stopped. */
 bool app_has_other_readings(const struct app_flow *main);
@@ -88,8 +90,9 @@ void app_feed_reading(struct feeding *f, enum flow_direction direction, const st
 /* Whether the flow has a reading besides the main one whose protocol has parsed_alongside and whose parser has not
  * failed. */
 bool app_has_joined_reading(const struct app_flow *main);
-/* Probes whether the client's bytes in `side` may also be a message of a protocol with parsed_alongside: "QUIT /path
- * HTTP/1.1" starts like FTP. Returns APP_NO for other protocols. */
+/* Probes the client's bytes in `side` for a protocol with parsed_alongside, because bytes may look like two protocols:
+ * "QUIT /path HTTP/1.1" starts like FTP. Returns APP_NO for other protocols, and for binary bytes if app_proto.is_text
+ * is set. */
 enum app_probe_result app_reading_guess(const struct feeding *f, const struct app_proto *proto,
                                         const struct app_side *side);
 /* Swaps client and server of the flow in all readings. */

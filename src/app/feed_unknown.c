@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Protocol detection by the bytes of a stream: until the protocol of a flow is known, both directions are buffered up
- * to a limit. Afterwards the first bytes of the other direction are compared with the protocol that was found.
+ * to a limit. If it was detected in one direction, the first bytes of the other direction are then compared with it.
  */
 #include "app_priv.h"
 #include "feed.h"
@@ -25,8 +25,7 @@ bool app_start_parser(struct feeding *f, unsigned id)
     return true;
 }
 
-/* Feeds the pending bytes of both directions to the parser, those of `newest`, whose bytes arrived last, after those of
- * the other direction. */
+/* Feeds the pending bytes of both directions to the parser, those of `newest`, which arrived last, at the end. */
 static void feed_both(struct feeding *f, enum flow_direction newest)
 {
     enum flow_direction other = newest == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
@@ -89,8 +88,8 @@ static void decide_candidate(struct feeding *f, enum flow_direction newest)
 }
 
 /* Adds readings as protocols besides `id`, the detected one. Servers of protocols with continues_after_errors answer
- * unreadable input with an error and continue to read, so the bytes on their ports are also parsed as that protocol. A
- * protocol with parsed_alongside is parsed on any port if its probe accepts the client's bytes. */
+ * unreadable input with an error and continue to read, so the bytes on their ports are also parsed as these protocols.
+ * A protocol with parsed_alongside is parsed on any port if its probe accepts the client's bytes. */
 static void add_readings_by_port(struct feeding *f, unsigned id, enum flow_direction newest)
 {
     enum flow_direction other = newest == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
@@ -192,7 +191,8 @@ static void end_detection(struct feeding *f, enum flow_direction direction)
     feed_stop(f);
 }
 
-/* Returns the id of a protocol with continues_after_errors that is expected at the server's port; 0 for none. */
+/* Returns the id of a protocol with continues_after_errors that is expected at the server's port; 0 for none. Returns 0
+ * after a protocol change, and for readings as another protocol than the main one. */
 static unsigned survivor_at_port(const struct feeding *f)
 {
     if ((f->af != f->af->main && !f->af->omitted_urgent) || f->af->previous_protocol > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * filestore: writes the files that a rule matched to the file store. As a condition it is true for every file, so that
- * a rule with it requires one; as an action it is executed when the rest of the rule matches.
+ * filestore: writes the files that a rule matched to the file store. As a condition it is true for every file, so a
+ * rule with filestore matches only if there is a file. As an action it is executed when the rest of the rule matches.
  *
  * Without arguments it applies to the files for which all file conditions of the rule are true.
  */

@@ -30,7 +30,7 @@ static bool bytes_equal(const uint8_t *bytes, const char *literal, uint32_t leng
     return i == length;
 }
 
-/* Whether the first byte of the pattern is at its position, or that is not certain: excludes most patterns cheaply. */
+/* A cheap test that excludes most patterns: false if the first byte of the pattern is not at its position. */
 static bool may_match(const struct app_pattern *pattern, const struct app_probe *probe)
 {
     uint8_t letters = pattern->nocase
@@ -295,7 +295,7 @@ bool app_matches_no_head(const struct app *app, const uint8_t *bytes, uint32_t l
     return match_heads(&app->datagrams, bytes, length) == 0;
 }
 
-/* Whether the datagram may be a message of the protocol. */
+/* Whether the datagram may be a message of the protocol. Sets *out in either case. */
 static bool matches_protocol(size_t index, const struct app_probe *probe, struct app_datagram_match *out)
 {
     const struct app_proto *proto = app_list[index];
@@ -310,8 +310,8 @@ static bool matches_protocol(size_t index, const struct app_probe *probe, struct
     return guess == APP_YES || guess == APP_REVERSED;
 }
 
-/* Tests the protocols in the bit set `possible` and writes those that may have sent the datagram to `out`, the ones at
- * whose ports it was sent first. Returns their number. */
+/* Tests the protocols in the bit set `possible` and writes those to `out` of which the datagram may be a message.
+ * Protocols that use one of its ports come first. Returns their number. */
 static unsigned test_protocols(const struct app *app, const struct app_probe *probe, uint64_t possible,
                                struct app_datagram_match *out)
 {

@@ -38,7 +38,7 @@ unsigned app_identify(const struct app *app, struct app_side *side, const struct
 /* Like app_identify() for all protocols, but compares patterns only and calls no probe. */
 unsigned app_identify_by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe);
 
-/* Whether the protocol with this index is enabled and the port is one of its ports. */
+/* Whether the protocol with this index is enabled over the transport and `port` is one of its ports. */
 bool app_is_expected_at(const struct app *app, size_t index, unsigned transport, uint16_t port);
 
 /* Fills app->first_bytes, app->alongside_protocols and app->datagrams; app->ports must be set. */
@@ -49,13 +49,13 @@ bool app_has_known_port(const struct app *app, uint16_t one, uint16_t other);
  * accepts it. False does not imply that a probe accepts it. */
 bool app_matches_no_head(const struct app *app, const uint8_t *bytes, uint32_t length);
 
-/* A protocol that may have sent a datagram. */
+/* A protocol of which a datagram may be a message. */
 struct app_datagram_match {
     uint8_t id;
     bool reversed; /* the content of the message shows that it has the opposite direction of the packet */
 };
-/* Writes all protocols of which the datagram may be a message to `matches`, those that use one of its ports first, and
- * returns their number. `except`: id of a protocol that is not tested; 0: none. */
+/* Writes all protocols of which the datagram may be a message to `matches`, and returns their number. Those that use
+ * one of its ports come first. `except`: id of a protocol that is not tested; 0: none. */
 unsigned app_identify_datagram(const struct app *app, const struct app_probe *probe, unsigned except,
                                struct app_datagram_match matches[APP_MAX_PROTOCOLS]);
 

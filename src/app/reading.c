@@ -8,8 +8,8 @@
  * some, with separate protocol detection. For a later byte the pipeline clears URG as long as a parser is active
  * (app_parses_without_urgent_byte()): receiver and parser then both read the byte in the stream.
  *
- * Memory: a reading lives as long as its flow, which has at most READINGS_MAX of them. All readings are transferred to
- * the next process.
+ * Memory: a reading lives as long as its flow, which has at most READINGS_MAX of them besides the main one and those
+ * that omit urgent bytes. All readings that have not stopped are transferred to the next process.
  */
 #include "app_priv.h"
 #include "feed.h"
@@ -40,7 +40,8 @@ static struct app_flow *append_reading(struct feeding *f)
     return reading;
 }
 
-/* Like append_reading(), but also returns NULL if protocol `id` already has a reading, or if there are READINGS_MAX. */
+/* Like append_reading(), but also returns NULL if protocol `id` already has a reading (TCP: one that has not stopped),
+ * or if there are READINGS_MAX. */
 static struct app_flow *add_reading(struct feeding *f, unsigned id)
 {
     const struct app_flow *same = app_reading_find(f->af->main, id);

@@ -279,7 +279,8 @@ static void write_flow(struct app_context *context, struct transfer *t)
     transfer_part_end(t, start);
 }
 
-/* Maps protocol ids to the local ones; a flow whose protocol does not exist here is stopped. */
+/* Reads PART_FLAGS and maps protocol ids to those of this process. If a protocol does not exist here, parsing of the
+ * reading stops. */
 static void read_flags(struct app_context *context, struct transfer *t)
 {
     const struct app_id_map *numbers = context->moving->numbers;
@@ -307,7 +308,7 @@ static void read_flags(struct app_context *context, struct transfer *t)
 
 static void read_flow(struct app_context *context, struct transfer *t);
 
-/* A reading for which there is no memory is treated as stopped. */
+/* Adds a reading besides the main one. Without memory the reading is omitted or stopped. */
 static void read_reading(struct app_context *context, struct transfer *t)
 {
     struct app_flow *main = context->af, **end = &main->next_reading, *reading;

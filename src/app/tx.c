@@ -17,8 +17,8 @@ static uint8_t complete_progress(const struct app_proto *proto, enum flow_direct
 
 /* --- Lists ---------------------------------------------------------------------------------------- */
 
-/* Returns the reading that has the head of a list with the transaction: its own for APP_TX_OPEN, because a parser walks
- * the open transactions of its reading; the main reading for the other lists, which cover the whole flow. */
+/* Returns the reading with the head of a list of the transaction: its own for APP_TX_OPEN, because a parser walks the
+ * open transactions of its reading; the main reading for the other lists, which cover the whole flow. */
 static struct app_flow *list_owner(const struct app_tx *tx, unsigned list)
 {
     return list == APP_TX_OPEN ? tx->flow : tx->flow->main;
@@ -68,8 +68,8 @@ static struct app_tx *merge(struct app_tx *a, struct app_tx *b, unsigned list)
     return first;
 }
 
-/* Sorts a list by merge sort: run[i] has 2^i transactions or none, the last run any number. Rarely called, and cold so
- * that it is not inlined into sorted_list(), which is called for each packet. */
+/* Sorts a list by merge sort: run[i] has 2^i transactions or none, the last run any number. The function is rarely
+ * called. It is marked cold so that it is not inlined into sorted_list(), which is called for each packet. */
 static __attribute__((noinline, cold)) void sort(struct app_flow *af, unsigned list)
 {
     struct app_tx *run[SORT_RUNS] = { NULL }, *tx = af->lists[list].next, *next, *all = NULL;
