@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Texts that are common in the HTTP traffic of current browsers, tools and servers. If a content of a rule is part of
- * one of these texts, the prefilter prefers another content of the rule (struct prefilter_hints.common). They affect
- * performance only.
+ * one of these texts, the prefilter prefers another content of the rule (struct prefilter_hints.common). The texts
+ * affect performance only.
  */
 #include "keywords.h"
 

@@ -31,7 +31,7 @@ struct http_authority {
     const uint8_t *host;
     uint32_t host_length;
     int32_t port; /* -1: none */
-    bool valid;   /* host and port are valid */
+    bool valid;   /* the host is valid, and so is the port if there is one */
 };
 /* Returns false if the host is empty. */
 bool http_parse_authority(const uint8_t *bytes, uint32_t length, struct http_authority *out);
@@ -78,13 +78,13 @@ void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
 void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length);
 /* Ends the input of the decoders, which output their remaining bytes. */
 void http_body_flush(struct http_feed *f, struct http_tx *tx);
-/* Adds bytes that follow the message and do not belong to another message to its body. */
+/* Adds bytes to the body that follow the message and belong to no other message. */
 void http_body_add_surplus(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
-/* Ends the body; `complete`: all of it was received. May be called repeatedly. */
+/* Ends the body; `complete`: all of it was received. Further calls for the same body have no effect. */
 void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete);
 void http_body_clear(struct app_context *context, struct http_message *message);
 void http_tx_shed(struct app_context *context, struct app_tx *base); /* frees the kept bytes of bodies */
-/* Adds decoded bytes. Returns false if no more are needed. */
+/* Adds decoded bytes to the body. Returns false when the body limit is reached: no more bytes are needed. */
 bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 
 /* --- decode.c ------------------------------------------------------------------------------------- */
@@ -95,13 +95,14 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
                                       struct http_decoder *next);
 void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder, const uint8_t *bytes,
                        uint32_t length);
-/* Ends the input: decides about the encoding if that is still open. */
+/* Ends the input of all decoders in the chain: bytes that they still hold are decoded or passed through. */
 void http_decoder_finish(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder);
 void http_decoder_free(struct heap *heap, struct http_decoder *decoder);
 
 /* --- multipart.c ---------------------------------------------------------------------------------- */
 
-/* Creates a parser for a multipart Content-Type; returns NULL for other types. */
+/* Creates a parser for a multipart Content-Type. Returns NULL for other types, without a valid boundary, or without
+ * memory. */
 struct http_form *http_form_new(struct http_feed *f, const uint8_t *content_type, uint32_t length);
 void http_form_feed(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Content encodings: a chain of decoders, the one for the last encoding in the header first; the last one of the chain
- * outputs the body.
+ * Content encodings: a chain of decoders. The first one decodes the last encoding in the header; the last one of the
+ * chain outputs the body.
  *
  * gzip and deflate are distinguished by their bytes, not by the header value, as in browsers. The gzip header is parsed
  * here and the checksum ignored, because zlib rejects streams that browsers display. Bytes that cannot be decoded, and
@@ -255,8 +255,8 @@ static void pass_through(struct http_feed *f, struct http_tx *tx, struct http_de
     output_bytes(f, tx, d, bytes, length);
 }
 
-/* Handles undecodable bytes. `rest`: the bytes from the error on. Without output so far the body is passed through from
- * its beginning. */
+/* Handles undecodable bytes. `rest`: the bytes from the error on. If there is no output so far, and at most FIRST_BYTES
+ * of input, the body is passed through from its beginning. */
 static void handle_decoding_error(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *rest,
                                   uint32_t length)
 {

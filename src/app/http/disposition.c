@@ -29,7 +29,7 @@ static void add_bytes(struct http_name *name, const uint8_t *bytes, uint32_t len
     }
 }
 
-/* Adds a name to the list. Returns false if the name is already present or the list is full. */
+/* Adds a name to the list. Returns false if the name is empty or already present, or if the list is full. */
 static bool add_name(struct http_names *names, const struct http_name *name)
 {
     if (name->length == 0 ||

@@ -111,8 +111,8 @@ const struct app_event http_event_table[HTTP_EVENT_COUNT] = {
     [HTTP_EVENT_DOUBLE_ENCODED_URI] = { "DOUBLE_ENCODED_URI", "the URI is encoded twice" },
     [HTTP_EVENT_REQUEST_AMBIGUOUS] = { "REQUEST_AMBIGUOUS",
                                        "servers differ on the end of the headers or the body of a request" },
-    [HTTP_EVENT_RESPONSE_AMBIGUOUS] = { "RESPONSE_AMBIGUOUS", "clients differ on the lines of a response, or on the "
-                                                              "start or end of its body" },
+    [HTTP_EVENT_RESPONSE_AMBIGUOUS] = { "RESPONSE_AMBIGUOUS", "clients interpret the lines of a response, or the start "
+                                                              "or end of its body, in different ways" },
     [HTTP_EVENT_RANGE_NOT_REASSEMBLED] = { "RANGE_NOT_REASSEMBLED", "a file sent in byte ranges could not be "
                                                                     "reassembled; only its ranges are inspected" },
 };

@@ -5,8 +5,8 @@
  * nothing, so that the result does not depend on segmentation.
  *
  * Gaps: within a body of known length, or one that ends with the connection, the body continues after the gap.
- * Elsewhere the bytes after the gap are parsed as the next line. Usually it is invalid and the parser fails, unless the
- * gap is between two messages.
+ * Elsewhere the bytes after the gap are parsed as the next line. Usually that line is invalid and the parser fails,
+ * unless the gap is between two messages.
  */
 #include "http_priv.h"
 
@@ -20,8 +20,8 @@ uint32_t http_trim_line_end(const uint8_t *line, uint32_t length)
     return length;
 }
 
-/* Finds a CR between `at` and `stop` that ends a line alone, without CR or LF after it; `end`: of the available bytes.
- */
+/* Returns the first CR between `at` and `stop` that another byte than CR or LF follows: it ends a line alone. NULL:
+ * there is none. `end`: end of the available bytes. */
 static const uint8_t *find_bare_cr(const uint8_t *at, const uint8_t *stop, const uint8_t *end)
 {
     const uint8_t *cr = memchr(at, '\r', (size_t)(stop - at));
@@ -31,8 +31,8 @@ static const uint8_t *find_bare_cr(const uint8_t *at, const uint8_t *stop, const
     return cr;
 }
 
-/* Returns the line length if LF and CR alone end a line. Searches for both in pieces of 128 bytes: if all bytes were
- * searched for each of them, many short lines would take quadratic time. */
+/* Returns the line length if both LF and a CR alone end a line; 0 if the line is incomplete. Searches for both in
+ * pieces of 128 bytes: if all bytes were searched for each of them, many short lines would take quadratic time. */
 static uint32_t cr_or_lf_line_length(const uint8_t *bytes, uint32_t length, uint32_t from)
 {
     enum { PIECE = 128 };
@@ -225,7 +225,7 @@ enum http_step_result http_skip_chunk_end(struct http_feed *f)
 
     uint32_t next = end ? (uint32_t)(end - f->bytes) + 1 : f->length;
 
-    /* At bytes before the line end PHP stops decoding, and delivers the rest of the connection as the body. */
+    /* PHP stops decoding at bytes before this line end, and delivers the rest of the connection as the body. */
     if (f->direction == FLOW_TO_CLIENT && f->at < f->length && f->bytes[f->at] != '\r' && f->bytes[f->at] != '\n')
         http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_RAW);
     f->parser->tx->message[f->direction].wire_length += next - f->at;

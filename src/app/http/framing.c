@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Determines the body of a request. Nearly all requests are unambiguous; servers differ on the body of the others. A
- * dialect is the behaviour of one server or of several: the table covers nginx, Apache, lighttpd, Node, Go, Python,
+ * dialect is the behaviour of one server or of several. The table covers nginx, Apache, lighttpd, Node, Go, Python,
  * PHP, gunicorn and IIS, as observed with tests/differential where that is possible. When the dialects of a reading
  * differ on a request, reading.c splits the reading.
  *
- * Most servers reject ambiguous requests, but no dialect does: if it finds no valid length, the request has no body.
+ * Most servers reject ambiguous requests, but no dialect does: if a dialect finds no valid length, the request has no
+ * body.
  */
 #include "http_priv.h"
 

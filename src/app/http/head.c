@@ -218,7 +218,7 @@ static struct http_header *find_header(struct header_parser *r, uint32_t hash, c
     return NULL;
 }
 
-/* Reports that two Content-Length headers have different numbers. */
+/* Sets an event if two Content-Length headers have different numbers, or one has none. */
 static void compare_lengths(struct header_parser *r, const struct http_header *first, const struct http_header *second)
 {
     const uint8_t *a = http_header_text(r->message, first), *b = http_header_text(r->message, second);
@@ -234,7 +234,8 @@ static void compare_lengths(struct header_parser *r, const struct http_header *f
         http_request_alternatives(r->f, 1 << HTTP_ALTERNATIVE_CLOSE);
 }
 
-/* Adds a header whose name has occurred before; join_repeated() joins its value to that of the first one. */
+/* Adds a header whose name has occurred before; join_repeated() joins its value to that of the first one, except for
+ * Content-Length. */
 static void add_repeated(struct header_parser *r, struct http_header *first, uint16_t index)
 {
     struct http_header *header = &r->message->headers[index];
@@ -419,8 +420,8 @@ static uint32_t line_length(const struct header_parser *r, const uint8_t *line, 
                          : http_response_line_length(r->flags, line, length, 0, true);
 }
 
-/* Joins the header line at `at` with its continuation lines, the first of which is at *next; sets *next after the last.
- */
+/* Joins the header line at `at` with its continuation lines, the first of which is at *next. Sets *next to the offset
+ * after the last one. */
 static struct http_text unfold(struct header_parser *r, uint32_t at, uint32_t length, uint32_t *next)
 {
     struct http_message *message = r->message;
@@ -683,8 +684,8 @@ static bool read_plain_lines(struct http_feed *f)
     return true;
 }
 
-/* Adds a reading for PHP at the first header line with a CR inside, which is two lines for PHP. `from`: offset of the
- * first line that is not stored yet. Returns false if memory is exhausted. */
+/* Adds a reading for PHP at the first header line with a CR inside, which is two lines for PHP. *from: offset of the
+ * first line that is not stored yet. Returns false if the reading cannot be added: parsing then fails. */
 static bool add_reading_for_cr(struct http_feed *f, struct http_message *message, uint32_t length, uint32_t *from)
 {
     const uint8_t *line = f->bytes + f->at - length;

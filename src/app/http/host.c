@@ -140,7 +140,7 @@ static int64_t parse_number(const uint8_t *bytes, uint32_t length, uint32_t *at)
     return *at > from ? number : -1;
 }
 
-/* Parses "bytes 0-499/1234", with * for unknown values. */
+/* Parses "bytes 0-499/1234", with * for unknown values. Returns false if the value is invalid. */
 bool http_parse_range(const uint8_t *bytes, uint32_t length, struct http_range *out)
 {
     uint32_t at = 0;

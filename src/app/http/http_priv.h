@@ -25,9 +25,9 @@
  *   settings.c     settings
  *   events.c       anomalies in messages
  *
- * A reading is one interpretation of the bytes; a parser with transactions of its own follows it. The main reading of
- * requests is that of lenient servers, the main reading of responses that of browsers. Alternative readings exist only
- * while a flow has bytes that other servers or clients interpret in a different way.
+ * A reading is one interpretation of the bytes, with a parser and transactions of its own. The main reading of requests
+ * is that of lenient servers, the main reading of responses that of browsers. Alternative readings exist only while a
+ * flow has bytes that other servers or clients interpret in a different way.
  *
  * A message stores its first line and headers once, as received, in `head`; texts refer to them by offset, because the
  * buffer moves when it grows. Texts that are not contiguous in `head` (folded, repeated or normalised ones) are stored

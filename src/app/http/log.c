@@ -158,7 +158,7 @@ static bool is_custom_header(const struct http_settings *settings, const uint8_t
     return false;
 }
 
-/* Logs the headers listed in the settings, or `all`. */
+/* Logs the headers listed in the settings; all headers if `all` is true. */
 static void log_headers(const struct http_message *message, const struct http_settings *settings, const char *key,
                         bool all, struct fields *out)
 {

@@ -35,20 +35,21 @@ static inline void http_event(struct http_feed *f, struct http_tx *tx, enum http
 /* --- feed.c --------------------------------------------------------------------------------------- */
 
 struct app_result http_feed(struct app_context *context, void *state, const struct app_input *in);
-/* Executes steps until more bytes are needed. Returns HTTP_STEP_DONE if a reading has been added meanwhile. */
+/* Executes steps until more bytes are needed, HTTP ends, or parsing fails, and returns which of these. Returns
+ * HTTP_STEP_DONE if a reading was added: the caller then continues. */
 enum http_step_result http_execute_steps(struct http_feed *f);
 /* Records `length` lost bytes as a gap of the current body. */
 void http_handle_gap(struct http_feed *f, uint64_t length);
 /* Consumes the next line with its line end; the last line of the direction may have none. Returns HTTP_STEP_DONE if
- * there is a line. */
+ * there is a line, HTTP_STEP_NEEDS_DATA if it is incomplete, HTTP_STEP_FAILED if it is too long. */
 enum http_step_result http_read_line(struct http_feed *f, const uint8_t **line, uint32_t *length);
 /* Returns the length of the line at the start of `bytes`, with its line end; 0 if it is incomplete. The first `from`
  * bytes contain no line end. `cr_ends`: CR alone ends a line, too. `is_end`: no bytes follow, so the rest is a line. */
 uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool cr_ends, bool is_end);
 /* Like http_line_length(), for a response line in a reading with these flags (HTTP_READ_...). */
 uint32_t http_response_line_length(uint16_t flags, const uint8_t *bytes, uint32_t length, uint32_t from, bool is_end);
-/* Checks the length of a line with its continuation lines. Sets an event if it exceeds the limit; returns whether
- * parsing has to fail. */
+/* Checks the length of a line with its continuation lines, and sets an event if it exceeds the limit. Returns true if
+ * parsing has to fail: for a request, or beyond HTTP_RESPONSE_FIELD_MAX. */
 bool http_is_too_long(struct http_feed *f, uint32_t length);
 /* Returns the length without trailing CR and LF. */
 uint32_t http_trim_line_end(const uint8_t *line, uint32_t length);
@@ -109,8 +110,8 @@ bool http_owns_transaction(const struct http_feed *f, const struct app_tx *tx);
 
 /* --- alternative.c -------------------------------------------------------------------------------- */
 
-/* Reports that clients differ on the current response, and requests alternative readings of it: bits 1 << enum
- * http_alternative_kind. */
+/* Requests alternative readings of the current response, because clients differ on it. `kinds`: bits 1 << enum
+ * http_alternative_kind. Sets an event unless ordinary responses need these kinds, too. */
 void http_request_alternatives(struct http_feed *f, unsigned kinds);
 /* Feeds new bytes to the alternative readings. `lost`: bytes before them were lost, which ends these readings. */
 void http_feed_alternatives(struct http_feed *f, const uint8_t *bytes, uint32_t length, bool lost);
@@ -126,14 +127,16 @@ enum http_step_result http_skip_chunk_end(struct http_feed *f);
 enum http_step_result http_read_until_close(struct http_feed *f);
 /* Whether the available part of a chunk size line is already invalid. */
 bool http_chunk_is_impossible(const struct http_feed *f);
-/* Parses the number at the start of a chunk size line. Returns false if there is none. */
+/* Parses the number at the start of a chunk size line. Returns false if there is none, or if it exceeds
+ * HTTP_CHUNK_LENGTH_MAX. */
 bool http_parse_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
 
 /* --- framing.c ------------------------------------------------------------------------------------ */
 
 /* Returns the body of a request as servers of the dialect determine it. */
 struct http_framing http_get_framing(const struct http_message *message, enum http_dialect dialect);
-/* Whether all dialects determine the same body. A cheap test, which may return false although they all agree. */
+/* A cheap test: returns true if all dialects determine the same body, except those that ignore chunked coding. May
+ * return false although all agree. */
 bool http_framing_is_unambiguous(const struct http_message *message);
 /* Parses the size in a chunk size line of a request. Returns false if no server accepts it. */
 bool http_parse_request_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
@@ -141,11 +144,12 @@ bool http_parse_request_chunk_size(const uint8_t *line, uint32_t length, uint64_
 /* --- reading.c ------------------------------------------------------------------------------------ */
 
 /* Determines the body of the request, whose headers are complete, for the current reading, and adds readings for the
- * dialects that determine another body. Returns false if memory is exhausted. */
+ * dialects that determine another body. Returns false if a reading cannot be added: parsing then fails. */
 bool http_determine_framing(struct http_feed *f, struct http_tx *tx, struct http_framing *out);
 /* Adds a reading for the dialect, which parses the lines of the current request again and continues at the current
- * position. Has no effect if the current reading does not represent the dialect, or represents no other dialect.
- * `ambiguous`: the request is reported as ambiguous. Returns false if memory is exhausted. */
+ * position. Adds none if the current reading does not represent the dialect, if it represents no other dialect, or if
+ * the policy for ambiguous requests excludes it. `ambiguous`: the request is reported as ambiguous. Returns false if
+ * the reading cannot be added: parsing then fails. */
 bool http_add_reading(struct http_feed *f, enum http_dialect dialect, bool ambiguous);
 /* If http_add_reading() has added a reading since there were `before` ones, copies the body received so far to the new
  * reading and sets its step. Returns false if memory is exhausted. */
@@ -169,7 +173,8 @@ void http_free_readings(struct app_context *context, struct http_state *state);
 enum http_step_result http_read_headers(struct http_feed *f, struct http_message *message);
 /* Stores the first line of a message as received. Returns false if memory is exhausted. */
 bool http_store_line(struct http_feed *f, struct http_message *message, const uint8_t *line, uint32_t length);
-/* Parses the header lines received so far; the headers are then complete. Returns false on failure. */
+/* Parses the header lines received so far; the headers are then complete. Returns false if there are too many headers
+ * or memory is exhausted. */
 bool http_finish_headers(struct http_feed *f, struct http_message *message);
 /* Returns the alternative readings that a response line requires: bits 1 << enum http_alternative_kind; 0 for none. */
 unsigned http_line_ambiguities(const uint8_t *line, uint32_t length);
@@ -181,7 +186,7 @@ static inline const uint8_t *http_text_bytes(const struct http_message *message,
     return (text->extra ? message->extra.bytes : message->head.bytes) + text->at;
 }
 
-/* Returns the value of a header; false if there is none. */
+/* Sets *value and *length to the value of a header. Returns false if there is none. */
 bool http_header_value(const struct http_message *message, enum http_known known, const uint8_t **value,
                        uint32_t *length);
 static inline const uint8_t *http_header_text(const struct http_message *message, const struct http_header *header)

@@ -5,11 +5,11 @@
  * interpretations are parsed, and rules inspect the requests of all readings.
  *
  * Initially the main reading represents all dialects. When they differ on a request, the dialects that agree with the
- * first one stay with the reading, and each other group gets a separate reading: a parser, its unconsumed bytes, and
- * transactions, the first of which is a copy of the request if it has a body. A reading may be split again; a flow has
- * at most one reading for each dialect. A reading ends when it starts a request at the same offset as another reading,
- * which then represents its dialects, too. It also ends when every server would reject its bytes, and at lost bytes
- * outside a body.
+ * first one stay with the reading, and each other group gets a separate reading, with a parser, unconsumed bytes and
+ * transactions. The first transaction is a copy of the request if the request has a body. A reading may be split again;
+ * a flow has at most one reading for each dialect. A reading ends when it starts a request at the same offset as
+ * another reading, which then represents its dialects, too. It also ends when every server would reject its bytes, and
+ * at lost bytes outside a body.
  *
  * The transactions of alternative readings have the client's direction only; responses belong to the main reading. They
  * are not logged, and their anomalies set no events. When the main reading fails, parsing continues as long as there is
@@ -73,8 +73,8 @@ static bool parse_lines_again(struct http_feed *f, const struct buffer *head)
     return result != HTTP_STEP_FAILED && result != HTTP_STEP_ENDS_HTTP && !f->failed;
 }
 
-/* Copies the body received before the reading started to the reading: the part that `from` has kept; the part before
- * that is a gap. */
+/* Adds the body that was received before the reading started to the reading: the bytes that `from` has kept, after a
+ * gap for the bytes before them. An encoded body and a form become a gap as a whole. */
 static void copy_earlier_body(struct http_feed *f, const struct http_message *from)
 {
     struct http_tx *tx = f->parser->tx;
@@ -137,7 +137,7 @@ static bool copy_unconsumed(const struct http_feed *f, struct http_reading *read
 }
 
 /* Moves the dialects from the current reading to a new one, which starts with the same request and parses the bytes
- * that follow. Returns false if memory is exhausted. */
+ * that follow. Returns false without memory, or if the new reading cannot parse the lines of the request. */
 static bool split_reading(struct http_feed *f, uint16_t dialects, bool has_body)
 {
     struct http_state *state = f->state;
@@ -308,8 +308,8 @@ bool http_merge_reading(struct http_feed *f, uint64_t begin)
 
 /* --- Feeding -------------------------------------------------------------------------------------- */
 
-/* Appends the bytes of f that the reading does not have to its unconsumed bytes. Returns false if the reading must end:
- * bytes were lost outside a body, or memory is exhausted. */
+/* Appends those bytes of f to reading->unconsumed that the reading has not received. Returns false if the reading must
+ * end: bytes were lost outside a body, or memory is exhausted. */
 static bool append_new_bytes(struct http_feed *f, struct http_reading *reading)
 {
     uint64_t next = reading->offset + reading->unconsumed.length;
@@ -383,8 +383,8 @@ static enum http_step_result feed_all_readings(struct http_feed *f)
     return HTTP_STEP_NEEDS_DATA;
 }
 
-/* Returns the next offset after `at`, up to `most`, at which the parser may complete a unit: the end of a body or
- * chunk, a line end, or the byte after a CR. */
+/* Returns the next offset after `at`, at most `most`, where the parser may have completed a unit: behind the last byte
+ * of a body or chunk, behind an LF or a CR, or behind the byte that follows a CR (it may be an LF). */
 static uint32_t next_unit_end(const struct http_feed *f, const struct http_parser *parser, uint32_t at, uint32_t most)
 {
     const uint8_t *end;

@@ -2,9 +2,10 @@
 /*
  * The client's direction: a request line, headers, a body, and the next request.
  *
- * Bytes after a request that do not look like a request are added to its body, because a server that ignores the length
- * reads them as body. Whether a tunnel follows a CONNECT is known only from its response. If servers differ on the end
- * of a request, there are several readings (reading.c), and the same steps are executed for each of them.
+ * Bytes that follow a request but do not look like a request are added to the body of the previous request, because a
+ * server that ignores its length reads them as body. Whether a tunnel follows a CONNECT is known only from its
+ * response. If servers differ on the end of a request, there are several readings (reading.c), and the same steps are
+ * executed for each of them.
  */
 #include "http_priv.h"
 
@@ -91,7 +92,7 @@ static struct http_text trimmed_text(const struct line *line, uint32_t at, uint3
     return make_text(at, end);
 }
 
-/* Returns the number of separators skipped. *only_blanks: all of them are blanks. */
+/* Returns the number of separators skipped. *only_blanks: all of them are spaces. */
 static uint32_t skip_spaces(struct line *line, bool *only_blanks)
 {
     uint32_t from = line->at;
@@ -298,8 +299,8 @@ static enum http_step_result find_request(struct http_feed *f)
     return read_request_line(f, line, length);
 }
 
-/* After a request line without protocol: blanks may follow an HTTP/0.9 request; with any other byte the line is
- * followed by headers. */
+/* Checks the bytes after a request line without protocol. After an HTTP/0.9 request only blanks follow, at most
+ * HTTP_JUNK_AFTER_0_9; any other byte starts a header. */
 static enum http_step_result check_after_0_9(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
@@ -417,7 +418,8 @@ static void check_framing(struct http_feed *f, struct http_tx *tx)
         http_event(f, tx, HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_END);
 }
 
-/* Determines the body that follows the headers. Returns HTTP_STEP_NEEDS_DATA if there is one, HTTP_STEP_DONE if not. */
+/* Determines the body that follows the headers. Returns HTTP_STEP_NEEDS_DATA if there is one, HTTP_STEP_DONE if not,
+ * HTTP_STEP_FAILED if a reading cannot be added. */
 static enum http_step_result determine_body(struct http_feed *f, struct http_tx *tx)
 {
     struct http_parser *parser = f->parser;
@@ -433,7 +435,8 @@ static enum http_step_result determine_body(struct http_feed *f, struct http_tx 
 
 /*
  * Adds readings if servers differ on the line ends of the headers. For Python, CR alone ends a header (for PHP see
- * head.c). For gunicorn, LF alone does not end a line, so its headers continue after an empty line without CR.
+ * head.c). For gunicorn, LF alone does not end a line, so its headers continue after an empty line without CR. Returns
+ * false if a reading cannot be added.
  */
 static bool add_readings_for_line_ends(struct http_feed *f, struct http_tx *tx)
 {
@@ -493,8 +496,8 @@ static enum http_step_result reject_chunk(struct http_feed *f)
     return HTTP_STEP_FAILED;
 }
 
-/* Adds readings at a chunk size line: for servers without chunked coding if it is also a request line, and for gunicorn
- * if it ends with LF alone. Returns false if memory is exhausted. */
+/* Adds readings at a chunk size line: for servers without chunked coding if the line is also a request line, and for
+ * gunicorn if it ends with LF alone. Returns false if a reading cannot be added. */
 static bool add_readings_for_chunk(struct http_feed *f, const uint8_t *line, uint32_t length)
 {
     struct http_message *message = get_request(f->parser->tx);

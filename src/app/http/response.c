@@ -18,8 +18,8 @@ static struct http_message *get_response(struct http_tx *tx)
     return &tx->message[FLOW_TO_CLIENT];
 }
 
-/* Whether the bytes start with "http", after blanks or NUL bytes: browsers test no more than that. *unsure: more bytes
- * are needed to decide. */
+/* Whether the bytes start with "http", after blanks or NUL bytes: browsers test no more than that. If the bytes end
+ * within "http", returns true and sets *unsure. */
 static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *unsure)
 {
     uint32_t at = 0;
@@ -166,8 +166,9 @@ struct http_tx *http_response_restore(struct http_feed *f, bool without_head)
     return f->parser->tx;
 }
 
-/* Skips a line after a response that is not a status line. Clients that read it as a body do not wait for the end of
- * the line, so the alternative reading is requested at its first byte. */
+/* Skips a line that follows a response but is not a status line. Some clients read it as a body without headers, and do
+ * so before the line is complete, so that alternative reading (HTTP_ALTERNATIVE_SURPLUS) is requested at the first byte
+ * of the line. */
 static enum http_step_result skip_unexpected(struct http_feed *f)
 {
     const uint8_t *line;
@@ -340,8 +341,8 @@ static void discard_interim_response(struct http_feed *f, struct http_tx *tx)
     f->head_before = 0;
 }
 
-/* Ends HTTP in both directions. `proto`: the protocol that follows, NULL to detect it; parsing stops if it is not
- * `known`. */
+/* Ends HTTP in both directions. `proto`: the protocol that follows, NULL to detect it. `known`: there is a parser for
+ * it, or it is to be detected; otherwise parsing stops. */
 static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, const char *proto, bool known)
 {
     struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];

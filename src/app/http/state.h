@@ -108,7 +108,7 @@ enum {
     HTTP_READ_RAW = 1 << 4,      /* the body is not decoded */
     HTTP_READ_INTERIM = 1 << 5,  /* after a 1xx another response follows */
     HTTP_READ_FINAL = 1 << 6,    /* a 1xx is the final response */
-    HTTP_READ_NAME_1 = 1 << 7,   /* the file has name number 1 of http_find_other_names() */
+    HTTP_READ_NAME_1 = 1 << 7,   /* the file has the first name of http_find_other_names() */
     HTTP_READ_NAME_2 = 1 << 8,
     HTTP_READ_NAME_3 = 1 << 9,
     HTTP_READ_CR = 1 << 10,            /* CR ends a line, with or without LF */
@@ -117,7 +117,9 @@ enum {
     HTTP_READ_NO_EMPTY_LINE = 1 << 13, /* the first line without colon starts the body */
 };
 enum { HTTP_RESPONSE_READING = UINT32_MAX }; /* http_tx.reading of all alternative readings of responses */
-enum { HTTP_BEFORE_INPUT = UINT32_MAX };     /* an offset: the response started before the bytes of this call */
+enum {
+    HTTP_BEFORE_INPUT = UINT32_MAX
+}; /* value of response_from: the response started before the bytes of this call */
 enum { HTTP_READ_NAMES = HTTP_READ_NAME_1 | HTTP_READ_NAME_2 | HTTP_READ_NAME_3 };
 
 struct http_alternative;
@@ -195,8 +197,8 @@ struct http_settings {
     uint32_t body_limit[FLOW_DIRECTIONS];      /* bytes; 0: unlimited */
     uint32_t field_limit, headers_limit;       /* bytes of a line with its continuation lines; number of headers */
     uint8_t ambiguous_policy[FLOW_DIRECTIONS]; /* enum http_ambiguous_policy, for requests and for responses */
-    /* Decoded bytes of a body up to which it is no compression bomb; maximum number of nested content encodings; bytes
-     * of memory for an LZMA decoder. */
+    /* bomb_limit: decoded bytes up to which a body is no compression bomb. decoder_layers: maximum number of nested
+     * content encodings. lzma_memory: bytes of memory for an LZMA decoder. */
     uint32_t bomb_limit, decoder_layers, lzma_memory;
     bool double_decode_path, double_decode_query, uri_is_whole, lzma;
     bool log_extended;
