@@ -10,7 +10,7 @@
  *
  * A message ends with a line that contains only a dot. If a bare LF precedes or follows the dot, the message ends there
  * for servers that accept a bare LF as line end, and continues for servers that require CRLF. Therefore an alternative
- * instance continues the message until the server's reply to it.
+ * instance continues the message until the server replies to the message.
  *
  * The number of instances is limited. When a client exceeds it, parsing ends with an error (app-layer.error-policy).
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Client commands. The first command of the session, after a message or after RSET starts a transaction. RSET and QUIT
- * start one only if they are the first command of the session.
+ * Client commands. A transaction starts with the first command of the session, and with the first command after a
+ * message or RSET. RSET and QUIT start one only if they are the first command of the session.
  */
 #include <errno.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 
 #include "smtp_priv.h"
 
-/* Value of a field: the first header of the name, an array of all of them, or an array of the addresses in the first.
- */
+/* Value of a field: the first header of that name, an array of all headers of that name, or an array of the addresses
+ * in the first one. */
 enum field_kind { FIELD_TEXT, FIELD_ALL, FIELD_ADDRESSES };
 
 /* Fields that eve.types.smtp.custom may list; `extended`: eve.types.smtp.extended adds them, too. */

@@ -332,7 +332,7 @@ static void parse_body_line(struct mime *mime, struct mime_target *target, const
 
 /* --- Header lines --------------------------------------------------------------------------------- */
 
-/* Adds the headers within a line that receivers find which treat a bare CR as a line end. *ends: these receivers find
+/* Adds the headers within a line that receivers find if they treat a bare CR as a line end. *ends: such receivers find
  * an empty line, which ends the headers. Returns false if memory is exhausted or a limit is exceeded. */
 static bool add_headers_after_cr(struct mime_target *target, struct mime_headers *headers, const struct mime_line *line,
                                  bool *ends)

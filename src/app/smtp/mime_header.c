@@ -69,7 +69,7 @@ static bool is_important(const uint8_t *name, uint32_t length)
     return false;
 }
 
-/* Ignores a line without a colon. */
+/* Ignores a line without a colon and returns true. */
 bool mime_headers_add(struct heap *heap, struct mime_headers *headers, const uint8_t *line, uint32_t length)
 {
     const uint8_t *colon = memchr(line, ':', length);

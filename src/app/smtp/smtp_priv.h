@@ -22,7 +22,7 @@ enum {
     SMTP_RECIPIENTS_MAX = 4096,       /* recipients of a transaction; further ones are not stored */
     SMTP_RECIPIENT_BYTES = 256 << 10, /* bytes of all recipients of a transaction; further ones are not stored */
     SMTP_QUEUE_MAX = 8192,            /* commands with a pending reply */
-    SMTP_TX_MAX = 128,                /* incomplete transactions of a flow */
+    SMTP_TX_MAX = 128,                /* live transactions of a flow */
     SMTP_ALTERNATIVES_MAX = 4,        /* alternative instances that a parser instance has at once */
     SMTP_ALTERNATIVE_DEPTH_MAX = 3,   /* nesting of alternative instances */
 };
@@ -102,7 +102,7 @@ enum smtp_command {
 struct smtp_pending_reply {
     enum smtp_command command;
     uint64_t tx;          /* id + 1 of its transaction; 0 for none */
-    bool has_alternative; /* the reply decides whether the oldest alternative instance ends or replaces this one */
+    bool has_alternative; /* the reply decides whether the oldest alternative instance ends or replaces this instance */
 };
 
 enum smtp_mode { SMTP_COMMANDS, SMTP_IN_DATA, SMTP_IN_CHUNK };
@@ -160,11 +160,11 @@ struct smtp_feed {
 
 /* --- smtp.c --------------------------------------------------------------------------------------- */
 
-/* Consumes the next line, or a piece of a long line. Returns the number of bytes consumed; 0 when more are needed. The
- * first `seen` bytes contain no line end. */
+/* Consumes the next line, or a piece of a long line. Returns the number of bytes consumed; 0 when more are needed, or
+ * on an error (*err: -errno). The first `seen` bytes contain no line end. */
 uint32_t smtp_consume(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
                       uint32_t seen, int *err);
-/* Returns a transaction by its id + 1; NULL when it was freed. */
+/* Returns a transaction by its id + 1; NULL if it was freed, or for 0. */
 struct smtp_tx *smtp_find_tx(const struct smtp_feed *f, uint64_t number);
 
 /* --- transfer.c ----------------------------------------------------------------------------------- */
@@ -217,9 +217,7 @@ int smtp_start_message(struct smtp_feed *f, struct smtp_tx *tx);
 int smtp_copy_message(struct smtp_feed *f, struct smtp_tx *tx, const struct smtp_tx *other);
 /* Ends a message whose DATA the server refused. */
 void smtp_drop_message(struct smtp_feed *f, struct smtp_tx *tx);
-/* Consume bytes of a message after DATA, or of a BDAT chunk. Return the number of bytes consumed; 0 when more are
- * needed.
- */
+/* Consume bytes of a message after DATA, or of a BDAT chunk. Return values and *err are those of smtp_consume(). */
 uint32_t smtp_consume_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, uint32_t seen, int *err);
 uint32_t smtp_consume_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, int *err);
 /* Handles the end of a BDAT chunk, which ends the message if it is the last one. */

@@ -11,7 +11,7 @@ static uint16_t version_of(const struct app_tx *tx, enum flow_direction directio
     return tls_tx_of(tx)->side[direction].version;
 }
 
-/* Maps drafts of TLS 1.3 to TLS 1.3. */
+/* Maps the drafts 0x7fXX of TLS 1.3 to TLS 1.3; other versions, also the drafts 0xfbXX, are returned unchanged. */
 static uint16_t map_draft(uint16_t version)
 {
     return version >> 8 == 0x7f ? TLS_13 : version;
@@ -37,7 +37,8 @@ static bool find_name(const struct name_value *names, struct span text, unsigned
 
 struct version_condition {
     uint16_t version;
-    bool is_raw; /* the version was given in hexadecimal, so only it matches; false: TLS 1.3 also matches its drafts */
+    bool is_raw; /* the version was given in hexadecimal, so only it matches; false: TLS 1.3 also matches drafts
+                    (map_draft()) */
 };
 
 static int tls_version_parse(struct rule_parser *parser, struct span value)

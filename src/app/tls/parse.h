@@ -13,8 +13,8 @@
 /* --- record.c ------------------------------------------------------------------------------------- */
 
 struct app_result tls_feed(struct app_context *context, void *state, const struct app_input *in);
-/* Returns the current transaction; creates it if the flow has had none. Returns NULL if the transaction has been freed,
- * or without memory, which sets *err. */
+/* Returns the current transaction; creates it if the flow has had none. Returns NULL if the transaction has been freed.
+ * Without memory returns NULL and sets *err to -ENOMEM; otherwise leaves *err unchanged. */
 struct tls_tx *tls_transaction(struct app_context *context, struct tls_state *state, int *err);
 /* Creates a transaction, which becomes the current one; NULL without memory. */
 struct tls_tx *tls_new_transaction(struct app_context *context);
@@ -31,7 +31,7 @@ int tls_handshake_bytes(struct tls_parser *parser, struct cursor bytes);
 /* --- hello.c, certificate.c ----------------------------------------------------------------------- */
 
 /* Whether the body of another ClientHello has the same version, cipher suites and extensions as the first one, except
- * padding, pre_shared_key and key_share: rules would then find the same in both. */
+ * padding, pre_shared_key and key_share: rules would then find the same in both (tls.random may differ). */
 bool tls_hello_is_equal(const struct tls_hello *before, struct cursor body);
 /* Parse the body of a message. Return 0, -ENOMEM, or -EMSGSIZE if a hello exceeds a limit. */
 int tls_parse_hello(const struct tls_parser *parser, struct cursor body);
@@ -54,7 +54,7 @@ static inline bool tls_is_grease(uint16_t value) /* RFC 8701 */
 /* Allocates memory for the JA3 text of a parsed hello. Returns 0 or -ENOMEM. */
 int tls_reserve_ja3(struct tls_tx *tx, enum flow_direction direction);
 /* Return the fingerprints, with JA3 (client) or JA3S (server), or with JA4, computed on first use. Return NULL without
- * a valid hello, or if the settings disable the fingerprint. */
+ * a hello (tls_ja3(): without tls_hello.whole), or if the settings disable the fingerprint. */
 const struct tls_fingerprints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction);
 const struct tls_fingerprints *tls_ja4(const struct tls_tx *tx);
 void tls_free_fingerprints(struct heap *heap, struct tls_fingerprints *fingerprints);

@@ -47,9 +47,9 @@ void tls_handshake_done(const struct tls_parser *parser)
 /* --- Record types --------------------------------------------------------------------------------- */
 
 /*
- * Handles ChangeCipherSpec, which starts encryption in its direction. It is ignored before the hello of the direction
- * and in TLS 1.3 (RFC 8446 appendix D.4), where a second ClientHello may follow, and as long as the peers have no keys:
- * before a ServerHello or a client key exchange.
+ * Handles ChangeCipherSpec, which starts encryption in its direction. It has no effect before the hello of the
+ * direction. It does not start encryption in TLS 1.3 (RFC 8446 appendix D.4), where a second ClientHello may follow,
+ * nor as long as the peers have no keys: before a ServerHello or a client key exchange.
  */
 static void handle_change_cipher_spec(const struct tls_parser *parser)
 {

@@ -118,7 +118,7 @@ static inline struct cursor tls_piece_cursor(const struct buffer *of, struct tls
 /* A hello as received, with the location of its parts. */
 struct tls_hello {
     struct buffer body; /* without the handshake header */
-    bool whole;         /* the part before the extensions is valid, so fingerprints can be computed */
+    bool whole;         /* the part before the extensions is valid, so JA3 can be computed */
     uint16_t version;   /* legacy_version, before the extensions */
     uint16_t offered;   /* first known version in supported_versions; `version` without that extension */
     struct tls_piece random, session, ciphers, extensions;
