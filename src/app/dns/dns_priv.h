@@ -89,8 +89,8 @@ struct dns_record {
     uint32_t numbers; /* SOA, SRV: offset of the numbers in the data; 0 if the data is empty or malformed */
     uint16_t data_length;
     uint16_t type, class;
-    /* Lists of the records of the section that have a name, and of those that have a target. Each record contains one
-     * element of both lists: record i contains element i, the index of a record. */
+    /* Lists of the records of the section that have a name, and of those that have a target. Record i contains element
+     * i of each list, which is the index of a record. */
     uint16_t named, targeted;
 };
 

@@ -82,7 +82,8 @@ static enum step append_label(const struct parser *parser, struct name_parser *n
     return STEP_CONTINUE;
 }
 
-/* Applies the limits of names after a label or pointer, and returns whether the name ends there. */
+/* Applies the limits of names after a label or pointer. Returns STEP_CONTINUE unless the name ends there or is
+ * malformed. */
 static enum step check_limits(struct parser *parser, struct name_parser *name)
 {
     if (++name->steps > DNS_NAME_STEPS_MAX) {

@@ -82,7 +82,7 @@ void smb_file_clear(struct heap *heap, struct smb_tx *tx)
         free_chunk(heap, tx);
 }
 
-/* Returns the chunk that ends at `offset`, or a new one, inserted in the order of offsets. */
+/* Returns the chunk that ends at `offset`, or a new one, inserted in the order of offsets; NULL without memory. */
 static struct smb_chunk *get_chunk(struct smb_parser *parser, struct smb_tx *tx, uint64_t offset)
 {
     struct smb_chunk **link = &tx->file.chunks, *chunk;

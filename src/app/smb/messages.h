@@ -73,15 +73,16 @@ void smb1_handle_generic_response(struct smb_parser *parser, const struct smb_me
 bool smb1_read_string(struct smb_parser *parser, const struct smb_message *message, struct cursor *cur,
                       struct buffer *out);
 bool smb1_read_oem_string(struct smb_parser *parser, struct cursor *cur, struct buffer *out); /* up to a zero byte */
-/* Each parses one command, at offset `at` of the message or after its header. Returns false if it is malformed. */
+/* Each parses one command, at offset `at` of the message or after its header. Returns false if it is malformed;
+ * smb1_handle_session_setup_response(): if the request is unknown. */
 bool smb1_handle_session_setup_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
 bool smb1_handle_session_setup_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
 bool smb1_handle_negotiate_request(struct smb_parser *parser, const struct smb_message *message);
 bool smb1_handle_negotiate_response(struct smb_parser *parser, const struct smb_message *message);
 void smb1_handle_transaction_request(struct smb_parser *parser, const struct smb_message *message);
 void smb1_handle_transaction_response(struct smb_parser *parser, const struct smb_message *message);
-/* Returns whether a transaction was added, that is, for renames and deletions. */
-bool smb1_handle_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
+/* Returns true for renames and deletions, for which it adds a transaction. */ bool
+smb1_handle_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
 bool smb1_handle_rename_request(struct smb_parser *parser, const struct smb_message *message);
 void smb1_handle_write_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
                                uint32_t at);
@@ -97,8 +98,8 @@ void smb2_handle_session_setup_response(struct smb_parser *parser, const struct 
 bool smb2_handle_negotiate_request(struct smb_parser *parser, const struct smb_message *message);
 /* *found: the request of the response is known. Returns false if the message is malformed. */
 bool smb2_handle_negotiate_response(struct smb_parser *parser, const struct smb_message *message, bool *found);
-/* Returns whether a transaction was added, that is, for renames and deletions. */
-bool smb2_handle_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
+/* Returns true for renames and deletions, for which it adds a transaction. */ bool
+smb2_handle_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
 void smb2_handle_write_request(struct smb_parser *parser, const struct smb_message *message);
 void smb2_handle_read_response(struct smb_parser *parser, const struct smb_message *message);
 

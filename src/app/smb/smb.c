@@ -2,7 +2,7 @@
 /*
  * Records: a NetBIOS session header with a 24-bit length, followed by one message, or several of SMB 2. Encrypted and
  * compressed messages are skipped. After a gap the parser searches for the protocol id of the next message, unless the
- * gap is inside the data of a file.
+ * gap is inside the data of a file or inside bytes that are skipped.
  */
 #include <string.h>
 

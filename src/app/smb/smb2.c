@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SMB 2 and 3, except file data (smb2_file.c), and negotiation and session setup (smb2_session.c). */
+/* SMB 2 and 3 messages. smb2_file.c handles file data, smb2_session.c negotiation, session setup, renames and
+ * deletions. */
 #include <string.h>
 
 #include "smb_priv.h"

@@ -57,8 +57,8 @@ enum smb_status {
     SMB_STATUS_END_OF_FILE = (int)0xc0000011,
 };
 
-/* File id. SMB 2: the FileId of 16 bytes; SMB 1: the FID of two bytes, followed by the low 32 bits of the session id.
- */
+/* File id. SMB 2: the FileId of 16 bytes. SMB 1: the FID of two bytes, followed by the UID as four bytes (big-endian),
+ * because FIDs are unique only within a session. */
 struct smb_file_id {
     uint8_t length;
     uint8_t bytes[SMB_GUID];
@@ -89,8 +89,8 @@ struct smb_table_key {
 
 /* Returns the entry of the key; NULL for none. */
 struct smb_entry *smb_table_find(struct smb_table *table, const struct smb_table_key *key);
-/* Returns the entry of the key, with empty bytes; adds it if there is none, in place of the oldest entry of a full
- * table. Returns NULL if out of memory. */
+/* Returns the entry of the key, with empty bytes. Adds it if there is none; if the table has `limit` entries, first
+ * removes the oldest one. Returns NULL if out of memory. */
 struct smb_entry *smb_table_add(struct heap *heap, struct smb_table *table, uint32_t limit,
                                 const struct smb_table_key *key);
 void smb_table_remove(struct heap *heap, struct smb_table *table, struct smb_entry *entry); /* NULL is allowed */
