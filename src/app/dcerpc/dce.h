@@ -119,7 +119,8 @@ struct dce_body {
 };
 bool dce_request_read(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out);
 bool dce_response_read(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out);
-/* Appends to the stub data of a direction. Returns false if not all bytes were stored because `limit` was reached. */
+/* Appends to the stub data of a direction. Returns false if not all bytes were stored: `limit` was reached, or memory
+ * is exhausted. */
 bool dce_stub_append(struct heap *heap, struct dce_call *call, enum flow_direction direction, const uint8_t *bytes,
                      size_t length, uint32_t limit);
 void dce_call_clear(struct heap *heap, struct dce_call *call);
@@ -132,7 +133,8 @@ void dce_call_transfer(struct app_context *context, struct transfer *t, struct d
 
 /* --- interfaces.c ------------------------------------------------------------------------------------ */
 
-/* Names of well-known interfaces, and of their procedures by opnum; NULL if unknown. */
+/* Return the name of a well-known interface, and of one of its procedures by opnum; NULL if unknown. The name of a
+ * procedure has *length bytes and no terminating zero. */
 const char *dce_service_name(const uint8_t uuid[DCE_UUID]);
 const char *dce_procedure_name(const uint8_t uuid[DCE_UUID], uint16_t opnum, size_t *length);
 

@@ -545,9 +545,9 @@ static const uint8_t *find_line_end(const struct app_probe *in)
     return memchr(in->bytes, '\n', in->length < PROBE_MAX ? in->length : PROBE_MAX);
 }
 
-/* Accepts a first line with one of the commands in the function. POP3, IMAP and IRC use some of these words, too. On
- * ports other than those of FTP their lines are excluded: POP3 and IMAP by port, IRC by several arguments, or PASS in
- * the first line. */
+/* Accepts a first line with one of the commands in `words`. POP3, IMAP, SMTP and IRC use some of these words, too. On
+ * ports other than those of FTP their lines are excluded: POP3, IMAP and SMTP by port, IRC by several arguments, or
+ * PASS in the first line. */
 static enum app_probe_result probe_client(const struct app_probe *in)
 {
     static const char *const words[] = { "USER ", "PASS ", "PORT ", "FEAT", "AUTH TLS" };

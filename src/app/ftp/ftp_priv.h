@@ -90,7 +90,8 @@ struct ftp_tx {
 /* --- interpretation.c -------------------------------------------------------------------------------- */
 
 /* Interprets a command line like servers that implement Telnet: removes Telnet commands, and white space before the FTP
- * command. Returns 0 or -ENOMEM; *out stays empty if nothing had to be removed. */
+ * command. Returns 0 or -ENOMEM; *out stays empty if the line is certainly interpreted in the same way without Telnet.
+ */
 int ftp_interpret_telnet(struct heap *heap, const uint8_t *line, uint32_t length, struct buffer *out);
 /* Sets the length of the command and the offset of its argument. One blank separates command and argument; with
  * `any_white_space` any number of blanks and tabs. */

@@ -32,7 +32,7 @@ void ftp_split_command(const uint8_t *line, uint32_t length, bool any_white_spac
 }
 
 /* Returns the length of the Telnet command that begins with the IAC at bytes[0]; 0 if it is not one. An incomplete
- * command extends to the end of the line. */
+ * command extends to the end of the line, but of a subnegotiation without an end only IAC SB is counted. */
 static uint32_t telnet_length(const uint8_t *bytes, uint32_t length)
 {
     if (length < 2)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * IKE: version 1 with ISAKMP (RFC 2408, 2409) and version 2 (RFC 7296). Each message is a separate transaction in its
- * own direction. The event of an unencrypted message contains the keys and nonces that both sides have sent so far, so
- * each transaction has a copy of them.
+ * own direction. The event of an unencrypted version 1 message contains the keys and nonces that both sides have sent
+ * so far, so its transaction has a copy of them.
  */
 #ifndef SLUICE_APP_IKE_PRIV_H
 #define SLUICE_APP_IKE_PRIV_H

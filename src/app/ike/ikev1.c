@@ -22,8 +22,8 @@ static void record_payload_type(struct ike_parse *parse, uint8_t type)
         parse->tx->payload_types |= UINT32_C(1) << type;
 }
 
-/* The highest bit of the type is the attribute format bit (RFC 2408 §3.3): 1: a value of two bytes follows, 0: a length
- * and the value follow. */
+/* The highest bit of the type is the attribute format bit (RFC 2408 §3.3). If it is 1, a value of two bytes follows;
+ * otherwise a length and the value. */
 static bool read_attribute(struct ike_parse *parse, struct cursor *cur)
 {
     struct buffer *list = &parse->tx->attributes.list;

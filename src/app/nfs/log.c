@@ -61,7 +61,8 @@ void nfs_log_rpc(const struct app_tx *tx, const void *settings, struct fields *o
     fields_object_close(out);
 }
 
-/* GETATTR calls are not logged: they are the most frequent ones, and their events would contain no information. */
+/* GETATTR calls of versions 2 and 3 are not logged: they are the most frequent calls, and their events would contain no
+ * information. */
 bool nfs_wants_log(const struct app_tx *tx, const void *settings)
 {
     const struct nfs_tx *nfs = (const struct nfs_tx *)tx;

@@ -244,7 +244,8 @@ static void nfs_tx_free(struct app_context *context, struct app_tx *tx)
     buffer_clear(app_heap(context), &((struct nfs_tx *)tx)->text);
 }
 
-/* Transfers the position in the records; file names are not transferred, but parsed again. */
+/* Transfers the position in the records. File names are not transferred: they are stored again when replies contain
+ * them. */
 static void nfs_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct nfs_state *state = data;

@@ -67,8 +67,8 @@ static struct nfs_handle_name *find_entry(const struct nfs_state *state, struct 
     return NULL;
 }
 
-/* Stores the name of a file handle in place of the oldest entry of a full table. Without memory the handle has no name,
- * which is not an error. */
+/* Stores the name of a file handle. A new handle replaces the oldest entry of a full table. Without memory the handle
+ * has no name, which is not an error. */
 void nfs_name_add(struct nfs_parse *parse, struct cursor handle, struct cursor name)
 {
     struct nfs_state *state = parse->state;

@@ -28,7 +28,7 @@ void ssh_log(const struct app_tx *tx, const void *settings, struct fields *out)
     log_side(&ssh->side[FLOW_TO_CLIENT], "server", out);
 }
 
-/* With HASSH enabled, the event is written once both fingerprints are known. */
+/* With HASSH enabled, the event waits until both directions are finished: both fingerprints are known then. */
 bool ssh_wants_log(const struct app_tx *tx, const void *settings)
 {
     const struct ssh_tx *ssh = (const struct ssh_tx *)tx;
