@@ -68,7 +68,7 @@ static int parse_layer_event(struct rule_parser *parser, struct span value)
                              SPAN_ARGS(value));
 }
 
-/* The condition on an event of protocol detection. */
+/* app-layer-event with the name of an event of protocol detection, without a protocol: a condition on the packet. */
 static const struct keyword layer_event = {
     .name = "app-layer-event",
     .kind = KEYWORD_PACKET,

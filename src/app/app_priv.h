@@ -45,7 +45,7 @@ enum {
 struct app_side {
     struct buffer pending; /* bytes that were not consumed, or whose protocol is not known yet */
     uint64_t offset;       /* stream offset of pending.bytes[0], or of the next byte if nothing is pending */
-    uint32_t seen;         /* leading bytes of `pending` that the parser, or the pattern search, has already seen */
+    uint32_t seen;         /* leading bytes of `pending` that the parser has already seen */
     uint32_t needed;       /* the parser is not called before this number of bytes is pending; 0: any number */
     uint64_t excluded;     /* bit set of protocol indices whose probe returned APP_NO (APP_MAX_PROTOCOLS bits) */
     uint8_t datagrams;     /* number of datagrams in which no protocol was identified */

@@ -5,8 +5,8 @@
  * it goes to the parser of the flow's protocol, and to those of all other protocols of which it may be a message
  * (reading.c).
  *
- * The first packet defines which end is the client. If the content of a message or the ports contradict that, rules of
- * both directions are evaluated (app_verdict.either_direction).
+ * At first the sender of the first packet is taken as the client. If the content of a message or the ports contradict
+ * that, rules of both directions are evaluated (app_verdict.either_direction).
  */
 #include "app_priv.h"
 #include "feed.h"

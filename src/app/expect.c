@@ -151,8 +151,8 @@ static void transfer_entry(struct transfer *t, struct expected_flow *entry)
     entry->what.ip_version = version;
 }
 
-/* Reads an entry into expected_flows[*place] and increments *place. Drops the entry without memory, if the list is
- * full, or if this build does not have the protocol. */
+/* Reads an entry into expected_flows[*place] and increments *place. Drops the entry if there is no memory, if the list
+ * is full, or if this build does not have the protocol. */
 static void read_entry(struct transfer *t, struct app_shared *shared, size_t *place)
 {
     struct expected_flow entry = { .proto = 0 };

@@ -3,9 +3,9 @@
  * Feeding of stream bytes to parsers. The parser gets the bytes of a direction without copying; bytes that it does not
  * consume are kept and passed again in front of the following ones, contiguous.
  *
- * Until the protocol is known, both directions are buffered up to a limit. Then the parser gets them, those of the
- * direction that arrived last at the end. After a parser has announced another protocol (CONNECT, STARTTLS), both
- * directions are buffered again until the new protocol is known.
+ * Until the protocol is known, both directions are buffered up to a limit. Then the parser gets them: first those of
+ * one direction, then those of the direction whose bytes arrived last. After a parser has announced another protocol
+ * (CONNECT, STARTTLS), both directions are buffered again until the new protocol is known.
  *
  * Beyond the stream depth a direction is not parsed, although the other direction may not have reached its depth. For
  * the parser such a direction has ended: open transactions do not wait for its bytes, and later transactions start
@@ -346,7 +346,7 @@ static void resume_after_eviction(struct feeding *f, struct flow *flow, enum flo
     f->verdict->exception = EXCEPTION_APP_MEMCAP;
 }
 
-/* Reports the end of each direction that has reached the stream depth to the parser, unless the direction has already
+/* Reports to the parser the end of each direction that has reached the stream depth, unless the direction has already
  * ended. */
 static void truncate_at_depth(struct feeding *f)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Feeding of stream bytes to the readings of a flow: the functions of feed.c (known protocol), feed_unknown.c (protocol
- * detection) and reading.c (readings as several protocols). `f` is the reading to which the bytes are fed; a direction
- * is that of the bytes.
+ * detection) and reading.c (readings as several protocols). f->af is the reading to which the bytes are fed;
+ * `direction` is the direction of the bytes.
  */
 #ifndef SLUICE_APP_FEED_H
 #define SLUICE_APP_FEED_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Protocol detection by the bytes of a stream: until the protocol of a flow is known, both directions are buffered up
- * to a limit. If it was detected in one direction, the first bytes of the other direction are then compared with it.
+ * to a limit. When the protocol has been detected in one direction, the first bytes of the other direction are compared
+ * with it.
  */
 #include "app_priv.h"
 #include "feed.h"
@@ -25,7 +26,8 @@ bool app_start_parser(struct feeding *f, unsigned id)
     return true;
 }
 
-/* Feeds the pending bytes of both directions to the parser, those of `newest`, which arrived last, at the end. */
+/* Feeds the pending bytes of both directions to the parser: first those of the other direction, then those of `newest`,
+ * which arrived last. */
 static void feed_both(struct feeding *f, enum flow_direction newest)
 {
     enum flow_direction other = newest == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
@@ -192,7 +194,7 @@ static void end_detection(struct feeding *f, enum flow_direction direction)
 }
 
 /* Returns the id of a protocol with continues_after_errors that is expected at the server's port; 0 for none. Returns 0
- * after a protocol change, and for readings as another protocol than the main one. */
+ * after a protocol change, and for other readings than the main one and those that omit urgent bytes. */
 static unsigned survivor_at_port(const struct feeding *f)
 {
     if ((f->af != f->af->main && !f->af->omitted_urgent) || f->af->previous_protocol > 0)

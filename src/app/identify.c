@@ -4,9 +4,9 @@
  * at; then the probes that are strict enough for any port. A protocol whose probe returned APP_NO is not probed again
  * in that direction.
  *
- * A stream is identified by its first bytes, each datagram on its own. Two tables, computed once, keep the number of
- * calls low: the protocols that can start with a given byte, and the starts of messages that are accepted on any port
- * (app_proto.heads).
+ * A stream is identified by its first bytes, each datagram on its own. Two tables, computed once, exclude most
+ * protocols cheaply: one contains the protocols that can start with a given byte, the other one the starts of messages
+ * that are accepted on any port (app_proto.heads).
  */
 #include <stdlib.h>
 #include <string.h>

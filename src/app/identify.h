@@ -52,9 +52,9 @@ bool app_matches_no_head(const struct app *app, const uint8_t *bytes, uint32_t l
 /* A protocol of which a datagram may be a message. */
 struct app_datagram_match {
     uint8_t id;
-    bool reversed; /* the content of the message shows that it has the opposite direction of the packet */
+    bool reversed; /* the content of the message shows that its direction is opposite to that of the packet */
 };
-/* Writes all protocols of which the datagram may be a message to `matches`, and returns their number. Those that use
+/* Writes to `matches` all protocols of which the datagram may be a message, and returns their number. Those that use
  * one of its ports come first. `except`: id of a protocol that is not tested; 0: none. */
 unsigned app_identify_datagram(const struct app *app, const struct app_probe *probe, unsigned except,
                                struct app_datagram_match matches[APP_MAX_PROTOCOLS]);

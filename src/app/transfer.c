@@ -195,7 +195,7 @@ void app_transfer_tx(struct app_context *context, struct transfer *t, struct app
 
 /* --- Parsers -------------------------------------------------------------------------------------- */
 
-/* Transfers a parser state. `proto`, which may be af->fallback, is the flow's protocol during the call. */
+/* Transfers a parser state. During the call af->proto is `proto`, which may be af->fallback. */
 static void transfer_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void *state)
 {
     const struct app_proto *own = context->af->proto;
