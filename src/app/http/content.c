@@ -170,8 +170,8 @@ static enum http_known cookie_header(const struct http_message *message, const s
     return message == &tx->message[FLOW_TO_SERVER] ? HTTP_COOKIE : HTTP_SET_COOKIE;
 }
 
-/* Sets http.header to a part of `head`. Returns false if a cookie is between other headers, or the headers were sent in
- * another form. */
+/* Sets http.header to a part of `head`. Returns false if that is impossible: a cookie is between other headers, or the
+ * headers were not sent as "Name: value" CRLF. */
 static bool locate_headers(struct http_message *message, uint16_t cookie)
 {
     struct http_concatenation *concatenation = &message->concatenations[HTTP_CONCATENATION_HEADER];
@@ -193,7 +193,8 @@ static bool locate_headers(struct http_message *message, uint16_t cookie)
     return true;
 }
 
-/* Sets http.start to `head`. Returns false if the lines were sent in another form. */
+/* Sets http.start to `head`. Returns false if that is impossible: the first line does not end with CR LF, or the
+ * headers were not sent as "Name: value" CRLF. */
 static bool locate_start(struct http_message *message)
 {
     struct http_concatenation *concatenation = &message->concatenations[HTTP_CONCATENATION_START];

@@ -66,7 +66,8 @@ struct http_names {
     unsigned count;                        /* number of entries in `name` */
     struct http_name name[HTTP_NAMES_MAX]; /* names that differ from `main` and from each other */
 };
-/* Finds the names in a Content-Disposition, decoded, that differ from each other and from the main one. */
+/* Finds the names in a Content-Disposition that clients may use, undecoded or decoded, and that differ from each other
+ * and from the main one. */
 void http_find_other_names(const uint8_t *bytes, uint32_t length, struct http_names *names);
 
 /* --- body.c --------------------------------------------------------------------------------------- */

@@ -20,8 +20,8 @@ uint32_t http_trim_line_end(const uint8_t *line, uint32_t length)
     return length;
 }
 
-/* Returns the first CR between `at` and `stop` that another byte than CR or LF follows: it ends a line alone. NULL:
- * there is none. `end`: end of the available bytes. */
+/* Returns the first CR between `at` and `stop` that ends a line alone: the next byte is neither CR nor LF. Returns NULL
+ * if there is none. `end`: end of the available bytes. */
 static const uint8_t *find_bare_cr(const uint8_t *at, const uint8_t *stop, const uint8_t *end)
 {
     const uint8_t *cr = memchr(at, '\r', (size_t)(stop - at));

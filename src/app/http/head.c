@@ -16,7 +16,7 @@
 
 enum {
     BUCKETS = 128,
-    ROOM_FOR_HEADERS = 1024, /* bytes reserved for headers with the first line, at most */
+    ROOM_FOR_HEADERS = 1024, /* maximum bytes that are reserved for headers together with the first line */
     PLAIN_LINE_LIMIT = 4096, /* longer lines are not plain */
 };
 
@@ -469,7 +469,7 @@ static bool reserve_headers(struct header_parser *r, uint32_t lines)
     return true;
 }
 
-/* Joins the values of headers with the same name. */
+/* Joins the values of headers with the same name. Returns false if memory is exhausted. */
 static bool join_repeated(struct header_parser *r)
 {
     struct http_message *message = r->message;

@@ -59,8 +59,8 @@ static inline bool http_is_space(uint8_t c)
     return c <= ' ' && (c == ' ' || (c >= '\t' && c <= '\r'));
 }
 
-/* Whether the byte separates words in a request line, for any server: Python also splits at 0x1c-0x1f, 0x85 and 0xa0.
- */
+/* Whether the byte separates words in a request line for at least one server: Python also splits at 0x1c-0x1f, 0x85 and
+ * 0xa0. */
 static inline bool http_is_separator(uint8_t c)
 {
     return http_is_space(c) || (c >= 0x1c && c <= 0x1f) || c == 0x85 || c == 0xa0;
@@ -146,10 +146,10 @@ bool http_parse_request_chunk_size(const uint8_t *line, uint32_t length, uint64_
 /* Determines the body of the request, whose headers are complete, for the current reading, and adds readings for the
  * dialects that determine another body. Returns false if a reading cannot be added: parsing then fails. */
 bool http_determine_framing(struct http_feed *f, struct http_tx *tx, struct http_framing *out);
-/* Adds a reading for the dialect, which parses the lines of the current request again and continues at the current
- * position. Adds none if the current reading does not represent the dialect, if it represents no other dialect, or if
- * the policy for ambiguous requests excludes it. `ambiguous`: the request is reported as ambiguous. Returns false if
- * the reading cannot be added: parsing then fails. */
+/* Adds a reading for the dialect. The new reading parses the lines of the current request again and continues at the
+ * current position. Adds none if the current reading does not represent the dialect, if it represents no other dialect,
+ * or if the policy for ambiguous requests excludes it. `ambiguous`: the request is reported as ambiguous. Returns false
+ * if the reading cannot be added: parsing then fails. */
 bool http_add_reading(struct http_feed *f, enum http_dialect dialect, bool ambiguous);
 /* If http_add_reading() has added a reading since there were `before` ones, copies the body received so far to the new
  * reading and sets its step. Returns false if memory is exhausted. */

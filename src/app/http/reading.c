@@ -73,8 +73,8 @@ static bool parse_lines_again(struct http_feed *f, const struct buffer *head)
     return result != HTTP_STEP_FAILED && result != HTTP_STEP_ENDS_HTTP && !f->failed;
 }
 
-/* Adds the body that was received before the reading started to the reading: the bytes that `from` has kept, after a
- * gap for the bytes before them. An encoded body and a form become a gap as a whole. */
+/* Gives a new reading the body that was received before it started: the bytes that `from` has kept, after a gap for the
+ * bytes before them. An encoded body and a form become a gap as a whole. */
 static void copy_earlier_body(struct http_feed *f, const struct http_message *from)
 {
     struct http_tx *tx = f->parser->tx;

@@ -129,8 +129,8 @@ static uint32_t find_blank_before_version(const struct line *line)
     return line->end;
 }
 
-/* Returns the position of the last blank, or the end of the line if there is none. It separates URI and protocol,
- * because servers accept URIs with blanks. `any`: any white space counts. */
+/* Returns the position of the last space, or the end of the line if there is none. The last space separates URI and
+ * protocol, because servers accept URIs with spaces. `any`: any white space counts. */
 static uint32_t find_last_blank(const struct line *line, bool any)
 {
     uint32_t at = line->end;
@@ -239,7 +239,7 @@ static bool looks_like_request(const uint8_t *line, uint32_t length)
     return at - from <= METHOD_MAX && at > from && length - at > 1 && line[at + 1] == '/';
 }
 
-/* Adds unexpected bytes after a request to its body. */
+/* Adds unexpected bytes after a request to the body of that request. */
 static void add_unexpected_bytes(struct http_feed *f, const uint8_t *bytes, uint32_t length)
 {
     struct app_tx *base = f->reading ? NULL : app_tx_last(f->context);
@@ -317,8 +317,8 @@ static enum http_step_result check_after_0_9(struct http_feed *f)
 
 /* --- Evaluation of headers ----------------------------------------------------------------------- */
 
-/* Returns the host in lower case: within the header if it is in lower case there, as usual, otherwise a copy. `value`:
- * value of the Host header. */
+/* Returns the host in lower case: its location in the header if it is in lower case there, as usual; otherwise a copy
+ * in `extra`. `value`: value of the Host header. */
 static struct http_text store_host(struct http_feed *f, struct http_message *message, const struct http_authority *from,
                                    const uint8_t *value)
 {

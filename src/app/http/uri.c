@@ -67,7 +67,8 @@ static uint8_t best_fit(uint32_t code)
     }
 }
 
-/* Decodes a UTF-8 sequence, also an overlong one; *size: its length in bytes. Returns false if it is not one. */
+/* Decodes a UTF-8 sequence, also an overlong one; *size: its length in bytes. Returns false if the bytes are not such a
+ * sequence. */
 static bool decode_utf8(const uint8_t *bytes, uint32_t length, uint32_t *code, uint32_t *size)
 {
     static const uint8_t masks[] = { 0, 0, 0x1f, 0x0f, 0x07 };
