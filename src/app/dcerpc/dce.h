@@ -91,7 +91,8 @@ bool dce_header_read(const uint8_t *bytes, size_t length, struct dce_header *out
 /* Whether the version, type and length are valid for the start of a fragment. */
 bool dce_header_is_plausible(const struct dce_header *header);
 const char *dce_type_name(uint8_t type); /* name in EVE events; NULL for an unknown type */
-/* Return the response type of a request type, and the request type of a response type; 99 if there is none. */
+/* dce_response_type() returns the response type of a request type, dce_request_type() the reverse. Both return 99 if
+ * there is none. */
 uint8_t dce_response_type(uint8_t request);
 uint8_t dce_request_type(uint8_t response);
 void dce_uuid_read(const uint8_t *bytes, bool little, uint8_t out[DCE_UUID]);
@@ -103,8 +104,8 @@ void dce_bindings_unref(struct heap *heap, struct dce_bindings *bindings);
  * if the body is malformed, or -ENOMEM. */
 int dce_bind_parse(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
                    const uint8_t *body, size_t length, bool add);
-/* Parses the results of a bind ack. They apply to the bind with the same call id, or, if `any_call` is true, to all
- * stored interfaces. Returns as dce_bind_parse(). */
+/* Parses the results of a bind ack. The results apply to the interfaces of the bind with the same call id; if
+ * `any_call` is true, to all stored interfaces. Returns as dce_bind_parse(). */
 int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
                        const uint8_t *body, size_t length, bool any_call);
 /* Replaces the list by one with this interface only, for datagrams, which have no bind. Returns 0 or -ENOMEM. */

@@ -76,7 +76,8 @@ static struct dcerpc_tx *new_call(struct app_context *context, const struct dcer
 }
 
 /* Returns the open call that a fragment belongs to. A request matches a call whose response came first or whose request
- * is still incomplete; a response matches a call that is still without a complete response. */
+ * is still incomplete; a response matches a call that is still without a complete response. Returns NULL if no call
+ * matches. */
 static struct dcerpc_tx *find_call(const struct app_context *context, enum flow_direction direction,
                                    const struct dce_header *header)
 {

@@ -69,7 +69,8 @@ enum dns_event {
 };
 extern const struct app_event dns_events[DNS_EVENTS];
 
-/* Flags of a name: a pointer to itself, truncated, more than DNS_NAME_STEPS_MAX labels and pointers. */
+/* Flags of a name: it has a pointer to itself; it is truncated; it has more than DNS_NAME_STEPS_MAX labels and
+ * pointers. */
 enum { DNS_NAME_LOOP = 1, DNS_NAME_TRUNCATED = 2, DNS_NAME_TOO_MANY_LABELS = 4 };
 
 struct dns_name {
@@ -132,8 +133,8 @@ bool dns_parse_header(const uint8_t *bytes, size_t available, size_t length, str
 int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *header, const uint8_t *bytes,
               uint32_t length, unsigned *events);
 void dns_tx_clear(struct heap *heap, struct dns_tx *tx);
-/* Parses the first question, which some servers answer regardless of the header counts and of the following bytes.
- * Returns false if there is none. */
+/* Parses the first question, which some servers answer regardless of the other header counts and of the following
+ * bytes. Returns false if there is no question, or if it is malformed. */
 bool dns_parse_first_question(const uint8_t *bytes, uint32_t length, const struct dns_header *header,
                               struct dns_question *out);
 /* Whether queries and answers are well-formed. */
@@ -159,8 +160,8 @@ extern const struct app_condition dns_conditions[DNS_CONDITIONS];
 
 /* --- types.c ----------------------------------------------------------------------------------------- */
 
-/* Returns the name of a record type in EVE events, in lower case if `lower`, or the number as text for a type without a
- * name. */
+/* Return the name of a record type (in lower case if `lower` is true) or of a response code in EVE events; without a
+ * name, the number as text. */
 enum { DNS_TYPE_NAME = 12 };
 const char *dns_type_name(uint16_t type, bool lower, char text[DNS_TYPE_NAME]);
 const char *dns_rcode_name(uint16_t rcode, char text[DNS_TYPE_NAME]);
@@ -182,7 +183,7 @@ bool dns_wants_log_any(const struct app_tx *tx, const void *settings);
 enum { DNS_LOG_TYPES = 257 };
 struct dns_settings {
     bool requests, responses;                       /* messages that are logged */
-    bool grouped, detailed;                         /* formats of answers: data by type; each record */
+    bool grouped, detailed;                         /* formats of answers in events: data by type; each record */
     unsigned version;                               /* version of the event format: 2 or 3 */
     const char *const *formats, *const *type_names; /* as configured */
     bool all_types;                                 /* messages with queries of any type are logged */

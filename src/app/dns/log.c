@@ -101,7 +101,7 @@ static void log_strings(const struct dns_tx *tx, const struct dns_record *record
         fields_bytes(out, NULL, text, length);
 }
 
-/* Logs the data of a record of any type except TXT and OPT as `key`. */
+/* Logs the data of a record under the key `key`. The type of the record is not TXT or OPT. */
 static void log_data(const struct dns_tx *tx, const struct dns_record *record, const char *key, struct fields *out)
 {
     const uint8_t *data = tx->text.bytes + record->data;

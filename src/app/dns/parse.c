@@ -144,7 +144,7 @@ static void store_name(struct parser *parser, struct name_parser *name, struct d
     parser->events |= 1u << DNS_NAME_TOO_LONG;
 }
 
-/* Parses the name at `cur`, a cursor in the message, and advances past it. */
+/* Parses the name at `cur`, a cursor in the message, and advances past it. Returns false if the name is malformed. */
 static bool read_name(struct parser *parser, struct cursor *cur, struct dns_name *out)
 {
     uint32_t start = (uint32_t)(cur->at - parser->message);

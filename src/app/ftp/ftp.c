@@ -19,7 +19,8 @@
 
 struct ftp_state {
     bool skip[FLOW_DIRECTIONS]; /* the rest of the current line is skipped: it is too long */
-    bool in_multiline_reply;    /* the reply ends with a line of `code` and a blank */
+    bool in_multiline_reply; /* the current reply has several lines; its last line begins with `code`, without a hyphen
+                                after it */
     uint8_t code[3];
     uint16_t dynamic_port; /* negotiated port that no data transfer command has used; 0 for none */
     bool active;           /* the client listens on dynamic_port (active mode); false: the server (passive mode) */
@@ -582,7 +583,8 @@ static bool contains_ftp(const uint8_t *bytes, size_t length)
     return false;
 }
 
-/* Accepts a greeting 220: any on a port of FTP, on others one that contains "FTP" or begins with a parenthesis. */
+/* Accepts a greeting with code 220: on a port of FTP any text, on other ports a text that contains "FTP" or begins with
+ * a parenthesis. */
 static enum app_probe_result probe_server(const struct app_probe *in)
 {
     const uint8_t *end = find_line_end(in);

@@ -138,7 +138,8 @@ static void read_message(struct ike_parse *parse, struct cursor cur)
         copy_state_to_tx(parse);
 }
 
-/* Removes the non-ESP marker. Returns false if the datagram is not an IKE message. */
+/* Removes the non-ESP marker if there is one. Returns false if there is none, but earlier datagrams had it: the
+ * datagram is then not an IKE message, but ESP. */
 static bool strip_marker(struct ike_state *state, struct cursor *cur)
 {
     const uint8_t *marker = cursor_peek(cur, 4 + IKE_HEADER);

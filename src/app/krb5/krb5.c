@@ -241,7 +241,7 @@ static const struct setting setting_rows[] = {
     { .name = NULL },
 };
 
-/* The application tag, followed by a length of one byte and the tag of a SEQUENCE, or by a longer length. */
+/* The application tag, followed by either a length of one byte and the tag of a SEQUENCE, or a longer length. */
 static const struct app_message_start heads[] = {
     { UINT64_C(0xe080ff0000000000), UINT64_C(0x6000300000000000) },
     { UINT64_C(0xe080000000000000), UINT64_C(0x6080000000000000) },

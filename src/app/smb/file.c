@@ -35,7 +35,7 @@ static struct smb_tx *find_open_file(const struct smb_parser *parser, const stru
 static struct smb_tx *add_file(struct smb_parser *parser, const struct smb_message *message,
                                const struct smb_transfer *transfer)
 {
-    /* WRITE_ANDX and SMB 2 WRITE; READ_ANDX and SMB 2 READ */
+    /* to the server: WRITE_ANDX and SMB 2 WRITE; to the client: READ_ANDX and SMB 2 READ */
     static const uint16_t commands[FLOW_DIRECTIONS][2] = {
         [FLOW_TO_SERVER] = { 0x2f, 9 }, [FLOW_TO_CLIENT] = { 0x2e, 8 }
     };

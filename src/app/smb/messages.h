@@ -30,7 +30,7 @@ struct smb_transfer {
 /* Starts a read or write: passes the received data to the transaction of the file, which is created if necessary. */
 void smb_file_transfer(struct smb_parser *parser, const struct smb_message *message,
                        const struct smb_transfer *transfer);
-/* Appends more data of the current read or write to its file. Returns the number of bytes that belong to the read or
+/* Appends more data of the current read or write to the file. Returns the number of bytes that belong to the read or
  * write; bytes after them are not consumed. `bytes` NULL: `length` bytes were lost. */
 uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t length);
 /* Closes the file of the transaction; smb_file_close_all() closes all open files of the parser's direction. */

@@ -99,7 +99,8 @@ void smb_read_add(struct smb_parser *parser, const struct smb_message *message, 
  * if there is none. */
 bool smb_read_remove(struct smb_parser *parser, const struct smb_message *message, struct smb_file_id *id,
                      uint64_t *offset);
-/* Data of a request that its response needs: the name of the file that it opens, or the id of the file. */
+/* Data of a request that the parser needs again for the response: the name of the file that the request opens
+ * (SMB_PENDING_NAME), or the id of the file (SMB_PENDING_ID). */
 enum smb_pending { SMB_PENDING_NAME, SMB_PENDING_ID };
 struct smb_entry *smb_pending_add(struct smb_parser *parser, enum smb_pending type, const struct smb_message *message);
 struct smb_entry *smb_pending_find(const struct smb_parser *parser, enum smb_pending type, uint64_t session,

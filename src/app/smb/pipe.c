@@ -46,7 +46,7 @@ void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message 
 }
 
 /* Whether the message may belong to the call of the transaction. In SMB 2, an ioctl and its response have the same
- * message id, which is compared; a call in a write and its response in a read have different ones. */
+ * message id, which is compared; a call in a write and its response in a read have different message ids. */
 static bool is_same_message(const struct smb_tx *tx, const struct smb_message *message)
 {
     return tx->key.session == message->session &&

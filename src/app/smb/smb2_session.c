@@ -115,7 +115,8 @@ static void rename_file(struct smb_parser *parser, const struct smb_message *mes
 }
 
 /* Adds a transaction for a request that sets or clears deletion on close. In a compounded request the file may be the
- * one that the preceding CREATE opens: its id is still unknown, so the name is that in the CREATE. */
+ * one that the preceding CREATE opens. The id of the file is then still unknown, so the name is taken from the CREATE.
+ */
 static void set_disposition(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
                             bool delete)
 {

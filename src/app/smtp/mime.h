@@ -90,7 +90,7 @@ struct mime_quoted {
 };
 
 struct mime_boundary {
-    uint8_t level;   /* starts at 1; all boundaries of one multipart have the same level */
+    uint8_t level;   /* nesting level of the multipart, from 1; all boundaries of one multipart have the same level */
     uint16_t length; /* including the two hyphens */
     uint8_t bytes[MIME_BOUNDARY_MAX + 2];
 };
@@ -129,7 +129,8 @@ struct mime {
     struct mime_writer writer[MIME_WRITERS_MAX];
     struct mime_urls urls;
     struct md5_ctx md5;
-    bool computes_md5, md5_begun, md5_done; /* MD5 of the body: requested; has input; md5_text is set */
+    bool computes_md5, md5_begun, md5_done; /* computes_md5: the MD5 of the body is requested; md5_begun: it has input;
+                                               md5_done: md5_text is set */
     uint8_t md5_text[2 * MD5_DIGEST_SIZE];  /* hexadecimal */
 };
 
@@ -156,8 +157,8 @@ void mime_init(struct mime *mime, const struct mime_options *options, bool body_
 void mime_clear(struct heap *heap, struct mime *mime);
 /* Parses the next line or piece. */
 void mime_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
-/* Starts `mime` as a copy of the incomplete message `other`. Its files start with the last bytes of the open files of
- * `other`. Returns false if memory is exhausted. */
+/* Starts `mime` as a copy of the incomplete message `other`. For each open file of `other`, `mime` gets a new file that
+ * starts with the last bytes of the open file. Returns false if memory is exhausted. */
 bool mime_continue(struct mime *mime, struct mime_target *target, const struct mime *other);
 /* Records lost bytes: open files get a gap and continue, the current header ends. */
 void mime_gap(struct mime *mime, struct mime_target *target, uint64_t length);
@@ -196,7 +197,7 @@ bool mime_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32_t length, bool ends, uint8_t *out,
                             bool *soft, bool *invalid);
 
-/* Returns the file name in a line "begin 644 name", which starts uuencoded data, or NULL if the line is not one. */
+/* Returns the file name in a line "begin 644 name", which starts uuencoded data, or NULL for any other line. */
 const uint8_t *mime_uuencode_begin(const uint8_t *line, uint32_t length, uint32_t *name_length);
 /* Decodes a line of uuencode to at most 63 bytes and returns their number. */
 uint32_t mime_decode_uuencode(const uint8_t *line, uint32_t length, uint8_t *out);
@@ -208,7 +209,7 @@ void mime_open_file(struct mime *mime, struct mime_target *target, const uint8_t
                     enum mime_encoding encoding, bool alternative);
 /* Writes the line to all open files. */
 void mime_write_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
-/* Opens a file for each open file of `other`; it starts with the last bytes of that file. */
+/* For each open file of `other`, opens a new file in `mime` that starts with the last bytes of the open file. */
 void mime_copy_files(struct mime *mime, struct mime_target *target, const struct mime *other);
 void mime_close_files(struct mime *mime, struct mime_target *target, bool complete);
 

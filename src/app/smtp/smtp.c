@@ -2,7 +2,7 @@
 /*
  * SMTP (RFC 5321): commands and replies, with or without pipelining, and messages after DATA or in chunks (BDAT, RFC
  * 3030). A transaction is one message with its envelope, up to the server's reply to the message. RSET or a further
- * EHLO aborts it.
+ * EHLO ends an unfinished transaction.
  *
  * Commands are queued until their replies arrive, in the same order. A message starts with the reply to DATA, because
  * the bytes after a refused DATA are commands. For bytes before that reply see alternative.c.
@@ -244,7 +244,7 @@ static enum app_probe_result probe_client(const struct app_probe *in)
     return APP_NO;
 }
 
-/* Accepts a greeting 220: any on a port of SMTP, on others one that contains "SMTP". */
+/* Accepts a greeting with code 220: on a port of SMTP any text, on other ports a text that contains "SMTP". */
 static enum app_probe_result probe_server(const struct app_probe *in)
 {
     const uint8_t *end = memchr(in->bytes, '\n', in->length);

@@ -23,7 +23,8 @@ static bool read_length24(struct cursor *cur, uint32_t *out)
     return true;
 }
 
-/* Reads the next certificate of the chain; false when the chain is truncated. */
+/* Reads the next certificate of the chain. Returns false at the end of the chain, and if the certificate is truncated.
+ */
 static bool next_certificate(struct cursor *chain, struct cursor *certificate)
 {
     uint32_t length;

@@ -5,7 +5,8 @@
  * get a const transaction, so the results are in a separate struct tls_fingerprints to which the transaction points.
  *
  * Memory for the JA3 text is allocated when the hello is parsed, because only the parser can report an error for the
- * flow. If a rule allocated the memory and failed, it would not match.
+ * flow. If it were allocated when a rule uses the fingerprint and memory were exhausted, the rule would silently not
+ * match.
  */
 #include <errno.h>
 #include <nettle/md5.h>

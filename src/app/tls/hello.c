@@ -286,7 +286,8 @@ static bool parse_fixed_part(struct hello_parser *hp, struct cursor *cur)
     if (!cursor_be16(cur, &hello->version))
         return report_invalid_length(hp);
     hello->offered = hello->version;
-    /* TLS 1.3 drafts before 22 have the number of the draft, or the version of TLS 1.3, in this field. */
+    /* TLS 1.3 drafts before 22 have the number of the draft, or the version of TLS 1.3, in the version field of the
+     * ServerHello. */
     tls_side_of(hp->parser)->version = hello->version;
     if (!from_client && (hello->version == TLS_13 || hello->version >> 8 == 0x7f))
         tx->flags |= TLS_NO_CERTIFICATE;
@@ -343,7 +344,7 @@ static bool extensions_are_equal(struct cursor before, struct cursor after)
         if (!cursor_be16(&before, &type[0]) || !cursor_be16(&after, &type[1]) || type[0] != type[1] ||
             !read_vector16(&before, &body[0]) || !read_vector16(&after, &body[1]))
             return false;
-        /* These may change after a HelloRetryRequest (RFC 8446 §4.1.2) and are not visible to rules. */
+        /* These extensions may change after a HelloRetryRequest (RFC 8446 §4.1.2) and are not visible to rules. */
         if (type[0] == PADDING || type[0] == PRE_SHARED_KEY || type[0] == KEY_SHARE)
             continue;
         if ((cursor_remaining(&body[0]) != cursor_remaining(&body[1]) ||

@@ -53,8 +53,9 @@ static inline bool tls_is_grease(uint16_t value) /* RFC 8701 */
 
 /* Allocates memory for the JA3 text of a parsed hello. Returns 0 or -ENOMEM. */
 int tls_reserve_ja3(struct tls_tx *tx, enum flow_direction direction);
-/* Return the fingerprints, with JA3 (client) or JA3S (server), or with JA4, computed on first use. Return NULL without
- * a hello (tls_ja3(): without tls_hello.whole), or if the settings disable the fingerprint. */
+/* Return the fingerprints of a hello: tls_ja3() with JA3 (client) or JA3S (server), tls_ja4() with JA4, computed on
+ * first use. Return NULL if there is no hello (tls_ja3(): if tls_hello.whole is false), or if the settings disable this
+ * fingerprint. */
 const struct tls_fingerprints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction);
 const struct tls_fingerprints *tls_ja4(const struct tls_tx *tx);
 void tls_free_fingerprints(struct heap *heap, struct tls_fingerprints *fingerprints);

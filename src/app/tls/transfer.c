@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Transfer of TLS flows to the next engine: the position of each direction in its record and message, and the handshake
- * so far. Hellos and certificate chains are transferred as received, and the next engine parses them again. For an
- * encrypted session only the positions in the records are transferred.
+ * so far. Hellos and certificate chains are transferred as received, and the next engine parses them again. Once the
+ * session is encrypted and its transaction freed, only the positions in the records are transferred.
  */
 #include "sluice/transfer.h"
 
