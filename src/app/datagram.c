@@ -71,8 +71,8 @@ static void feed_reading(struct feeding *f, struct app_flow *reading, enum flow_
     if (result.status != APP_ERROR && !no_memory)
         return;
     app_count(f->app, reading, no_memory ? COUNT_ALLOC : COUNT_PARSER);
-    if (no_memory ||
-        is_message(reading, &in)) /* otherwise unrelated data, which any host can send to these ports: no exception */
+    /* Data that is not a message of the protocol is no exception, because any host can send it to the port. */
+    if (no_memory || is_message(reading, &in))
         f->verdict->exception = EXCEPTION_APP_ERROR;
 }
 

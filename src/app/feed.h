@@ -21,7 +21,7 @@
 struct feeding {
     struct app *app;
     struct app_flow *af;
-    struct app_verdict *verdict; /* out; a discarded one for readings besides the main reading of a stream */
+    struct app_verdict *verdict; /* out; of a stream, only that of the main reading is used */
     uint64_t now_ns;             /* time of the current packet */
     unsigned transport;          /* APP_TCP or APP_UDP */
 };

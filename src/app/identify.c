@@ -310,8 +310,8 @@ static bool matches_protocol(size_t index, const struct app_probe *probe, struct
     return guess == APP_YES || guess == APP_REVERSED;
 }
 
-/* Tests the protocols in the bit set `possible` and writes those to `out` of which the datagram may be a message.
- * Protocols that use one of its ports come first. Returns their number. */
+/* Tests whether the datagram may be a message of the protocols in the bit set `possible`. Writes the protocols that
+ * pass to `out`, first those that use one of the datagram's ports. Returns their number. */
 static unsigned test_protocols(const struct app *app, const struct app_probe *probe, uint64_t possible,
                                struct app_datagram_match *out)
 {

@@ -160,7 +160,7 @@ struct dcerpc_tx {
     struct dce_call call;
 };
 struct dcerpc_settings {
-    uint32_t stub_max, tx_max; /* bytes of stub data of a call that are stored; number of open calls */
+    uint32_t stub_max, tx_max; /* limits: bytes of stub data stored for a call; number of open calls */
 };
 
 /* Allocates a transaction; completes the oldest open one if there are dcerpc_settings.tx_max. Returns NULL if out of

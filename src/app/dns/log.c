@@ -333,7 +333,8 @@ static void log_queries(const struct dns_tx *tx, const struct dns_settings *sett
     fields_array_close(out);
 }
 
-/* Version 2 logs one query: of a request, the first one whose type is selected by eve.types.dns.types. */
+/* Version 2 logs one query: in a response the first one, in a request the first one whose type is selected by
+ * eve.types.dns.types. */
 static void log_first_query(const struct dns_tx *tx, const struct dns_settings *settings, struct fields *out)
 {
     const struct dns_records *queries = &tx->section[DNS_QUERIES];

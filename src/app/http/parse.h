@@ -151,8 +151,8 @@ bool http_determine_framing(struct http_feed *f, struct http_tx *tx, struct http
  * or if the policy for ambiguous requests excludes it. `ambiguous`: the request is reported as ambiguous. Returns false
  * if the reading cannot be added: parsing then fails. */
 bool http_add_reading(struct http_feed *f, enum http_dialect dialect, bool ambiguous);
-/* If http_add_reading() has added a reading since there were `before` ones, copies the body received so far to the new
- * reading and sets its step. Returns false if memory is exhausted. */
+/* Called after http_add_reading(); `before`: number of readings before that call. If a reading was added, copies the
+ * body received so far to it and sets its step. Returns false if memory is exhausted. */
 bool http_copy_body_to_reading(struct http_feed *f, unsigned before, enum http_step step);
 /* Sets the event request_ambiguous, and drops the flow if the policy requires it. */
 void http_report_ambiguous(struct http_feed *f, struct http_tx *tx);

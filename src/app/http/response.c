@@ -62,8 +62,8 @@ static bool is_response_line(const uint8_t *bytes, uint32_t length)
     return at < length && looks_like_response(bytes, length, &unsure) && !(unsure && has_end);
 }
 
-/* Adds bytes to the body that directly follow the message in the same input and are not a response: browsers display
- * them, regardless of Content-Length. They are not consumed here. */
+/* Adds to the body the bytes that directly follow the message in the same input and are not a response. Browsers
+ * display these bytes, regardless of Content-Length. They are not consumed here. */
 static void add_surplus(struct http_feed *f, struct http_tx *tx)
 {
     uint32_t at = f->at, from = at, length;

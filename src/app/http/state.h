@@ -70,7 +70,7 @@ struct http_reading {
     uint32_t id;
     struct http_parser parser;
     struct buffer unconsumed;
-    uint64_t offset; /* of unconsumed.bytes[0] in the direction */
+    uint64_t offset; /* offset of unconsumed.bytes[0] in the bytes of the direction */
 };
 
 /* The body of a request: chunked, or `length` bytes; 0: no body. */
