@@ -52,8 +52,7 @@ struct app_side {
     /* failed: protocol detection found no protocol in this direction. ended: the parser gets no more bytes (FIN, end of
      * the flow, or stream depth reached). has_begun: bytes of this direction have been received. */
     bool failed, ended, has_begun;
-    bool truncated; /* the stream depth was reached, or the parser failed in this direction only (`unparsed`): new
-                       transactions start complete in this direction */
+    bool truncated; /* stream depth reached, or `unparsed`: new transactions start complete in this direction */
     bool foreign;   /* the first bytes may belong to another protocol than that of the reading: if the parser fails on
                        this direction, it continues with the other one */
     bool unparsed;  /* the parser has failed in this direction and continues with the other one */
@@ -68,12 +67,9 @@ struct urgent_byte {
     uint64_t place; /* offset in the stream of the direction */
 };
 
-/*
- * One reading of a flow: its bytes parsed as one protocol. A flow has one reading as long as its protocol is
+/* One reading of a flow: its bytes parsed as one protocol. A flow has one reading as long as its protocol is
  * unambiguous. Where an endpoint may interpret the bytes as another protocol, each protocol has a separate reading, and
- * all of them are inspected. flow->app is the main reading: it has the flow's protocol and owns the transactions of all
- * readings.
- */
+ * all are inspected. flow->app is the main reading: it has the flow's protocol and owns all readings' transactions. */
 struct app_flow {
     struct flow *flow;
     struct app_flow *main;         /* main reading of the flow; points to itself in the main reading */
@@ -88,24 +84,21 @@ struct app_flow {
                                                APP_TX_OPEN: the open transactions of this reading. The other lists are
                                                used in the main reading only, for the transactions of all readings */
     uint8_t unsorted;                       /* bit set of `lists` that are not in order of transaction ids */
-    uint8_t detected;  /* bit set of directions in which detection has finished; the next packet of the direction clears
-                          the bit */
-    uint64_t next_tx;  /* main reading: id of the next transaction */
-    struct heap *heap; /* main reading: the worker's heap */
+    uint8_t detected;        /* bit set of directions: detection has finished; the next packet clears the bit */
+    uint64_t next_tx;        /* main reading: id of the next transaction */
+    struct heap *heap;       /* main reading: the worker's heap */
     bool has_alternative_tx; /* main reading: app_tx_new_alternative() has created transactions */
     uint64_t first_tx;       /* main reading: id of the first transaction since the last protocol change */
     uint32_t next_file;      /* main reading: id of the next file */
     bool stopped;            /* the reading is not parsed any more; feed.c lists the reasons */
-    uint8_t omitted_urgent;  /* bit set of indices in main->urgent: urgent bytes that this reading omits; 0 in the main
-                                reading */
+    uint8_t omitted_urgent;  /* urgent bytes that this reading omits: bit set of indices in main->urgent */
     struct urgent_byte urgent[UNKNOWN_URGENT_MAX]; /* main reading: urgent bytes before the protocol was known */
     uint8_t urgent_count;                          /* main reading: number of entries in `urgent` */
     bool urgent_unread; /* main reading: an urgent byte has no readings that omit it, because no protocol was detected
                            in its direction; app_misses_readings() */
     bool stop_stream;   /* the parser called app_stop_parsing(whole): rules on raw bytes do not need the rest either */
     bool bypass;        /* the flow may be bypassed */
-    /* change_wanted: the parser has called app_change_protocol(), and the change has not begun. change_optional: its
-     * argument `optional`. */
+    /* change_wanted: app_change_protocol() was called; the change has not begun. change_optional: its last argument. */
     bool change_wanted, change_optional;
     bool changing;                    /* detection of the new protocol is running; if it fails, `fallback` continues */
     uint8_t change_to;                /* id of the announced protocol; 0: any */
@@ -162,14 +155,12 @@ struct app {
     struct file_engine *files;
     struct app_shared *shared;
     struct replay_order *order;
-    struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* by transport (TCP, UDP): ports on which a protocol is expected:
-                                                     those of the settings; if none are set, its default ports */
+    struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* by transport (TCP, UDP): ports on which a protocol is expected */
     struct datagram_table datagrams;
     /* For each value of the first byte of a direction: bit set of the indices of protocols with a pattern that may
      * match bytes that start with it. */
     uint64_t first_bytes[FLOW_DIRECTIONS][UINT8_MAX + 1];
-    uint64_t alongside_protocols; /* bit set of protocol indices with continues_after_errors or parsed_alongside:
-                                     possible further readings */
+    uint64_t alongside_protocols; /* bit set of protocol indices with continues_after_errors or parsed_alongside */
     unsigned wanted;              /* needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5 */
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by protocol index, transport (TCP, UDP) and kind */
     uint64_t failed_flows[2];   /* flows in which no protocol was found, by transport: TCP, UDP */
@@ -227,7 +218,6 @@ void app_memory_add(struct app *app, struct app_flow *af);
 /* Updates the memory use of a flow after a call that allocated or freed memory of this flow only; `before` is
  * app_flow_memory() before that call. */
 void app_memory_update(struct app *app, struct app_flow *af, size_t before);
-/* Removes a flow from the list of its size class. */
 void app_memory_remove(struct app *app, struct app_flow *af);
 /* Moves `size` bytes from the account of the flow to app->byterange_memory. */
 void app_memory_move_to_byteranges(struct app *app, struct app_flow *af, size_t size);
@@ -239,9 +229,8 @@ static inline size_t app_flow_memory(const struct app *app)
 
 /* --- tx.c ----------------------------------------------------------------------------------------- */
 
-/* Completes all transactions of the reading: no more data will come. */
+/* Complete all transactions of the reading, or one direction of them: no more data will come. */
 void app_tx_complete_all(struct app_flow *af);
-/* Completes one direction of all transactions of the reading. */
 void app_tx_complete_direction(struct app_flow *af, enum flow_direction direction);
 /* Frees a transaction; `release` is called with each app_detection that detect has attached. */
 void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *release, void *user);
