@@ -9,10 +9,10 @@
  * receiver gets a RST at the packet's place in the sequence, the only number that a receiver following RFC 5961 §3.2
  * accepts without a challenge ACK.
  *
- * Other protocols: an ICMP unreachable message, administratively prohibited, quotes as much of the packet as fits. The
- * receiver of the packet sent nothing that could be quoted to it; for UDP its own last datagram is imitated by
- * exchanging the two ends, which is all that a socket compares. For other protocols no packet is sent to the receiver,
- * because it would recognise no quote.
+ * Other protocols: the sender gets an ICMP unreachable message, administratively prohibited, that quotes as much of the
+ * packet as fits. The receiver has sent nothing that could be quoted. For UDP the message to the receiver therefore
+ * quotes an imitation of a datagram that it has sent: addresses and ports of the packet, exchanged, are all that a
+ * socket compares. For other protocols the receiver gets no message, because it would not recognise a quote.
  */
 #include "sluice/inject.h"
 
@@ -64,8 +64,8 @@ static uint32_t sum_bytes(uint32_t sum, const uint8_t *bytes, size_t length)
     return sum;
 }
 
-/* Returns the checksum of a transport segment. It includes the pseudo header of RFC 9293 §3.1 or RFC 8200 §8.1, which
- * have the same sum. */
+/* Returns the sum of a transport segment and its pseudo header; the caller complements it for the checksum. The pseudo
+ * headers of IPv4 (RFC 9293 §3.1) and IPv6 (RFC 8200 §8.1) contain the same fields. */
 static uint32_t transport_sum(int version, const struct ends *ends, uint8_t protocol, const uint8_t *bytes,
                               size_t length)
 {
@@ -123,7 +123,7 @@ static size_t build_reset(const struct packet *pkt, enum reject_kind to, uint8_t
         acknowledgment = tcp->sequence + pkt->payload_length + cut + ((tcp->flags & TCP_SYN) != 0) +
                          ((tcp->flags & TCP_FIN) != 0); /* SYN and FIN count in SEG.LEN (RFC 9293 §3.10.7.1) */
         flags |= TCP_ACK;
-    } else { /* the RST goes to the receiver: if it already has state, it has counted the SYN */
+    } else { /* to the receiver: if it already has state, from an earlier copy of the SYN, it has counted the SYN */
         sequence = tcp->sequence + ((tcp->flags & TCP_SYN) != 0);
         acknowledgment = acknowledges ? tcp->acknowledgment : 0;
         flags |= acknowledges ? TCP_ACK : 0;
@@ -200,9 +200,9 @@ static bool is_unicast(int version, const struct address *address)
     return bytes[0] != 0 && (bytes[0] & 0xf0) != 0xe0 && load_be32(bytes) != 0xffffffff;
 }
 
-/* Whether the packet may be answered. Not a packet from a tunnel, because the answer would leave outside the tunnel,
- * perhaps to another host with the same address; nor a frame with a group address (RFC 1122 §3.2.2), nor an ICMP
- * error. */
+/* Returns true if the packet may be answered. Returns false for a packet from a tunnel, because the answer would leave
+ * outside the tunnel, perhaps to another host with the same address. Returns false also for later fragments, group
+ * addresses (RFC 1122 §3.2.2) and ICMP errors. */
 static bool may_answer(const struct packet *pkt)
 {
     const bool is_icmp = pkt->protocol == (pkt->ip_version == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);

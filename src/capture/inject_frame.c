@@ -62,8 +62,7 @@ size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t
             return 0;
         type = load_be16(tag + 2);
     }
-    /* The frame must contain IP directly: another encapsulation (for example PPPoE) needs a header that is not built.
-     */
+    /* The frame must contain IP directly; headers of other encapsulations (such as PPPoE) are not built. */
     if ((type != ETH_P_IP && type != ETH_P_IPV6) || !put16(&frame, type))
         return 0;
     return frame.at;

@@ -38,7 +38,8 @@ static void close_all(const int fds[INJECT_SOCKETS])
             close(fds[i]);
 }
 
-/* Opens a raw socket. *out stays NO_SOCKET, without an error, when the host does not support the protocol. */
+/* Opens a raw socket. Returns 0, or -errno with a line in `error`. If the host does not support the protocol, returns 0
+ * and leaves *out unchanged (NO_SOCKET). */
 static int open_raw(int family, int *out, char error[INJECT_ERROR_SIZE])
 {
     int one = 1, err;

@@ -36,7 +36,7 @@
 #include "sluice/clock.h"
 
 enum {
-    /* Payload; headers and attributes; a step that gives slots different offsets within a page. */
+    /* The summands: payload; headers and attributes; a step that gives slots different offsets within a page. */
     SLOT_SIZE = 65536 + 4096 + 256,
     WAIT_UNKNOWN = -2,
 };
@@ -78,8 +78,8 @@ static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
 
 /* --- Super-packets ---------------------------------------------------------------------------------- */
 
-/* Makes the kernel segment super-packets. All super-packets that wait now, in the kernel or in this batch, were queued
- * before. */
+/* Makes the kernel segment super-packets for QUEUE_SEGMENT_SECONDS. Those that wait already, in the kernel or in this
+ * batch, are not segmented; `unsegmented` is the largest possible number of them. */
 void nfqueue_segment(struct nfqueue *queue)
 {
     queue->segments_until_ns = clock_monotonic_ns() + QUEUE_SEGMENT_SECONDS * NS_PER_SECOND;
@@ -93,8 +93,9 @@ void nfqueue_segment(struct nfqueue *queue)
 
 /* --- Messages --------------------------------------------------------------------------------------- */
 
-/* Tracks the packet ids and counts gaps. The first id of an adopted queue shows which packets the previous reader has
- * received; those without a verdict are queued again. */
+/* Tracks the packet ids and counts gaps. The first id of an adopted queue shows that the previous reader has received
+ * all packets with lower ids. Those of them without a verdict are queued again, unless another process does that
+ * (options.kept). */
 static void track_ids(struct nfqueue *queue, uint32_t id)
 {
     uint32_t gap = id - queue->next_id;
@@ -248,8 +249,8 @@ static int nfqueue_status(struct capture *capture, struct queue_status *out)
     return queue->status_fd < 0 ? queue->status_fd : nfqueue_find_status(queue->status_fd, queue->options.queue, out);
 }
 
-/* Reads how full the queue and the socket buffer are; only the buffer if status_fd, which needs privileges to open, is
- * not open. Returns 0, or -ENOTSUP if neither can be read. */
+/* Reads the fill levels of the queue and of the socket buffer. Without status_fd, which only root can open, reads only
+ * that of the buffer. Returns 0, or -ENOTSUP if neither can be read. */
 static int nfqueue_level(struct capture *capture, struct queue_level *out)
 {
     const struct nfqueue *queue = (const struct nfqueue *)capture;

@@ -29,11 +29,12 @@
 #include <unistd.h>
 
 enum {
-    BYTES_PER_PACKET =
-        2048, /* the kernel grants twice as much: a small packet uses 832 bytes, a packet of 1500 bytes about 2600 */
+    /* Receive buffer per packet. The kernel grants twice as much; a small packet uses 832 bytes of it, a packet of 1500
+     * bytes about 2600. */
+    BYTES_PER_PACKET = 2048,
     MIN_RECEIVE_BUFFER = 256 * 1024, /* room for a few super-packets even with the shortest queue */
     MAX_RECEIVE_BUFFER = 64 * 1024 * 1024,
-    SEND_BUFFER = 256 * 1024, /* a send must fit into the buffer; each replaced super-packet adds 64 kB to it */
+    SEND_BUFFER = 256 * 1024, /* a send must fit into the buffer; each replaced super-packet adds 64 kB to the send */
     SEND_OVERHEAD = 1024,     /* part of the buffer that the kernel keeps free */
     MAX_TRIES = 3,
 };
@@ -121,9 +122,9 @@ uint32_t nfqueue_socket_buffer(int fd)
 
 /* --- Binding ---------------------------------------------------------------------------------------- */
 
-/* Reads the kernel's answer, which is already in the socket because nfnetlink processes a message during the send.
- * *first: no packet arrived before the answer, so all packets have the requested attributes. Returns 0 also when a
- * packet is the first message, or -errno. */
+/* Reads the kernel's answer, which is already in the socket because nfnetlink processes a message during the send. Sets
+ * *first to true if the answer is the first message: all packets follow it and have the requested attributes. Returns 0
+ * if the request was accepted or a packet is the first message, otherwise -errno. */
 static int read_answer(int fd, bool *first)
 {
     uint8_t bytes[4096];
@@ -222,7 +223,7 @@ int nfqueue_probe_flags(uint16_t queue, uint32_t flags)
 
     head->nlmsg_flags |= NLM_F_ACK;
     put_flags(head, flags, flags);
-    /* EAGAIN: the kernel has loaded a module. */
+    /* EAGAIN: the kernel has loaded a module, and the request must be repeated. */
     for (int tries = 0; tries < MAX_TRIES && err == -EAGAIN && fd >= 0; tries++)
         err = send(fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0 ? -errno : read_answer(fd, &first);
     if (fd >= 0)
@@ -241,9 +242,9 @@ static uint32_t wanted_flags(const struct nfqueue_options *options)
            (options->conntrack || asks_for_connections(options) ? NFQA_CFG_F_CONNTRACK : 0);
 }
 
-/* Binds the queue with all needed flags; if the kernel lacks one, with fewer, where the least important is removed
- * first. Sets queue->flags to the granted flags. The kernel returns EAGAIN after it has loaded a module that a flag
- * needs. */
+/* Binds the queue with all needed flags. If the kernel lacks one of them, tries again with fewer, and omits the least
+ * important ones first. Sets queue->flags to the granted flags. The kernel returns EAGAIN after it has loaded a module
+ * that a flag needs. Returns 0 or -errno. */
 static int bind_queue(struct nfqueue *queue)
 {
     enum { CONNTRACK = NFQA_CFG_F_CONNTRACK, GSO = NFQA_CFG_F_GSO, FAIL_OPEN = NFQA_CFG_F_FAIL_OPEN };
@@ -275,8 +276,9 @@ static int bind_queue(struct nfqueue *queue)
 
 /* Chooses how connections are marked. A kernel that can attach conntrack data to packets can also change connections by
  * a verdict: both use the same hook (CONFIG_NETFILTER_NETLINK_GLUE_CT). Only attaching is costly, so
- * NFQA_CFG_F_CONNTRACK is cleared again if it was requested only to learn this. Marks packets if the granted flags are
- * not known, as for an adopted queue. */
+ * NFQA_CFG_F_CONNTRACK is cleared again if it was requested only to learn this. If the kernel cannot, or the granted
+ * flags are not known (adopted queue), QUEUE_OFFLOAD_AUTO marks packets and QUEUE_OFFLOAD_CONNECTION becomes
+ * QUEUE_OFFLOAD_NONE. */
 static void choose_offload(struct nfqueue *queue)
 {
     const struct nfqueue_options *options = &queue->options;

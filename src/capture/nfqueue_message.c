@@ -6,7 +6,7 @@
  * is one pass without a callback and a table of pointers for each attribute, and every length is checked by the cursor.
  * The kernel writes the messages, so damage is not expected, but damaged messages are handled: a packet whose id is
  * known is always delivered, even with invalid attributes, because it waits in the kernel for a verdict. Decoding such
- * a packet fails for lack of bytes, and the policy decides.
+ * a packet fails for lack of bytes, and the exception policy decides its verdict.
  *
  * All values in attributes are in network order; netlink headers are in host order.
  */

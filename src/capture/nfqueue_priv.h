@@ -25,7 +25,7 @@
 
 enum {
     NFQUEUE_MAX_COPY = 65531,  /* limit of the kernel: the length of an attribute has 16 bits and includes its header */
-    NFQUEUE_VERDICT_SIZE = 32, /* a verdict message without the following attributes */
+    NFQUEUE_VERDICT_SIZE = 32, /* a verdict message without the attributes below */
     NFQUEUE_MARK_SIZE = 8,
     NFQUEUE_PAYLOAD_SIZE = 8,     /* NFQA_PAYLOAD without the payload: header and padding */
     NFQUEUE_CONNECTION_SIZE = 20, /* NFQA_CT with a mark and its mask */
@@ -69,7 +69,7 @@ struct nfqueue {
     struct capture_counters counters;
     int fd;        /* the netlink socket; -1: none */
     int status_fd; /* /proc/net/netfilter/nfnetlink_queue, or -errno */
-    int wait_ms;   /* value of SO_RCVTIMEO, in milliseconds; -1: no timeout; WAIT_UNKNOWN: not read */
+    int wait_ms;   /* value of SO_RCVTIMEO, in milliseconds; -1: no timeout; WAIT_UNKNOWN: not set yet */
     uint32_t flags;
     enum queue_offload offload; /* how connections are marked */
     uint32_t receive_buffer;
@@ -88,7 +88,7 @@ struct nfqueue {
 
     uint32_t next_id; /* id that the next packet should have; valid if `id_known` */
     bool id_known;
-    bool adopted;            /* true until `id_known`: a previous reader may have left packets without a verdict */
+    bool adopted;            /* true: bound by a previous reader, which may have left packets without a verdict */
     bool flags_known;        /* true: the kernel has granted `flags`; false: they were only requested */
     bool may_batch;          /* false: packets may wait in the kernel that a batch verdict must not include */
     bool conntrack_reliable; /* true: a packet without conntrack data has no connection */
@@ -152,9 +152,9 @@ void verdict_sender_stop(struct verdict_sender *sender);
 /* Called by the worker: returns true if a queued message has not been sent yet. */
 bool verdict_sender_is_busy(const struct verdict_sender *sender);
 /* Queues a copy of one message of at most NFQUEUE_ATTRIBUTES_SIZE bytes; waits while the ring is full. Returns 0, or
- * -errno of an earlier send. */
+ * -errno if a send has failed since the last call. */
 int verdict_sender_queue(struct verdict_sender *sender, const uint8_t *bytes, size_t length);
-/* Waits until all queued messages have been sent. Returns 0, or -errno of a send. */
+/* Waits until all queued messages have been sent. Returns 0, or -errno if a send has failed since the last call. */
 int verdict_sender_settle(struct verdict_sender *sender);
 
 /* --- nfqueue.c -------------------------------------------------------------------------------------- */
@@ -172,14 +172,15 @@ int nfqueue_config_validate(const struct nfqueue_options *options, char error[CA
 /* Opens or adopts queue->fd and reads back the settings in force. Returns 0, or -errno with a line in `error`. */
 int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE]);
 struct nlmsghdr;
-/* Sends a message to the kernel's address, because another process may have connected the shared socket to another one.
- * Returns as sendto(). */
+/* Sends a message to the kernel's address, because another process may have connected the shared socket to another
+ * address. Returns what sendto() returns. */
 ssize_t nfqueue_send_to_kernel(int fd, const struct nlmsghdr *head);
 /* Sets the options of the socket, its buffer sizes included. Returns 0 or -errno. */
 int nfqueue_set_socket_options(int fd, const struct nfqueue_options *options);
 /* Sets the size of the receive buffer; limited by the system's maximum unless the process may exceed it. */
 void nfqueue_set_receive_buffer(int fd, uint32_t bytes);
-/* Starts a configuration message for the queue in `buffer`, which must have 256 bytes or more. Returns the message. */
+/* Starts a configuration message for the queue in `buffer`, which needs room for 20 bytes of headers and for the
+ * attributes that the caller adds. Returns the message. */
 struct nlmsghdr *nfqueue_config_put(uint16_t queue, char *buffer, enum nfqueue_sequence sequence);
 /* Sets or clears NFQA_CFG_F_CONNTRACK of a bound queue, without waiting for an answer: the kernel answers only if it
  * rejects the change. Returns 0 or -errno. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A queue whose reader died while another process kept the socket. Three kinds of packets wait: those that the dead
- * reader received without issuing a verdict, those in the socket, and those that arrive in the meantime. Only those
- * without a verdict need action: they reach no reader unless they are queued again.
+ * reader received without issuing a verdict, those in the socket, and those that arrive in the meantime. Only the first
+ * kind needs action: these packets reach no reader unless they are queued again.
  *
  * The id of the last packet that the dead reader received is the id before that of the first packet in the socket. If
- * the socket is empty, it is the id that the kernel assigned last. That id must be read before the socket, and all
- * packets with an id must be in the socket when it is read: a message that makes the kernel take the queue's lock is
- * sent in between, and waits for a packet that is being queued.
+ * the socket is empty, it is the id that the kernel assigned last. That id is read first, then the socket. When the
+ * socket is read, it must contain all packets that have an id. Therefore a message is sent in between for which the
+ * kernel takes the queue's lock: the send waits for a packet that is being queued.
  *
  * Threads: the supervisor's only thread.
  */
@@ -60,7 +60,7 @@ void nfqueue_set_fail_open(int fd, uint16_t queue, bool fail_open)
     send_message(fd, head);
 }
 
-/* Whether the queue is not bound to this socket any more. */
+/* Returns true if the queue is not bound to this socket any more; false also if that cannot be determined. */
 static bool is_lost(int fd, int status_fd, uint16_t queue)
 {
     struct sockaddr_nl address = { 0 };

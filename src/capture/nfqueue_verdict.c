@@ -4,20 +4,18 @@
  *
  * All verdicts of a call are sent in one send, as a sequence of netlink messages that the kernel processes one by one.
  * A run of packets with the same verdict needs only one message, NFQNL_MSG_VERDICT_BATCH with the last id of the run.
- * That message applies to *every* waiting packet with an id up to this one, so it is correct only if
+ * The kernel applies that message to *every* waiting packet with an id up to this one. Therefore:
  *
- *   - every packet of this receive with a lower id has a verdict, from an earlier call or earlier in this send:
- *     `prefix` counts the packets from the first on that have a verdict without a gap; packets after it get single
- *     verdicts;
+ *   - a run contains only packets before the first packet of this receive that has no verdict yet (`prefix` is its
+ *     index); packets after it get single verdicts;
  *   - drops within a run are sent before it: a run stays open across them, since the order of drops has no effect;
  *   - any other verdict ends the run, so that packets leave in the order they arrived;
- *   - a super-packet that is to be segmented gets a single verdict; the segments have ids beyond those of the receive;
- *   - no packet of an earlier receive waits: after a failed send there are no more batch verdicts;
- *   - the caller does not need the number of packets that the kernel had already dropped (`exact`).
+ *   - a super-packet that is to be segmented gets a single verdict; its segments have higher ids than this receive;
+ *   - after a failed send there are no batch verdicts any more, because packets of an earlier receive may still wait;
+ *   - with `exact` there are none: the kernel does not report packets that it had already dropped within a batch.
  *
- * The messages are not built with libnetfilter_queue, whose functions append one attribute to one message: the messages
- * of a whole batch are copied from a template into one buffer. It builds all others (nfqueue_config.c,
- * nfqueue_recover.c).
+ * libnetfilter_queue builds only the other messages (nfqueue_config.c, nfqueue_recover.c): its functions append one
+ * attribute to one message, whereas the verdict messages of a whole batch are copied from a template into one buffer.
  *
  * The mark in a verdict replaces the whole mark of the packet. A run that changes marks therefore consists of packets
  * that all end up with the same mark, and the attribute is omitted where the mark does not change.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A ring of buffers. Those from `lent` to `filled` are full: the user has the first one or two of them, the others
- * wait. The reader fills the rest in turn. A piece without length, for the end of the file or an error, is the last
+ * A ring of buffers. Pieces `lent` to `filled` - 1 are full: the user has the first one or two of them, the others
+ * wait. The reader fills the other buffers in turn. A piece whose length is 0 (end of the file) or -errno is the last
  * one.
  *
  * Without a thread, pieces are read on demand and are small enough to stay in a core's cache until their packets have

@@ -4,7 +4,8 @@
  * forwards it, or delivers it when the receiver is on this host. For bulk transfers in packets of MTU size this is half
  * of a worker's time, while another CPU may be idle. The worker passes a message on when it has verdicts for many such
  * packets; sending fewer takes less time than waking a thread, but one or two messages that follow bulk are passed on,
- * too. Before the worker sends anything itself, it waits until all passed messages have been sent, so the order stays.
+ * too. Before the worker sends anything itself, it waits until all passed messages have been sent, so that packets keep
+ * their order.
  *
  * Only a single message that accepts packets is passed on: if its send fails, the packets keep waiting, and a later
  * verdict accepts them.

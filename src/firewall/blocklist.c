@@ -195,8 +195,8 @@ enum group_change {
     GROUP_REMOVE,
 };
 
-/* Adds a message of `type` with the hosts of one IP version for which `wanted` is true; NULL: all hosts. Adds no
- * message if there are none. Returns 0 or -errno. */
+/* Adds a message of `type` with the hosts of one IP version whose wanted[i] is true; if `wanted` is NULL, with all
+ * hosts of that version. Adds no message if there are none. Returns 0 or -errno. */
 static int put_hosts(struct batch *batch, uint16_t type, uint32_t family, const char *table, unsigned index,
                      const struct blocked_host *hosts, const bool *wanted, size_t count)
 {
@@ -221,7 +221,8 @@ static int put_hosts(struct batch *batch, uint16_t type, uint32_t family, const 
     return err;
 }
 
-/* Sets present[i] for each of the hosts that is blocked now, in one table. Returns 0 or -errno. */
+/* Sets present[i] to true if hosts[i] is in the set `index` (0: IPv4, 1: IPv6) of the table, otherwise to false.
+ * Returns 0 or -errno. */
 static int find_present(struct session *session, uint32_t family, const char *table, unsigned index,
                         const struct blocked_host *hosts, size_t count, bool present[BLOCKLIST_GROUP])
 {

@@ -37,7 +37,7 @@ int firewall_expect(const struct firewall_options *options, bool split,
         case NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE:
             err = each(user, message, message->nlmsg_len);
             break;
-        default: /* other messages of the batch delete objects of a previous table */
+        default: /* callers compare no other objects (sets, counters, flowtable), and no deletion of a previous table */
             break;
         }
     }

@@ -102,15 +102,16 @@ static int probe_native(struct session *session, struct plan *plan, char error[F
     return err ? nft_explain(error, err, subject, plan->options->table) : 0;
 }
 
-/* Tests the xt target in one inet table, and if the kernel does not support xt targets there, in ip and ip6. Returns 0,
- * or -errno with a line in `error`. */
+/* Tests the xt target in the family of the plan. If the kernel does not support xt targets in inet, tests it in ip and
+ * ip6 instead, and changes the plan to these. Returns 0, or -errno with a line in `error`. */
 static int probe_xt(struct session *session, struct plan *plan, char error[FIREWALL_ERROR_SIZE])
 {
     enum subject subject;
     int err;
 
     plan->expression = QUEUE_EXPRESSION_XT;
-    /* Not tested: the kernel accepts the target in a chain without a hook, but returns ENOENT in one with a hook. */
+    /* A probe would not show it: the kernel accepts the target in a bridge chain without a hook, but not in one with a
+     * hook (ENOENT). */
     if (plan->families[0] == NFPROTO_BRIDGE)
         return nft_fail(error, -EOPNOTSUPP,
                         "the xt NFQUEUE target does not work in the bridge family: load the module nft_queue; "

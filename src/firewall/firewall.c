@@ -3,9 +3,9 @@
  * Install, quiesce and remove each read the live ruleset, prepare a change and commit it in one transaction. If the
  * ruleset has changed in between, the transaction fails and the function starts again.
  *
- * When a base chain is deleted, the kernel drops all packets that wait in any queue of the network namespace. A table
- * that already has the right base chains therefore only gets other rules, and a clean stop first empties the chains
- * (quiesce), lets the queues drain, and then removes them.
+ * When a base chain is deleted, the kernel drops all packets that wait in any queue of the network namespace. If a
+ * table already has the right base chains, an installation therefore replaces only the rules. A clean stop first
+ * empties the chains (quiesce), lets the queues drain, and then removes the table.
  */
 #include "firewall_priv.h"
 
@@ -57,8 +57,8 @@ static int reject_foreign_table(const struct change *change, const struct survey
                     nft_family_name(table->family), table->name);
 }
 
-/* Returns an error if the sluice table has chains of the user, because they would be deleted with the table. In mode
- * chain there are good reasons to add chains. */
+/* Returns -EEXIST with a line in `error` if the user has added chains to the sluice table, as is useful in mode chain:
+ * they would be deleted with the table. Otherwise returns 0. */
 static int reject_added_chains(const struct change *change)
 {
     for (size_t i = 0; i < change->survey.chain_count; i++) {
@@ -208,7 +208,8 @@ static int build_replacement(struct change *change, const struct plan *plan)
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }
 
-/* Records in the plan which sets of blocked hosts exist; they keep their hosts. */
+/* Records in the plan which sets of blocked hosts exist. Existing sets are kept, with their hosts. Returns 0, or -errno
+ * with a line in `error`. */
 static int find_sets(struct change *change, struct plan *plan)
 {
     for (unsigned f = 0; f < plan->family_count; f++)

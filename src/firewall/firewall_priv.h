@@ -95,20 +95,20 @@ enum plan_rule {
     RULE_QUEUE,
     RULE_SAVE_DROP, /* copies the drop mark of the packet to the connection */
     RULE_SAVE_ACCEPT,
-    /* Drops the packet with the drop mark. Not part of the rule before, which ends at the ct expression if the packet
-     * has no connection. */
+    /* Drops packets with the drop mark. Not part of RULE_SAVE_DROP, because that rule ends at its ct expression if the
+     * packet has no connection. */
     RULE_SAVED_DROP,
-    RULE_SAVED_ACCEPT,
-    RULE_ACCEPT, /* only in mode chain, quiesced: accepts all packets */
-    RULE_UNMARK, /* mode repeat: clears the mark, so that later chains and other programs do not see it */
+    RULE_SAVED_ACCEPT, /* clears the accept mark of the packet */
+    RULE_ACCEPT,       /* only in mode chain, quiesced: accepts all packets */
+    RULE_UNMARK,       /* mode repeat: clears the mark, so that later chains and other programs do not see it */
     RULE_KINDS,
 };
 
 struct plan_chain {
     const char *name;
     bool base;
-    bool keep; /* the rules of the chain belong to the user, and stay */
-    bool unmarks, saves;
+    bool keep;           /* the rules of the chain belong to the user, and stay */
+    bool unmarks, saves; /* true: the chain clears the mark of mode repeat; saves packet marks to connections */
     uint32_t hook;
     int32_t priority;
     enum plan_rule rules[PLAN_RULES];

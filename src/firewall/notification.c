@@ -88,7 +88,7 @@ static bool read_hook(struct cursor nested, uint32_t *hook, int32_t *priority)
     return found == (1u << NFTA_HOOK_HOOKNUM | 1u << NFTA_HOOK_PRIORITY);
 }
 
-/* Finds the priority of Sluice's chain on a hook in the image. Returns false if there is none. */
+/* Finds the priority of Sluice's chain on the hook, as installed. Returns false if there is none. */
 static bool own_priority(const struct notifications *notifications, uint32_t hook, int32_t *priority)
 {
     const struct text *chains = &notifications->image->parts[IMAGE_CHAINS];
@@ -117,7 +117,7 @@ static bool is_filter(struct cursor value)
     return cursor_remaining(&value) == sizeof("filter") && memcmp(value.at, "filter", sizeof("filter")) == 0;
 }
 
-/* Whether a chain of Sluice queues packets on the hook; its chains on other hooks only clear a mark. */
+/* Returns true if a chain of Sluice queues packets on the hook; chains of Sluice on other hooks only handle marks. */
 static bool is_inspected_hook(const struct notifications *notifications, uint32_t hook)
 {
     const char *name = nft_hook_name(hook);

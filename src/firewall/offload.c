@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Objects that the rules for offloaded flows need: one named counter for accepted and one for dropped flows, which keep
- * their values when the rules are replaced, and if configured a flowtable. The kernel accepts a message that creates an
- * existing one again.
+ * their values when the rules are replaced, and if configured a flowtable. Messages that create these objects can be
+ * sent again: the kernel accepts them for existing objects, too.
  */
 #include "firewall_priv.h"
 

@@ -3,7 +3,7 @@
  * The plan: which chains with which rules, and at which priorities.
  *
  * Priorities that the kernel's own tables and iptables use (whether loaded now or later) count as taken, so the legacy
- * tables need not be read. Sluice never uses the priority of another chain: two chains of equal priority run in the
+ * tables need not be read. Sluice never chooses the priority of another chain: two chains of equal priority run in the
  * order of their registration, which changes whenever the other ruleset is reloaded.
  */
 #include "firewall_priv.h"

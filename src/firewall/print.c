@@ -275,7 +275,8 @@ static const char *iptables_note(const struct firewall_options *options)
     }
 }
 
-/* Returns the iptables table for rules that handle marks: the first on postrouting, the last on other hooks. */
+/* Returns the iptables table for rules that handle marks: mangle, the first table, on postrouting; security, the last
+ * table, on other hooks. */
 static const char *mark_table(const struct plan_chain *chain)
 {
     return chain->hook == NF_INET_POST_ROUTING ? "mangle" : "security";

@@ -24,8 +24,8 @@ struct session {
 int nft_session_open(struct session *session, char error[FIREWALL_ERROR_SIZE]);
 void nft_session_close(struct session *session);
 
-/* Requests one object, or with `dump` all of them, and calls `each` for every answer. Returns 0 or -errno; -EINTR when
- * the ruleset changed during the dump. */
+/* Sends the request `type` (NFT_MSG_GET*), with `dump` for all objects of that kind, and calls `each` for every answer.
+ * Returns 0 or -errno; -EINTR when the ruleset changed during the dump. */
 int nft_session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
                     int (*each)(const struct nlmsghdr *message, void *user), void *user);
 
@@ -40,7 +40,8 @@ struct session_query {
 };
 int nft_session_query(struct session *session, const struct session_query *query,
                       int (*each)(const struct nlmsghdr *message, void *user), void *user);
-/* Requests the elements of `set` from the kernel, and calls `each` for every answer. Returns 0 or -errno. */
+/* Requests those elements of the kernel's set whose keys are in `set`, and calls `each` for every answer. Returns 0,
+ * -ENOENT if the kernel has no such element, or another -errno. */
 struct nftnl_set;
 int nft_session_query_elements(struct session *session, uint16_t family, const struct nftnl_set *set,
                                int (*each)(const struct nlmsghdr *message, void *user), void *user);
@@ -69,8 +70,8 @@ struct batch {
     char bytes[BATCH_SIZE];
 };
 
-/* Allocates a transaction. It fails with -ERESTART unless the ruleset still has `generation`; 0: any. NULL: out of
- * memory. */
+/* Allocates a transaction; returns NULL when out of memory. The kernel rejects it with -ERESTART if the ruleset does
+ * not have `generation` any more; 0: accepted in any generation. */
 struct batch *nft_batch_new(struct session *session, uint32_t generation);
 void nft_batch_free(struct batch *batch);
 /* Begins a message of the batch. There is always room, because a plan is small and bounded (asserted). */

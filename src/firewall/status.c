@@ -167,8 +167,8 @@ static enum firewall_family family_of(uint32_t family)
     }
 }
 
-/* Finds the sluice tables of this name. Returns 0, or -EEXIST with a line in `error` if the only table of this name was
- * not created by Sluice. */
+/* Finds the sluice tables of this name. Returns 0, or -EEXIST with a line in `error` if there are tables of this name,
+ * but Sluice created none of them. */
 static int read_tables(const struct survey *survey, const char *name, struct firewall_status *out,
                        char error[FIREWALL_ERROR_SIZE])
 {

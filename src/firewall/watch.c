@@ -187,7 +187,7 @@ int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *ou
 /* --- Installation ----------------------------------------------------------------------------------- */
 
 /* Waits until the notifications of all transactions up to `generation` have been received, and adds them to *change.
- * Returns 0, or -EAGAIN if they do not arrive in time. */
+ * Returns 0, also if notifications were lost (change->lost), or -EAGAIN if they do not arrive in time. */
 static int receive_up_to(struct firewall_watch *watch, uint32_t generation, struct firewall_change *change)
 {
     uint64_t end_ns = clock_monotonic_ns() + (uint64_t)NOTIFICATION_MS * NS_PER_MS;
@@ -207,9 +207,10 @@ static int receive_up_to(struct firewall_watch *watch, uint32_t generation, stru
     return 0;
 }
 
-/* Reads the image of the installed table into *shown. Returns -EAGAIN when another program has changed the table since
- * the installation. Notifications of a transaction arrive after its effect is visible, so this function waits for those
- * of all transactions that the image may contain. */
+/* Reads the image of the installed table into *shown. Returns 0; -EAGAIN when another program has changed the table
+ * since the installation, or may have (notifications were lost or are late); another -errno. Notifications of a
+ * transaction arrive after its effect is visible, so this function waits for those of all transactions that the image
+ * may contain. */
 static int read_installed(struct firewall_watch *watch, struct image *shown)
 {
     struct firewall_change change;
@@ -315,8 +316,8 @@ size_t firewall_watch_hosts(const struct firewall_watch *watch)
     return count;
 }
 
-/* Whether a host must be added to the set: not if it is already blocked for at least the same time. Returns 1, 0 or
- * -errno. */
+/* Returns 1 if the host must be added to its set; 0 if it is already blocked for at least the same time, or the table
+ * has no set for its IP version; or -errno. */
 static int needs_block(struct firewall_watch *watch, const struct set_targets *targets, const struct blocked_host *host)
 {
     unsigned index = host->version == 6;
