@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assigns threads to CPUs. CPU sets are lists like "0-3,8". In `exclusive` mode worker N runs on the Nth CPU of its
- * set, in `balanced` mode all workers share the set.
+ * Assigns threads to CPUs. CPU sets are lists like "0-3,8". In `exclusive` mode worker N runs on the Nth CPU of the
+ * workers' set, in `balanced` mode all workers share that set.
  *
  * Without configuration the topology of the machine decides (hwloc): workers get one CPU of every core first, then the
- * other hardware threads. The first core is reserved for management, output and interrupts if there are enough cores.
- * With more workers than CPUs, no thread is pinned.
+ * other hardware threads. If there are more CPUs than workers, the first CPU is reserved for management, output and
+ * interrupts. With more workers than CPUs, no thread is pinned.
  */
 #include "sluice/affinity.h"
 
@@ -29,8 +29,8 @@ static uint16_t order_by_number(const cpu_set_t *allowed, uint16_t *order)
     return count;
 }
 
-/* Reads a list of CPUs into `cpus` and their number into *count; 0: the setting is empty. Returns 0, or -errno with
- * `error`. */
+/* Reads a list of CPUs into `cpus` and their number into *count; 0: the setting is empty. Returns 0, or -EINVAL with a
+ * line in `error`. */
 static int read_set(const char *const *list, const char *name, const cpu_set_t *allowed, uint16_t *cpus,
                     uint16_t *count, char error[ENGINE_ERROR_SIZE])
 {
@@ -120,8 +120,8 @@ static bool has_cpu(const uint16_t *cpus, uint16_t count, uint16_t cpu)
     return false;
 }
 
-/* Chooses a CPU without a worker for each verdict sender, if there are enough such CPUs; from the set `management` if
- * that is configured. */
+/* Chooses CPUs without a worker for the verdict senders. If threading.management-cpu-set is set, chooses only from its
+ * CPUs (`management`: their number). If there are fewer such CPUs than workers, chooses none. */
 static void choose_senders(struct affinity *out, const cpu_set_t *allowed, unsigned workers, uint16_t management)
 {
     if (out->mode != AFFINITY_EXCLUSIVE)

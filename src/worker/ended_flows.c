@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeps copies of ended flows for `sluice explain`: flows in which a rule matched, that were dropped, or that had an
- * exception. An administrator who reads an alert asks about its flow later, when it has usually ended. The ring of a
- * worker contains the copies of the most recent flows and overwrites the oldest.
+ * Keeps copies of ended flows for `sluice explain`: flows in which a rule matched, that were dropped (in alert-only:
+ * would have been dropped), or that had an exception. An administrator who reads an alert asks about its flow later,
+ * when it has usually ended. The ring of a worker contains the copies of the most recent flows and overwrites the
+ * oldest.
  *
- * Threads:   the worker.
- * Ownership: the pipeline. Pages are allocated when they are first written.
+ * Threads:   the worker. Ownership: the pipeline. Pages are allocated when they are first written.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -17,8 +17,8 @@
 
 enum { FILE_TRANSACTIONS = 4 };
 
-/* Whether a parser of the flow has an open file of more than `bytes`, and no parser has an open file that will be
- * stored. */
+/* Returns true if a parser of the flow has an open file of more than `bytes`, and no parser has an open file that will
+ * be stored. Only the first FILE_TRANSACTIONS open transactions of each parser instance are checked. */
 static bool carries_large_file(const struct flow *flow, uint64_t bytes)
 {
     bool found = false;

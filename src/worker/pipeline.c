@@ -48,8 +48,9 @@ enum inspection_scope {
 
 /* --- Checksums ------------------------------------------------------------------------------------ */
 
-/* Replay only: samples the checksums of the first packets in the order of the capture file, so that the result does not
- * depend on the number of workers. */
+/* Replay only: checks the checksums of the first CHECKSUM_SAMPLE packets. If more than a tenth of them are wrong, later
+ * packets are not checked. The packets are sampled in the order of the capture file, so that the result does not depend
+ * on the number of workers. */
 static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
     struct checksum_sample *sample = pipeline->checksum_sample;
@@ -59,7 +60,7 @@ static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
         decode_check_checksums(pkt);
         sample->wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
         sample->seen++;
-        /* The capturing host sent the packet, and its network card computed the checksum later. */
+        /* For rules the checksum is not wrong if the capturing host left it to its network card. */
         decode_clear_partial_checksum(pkt);
         return;
     }
@@ -87,8 +88,9 @@ static void verify_checksums(struct pipeline *pipeline, struct packet *pkt)
 
 /* --- Flow and stream ------------------------------------------------------------------------------ */
 
-/* Whether a SYN starts a new connection on the ports of this flow. Always so for an offloaded flow: the kernel did not
- * queue the end of its connection, and has no conntrack entry for it when the new SYN arrives. */
+/* Returns true if a SYN starts a new connection on the ports of this flow. For an offloaded flow that is always so: the
+ * kernel did not queue the end of its connection, and queues the SYN only because that connection is no longer in
+ * conntrack. */
 static bool is_port_reuse(const struct pipeline *pipeline, const struct flow *flow, struct packet *pkt)
 {
     if (pkt->protocol != IPPROTO_TCP || !pkt->transport)
@@ -100,7 +102,7 @@ static bool is_port_reuse(const struct pipeline *pipeline, const struct flow *fl
 }
 
 /* Applies overload.policy to a new flow. A policy for packets applies until both sides have sent. Returns true if the
- * policy decided. */
+ * policy decided the verdict, so that rules do not inspect the packet. */
 static bool shed_new_flow(struct pipeline *pipeline, struct packet *pkt)
 {
     const struct flow *flow = pkt->flow;
@@ -214,8 +216,8 @@ static void mark_detected_protocol(struct packet *pkt, bool next)
 }
 
 /* Gets the next stream chunk that the packet releases to inspection. `all`: the flow ends and releases the rest.
- * Inline, the chunk is parsed first, and the parser may switch the direction of the packet. Returns false when there is
- * none. */
+ * Inline, the chunk is parsed first, and the parser may switch the direction of the packet. Returns false when no chunk
+ * is released. */
 static bool next_chunk(struct app_feed *feed, bool all, struct stream_chunk *chunk)
 {
     struct pipeline *pipeline = feed->pipeline;
@@ -494,8 +496,8 @@ static bool has_complete_unseen(const struct flow *flow, enum flow_direction dir
     return tx != NULL;
 }
 
-/* Passive mode: the packet that closes a connection may complete a transaction of the opposite direction; inspects
- * that. */
+/* Passive mode: inspects transactions that the packet that closes a connection has completed, also those of the
+ * opposite direction. */
 static void inspect_closed(struct pipeline *pipeline, const struct packet *pkt)
 {
     struct tcp_summary summary;

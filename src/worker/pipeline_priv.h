@@ -44,7 +44,7 @@ void transactions_tidy(struct pipeline *pipeline, const struct packet *pkt);
 /* Applies queue.marked-packets, queue.looping-packets and the policy for truncated packets. Returns true if the verdict
  * is set and the packet must not be inspected. */
 bool packet_policy_decides(struct pipeline *pipeline, struct packet *pkt);
-/* Whether the kernel must segment the packet before it can be inspected. */
+/* Returns true if the kernel must segment the packet before it can be inspected. */
 bool packet_needs_segments(struct pipeline *pipeline, const struct decoded_packet *decoded, const struct packet *pkt);
 
 /* --- app_eviction.c ------------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ static bool is_after(uint32_t id, uint32_t other)
 
 void queue_age_mark(struct queue_age *age, uint32_t id, uint64_t at_ns, bool drained)
 {
-    /* Drop the oldest mark: ages are then estimated too high rather than too low. */
+    /* Drop the oldest mark. The ages of packets that were queued before the next mark are then estimated too low. */
     if (age->count == QUEUE_AGE_MARKS) {
         age->first = (age->first + 1) % QUEUE_AGE_MARKS;
         age->count--;

@@ -6,8 +6,8 @@
  *
  * The age of a batch is that of its oldest packet when the verdicts are sent: no packet of the batch waited longer.
  *
- * An engine that starts on an existing queue finds packets that have waited. They are not treated as overload during
- * the first START_NS, because flows would be shed without need.
+ * An engine that starts on an existing queue finds packets that have waited. They are not treated as overload until the
+ * queue was empty once, at most for START_NS; otherwise flows would be shed without need.
  *
  * Threads: the worker.
  */

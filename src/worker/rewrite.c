@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes packets that are forwarded with changed bytes: those that rules replaced, and those that the stream rewrote.
+ * Writes packets that are forwarded with changed bytes, because rules replaced bytes or the stream rewrote the packet.
  * The bytes must stay until the verdicts of the batch are sent, so each packet gets a slot of a ring that has as many
  * slots as a batch has packets.
  *

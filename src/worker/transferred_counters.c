@@ -21,7 +21,7 @@
 enum { CARRIED_MAX = 1 << 16, CARRIED_SIZE = 10 /* minimum number of bytes of a counter in the file */ };
 
 struct transferred_counters {
-    struct output_stat *values; /* sorted by name after the last one was added */
+    struct output_stat *values; /* sorted by name if `sorted` */
     size_t count, room;
     bool sorted;
 };
