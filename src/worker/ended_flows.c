@@ -5,7 +5,8 @@
  * when it has usually ended. The ring of a worker contains the copies of the most recent flows and overwrites the
  * oldest.
  *
- * Threads:   the worker. Ownership: the pipeline. Pages are allocated when they are first written.
+ * Threads:   the worker.
+ * Ownership: the pipeline. Pages are allocated when they are first written.
  */
 #include <stdlib.h>
 #include <string.h>

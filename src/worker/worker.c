@@ -93,8 +93,9 @@ void worker_copy_counters(struct worker *worker)
 }
 
 /* Looks up a connection in the conntrack table. The lookup fails for a connection with both source and destination NAT,
- * and for one in another conntrack zone. The kernel can attach conntrack data to the packets of those, too: if it
- * supports that, requests the data and returns -EAGAIN, so that the retransmission of this packet has it. */
+ * and for one in another conntrack zone. Some kernels can attach conntrack data to packets, which works for such
+ * connections, too. On these this function requests the data and returns -EAGAIN: the retransmission of the packet then
+ * has the data. */
 static int find_connection(void *user, const struct packet *pkt, struct conntrack *out)
 {
     struct worker *worker = user;
@@ -131,7 +132,7 @@ void worker_close_connections(struct worker *worker)
     worker->connections = NULL;
 }
 
-/* Answers a query in the time that a batch takes. An idle worker searches up to a hundred times as many flows. */
+/* Answers a query in about the time that a batch takes. An idle worker searches a larger part of the flow table. */
 static void answer_query(const struct pipeline *pipeline, struct worker_query *query, bool idle)
 {
     const struct flow *found[WORKER_FLOWS], *flow = NULL;
@@ -276,8 +277,8 @@ static void set_state(struct worker *worker, enum heartbeat_state state)
         atomic_store(&worker->memory->worker[worker->index].state, state);
 }
 
-/* Receives a batch, inspects it and sends the verdicts. Returns the number of packets, or -errno when the queue is
- * closed. */
+/* Receives a batch, inspects it and sends the verdicts. Returns the number of packets; 0 if none arrived within
+ * `wait_ms`; -errno if the queue cannot be used any more. */
 static int process_batch(struct worker *worker, int wait_ms)
 {
     struct queue_watch *watch = &worker->watch;
@@ -310,8 +311,8 @@ static int process_batch(struct worker *worker, int wait_ms)
     return err ? err : count;
 }
 
-/* Ends flows that have timed out: at most twice as many as a batch can start, and more when the worker is idle. Also
- * starts and stops conntrack data. */
+/* Ends flows that have timed out: at most two for each packet of the batch (a packet starts one flow at most), and more
+ * when the worker is idle. Also starts and stops conntrack data. */
 static void expire_flows(struct worker *worker, int count)
 {
     size_t budget = count > 0 ? 2 * (size_t)count : WORKER_IDLE_EXPIRE;
@@ -329,7 +330,8 @@ static void expire_flows(struct worker *worker, int count)
     }
 }
 
-/* Reads reports about offloaded flows and updates the flows. `all`: without limiting their number. */
+/* Reads reports about offloaded flows and updates the flows. `all`: reads all reports, otherwise at most
+ * WORKER_REPORTS. */
 static void read_reports(struct worker *worker, bool all)
 {
     const struct ruleset *ruleset = current_ruleset(worker);

@@ -161,7 +161,7 @@ void engine_handover_files_complete(struct supervisor *supervisor)
     }
 }
 
-/* An engine that has not inspected packets has no state: none is requested from it. */
+/* Kills an engine that is not ready, because it has inspected no packets and has no state to hand over. */
 void engine_handover_to_next_supervisor(struct supervisor *supervisor)
 {
     bool requested = supervisor->hand_over_ns > 0;

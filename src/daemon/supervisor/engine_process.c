@@ -205,7 +205,8 @@ bool engine_process_reap(struct supervisor *supervisor, struct engine_process *e
     else
         out->code = WEXITSTATUS(status);
 
-    /* The packet of a worker may be the cause: of the worker that was hung, or whose thread received the signal. */
+    /* The cause may be the current packet of a worker: the one that hung, or the one whose thread received the
+     * signal. */
     out->worker = -1;
     if (out->hung)
         out->worker = (int)engine->hung_worker;

@@ -27,10 +27,10 @@ enum memory_shortage_kind { NO_MEMORY_SHORTAGE, MEMORY_SHORTAGE_OF_GROUP, MEMORY
 void memory_protect_supervisor(void);
 void memory_expose_engine(void);
 struct memory_shortage memory_shortage_read(void);
-/* Returns whether a memory shortage since `before` may be the reason why the kernel killed a process. Call it only
- * after a SIGKILL that the supervisor did not send. */
+/* Returns whether the kernel may have killed a process since `before` because of a memory shortage. Call it only after
+ * a SIGKILL that the supervisor did not send. */
 enum memory_shortage_kind memory_shortage_since(const struct memory_shortage *before);
-/* Writes ", killed because of a memory shortage: ..." with the remedy to `out`. */
+/* Writes ", because it ran out of memory: ..." with the remedy to `out`; "" for NO_MEMORY_SHORTAGE. */
 void memory_shortage_describe(enum memory_shortage_kind kind, char *out, size_t size);
 
 /* --- Engine process ------------------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ struct engine_process {
     struct memory_shortage before; /* kills counted when the engine started */
     unsigned credit;               /* messages that the engine may send now; see engine_process_charge_message() */
     uint64_t credit_ns;            /* time of the last update of `credit` */
-    /* The engine has closed its channel, and gets SIGKILL at this time if it is still alive. */
+    /* The engine has closed its channel, and gets SIGKILL at this time if it is still alive; 0: the channel is open. */
     uint64_t exit_deadline_ns;
     const char *violation; /* the reason for which the supervisor killed it; NULL: none */
     char failure[CHANNEL_TEXT_SIZE];
@@ -100,7 +100,7 @@ bool engine_process_check_heartbeats(struct supervisor *supervisor, unsigned pas
 void engine_process_set_deadline(struct engine_process *engine, int64_t seconds);
 /* Kills an engine that has missed its deadline. */
 void engine_process_check_deadline(struct engine_process *engine);
-/* Writes how the engine ended, for example "was ended by signal 11 (Segmentation fault)". */
+/* Writes how the engine ended, for example "was killed by signal 11 (Segmentation fault)". */
 enum { ENGINE_DEATH_TEXT_SIZE = 400 };
 void engine_death_describe(const struct supervisor *supervisor, const struct engine_death *death,
                            char out[ENGINE_DEATH_TEXT_SIZE]);

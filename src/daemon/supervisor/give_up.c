@@ -45,7 +45,8 @@ static void let_traffic_pass(struct supervisor *supervisor, const char *settings
     log_error("traffic passes uninspected from now on (%s: open); accepted %llu packets that waited%s", settings,
               (unsigned long long)count,
               attached ? "; start sluice again to inspect traffic again"
-                       : "; the queue rules are not those of Sluice: without bypass the kernel drops the packets");
+                       : "; the queue rules were not installed by Sluice: if they lack the flag bypass, the kernel "
+                         "drops the packets");
 }
 
 static void drop_traffic(struct supervisor *supervisor, const char *settings)
@@ -58,10 +59,11 @@ static void drop_traffic(struct supervisor *supervisor, const char *settings)
     if (options.mode != ATTACH_NONE && firewall_install(&options, cause))
         log_error("traffic may pass uninspected: %s", cause);
     queues_disable_fail_open(supervisor);
-    log_error("traffic is dropped from now on (%s: closed)%s", settings,
-              options.mode != ATTACH_NONE
-                  ? "; start sluice again to inspect it, or run `sluice nft remove` to let it pass uninspected"
-                  : "; the queue rules are not those of Sluice: with bypass packets pass uninspected");
+    log_error(
+        "traffic is dropped from now on (%s: closed)%s", settings,
+        options.mode != ATTACH_NONE
+            ? "; start sluice again to inspect it, or run `sluice nft remove` to let it pass uninspected"
+            : "; the queue rules were not installed by Sluice: if they have the flag bypass, packets pass uninspected");
 }
 
 bool give_up_opens(const struct supervisor *supervisor, unsigned causes)

@@ -15,8 +15,8 @@
 
 #include "supervisor_priv.h"
 
-/* DIFFERENCE is that between the oom_score_adj of engine and supervisor, in thousandths of the memory: so much more
- * memory the supervisor would have to use to be killed first. */
+/* DIFFERENCE: the engine's oom_score_adj minus the supervisor's, in thousandths of the memory. The kernel kills the
+ * supervisor first only if it uses this much more memory than the engine. */
 enum { DIFFERENCE = 200, SCORE_MIN = -999, SCORE_MAX = 1000 };
 static const char score_path[] = "/proc/self/oom_score_adj";
 

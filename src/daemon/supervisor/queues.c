@@ -126,8 +126,8 @@ static uint32_t raised_buffer(const struct supervisor *supervisor, const struct 
     return share > queue->buffer ? share : queue->buffer;
 }
 
-/* Queues the packets of one queue again that an engine has received without a verdict, except one in quarantine.
- * Returns their number. */
+/* Queues the packets again that an engine received from this queue and gave no verdict, except a packet that is
+ * quarantined. Returns their number; 0 also after an error, which is logged. */
 static uint32_t repeat_packets(struct supervisor *supervisor, unsigned number, const struct engine_death *death)
 {
     struct supervised_queue *queue = &supervisor->queues[number];
@@ -182,7 +182,8 @@ uint32_t queues_repeat(struct supervisor *supervisor, const struct engine_death 
         lost = true;
     }
     supervisor->record.repeated += count;
-    /* Bind it again at once, because nft.bypass decides about packets until then. */
+    /* Bind lost queues again at once, because until then the kernel drops packets or, with nft.bypass, lets them
+     * pass. */
     if (lost && queues_bind(supervisor, cause))
         log_error("%s", cause);
     return count;

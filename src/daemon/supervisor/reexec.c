@@ -58,7 +58,7 @@ struct trial_output {
     int fd;
     char first[CHANNEL_TEXT_SIZE / 2];
     size_t length;
-    bool complete; /* `first` contains the whole first line */
+    bool complete; /* `first` contains the whole first line, or is full */
 };
 
 static void read_output(struct trial_output *output)

@@ -57,7 +57,7 @@ enum step { CONTINUE, END_WELL, END_FAILED };
 
 /* Opens the control socket. If it cannot be opened, unix-command.enabled: yes makes that an error, auto a warning. If
  * another process listens on the path, most likely another daemon, it is an error with both. Returns 0, or -errno with
- * `error`. */
+ * a line in `error`. */
 static int open_control(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
     char cause[CONTROL_ERROR_SIZE];
@@ -245,7 +245,7 @@ static void poll_trial(struct supervisor *supervisor)
 static void handle_message(struct supervisor *supervisor, const struct channel_message *message)
 {
     struct engine_process *engine = &supervisor->engine;
-    char why[CHANNEL_TEXT_SIZE] = "one is being prepared";
+    char why[CHANNEL_TEXT_SIZE] = "the daemon is stopping, or another upgrade is in progress";
 
     switch (message->kind) {
     case CHANNEL_BIND:
@@ -380,8 +380,8 @@ static enum step replace_engine(struct supervisor *supervisor, const struct engi
     return CONTINUE;
 }
 
-/* Called when an engine has ended and no other is needed. Returns END_WELL, or END_FAILED with `error` if the engine
- * died after it had reported that it is stopping (CHANNEL_STOPPING). */
+/* Called when an engine has ended and no other is needed. Returns END_WELL, or END_FAILED with a line in `error` if the
+ * engine died after it had reported that it is stopping (CHANNEL_STOPPING). */
 static enum step evaluate_end(const struct supervisor *supervisor, const struct engine_death *death,
                               char error[ENGINE_ERROR_SIZE])
 {

@@ -115,15 +115,15 @@ void file_opener_stop(struct supervisor *supervisor); /* kills the opener, becau
 
 /* --- queues.c ------------------------------------------------------------------------------------- */
 
-/* Opens a socket for each queue. Returns 0, or -errno with `error`. */
+/* Opens a socket for each queue. Returns 0, or -errno with a line in `error`. */
 int queues_open(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE]);
-/* Adopts the queues of a previous supervisor, and queues the packets again that its engine had received. Returns 0, or
- * -errno with `error`. */
+/* Adopts the queues of a previous supervisor, and queues the packets again that its engine gave no verdict. Returns 0,
+ * or -errno with a line in `error`. */
 int queues_resume(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE]);
 int queues_bind(struct supervisor *supervisor, char error[CHANNEL_TEXT_SIZE]);
 bool queues_are_bound(const struct supervisor *supervisor); /* whether any queue is bound */
-/* Queues the packets again that a dead engine has received without a verdict, except one in quarantine. Returns their
- * number. */
+/* Queues the packets again that a dead engine received and gave no verdict, except a packet that is quarantined.
+ * Returns their number. */
 uint32_t queues_repeat(struct supervisor *supervisor, const struct engine_death *death);
 /* Restores the configured lengths and buffers of queues whose backlog has been inspected. */
 void queues_restore_limits(struct supervisor *supervisor);
@@ -212,7 +212,8 @@ void engine_handover_files_complete(struct supervisor *supervisor);
 void engine_handover_to_next_supervisor(struct supervisor *supervisor);
 /* Sends the state files that the previous supervisor stored to the engine. */
 void engine_handover_send_stored(struct supervisor *supervisor);
-/* Returns whether the next engine replaces the engine that has died, now or as soon as it is ready. */
+/* After the death of `engine`: discards its state files and lets the next engine replace it, at once or when that one
+ * requests the queues. Returns false if there is no next engine. */
 bool engine_handover_replace_dead(struct supervisor *supervisor);
 void engine_handover_poll(struct supervisor *supervisor);
 void engine_handover_cancel(struct supervisor *supervisor); /* kills the next engine */

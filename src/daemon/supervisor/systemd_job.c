@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The job of the service's unit. systemd stops a service with SIGTERM for a stop and for a restart; only the type of
- * the unit's job shows which of both it is. A restart job has the type "restart" until the service has stopped,
- * whichever command started it. Any user may read these properties on the system bus.
+ * the unit's job distinguishes them. A restart job has the type "restart" until the service has stopped, whichever
+ * command started it. Any user may read these properties on the system bus.
  *
  * The supervisor queries the job at SIGTERM (restart_handover.c). `sluice leave --after` in ExecStopPost= queries it
  * again after the exit: a stop may have cancelled the restart, and then no supervisor follows, and the table that this

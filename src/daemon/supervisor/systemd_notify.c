@@ -105,8 +105,8 @@ void systemd_remove_queue(unsigned number)
     sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=sluice-q%u", number);
 }
 
-/* Notifies systemd that the supervisor ends. Removes the control socket from systemd, because its path is removed,
- * unless another supervisor follows. After a stop systemd itself closes the sockets of the queues. */
+/* Called when the supervisor ends. Unless another supervisor follows, removes the control socket from systemd's store,
+ * because its path is removed, too. After a stop systemd itself closes the sockets of the queues. */
 void systemd_notify_end(const struct supervisor *supervisor)
 {
     if (supervisor->control_fd >= 0 && supervisor->once_ready && !supervisor->leaving)
