@@ -18,7 +18,7 @@
  *
  * Packets that the kernel dropped with a removed base chain are recognised by verdicts that fail with ENOENT. They are
  * counted once a second and attributed to a recent change that removed chains. For some time after such a change,
- * workers send a separate verdict message for each packet, because an error of a batch verdict does not tell which
+ * workers send a separate verdict message for each packet, because an error of a batch verdict does not show how many
  * packets were missing.
  *
  * Threads: attachment_new/start/stop/free by the main thread, block_port_request() by the port's worker, counters by
@@ -58,7 +58,7 @@ enum {
     BUDGET_REFILL_MS = 500, /* after a burst: one restoration in this time */
     MOVES = 4,              /* how often the table may be moved in a burst; then once in MOVE_SECONDS */
     MOVE_SECONDS = 60,
-    FLUSH_SECONDS = 5, /* packets that the kernel dropped are attributed to a base chain removed in this time before */
+    FLUSH_SECONDS = 5, /* dropped packets are attributed to a base chain if it was removed at most this long ago */
     EXACT_SECONDS = 60,
     ROUNDS = 64, /* maximum number of groups of hosts that are blocked in one round of the thread */
 };
@@ -75,7 +75,7 @@ struct breach {
     /* When the difference was noticed; when the table was last found complete (clock_monotonic_ns()). */
     uint64_t noticed_ns, good_ns;
     unsigned damage;
-    bool dropped;
+    bool dropped; /* true: the policy of a chain was drop, so the kernel dropped packets instead of queueing them */
     struct firewall_change change; /* the change that caused the difference, with its process */
 };
 
@@ -234,7 +234,7 @@ static void reassert(struct attachment *attachment)
 }
 
 /* Compares the table with what was installed, and restores it if that is configured. Returns true if there was no
- * difference. */
+ * difference; false if there was one, if the table cannot be read, or if nft.monitor is off. */
 static bool check_table(struct attachment *attachment, const struct firewall_change *change, uint64_t noticed_ns)
 {
     struct breach *breach = &attachment->breach;
@@ -492,7 +492,7 @@ static void *run_thread(void *argument)
 
 /* --- Life cycle ----------------------------------------------------------------------------------- */
 
-/* Reads the block exemptions, and creates a block port for each worker. Returns 0, or -errno with `error`. */
+/* Reads the block exemptions, and creates a block port for each worker. Returns 0, or -errno with a line in `error`. */
 static int make_ports(struct attachment *attachment, const struct config *config, char error[ENGINE_ERROR_SIZE])
 {
     struct diag *diag = diag_new();

@@ -19,10 +19,10 @@ struct attachment_options {
     unsigned worker_count;
     bool after_death; /* a previous engine died: packets that arrived since then wait in the queues */
 };
-/* Allocates an attachment, with the block ports of the workers, before they start. *out is NULL when there is nothing
- * to watch. Returns 0, or -errno with `error`. */
+/* Allocates an attachment, with the block ports of the workers; called before the workers start. *out is NULL when
+ * there is nothing to watch. Returns 0, or -errno with a line in `error`. */
 int attachment_new(struct attachment **out, const struct attachment_options *options, char error[ENGINE_ERROR_SIZE]);
-/* Installs the table and starts the thread. Returns 0, or -errno with `error`. */
+/* Installs the table and starts the thread. Returns 0, or -errno with a line in `error`. */
 int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE]);
 /* Stops the thread after it has handled all changes of the table so far. NULL is allowed, as in attachment_free(). */
 void attachment_stop(struct attachment *attachment);
@@ -33,11 +33,12 @@ struct attachment_counters {
     uint64_t reasserted, failed; /* how often the table was restored, and how often restoring it failed */
     /* How often the sluice chain was moved to the right side of a chain of another process. */
     uint64_t moved;
-    uint64_t uninspected_us;             /* how long packets could pass uninspected, in microseconds */
-    uint64_t flushed;                    /* queued packets that the kernel dropped because a base chain was removed */
-    uint64_t notifications_lost;         /* how often the kernel lost notifications about changes */
-    uint64_t hosts;                      /* hosts that are blocked now */
-    uint64_t added, refused, full, lost; /* requests to block a host: added; exempt; set full; block port full */
+    uint64_t uninspected_us;     /* how long packets could pass uninspected, in microseconds */
+    uint64_t flushed;            /* queued packets that the kernel dropped because a base chain was removed */
+    uint64_t notifications_lost; /* how often the kernel lost notifications about changes */
+    uint64_t hosts;              /* hosts that are blocked now */
+    /* Requests to block a host: done; exempt; set full, or another error; block port full. */
+    uint64_t added, refused, full, lost;
     /* Packets that the kernel handled without queueing them: dropped as packets of blocked hosts, and accepted or
      * dropped as packets of offloaded flows. */
     uint64_t blocked_packets, blocked_bytes;

@@ -160,7 +160,7 @@ static const char *log_folder(const struct run_options *options, const struct fi
     return options->log_dir ? options->log_dir : settings->log.dir;
 }
 
-/* Returns the folder of stored files if it is not inside the log folder; otherwise NULL. */
+/* Returns the folder of stored files if its path is absolute; NULL if it is relative to the log folder. */
 static const char *separate_store(const struct file_settings *settings)
 {
     return settings->files.store_section && settings->files.store_dir[0] == '/' ? settings->files.store_dir : NULL;
@@ -189,8 +189,8 @@ static void clear_paths(struct paths *paths)
 
 /* --- Permissions ---------------------------------------------------------------------------------- */
 
-/* Checks permissions for the engine's user, without capabilities. Missing files pass: the code that opens them reports
- * them. */
+/* Returns true if the engine's user has the permission without capabilities. Returns true also for missing files: the
+ * code that opens them reports them. */
 static bool may(const char *path, int mode)
 {
     return !path || faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 || errno != EACCES;

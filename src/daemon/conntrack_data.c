@@ -52,7 +52,8 @@ void conntrack_data_log(const struct worker *workers, unsigned count, const stru
     else if (wanted > 0)
         log_info("%s", unsupported);
     if (got == 0 && count > 0 && !workers[0].connections && stream.conntrack == STREAM_CONNTRACK_ONLY)
-        log_warning("stream.midstream-conntrack is only, and conntrack can't be queried: no connection is picked up");
+        log_warning(
+            "conntrack cannot be queried: no connection is picked up midstream (stream.midstream-conntrack: only)");
     if (got == 0 && wanted > 0 && ruleset_needs_conntrack(ruleset))
         log_warning("rules with ctmark or ctstate never match: queued packets carry no conntrack data");
 }

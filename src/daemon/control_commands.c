@@ -3,8 +3,9 @@
  * The commands of the control socket. The main thread waits here for signals and clients. It reads the workers'
  * counters from snapshots and requests flows from the workers, which reply between two batches of packets.
  *
- * Threads:   the main thread. Ownership: the service keeps the queries until its end, because a worker that does not
- * answer in time may still write to its query later.
+ * Threads:   the main thread.
+ * Ownership: the service keeps the queries until its end, because a worker that does not answer in time may still write
+ * to its query later.
  */
 #include "control_commands.h"
 
@@ -240,8 +241,8 @@ struct wanted_flow {
     uint64_t id;
 };
 
-/* Searches the flows of one worker, page by page. Returns 1 if it was found, 0 if not, -EBUSY when the worker is
- * hung. */
+/* Searches the flows of one worker, page by page. Returns 1 if the flow was found, 0 if not, or -EBUSY if the worker
+ * does not answer or has too many flows to search. */
 static int find_flow(struct worker *worker, struct worker_query *query, const struct wanted_flow *wanted)
 {
     size_t cursor = 0;

@@ -31,7 +31,7 @@ struct service_options {
     void *user;
 };
 
-/* Allocates the service and opens its server on options->control_fd. Returns 0, or -errno with `error`. */
+/* Allocates the service and opens its server on options->control_fd. Returns 0, or -errno with a line in `error`. */
 int service_new(struct service **out, const struct service_options *options, char error[ENGINE_ERROR_SIZE]);
 void service_free(struct service *service); /* NULL is allowed */
 
@@ -57,7 +57,8 @@ void control_queue_json(struct text *out, struct stats *stats, const struct work
 
 /* --- explain.c ------------------------------------------------------------------------------------ */
 
-/* Writes a flow of `worker` as a JSON object; `rules` provides the messages of the rules that matched. */
+/* Writes a flow of `worker` as a JSON object; `rules` provides the messages of rules. `all`: also writes the rules that
+ * matched in the flow. */
 void explain_flow(struct text *out, const struct flow_copy *flow, const struct rule_list *rules, unsigned worker,
                   bool all);
 /* Writes the EXPLAIN_COSTS most expensive rules as a JSON array. */

@@ -49,8 +49,8 @@ enum part {
     PART_COUNTERS,
     PART_MODE,
     PART_DATASETS,
-    PART_SHARED_END,
-    PART_TALLIES = PART_SHARED_END, /* first part of a worker's file */
+    PART_SHARED_END, /* the shared file has PART_NAMES and the parts from PART_HOST_BITS to before this value */
+    PART_TALLIES = PART_SHARED_END,
     PART_HALF_OPEN,
 };
 
@@ -141,7 +141,8 @@ struct passage {
     struct numbers names;
     struct flow_numbers variables;
     struct handover_counts *counts;
-    bool is_visit; /* reading: another worker reads this file, too, and is the one that reports its flows and tallies */
+    /* Reading: false for the first worker that reads the file; only that worker reports the flows and tallies. */
+    bool is_visit;
 };
 
 static void transfer_about(struct transfer *t, struct about *about)

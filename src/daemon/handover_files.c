@@ -56,8 +56,8 @@ void engine_state_send(const struct engine_state *own)
         }
         err = err ? err : one;
     }
-    /* The shared state is written after the flows, because logging the flows that are not transferred changes
-     * counters. */
+    /* The shared state is written after the flows: handover_write() logs transactions that are not transferred, and
+     * that changes counters. */
     for (unsigned i = 0; i < own->worker_count; i++)
         worker_copy_counters(&own->workers[i]);
     one = stats_hand_over(own->stats, own->worker_list, own->worker_count, own->ruleset, own->output, own->started_ns);
@@ -93,8 +93,8 @@ void engine_state_receive(const struct engine_state *own, int what, int fd)
     close(fd);
 }
 
-/* Waits until the output thread has written the events, because an engine that dies before leaves them to the next
- * engine. The wait is limited, in case the disk is hung. */
+/* Waits until the output thread has written the events, before they are marked as reported: if this engine dies
+ * earlier, the next engine writes them. The wait is limited, in case the disk is hung. */
 static void wait_for_written(struct output *output)
 {
     enum { TRIES = 100 };

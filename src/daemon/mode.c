@@ -102,8 +102,10 @@ static void release_connections(const struct mode_control *control)
         return;
     for (unsigned i = 0; i < control->worker_count; i++) {
         if (control->workers[i].started && !worker_take_snapshot(&control->workers[i]))
-            log_warning("queue %u: the worker does not answer; connections that it drops may stay dropped",
-                        (unsigned)control->workers[i].queue.queue);
+            log_warning(
+                "queue %u: the worker does not answer, so connections that it still marks with nft.offload.drop-mark "
+                "may stay dropped in mode alert-only",
+                (unsigned)control->workers[i].queue.queue);
     }
     err = connections_unmark(&mark, 1, &changed);
     if (err)
@@ -111,7 +113,8 @@ static void release_connections(const struct mode_control *control)
                   "%s; run `conntrack -D --mark 0x%x/0x%x`",
                   strerror(-err), (unsigned)mark.mark, (unsigned)mark.mask);
     else if (changed > 0)
-        log_notice("removed nft.offload.drop-mark from %zu connections, which the kernel dropped", changed);
+        log_notice("removed nft.offload.drop-mark from %zu connections: the kernel does not drop them any more",
+                   changed);
 }
 
 /* --- Changes -------------------------------------------------------------------------------------- */

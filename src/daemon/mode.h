@@ -23,7 +23,7 @@ struct mode_control {
     /* Causes of death (bits of enum engine_failure) whose failure policy is open: traffic passes when engines keep
      * dying. */
     unsigned opens;
-    /* A previous engine in mode drop has left drop marks on connections, which are still to be removed. */
+    /* true: mode_poll() must remove drop marks, which a previous engine in mode drop may have left on connections. */
     bool release_pending;
 };
 
@@ -36,7 +36,7 @@ void mode_reload(struct mode_control *control, const struct config *config);
 void mode_override(struct mode_control *control, enum ips_mode mode, uint64_t seconds);
 /* Ends the override, so that the configured modes apply again. */
 void mode_clear_override(struct mode_control *control);
-/* Called periodically: ends an override whose time has passed. */
+/* Called periodically: ends an override whose time has passed, and removes drop marks if `release_pending`. */
 void mode_poll(struct mode_control *control);
 
 /* Writes the mode as members of the open JSON object. */

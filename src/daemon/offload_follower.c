@@ -62,8 +62,8 @@ struct offload_follower {
 
 /* --- Reports -------------------------------------------------------------------------------------- */
 
-/* Whether the end of the conntrack entry is the end of the connection. If it is not, packets of the connection may
- * follow, which would then have no flow. */
+/* Returns true if the end of the conntrack entry is the end of the connection. Otherwise packets of the connection may
+ * follow, so its flow must not end. */
 static bool is_over(const struct conntrack *connection)
 {
     const struct conntrack_tuple *original = &connection->tuple[CONNTRACK_ORIGINAL];

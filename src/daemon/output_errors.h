@@ -9,8 +9,8 @@
 struct output;
 
 struct output_errors {
-    bool logged;
-    uint64_t next_ns; /* time of the next check (clock_monotonic_ns()) */
+    bool logged;      /* true: an error was logged, but its end was not yet */
+    uint64_t next_ns; /* no error is logged before this time (clock_monotonic_ns()) */
 };
 /* Called periodically by the main thread: logs output errors with a remedy, and requests the event file from the
  * supervisor if the engine itself is not permitted to open it. `channel`: the socket to the supervisor. */

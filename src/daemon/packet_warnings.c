@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Warns about packets that a change of a firewall rule or of an interface would avoid: looping packets, super-packets,
- * and packets on which rules reach a limit. Reads the workers' last snapshots. */
+/* Warns about packets that an administrator can avoid: looping packets (firewall rules), super-packets (settings of an
+ * interface), and packets on which rules reach a limit. Reads the workers' last snapshots. */
 #include "packet_warnings.h"
 
 #include "sluice/capture.h"

@@ -4,7 +4,7 @@
  * them because a fail-open queue was full or because no process listened (bypass), or dropped them without counting.
  *
  *   queue_account.c   compares two readings, and keeps the last one in a file across engines and daemons
- *   queue_monitor.c   main takes the readings, logs, and writes events
+ *   queue_monitor.c   takes the readings in the main thread, logs, and writes events
  *
  * The kernel gives such a packet no id and counts it nowhere. But the counter of the rule counts every packet before
  * the queue does:
@@ -86,9 +86,10 @@ void queue_account_forget(struct queue_account *account, const struct account_re
 
 /* --- File ----------------------------------------------------------------------------------------- */
 
-/* Read or write the whole file. Both return 0, -ENODATA when the file is empty, -EBADMSG when it is damaged or of
- * another version, or -errno. */
+/* Reads the whole file. Returns 0, -ENODATA when it is empty, -EBADMSG when it is damaged or of another version, or
+ * another -errno. */
 int queue_account_read(struct queue_account *out, int fd);
+/* Writes the whole file. Returns 0, -EIO if only a part was written, or another -errno. */
 int queue_account_write(const struct queue_account *account, int fd);
 
 #endif

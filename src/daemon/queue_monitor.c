@@ -58,10 +58,10 @@ enum coverage {
 struct next_queue {
     uint16_t queue;
     bool bypass;
-    bool known, listening;
-    uint64_t since_ns; /* time since which the queue has no listener */
-    uint64_t routed;   /* packets that the workers had routed at the last reading of the listeners */
-    uint64_t packets;  /* packets routed since `since_ns` */
+    bool known, listening; /* true: the listeners were read at least once; the queue had a listener at that time */
+    uint64_t since_ns;     /* time since which the queue has no listener */
+    uint64_t routed;       /* packets that the workers had routed at the last reading of the listeners */
+    uint64_t packets;      /* packets routed since `since_ns` */
 };
 
 struct queue_monitor {
@@ -188,9 +188,10 @@ static int find_rules(struct queue_monitor *monitor)
 
 /*
  * Reads the counters of all rules that send packets to the daemon's queues, in one generation of the ruleset. After a
- * change of the ruleset it searches all rules, but spends at most 1/FIND_SHARE of the time with that. Until the search
- * there is no reading, because a rule that is missing in one reading and present in the next would look like packets
- * that passed. Returns 0; -EAGAIN or -EINTR to try again later; another -errno if counters cannot be read at all.
+ * change of the ruleset it searches all rules. A search is followed by a pause of FIND_SHARE times its duration, but at
+ * least FIND_INTERVAL_NS and at most FIND_MAX_NS. If the ruleset changes in the pause, the function returns -EAGAIN
+ * until the pause is over: a rule that is missing in one result and present in the next would look like packets that
+ * passed. Returns 0; -EAGAIN or -EINTR to try again later; another -errno if counters cannot be read at all.
  */
 static int read_rules(struct queue_monitor *monitor, uint64_t now_ns)
 {
@@ -570,7 +571,8 @@ void queue_monitor_load(struct queue_monitor *monitor)
         if (!listed)
             continue;
         if (before && before->port_id == now[i].port_id) {
-            /* Packets up to the last id were queued before that reading, so they have waited at least since then. */
+            /* Packets up to this id were queued before the last reading of the account, so they have waited at least
+             * since then. */
             queue_age_mark(&worker->watch.age, before->id_sequence, account->read_ns, false);
             if (now[i].waiting == 0)
                 queue_age_mark(&worker->watch.age, now[i].id_sequence, clock_monotonic_ns(), false);

@@ -19,9 +19,9 @@ struct queue_monitor_options {
     struct worker *workers;
     unsigned worker_count;
     struct output *output;
-    int account_fd; /* file with the queue account; negative: none */
-    int queues_fd;  /* from nfqueue_open_status(); negative: not available */
-    bool takes_over;
+    int account_fd;  /* file with the queue account; negative: none */
+    int queues_fd;   /* from nfqueue_open_status(); negative: not available */
+    bool takes_over; /* true: the queues may have been bound before this engine started */
 };
 /* Allocates a monitor. Returns 0 or -ENOMEM. */
 int queue_monitor_new(struct queue_monitor **out, const struct queue_monitor_options *options);

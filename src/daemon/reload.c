@@ -14,8 +14,8 @@
  * A second ruleset needs about as much memory as the first one. The memory of the rules is measured when they are
  * loaded; if as much and a quarter more is not available, the reload fails.
  *
- * Threads:   all functions are called by the main thread; the builder uses the struct from reload_start() until
- * `built`. Ownership: the main thread owns the ruleset from reload_poll() on; the previous one is freed here.
+ * Threads:   the main thread calls all functions. The builder uses the struct from reload_start() until `built`.
+ * Ownership: the main thread owns the ruleset from reload_poll() on; the previous one is freed here.
  */
 #include "reload.h"
 
@@ -65,7 +65,7 @@ struct reload {
     size_t new_memory;
     char cause[ENGINE_ERROR_SIZE];
     /* used by the main thread only */
-    char late[ENGINE_ERROR_SIZE];
+    char late[ENGINE_ERROR_SIZE];  /* cause for the report of a hung reload, because the builder still uses `cause` */
     struct worker_update *updates; /* one for each worker */
     const struct ruleset *before;  /* the ruleset in use when the reload began */
     struct ruleset *old;           /* the previous ruleset, freed when the output thread has written its events */

@@ -33,16 +33,18 @@ enum reload_state {
     RELOAD_DRAINING, /* the output thread writes the events that refer to the old ruleset */
 };
 enum reload_state reload_state(const struct reload *reload);
-/* Returns true while a reload is hung that was already reported as failed because it took too long; no other can
- * start. */
+/* Returns true while a reload still runs although it was reported as failed, because it took too long: no other reload
+ * can start. */
 bool reload_is_stuck(const struct reload *reload);
 
-/* Starts a reload; `before` is the ruleset in use. Returns 0, -EBUSY while another one runs, -ENOMEM, or -EAGAIN. */
+/* Starts a reload; `before` is the ruleset in use. Returns 0, -EBUSY while another reload runs, -ENOMEM, or -EAGAIN if
+ * the builder thread cannot be created. */
 int reload_start(struct reload *reload, const struct ruleset *before);
 
 enum reload_event { RELOAD_NOTHING, RELOAD_DONE, RELOAD_FAILED };
-/* Advances a running reload without waiting; called every few milliseconds. Returns RELOAD_DONE when all workers use
- * the new ruleset, and sets *current to it. */
+/* Advances a running reload without waiting; called every few milliseconds. Returns RELOAD_DONE once when all workers
+ * use the new ruleset, and sets *current to it; RELOAD_FAILED once when the reload has failed (the cause is in
+ * reload_last()); otherwise RELOAD_NOTHING. */
 enum reload_event reload_poll(struct reload *reload, struct ruleset **current);
 
 /* Returns the configuration that the current ruleset was loaded with. */

@@ -70,7 +70,7 @@ enum {
 struct engine {
     const struct run_options *options;
     const struct engine_inputs *inherited;
-    struct config *newer;     /* configuration that a dead engine had applied by a reload, for its rules; NULL: none */
+    struct config *newer; /* configuration, loaded by a reload of a dead engine, that the rules are from; NULL: none */
     struct rule_names *names; /* numbers of names in rules; must outlive all rulesets */
     struct ruleset *ruleset;
     size_t rules_memory, rule_errors;
@@ -234,7 +234,7 @@ static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
-/* Allocates all parts of a worker except its queue. Returns 0, or -errno with `error`. */
+/* Allocates all parts of a worker except its queue. Returns 0, or -errno with a line in `error`. */
 static int prepare_worker(struct engine *engine, struct worker *worker, const struct pipeline_options *options,
                           char error[ENGINE_ERROR_SIZE])
 {
@@ -409,7 +409,7 @@ static struct engine_state get_engine_state(struct engine *engine)
 }
 
 /* Requests the queues. From the binding on packets wait in a queue, so this is the last step before the worker threads
- * start. Returns 0, or -errno with `error`. */
+ * start. Returns 0, or -errno with a line in `error`. */
 static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct engine_inputs *inherited = engine->inherited;
@@ -692,8 +692,8 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return service_new(&engine->service, &options, error);
 }
 
-/* Makes the kernel kill this process when the supervisor dies during the start, because this thread may be blocked by
- * reading files and not notice it. */
+/* `die` true: makes the kernel kill this process when the supervisor dies; false: ends that. Used during the start,
+ * because this thread may be blocked by reading files and not notice the death. */
 static void die_with_supervisor(bool die)
 {
     prctl(PR_SET_PDEATHSIG, die ? SIGKILL : 0);

@@ -119,7 +119,7 @@ static const char *reason_path(struct stats *stats, const char *group, const cha
     return path;
 }
 
-/* Names as in Suricata, for example exception_policy.tcp.midstream.pass_flow. The two causes below ips exist only in
+/* Names as in Suricata, for example exception_policy.tcp.midstream.pass_flow. The causes below ips exist only in
  * Sluice. */
 static const char *const exception_paths[EXCEPTION_COUNT] = {
     [EXCEPTION_DEFRAG_MEMCAP] = "exception_policy.defrag.memcap",

@@ -25,14 +25,14 @@ struct context {
     const struct doctor_host *host;
     const struct doctor_input *input;
     struct doctor_report *report;
-    struct arena *arena; /* the report's arena, from which findings and their texts are allocated */
-    struct doctor_finding **last;
-    struct sluice_table *own;
-    struct feed *feeds;         /* list of the rules that queue to Sluice, in the order of the ruleset */
-    uint16_t first, last_queue; /* range of Sluice's queue numbers */
-    bool own_queues;            /* true: the queue numbers are those of the sluice table; false: the caller's */
-    uint32_t mark, mark_mask;   /* mark of inspected packets in repeat mode; mask 0: none */
-    bool repeats;
+    struct arena *arena;          /* the report's arena, from which findings and their texts are allocated */
+    struct doctor_finding **last; /* the `next` member to which add_finding() links the next finding */
+    struct sluice_table *own;     /* the installed sluice tables of the configured name; NULL: none */
+    struct feed *feeds;           /* list of the rules that queue to Sluice, in the order of the ruleset */
+    uint16_t first, last_queue;   /* range of Sluice's queue numbers */
+    bool own_queues;              /* true: the queue numbers are those of the sluice table; false: the caller's */
+    uint32_t mark, mark_mask;     /* mark of inspected packets in repeat mode; mask 0: none */
+    bool repeats;                 /* true: repeat mode is configured or installed */
     /* offload options of the installed sluice table; if none is installed, of the configuration */
     struct firewall_offload offload;
     struct doctor_finding scratch;
@@ -62,6 +62,7 @@ bool repeats(const struct context *context, const struct netrules_rule *rule);
 
 /* Returns the families of packets (NETRULES_IPV4...) that traverse the chain. */
 unsigned families_of(const struct netrules_chain *chain);
+/* Returns true if both are base chains at the same hook that packets of the same family traverse. */
 bool same_hook(const struct netrules_chain *one, const struct netrules_chain *other);
 
 /* Returns "queue 0" or "queues 0-3", allocated in the arena. */

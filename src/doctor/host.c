@@ -3,7 +3,9 @@
  * versions with known defects in queues. */
 #include "doctor_priv.h"
 
-enum { COPIED = 65536 }; /* bytes; the kernel copies super-packets up to this size to Sluice as a whole */
+/* Bytes; an interface is reported if it builds larger super-packets. The kernel copies at most 65531 bytes of a packet.
+ */
+enum { COPIED = 65536 };
 
 /* --- Interfaces ------------------------------------------------------------------------------------- */
 

@@ -208,7 +208,7 @@ static bool is_active(const struct ethtool_gfeatures *features, const struct eth
 }
 
 /* Sets link->merges_udp from the interface's features, which are found by name. If the driver does not support the
- * request, it stays false. */
+ * request, link->merges_udp stays false. */
 static void read_features(struct doctor_link *link, int socket)
 {
     struct {

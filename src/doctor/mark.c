@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packet marks: finds rules of other programs that read or write bits of Sluice's two marks: that of inspected packets
- * (queue.mark, repeat mode) and that of the packets that Sluice sends (nft.reject-mark). The sluice table accepts
- * packets with either mark, so a packet passes uninspected if another program sets one of them.
+ * Packet marks. Sluice has two: the mark of inspected packets (queue.mark, repeat mode), and the mark of the packets
+ * that Sluice sends (nft.reject-mark). This file finds rules of other programs that read or write bits of them. The
+ * sluice table accepts packets with either mark, so a packet passes uninspected if another program sets one of them.
  */
 #include <linux/netfilter.h>
 #include <stdio.h>

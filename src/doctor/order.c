@@ -32,8 +32,8 @@ struct ahead {
     const struct netrules_rule *established;
     /* first rule after the queue rule that accepts established connections; NULL: none */
     const struct netrules_rule *replies;
-    /* Chains in which an earlier rule queues established connections, so that a later rule of the chain that accepts
-     * them lets no packet pass uninspected. covers_all: an earlier rule on every path does so. */
+    /* Chains with an earlier rule that queues established connections: a later accept in the same chain lets none of
+     * their packets pass uninspected. covers_all: true if every packet passes such a rule. */
     const struct netrules_chain *covered[MAX_COVERED];
     size_t covered_count;
     bool covers_all;

@@ -15,8 +15,8 @@
 
 /* --- Options of the installed table ----------------------------------------------------------------- */
 
-/* Returns the options with which to create the expected table: those that the user gave explicitly; for all others,
- * those with which the installed table was created. */
+/* Returns the options with which to create the expected table: those that the user gave explicitly; otherwise those
+ * that the installed table shows; for options that it does not show, the configured ones. */
 static struct firewall_options options_of(const struct context *context, const struct sluice_table *own)
 {
     static const struct {

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Send buffer of the supervisor's end: the state files of all workers fit. */
+/* SEND_BUFFER, of the supervisor's end, has room for the messages with the state files of all workers. */
 enum { PAGE = 4096, SEND_BUFFER = 1 << 20 };
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
