@@ -29,8 +29,8 @@ enum {
     TCP_HEADER = 20,
     ICMP_HEADER = 8,
     UDP_HEADER = 8,
-    IPV4_MAX_ANSWER = 576,  /* RFC 1812 §4.3.2.3 */
-    IPV6_MAX_ANSWER = 1280, /* RFC 4443 §2.4 (c) */
+    IPV4_MAX_ANSWER = 576,  /* bytes (RFC 1812 §4.3.2.3) */
+    IPV6_MAX_ANSWER = 1280, /* bytes (RFC 4443 §2.4 (c)) */
     ANSWER_TTL = 64,
     ICMP6_REDIRECT = 137,
 };

@@ -2,8 +2,8 @@
 /*
  * Builds frames of `reject` packets for a bridge. A transparent gateway has no addresses and no routes, so the packet
  * is sent as a frame out of the port on the receiver's side. The frame has the Ethernet addresses and VLAN tags of the
- * answered frame; a frame to the sender has the addresses exchanged. Switches learn no new addresses, because frames of
- * the other end arrive from that port anyway.
+ * rejected packet; in a frame to its sender the addresses are exchanged. Switches learn nothing new from the source
+ * address, because frames of the other end arrive from this port anyway.
  */
 #include "sluice/inject.h"
 

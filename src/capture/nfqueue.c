@@ -48,7 +48,8 @@ static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
     if (wait_ms < 0)
         wait_ms = -1;
     if (queue->guard && wait_ms != 0) {
-        /* Receive waiting packets first: packets that arrive during the sleep were not repeated by this worker. */
+        /* Receive waiting packets first. If none wait, all repeated packets have come back, so packets that arrive
+         * during the sleep are new. */
         int n = receive_messages(queue, max, 0);
 
         if (n != 0)
@@ -135,7 +136,8 @@ static void add_to_batch(struct nfqueue *queue, struct packet *pkt)
     pkt->number = counters->packets;
 
     /* Packets that the previous reader left in the socket, or that arrived while the queue was bound, may have been
-     * queued before conntrack data was requested. All packets after the first with conntrack data were queued later. */
+     * queued before conntrack data was requested. All packets after the first one with conntrack data were queued
+     * later: if they have no conntrack data, they have no connection. */
     if (pkt->conntrack.bytes) {
         counters->conntrack++;
         queue->conntrack_reliable = (queue->flags & NFQA_CFG_F_CONNTRACK) != 0;
@@ -180,8 +182,8 @@ static void handle_message(struct nfqueue *queue, const uint8_t *bytes, size_t l
         } else if (result.sequence == SEQUENCE_GSO) {
             queue->gso_refused = true;
         } else if (result.error == -ENOENT) {
-            /* Packets do not exist any more; for SEQUENCE_REPEAT_UNJUDGED: the previous reader had issued all
-             * verdicts. */
+            /* The packets of a verdict message do not exist any more; for SEQUENCE_REPEAT_UNJUDGED: the previous reader
+             * had issued all verdicts. */
             queue->counters.verdict_lost += result.sequence <= CAPTURE_MAX_BATCH ? result.sequence : 0;
         } else {
             queue->counters.verdict_errors++;

@@ -35,7 +35,7 @@ enum {
 };
 
 /* Values of nlmsg_seq in sent messages, which the kernel returns in its answers. A verdict message has the number of
- * its packets instead; the values here are larger than any batch. */
+ * its packets instead; the values here are larger than any batch, so that the two can be told apart. */
 enum nfqueue_sequence {
     SEQUENCE_CONFIG = CAPTURE_MAX_BATCH + 1,
     SEQUENCE_REPEAT_UNJUDGED,

@@ -36,8 +36,9 @@
 
 enum {
     SEND_TRIES = 200, /* how often a send is tried, once in a millisecond, while the kernel has no memory for it */
-    /* Minimum of packets and of their average length for which the sender thread is woken. Bulk transfers and their
-     * acknowledgments without segmentation offload reach both; requests and responses only when all CPUs are busy. */
+    /* The sender thread is woken for at least this number of packets with at least this average length in bytes. Bulk
+     * transfers and their acknowledgments without segmentation offload reach both; requests and responses only when all
+     * CPUs are busy. */
     SENDER_PACKETS = 32,
     SENDER_BYTES = 800,
     /* Maximum number of small messages that are passed to the sender after a bulk batch; without a limit the sender

@@ -135,8 +135,8 @@ static int pcap_file_receive(struct capture *capture, struct packet **batch, siz
     while (file->by_records && count == 0 && max > 0) {
         struct pcap_record record;
 
-        /* Records are delivered in place, so they must stay until the next receive: a batch ends where the piece
-         * ends. */
+        /* Records are delivered in place, so they must stay until the next receive: a batch ends at the end of the
+         * piece of the file that was read. */
         while (count < max && pcap_records_next(&file->records, &record)) {
             batch[count] = &file->packets[count];
             fill_packet(file, batch[count++], &record);

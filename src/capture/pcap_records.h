@@ -32,7 +32,7 @@ struct pcap_record {
 
 struct pcap_records {
     struct read_ahead *reader;
-    bool swapped;
+    bool swapped;            /* true: the numbers in the file are big-endian */
     uint32_t fraction_ns;    /* nanoseconds per unit of a record's fraction of a second: 1 or 1000 */
     uint32_t max_length;     /* a longer record is left to libpcap */
     uint64_t next_piece;     /* offset of the next piece in the file */

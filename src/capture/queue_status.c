@@ -20,7 +20,7 @@ int nfqueue_open_status(void)
     return fd < 0 ? -errno : fd;
 }
 
-/* Parses the numbers of a line. Unlike strtoul() it rejects signs and values of more than 32 bits. */
+/* Parses the numbers of a line. Returns false if one is missing, has a sign or does not fit into 32 bits. */
 static bool parse_line(const char *line, struct queue_status *out)
 {
     uint32_t *const fields[FIELDS] = {

@@ -17,7 +17,7 @@ enum {
 struct entry {
     uint64_t hash;    /* 0: the entry was never used */
     uint32_t receive; /* number of the receive in which the packet arrived last */
-    uint32_t count;
+    uint32_t count;   /* how often in a row the packet has come back */
 };
 
 struct repeat_guard {
@@ -83,8 +83,8 @@ static uint64_t hash_of(const struct repeat_guard *guard, const struct packet *p
     return hash | 1;
 }
 
-/* Whether the packet of an entry, repeated after its last receive, can still be in the queue or arrive in the current
- * receive. */
+/* Returns true if the packet of an entry, which was repeated after its last receive, may still be in the queue or
+ * arrive in the current receive. */
 static bool is_under_way(const struct repeat_guard *guard, const struct entry *entry)
 {
     uint32_t age = guard->receive - entry->receive;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A thread that sends verdicts in place of the worker. The kernel processes an accepted packet within the send: it
- * forwards it, or delivers it when the receiver is on this host. For bulk transfers in packets of MTU size this is half
- * of a worker's time, while another CPU may be idle. The worker passes a message on when it has verdicts for many such
- * packets; sending fewer takes less time than waking a thread, but one or two messages that follow bulk are passed on,
- * too. Before the worker sends anything itself, it waits until all passed messages have been sent, so that packets keep
- * their order.
+ * forwards the packet, or delivers the packet to a receiver on this host. For bulk transfers in packets of MTU size
+ * this is half of a worker's time, while another CPU may be idle. The worker passes a message on when it has verdicts
+ * for many such packets; sending fewer takes less time than waking a thread, but one or two messages that follow bulk
+ * are passed on, too. Before the worker sends anything itself, it waits until all passed messages have been sent, so
+ * that packets keep their order.
  *
  * Only a single message that accepts packets is passed on: if its send fails, the packets keep waiting, and a later
  * verdict accepts them.

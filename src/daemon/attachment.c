@@ -2,16 +2,17 @@
 /*
  * The sluice table while the daemon runs. A thread receives the notification of each change of the ruleset and compares
  * the table with what was installed. If another process removed or changed it, the thread restores it and writes an
- * event with the time during which packets could pass without inspection. It also adds the hosts that workers want
- * blocked. It also checks the table once a second: that finds changes whose notification was lost, and the reported
- * time can be too long by one second at most.
+ * event with the time during which packets could pass without inspection. The thread also blocks the hosts that workers
+ * request. Once a second it checks the table without a notification, because notifications can be lost; the time in the
+ * event can therefore be too long by one second at most.
  *
  * The number of restorations is limited, in a burst and per second: a process that removes the table again and again
  * would win against unlimited restorations, too. Events report such a process.
  *
  * A filter chain of another process on the wrong side of the sluice chain does not make packets pass uninspected.
- * Therefore the sluice chain is moved rarely: the priority of a base chain cannot be changed, so moving means to
- * replace the chain, and when the kernel removes a base chain it drops all packets that wait in queues.
+ * Moving the sluice chain, however, loses packets: the priority of a base chain cannot be changed, so the chain is
+ * replaced, and when the kernel removes a base chain it drops all packets that wait in queues. Therefore the sluice
+ * chain is moved rarely.
  *
  * A worker requests blocks through its own ring, without lock and system call; if the ring is full, the request is lost
  * and counted. The rings are read every few milliseconds; until then other flows of the host are inspected as usual.

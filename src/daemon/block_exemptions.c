@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Addresses that are never blocked: those of nft.blocklist.never, which has the syntax of rules and may contain
- * variables, and special addresses (loopback, multicast, unspecified). The setting is parsed as the source of a rule,
- * so it has the same meaning as in rules.
+ * variables, and special addresses (is_special()). The setting is parsed as the source of a rule, so it has the same
+ * meaning as in rules.
  */
 #include "sluice/block_exemptions.h"
 

@@ -4,8 +4,8 @@
  * overrides it, for a time or until `sluice mode configured`. A worker reads its mode once for each batch.
  *
  * The override outlives the engine: it is in the engine's memory, for the engine that follows a crash or an upgrade,
- * and in the hand-over file, for a restart of the service. The configured mode is stored in both places, too, because
- * the configuration that a reload read may not be readable when an engine dies.
+ * and in the hand-over file, for a restart of the service. The configured mode is stored in the engine's memory, too,
+ * because the configuration that a reload has read may not be readable when an engine dies.
  *
  * `sluice mode alert-only` holds for all queues. `sluice mode drop` does not change queues that queues.*.ips-mode sets
  * to alert-only.

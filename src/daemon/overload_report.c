@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reports overload: when a worker enters and leaves it, what was shed, and packets that the kernel dropped since the
- * last call. Each report is an event; the log has at most one line per queue in LOG_INTERVAL_NS, with a remedy.
+ * last call. Each report is an event. Warnings are also logged, with a remedy: each kind of warning about a queue or
+ * memcap at most once in LOG_INTERVAL_NS.
  *
  * Threads: the main thread. Each worker writes its notices to a ring.
  */
@@ -31,7 +32,7 @@ enum { NOTICE_RING_SIZE = 32 << 10, MAX_SUSPENDED = 256 };
 struct reported_queue {
     uint64_t missing;
     uint64_t lost_since_log;
-    uint64_t lost_logged_ns, overload_logged_ns; /* when it was last logged (clock_monotonic_ns()); 0: never */
+    uint64_t lost_logged_ns, overload_logged_ns; /* last log lines (clock_monotonic_ns()); 0: none */
 };
 
 /* A rule that a worker has suspended. */

@@ -400,7 +400,7 @@ static enum reload_event send_updates(struct reload *reload)
     return RELOAD_NOTHING;
 }
 
-/* Warns that a changed setting takes effect only at the next start, unless a reload applies it. */
+/* Warns about a changed setting that a reload does not apply. */
 static void note_unused(const char *name, void *user)
 {
     static const char *const reloaded[] = {

@@ -70,7 +70,7 @@ enum {
 struct engine {
     const struct run_options *options;
     const struct engine_inputs *inherited;
-    struct config *newer; /* configuration, loaded by a reload of a dead engine, that the rules are from; NULL: none */
+    struct config *newer;     /* configuration for the rules, if a dead engine had reloaded; NULL: that of the start */
     struct rule_names *names; /* numbers of names in rules; must outlive all rulesets */
     struct ruleset *ruleset;
     size_t rules_memory, rule_errors;

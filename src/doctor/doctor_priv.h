@@ -53,8 +53,8 @@ const struct sluice_table *find_own_table(const struct context *context, const s
 bool is_feed(const struct context *context, const struct netrules_rule *rule);
 bool is_sluice_rule(const struct context *context, const struct netrules_rule *rule);
 
-/* Returns whether the queue rule replaces an accept of the firewall (mode chain). Its packets are accepted even if the
- * queue has no listener (bypass). */
+/* Returns whether the queue rule replaces an accept of the firewall (mode chain). The firewall has decided to accept
+ * its packets, so bypass lets nothing pass that the firewall would drop. */
 bool replaces_accept(const struct context *context, const struct netrules_rule *rule);
 /* Returns whether packets that Sluice accepts traverse the chain again (repeat mode): either the configuration says so,
  * or the rule compares the mark of inspected packets. */

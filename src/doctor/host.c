@@ -3,8 +3,7 @@
  * versions with known defects in queues. */
 #include "doctor_priv.h"
 
-/* Bytes; an interface is reported if it builds larger super-packets. The kernel copies at most 65531 bytes of a packet.
- */
+/* Bytes; interfaces that build larger super-packets are reported. The kernel copies at most 65531 bytes. */
 enum { COPIED = 65536 };
 
 /* --- Interfaces ------------------------------------------------------------------------------------- */

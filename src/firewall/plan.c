@@ -67,8 +67,8 @@ static bool same_packets(enum firewall_family family, uint32_t other)
     }
 }
 
-/* Whether the chain counts when a priority on the hook is chosen: not if it belongs to the sluice table that is
- * replaced. */
+/* Returns true if the choice of a priority must consider the chain: it is on the hook, sees the same packets, and does
+ * not belong to the sluice table that is replaced. */
 static bool is_relevant(const struct firewall_options *options, const struct survey *survey,
                         const struct survey_chain *chain, uint32_t hook)
 {

@@ -70,8 +70,8 @@ static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
 }
 
 /* Verifies the checksums, because rules may match on them and a segment with a wrong checksum is not part of its
- * stream. The kernel reports whether it has verified the queued packet, but not packets inside a tunnel or reassembled
- * datagrams. */
+ * stream. For a queued packet, the kernel reports whether it has verified them. Packets inside a tunnel and
+ * reassembled datagrams are always verified here. */
 static void verify_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
     bool verified = pipeline->kernel_checksums && pkt->root == pkt && !(pkt->flags & PACKET_REASSEMBLED) &&
@@ -290,7 +290,7 @@ static void parse_passive(struct app_feed *feed, bool all)
     }
     parse_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, false);
     closes = pkt->stream_flags & PACKET_STREAM_STATE_UPDATE && pkt->flow->state == FLOW_CLOSED;
-    /* The packet's own direction, too: its data may have been acknowledged before it arrived here. */
+    /* Also the packet's own direction: the ACK for its data may have arrived before the packet. */
     if (stream_is_one_sided(pkt->flow) || pkt->payload_length > 0 || closes)
         parse_acknowledged(feed, direction, false);
 }
@@ -607,8 +607,7 @@ static void inspect_found(struct pipeline *pipeline, struct packet *const *found
 
 /* --- End of a flow -------------------------------------------------------------------------------- */
 
-/* Writes the remaining events of transactions. `moved_too` false: not of transactions that were sent to the next
- * engine. */
+/* Writes the remaining events of transactions; with `moved_too`, also of those that were sent to the next engine. */
 static void log_transactions(struct pipeline *pipeline, struct flow *flow, bool moved_too)
 {
     struct packet pkt =

@@ -70,7 +70,7 @@ static bool match_mark(struct netrules_builder *builder, const struct extension 
     return true;
 }
 
-/* Interprets the match state, and of the match conntrack the state. Revisions 1 to 3 of conntrack have the same fields
+/* Interprets the match state, and the states in the match conntrack. Revisions 1 to 3 of conntrack have the same fields
  * up to the state mask, which has one byte in revision 1 and two bytes in later ones. Returns false if the data is not
  * understood. */
 static bool match_state(struct netrules_builder *builder, const struct extension *extension)

@@ -43,8 +43,8 @@ static void close_channel(const struct engine_process *engine)
         close(engine->memory_map.fd);
 }
 
-/* Runs the engine in the forked process, and exits. Signals stay blocked in the engine: a terminal sends them to both
- * processes, and the supervisor forwards them. */
+/* Runs the engine in the forked process, and exits. Signals stay blocked in the engine, because a terminal sends them
+ * to both processes: the engine gets them only from the supervisor, which forwards them. */
 static void run_engine(struct supervisor *supervisor, const struct memory_map *memory_map, int channel, bool aside)
 {
     const struct engine_inputs inputs = {

@@ -62,8 +62,8 @@ struct engine_process {
     uint64_t credit_ns;            /* time of the last update of `credit` */
     /* The engine has closed its channel, and gets SIGKILL at this time if it is still alive; 0: the channel is open. */
     uint64_t exit_deadline_ns;
-    const char *violation; /* the reason for which the supervisor killed it; NULL: none */
-    char failure[CHANNEL_TEXT_SIZE];
+    const char *violation;           /* the reason for which the supervisor killed it; NULL: none */
+    char failure[CHANNEL_TEXT_SIZE]; /* error text that the engine sent before it exited; "": none */
 };
 
 /* How an engine ended. */

@@ -386,7 +386,7 @@ static void resume_queue(struct supervisor *supervisor, unsigned number, int fd,
     close(fd);
 }
 
-/* Reads a line of the state. Ignores unknown lines, which a newer version has written. */
+/* Reads a line of the state. Ignores unknown lines, which another version has written. */
 static void read_line(struct supervisor *supervisor, const char *line, int *memory)
 {
     struct engine_process *engine = &supervisor->engine;
