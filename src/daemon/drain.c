@@ -45,7 +45,7 @@ void drain_queues(int fd)
         quiet = waiting == 0 ? quiet + 1 : 0;
     }
     if (waiting > 0)
-        log_warning(
-            "the kernel drops %u packets that wait in queues of this network namespace, because the table is removed",
-            waiting);
+        log_warning("the kernel drops %u packets that wait in queues of this network namespace, because the sluice "
+                    "table is removed",
+                    waiting);
 }

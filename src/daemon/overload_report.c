@@ -225,8 +225,8 @@ static void report_rule(struct overload_report *report, const struct suspended_r
     event.rules[0] = rule_cost_get(&report->workers[suspended->worker], 1, &ids);
     event.rules[0].seconds = seconds;
     if (action == OUTPUT_OVERLOAD_SUSPENDED)
-        log_warning("rule %u:%u suspended for %" PRIu64 " s in queue %u: it exceeded detect.rule-budget too often, "
-                    "with up to %" PRIu64 " us (detect.suspend-slow-rules)",
+        log_warning("rule %u:%u suspended for %" PRIu64 " s in queue %u: it exceeded detect.rule-budget too often; "
+                    "its slowest evaluation took %" PRIu64 " us (detect.suspend-slow-rules)",
                     suspended->rule.gid, suspended->rule.sid, seconds, (unsigned)event.queue, event.rules[0].max_us);
     else
         log_info("rule %u:%u resumed in queue %u", suspended->rule.gid, suspended->rule.sid, (unsigned)event.queue);

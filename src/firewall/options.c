@@ -165,19 +165,21 @@ int nft_check_options(const struct firewall_options *options, char error[FIREWAL
     if (options->hooks == 0 && options->mode != ATTACH_CHAIN)
         return nft_fail(error, -EINVAL, "no hook: choose --hook forward, input or output (nft.hooks)");
     if (options->reject_mark & ~options->reject_mask)
-        return nft_fail(error, -EINVAL, "the reject mark 0x%x has bits outside its mask 0x%x", options->reject_mark,
-                        options->reject_mask);
+        return nft_fail(error, -EINVAL, "the mark 0x%x has bits outside its mask 0x%x (nft.reject-mark)",
+                        options->reject_mark, options->reject_mask);
     if (options->mode == ATTACH_REPEAT) {
         if (options->mark_mask == 0)
             return nft_fail(error, -EINVAL, "mode repeat needs a mark: --mark MARK/MASK, such as 0x1/0x1 (queue.mark)");
         if (options->mark & ~options->mark_mask)
-            return nft_fail(error, -EINVAL, "the mark 0x%x has bits outside its mask 0x%x", options->mark,
+            return nft_fail(error, -EINVAL, "the mark 0x%x has bits outside its mask 0x%x (queue.mark)", options->mark,
                             options->mark_mask);
         if (options->mark == 0)
-            return nft_fail(error, -EINVAL,
-                            "the mark is 0 under its mask: accepted packets would be queued again in a loop");
+            return nft_fail(
+                error, -EINVAL,
+                "the mark is 0 under its mask (queue.mark): accepted packets would be queued again in a loop");
         if (options->mark_mask & options->reject_mask)
-            return nft_fail(error, -EINVAL, "the mark's mask 0x%x shares bits with the reject mark's 0x%x",
+            return nft_fail(error, -EINVAL,
+                            "the mask 0x%x of queue.mark shares bits with the mask 0x%x of nft.reject-mark",
                             options->mark_mask, options->reject_mask);
     }
     /* The bits of nft.offload are used in connection marks, and for a short time in packet marks. */

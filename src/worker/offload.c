@@ -85,7 +85,8 @@ void offload_probe_kernel(const struct worker *workers, unsigned worker_count, s
     out->drop &= by_connection > 0 || workers[0].queue.offload_drop_by_rule;
     if (by_packet + by_connection == 0)
         log_warning(
-            "no flow is offloaded: this kernel does not accept connection marks in verdicts (nft.offload.verdict)");
+            "no flow is offloaded: this kernel does not accept connection marks in verdicts; set nft.offload.verdict "
+            "to auto");
     else
         log_info("offloading flows by %s", by_packet > 0
                                                ? "packet marks, which the sluice table saves to the connection"
