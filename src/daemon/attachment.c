@@ -319,7 +319,7 @@ static void handle_changes(struct attachment *attachment)
     if (change.removals || change.lost)
         record_removal(attachment, &change);
 
-    /* Report a misplaced chain only once in a row. */
+    /* Do not report the same misplaced chain twice in a row. */
     chain = &change.intruder;
     misplaced = chain->found && attachment->mode != MONITOR_OFF &&
                 !(last->found && strcmp(last->table, chain->table) == 0 && strcmp(last->chain, chain->chain) == 0 &&

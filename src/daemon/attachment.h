@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Attachment: installs the sluice table, and keeps it installed while the daemon runs: a thread watches it, restores it
- * when another process changes it, and adds the hosts that rules block.
+ * The attachment installs the sluice table. While the daemon runs, a thread restores the table when another process
+ * changes it, and adds the hosts that rules block.
  */
 #ifndef SLUICE_ATTACHMENT_H
 #define SLUICE_ATTACHMENT_H

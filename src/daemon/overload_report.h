@@ -25,8 +25,8 @@ struct overload_report_options {
 /* Called before the workers start. Returns 0 or -ENOMEM. */
 int overload_report_new(struct overload_report **out, const struct overload_report_options *options);
 void overload_report_free(struct overload_report *report); /* NULL is allowed */
-/* Called several times a second: writes events and log lines about overload since the previous call. `last`: the final
- * call. */
+/* Called several times a second: writes events and log lines about overload since the previous call. `last` true: reads
+ * the kernel's counters even if that was done recently. */
 void overload_report_poll(struct overload_report *report, uint64_t now_ns, bool last);
 
 #endif

@@ -11,8 +11,8 @@
 struct packet_warnings {
     uint64_t looping;
     uint64_t limits; /* evaluations that reached a limit; logged again when the number has doubled */
-    /* Super-packets that the kernel segmented, longer than 65531 bytes and of UDP datagrams; logged again when the
-     * number has doubled. */
+    /* Super-packets that the kernel segmented: `large` of more than 65531 bytes, `udp` of several UDP datagrams. Each
+     * number is logged again when it has doubled. */
     uint64_t large, udp;
 };
 void packet_warnings_log(struct packet_warnings *logged, struct worker *const *workers, unsigned count);

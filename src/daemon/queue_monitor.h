@@ -32,7 +32,8 @@ void queue_monitor_free(struct queue_monitor *monitor); /* NULL is allowed */
 void queue_monitor_load(struct queue_monitor *monitor);
 /* Called before the table is installed: reports packets that passed while no engine ran. */
 void queue_monitor_begin(struct queue_monitor *monitor);
-/* Compares the counters of rules and queues if the interval has passed. `last`: the final comparison before the end. */
+/* Compares the counters of rules and queues if the interval has passed. With `last` it compares them in any case, and
+ * writes log lines that the rate limit has postponed. */
 void queue_monitor_poll(struct queue_monitor *monitor, uint64_t now_ns, bool last);
 
 /* Returns, for each worker, the kernel's drops that events have reported; overload_report.c updates them. */

@@ -71,7 +71,7 @@ struct reload {
     struct ruleset *old;           /* the previous ruleset, freed when the output thread has written its events */
     uint64_t ticket, begun_ns;
     struct reload_result result;
-    /* The builder is hung, and the reload was reported as failed; it stays so until the builder ends. */
+    /* true: the builder is hung, and the reload was reported as failed; false again when the builder has ended. */
     bool stuck;
     struct diag *no_diag; /* empty diagnostics for the report of a hung reload, because the builder still uses `diag` */
 };
@@ -90,8 +90,8 @@ static const struct config *config_in_use(const struct reload *reload)
     return reload->config ? reload->config : reload->options.run->config;
 }
 
-/* Checks before loading that enough memory is available: MEMORY_MARGIN_PERCENT of the current ruleset's. Returns 0 or
- * -ENOMEM. */
+/* Checks before loading that enough memory is available: MEMORY_MARGIN_PERCENT of what the current ruleset uses.
+ * Returns 0 or -ENOMEM. */
 static int check_memory(struct reload *reload)
 {
     uint64_t needed = (uint64_t)reload->rules_memory * MEMORY_MARGIN_PERCENT / 100;

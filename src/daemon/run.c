@@ -775,7 +775,7 @@ static void stop_engine(struct engine *engine, bool well)
 {
     const struct engine_state state = get_engine_state(engine);
 
-    if (well) { /* read twice, because two readings must agree, and while the table is still installed */
+    if (well) { /* two readings, because they must agree; the table must still be installed */
         queue_monitor_poll(engine->monitor, clock_monotonic_ns(), true);
         queue_monitor_poll(engine->monitor, clock_monotonic_ns(), true);
     }

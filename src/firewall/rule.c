@@ -38,8 +38,8 @@ enum term_kind {
     TERM_JUMP, /* jump to the chain `name` */
     TERM_QUEUE,
     TERM_DROP,
-    /* In iptables -j ACCEPT only in mode chain, where the chain replaces an accept; otherwise -j RETURN, so that the
-     * calling chain continues. */
+    /* As iptables text: -j ACCEPT in mode chain, where the chain replaces an accept; in other modes -j RETURN, so that
+     * the calling chain continues. */
     TERM_ACCEPT,
 };
 

@@ -70,8 +70,8 @@ static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
 }
 
 /* Verifies the checksums, because rules may match on them and a segment with a wrong checksum is not part of its
- * stream. For a queued packet, the kernel reports whether it has verified them. Packets inside a tunnel and
- * reassembled datagrams are always verified here. */
+ * stream. The kernel reports for a queued packet whether it has verified the checksum; it reports nothing for packets
+ * inside a tunnel and reassembled datagrams. */
 static void verify_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
     bool verified = pipeline->kernel_checksums && pkt->root == pkt && !(pkt->flags & PACKET_REASSEMBLED) &&
@@ -346,7 +346,7 @@ static void parse_for_log(struct app_feed *feed)
 }
 
 /* Applies the exception policy to a parser failure. Stops the reassembly of a direction that has become encrypted,
- * after rules have inspected the data before. */
+ * after rules have inspected the earlier data. */
 static void apply_app_result(const struct app_feed *feed)
 {
     struct pipeline *pipeline = feed->pipeline;

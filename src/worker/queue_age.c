@@ -6,7 +6,7 @@
  * queue sets a mark at no cost; while the queue is never empty, queue_watch.c reads the last id from the kernel from
  * time to time. The age of a packet is interpolated between two marks by its id.
  *
- * The error of an age is therefore at most the time between two marks.
+ * The error of an age is therefore at most the time between two marks, unless old marks had to be dropped.
  */
 #include <string.h>
 

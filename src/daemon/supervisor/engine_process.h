@@ -68,7 +68,7 @@ struct engine_process {
 
 /* How an engine ended. */
 struct engine_death {
-    int signal, code; /* the signal, or 0 and the exit code */
+    int signal, code; /* the signal that ended it; 0: it exited with `code` */
     bool hung;
     const char *violation; /* see struct engine_process; NULL: none */
     enum engine_failure failure;

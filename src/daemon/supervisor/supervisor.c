@@ -4,11 +4,11 @@
  * signals, which it forwards, for messages of the engine, and for its death; it also checks the heartbeats of all
  * workers. It parses no traffic and holds only the configuration and sockets.
  *
- * If the first engine fails to start, the supervisor exits with its error. An engine that dies later is replaced: at
- * once if it had inspected packets, otherwise after a growing delay, and at most engine.restart-limit times in a row.
- * On a stop request, the supervisor exits after an engine has stopped in order (inspected the packets that wait, and
- * written its events). If the engine dies before that, another one is started to do so. When systemd restarts the
- * service, the supervisor exits and leaves queues and table.
+ * If the first engine fails to start, the supervisor exits with its error. An engine that dies later is replaced, at
+ * most engine.restart-limit times in a row. The replacement starts at once, but after a growing delay if several
+ * engines in a row died before they inspected packets. On a stop request, the supervisor exits after an engine has
+ * stopped in order (inspected the packets that wait, and written its events). If the engine dies before that, another
+ * one is started to do so. When systemd restarts the service, the supervisor exits and leaves queues and table.
  */
 #include "sluice/supervisor.h"
 
@@ -39,7 +39,7 @@
 
 enum {
     TICK_MS = 500,
-    FIRST_DELAY_MS = 100, /* delay before the third engine in a row; doubled for each further one */
+    FIRST_DELAY_MS = 100, /* delay after two engines in a row that failed to start; doubled after each further one */
     MAX_DELAY_MS = 5000,
     /* The death of an engine that was ready for this long restarts the count of consecutive failures. */
     STEADY_MS = 1000,
@@ -55,9 +55,9 @@ enum step { CONTINUE, END_WELL, END_FAILED };
 
 /* --- Start ---------------------------------------------------------------------------------------- */
 
-/* Opens the control socket. If it cannot be opened, unix-command.enabled: yes makes that an error, auto a warning. If
- * another process listens on the path, most likely another daemon, it is an error with both. Returns 0, or -errno with
- * a line in `error`. */
+/* Opens the control socket. A failure is an error with unix-command.enabled: yes, and a warning with auto. It is an
+ * error with both if another process listens on the path, most likely another daemon. Returns 0, or -errno with a line
+ * in `error`. */
 static int open_control(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
     char cause[CONTROL_ERROR_SIZE];
@@ -180,9 +180,9 @@ static void stop_engine(struct supervisor *supervisor)
     if (engine->ready)
         engine_process_send(engine, CHANNEL_SIGNAL, SIGTERM, NULL, -1);
     else if (!queues_are_bound(supervisor))
-        kill(engine->pid, SIGKILL); /* the queues are not bound: it has had no effect on traffic */
+        kill(engine->pid, SIGKILL); /* without bound queues the engine has had no effect on traffic */
     else
-        return; /* it gets SIGTERM as soon as it is ready */
+        return; /* the engine gets SIGTERM as soon as it is ready */
     engine->stop_sent = true;
     engine_process_set_deadline(engine, supervisor->settings.stop_timeout);
 }
@@ -343,8 +343,8 @@ static enum step replace_engine(struct supervisor *supervisor, const struct engi
     log_error("the engine %s%s%s; queued %u packets again that had no verdict", how, engine->failure[0] ? ": " : "",
               engine->failure, (unsigned)repeated);
 
-    /* Engines that died before they had worked delay the next start. An engine that was killed by another process after
-     * it was ready does not count as a failure. */
+    /* Engines that failed to start (`worked` false) delay the next start. An engine that was killed by another process
+     * after it was ready does not count as a failure. */
     supervisor->failed_starts = worked ? 0 : supervisor->failed_starts + 1;
     if (engine->ready && now_ns - engine->ready_ns >= STEADY_MS * NS_PER_MS)
         supervisor->failures = supervisor->causes = 0;

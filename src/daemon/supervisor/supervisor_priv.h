@@ -93,7 +93,7 @@ struct supervisor {
     bool stored;            /* systemd stores the sockets of the queues */
     bool leaving;           /* stopping for a restart: the next supervisor continues with queues and table */
     bool resumed;           /* the queues are those of a previous supervisor, whose table stays installed */
-    unsigned failed_starts; /* consecutive engines that died before they had worked */
+    unsigned failed_starts; /* consecutive engines that failed to start */
     unsigned failures;      /* consecutive deaths of engines, for engine.restart-limit */
     unsigned causes;        /* causes of the deaths in `failures`: bits of enum engine_failure */
     bool queue_is_taken;    /* another process has bound one of the queues */
