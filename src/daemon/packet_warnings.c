@@ -33,8 +33,7 @@ void packet_warnings_log(struct packet_warnings *logged, struct worker *const *w
     }
     if (sums.looping > logged->looping)
         log_warning("%llu packets came back from repeat without queue.mark: a rule ahead of the queue rule removes the "
-                    "mark, or the "
-                    "queue rule does not match on it; Sluice %s these packets (queue.looping-packets)",
+                    "mark, or the queue rule does not match on it; Sluice %s these packets (queue.looping-packets)",
                     (unsigned long long)(sums.looping - logged->looping),
                     workers[0]->queue.looping_policy == QUEUE_LOOPING_DROP ? "drops" : "accepts");
     logged->looping = sums.looping;
@@ -56,8 +55,8 @@ void packet_warnings_log(struct packet_warnings *logged, struct worker *const *w
     }
     if (sums.limits > 2 * logged->limits) { /* at each doubling only, because an attacker can cause any number */
         log_warning(
-            "the evaluation of rules reached a limit of work in %llu packets, most recently in rule %u:%u; %llu of "
-            "them counted as a match, the others as none (detect.limit-policy). Rewrite the pcre of the rule, "
+            "evaluations of rules on packets reached a limit %llu times, most recently of rule %u:%u; %llu of these "
+            "evaluations counted as a match, the others as none (detect.limit-policy). Rewrite the pcre of the rule, "
             "or raise detect.pcre-match-limit; `sluice explain %u` counts the packets of a rule",
             (unsigned long long)sums.limits, sums.limited_gid, sums.limited_sid, (unsigned long long)sums.limit_matches,
             sums.limited_sid);

@@ -27,4 +27,4 @@ arrived "good"
 ! grep -q "EVIL\|evil" "$WORK/received.log" || fail "a program received what a rule drops"
 stop_process "$sluice" || fail "exit code $?"
 equal "drops by rules" "$(last_stats run ips.drop_reason.rules)" 4
-grep -q "reached a limit of work in 1 packets, most recently in rule 1:3" "$WORK/run.log" || fail "no warning of the limit"
+grep -q "reached a limit 1 times, most recently of rule 1:3" "$WORK/run.log" || fail "no warning of the limit"
