@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/config.h"
 #include "sluice/packet.h"
 
 enum decode_event; /* from sluice/decode_event.h */
@@ -40,6 +41,9 @@ struct decode_options {
     bool erspan_type1;     /* decode ERSPAN type I, which has no ERSPAN header */
     unsigned max_layers;   /* 1 to DECODE_MAX_LAYERS */
 };
+extern const struct setting decode_settings[];
+/* Reads the settings decoder.*. Returns 0, or -EINVAL after a report of invalid ports. */
+int decode_options_read(const struct config *config, struct decode_options *out, struct diag *diag);
 
 struct decoder;
 

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "sluice/address.h"
+#include "sluice/config.h"
 #include "sluice/exception.h"
 #include "sluice/packet.h"
 
@@ -174,6 +175,7 @@ struct flow_options {
     bool mac_addresses; /* record the MAC addresses of flows */
     uint64_t seed;      /* seed of the hash; the same for all workers */
 };
+extern const struct setting flow_settings[]; /* of struct flow_options; the memcap is that of all workers */
 
 struct flow_table;
 

@@ -35,8 +35,6 @@ struct ruleset;
 /* --- Settings ------------------------------------------------------------------------------------- */
 
 extern const struct setting dataset_settings[]; /* settings of one dataset (an entry of `datasets`) */
-extern const struct setting decode_settings[];
-extern const struct setting flow_settings[]; /* of struct flow_options; the memcap is for all workers together */
 extern const struct setting exception_settings[];
 
 enum queue_conntrack { QUEUE_CONNTRACK_AUTO, QUEUE_CONNTRACK_ALWAYS, QUEUE_CONNTRACK_NO };
@@ -120,7 +118,6 @@ int setup_pipeline_options(const struct config *config, unsigned workers, bool i
 int setup_inline_options(const struct config *config, unsigned workers, struct pipeline_options *out,
                          char error[ENGINE_ERROR_SIZE]);
 
-int setup_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
 /* Reads the options of application protocols and of files in their transactions. The caller frees the result with
  * app_options_clear() unless pipeline_shared_init() took it. */
 int setup_app_options(const struct config *config, unsigned workers, struct app_options *out, struct diag *diag);

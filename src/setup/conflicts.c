@@ -158,5 +158,5 @@ void setup_check_conflicts(const struct config *config, struct diag *diag)
     for (size_t i = 0; (range = config_each(config, "queues", i)); i++)
         check_range(&check, range, seen);
     check_attach(&check, queue.nfqueue.mode);
-    setup_decode_options(config, &decode, diag); /* called only to report invalid ports */
+    decode_options_read(config, &decode, diag); /* called only to report invalid ports */
 }

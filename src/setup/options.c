@@ -213,32 +213,7 @@ int setup_firewall_options(const struct config *config, struct firewall_options 
     return 0;
 }
 
-/* --- Decode --------------------------------------------------------------------------------------- */
-
-static int read_ports(const struct config *config, const char *name, const char *value, struct decode_ports *out,
-                      struct diag *diag)
-{
-    *out = (struct decode_ports){ .any = false };
-    int count = config_ports(config, name, value, out->port, DECODE_MAX_PORTS, &out->any, diag);
-
-    if (count < 0)
-        return count;
-    out->count = (uint8_t)count;
-    return 0;
-}
-
-int setup_decode_options(const struct config *config, struct decode_options *out, struct diag *diag)
-{
-    struct decode_settings settings = { .teredo_ports = NULL };
-    int errors[3];
-
-    config_fill(config, decode_settings, NULL, &settings);
-    *out = settings.options;
-    errors[0] = read_ports(config, "decoder.teredo.ports", settings.teredo_ports, &out->teredo, diag);
-    errors[1] = read_ports(config, "decoder.vxlan.ports", settings.vxlan_ports, &out->vxlan, diag);
-    errors[2] = read_ports(config, "decoder.geneve.ports", settings.geneve_ports, &out->geneve, diag);
-    return errors[0] ? errors[0] : errors[1] ? errors[1] : errors[2];
-}
+/* --- Pipeline ------------------------------------------------------------------------------------- */
 
 void setup_budget_options(const struct config *config, struct budget_options *out)
 {
@@ -282,7 +257,7 @@ int setup_pipeline_options(const struct config *config, unsigned workers, bool i
     overload_options_read(config, &out->overload);
     err = host_os_table_parse(&out->host_os, config, diag);
     if (!err)
-        err = setup_decode_options(config, &out->decode, diag);
+        err = decode_options_read(config, &out->decode, diag);
     return err ? err : setup_app_options(config, workers, &out->app, diag);
 }
 

@@ -3,7 +3,6 @@
 #ifndef SLUICE_SETUP_PRIV_H
 #define SLUICE_SETUP_PRIV_H
 
-#include "sluice/decode.h"
 #include "sluice/policy.h"
 #include "sluice/setup.h"
 
@@ -13,12 +12,6 @@ struct dataset_options {
     enum dataset_type type;
     const char *load, *state;
     size_t memcap; /* bytes; 0: the value of datasets.defaults.memcap applies */
-};
-
-/* Settings decoder.*; the lists of ports are strings, because they may contain rule variables. */
-struct decode_settings {
-    struct decode_options options;
-    const char *teredo_ports, *vxlan_ports, *geneve_ports;
 };
 
 struct exception_options {

@@ -30,7 +30,7 @@ void decode_options_default(struct decode_options *options)
 {
     struct config *config = config_of(decode_settings);
 
-    if (setup_decode_options(config, options, NULL))
+    if (decode_options_read(config, options, NULL))
         abort();
     config_free(config);
 }
