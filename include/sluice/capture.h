@@ -13,9 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/config.h"
 #include "sluice/packet.h"
 
-enum { CAPTURE_MAX_BATCH = 256, CAPTURE_ERROR_SIZE = 256 };
+enum { CAPTURE_MAX_QUEUES = 256, CAPTURE_MAX_BATCH = 256, CAPTURE_ERROR_SIZE = 256 };
 
 /* All counters are written by the worker only. */
 struct capture_counters {
@@ -180,6 +181,20 @@ struct nfqueue_options {
     void *slots; /* memory to receive into, nfqueue_slots_size() bytes, owned by the caller; NULL: the capture allocates
                     it */
 };
+
+enum queue_conntrack { QUEUE_CONNTRACK_AUTO, QUEUE_CONNTRACK_ALWAYS, QUEUE_CONNTRACK_NO };
+
+/* Settings of queues. */
+struct queue_options {
+    const char *numbers;
+    struct nfqueue_options nfqueue;
+    bool has_route; /* queue.route-to is set */
+    enum queue_conntrack conntrack;
+};
+extern const struct setting queue_settings[];
+/* Reads queue.*, then queues.RANGE.*, which overrides it for the queues in `range`; NULL: queue.* only. */
+void queue_options_read(const struct config *config, const char *range, struct queue_options *out);
+
 size_t nfqueue_slots_size(const struct nfqueue_options *options);
 
 /* Opens a socket, binds the queue and configures it; or adopts options->inherited_fd with its settings. An adopted

@@ -4,7 +4,6 @@
 #define SLUICE_ENGINE_LIMITS_H
 
 enum {
-    ENGINE_MAX_QUEUES = 256,
     ENGINE_MAX_CPUS = 1024,
     ENGINE_ERROR_SIZE = 512, /* size of the buffers for error texts, NUL included */
 };

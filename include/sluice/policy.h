@@ -50,7 +50,8 @@ struct policy_options {
     enum exception_policy exceptions[EXCEPTION_COUNT];
 };
 void policy_options_default(struct policy_options *options);
-extern const struct setting policy_settings[]; /* of struct policy_options */
+extern const struct setting policy_settings[];   /* of struct policy_options */
+extern const struct setting ips_mode_settings[]; /* of policy_options.mode, also for single queues */
 
 /* 0 or -ENOMEM. The policy_shared must outlive all policies created with it. Both free functions accept NULL. */
 int policy_shared_new(struct policy_shared **out, const struct policy_options *options);

@@ -37,18 +37,6 @@ struct ruleset;
 extern const struct setting dataset_settings[]; /* settings of one dataset (an entry of `datasets`) */
 extern const struct setting exception_settings[];
 
-enum queue_conntrack { QUEUE_CONNTRACK_AUTO, QUEUE_CONNTRACK_ALWAYS, QUEUE_CONNTRACK_NO };
-
-/* Settings queue.* and ips.mode. When they are read for one queue, its entry in `queues` overrides them. */
-struct queue_options {
-    const char *numbers;
-    struct nfqueue_options nfqueue;
-    bool has_route; /* queue.route-to is set */
-    enum queue_conntrack conntrack;
-    enum ips_mode ips_mode;
-};
-extern const struct setting queue_settings[];
-
 /* Settings of rules and datasets. */
 struct rules_options {
     const char *const *files;      /* rule-files */
@@ -95,7 +83,7 @@ void setup_check_conflicts(const struct config *config, struct diag *diag);
 /* Reads the queues of the configuration, at most `max`, with the options of each. */
 int setup_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                         char error[ENGINE_ERROR_SIZE]);
-/* Reads the queues like setup_queue_options(), at most ENGINE_MAX_QUEUES, and sets the options that depend on the
+/* Reads the queues like setup_queue_options(), at most CAPTURE_MAX_QUEUES, and sets the options that depend on the
  * sluice table. */
 int setup_plan_queues(const struct config *config, const struct firewall_options *firewall, struct nfqueue_options *out,
                       size_t *count, char error[ENGINE_ERROR_SIZE]);

@@ -31,7 +31,7 @@ static const char *error_text(int err)
 static void find_next_queues(const struct config *config, const struct firewall_options *firewall,
                              struct doctor_input *out)
 {
-    struct nfqueue_options queues[ENGINE_MAX_QUEUES];
+    struct nfqueue_options queues[CAPTURE_MAX_QUEUES];
     char error[ENGINE_ERROR_SIZE];
     size_t count = 0;
 

@@ -85,7 +85,7 @@ static bool has_other_listener(const struct queue_account *account, const struct
 
 static void store_reading(struct queue_account *account, const struct account_reading *reading)
 {
-    struct account_queue queues[ENGINE_MAX_QUEUES];
+    struct account_queue queues[CAPTURE_MAX_QUEUES];
 
     for (unsigned i = 0; i < reading->queue_count; i++) {
         const struct queue_status *now = &reading->after[i];
@@ -180,7 +180,7 @@ int queue_account_read(struct queue_account *out, int fd)
         return length < 0 ? -errno : -ENODATA;
     if (length != sizeof(file) || file.magic != FILE_MAGIC || file.size != sizeof(file) ||
         file.checksum != checksum_of(&file.account) || file.account.rule_count > ACCOUNT_RULES ||
-        file.account.queue_count > ENGINE_MAX_QUEUES)
+        file.account.queue_count > CAPTURE_MAX_QUEUES)
         return -EBADMSG;
     *out = file.account;
     return 0;

@@ -65,7 +65,7 @@ struct queue_account {
     int64_t certain;  /* packets that certainly never entered a queue, as reported so far */
     unsigned rule_count, queue_count;
     struct account_rule rules[ACCOUNT_RULES];
-    struct account_queue queues[ENGINE_MAX_QUEUES];
+    struct account_queue queues[CAPTURE_MAX_QUEUES];
 };
 
 struct account_reading {
@@ -73,7 +73,7 @@ struct account_reading {
     unsigned rule_count, queue_count;
     struct account_rule rules[ACCOUNT_RULES];
     /* The queues, read before and after the rules; port_id 0: the queue is not bound. */
-    struct queue_status before[ENGINE_MAX_QUEUES], after[ENGINE_MAX_QUEUES];
+    struct queue_status before[CAPTURE_MAX_QUEUES], after[CAPTURE_MAX_QUEUES];
 };
 
 /* Returns how many packets, not returned by earlier calls, certainly never entered a queue. *unbound: one of the queues

@@ -256,7 +256,7 @@ static struct queue_status status_of(const struct queue_monitor *monitor, int co
     return (struct queue_status){ .queue = queue };
 }
 
-static int read_queues(struct queue_monitor *monitor, struct queue_status out[ENGINE_MAX_QUEUES])
+static int read_queues(struct queue_monitor *monitor, struct queue_status out[CAPTURE_MAX_QUEUES])
 {
     int count = read_list(monitor);
 
@@ -533,7 +533,7 @@ int queue_monitor_new(struct queue_monitor **out, const struct queue_monitor_opt
     if (!monitor)
         return -ENOMEM;
     monitor->options = *options;
-    monitor->list_size = 2 * ENGINE_MAX_QUEUES;
+    monitor->list_size = 2 * CAPTURE_MAX_QUEUES;
     monitor->list = calloc(monitor->list_size, sizeof(*monitor->list));
     if (!monitor->list) {
         queue_monitor_free(monitor);
@@ -556,7 +556,7 @@ void queue_monitor_load(struct queue_monitor *monitor)
 {
     struct queue_account *account = &monitor->account;
     struct queue_status *now = monitor->reading.after;
-    struct account_queue queues[ENGINE_MAX_QUEUES];
+    struct account_queue queues[CAPTURE_MAX_QUEUES];
     bool listed = read_queues(monitor, now) == 0, loaded;
 
     loaded = monitor->options.account_fd >= 0 && queue_account_read(account, monitor->options.account_fd) == 0;
@@ -677,7 +677,7 @@ int queue_account_start_without_daemon(const struct firewall_options *firewall)
     struct queue_monitor_options options = {
         .firewall = firewall,
         .workers = workers,
-        .worker_count = count < ENGINE_MAX_QUEUES ? count : ENGINE_MAX_QUEUES,
+        .worker_count = count < CAPTURE_MAX_QUEUES ? count : CAPTURE_MAX_QUEUES,
     };
     char path[ACCOUNT_PATH_SIZE];
     struct queue_monitor *monitor = NULL;

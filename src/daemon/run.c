@@ -205,7 +205,7 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
 static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
-    struct nfqueue_options queues[ENGINE_MAX_QUEUES];
+    struct nfqueue_options queues[CAPTURE_MAX_QUEUES];
     size_t count = 0;
     int err = setup_plan_queues(engine->options->config, &engine->firewall, queues, &count, error);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Settings of alerts and thresholds. */
+/* Settings of alerts, thresholds and of the mode. */
 #include "sluice/policy.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "sluice/config.h"
+
+static const char *const ips_modes[] = { [IPS_MODE_DROP] = "drop", [IPS_MODE_ALERT_ONLY] = "alert-only", NULL };
 
 const struct setting policy_settings[] = {
     { .name = "packet-alert-max",
@@ -23,5 +25,22 @@ const struct setting policy_settings[] = {
       .high = INT64_C(1) << 40,
       .help =
           "Memory for the state of thresholds, for all workers; when it is used up, each match counts as the first" },
+    { .name = NULL },
+};
+
+const struct setting ips_mode_settings[] = {
+    { .name = "queues.*.ips-mode",
+      SETTING_FIELD(policy_options, mode),
+      .type = SETTING_ENUM,
+      .choices = ips_modes,
+      .help = "ips.mode for these queues" },
+    { .name = "ips.mode",
+      SETTING_FIELD(policy_options, mode),
+      .type = SETTING_ENUM,
+      .default_value = "drop",
+      .choices = ips_modes,
+      .help = "Enforce the decisions of rules and exception policies (drop), or let every packet pass unchanged, "
+              "and report and count what drop would do (alert-only, ips.would_drop). Changed by a reload, or by "
+              "`sluice mode`" },
     { .name = NULL },
 };

@@ -16,7 +16,7 @@ struct check {
     struct diag *diag;
     struct firewall_settings firewall;
     const char *numbers; /* value of queue.numbers, for messages */
-    uint32_t queues[ENGINE_MAX_QUEUES];
+    uint32_t queues[CAPTURE_MAX_QUEUES];
     size_t queue_count;
 };
 
@@ -55,7 +55,7 @@ static void check_verdict(const struct check *check, const char *range)
     struct position at = find_name(check, range, "verdict", name), mark_at = find_name(check, range, "mark", mark_name),
                     route_at = find_name(check, range, "route-to", route_name);
 
-    setup_fill_queue(check->config, range, &queue);
+    queue_options_read(check->config, range, &queue);
     const uint32_t mark = queue.nfqueue.mark, mask = queue.nfqueue.mark_mask;
 
     if (queue.nfqueue.mode == QUEUE_REPEAT && mask == 0) {
@@ -149,9 +149,9 @@ void setup_check_conflicts(const struct config *config, struct diag *diag)
     const char *range;
 
     firewall_settings_read(config, &check.firewall);
-    setup_fill_queue(config, NULL, &queue);
+    queue_options_read(config, NULL, &queue);
     check.numbers = queue.numbers;
-    int count = config_ranges(queue.numbers, MAX_QUEUE, check.queues, ENGINE_MAX_QUEUES);
+    int count = config_ranges(queue.numbers, MAX_QUEUE, check.queues, CAPTURE_MAX_QUEUES);
 
     check.queue_count = count > 0 ? (size_t)count : 0;
     check_verdict(&check, NULL);

@@ -56,33 +56,25 @@ static const char *range_of(const struct config *config, uint16_t queue)
     return NULL;
 }
 
-void setup_fill_queue(const struct config *config, const char *range, struct queue_options *out)
-{
-    *out = (struct queue_options){ .nfqueue.inherited_fd = -1 };
-    config_fill(config, queue_settings, NULL, out);
-    if (range)
-        config_fill(config, queue_settings, range, out);
-}
-
 void setup_queue_mode(const struct config *config, uint16_t queue, struct queue_mode *out)
 {
     const enum ips_mode not_set = (enum ips_mode)(IPS_MODE_ALERT_ONLY + 1);
-    struct queue_options options = { .ips_mode = not_set };
+    struct policy_options options = { .mode = not_set };
     const char *range = range_of(config, queue);
 
     if (range)
-        config_fill(config, queue_settings, range, &options);
-    out->of_range = options.ips_mode != not_set;
+        config_fill(config, ips_mode_settings, range, &options);
+    out->of_range = options.mode != not_set;
     if (!out->of_range)
-        config_fill(config, queue_settings, NULL, &options);
-    out->mode = options.ips_mode;
+        config_fill(config, ips_mode_settings, NULL, &options);
+    out->mode = options.mode;
 }
 
 bool setup_conntrack_is_off(const struct config *config, uint16_t queue)
 {
     struct queue_options options;
 
-    setup_fill_queue(config, range_of(config, queue), &options);
+    queue_options_read(config, range_of(config, queue), &options);
     return options.conntrack == QUEUE_CONNTRACK_NO;
 }
 
@@ -92,7 +84,7 @@ int64_t setup_conntrack_seconds(const struct config *config, uint16_t queue)
     struct stream_options stream;
     struct queue_options options;
 
-    setup_fill_queue(config, range_of(config, queue), &options);
+    queue_options_read(config, range_of(config, queue), &options);
     if (options.conntrack == QUEUE_CONNTRACK_ALWAYS)
         return 0;
     config_fill(config, inspection_settings, NULL, &inspection);
@@ -111,7 +103,7 @@ static int read_queue(const struct config *config, uint16_t queue, struct nfqueu
     struct stream_options stream;
     struct queue_options options;
 
-    setup_fill_queue(config, range_of(config, queue), &options);
+    queue_options_read(config, range_of(config, queue), &options);
     config_fill(config, inspection_settings, NULL, &inspection);
     config_fill(config, stream_settings, NULL, &stream);
     *out = options.nfqueue;
@@ -137,16 +129,16 @@ static int read_queue(const struct config *config, uint16_t queue, struct nfqueu
 int setup_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                         char error[ENGINE_ERROR_SIZE])
 {
-    uint32_t queues[ENGINE_MAX_QUEUES];
+    uint32_t queues[CAPTURE_MAX_QUEUES];
     struct queue_options options;
 
     config_fill(config, queue_settings, NULL, &options);
-    int named = config_ranges(options.numbers, UINT16_MAX, queues, max < ENGINE_MAX_QUEUES ? max : ENGINE_MAX_QUEUES);
+    int named = config_ranges(options.numbers, UINT16_MAX, queues, max < CAPTURE_MAX_QUEUES ? max : CAPTURE_MAX_QUEUES);
 
     if (named <= 0) {
         snprintf(error, ENGINE_ERROR_SIZE,
                  "queue.numbers '%s' is not a list such as 0-3,8 of at most %d queues up to 65535", options.numbers,
-                 ENGINE_MAX_QUEUES);
+                 CAPTURE_MAX_QUEUES);
         return -EINVAL;
     }
     for (int i = 0; i < named; i++) {
@@ -162,7 +154,7 @@ int setup_queue_options(const struct config *config, struct nfqueue_options *out
 int setup_plan_queues(const struct config *config, const struct firewall_options *firewall, struct nfqueue_options *out,
                       size_t *count, char error[ENGINE_ERROR_SIZE])
 {
-    int err = setup_queue_options(config, out, ENGINE_MAX_QUEUES, count, error);
+    int err = setup_queue_options(config, out, CAPTURE_MAX_QUEUES, count, error);
 
     for (size_t i = 0; i < *count && !err; i++)
         offload_queue_options(config, firewall, &out[i]);
@@ -174,13 +166,13 @@ int setup_firewall_options(const struct config *config, struct firewall_options 
     struct firewall_settings settings;
     struct firewall_options *options = &settings.options;
     struct queue_options queue;
-    uint32_t queues[ENGINE_MAX_QUEUES];
+    uint32_t queues[CAPTURE_MAX_QUEUES];
     int count;
 
     firewall_settings_read(config, &settings);
     /* the settings for single queues are not read: one nftables rule distributes over all queues */
-    setup_fill_queue(config, NULL, &queue);
-    count = config_ranges(queue.numbers, UINT16_MAX, queues, ENGINE_MAX_QUEUES);
+    queue_options_read(config, NULL, &queue);
+    count = config_ranges(queue.numbers, UINT16_MAX, queues, CAPTURE_MAX_QUEUES);
     if (count <= 0) {
         snprintf(error, ENGINE_ERROR_SIZE, "queue.numbers '%s' contains no queues", queue.numbers);
         return -EINVAL;
@@ -229,12 +221,10 @@ int setup_pipeline_options(const struct config *config, unsigned workers, bool i
                            struct pipeline_options *out, struct diag *diag)
 {
     struct inspection_options inspection;
-    struct queue_options queue;
     int err;
 
     memset(out, 0, sizeof(*out));
     config_fill(config, inspection_settings, NULL, &inspection);
-    config_fill(config, queue_settings, NULL, &queue);
     detector_options_default(&out->detector);
     config_fill(config, detector_settings, NULL, &out->detector);
     /* the initial value; see setup_budget_options() */
@@ -247,7 +237,6 @@ int setup_pipeline_options(const struct config *config, unsigned workers, bool i
     out->host_memcap = inspection.host_memcap;
     setup_policy_options(config, &out->policy);
     out->policy.inline_mode = inline_mode;
-    out->policy.mode = queue.ips_mode;
     setup_exception_policies(config, inline_mode, out->policy.exceptions);
     config_fill(config, defrag_settings, NULL, &out->defrag);
     out->defrag.memcap /= workers;
@@ -353,6 +342,7 @@ void setup_policy_options(const struct config *config, struct policy_options *ou
     policy_options_default(out);
     maximum = out->packet_alert_max;
     config_fill(config, policy_settings, NULL, out);
+    config_fill(config, ips_mode_settings, NULL, out);
     if (out->packet_alert_max == 0)
         out->packet_alert_max = maximum;
 }

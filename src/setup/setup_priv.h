@@ -20,7 +20,4 @@ struct exception_options {
     enum exception_policy policies[EXCEPTION_COUNT];
 };
 
-/* Fills `out` from queue.*, then from queues.RANGE.*; `range` NULL: from queue.* only. */
-void setup_fill_queue(const struct config *config, const char *range, struct queue_options *out);
-
 #endif

@@ -53,15 +53,15 @@ static void apply(struct config *config, const uint8_t *data, size_t size, struc
 
 static void check_queues(const struct config *config)
 {
-    struct nfqueue_options queues[ENGINE_MAX_QUEUES];
+    struct nfqueue_options queues[CAPTURE_MAX_QUEUES];
     char error[ENGINE_ERROR_SIZE] = "";
     size_t count;
 
-    if (setup_queue_options(config, queues, ENGINE_MAX_QUEUES, &count, error)) {
+    if (setup_queue_options(config, queues, CAPTURE_MAX_QUEUES, &count, error)) {
         must(error[0] != '\0');
         return;
     }
-    must(count >= 1 && count <= ENGINE_MAX_QUEUES);
+    must(count >= 1 && count <= CAPTURE_MAX_QUEUES);
     for (size_t i = 0; i < count; i++) {
         must((queues[i].mark & ~queues[i].mark_mask) == 0);
         must(queues[i].mode != QUEUE_REPEAT || queues[i].mark != 0);

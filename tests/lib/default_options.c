@@ -66,10 +66,12 @@ void stream_options_default(struct stream_options *options)
 
 void nfqueue_options_default(struct nfqueue_options *options)
 {
-    struct queue_options queue = { .nfqueue.inherited_fd = -1 };
+    struct config *config = config_of(queue_settings);
+    struct queue_options queue;
 
-    fill(queue_settings, &queue);
+    queue_options_read(config, NULL, &queue);
     *options = queue.nfqueue;
+    config_free(config);
 }
 
 void firewall_options_default(struct firewall_options *options)

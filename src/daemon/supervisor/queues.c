@@ -30,7 +30,7 @@ enum {
 
 int queues_open(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
-    struct nfqueue_options options[ENGINE_MAX_QUEUES];
+    struct nfqueue_options options[CAPTURE_MAX_QUEUES];
     char cause[CAPTURE_ERROR_SIZE];
     size_t count = 0;
     int err = setup_plan_queues(supervisor->config, &supervisor->firewall, options, &count, error);

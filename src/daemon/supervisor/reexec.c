@@ -162,7 +162,7 @@ static bool would_start(struct command_line *line, char why[CHANNEL_TEXT_SIZE])
 static bool new_queues_are_free(const struct supervisor *supervisor, char why[CHANNEL_TEXT_SIZE])
 {
     const struct run_options *run = supervisor->run;
-    struct nfqueue_options planned[ENGINE_MAX_QUEUES];
+    struct nfqueue_options planned[CAPTURE_MAX_QUEUES];
     struct firewall_options firewall;
     char cause[FIREWALL_ERROR_SIZE], error[ENGINE_ERROR_SIZE], taken[CAPTURE_ERROR_SIZE];
     struct config *config = NULL;

@@ -46,7 +46,7 @@ enum { QUARANTINE_MAX_LENGTH = 1 << 16 }; /* bytes; an IP packet cannot be longe
 enum { KILLED_PROCESSES_MAX = 8 };
 
 /* Files with the state of an engine, for the next engine. */
-enum { HANDOVER_FILES_MAX = ENGINE_MAX_QUEUES + 1 };
+enum { HANDOVER_FILES_MAX = CAPTURE_MAX_QUEUES + 1 };
 struct handover_file {
     int what; /* value of its CHANNEL_FILE message */
     int fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Settings of queues: queue.* applies to all queues; queues.RANGE.* overrides it for some of them. */
-#include "setup_priv.h"
+#include "sluice/capture.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,16 +21,15 @@ static const char *const truncated_policies[] = {
 static const char *const marked_policies[] = {
     [QUEUE_MARKED_ACCEPT] = "accept", [QUEUE_MARKED_INSPECT] = "inspect", [QUEUE_MARKED_DROP] = "drop", NULL
 };
-static const char *const ips_modes[] = { [IPS_MODE_DROP] = "drop", [IPS_MODE_ALERT_ONLY] = "alert-only", NULL };
 static const char *const conntrack_modes[] = {
     [QUEUE_CONNTRACK_AUTO] = "auto", [QUEUE_CONNTRACK_ALWAYS] = "always", [QUEUE_CONNTRACK_NO] = "no", NULL
 };
 
 static const char *check_queues(const char *value)
 {
-    uint32_t numbers[ENGINE_MAX_QUEUES];
+    uint32_t numbers[CAPTURE_MAX_QUEUES];
 
-    return config_ranges(value, UINT16_MAX, numbers, ENGINE_MAX_QUEUES) > 0
+    return config_ranges(value, UINT16_MAX, numbers, CAPTURE_MAX_QUEUES) > 0
                ? NULL
                : "queue numbers such as 0, 0-3 or 0-3,8 (at most 256 of 0 to 65535, each once)";
 }
@@ -199,11 +198,6 @@ const struct setting queue_settings[] = {
       SETTING_FIELD(queue_options, nfqueue.gso),
       .type = SETTING_BOOL,
       .help = "queue.gso for these queues" },
-    { .name = "queues.*.ips-mode",
-      SETTING_FIELD(queue_options, ips_mode),
-      .type = SETTING_ENUM,
-      .choices = ips_modes,
-      .help = "ips.mode for these queues" },
     { .name = "queues.*.conntrack",
       SETTING_FIELD(queue_options, conntrack),
       .type = SETTING_ENUM,
@@ -227,13 +221,13 @@ const struct setting queue_settings[] = {
       .low = 1,
       .high = 256,
       .help = "queue.batch for these queues" },
-    { .name = "ips.mode",
-      SETTING_FIELD(queue_options, ips_mode),
-      .type = SETTING_ENUM,
-      .default_value = "drop",
-      .choices = ips_modes,
-      .help = "Enforce the decisions of rules and exception policies (drop), or let every packet pass unchanged, "
-              "and report and count what drop would do (alert-only, ips.would_drop). Changed by a reload, or by "
-              "`sluice mode`" },
     { .name = NULL },
 };
+
+void queue_options_read(const struct config *config, const char *range, struct queue_options *out)
+{
+    *out = (struct queue_options){ .nfqueue.inherited_fd = -1 };
+    config_fill(config, queue_settings, NULL, out);
+    if (range)
+        config_fill(config, queue_settings, range, out);
+}
