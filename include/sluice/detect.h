@@ -35,7 +35,7 @@ struct transfer;
 struct replay_order;
 
 struct ruleset_options {
-    enum rule_action action_order[4]; /* default: pass, drop, reject, alert; ACTION_REJECT stands for all three */
+    enum rule_action action_order[4]; /* ACTION_REJECT stands for all three */
     unsigned generation;              /* counts reloads; written in events */
     /* The previous ruleset, of another generation: detection state of flows is kept for rules that are in both. Must
      * stay valid until ruleset_new() returns. NULL: none. */
@@ -45,7 +45,6 @@ struct ruleset_options {
     uint64_t cache_max_age_seconds; /* unused files are removed after this time; 0: never */
     uint64_t cache_max_bytes;       /* limit for all files; 0: unlimited */
 };
-void ruleset_options_default(struct ruleset_options *options);
 
 /* Builds the ruleset from `rules`, a finished rule_list, which the ruleset owns on success. Returns 0, -ENOMEM, or
  * -EINVAL with `diag`. */
@@ -95,7 +94,6 @@ struct detector_options {
     size_t transaction_memcap; /* bytes for detection state of transactions */
     struct budget_options budget;
 };
-void detector_options_default(struct detector_options *options);
 extern const struct setting detector_settings[]; /* for struct detector_options */
 /* detector_new() creates a detector, detector_prepare() allocates its scratch memory for a ruleset. Return 0 or
  * -ENOMEM. */

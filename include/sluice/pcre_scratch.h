@@ -17,8 +17,6 @@ struct pcre_scratch; /* defined in src/keyword/payload/pcre_scratch_priv.h */
 struct pcre_limits {
     uint32_t match, depth;
 };
-/* Suricata's defaults. */
-enum { PCRE_DEFAULT_MATCH_LIMIT = 3500, PCRE_DEFAULT_DEPTH_LIMIT = 1500 };
 
 struct pcre_scratch *pcre_scratch_new(const struct pcre_limits *limits); /* NULL when out of memory */
 void pcre_scratch_free(struct pcre_scratch *scratch);                    /* NULL is allowed */

@@ -49,7 +49,6 @@ struct policy_options {
     size_t history_memcap; /* bytes for the flow histories of this worker */
     enum exception_policy exceptions[EXCEPTION_COUNT];
 };
-void policy_options_default(struct policy_options *options);
 extern const struct setting policy_settings[];   /* of struct policy_options */
 extern const struct setting ips_mode_settings[]; /* of policy_options.mode, also for single queues */
 

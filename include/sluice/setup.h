@@ -114,6 +114,8 @@ void setup_flow_options(const struct config *config, unsigned workers, struct fl
 void setup_stream_options(const struct config *config, unsigned workers, bool inline_mode, struct stream_options *out);
 void setup_exception_policies(const struct config *config, bool inline_mode,
                               enum exception_policy out[EXCEPTION_COUNT]);
+/* Does not set out->stream_inspection_window, which must be stream's value. */
+void setup_detector_options(const struct config *config, struct detector_options *out);
 /* Reads the time budgets of packets and rules. Only a daemon uses them: events of a replay must not depend on the
  * clock. */
 void setup_budget_options(const struct config *config, struct budget_options *out);

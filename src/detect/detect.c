@@ -16,18 +16,6 @@
 #include "sluice/pcre_scratch.h"
 #include "sluice/transform.h"
 
-void detector_options_default(struct detector_options *options)
-{
-    *options = (struct detector_options){
-        .pcre_match_limit = PCRE_DEFAULT_MATCH_LIMIT,
-        .pcre_depth_limit = PCRE_DEFAULT_DEPTH_LIMIT,
-        .guess_limit = 4,
-        .flow_memcap = (size_t)16 << 20,
-        .transaction_memcap = (size_t)32 << 20,
-        .stream_inspection_window = { 2560, 2560 },
-    };
-}
-
 int detector_new(struct detector **out, const struct detector_options *options)
 {
     const struct pcre_limits limits = { options->pcre_match_limit, options->pcre_depth_limit };

@@ -14,14 +14,6 @@
 
 #include "detect_priv.h"
 
-void ruleset_options_default(struct ruleset_options *options)
-{
-    *options = (struct ruleset_options){
-        .action_order = { ACTION_PASS, ACTION_DROP, ACTION_REJECT, ACTION_ALERT },
-        .generation = 1,
-    };
-}
-
 /* --- Groups --------------------------------------------------------------------------------------- */
 
 static bool admits_traffic(const struct signature *signature, enum traffic traffic)

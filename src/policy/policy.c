@@ -52,17 +52,6 @@ bool ips_mode_parse(const char *name, enum ips_mode *out)
     return false;
 }
 
-void policy_options_default(struct policy_options *options)
-{
-    *options = (struct policy_options){
-        .inline_mode = true,
-        .packet_alert_max = 15,
-        .threshold_memcap = (size_t)16 << 20,
-        .tag_memcap = (size_t)1 << 20,
-        .history_memcap = (size_t)8 << 20,
-    };
-}
-
 int policy_shared_new(struct policy_shared **out, const struct policy_options *options)
 {
     struct policy_shared *shared = calloc(1, sizeof(*shared));

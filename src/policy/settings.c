@@ -4,14 +4,25 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "sluice/config.h"
+#include "sluice/text.h"
 
 static const char *const ips_modes[] = { [IPS_MODE_DROP] = "drop", [IPS_MODE_ALERT_ONLY] = "alert-only", NULL };
 
+/* 0 keeps the default, which config_fill() has stored before. */
+static void store_alert_max(const char *value, void *options)
+{
+    uint64_t number;
+
+    if (text_to_uint(value, strlen(value), 1, UINT8_MAX, &number))
+        ((struct policy_options *)options)->packet_alert_max = (unsigned)number;
+}
+
 const struct setting policy_settings[] = {
     { .name = "packet-alert-max",
-      SETTING_FIELD(policy_options, packet_alert_max),
+      .store = store_alert_max,
       .type = SETTING_NUMBER,
       .default_value = "15",
       .low = 0,

@@ -150,11 +150,10 @@ static int compile(struct ruleset **out, struct rule_list *list, const struct ru
 {
     const struct config *config = load->config;
     char error[ENGINE_ERROR_SIZE];
-    struct ruleset_options options;
+    struct ruleset_options options = { .generation = 1 };
     struct rules_options rules;
     int err;
 
-    ruleset_options_default(&options);
     config_fill(config, rules_settings, NULL, &rules);
     if (load->before) {
         options.before = load->before;

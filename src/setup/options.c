@@ -207,12 +207,17 @@ int setup_firewall_options(const struct config *config, struct firewall_options 
 
 /* --- Pipeline ------------------------------------------------------------------------------------- */
 
+void setup_detector_options(const struct config *config, struct detector_options *out)
+{
+    *out = (struct detector_options){ .flow_memcap = 16 << 20, .transaction_memcap = 32 << 20 };
+    config_fill(config, detector_settings, NULL, out);
+}
+
 void setup_budget_options(const struct config *config, struct budget_options *out)
 {
     struct detector_options detector;
 
-    detector_options_default(&detector);
-    config_fill(config, detector_settings, NULL, &detector);
+    setup_detector_options(config, &detector);
     *out = detector.budget;
     out->measure = out->packet_ns > 0;
 }
@@ -225,8 +230,7 @@ int setup_pipeline_options(const struct config *config, unsigned workers, bool i
 
     memset(out, 0, sizeof(*out));
     config_fill(config, inspection_settings, NULL, &inspection);
-    detector_options_default(&out->detector);
-    config_fill(config, detector_settings, NULL, &out->detector);
+    setup_detector_options(config, &out->detector);
     /* the initial value; see setup_budget_options() */
     out->detector.budget = (struct budget_options){ .suspend = SUSPEND_NONE };
     out->drop_undecodable = inspection.drop_undecodable;
@@ -337,14 +341,9 @@ int setup_action_order(const struct config *config, enum rule_action order[4], c
 
 void setup_policy_options(const struct config *config, struct policy_options *out)
 {
-    unsigned maximum;
-
-    policy_options_default(out);
-    maximum = out->packet_alert_max;
+    *out = (struct policy_options){ .inline_mode = true, .tag_memcap = 1 << 20, .history_memcap = 8 << 20 };
     config_fill(config, policy_settings, NULL, out);
     config_fill(config, ips_mode_settings, NULL, out);
-    if (out->packet_alert_max == 0)
-        out->packet_alert_max = maximum;
 }
 
 void setup_eve_options(const struct config *config, struct eve_options *out)

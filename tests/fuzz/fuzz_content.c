@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "default_options.h"
 #include "../lib/rule_text.h"
 #include "detect/inspect.h"
 #include "sluice/pcre_scratch.h"
@@ -26,8 +27,12 @@ static struct pcre_scratch *scratch_once(void)
 {
     static struct pcre_scratch *scratch; /* for the run; freed with the process */
 
-    if (!scratch)
-        scratch = pcre_scratch_new(&(struct pcre_limits){ PCRE_DEFAULT_MATCH_LIMIT, PCRE_DEFAULT_DEPTH_LIMIT });
+    if (!scratch) {
+        struct detector_options options;
+
+        detector_options_default(&options);
+        scratch = pcre_scratch_new(&(struct pcre_limits){ options.pcre_match_limit, options.pcre_depth_limit });
+    }
     if (!scratch)
         abort();
     return scratch;

@@ -7,9 +7,9 @@
 #include "sluice/config.h"
 #include "sluice/setup.h"
 
-static struct config *config_of(const struct setting *rows)
+static struct config *config_of(const struct setting *rows, const struct setting *more)
 {
-    const struct setting *const tables[] = { rows, NULL };
+    const struct setting *const tables[] = { rows, more, NULL };
     struct config *config;
 
     if (config_new(&config, tables))
@@ -20,7 +20,7 @@ static struct config *config_of(const struct setting *rows)
 /* Lists end with the configuration: no test reads one. */
 static void fill(const struct setting *rows, void *options)
 {
-    struct config *config = config_of(rows);
+    struct config *config = config_of(rows, NULL);
 
     config_fill(config, rows, NULL, options);
     config_free(config);
@@ -28,7 +28,7 @@ static void fill(const struct setting *rows, void *options)
 
 void decode_options_default(struct decode_options *options)
 {
-    struct config *config = config_of(decode_settings);
+    struct config *config = config_of(decode_settings, NULL);
 
     if (decode_options_read(config, options, NULL))
         abort();
@@ -49,7 +49,7 @@ void flow_options_default(struct flow_options *options)
 
 void overload_options_default(struct overload_options *options)
 {
-    struct config *config = config_of(overload_settings);
+    struct config *config = config_of(overload_settings, NULL);
 
     overload_options_read(config, options);
     config_free(config);
@@ -66,7 +66,7 @@ void stream_options_default(struct stream_options *options)
 
 void nfqueue_options_default(struct nfqueue_options *options)
 {
-    struct config *config = config_of(queue_settings);
+    struct config *config = config_of(queue_settings, NULL);
     struct queue_options queue;
 
     queue_options_read(config, NULL, &queue);
@@ -74,9 +74,39 @@ void nfqueue_options_default(struct nfqueue_options *options)
     config_free(config);
 }
 
+void detector_options_default(struct detector_options *options)
+{
+    struct config *config = config_of(detector_settings, NULL);
+    struct stream_options stream;
+
+    setup_detector_options(config, options);
+    stream_options_default(&stream);
+    memcpy(options->stream_inspection_window, stream.window, sizeof(options->stream_inspection_window));
+    config_free(config);
+}
+
+void ruleset_options_default(struct ruleset_options *options)
+{
+    struct config *config = config_of(rules_settings, NULL);
+    char error[ENGINE_ERROR_SIZE];
+
+    *options = (struct ruleset_options){ .generation = 1 };
+    if (setup_action_order(config, options->action_order, error))
+        abort();
+    config_free(config);
+}
+
+void policy_options_default(struct policy_options *options)
+{
+    struct config *config = config_of(policy_settings, ips_mode_settings);
+
+    setup_policy_options(config, options);
+    config_free(config);
+}
+
 void firewall_options_default(struct firewall_options *options)
 {
-    struct config *config = config_of(firewall_settings);
+    struct config *config = config_of(firewall_settings, NULL);
     struct firewall_settings settings;
 
     firewall_settings_read(config, &settings);

@@ -6,13 +6,18 @@
 #include "sluice/capture.h"
 #include "sluice/decode.h"
 #include "sluice/defrag.h"
+#include "sluice/detect.h"
 #include "sluice/firewall.h"
 #include "sluice/flow.h"
 #include "sluice/overload.h"
+#include "sluice/policy.h"
 #include "sluice/stream.h"
 
 void decode_options_default(struct decode_options *options);
 void defrag_options_default(struct defrag_options *options); /* with VLANs, as flow.vlan-tracking */
+void detector_options_default(struct detector_options *options);
+void ruleset_options_default(struct ruleset_options *options);
+void policy_options_default(struct policy_options *options);
 void flow_options_default(struct flow_options *options);
 void overload_options_default(struct overload_options *options);
 /* Inline, but retransmissions with other bytes are dropped, not rewritten, and urgent data is out of band. */

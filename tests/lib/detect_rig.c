@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "sluice/keyword.h"
 
 static struct keyword_table *keywords;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "default_options.h"
 #include "detect/cache.h"
 #include "sluice/app.h"
 #include "sluice/detect.h"

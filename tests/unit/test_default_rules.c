@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "sluice/decode_event.h"
 #include "sluice/detect.h"
 #include "sluice/keyword.h"

@@ -8,6 +8,7 @@
 #include <ftw.h>
 #include <pcap/pcap.h>
 
+#include "default_options.h"
 #include "handover_rig.h"
 #include "detect/detect_priv.h" /* the hits in struct detector */
 

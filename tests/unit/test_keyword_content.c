@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "../lib/rule_text.h"
 #include "detect/inspect.h"
 #include "keyword/payload/search.h"
@@ -590,7 +591,10 @@ TABLE_TEST(base64)
 
 static void open_scratch(void)
 {
-    scratch = pcre_scratch_new(&(struct pcre_limits){ PCRE_DEFAULT_MATCH_LIMIT, PCRE_DEFAULT_DEPTH_LIMIT });
+    struct detector_options options;
+
+    detector_options_default(&options);
+    scratch = pcre_scratch_new(&(struct pcre_limits){ options.pcre_match_limit, options.pcre_depth_limit });
     transforms = transform_scratch_new();
     ck_assert_ptr_nonnull(scratch);
     ck_assert_ptr_nonnull(transforms);

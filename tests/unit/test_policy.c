@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "policy/policy_priv.h"
 #include "sluice/clock.h"
 #include "sluice/policy.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
 #include "sluice/load_progress.h"
 #include "sluice/detect.h"
 #include "sluice/keyword.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * pcrexform:"/get\?data=(.*)"; replaces the buffer by the text that the capture group of a regular expression matched.
- * PCRE2's limits are the defaults, PCRE_DEFAULT_MATCH_LIMIT and PCRE_DEFAULT_DEPTH_LIMIT; detect.pcre-match-limit does
- * not apply.
+ * PCRE2's limits are fixed (transform_scratch.c): detect.pcre-match-limit does not apply.
  *
  * Ownership: the compiled pattern is in the rule list's arena; the machine code is not, and release() frees it.
  */

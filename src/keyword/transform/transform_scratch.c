@@ -7,9 +7,12 @@
 #include "sluice/keyword.h"
 #include "sluice/pcre_scratch.h"
 
+/* PCRE2's limits for pcrexform: Suricata's defaults for pcre */
+enum { MATCH_LIMIT = 3500, DEPTH_LIMIT = 1500 };
+
 struct transform_scratch *transform_scratch_new(void)
 {
-    const struct pcre_limits limits = { PCRE_DEFAULT_MATCH_LIMIT, PCRE_DEFAULT_DEPTH_LIMIT };
+    const struct pcre_limits limits = { MATCH_LIMIT, DEPTH_LIMIT };
     struct transform_scratch *scratch = calloc(1, sizeof(*scratch));
 
     if (!scratch)
