@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Builds the packets of the conformance cases: IP packets in conversations, and the protocol messages that have a
 binary form."""
+import ipaddress
 import os
 import struct
 import sys
+import typing
 import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../replay'))
@@ -12,7 +14,20 @@ from run import checksum, fragment, ip_packet  # noqa: E402
 CLIENT, SERVER = '192.0.2.1', '198.51.100.1'
 CLIENT6, SERVER6 = '2001:db8::1', '2001:db8:1::1'
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
-ICMP, TCP, UDP, GRE = 1, 6, 17, 47
+ICMP, IGMP, TCP, UDP, GRE, ESP, AH, SCTP = 1, 2, 6, 17, 47, 50, 51, 132
+HOP_BY_HOP, ROUTING, FRAGMENT, ICMP6, NO_NEXT, DESTINATION = 0, 43, 44, 58, 59, 60
+MAC_CLIENT, MAC_SERVER = bytes.fromhex('020000000001'), bytes.fromhex('020000000002')
+TYPE_IP4, TYPE_IP6, TYPE_VLAN, TYPE_QINQ = 0x0800, 0x86dd, 0x8100, 0x88a8
+
+
+class Case(typing.NamedTuple):
+    """A conformance case; see own.py."""
+    packets: list
+    rules: list
+    files: dict = {}
+    options: list = []
+    events: list = []
+    ethernet: bool = False
 
 
 # --- Conversations. A list of packets may hold numbers, too: seconds that pass before the next packet.
@@ -80,11 +95,58 @@ def fragments(packet, size, number=7):
 
 def ipv4(protocol, payload, ends=('203.0.113.1', '203.0.113.2'), ttl=64, options=b''):
     """An IPv4 packet with a payload that has no checksum of its own, such as a tunnel."""
-    import ipaddress
     length = 20 + len(options)
     header = struct.pack('!BBHHHBBH', 0x40 | length // 4, 0, length + len(payload), 1, 0, ttl, protocol, 0)
     header += b''.join(ipaddress.ip_address(end).packed for end in ends) + options
     return header[:10] + struct.pack('!H', checksum(header)) + header[12:] + payload
+
+
+def ipv6(protocol, payload, ends=(CLIENT6, SERVER6), hop_limit=64):
+    """An IPv6 packet with a payload that has no checksum of its own, such as an extension header."""
+    return struct.pack('!IHBB', 6 << 28, len(payload), protocol, hop_limit) + \
+        b''.join(ipaddress.ip_address(end).packed for end in ends) + payload
+
+
+def with_extensions(packet, *extensions):
+    """The IPv6 packet with extension headers before its payload: pairs of number and bytes after "next header"."""
+    kinds = [kind for kind, _ in extensions] + [packet[6]]
+    headers = b''.join(bytes([kinds[at + 1]]) + body for at, (_, body) in enumerate(extensions))
+    size = len(packet) - 40 + len(headers)
+    return packet[:4] + struct.pack('!HB', size, kinds[0]) + packet[7:40] + headers + packet[40:]
+
+
+def igmp(kind, group, maximum=0, broken=False):
+    """An IGMPv2 message (RFC 2236), with the router alert option."""
+    message = struct.pack('!BBH', kind, maximum, 0) + ipaddress.ip_address(group).packed
+    sum_of = checksum(message) ^ (0x5555 if broken else 0)
+    return ipv4(IGMP, message[:2] + struct.pack('!H', sum_of) + message[4:], (CLIENT, group), 1, b'\x94\x04\0\0')
+
+
+def crc32c(data):
+    """The checksum of SCTP (RFC 9260, appendix A)."""
+    value = 0xffffffff
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ (0x82f63b78 if value & 1 else 0)
+    return value ^ 0xffffffff
+
+
+def sctp_chunk(kind, body, flags=0):
+    return struct.pack('!BBH', kind, flags, 4 + len(body)) + body + bytes(-len(body) % 4)
+
+
+def sctp(tag, *chunks, ports=(40000, 36412), ends=(CLIENT, SERVER)):
+    header, body = struct.pack('!HHI', *ports, tag), b''.join(chunks)
+    return ipv4(SCTP, header + struct.pack('<I', crc32c(header + bytes(4) + body)) + body, ends)
+
+
+def ethernet(packet, *vlans, source=MAC_CLIENT, destination=MAC_SERVER):
+    """An Ethernet frame with the IP packet, and VLAN tags from the outermost to the innermost."""
+    types = [TYPE_QINQ if len(vlans) > 1 and not at else TYPE_VLAN for at in range(len(vlans))]
+    types.append(TYPE_IP6 if packet[0] >> 4 == 6 else TYPE_IP4)
+    tags = b''.join(struct.pack('!HH', vlan, types[at + 1]) for at, vlan in enumerate(vlans))
+    return destination + source + struct.pack('!H', types[0]) + tags + packet
 
 
 # --- HTTP and DNS
