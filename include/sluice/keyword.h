@@ -66,17 +66,15 @@ enum keyword_flag {
     KEYWORD_STATE = 1 << 7,
     KEYWORD_NEEDS_CHECKSUMS = 1 << 8, /* tests PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
     KEYWORD_IP_ONLY = 1 << 9, /* allowed in an address-only rule, which is evaluated once per flow and direction */
-    /* an address-only rule with an action of this keyword is evaluated for each packet */
-    KEYWORD_EACH_PACKET = 1 << 10,
     /* A rule whose conditions all have this flag, apart from its direction, is evaluated when protocol detection has
      * finished. */
-    KEYWORD_PROTOCOL_DETECTED = 1 << 11,
+    KEYWORD_PROTOCOL_DETECTED = 1 << 10,
 
     /* KEYWORD_BUFFER. KEYWORD_NESTED: produced by a condition in another buffer of the rule, which evaluates the
      * buffer's conditions (rule->nested); it supports neither absent nor transforms. KEYWORD_MULTI: a transaction may
      * have several instances; each selection in a rule may match a different one. */
-    KEYWORD_NESTED = 1 << 12,
-    KEYWORD_MULTI = 1 << 13,
+    KEYWORD_NESTED = 1 << 11,
+    KEYWORD_MULTI = 1 << 12,
 };
 
 /* Input of conditions and actions. The packet's flow is packet->flow (NULL for none). */
@@ -389,8 +387,9 @@ void rule_parser_warning(struct rule_parser *parser, struct span where, const ch
 int rule_parser_add_packet_condition(struct rule_parser *parser, const void *data, bool negated);
 
 /* Adds an action: `act` is called with `data` once all conditions of the rule match, before thresholds are evaluated.
- * 0 or -ENOMEM. */
-int rule_parser_add_action(struct rule_parser *parser, match_action_function *act, const void *data);
+ * each_packet: a rule that otherwise tests addresses only is evaluated for each packet, not once per flow.
+ * Returns 0 or -ENOMEM. */
+int rule_parser_add_action(struct rule_parser *parser, match_action_function *act, const void *data, bool each_packet);
 /* Returns the number of a name of state that rules share (a flow bit), and records that the rule uses it; `use` is a
  * combination of RULE_STATE_READS and RULE_STATE_WRITES. Returns 0 when out of memory. */
 uint32_t rule_parser_state(struct rule_parser *parser, enum rule_name_kind kind, struct span name, unsigned use);

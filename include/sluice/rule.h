@@ -118,6 +118,7 @@ struct match_action {
     const struct keyword *keyword;
     match_action_function *act;
     const void *data;
+    bool each_packet; /* a rule with this action is not an address-only rule, which is evaluated once per flow */
     struct match_action *next;
 };
 

@@ -123,7 +123,7 @@ static int filestore_parse(struct rule_parser *parser, struct span value)
         rule_parser_set_direction(parser, store->directions);
     err = rule_parser_add_file_condition(parser, store, false);
     if (!err)
-        err = rule_parser_add_action(parser, filestore_act, store);
+        err = rule_parser_add_action(parser, filestore_act, store, true);
     if (!err)
         rule_parser_rule(parser)->file_needs |= RULE_FILE_STORE;
     return err;

@@ -77,7 +77,7 @@ static void set_scope_and_type(struct signature *signature, const struct rule *r
         tests_packet |= !is_header;
     }
     for (const struct match_action *action = rule->actions; action; action = action->next)
-        addresses_only &= !(action->keyword->flags & KEYWORD_EACH_PACKET);
+        addresses_only &= !action->each_packet;
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
         if (!buffer->keyword && !payload)
             payload = buffer;

@@ -213,14 +213,14 @@ int rule_parser_add_packet_condition(struct rule_parser *parser, const void *dat
     return 0;
 }
 
-int rule_parser_add_action(struct rule_parser *parser, match_action_function *act, const void *data)
+int rule_parser_add_action(struct rule_parser *parser, match_action_function *act, const void *data, bool each_packet)
 {
     struct match_action *action = arena_alloc(parser->list->arena, sizeof(*action));
     struct match_action **link = &parser->rule->actions;
 
     if (!action)
         return no_memory(parser);
-    *action = (struct match_action){ .keyword = parser->keyword, .act = act, .data = data };
+    *action = (struct match_action){ .keyword = parser->keyword, .act = act, .data = data, .each_packet = each_packet };
     while (*link)
         link = &(*link)->next;
     *link = action;

@@ -101,7 +101,8 @@ static int add_command(struct rule_parser *parser, struct span value, struct spa
                     bits->command == BIT_IS_SET ? BIT_IS_NOT_SET : BIT_IS_SET, bits->numbers[0]))
         return rule_parser_error(parser, value,
                                  "the rule can't match: it tests the same bit with both isset and isnotset");
-    return is_action ? rule_parser_add_action(parser, flowbits_act, bits)
+    /* As in Suricata, an address-only rule may set bits, because setting one again changes nothing. */
+    return is_action ? rule_parser_add_action(parser, flowbits_act, bits, bits->command != BIT_SET)
                      : rule_parser_add_packet_condition(parser, bits, false);
 }
 

@@ -171,7 +171,7 @@ static int flowint_parse(struct rule_parser *parser, struct span value)
                                 &integer->number);
     if (err)
         return err;
-    return changes ? rule_parser_add_action(parser, flowint_act, integer)
+    return changes ? rule_parser_add_action(parser, flowint_act, integer, true)
                    : rule_parser_add_packet_condition(parser, integer, false);
 }
 

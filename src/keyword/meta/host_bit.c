@@ -58,7 +58,7 @@ int host_bit_add(struct rule_parser *parser, struct span name, const struct host
 
     if (err)
         return err;
-    return acts ? rule_parser_add_action(parser, host_bit_act, copy)
+    return acts ? rule_parser_add_action(parser, host_bit_act, copy, false)
                 : rule_parser_add_packet_condition(parser, copy, false);
 }
 

@@ -36,7 +36,7 @@ static int nfq_set_mark_parse(struct rule_parser *parser, struct span value)
         rule_parser_warning(parser, value, "no bit is set under the mask 0");
     else if (bits->value & ~bits->mask)
         rule_parser_warning(parser, value, "bits of the mark outside the mask are left out");
-    return rule_parser_add_action(parser, nfq_set_mark_act, bits);
+    return rule_parser_add_action(parser, nfq_set_mark_act, bits, true);
 }
 
 const struct keyword keyword_nfq_set_mark = {
@@ -48,6 +48,5 @@ const struct keyword keyword_nfq_set_mark = {
               "inside a tunnel and packets that carry a tunnel are not marked. Without a queue the keyword "
               "has no effect.",
     .kind = KEYWORD_META,
-    .flags = KEYWORD_EACH_PACKET,
     .parse = nfq_set_mark_parse,
 };

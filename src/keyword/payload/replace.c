@@ -108,7 +108,7 @@ static int replace_parse(struct rule_parser *parser, struct span value)
     if (rule->payload == RULE_PAYLOAD_DEFAULT)
         rule->payload = RULE_PAYLOAD_PACKET_ONLY;
     condition->replacement = replacement;
-    return rule_parser_add_action(parser, replace_act, replacement);
+    return rule_parser_add_action(parser, replace_act, replacement, true);
 }
 
 const struct keyword keyword_replace = {
