@@ -149,6 +149,45 @@ def ethernet(packet, *vlans, source=MAC_CLIENT, destination=MAC_SERVER):
     return destination + source + struct.pack('!H', types[0]) + tags + packet
 
 
+# --- Databases that rules refer to
+
+def country_database(networks):
+    """A MaxMind DB (format 2.0) with 24-bit records: network -> ISO code, for IPv4 and IPv6."""
+    nodes, values = [[None, None]], b''
+
+    def text(word):
+        return bytes([2 << 5 | len(word)]) + word.encode()
+
+    def number(kind, value):
+        return bytes([kind << 5 | 2]) + struct.pack('!H', value)
+
+    for network, code in networks.items():
+        network = ipaddress.ip_network(network)
+        depth = network.prefixlen + (96 if network.version == 4 else 0)
+        address, node = int(network.network_address), 0
+        for at in range(depth):
+            bit = address >> 127 - at & 1
+            if at == depth - 1:
+                nodes[node][bit] = ('value', len(values))
+            elif nodes[node][bit] is None:
+                nodes[node][bit] = len(nodes)
+                nodes.append([None, None])
+            node = nodes[node][bit]
+        values += bytes([7 << 5 | 1]) + text('country') + bytes([7 << 5 | 1]) + text('iso_code') + text(code)
+
+    def record(child):
+        at = len(nodes) if child is None else child if isinstance(child, int) else len(nodes) + 16 + child[1]
+        return at.to_bytes(3, 'big')
+
+    tree = b''.join(record(left) + record(right) for left, right in nodes)
+    facts = {'node_count': number(6, len(nodes)), 'record_size': number(5, 24), 'ip_version': number(5, 6),
+             'binary_format_major_version': number(5, 2), 'binary_format_minor_version': number(5, 0),
+             'database_type': text('Test-Country'), 'languages': b'\0\x04', 'build_epoch': b'\x01\x02\x01',
+             'description': bytes([7 << 5])}
+    return tree + bytes(16) + values + b'\xab\xcd\xefMaxMind.com' + bytes([7 << 5 | len(facts)]) + \
+        b''.join(text(name) + fact for name, fact in facts.items())
+
+
 # --- HTTP and DNS
 
 def request(line='GET / HTTP/1.1', body=b'', **headers):
