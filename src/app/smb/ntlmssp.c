@@ -32,7 +32,8 @@ struct field {
     uint32_t at, length;
 };
 
-/* Parses the descriptors of the six variable-length fields of the message. */
+/* Parses the descriptors of the six variable-length fields of the message. The offset of an empty field is ignored; it
+ * may be the end of the message ([MS-NLMP] 2.2.1.3). */
 static bool read_field_descriptors(const uint8_t *record, size_t length, struct field fields[FIELDS])
 {
     for (unsigned i = 0; i < FIELDS; i++) {
@@ -40,11 +41,13 @@ static bool read_field_descriptors(const uint8_t *record, size_t length, struct 
 
         fields[i].length = load_le16(field);
         fields[i].at = load_le32(field + 4);
-        if (fields[i].length >= length || fields[i].at >= length)
+        if (fields[i].length == 0 && fields[i].at > length)
+            fields[i].at = (uint32_t)length;
+        if (fields[i].length >= length || (fields[i].length > 0 && fields[i].at >= length))
             return false;
     }
     for (unsigned i = 2; i < 5; i++)
-        if (fields[i].at < NTLMSSP_HEADER || fields[i].at + fields[i].length > length)
+        if (fields[i].length > 0 && (fields[i].at < NTLMSSP_HEADER || fields[i].at + fields[i].length > length))
             return false;
     return true;
 }
