@@ -216,6 +216,17 @@ def dns_answer(name, address=bytes([203, 0, 113, 9]), kind=1, number=0x1234, rco
     return struct.pack('!HHHHHH', number, 0x8180 | rcode, 1, 1 if address else 0, 0, 0) + dns_name(name) + struct.pack('!HH', kind, 1) + record
 
 
+def dns_record(name, kind, data):
+    return dns_name(name) + struct.pack('!HHIH', kind, 1, 300, len(data)) + data
+
+
+def dns_message(questions, answers=(), authorities=(), additionals=(), flags=0x0100, number=0x1234):
+    """A message with all four sections: questions are pairs of name and type, the others lists of records."""
+    return struct.pack('!HHHHHH', number, flags, len(questions), len(answers), len(authorities), len(additionals)) + \
+        b''.join(dns_name(name) + struct.pack('!HH', kind, 1) for name, kind in questions) + \
+        b''.join([*answers, *authorities, *additionals])
+
+
 # --- DER, for certificates and Kerberos
 
 def der(tag, *parts):
@@ -236,8 +247,8 @@ def x509_name(common_name):
     return sequence(der(0x31, sequence(der(6, b'\x55\x04\x03'), der(12, common_name.encode()))))
 
 
-def certificate(subject, issuer, serial, names=()):
-    """An X.509 certificate, valid from 2020 to 2040, with a signature that nobody verifies."""
+def certificate(subject, issuer, serial, names=(), valid=(b'200101000000Z', b'400101000000Z')):
+    """An X.509 certificate, by default valid from 2020 to 2040, with a signature that nobody verifies."""
     algorithm = sequence(der(6, bytes.fromhex('2a864886f70d01010b')), der(5))
     key = sequence(sequence(der(6, bytes.fromhex('2a864886f70d010101')), der(5)),
                    der(3, b'\0' + sequence(der_number(65537 << 16 | 1), der_number(65537))))
@@ -246,7 +257,7 @@ def certificate(subject, issuer, serial, names=()):
         alternatives = sequence(*[der(0x82, name.encode()) for name in names])
         more = der(0xa3, sequence(sequence(der(6, b'\x55\x1d\x11'), der(4, alternatives))))
     body = sequence(der(0xa0, der_number(2)), der_number(serial), algorithm, x509_name(issuer),
-                    sequence(der(23, b'200101000000Z'), der(23, b'400101000000Z')), x509_name(subject), key, more)
+                    sequence(*[der(23, time) for time in valid]), x509_name(subject), key, more)
     return sequence(body, algorithm, der(3, b'\0' + bytes(32)))
 
 
@@ -268,22 +279,22 @@ def tls_extension(kind, data):
     return struct.pack('!H', kind) + vector(2, data)
 
 
-def client_hello(name, ciphers=(0xc02b, 0x002f), alpn=b'http/1.1', random=bytes(range(32))):
-    extensions = tls_extension(0, vector(2,
-                                         b'\0' + vector(2,
-                                                        name.encode()))) + tls_extension(10, vector(2, struct.pack('!HH', 29, 23))) + \
-        tls_extension(11, vector(1, b'\0')) + tls_extension(16, vector(2, vector(1, alpn)))
-    body = struct.pack('!H', 0x0303) + random + vector(1, b'') + vector(2, struct.pack(f'!{len(ciphers)}H', *ciphers)) + vector(1, b'\0') + vector(2, extensions)
+def client_hello(name, ciphers=(0xc02b, 0x002f), alpn=b'http/1.1', random=bytes(range(32)), signatures=()):
+    offers = [(0, vector(2, b'\0' + vector(2, name.encode()))), (10, vector(2, struct.pack('!HH', 29, 23))),
+              (11, vector(1, b'\0')), (16, vector(2, vector(1, alpn)))]
+    if signatures:
+        offers.append((13, vector(2, struct.pack(f'!{len(signatures)}H', *signatures))))
+    extensions = b''.join(tls_extension(kind, data) for kind, data in offers)
+    body = struct.pack('!H', 0x0303) + random + vector(1, b'') + \
+        vector(2, struct.pack(f'!{len(ciphers)}H', *ciphers)) + vector(1, b'\0') + vector(2, extensions)
     return tls_record(22, tls_handshake(1, body), 0x0301)
 
 
 def server_hello(*certificates):
-    hello = struct.pack('!H', 0x0303) + bytes(range(32,
-                                                    64)) + vector(1, b'') + struct.pack('!HB', 0xc02b, 0) + vector(2, tls_extension(11, vector(1, b'\0')))
+    hello = struct.pack('!H', 0x0303) + bytes(range(32, 64)) + vector(1, b'') + struct.pack('!HB', 0xc02b, 0) + \
+        vector(2, tls_extension(11, vector(1, b'\0')))
     chain = vector(3, b''.join(vector(3, each) for each in certificates))
-    return tls_record(22, tls_handshake(2,
-                                        hello)) + tls_record(22, tls_handshake(11,
-                                                                               chain)) + tls_record(22, tls_handshake(14, b''))
+    return b''.join(tls_record(22, tls_handshake(kind, body)) for kind, body in ((2, hello), (11, chain), (14, b'')))
 
 
 # --- SSH
@@ -322,8 +333,9 @@ def dcerpc_response(stub, call=2):
     return dcerpc(2, struct.pack('<IHBB', len(stub), 0, 0, 0) + stub, call)
 
 
-def smb2(command, body, number, answer=False, tree=1):
-    header = b'\xfeSMB' + struct.pack('<HHIHHIIQIIQ', 64, 1, 0, command, 1, answer, 0, number, 0xfeff, tree, 5) + bytes(16)
+def smb2(command, body, number, answer=False, tree=1, status=0):
+    header = b'\xfeSMB' + struct.pack('<HHIHHIIQIIQ', 64, 1, status, command, 1, answer, 0, number, 0xfeff,
+                                     tree, 5) + bytes(16)
     return vector(4, header + body)
 
 
@@ -350,6 +362,36 @@ def smb2_pipe(share, pipe, pieces):
                   server(smb2(8, struct.pack('<HBBIII', 17, 80, 0, len(received), 0, 0) + received, number + 1, True))]
         number += 2
     return turns
+
+
+def ntlmssp(kind, *texts, flags=0xe0088297):
+    """An NTLMSSP message (MS-NLMP): NEGOTIATE, CHALLENGE or AUTHENTICATE, with domain, user and workstation."""
+    head = b'NTLMSSP\0' + struct.pack('<I', kind)
+    if kind == 1:
+        return head + struct.pack('<I', flags) + bytes(16)
+    if kind == 2:
+        return head + struct.pack('<HHII', 0, 0, 48, flags) + b'challeng' + bytes(8) + struct.pack('<HHI', 0, 0, 48)
+    fields, data, at = b'', b'', 64
+    for text in (b'', b'', *[text.encode('utf-16-le') for text in texts], b''):
+        fields += struct.pack('<HHI', len(text), len(text), at)
+        data, at = data + text, at + len(text)
+    return head + fields + struct.pack('<I', flags) + data
+
+
+def smb2_login(share, domain, user):
+    """A client logs in with NTLMSSP and connects to a share of files."""
+    def setup(blob):
+        return struct.pack('<HBBIIHHQ', 25, 0, 1, 0, 0, 88, len(blob), 0) + blob
+
+    def answer(blob):
+        return struct.pack('<HHHH', 9, 0, 72, len(blob)) + blob
+    path, more = share.encode('utf-16-le'), 0xc0000016  # STATUS_MORE_PROCESSING_REQUIRED
+    return [*smb2_pipe(share, '', [])[:2],
+            client(smb2(1, setup(ntlmssp(1)), 1, tree=0)), server(smb2(1, answer(ntlmssp(2)), 1, True, 0, more)),
+            client(smb2(1, setup(ntlmssp(3, domain, user, 'HOST')), 2, tree=0)),
+            server(smb2(1, answer(b''), 2, True, 0)),
+            client(smb2(3, struct.pack('<HHHH', 9, 0, 72, len(path)) + path, 3, tree=0)),
+            server(smb2(3, struct.pack('<HBBIII', 16, 1, 0, 0, 0, 0x1f01ff), 3, True))]
 
 
 # --- NFS, Kerberos, IKE, DHCP, NTP
@@ -396,6 +438,13 @@ def kerberos_reply(user, realm, encryption, kind=11):
                                      tagged(4, kerberos_name(1, user)), tagged(5, ticket), tagged(6, encrypted(18))))
 
 
+def kerberos_error(code, realm):
+    body = [tagged(0, der_number(5)), tagged(1, der_number(30)), tagged(4, der(24, b'20231114221320Z')),
+            tagged(5, der_number(0)), tagged(6, der_number(code)), tagged(9, der(27, realm.encode())),
+            tagged(10, kerberos_name(2, 'krbtgt', realm))]
+    return der(0x60 | 30, sequence(*body))
+
+
 def ike(exchange, payloads, version=0x20, flags=8, responder=bytes(8)):
     """An IKE message; payloads are pairs of type and body."""
     types = [kind for kind, _ in payloads] + [0]
@@ -409,6 +458,13 @@ def ike_sa():
     data = b''.join(struct.pack('!BBHBBH', 3 if kind < 4 else 0, 0, 8 + len(more), kind, 0, number) + more for kind,
                     number, more in transforms)
     return struct.pack('!BBHBBBB', 0, 0, 8 + len(data), 1, 1, 0, len(transforms)) + data
+
+
+def ike1_sa(attributes):
+    """The SA payload of IKE version 1 (RFC 2408) with one transform; attributes are pairs of type and value."""
+    data = b''.join(struct.pack('!HH', 0x8000 | kind, value) for kind, value in attributes)
+    transform = struct.pack('!BBHBBH', 0, 0, 8 + len(data), 1, 1, 0) + data
+    return struct.pack('!II', 1, 1) + struct.pack('!BBHBBBB', 0, 0, 8 + len(transform), 1, 1, 0, 1) + transform
 
 
 def dhcp(operation, kind, *options):
