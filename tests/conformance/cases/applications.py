@@ -160,7 +160,8 @@ FINGERPRINT = ':'.join(f'{byte:02x}' for byte in hashlib.sha1(leaf).digest())
 # JA4: ciphers and extensions sorted, without SNI (0) and ALPN (16), then the signature algorithms as sent
 JA4 = 't12d0205h1_' + '_'.join(hashlib.sha256(part).hexdigest()[:12]
                                for part in (b'002f,c02b', b'000a,000b,000d_0804,0403'))
-tls_packets = tcp(443, client(client_hello('www.example.org', signatures=(0x0804, 0x0403))), server(server_hello(leaf))) + \
+tls_packets = tcp(443, client(client_hello('www.example.org', signatures=(0x0804, 0x0403))),
+                  server(server_hello(leaf))) + \
     tcp(443, client(client_hello('old.example.org', (0x1301,), random=bytes(32))),
         server(server_hello(old, certificate('Old CA', 'Old CA', 1))), client_port=40001)
 
@@ -218,6 +219,7 @@ tls_rules = [
     (1, rule('tls', 'tls_cert_serial; content:"01:02:03:04:05";')),
     (1, rule('tls', 'ja3_string; content:"49195-47";')),
     (2, rule('tls', 'ja3_hash; bsize:32;')),
+    (1, rule('ssl', 'tls.sni; content:"www.example.org";')),
 ]
 
 # --- SSH
@@ -312,6 +314,7 @@ ike_packets = udp(
     server(ike(2, [(1, ike1_sa(ATTRIBUTES))], 0x10, 0, b'RESPONDR')),
     client(ike(2, [(4, b'K' * 64), (10, b'N' * 32)], 0x10, 0, b'RESPONDR')), client_port=500)
 ike_rules = [
+    (1, rule('ikev2', 'ike.nonce_payload_length:32;')),
     (1, rule('ike', f'ike.vendor; content:"afcad713{b"vendor-id".hex()}"; bsize:26;')),
     (0, rule('ike', 'ike.vendor; content:"afcad714";')),
     (1, rule('ike', 'ike.chosen_sa_attribute:alg_enc=7; flow:to_client;')),

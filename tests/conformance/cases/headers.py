@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fields of the headers below the application: Ethernet, IPv6 and its extensions, ICMP, IGMP, SCTP, checksums, events."""
+"""Headers below the application: Ethernet, IP and its extensions, ICMP, IGMP, SCTP; checksums and events."""
 import ipaddress
 import struct
 
@@ -197,8 +197,8 @@ sctp_rules = [
 
 # --- Ethernet: a frame without a tag, one with a tag, one with two
 
-ethernet_packets = [ethernet(udp_packet(b'untagged', (40000, 9999))), ethernet(udp_packet(b'tagged', (40001, 9999)), 30),
-                    ethernet(udp_packet(b'stacked', (40002, 9999), SIX), 100, 200)]
+ethernet_packets = [ethernet(udp_packet(b'untagged', (40000, 9999))),
+                    ethernet(udp_packet(b'tagged', (40001, 9999)), 30), ethernet(udp_packet(b'stacked', (40002, 9999), SIX), 100, 200)]
 ethernet_rules = [
     (1, rule('udp', 'content:"untagged"; ether.hdr; content:"|02 00 00 00 00 02 02 00 00 00 00 01 08 00|"; bsize:14;')),
     (0, rule('udp', 'ether.hdr; content:"|02 00 00 00 00 01|"; startswith;')),
@@ -250,6 +250,7 @@ events = [
     (1, rule('pkthdr', 'decode-event:udp.pkt_too_small;')),
     (1, rule('pkthdr', 'decode-event:tcp.pkt_too_small;')),
     (0, rule('pkthdr', 'decode-event:tcp.hlen_too_small;')),
+    (1, rule('pkthdr', 'engine-event:ipv4.trunc_pkt;')),
     (1, rule('tcp', 'stream-event:reassembly_overlap_different_data;')),
     (0, rule('tcp', 'stream-event:3whs_ack_in_wrong_dir;')),
 ]

@@ -37,6 +37,9 @@ content = [
     (1, datagram('content:"gh"; isdataat:10,relative;')),
     (0, datagram('content:"gh"; isdataat:11,relative;')),
     (1, datagram('content:"AB"; fast_pattern; content:"gh01";')),
+    (0, datagram('content:"AB"; content:"gh10"; fast_pattern;')),
+    (1, datagram('content:"ABCDEFGH"; fast_pattern:2,4;')),
+    (0, datagram('content:"ABCDEFHG"; fast_pattern:2,4;')),
     (1, datagram('dsize:26;')),
     (0, datagram('dsize:>26;')),
     (1, datagram('dsize:20<>30;')),
@@ -140,6 +143,16 @@ files_lists = {'md5.list': hashlib.md5(BODY).hexdigest() + '\n', 'sha256.list': 
 
 transforms_packets = tcp(80, request('GET /a%20b/C?q=x++y HTTP/1.1', X_Token=base64.b64encode(b'hidden words').decode(), User_Agent='Agent  One'))
 transforms = [
+    (0, web('http.user_agent; bsize:9;')),
+    (0, web('http.user_agent; compress_whitespace; content:"AgentOne";')),
+    (0, web('http.host; domain; content:"www.example.org";')),
+    (0, web('http.host; dotprefix; content:".org"; startswith;')),
+    (0, web(r'http.user_agent; pcrexform:"^(\w+)"; content:"One";')),
+    (0, web('http.user_agent; strip_whitespace; bsize:9;')),
+    (0, web('http.host; tld; content:"example";')),
+    (0, web(f'http.user_agent; to_md5; content:"|{hashlib.md5(b"Agent One").hexdigest()}|";')),
+    (0, web(f'http.user_agent; to_sha1; content:"|{hashlib.sha1(b"Agent One").hexdigest()}|";')),
+    (0, web('http.uri.raw; url_decode; content:"%20";')),
     (1, web('http.user_agent; to_lowercase; content:"agent  one"; bsize:10;')),
     (1, web('http.user_agent; to_uppercase; content:"AGENT  ONE";')),
     (0, web('http.user_agent; to_uppercase; content:"AGENT ONE";')),

@@ -122,7 +122,8 @@ flow_bits = [
 
 # --- Countries of addresses
 
-country_packets = [udp_packet(b'abroad', (40000, 4000)), udp_packet(b'at home', (40001, 4000), ('192.0.2.8', '192.0.2.9')),
+country_packets = [udp_packet(b'abroad', (40000, 4000)),
+                   udp_packet(b'at home', (40001, 4000), ('192.0.2.8', '192.0.2.9')),
                    udp_packet(b'version six', (40002, 4000), (CLIENT6, SERVER6)),
                    udp_packet(b'nowhere', (40003, 4000), ('203.0.113.1', '203.0.113.2'))]
 countries = [

@@ -71,6 +71,7 @@ buffers = [
     (0, web('http.server; content:"apache"; nocase;')),
     (0, web('http.stat_msg; content:"404";')),
     (0, web('file.data; content:"nginx";')),
+    (1, 'alert http1 any any -> any any (http.method; content:"POST";)'),
 ]
 
 # --- Modifiers that move a content to a buffer, and older names of buffers
