@@ -67,7 +67,7 @@ def replay(sluice, case, folder):
     with open(folder + '/test.rules', 'w') as f:
         for sid, (_, rule) in enumerate(case.rules, 1):
             f.write(complete_rule(sid, rule) + '\n')
-    options = [option.format(folder=folder) for option in case.options]
+    options = ['--set', 'packet-alert-max=255', *[option.format(folder=folder) for option in case.options]]
     run = subprocess.run([sluice, 'replay', '--rules', folder + '/test.rules', '--log-dir', folder + '/log', *options,
                           folder + '/test.pcap'], capture_output=True, text=True, timeout=60)
     if run.returncode or run.stderr:

@@ -40,12 +40,13 @@ ipv6_rules = [
     (1, rule('udp', 'content:"behind"; ipv6.hdr; content:"|01 04 00 00 00 00|"; offset:40; bsize:80;')),
     (1, rule('udp', 'content:"directly"; ipv6.hdr; bsize:40; content:"|11 40|"; offset:6; depth:2;')),
     (0, rule('udp', 'content:"directly"; ipv6.hdr; content:"|01 04 00 00 00 00|";')),
+    (0, rule('udp', 'ipv6.hdr; content:"directly";')),
     (1, rule('udp', f'content:"directly"; ip.src; content:"{hexadecimal(ipaddress.ip_address(CLIENT6).packed)}"; '
                     'bsize:16;')),
     (1, rule('udp', f'content:"directly"; ip.dst; content:"{hexadecimal(ipaddress.ip_address(SERVER6).packed)}"; '
                     'bsize:16;')),
-    (0, rule('udp', f'ip.src; content:"{hexadecimal(ipaddress.ip_address(SERVER6).packed)}";')),
-    (0, rule('udp', f'ip.dst; content:"{hexadecimal(ipaddress.ip_address(CLIENT6).packed)}";')),
+    (0, rule('udp', 'ip.src; content:"dir"; depth:3;')),
+    (0, rule('udp', 'ip.dst; content:"dir"; depth:3;')),
     (1, rule('ip', 'fragoffset:32;')),
     (0, rule('ip', 'fragoffset:16;')),
     (1, rule('udp', 'content:"end of fragments"; flow:only_frag;')),
@@ -201,7 +202,7 @@ ethernet_packets = [ethernet(udp_packet(b'untagged', (40000, 9999))),
                     ethernet(udp_packet(b'tagged', (40001, 9999)), 30), ethernet(udp_packet(b'stacked', (40002, 9999), SIX), 100, 200)]
 ethernet_rules = [
     (1, rule('udp', 'content:"untagged"; ether.hdr; content:"|02 00 00 00 00 02 02 00 00 00 00 01 08 00|"; bsize:14;')),
-    (0, rule('udp', 'ether.hdr; content:"|02 00 00 00 00 01|"; startswith;')),
+    (0, rule('udp', 'ether.hdr; content:"tagged";')),
     (1, rule('udp', 'vlan.id:30;')),
     (1, rule('udp', 'vlan.id:100,0; vlan.id:200,1; content:"stacked";')),
     (0, rule('udp', 'vlan.id:200,0;')),

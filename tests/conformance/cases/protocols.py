@@ -24,7 +24,7 @@ http_rules = [
     (2, any_of('http', 'http.host; content:"example.org"; bsize:11;')),
     (1, any_of('http', 'http.method; content:"GET";')),
     (1, any_of('http', 'http.method; content:"POST"; http.uri; content:"/login"; startswith; endswith;')),
-    (0, any_of('http', 'http.method; content:"POST"; http.uri; content:"/shop";')),
+    (0, any_of('http', 'http.method; content:"POST"; http.user_agent; content:"curl";')),
     (1, any_of('http', 'http.uri; content:"id=7"; endswith;')),
     (1, any_of('http', 'http.request_line; content:"GET /shop/item?id=7 HTTP/1.1"; bsize:28;')),
     (2, any_of('http', 'http.protocol; content:"HTTP/1.1"; flow:to_server;')),
@@ -40,7 +40,7 @@ http_rules = [
     (1, any_of('http', 'http.location; content:"/home"; bsize:5;')),
     (1, any_of('http', 'http.stat_code; content:"302";')),
     (1, any_of('http', 'http.stat_msg; content:"Found";')),
-    (0, any_of('http', 'http.stat_code; content:"404";')),
+    (0, any_of('http', 'http.stat_code; content:"Found";')),
     (1, any_of('http', 'http.response_body; content:"welcome";')),
     (1, any_of('http', 'file.data; content:"<html>"; startswith; flow:to_client;')),
     (1, any_of('http', 'http.content_type; content:"text/html"; flow:to_client;')),
@@ -81,7 +81,7 @@ dns = udp(53, client(dns_query('www.example.org')), server(dns_answer('www.examp
 dns_rules = [
     (1, any_of('dns', 'dns.query; content:"www.example.org"; bsize:15;')),
     (2, any_of('dns', 'dns.query; content:"EXAMPLE.org"; nocase; endswith;')),
-    (0, any_of('dns', 'dns.query; content:"example.com";')),
+    (0, any_of('dns', 'dns.query; content:"|07|";')),
     (1, any_of('dns', 'dns.rcode:3;')),
     (0, any_of('dns', 'dns.rcode:2;')),
     (1, any_of('dns', 'dns.answers.rrname; content:"www.example.org";')),
@@ -110,7 +110,7 @@ smtp_rules = [
     (1, any_of('smtp', 'email.to; content:"bob@example.net";')),
     (1, any_of('smtp', 'file.data; content:"ATTACHED-PAYLOAD";')),
     (1, any_of('smtp', 'file.name; content:"report.bin";')),
-    (0, any_of('smtp', 'file.name; content:"other.bin";')),
+    (0, any_of('smtp', 'file.name; content:"octet";')),
 ]
 
 # --- FTP
@@ -120,8 +120,8 @@ ftp = tcp(21, server(b'220 ready\r\n'), client(b'USER alice\r\n'), server(b'331 
 ftp_rules = [
     (1, any_of('ftp', 'ftp.command; content:"USER"; bsize:4; ftp.command_data; content:"alice"; bsize:5;')),
     (1, any_of('ftp', 'ftp.command; content:"RETR"; ftp.command_data; content:"notes.txt";')),
-    (0, any_of('ftp', 'ftp.command; content:"STOR";')),
-    (0, any_of('ftp', 'ftp.command; content:"RETR"; ftp.command_data; content:"alice";')),
+    (0, any_of('ftp', 'ftp.command; content:"alice";')),
+    (0, any_of('ftp', 'ftp.command_data; content:"USER";')),
     (1, any_of('ftp', 'ftp.completion_code; content:"550";')),
     (1, any_of('ftp', 'ftp.reply; content:"no such file";')),
     (1, any_of('ftp', 'ftp.dynamic_port:40000; flow:to_client;')),
@@ -139,6 +139,7 @@ ssh_rules = [
     (1, any_of('ssh', 'ssh.software; content:"TestClient_1.0"; bsize:14; flow:to_server;')),
     (1, any_of('ssh', 'ssh.software; content:"TestServer"; flow:to_client;')),
     (0, any_of('ssh', 'ssh.software; content:"TestServer"; flow:to_server;')),
+    (0, any_of('ssh', 'ssh.software; content:"SSH-2.0";')),
     (1, any_of('ssh', 'ssh.proto; content:"2.0"; bsize:3; flow:to_server;')),
     (1, any_of('ssh', f'ssh.hassh; content:"{hassh}";')),
     (1, any_of('ssh', f'ssh.hassh.server; content:"{hassh_server}";')),
@@ -165,8 +166,8 @@ dcerpc_rules = [
 smb = tcp(445, *smb2_pipe('\\\\SRV\\IPC$', 'srvsvc', calls(SRVSVC)))
 smb_rules = [
     (1, any_of('smb', 'smb.named_pipe; content:"IPC$"; endswith; flow:to_server;')),
-    (0, any_of('smb', 'smb.share; content:"IPC$"; flow:to_server;')),
-    (0, any_of('smb', 'smb.named_pipe; content:"C$"; startswith;')),
+    (0, any_of('smb', 'smb.share; content:"SMB";')),
+    (0, any_of('smb', 'smb.named_pipe; content:"SMB";')),
     (1, any_of('smb', f'dcerpc.iface:{SRVSVC}; dcerpc.opnum:3; dcerpc.stub_data; content:"stub-data-1"; flow:to_server;')),
     (0, any_of('smb', f'dcerpc.iface:{MAPPER}; dcerpc.opnum:3;')),
 ]
@@ -213,7 +214,7 @@ ike1_rules = [
 dhcp_packets = udp(67, client(dhcp(1, 3, (12, b'laptop'))), server(dhcp(2, 5, (51, struct.pack('!I', 3600)), (58, struct.pack('!I', 1800)))), client_port=68)
 dhcp_rules = [
     (1, any_of('dhcp', 'dhcp.hostname; content:"laptop"; bsize:6;')),
-    (0, any_of('dhcp', 'dhcp.hostname; content:"server";')),
+    (0, any_of('dhcp', 'dhcp.hostname; content:"|63 82 53 63|";')),
     (1, any_of('dhcp', 'dhcp.leasetime:3600;')),
     (0, any_of('dhcp', 'dhcp.leasetime:<3600;')),
     (1, any_of('dhcp', 'dhcp.renewal_time:1800;')),

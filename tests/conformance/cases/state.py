@@ -174,7 +174,7 @@ values = [
     (1, f'{AGENT}datarep:scores,>,50,load scores.list,type string;)'),
     (1, f'{AGENT}datarep:scores,<,50;)'),
     (1, f'{AGENT}datarep:scores,==,80;)'),
-    (0, f'{AGENT}datarep:scores,>,80;)'),
+    (0, f'{AGENT}content:"alpha"; datarep:scores,>,80;)'),
     (1, f'{AGENT}content:"beta"; dataset:unset,agents,type string,load agents.list;)'),
 ]
 SCORES = {'alpha': 80, 'beta': 10, 'gamma': 500}
@@ -256,7 +256,7 @@ files = [
     (1, WEB + 'filename:"holiday";)'),
     (0, WEB + 'filename:"party";)'),
     (1, WEB + 'file.magic; content:"PNG image";)'),
-    (0, WEB + 'file.magic; content:"GIF image";)'),
+    (0, WEB + 'file.magic; content:"IHDR";)'),
     (1, WEB + 'filesize:<20; filename:"notes"; filestore;)'),
     (0, WEB + 'filesize:>200; filestore;)'),
     (1, WEB + 'filesha1:listed.sha1;)'),
