@@ -190,16 +190,20 @@ def country_database(networks):
 
 # --- HTTP and DNS
 
+def header_lines(fields):
+    return ''.join(f'{name}: {text}\r\n' for name, text in fields.items())
+
+
 def request(line='GET / HTTP/1.1', body=b'', **headers):
     fields = {'Host': 'example.org', **{name.replace('_', '-'): text for name, text in headers.items()}}
     if body:
         fields['Content-Length'] = len(body)
-    return client((line + '\r\n' + ''.join(f'{name}: {text}\r\n' for name, text in fields.items()) + '\r\n').encode() + body)
+    return client(f'{line}\r\n{header_lines(fields)}\r\n'.encode() + body)
 
 
 def response(body=b'', line='HTTP/1.1 200 OK', **headers):
     fields = {'Content-Length': len(body), **{name.replace('_', '-'): text for name, text in headers.items()}}
-    return server((line + '\r\n' + ''.join(f'{name}: {text}\r\n' for name, text in fields.items()) + '\r\n').encode() + body)
+    return server(f'{line}\r\n{header_lines(fields)}\r\n'.encode() + body)
 
 
 def dns_name(name):
@@ -207,13 +211,15 @@ def dns_name(name):
 
 
 def dns_query(name, kind=1, number=0x1234, opcode=0):
-    return struct.pack('!HHHHHH', number, 0x0100 | opcode << 11, 1, 0, 0, 0) + dns_name(name) + struct.pack('!HH', kind, 1)
+    return struct.pack('!HHHHHH', number, 0x0100 | opcode << 11, 1, 0, 0, 0) + dns_name(name) + \
+        struct.pack('!HH', kind, 1)
 
 
 def dns_answer(name, address=bytes([203, 0, 113, 9]), kind=1, number=0x1234, rcode=0):
     """A reply with one answer; without an address, none."""
     record = b'\xc0\x0c' + struct.pack('!HHIH', kind, 1, 300, len(address)) + address if address else b''
-    return struct.pack('!HHHHHH', number, 0x8180 | rcode, 1, 1 if address else 0, 0, 0) + dns_name(name) + struct.pack('!HH', kind, 1) + record
+    return struct.pack('!HHHHHH', number, 0x8180 | rcode, 1, 1 if address else 0, 0, 0) + dns_name(name) + \
+        struct.pack('!HH', kind, 1) + record
 
 
 def dns_record(name, kind, data):
@@ -316,13 +322,13 @@ def dcerpc(kind, body, call=1):
 
 
 def dcerpc_bind(interface, version=3, call=1):
-    return dcerpc(11,
-                  struct.pack('<HHIB3xHBx', 4280, 4280, 0, 1, 0, 1) + uuid.UUID(interface).bytes_le + struct.pack('<HH', version, 0) + NDR, call)
+    return dcerpc(11, struct.pack('<HHIB3xHBx', 4280, 4280, 0, 1, 0, 1) + uuid.UUID(interface).bytes_le +
+                  struct.pack('<HH', version, 0) + NDR, call)
 
 
 def dcerpc_bind_ack(call=1, result=0):
-    return dcerpc(12,
-                  struct.pack('<HHIH', 4280, 4280, 1, 4) + b'135\0' + bytes(2) + struct.pack('<B3xHH', 1, result, 0) + NDR, call)
+    return dcerpc(12, struct.pack('<HHIH', 4280, 4280, 1, 4) + b'135\0' + bytes(2) +
+                  struct.pack('<B3xHH', 1, result, 0) + NDR, call)
 
 
 def dcerpc_request(opnum, stub, call=2):
@@ -344,8 +350,8 @@ def smb2_pipe(share, pipe, pieces):
     path, name, handle = share.encode('utf-16-le'), pipe.encode('utf-16-le'), b'F' * 16
     turns = [
         client(smb2(0, struct.pack('<HHHHI', 36, 1, 1, 0, 0) + bytes(24) + struct.pack('<H', 0x0210), 0, tree=0)),
-        server(smb2(0,
-                    struct.pack('<HHHH', 65, 1, 0x0210, 0) + bytes(16) + struct.pack('<IIII', 0, 65536, 65536, 65536) + bytes(16) + struct.pack('<HHI', 128, 0, 0),
+        server(smb2(0, struct.pack('<HHHH', 65, 1, 0x0210, 0) + bytes(16) +
+                    struct.pack('<IIII', 0, 65536, 65536, 65536) + bytes(16) + struct.pack('<HHI', 128, 0, 0),
                     0, True, 0)),
         client(smb2(3, struct.pack('<HHHH', 9, 0, 72, len(path)) + path, 1, tree=0)),
         server(smb2(3, struct.pack('<HBBIII', 16, 2, 0, 0, 0, 0x1f01ff), 1, True)),
@@ -403,7 +409,8 @@ def xdr(data):
 def nfs_call(procedure, arguments, number=1, version=3):
     """A call of ONC RPC over UDP to the NFS program, with AUTH_SYS."""
     credentials = struct.pack('!I', 1) + xdr(b'host') + struct.pack('!III', 1000, 100, 0)
-    return struct.pack('!IIIIII', number, 0, 2, 100003, version, procedure) + struct.pack('!I', 1) + xdr(credentials) + bytes(8) + arguments
+    return struct.pack('!IIIIIII', number, 0, 2, 100003, version, procedure, 1) + xdr(credentials) + bytes(8) + \
+        arguments
 
 
 def nfs_reply(number=1, results=bytes(4)):
@@ -429,13 +436,11 @@ def kerberos_request(user, realm, kind=10):
 def kerberos_reply(user, realm, encryption, kind=11):
     def encrypted(algorithm):
         return sequence(tagged(0, der_number(algorithm)), tagged(2, der(4, b'secret')))
-    ticket = der(0x61,
-                 sequence(tagged(0, der_number(5)), tagged(1, der(27, realm.encode())),
-                          tagged(2, kerberos_name(2, 'krbtgt', realm)),
-                                tagged(3, encrypted(encryption))))
-    return der(0x60 | kind,
-               sequence(tagged(0, der_number(5)), tagged(1, der_number(kind)), tagged(3, der(27, realm.encode())),
-                                     tagged(4, kerberos_name(1, user)), tagged(5, ticket), tagged(6, encrypted(18))))
+    ticket = der(0x61, sequence(tagged(0, der_number(5)), tagged(1, der(27, realm.encode())),
+                                tagged(2, kerberos_name(2, 'krbtgt', realm)), tagged(3, encrypted(encryption))))
+    return der(0x60 | kind, sequence(
+        tagged(0, der_number(5)), tagged(1, der_number(kind)), tagged(3, der(27, realm.encode())),
+        tagged(4, kerberos_name(1, user)), tagged(5, ticket), tagged(6, encrypted(18))))
 
 
 def kerberos_error(code, realm):
@@ -450,7 +455,8 @@ def ike(exchange, payloads, version=0x20, flags=8, responder=bytes(8)):
     types = [kind for kind, _ in payloads] + [0]
     data = b''.join(struct.pack('!BBH', types[at + 1], 0, 4 + len(body)) + body for at,
                     (_, body) in enumerate(payloads))
-    return b'INITIATR' + responder + struct.pack('!BBBBII', types[0], version, exchange, flags, 0, 28 + len(data)) + data
+    return b'INITIATR' + responder + \
+        struct.pack('!BBBBII', types[0], version, exchange, flags, 0, 28 + len(data)) + data
 
 
 def ike_sa():
@@ -469,8 +475,10 @@ def ike1_sa(attributes):
 
 def dhcp(operation, kind, *options):
     """A DHCP message; options are pairs of number and value."""
-    header = struct.pack('!BBBBIHH', operation, 1, 6, 0, 0xdeadbeef, 0, 0) + bytes(16) + bytes.fromhex('020000000001') + bytes(10 + 64 + 128)
-    return header + b'\x63\x82\x53\x63' + b''.join(bytes([number]) + vector(1, value) for number, value in ((53, bytes([kind])), *options)) + b'\xff'
+    header = struct.pack('!BBBBIHH', operation, 1, 6, 0, 0xdeadbeef, 0, 0) + bytes(16) + MAC_CLIENT + \
+        bytes(10 + 64 + 128)
+    return header + b'\x63\x82\x53\x63' + b''.join(
+        bytes([number]) + vector(1, value) for number, value in ((53, bytes([kind])), *options)) + b'\xff'
 
 
 def ntp(mode, version=4, stratum=2, reference=b'GPS\0'):

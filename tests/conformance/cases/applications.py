@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Keywords of application protocols that the module protocols does not have, and older names of keywords."""
-import base64
 import hashlib
 import struct
 
-from build import (certificate, client, client_hello, der, dcerpc_bind, dcerpc_bind_ack, dcerpc_request,
-                   dcerpc_response, dhcp, dns_message, dns_name, dns_query, dns_record, ike, ike1_sa, kerberos_error,
-                   kerberos_reply, kerberos_request, nfs_call, ntp, request, server, server_hello, SERVER, smb2_login,
-                   smb2_pipe, ssh_kex, tcp, udp, udp_packet, xdr)
+from build import (certificate, client, client_hello, dcerpc_bind, dcerpc_bind_ack, dcerpc_request, dcerpc_response,
+                   dhcp, dns_message, dns_name, dns_record, ike, ike1_sa, kerberos_error, kerberos_reply,
+                   kerberos_request, nfs_call, ntp, server, server_hello, smb2_login, smb2_pipe, ssh_kex, tcp, udp,
+                   udp_packet, xdr)
 
 
 def rule(protocol, options):

@@ -4,7 +4,7 @@ import ipaddress
 import struct
 
 from build import (ACK, AH, Case, client, CLIENT, CLIENT6, DESTINATION, ESP, ethernet, fragments, GRE, HOP_BY_HOP,
-                   icmp_packet, igmp, ipv4, PSH, ROUTING, SCTP, sctp, sctp_chunk, server, SERVER, SERVER6, SYN, tcp,
+                   icmp_packet, igmp, ipv4, PSH, ROUTING, sctp, sctp_chunk, server, SERVER, SERVER6, SYN, tcp,
                    tcp_packet, udp_packet, with_extensions)
 
 
@@ -199,7 +199,8 @@ sctp_rules = [
 # --- Ethernet: a frame without a tag, one with a tag, one with two
 
 ethernet_packets = [ethernet(udp_packet(b'untagged', (40000, 9999))),
-                    ethernet(udp_packet(b'tagged', (40001, 9999)), 30), ethernet(udp_packet(b'stacked', (40002, 9999), SIX), 100, 200)]
+                    ethernet(udp_packet(b'tagged', (40001, 9999)), 30),
+                    ethernet(udp_packet(b'stacked', (40002, 9999), SIX), 100, 200)]
 ethernet_rules = [
     (1, rule('udp', 'content:"untagged"; ether.hdr; content:"|02 00 00 00 00 02 02 00 00 00 00 01 08 00|"; bsize:14;')),
     (0, rule('udp', 'ether.hdr; content:"tagged";')),

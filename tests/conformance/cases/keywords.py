@@ -96,7 +96,8 @@ flow = [
 ]
 
 # The second datagram of a flow comes after the first has set the bit.
-bits_packets = udp(4000, client(b'login'), client(b'action'), client(b'logout'), client(b'action')) + udp(4000, client(b'action'), client_port=40001)
+bits_packets = udp(4000, client(b'login'), client(b'action'), client(b'logout'), client(b'action')) + \
+    udp(4000, client(b'action'), client_port=40001)
 bits = [
     (0, datagram('content:"login"; flowbits:set,in; flowbits:noalert;')),
     (1, datagram('content:"action"; flowbits:isset,in;')),
@@ -145,7 +146,9 @@ files = [
 files_lists = {'md5.list': hashlib.md5(BODY).hexdigest() + '\n', 'sha256.list': hashlib.sha256(BODY).hexdigest() + '\n',
                'sha1.list': hashlib.sha1(b'another file').hexdigest() + '\n'}
 
-transforms_packets = tcp(80, request('GET /a%20b/C?q=x++y HTTP/1.1', X_Token=base64.b64encode(b'hidden words').decode(), User_Agent='Agent  One'))
+transforms_packets = tcp(80, request('GET /a%20b/C?q=x++y HTTP/1.1', User_Agent='Agent  One',
+                                     X_Token=base64.b64encode(b'hidden words').decode()))
+DECODED = 'http.request_header; content:"X-Token|3a 20|"; base64_decode:relative; base64_data; '
 transforms = [
     (0, web('http.user_agent; content:"Agent"; bsize:9;')),
     (0, web('http.user_agent; compress_whitespace; bsize:10;')),
@@ -174,11 +177,12 @@ transforms = [
     (1, web('http.host; tld; content:"org"; bsize:3;')),
     (1, web(r'http.user_agent; pcrexform:"^(\w+)"; content:"Agent"; bsize:5;')),
     (1, web('http.user_agent; xor:"00"; content:"Agent  One"; bsize:10;')),
-    (1, web('http.request_header; content:"X-Token|3a 20|"; base64_decode:relative; base64_data; content:"hidden words"; bsize:12;')),
-    (0, web('http.request_header; content:"X-Token|3a 20|"; base64_decode:relative; base64_data; content:"other words";')),
+    (1, web(DECODED + 'content:"hidden words"; bsize:12;')),
+    (0, web(DECODED + 'content:"other words";')),
 ]
 
-sets_packets = udp(53, client(dns_query('bad.example'))) + udp(53, client(dns_query('good.example')), client_port=40001) + \
+sets_packets = udp(53, client(dns_query('bad.example'))) + \
+    udp(53, client(dns_query('good.example')), client_port=40001) + \
     udp(53, client(dns_query('bad.example')), client_port=40002)
 sets = [
     (2, datagram('dns.query; dataset:isset,listed,type string,load listed.list;', 'dns')),
@@ -187,7 +191,8 @@ sets = [
     (0, datagram('dns.query; content:"good"; dataset:isset,listed;', 'dns')),
     (0, datagram('dns.query; dataset:isset,none,type string,load none.list;', 'dns')),
 ]
-sets_lists = {'listed.list': base64.b64encode(b'bad.example').decode() + '\n', 'none.list': base64.b64encode(b'other.example').decode() + '\n'}
+sets_lists = {'listed.list': base64.b64encode(b'bad.example').decode() + '\n',
+              'none.list': base64.b64encode(b'other.example').decode() + '\n'}
 
 # Rules of all actions: without an inline mode drop only reports, and pass ends the inspection of the packet.
 actions_packets = udp(4000, client(b'one evil thing')) + udp(4001, client(b'two evil thing'), client_port=40001)

@@ -2,7 +2,8 @@
 """Headers of packets, fragments, tunnels, and TCP reassembly."""
 import struct
 
-from build import (ACK, client, CLIENT, CLIENT6, FIN, fragments, GRE, icmp_packet, ipv4, PSH, request, SERVER, SERVER6, SYN, tcp, tcp_packet, udp_packet)
+from build import (ACK, client, CLIENT, CLIENT6, FIN, fragments, GRE, icmp_packet, ipv4, PSH, request, SERVER, SERVER6,
+                   SYN, tcp, tcp_packet, udp_packet)
 
 
 def rule(protocol, options):
@@ -13,8 +14,10 @@ headers_packets = [
     icmp_packet(8, 0, 77, 3), icmp_packet(3, 4, 0, 0, ends=(SERVER, CLIENT)),
     tcp_packet(b'', SYN, 100, 0, (40000, 80), options=b'\x02\x04\x05\xb4\x03\x03\x07\0', window=1024),
     tcp_packet(b'', FIN | PSH | 32, 200, 0, (40001, 80), ttl=3),
-    udp_packet(b'sixteen bytes ok', (40002, 9999), tos=8), udp_packet(b'version six', (40003, 9999), (CLIENT6, SERVER6)),
-    udp_packet(b'same host', (40004, 9999), (CLIENT, CLIENT)), udp_packet(b'broken', (40005, 9999), **{'bad-checksum': ''}),
+    udp_packet(b'sixteen bytes ok', (40002, 9999), tos=8),
+    udp_packet(b'version six', (40003, 9999), (CLIENT6, SERVER6)),
+    udp_packet(b'same host', (40004, 9999), (CLIENT, CLIENT)),
+    udp_packet(b'broken', (40005, 9999), **{'bad-checksum': ''}),
     ipv4(17, struct.pack('!HHHH', 40006, 9999, 8 + 7, 0) + b'options', (CLIENT, SERVER), options=b'\x94\x04\0\0'),
 ]
 headers = [
@@ -59,7 +62,8 @@ inner = udp_packet(b'tunnelled payload', (40000, 9999))
 inner6 = udp_packet(b'tunnelled payload', (40000, 9998), (CLIENT6, SERVER6))
 frame = bytes.fromhex('020000000002020000000001') + b'\x08\0' + udp_packet(b'tunnelled payload', (40000, 9997))
 tunnels_packets = [
-    ipv4(4, inner), ipv4(41, inner6), ipv4(GRE, struct.pack('!HH', 0, 0x0800) + udp_packet(b'tunnelled payload', (40000, 9996))),
+    ipv4(4, inner), ipv4(41, inner6),
+    ipv4(GRE, struct.pack('!HH', 0, 0x0800) + udp_packet(b'tunnelled payload', (40000, 9996))),
     udp_packet(b'\x08\0\0\0\0\0\x2a\0' + frame, (40000, 4789), ('203.0.113.1', '203.0.113.2')),
 ]
 tunnels = [
@@ -71,8 +75,8 @@ tunnels = [
     (0, 'alert udp any any -> any 9999 (content:"another payload";)'),
 ]
 
-# The pattern lies in two segments; in segments of which the second comes before the first; and in segments that are sent twice.
-# The last packet has no connection.
+# The pattern lies in two segments; in segments of which the second comes before the first; and in segments that are
+# sent twice. The last packet has no connection.
 _, text = request('GET /split/pattern HTTP/1.1')
 whole = tcp(80, client(text), cut=9)
 swapped = tcp(80, client(text), client_port=40001, cut=9)
@@ -80,7 +84,8 @@ data = [at for at, packet in enumerate(swapped) if len(packet) > 40]
 swapped[data[0]:data[0]] = [swapped.pop(data[1])]  # before the first segment, and so before its acknowledgement
 twice = tcp(80, client(text), client_port=40002, cut=9)
 twice = [packet for packet in twice for _ in range(2 if len(packet) > 40 else 1)]
-reassembly_packets = whole + swapped + twice + [tcp_packet(b'GET /split/pattern HTTP/1.1\r\nHost: x\r\n\r\n', PSH | ACK, 1, 1, (40009, 80))]
+reassembly_packets = whole + swapped + twice + \
+    [tcp_packet(b'GET /split/pattern HTTP/1.1\r\nHost: x\r\n\r\n', PSH | ACK, 1, 1, (40009, 80))]
 reassembly = [
     (3, rule('http', 'http.uri; content:"/split/pattern"; bsize:14;')),
     (0, rule('http', 'http.uri; content:"/split/pattern/";')),

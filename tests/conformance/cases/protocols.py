@@ -4,9 +4,9 @@ import base64
 import hashlib
 import struct
 
-from build import (certificate, client, client_hello, dcerpc_bind, dcerpc_bind_ack, dcerpc_request, dcerpc_response, dhcp, dns_answer, dns_query,
-                   ike, ike_sa, kerberos_reply, kerberos_request, nfs_call, nfs_reply, ntp, request, response, server, server_hello, smb2_pipe,
-                   ssh_kex, tcp, udp, xdr)
+from build import (certificate, client, client_hello, dcerpc_bind, dcerpc_bind_ack, dcerpc_request, dcerpc_response,
+                   dhcp, dns_answer, dns_query, ike, ike_sa, kerberos_reply, kerberos_request, nfs_call, nfs_reply, ntp,
+                   request, response, server, server_hello, smb2_pipe, ssh_kex, tcp, udp, xdr)
 
 
 def any_of(protocol, options):
@@ -16,7 +16,8 @@ def any_of(protocol, options):
 # --- HTTP: two requests, the second with a body
 
 http = tcp(80,
-           request('GET /shop/item?id=7 HTTP/1.1', User_Agent='curl/8', Cookie='session=abc', Referer='http://ref.example/', Accept='text/html'),
+           request('GET /shop/item?id=7 HTTP/1.1', User_Agent='curl/8', Cookie='session=abc',
+                   Referer='http://ref.example/', Accept='text/html'),
            response(b'<html>welcome</html>', Server='nginx', Content_Type='text/html'),
            request('POST /login HTTP/1.1', b'user=alice&pw=secret', Content_Type='application/x-www-form-urlencoded'),
            response(b'', 'HTTP/1.1 302 Found', Location='/home'))
@@ -93,13 +94,16 @@ dns_rules = [
 
 # --- SMTP with an attachment
 
-mail = b'From: alice@example.org\r\nTo: bob@example.net\r\nSubject: quarterly report\r\nMessage-ID: <1@example.org>\r\nMIME-Version: 1.0\r\n' \
-       b'Content-Type: multipart/mixed; boundary="b"\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nhello\r\n--b\r\nContent-Type: application/octet-stream\r\n' \
+mail = b'From: alice@example.org\r\nTo: bob@example.net\r\nSubject: quarterly report\r\n' \
+       b'Message-ID: <1@example.org>\r\nMIME-Version: 1.0\r\n' \
+       b'Content-Type: multipart/mixed; boundary="b"\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nhello\r\n' \
+       b'--b\r\nContent-Type: application/octet-stream\r\n' \
        b'Content-Transfer-Encoding: base64\r\nContent-Disposition: attachment; filename="report.bin"\r\n\r\n' + \
        base64.b64encode(b'ATTACHED-PAYLOAD') + b'\r\n--b--\r\n.\r\n'
-smtp = tcp(25, server(b'220 mx.example.net ESMTP\r\n'), client(b'EHLO client.example.org\r\n'), server(b'250 mx.example.net\r\n'),
-           client(b'MAIL FROM:<alice@example.org>\r\n'), server(b'250 ok\r\n'), client(b'RCPT TO:<bob@example.net>\r\n'), server(b'250 ok\r\n'),
-           client(b'DATA\r\n'), server(b'354 go\r\n'), client(mail), server(b'250 queued\r\n'), client(b'QUIT\r\n'), server(b'221 bye\r\n'))
+smtp = tcp(25, server(b'220 mx.example.net ESMTP\r\n'), client(b'EHLO client.example.org\r\n'),
+           server(b'250 mx.example.net\r\n'), client(b'MAIL FROM:<alice@example.org>\r\n'), server(b'250 ok\r\n'),
+           client(b'RCPT TO:<bob@example.net>\r\n'), server(b'250 ok\r\n'), client(b'DATA\r\n'),
+           server(b'354 go\r\n'), client(mail), server(b'250 queued\r\n'), client(b'QUIT\r\n'), server(b'221 bye\r\n'))
 smtp_rules = [
     (1, any_of('smtp', 'smtp.helo; content:"client.example.org"; bsize:18;')),
     (1, any_of('smtp', 'smtp.mail_from; content:"alice@example.org";')),
@@ -115,8 +119,10 @@ smtp_rules = [
 
 # --- FTP
 
-ftp = tcp(21, server(b'220 ready\r\n'), client(b'USER alice\r\n'), server(b'331 password\r\n'), client(b'PASS secret\r\n'), server(b'230 logged in\r\n'),
-          client(b'PASV\r\n'), server(b'227 Entering Passive Mode (198,51,100,1,156,64)\r\n'), client(b'RETR notes.txt\r\n'), server(b'550 no such file\r\n'))
+ftp = tcp(21, server(b'220 ready\r\n'), client(b'USER alice\r\n'), server(b'331 password\r\n'),
+          client(b'PASS secret\r\n'), server(b'230 logged in\r\n'), client(b'PASV\r\n'),
+          server(b'227 Entering Passive Mode (198,51,100,1,156,64)\r\n'), client(b'RETR notes.txt\r\n'),
+          server(b'550 no such file\r\n'))
 ftp_rules = [
     (1, any_of('ftp', 'ftp.command; content:"USER"; bsize:4; ftp.command_data; content:"alice"; bsize:5;')),
     (1, any_of('ftp', 'ftp.command; content:"RETR"; ftp.command_data; content:"notes.txt";')),
@@ -130,11 +136,14 @@ ftp_rules = [
 
 # --- SSH
 
-client_lists = ['curve25519-sha256', 'ssh-ed25519', 'aes128-ctr', 'aes128-ctr', 'hmac-sha2-256', 'hmac-sha2-256', 'none', 'none', '', '']
-server_lists = ['curve25519-sha256', 'ssh-ed25519', 'aes256-ctr', 'aes256-ctr', 'hmac-sha2-512', 'hmac-sha2-512', 'none', 'none', '', '']
+client_lists = ['curve25519-sha256', 'ssh-ed25519', 'aes128-ctr', 'aes128-ctr', 'hmac-sha2-256', 'hmac-sha2-256',
+                'none', 'none', '', '']
+server_lists = ['curve25519-sha256', 'ssh-ed25519', 'aes256-ctr', 'aes256-ctr', 'hmac-sha2-512', 'hmac-sha2-512',
+                'none', 'none', '', '']
 hassh = hashlib.md5(b'curve25519-sha256;aes128-ctr;hmac-sha2-256;none').hexdigest()
 hassh_server = hashlib.md5(b'curve25519-sha256;aes256-ctr;hmac-sha2-512;none').hexdigest()
-ssh = tcp(22, client(b'SSH-2.0-TestClient_1.0\r\n'), server(b'SSH-2.0-TestServer_2.0\r\n'), client(ssh_kex(client_lists)), server(ssh_kex(server_lists)))
+ssh = tcp(22, client(b'SSH-2.0-TestClient_1.0\r\n'), server(b'SSH-2.0-TestServer_2.0\r\n'),
+          client(ssh_kex(client_lists)), server(ssh_kex(server_lists)))
 ssh_rules = [
     (1, any_of('ssh', 'ssh.software; content:"TestClient_1.0"; bsize:14; flow:to_server;')),
     (1, any_of('ssh', 'ssh.software; content:"TestServer"; flow:to_client;')),
@@ -152,13 +161,18 @@ MAPPER, SRVSVC = 'e1af8308-5d1f-11c9-91a4-08002b14a0fa', '4b324fc8-1670-01d3-127
 
 
 def calls(interface):
-    return [(dcerpc_bind(interface), dcerpc_bind_ack()), (dcerpc_request(3, b'stub-data-1'), dcerpc_response(b'answer-data'))]
+    return [(dcerpc_bind(interface), dcerpc_bind_ack()),
+            (dcerpc_request(3, b'stub-data-1'), dcerpc_response(b'answer-data'))]
+
+
+def third_call(interface):
+    return f'dcerpc.iface:{interface}; dcerpc.opnum:3; '
 
 
 dcerpc = tcp(135, *[turn for sent, received in calls(MAPPER) for turn in (client(sent), server(received))])
 dcerpc_rules = [
-    (1, any_of('dcerpc', f'dcerpc.iface:{MAPPER}; dcerpc.opnum:3; dcerpc.stub_data; content:"stub-data-1"; flow:to_server;')),
-    (0, any_of('dcerpc', f'dcerpc.iface:{SRVSVC}; dcerpc.opnum:3;')),
+    (1, any_of('dcerpc', third_call(MAPPER) + 'dcerpc.stub_data; content:"stub-data-1"; flow:to_server;')),
+    (0, any_of('dcerpc', third_call(SRVSVC))),
     (0, any_of('dcerpc', f'dcerpc.iface:{MAPPER}; dcerpc.opnum:4;')),
     (1, any_of('dcerpc', 'dcerpc.opnum:2-5; dcerpc.stub_data; content:"stub-data"; flow:to_server;')),
     (1, any_of('dcerpc', 'dcerpc.stub_data; content:"answer-data"; flow:to_client;')),
@@ -168,14 +182,15 @@ smb_rules = [
     (1, any_of('smb', 'smb.named_pipe; content:"IPC$"; endswith; flow:to_server;')),
     (0, any_of('smb', 'smb.share; content:"SMB";')),
     (0, any_of('smb', 'smb.named_pipe; content:"SMB";')),
-    (1, any_of('smb', f'dcerpc.iface:{SRVSVC}; dcerpc.opnum:3; dcerpc.stub_data; content:"stub-data-1"; flow:to_server;')),
-    (0, any_of('smb', f'dcerpc.iface:{MAPPER}; dcerpc.opnum:3;')),
+    (1, any_of('smb', third_call(SRVSVC) + 'dcerpc.stub_data; content:"stub-data-1"; flow:to_server;')),
+    (0, any_of('smb', third_call(MAPPER))),
 ]
 
 # --- The others
 
 LOOKUP, READ = 3, 6
-nfs = udp(2049, client(nfs_call(LOOKUP, xdr(b'dir-handle') + xdr(b'secret.txt'))), server(nfs_reply(1, struct.pack('!II', 2, 0))), client_port=900)
+nfs = udp(2049, client(nfs_call(LOOKUP, xdr(b'dir-handle') + xdr(b'secret.txt'))),
+          server(nfs_reply(1, struct.pack('!II', 2, 0))), client_port=900)
 nfs_rules = [
     (1, any_of('nfs', f'nfs_procedure:{LOOKUP}; flow:to_server;')),
     (0, any_of('nfs', f'nfs_procedure:{READ};')),
@@ -193,7 +208,9 @@ krb5_rules = [
     (0, any_of('krb5', 'krb5.ticket_encryption:18;')),
 ]
 # IKE version 2, then the key exchange of main mode in version 1, whose payloads have buffers.
-ike_packets = udp(500, client(ike(34, [(33, ike_sa()), (34, struct.pack('!HH', 14, 0) + b'K' * 64), (40, b'N' * 32), (43, b'vendor-id')])), client_port=500)
+KEY = struct.pack('!HH', 14, 0) + b'K' * 64
+ike_packets = udp(500, client(ike(34, [(33, ike_sa()), (34, KEY), (40, b'N' * 32), (43, b'vendor-id')])),
+                  client_port=500)
 ike_rules = [
     (1, any_of('ike', 'ike.exchtype:34;')),
     (0, any_of('ike', 'ike.exchtype:35;')),
@@ -211,7 +228,8 @@ ike1_rules = [
     (2, any_of('ike', 'ike.key_exchange_payload_length:64;')),
     (1, any_of('ike', 'ike.nonce_payload; content:"NNNN"; startswith;')),
 ]
-dhcp_packets = udp(67, client(dhcp(1, 3, (12, b'laptop'))), server(dhcp(2, 5, (51, struct.pack('!I', 3600)), (58, struct.pack('!I', 1800)))), client_port=68)
+dhcp_packets = udp(67, client(dhcp(1, 3, (12, b'laptop'))),
+                   server(dhcp(2, 5, (51, struct.pack('!I', 3600)), (58, struct.pack('!I', 1800)))), client_port=68)
 dhcp_rules = [
     (1, any_of('dhcp', 'dhcp.hostname; content:"laptop"; bsize:6;')),
     (0, any_of('dhcp', 'dhcp.hostname; content:"|63 82 53 63|";')),
@@ -239,12 +257,14 @@ tftp_rules = [
 cases = {
     'http': (http, http_rules),
     'http_small_segments': (tcp(80, *[request('GET /cut/in/pieces HTTP/1.1'), response(b'split response')], cut=3), [
-        (1, any_of('http', 'http.uri; content:"/cut/in/pieces"; bsize:14;')), (1, any_of('http', 'file.data; content:"split response"; flow:to_client;')),
+        (1, any_of('http', 'http.uri; content:"/cut/in/pieces"; bsize:14;')),
+        (1, any_of('http', 'file.data; content:"split response"; flow:to_client;')),
         (0, any_of('http', 'http.uri; content:"split";'))]),
     'tls': (tls, tls_rules),
     'dns': (dns, dns_rules),
     'dns_tcp': (tcp(53, client(struct.pack('!H', len(dns_query('a.example.org'))) + dns_query('a.example.org'))), [
-        (1, any_of('dns', 'dns.query; content:"a.example.org";')), (0, any_of('dns', 'dns.query; content:"b.example.org";'))]),
+        (1, any_of('dns', 'dns.query; content:"a.example.org";')),
+        (0, any_of('dns', 'dns.query; content:"b.example.org";'))]),
     'smtp': (smtp, smtp_rules),
     'ftp': (ftp, ftp_rules),
     'ssh': (ssh, ssh_rules),

@@ -4,7 +4,7 @@ import base64
 import hashlib
 
 from build import (Case, client, CLIENT, CLIENT6, country_database, request, response, SERVER, server, SERVER6, tcp,
-                   tcp_packet, udp, udp_packet, SYN)
+                   udp, udp_packet)
 
 
 def datagram(options):
