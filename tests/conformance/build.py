@@ -339,6 +339,21 @@ def dcerpc_response(stub, call=2):
     return dcerpc(2, struct.pack('<IHBB', len(stub), 0, 0, 0) + stub, call)
 
 
+def dcerpc_datagram(kind, interface, opnum, stub, version=3, sequence_number=1):
+    """A connectionless PDU (C706, chapter 12): kind 0 is a request, 2 a response."""
+    return struct.pack('<BBBB4s', 4, kind, 8, 0, b'\x10\0\0\0') + bytes(16) + uuid.UUID(interface).bytes_le + \
+        bytes(range(16)) + struct.pack('<IIIHHHHHBB', 0, version, sequence_number, opnum, 0xffff, 0xffff, len(stub), 0,
+                                       0, 0) + stub
+
+
+def smb1(command, words=b'', data=b'', answer=False):
+    """An SMB 1 message (MS-CIFS 2.2.3)."""
+    header = b'\xffSMB' + struct.pack('<BIBHH8xHHHHH', command, 0, 0x98 if answer else 0x18, 0xc801, 0, 0, 0, 0xfeff, 0,
+                                     1)
+    body = bytes([len(words) // 2]) + words + struct.pack('<H', len(data)) + data
+    return vector(4, header + body)
+
+
 def smb2(command, body, number, answer=False, tree=1, status=0):
     header = b'\xfeSMB' + struct.pack('<HHIHHIIQIIQ', 64, 1, status, command, 1, answer, 0, number, 0xfeff,
                                      tree, 5) + bytes(16)
@@ -411,6 +426,11 @@ def nfs_call(procedure, arguments, number=1, version=3):
     credentials = struct.pack('!I', 1) + xdr(b'host') + struct.pack('!III', 1000, 100, 0)
     return struct.pack('!IIIIIII', number, 0, 2, 100003, version, procedure, 1) + xdr(credentials) + bytes(8) + \
         arguments
+
+
+def rpc_record(message):
+    """A message of ONC RPC over TCP (RFC 5531, section 11) in one fragment."""
+    return struct.pack('!I', 0x80000000 | len(message)) + message
 
 
 def nfs_reply(number=1, results=bytes(4)):

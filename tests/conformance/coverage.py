@@ -5,8 +5,9 @@
     coverage.py SLUICE [--list]       --list: also print the number of rules of each keyword
 
 A keyword or protocol is covered when at least one rule with it must alert and at least one must not; an alias of a
-keyword, when a rule with it must alert. Those of EXCEPTIONS need not be covered. The keywords are those that `sluice
-keywords` lists, the application protocols those for which `sluice replay` has counters.
+keyword, when a rule with it must alert. An application protocol over both TCP and UDP needs a rule for each, such as
+`alert udp ... (app-layer-protocol:krb5; ...)`, that alerts. Those of EXCEPTIONS need not be covered. The keywords are
+those that `sluice keywords` lists, the application protocols those for which `sluice replay` has counters.
 """
 import collections
 import json
@@ -47,14 +48,17 @@ def option_names(rule):
 
 
 def count_rules():
-    """The number of rules that must alert and that must not, by option name and by protocol."""
+    """The number of rules that must alert and that must not, by option name and by protocol. Rules with
+    app-layer-protocol are counted for PROTOCOL/APPLICATION, too."""
     alerting, silent = (collections.Counter(), collections.Counter()), (collections.Counter(), collections.Counter())
     for module in modules():
         for case in own.load_cases(module).values():
             for sid, (count, rule) in enumerate(case.rules, 1):
                 options, protocols = alerting if count else silent
                 options.update(option_names(own.complete_rule(sid, rule)))
-                protocols[rule.split()[1]] += 1
+                protocol = rule.split()[1]
+                protocols[protocol] += 1
+                protocols.update(f'{protocol}/{name}' for name in re.findall(r'app-layer-protocol:([\w-]+);', rule))
     return alerting, silent
 
 
@@ -64,19 +68,26 @@ def supported_keywords(sluice):
 
 
 def supported_applications(sluice):
+    """Names of application protocols, and TRANSPORT/NAME of those that have counters for TCP and UDP."""
     with tempfile.TemporaryDirectory() as folder:
         case = Case([udp_packet(b'one')], [(0, 'alert udp any any -> any any (content:"two";)')])
         events, error = own.replay(sluice, case, folder)
     if error:
         sys.exit(error)
     flows = next(event['stats']['app_layer']['flow'] for event in events if event['event_type'] == 'stats')
-    return sorted({re.sub('_(tcp|udp)$', '', name).replace('_', '-') for name in flows} - {'also', 'failed'})
+    applications, transports = set(), set()
+    for name in flows:
+        name, transport = re.fullmatch('(.*?)(_tcp|_udp)?', name).groups()
+        if name not in ('also', 'failed'):
+            applications.add(name.replace('_', '-'))
+            transports |= {f'{transport[1:]}/{name}'} if transport else set()
+    return sorted(applications), sorted(transports)
 
 
 def main():
     sluice, is_listing = os.path.abspath(sys.argv[1]), '--list' in sys.argv
     (options, protocols), (silent_options, silent_protocols) = count_rules()
-    keywords, applications = supported_keywords(sluice), supported_applications(sluice)
+    keywords, (applications, transports) = supported_keywords(sluice), supported_applications(sluice)
     problems = [f'EXCEPTIONS has {name}, which is not a keyword' for name in EXCEPTIONS if name not in keywords]
     covered = 0
     for name, aliases in keywords.items():
@@ -91,13 +102,13 @@ def main():
             problems.append(f'{name}: no rule that {"does not alert" if alerts else "alerts"}')
         if name not in EXCEPTIONS:
             problems += [f'{word}: no rule that alerts' for word in (name, *aliases) if not options[word] and alerts]
-    for name in (*PROTOCOLS, *applications, *OTHER_NAMES):
-        if not protocols[name] or not (silent_protocols[name] or name in OTHER_NAMES):
+    for name in (*PROTOCOLS, *applications, *transports, *OTHER_NAMES):
+        if not protocols[name] or not (silent_protocols[name] or name in transports or name in OTHER_NAMES):
             problems.append(f'protocol {name}: no rule that {"does not alert" if protocols[name] else "alerts"}')
     for problem in problems:
         print(problem)
     print(f'{covered} of {len(keywords)} keywords covered, {len(EXCEPTIONS)} exceptions; '
-          f'{len(PROTOCOLS) + len(applications)} protocols')
+          f'{len(PROTOCOLS)} packet and {len(applications)} application protocols')
     sys.exit(1 if problems else 0)
 
 

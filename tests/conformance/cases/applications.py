@@ -3,10 +3,10 @@
 import hashlib
 import struct
 
-from build import (certificate, client, client_hello, dcerpc_bind, dcerpc_bind_ack, dcerpc_request, dcerpc_response,
-                   dhcp, dns_message, dns_name, dns_record, ike, ike1_sa, kerberos_error, kerberos_reply,
-                   kerberos_request, nfs_call, ntp, server, server_hello, smb2_login, smb2_pipe, ssh_kex, tcp, udp,
-                   udp_packet, xdr)
+from build import (certificate, client, client_hello, dcerpc_bind, dcerpc_bind_ack, dcerpc_datagram, dcerpc_request,
+                   dcerpc_response, dhcp, dns_message, dns_name, dns_record, ike, ike1_sa, kerberos_error,
+                   kerberos_reply, kerberos_request, nfs_call, ntp, rpc_record, server, server_hello, smb1, smb2_login,
+                   smb2_pipe, ssh_kex, tcp, udp, udp_packet, xdr)
 
 
 def rule(protocol, options):
@@ -342,6 +342,42 @@ ntp_rules = [
     (0, rule('ntp', 'ntp.stratum:2;')),
 ]
 
+# --- Protocols over their other transport, and the first version of SMB
+
+def over(transport, protocol, options):
+    return f'alert {transport} any any -> any any (app-layer-protocol:{protocol}; flow:to_server; {options})'
+
+
+def with_length(message):
+    return struct.pack('!H', len(message)) + message
+
+
+krb5_tcp = tcp(88, client(struct.pack('!I', len(kerberos_request('alice', 'EXAMPLE.ORG'))) +
+                          kerberos_request('alice', 'EXAMPLE.ORG')))
+nfs_tcp = tcp(2049, client(rpc_record(nfs_call(3, xdr(b'dir-handle') + xdr(b'secret.txt')))), client_port=900)
+llmnr_tcp = tcp(5355, client(with_length(dns_message([('fileserver', A)], flags=0))))
+dcerpc_udp = udp(135, client(dcerpc_datagram(0, MAPPER, 3, b'stub-data')),
+                 server(dcerpc_datagram(2, MAPPER, 3, b'answer-data')))
+smb1_packets = tcp(445, client(smb1(0x72, b'', b'\x02NT LM 0.12\0')),
+                   server(smb1(0x72, struct.pack('<HBHHIIIIQHB', 0, 3, 50, 1, 16644, 65536, 0, 0x8000e3fd, 0, 0, 0),
+                               bytes(16), True)))
+dns_tcp = tcp(53, client(with_length(dns_message([('tcp.example.org', A)]))))
+transport_packets = krb5_tcp + nfs_tcp + llmnr_tcp + dcerpc_udp + dns_tcp + smb1_packets
+transport_rules = [
+    (1, over('tcp', 'krb5', 'krb5_msg_type:10;')),
+    (0, over('udp', 'krb5', '')),
+    (1, over('tcp', 'nfs', 'nfs_procedure:lookup;')),
+    (0, over('udp', 'nfs', '')),
+    (1, over('tcp', 'llmnr', 'llmnr.queries.rrname; content:"fileserver";')),
+    (0, over('udp', 'llmnr', '')),
+    (1, over('udp', 'dcerpc', f'dcerpc.iface:{MAPPER}; dcerpc.opnum:3; dcerpc.stub_data; content:"stub-data";')),
+    (0, over('tcp', 'dcerpc', '')),
+    (1, over('tcp', 'dns', 'dns.query; content:"tcp.example.org";')),
+    (0, over('udp', 'dns', '')),
+    (1, rule('smb', 'smb.version:1; flow:to_server;')),
+    (0, rule('smb', 'smb.version:2;')),
+]
+
 cases = {
     'dns': (dns_packets, dns_rules),
     'mdns': (mdns_packets, mdns_rules),
@@ -357,4 +393,11 @@ cases = {
     'ike': (ike_packets, ike_rules),
     'dhcp': (dhcp_packets, dhcp_rules),
     'ntp': (ntp_packets, ntp_rules),
+    'datagrams': (krb5_packets + nfs_packets + llmnr_packets + dns_packets + dcerpc_packets, [
+        (2, over('udp', 'krb5', 'krb5_msg_type:10;')), (0, over('tcp', 'krb5', '')),
+        (1, over('udp', 'nfs', 'nfs_procedure:lookup;')), (0, over('tcp', 'nfs', '')),
+        (1, over('udp', 'llmnr', 'llmnr.queries.rrname; content:"printer";')), (0, over('tcp', 'llmnr', '')),
+        (1, over('udp', 'dns', 'dns.query; content:"www"; startswith;')), (0, over('tcp', 'dns', '')),
+        (1, over('tcp', 'dcerpc', 'dcerpc.opnum:3;')), (0, over('udp', 'dcerpc', ''))]),
+    'transports': (transport_packets, transport_rules),
 }

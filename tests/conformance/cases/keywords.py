@@ -201,6 +201,11 @@ actions = [
     (1, 'alert udp any any -> any any (content:"evil";)'),
     (0, 'alert udp any any -> any 4001 (content:"evil";)'),
     (1, 'drop udp any any -> any 4000 (content:"evil";)'),
+    (1, 'reject udp any any -> any 4000 (content:"evil";)'),
+    (1, 'rejectsrc udp any any -> any 4000 (content:"evil";)'),
+    (1, 'rejectdst udp any any -> any 4000 (content:"evil";)'),
+    (1, 'rejectboth udp any any -> any 4000 (content:"evil";)'),
+    (0, 'rejectboth udp any any -> any 4000 (content:"two";)'),
 ]
 
 cases = {

@@ -244,6 +244,23 @@ words = [
     (0, datagram('content:"harmless"; replace:"harmful!";')),
 ]
 
+# --- Inline: a packet rule drops one datagram, a stream rule the rest of the session; a datagram is changed
+
+inline_packets = udp(4000, client(b'drop this'), client(b'rest of the flow')) + \
+    udp(4001, client(b'change this'), client_port=40001) + \
+    tcp(7000, client(b'refuse this'), client(b'rest of the session'), client_port=40002) + \
+    tcp(7001, client(b'stop this'), client(b'after the stop'), client_port=40003)
+inline = [
+    (1, 'drop udp any any -> any any (content:"drop this";)'),
+    (1, datagram('content:"rest of the flow";')),
+    (1, 'drop tcp any any -> any any (content:"stop this";)'),
+    (0, segment('content:"after the stop";')),
+    (1, datagram('content:"change"; replace:"insert";')),
+    (0, datagram('content:"insert";')),
+    (1, 'reject tcp any any -> any any (content:"refuse this";)'),
+    (0, segment('content:"rest of the session";')),
+]
+
 # --- Files: names, types, and their place in the file store
 
 PICTURE = b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + bytes(80)
@@ -289,6 +306,10 @@ cases = {
         '1 event_type=alert alert.signature_id=1 alert.gid=7 alert.rev=3 alert.severity=2 alert.signature=1',
         '1 event_type=alert alert.signature_id=1 alert.target.ip=192.0.2.1 alert.source.ip=198.51.100.1',
         "1 event_type=alert alert.metadata.tag=['Test'] alert.metadata.affected_product=['Any']"]),
+    'inline': Case(inline_packets, inline, options=['--ips'], events=[
+        '1 event_type=stats stats.ips.replaced=1 stats.ips.rejected=1',
+        '1 event_type=drop drop.reason=rules dest_port=4000', '1 event_type=drop drop.reason=rules dest_port=7000',
+        '1 event_type=drop drop.reason=rules dest_port=7001']),
     'files': Case(file_packets, files, file_lists, ['--set', 'file-store.enabled=yes'], [
         '1 event_type=fileinfo fileinfo.filename=/notes.txt fileinfo.stored=true',
         '1 event_type=fileinfo fileinfo.filename=/images/Holiday.PNG fileinfo.stored=false']),
