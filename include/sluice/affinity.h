@@ -20,8 +20,8 @@ enum affinity_mode {
 struct affinity_options {
     enum affinity_mode mode;
     bool no_senders; /* threading.verdict-threads is no: no verdict sender is started */
-    const char *const *workers, *const *management, *const *output; /* lists such as "0-3,8", NULL-terminated; an empty
-                                                                       one: chosen by the topology */
+    const char *const *workers, *const *management, *const *output; /* ranges such as "0-3", NULL-terminated; an empty
+                                                                       list: the CPUs are chosen by the topology */
 };
 extern const struct setting affinity_settings[];
 

@@ -105,9 +105,9 @@ struct app_tx {
     bool fresh[FLOW_DIRECTIONS]; /* a buffer has grown, or an event or file was added, since the last inspection */
     uint8_t directions;          /* directions that the transaction has; initially APP_BOTH */
     bool logged;                 /* the event of the transaction has been written */
-    uint8_t guessed;             /* number of alerts with this transaction from rules without transaction conditions */
-    bool log_never;              /* exclude from the log */
-    bool beside;                 /* created by app_tx_new_alternative() */
+    uint8_t guessed; /* number of alerts that got this transaction although their rule has no transaction conditions */
+    bool log_never;  /* exclude from the log */
+    bool beside;     /* created by app_tx_new_alternative() */
     struct buffer matches; /* rules that have matched in any reading of the message, as uint64_t: direction << 63 | gid
                               << 32 | sid */
     bool only_events;      /* created only to carry an event of the protocol: logged as an anomaly event only */
@@ -215,7 +215,7 @@ struct app_selector {
     int part;       /* app_buffer.part */
 };
 
-/* A buffer that transactions of this protocol have: a row for the directions with the same progress and getter. */
+/* A buffer of this protocol's transactions. Directions with the same progress and getter share a row. */
 struct app_buffer {
     const struct keyword *keyword;
     unsigned directions; /* APP_TO_SERVER, APP_TO_CLIENT, APP_BOTH */
@@ -312,10 +312,10 @@ struct app_proto {
     void (*describe_alert)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: further top-level objects of the event. */
     void (*log_top_level)(const struct app_tx *tx, const void *settings, struct fields *out);
-    /* Optional: whether to log the transaction (a TLS session without certificate, for example, is not logged). */
+    /* Optional: returns false if the transaction must not be logged, such as a TLS session without certificate. */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
-    /* Optional: whether the event has the direction from the server to the client, like the message it describes (a DNS
-     * response). Otherwise the event has the direction of the flow, from the client to the server. */
+    /* Optional: returns true if the event has the direction from server to client, like the message that it describes
+     * (a DNS response); false: from client to server. */
     bool (*logs_from_server)(const struct app_tx *tx, const void *settings);
     /* Optional: the value of a header sent by the client, by its case-insensitive name; used for the headers in which
      * proxies report the client's address. Returns false if the header has not been received. The bytes are valid until
@@ -339,7 +339,7 @@ struct app_proto {
  * none. */
 extern const struct app_proto *const app_list[];
 extern const size_t app_list_count;
-/* Returns the id of the protocol with this name or alias, in any case; 0 for none. */
+/* Returns the id of the protocol with this name or alias (case-insensitive); 0 for none. */
 unsigned app_id_by_name(const char *name);
 /* Writes the protocols' settings tables for config_new() and returns their number (at most app_list_count). */
 size_t app_setting_tables(const struct setting **out);
@@ -458,11 +458,11 @@ void app_transfer_buffer(struct app_context *context, struct transfer *t, struct
  * file `index`, which grows. */
 extern const struct keyword keyword_file_data;
 bool app_file_data(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
-/* Returns the buffer row of file.name or file.magic, which every protocol with file.data has; NULL for other
- * keywords. */
 extern const struct keyword keyword_file_name, keyword_file_magic;
 extern const char *const app_file_protocols[]; /* names of the protocols that carry files */
 extern const char *const app_common_bodies[];  /* prefilter_hints.common of the bodies in which they carry files */
+/* Returns the buffer row of file.name or file.magic, which every protocol with file.data has; NULL for other keywords.
+ */
 const struct app_buffer *app_file_buffer(const struct keyword *keyword);
 /* Stores all present and future files of a direction of the flow (filestore:...,flow). */
 void app_store_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid);
@@ -531,18 +531,20 @@ struct app_stream_chunk {
 void app_feed_stream(struct app *app, struct flow *flow, enum flow_direction direction,
                      const struct app_stream_chunk *in, uint64_t now_ns, struct app_verdict *verdict);
 /*
- * Whether the protocols of the flow are parsed with and without the urgent byte at `place`, one of the `count` offsets
- * in `places`: there is no parser, or the flow has readings without that byte, which are created while the protocol is
- * unknown. is_data_mark: the byte is DM after IAC, as sent by Telnet's Synch (RFC 854).
+ * Returns true if a receiver may read the stream with or without the urgent byte at `place`, one of the `count` offsets
+ * in `places`, without hiding data from the parsers. This is so if no parser runs, if the flow has a reading without
+ * that byte, or if such a reading can still be created because the protocol is unknown. is_data_mark: the byte is DM
+ * after IAC, as sent by Telnet's Synch (RFC 854).
  */
 bool app_parses_without_urgent_byte(const struct flow *flow, enum flow_direction direction, uint64_t place,
                                     const int64_t *places, unsigned count, bool is_data_mark);
-/* Identifies and parses a datagram. Returns false if nothing in the flow has changed and the verdict is empty. */
+/* Identifies and parses a datagram. Returns false if the flow's protocol state has not changed and *verdict is empty.
+ */
 bool app_feed_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
                        uint32_t length, uint64_t now_ns, struct app_verdict *verdict);
-/* Whether protocol detection has finished in the direction and no later packet of the direction has been seen. As in
- * Suricata it is true for the packet that completed detection, if that packet has this direction, and for the next
- * packet of the direction. `next`: the call is for that next packet, and the condition ends. */
+/* Whether protocol detection has just finished in the direction. As in Suricata this is true for the packet that
+ * completed detection, if it has this direction, and for the next packet of the direction. `next`: the call is for that
+ * next packet; later calls return false. */
 bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool next);
 /* Completes all open transactions at the end of the flow: no more data will come. */
 void app_flow_finish(struct app *app, struct flow *flow);
@@ -551,16 +553,17 @@ void app_flow_free(struct app *app, struct flow *flow, app_release_function *rel
 
 /*
  * Memory relief, before a packet is inspected while app_is_memory_low(): app_find_idle_flow() returns the flow that has
- * to free memory; NULL: there is none. First app_shed_files() frees its files and bodies (false: it has none): their
- * later data is inspected, but no match spans the freed part. Then app_evict() frees the parser and the transactions,
- * which must have been inspected and logged. `within_message` is the result of app_has_incomplete_message(). From then
- * on the bytes of the flow are inspected as a stream only, until a message of its protocol starts.
+ * to free memory; NULL: there is none. First app_shed_files() frees its files and bodies, and returns false if there
+ * was nothing to free. Their later data is inspected, but no match spans the freed part. Then app_evict() frees the
+ * parser and the transactions, which must have been inspected and logged. `within_message` is the result of
+ * app_has_incomplete_message(). From then on the bytes of a TCP flow are inspected as a stream only, until a message of
+ * its protocol starts.
  */
 bool app_is_memory_low(const struct app *app);
 struct flow *app_find_idle_flow(struct app *app);
 bool app_shed_files(struct app *app, struct flow *flow);
 bool app_has_incomplete_message(
-    const struct flow *flow); /* before app_flow_finish(): whether a message is incomplete */
+    const struct flow *flow); /* to be called before app_flow_finish(), which completes all messages */
 void app_evict(struct app *app, struct flow *flow, bool within_message, app_release_function *release, void *user);
 /* values of flow->app_evicted */
 enum { APP_EVICTED_BETWEEN_MESSAGES = 1, APP_EVICTED_WITHIN_MESSAGE, APP_EVICTED_REPORTED };
@@ -597,8 +600,8 @@ void app_transfer_flow(struct transfer *t, struct app *app, struct flow *flow,
 /* Transfers the expectations. */
 void app_shared_transfer(struct transfer *t, struct app_shared *shared);
 
-/* Return the id of the flow's (or the direction's) protocol: 0 if not known (yet), APP_FAILED if detection failed.
- * flow->application holds the ids of the flow, of both directions and of the original protocol. */
+/* Return the id of the protocol of the flow, or of one direction: 0 if it is not known (yet), APP_FAILED if detection
+ * failed. flow->application holds the ids of the flow, of both directions and of the original protocol. */
 enum { APP_FAILED = 255 };
 static inline unsigned app_flow_protocol(const struct flow *flow)
 {
@@ -614,8 +617,8 @@ static inline unsigned app_original_protocol(const struct flow *flow)
     return flow->application >> 24;
 }
 const char *app_name_by_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 */
-/* Sets *first to the open transactions of a parser instance of the flow, linked by link[APP_TX_OPEN]. `reading` is its
- * number, 0 for the first. Returns false if the flow does not have that many. */
+/* Sets *first to the open transactions of a parser instance of the flow, linked by link[APP_TX_OPEN]. `reading` is the
+ * number of the instance, 0 for the first. Returns false if the flow has no instance of this number. */
 bool app_get_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first);
 /* Returns the bit set of the ids of the protocols other than app_flow_protocol() as which the flow is parsed. */
 uint64_t app_other_protocols(const struct flow *flow);
@@ -638,7 +641,8 @@ void app_skip_inspection(const struct flow *flow);
 /* Records that the event of the transaction has been written. */
 void app_tx_set_logged(struct app_tx *tx);
 /* Return the number of transactions that the flow has started, including freed ones. app_tx_total() counts those of all
- * its protocols, and so is the id of the next transaction; app_tx_count() counts those of its last protocol. */
+ * protocols that the flow had, so it is the id of the next transaction. app_tx_count() counts those since the last
+ * change of the protocol. */
 uint64_t app_tx_total(const struct flow *flow);
 uint64_t app_tx_count(const struct flow *flow);
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);

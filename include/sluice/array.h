@@ -10,7 +10,7 @@
 /*
  * Makes room for one more item behind the first `count` items. `array` is the address of the pointer to the items,
  * which changes when the items move (NULL: no items yet). *capacity is in items, and is doubled when all are used. The
- * owner frees the items. Returns 0, or -ENOMEM; the array is then unchanged.
+ * owner frees the items. Returns 0, or -ENOMEM with the array unchanged.
  */
 int array_grow(void *array, size_t count, size_t *capacity, size_t item_size);
 

@@ -3,7 +3,7 @@
  * Base64 (RFC 4648 §4): one alphabet, one encoder, and decoders for whole texts and for streams.
  *
  * Receivers differ in what they do with characters outside of the alphabet ("other characters" below), with padding,
- * and with an incomplete last group of four characters. A caller names the rules; there is no default.
+ * and with an incomplete last group of four characters. The caller selects the rules by a mode; there is no default.
  */
 #ifndef SLUICE_BASE64_H
 #define SLUICE_BASE64_H

@@ -35,10 +35,11 @@ int blocklist_each(const char *table, blocklist_each_function *each, void *user,
  * stay blocked. */
 int blocklist_add(const char *table, const struct blocked_host *hosts, size_t count, char error[FIREWALL_ERROR_SIZE]);
 
-/* Unblocks the hosts. *removed is the number of those that were blocked. */
+/* Unblocks the hosts. *removed is the number of those that were blocked. Returns 0, or -errno with a line in `error`.
+ */
 int blocklist_remove(const char *table, const struct blocked_host *hosts, size_t count, size_t *removed,
                      char error[FIREWALL_ERROR_SIZE]);
-/* Unblocks all hosts. */
+/* Unblocks all hosts. Returns 0, or -errno with a line in `error`. */
 int blocklist_flush(const char *table, char error[FIREWALL_ERROR_SIZE]);
 
 #endif

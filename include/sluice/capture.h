@@ -21,14 +21,14 @@ enum { CAPTURE_MAX_QUEUES = 256, CAPTURE_MAX_BATCH = 256, CAPTURE_ERROR_SIZE = 2
 /* All counters are written by the worker only. */
 struct capture_counters {
     uint64_t packets, bytes;
-    uint64_t accepted, dropped, repeated, routed; /* by verdict; their sum with `segmented` is that of all verdicts */
+    uint64_t accepted, dropped, repeated, routed; /* verdicts by kind; with `segmented` they add up to all verdicts */
     uint64_t replaced;                            /* verdicts with a changed payload */
     uint64_t truncated;                 /* packets longer than the copy range: only their first bytes were received */
     uint64_t gso;                       /* super-packets received */
     uint64_t segmented;                 /* super-packets returned to the kernel for segmentation */
     uint64_t receive_calls, send_calls; /* system calls */
-    uint64_t given_sends;               /* those of send_calls that the verdict sender makes: nfqueue_add_sender() */
-    uint64_t receive_overruns;          /* times the kernel ran out of socket buffer: a gap in the ids, or ENOBUFS */
+    uint64_t given_sends;               /* the part of send_calls that the verdict sender made: nfqueue_add_sender() */
+    uint64_t receive_overruns;   /* times the socket buffer was full, recognised by ENOBUFS or a gap in the ids */
     uint64_t verdict_lost;       /* ENOENT: packets that the kernel had dropped before (ruleset or device change) */
     uint64_t verdict_errors;     /* verdicts that the kernel rejected for other reasons */
     uint64_t malformed_messages; /* netlink messages that could not be parsed completely */
@@ -44,7 +44,7 @@ struct capture_counters {
 
 /* The kernel's status of a queue: /proc/net/netfilter/nfnetlink_queue. */
 struct queue_status {
-    uint32_t queue, port_id, waiting, copy_mode, copy_range; /* port_id: of the reader's socket; waiting: packets */
+    uint32_t queue, port_id, waiting, copy_mode, copy_range; /* port_id: netlink port of the reader; waiting: packets */
     uint32_t queue_dropped;                                  /* packets dropped because the queue was full */
     uint32_t user_dropped;                                   /* packets dropped because the socket buffer was full */
     uint32_t id_sequence;                                    /* id of the last packet: the number of packets enqueued */
@@ -138,9 +138,9 @@ enum queue_truncated_policy { QUEUE_TRUNCATED_INSPECT, QUEUE_TRUNCATED_DROP };
 
 /* Super-packets (NFQA_CFG_F_GSO) are flagged PACKET_CAN_SEGMENT. For VERDICT_SEGMENT the capture clears the flag of the
  * queue and then repeats the packet: the kernel runs the same chain again, segments the packet, and queues each
- * segment. The flag is set again QUEUE_SEGMENT_SECONDS after the last such verdict. The number of super-packets that
- * can be segmented in this way is the number that may have waited when the flag was cleared; further ones do not get
- * PACKET_CAN_SEGMENT, so that a packet that the kernel does not segment cannot loop. */
+ * segment. The flag is set again QUEUE_SEGMENT_SECONDS after the last such verdict. At most as many super-packets as
+ * may have waited when the flag was cleared can be segmented in this way. Later ones do not get PACKET_CAN_SEGMENT;
+ * otherwise a packet that the kernel does not segment would loop. */
 enum { QUEUE_SEGMENT_SECONDS = 10 };
 
 /* How a verdict applies to the rest of a connection (packet->offload). */
@@ -225,7 +225,8 @@ int nfqueue_wait_sent(struct capture *capture);
 
 /* Returns the socket, which stays owned by the capture. The supervisor duplicates it before close to keep the queue. */
 int nfqueue_fd(const struct capture *capture);
-/* Returns the size read back from the kernel: twice the requested size, since it includes the kernel's overhead. */
+/* Returns the size of the socket's receive buffer as the kernel reports it: twice the requested size, because it
+ * includes the kernel's overhead. */
 uint32_t nfqueue_receive_buffer(const struct capture *capture);
 /* Returns the NFQA_CFG_F_* flags that the kernel granted; fewer than requested when it lacks one. For an adopted queue:
  * those that the options request. */
@@ -240,8 +241,8 @@ int nfqueue_start_conntrack(struct capture *capture); /* sets the flag again */
 
 /* --- Queues whose socket outlives its reader -------------------------------------------------------- */
 
-/* Checks by `status_fd` (nfqueue_open_status()) that no process has bound the queue. Returns 0, or -EBUSY with a line
- * in `error` that names the process. */
+/* Checks by `status_fd` (nfqueue_open_status()) that no process has bound the queue. Returns 0, also if the status
+ * cannot be read, or -EBUSY with a line in `error` that names the process. */
 int nfqueue_is_free(int status_fd, uint16_t queue, char error[CAPTURE_ERROR_SIZE]);
 /* Opens a socket as nfqueue_open() does, not bound to a queue yet. Returns its descriptor, or -errno with a line in
  * `error`. */
@@ -253,7 +254,7 @@ int nfqueue_bind(int fd, const struct nfqueue_options *options, bool bound, uint
                  char error[CAPTURE_ERROR_SIZE]);
 
 /* Probes whether the kernel supports these NFQA_CFG_F_* flags, without changing the queue, which may be bound. Returns
- * 0, -EOPNOTSUPP, or another -errno when the probe failed. */
+ * 0 if it does, -EOPNOTSUPP if it does not, or another -errno when the probe failed. */
 int nfqueue_probe_flags(uint16_t queue, uint32_t flags);
 
 /* Whether the queue is bound to the socket `fd`. */
@@ -283,7 +284,8 @@ enum queue_backlog_verdict {
     QUEUE_BACKLOG_ACCEPT, /* accepted as options->mode says: NF_ACCEPT, NF_REPEAT with the mark, or NF_QUEUE */
     QUEUE_BACKLOG_DROP,
 };
-/* Sends a verdict for one packet, or for all waiting packets with an id up to `id`. Returns 0 or -errno of the send. */
+/* Send a verdict for the packet `id`, or for all waiting packets with an id up to `id`. Return 0 or -errno of the send.
+ */
 int nfqueue_send_verdict(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_backlog_verdict kind);
 int nfqueue_send_verdicts_up_to(int fd, const struct nfqueue_options *options, uint32_t id,
                                 enum queue_backlog_verdict kind);
@@ -295,7 +297,7 @@ uint32_t nfqueue_socket_buffer(int fd);
 int nfqueue_read_status(int fd, struct queue_status *out, size_t max);
 /* Reads the status of one queue. Returns 0, -ENOENT when it is not bound, or another -errno. */
 int nfqueue_find_status(int fd, uint16_t queue, struct queue_status *out);
-int nfqueue_open_status(void); /* opens the file for this thread's network namespace; returns -errno on failure */
+int nfqueue_open_status(void); /* opens that file for this thread's network namespace; returns a descriptor or -errno */
 
 /* --- Capture files ---------------------------------------------------------------------------------- */
 

@@ -55,7 +55,8 @@ int cli_parse(const struct command *command, int argc, char **argv,
               int (*handle)(void *user, const struct cli_option *option, const char *value), void *user,
               struct cli_settings *settings, int *first);
 
-/* Parses the options of a command without arguments, like cli_parse(); an argument is an error. */
+/* Parses the options of a command without arguments, like cli_parse(); an argument is an error. Returns -1, or an exit
+ * code after printing an error or the help. */
 int cli_parse_without_arguments(const struct command *command, int argc, char **argv,
                                 int (*handle)(void *user, const struct cli_option *option, const char *value),
                                 void *user, struct cli_settings *settings);

@@ -40,8 +40,9 @@ enum setting_type {
     SETTING_PATHS,    /* paths as SETTING_PATH; as SETTING_LIST */
     SETTING_VARIABLE, /* addresses or ports in the syntax of rules; a list becomes "[a,b]". const char * */
     SETTING_SECTION,  /* a mapping that has an effect even when it is empty; `no` removes it. `choices` are its members
-                       * if no file has it. bool: whether it is present */
-    SETTING_ANY,      /* any subtree; for a name that ends in `*` only the names in `choices`, if any. No field */
+                         if no file sets the section. bool: whether it is present */
+    SETTING_ANY, /* any subtree; no field. If the name ends in `*` and there are `choices`, only these names are allowed
+                    in its place */
 };
 
 /* A row; an array of rows ends with one without a name. */
@@ -100,8 +101,8 @@ int config_set(struct config *config, const char *assignment, struct diag *diag)
  */
 void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options);
 
-/* Whether a file or config_set() sets the setting; the name must be in a table (asserted). For commands with a default
- * other than the table's: sluice replay writes to the working directory unless log-dir is set. */
+/* Whether a file or config_set() has set the setting or section; the name must be in a table (asserted). For commands
+ * with a default other than the table's: sluice replay writes to the working directory unless log-dir is set. */
 bool config_is_set(const struct config *config, const char *name);
 /* Returns the path of a file that was read, as it was given; NULL past the last. */
 const char *config_file(const struct config *config, size_t index);

@@ -26,7 +26,7 @@ struct connections;
  */
 int connections_open(struct connections **out, const struct connection_mark *marks, unsigned count);
 void connections_close(struct connections *connections); /* NULL is allowed */
-/* Readable when connections have ended. */
+/* Returns a descriptor that is readable when connections have ended. */
 int connections_fd(const struct connections *connections);
 
 /* `ended`: the connection has ended. False: it exists (connections_list()). */

@@ -60,7 +60,7 @@ bool conntrack_is_reply(const struct packet *pkt);
 /* TCP: both sides have sent packets, the handshake is complete (or both continued a connection older than conntrack),
  * and the connection has not ended. */
 bool conntrack_is_established(const struct conntrack *conntrack);
-/* Whether conntrack had not seen packets of both sides before this packet. */
+/* Whether conntrack has not seen packets of both sides yet; a packet of the reply direction counts itself. */
 bool conntrack_is_new(const struct conntrack *conntrack);
 /* TCP: the connection was established, and was closed by both sides or by a reset, possibly this packet. Conntrack
  * accepts a reset only with the right sequence number. */

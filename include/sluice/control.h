@@ -116,7 +116,7 @@ void control_value_each(const struct control_value *value,
 /* Sends the request (one JSON value) and waits up to `seconds` for the answer. Returns 0, -EREMOTEIO if the daemon
  * answered with an error, or another -errno, with a line in `error`. */
 struct control_reply {
-    struct control_value *whole;         /* the answer; the caller frees it */
+    struct control_value *whole;         /* the answer; after success the caller frees it */
     const struct control_value *message; /* its member; owned by `whole` */
 };
 int control_send_request(const char *path, const struct text *request, unsigned seconds, struct control_reply *out,

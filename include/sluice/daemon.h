@@ -69,21 +69,22 @@ struct run_options {
 };
 
 enum { CONTROL_PATH_SIZE = 512 };
-/* Reads the options of the control socket; false: none is configured. *needed: fail if it cannot be opened. `out`
- * refers to `path` and to the configuration. */
+/* Reads the options of the control socket. Returns false if the configuration disables it. *needed is true if the
+ * daemon must not start without the socket. `out` refers to `path` and to the configuration. */
 bool daemon_control_options(const struct config *config, char path[CONTROL_PATH_SIZE], struct control_options *out,
                             bool *needed);
 
 enum { ACCOUNT_PATH_SIZE = 128 };
 /* Opens the file that keeps the queue account (src/daemon/queue_account.h) across engines and daemons. Returns its
- * descriptor or -errno; `path` is empty when the file has no name, so that only engines of this supervisor share it. */
+ * descriptor or -errno. If the file cannot be created, opens a memory file instead, which only the engines of this
+ * supervisor share, and sets `path` to an empty string. */
 int queue_account_open_file(uint16_t first_queue, char path[ACCOUNT_PATH_SIZE]);
 /* Starts the queue account after the table was installed without a daemon, so that the next daemon reports the packets
  * that passed by bypass. 0 or -errno. */
 int queue_account_start_without_daemon(const struct firewall_options *firewall);
 
-/* As root: creates the folder of the pattern cache for the daemon's user, so that the daemon can write to it after
- * `sluice check` did. */
+/* As root: creates the folder of the pattern cache with the daemon's user as its owner. Otherwise `sluice check` would
+ * create it for root, and the daemon could not write to it. */
 void confinement_create_cache_folder(const struct config *config);
 /* Checks that the user of the engine exists. */
 int confinement_check_user(const struct config *config, char error[ENGINE_ERROR_SIZE]);

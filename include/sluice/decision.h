@@ -35,7 +35,8 @@ struct hit {
     bool in_stream; /* matched in reassembled stream data */
     bool of_flow;   /* pass and drop apply to the whole flow, because the rule matched in a stream, or has no conditions
                        but addresses and ports */
-    bool tx_guessed;                /* the rule has no transaction conditions: `tx` is the flow's current transaction */
+    bool tx_guessed; /* the rule has no transaction conditions, so `tx` is the flow's current transaction; false over
+                        UDP */
     const struct app_tx *tx;        /* the transaction it matched in, or NULL; valid until app_free_completed() */
     uint8_t first_text, text_count; /* captures for the alert: index of the first in decision.texts, and their number */
 };
@@ -60,8 +61,8 @@ struct decision {
     const struct rule *block_rule;      /* the first dropping rule that also blocks a host, or NULL */
     bool passed;                        /* a pass rule ended the evaluation */
     bool tagged;                        /* log the packet because of a tag of an earlier alert */
-    /* texts that pcre conditions captured as variables of the packet and of its alerts; valid until the worker's next
-     * packet; NULL: none */
+    /* texts that pcre captured as variables of the packet and of its alerts; valid until the worker's next packet;
+     * NULL: none */
     const struct rule_captures *texts;
     const struct app *app;          /* parser that owns the alerts' transactions, or NULL */
     const struct stream *stream;    /* holds the stream data of pkt->flow; NULL without streams */

@@ -71,10 +71,10 @@ void decode_count_event(struct decoder *decoder, struct packet *pkt, enum decode
 
 /*
  * Verifies the IPv4 header's and the transport's checksum, sets PACKET_BAD_L3_CHECKSUM and PACKET_BAD_L4_CHECKSUM.
- * Nothing is computed or set for packets that cannot be checked: truncated packets, fragments, and L4 where
- * PACKET_CHECKSUM_NOT_READY. A UDP checksum of zero means none over IPv4, and is wrong over IPv6 unless the packet
- * carries a tunnel (RFC 6935). SCTP and GRE are not checked. decode_packet() does not call it: the caller decides
- * whether checksums are needed.
+ * Truncated packets are not checked. The transport's checksum is not checked in fragments, nor with
+ * PACKET_CHECKSUM_NOT_READY or PACKET_ROUTED. A UDP checksum of zero means none over IPv4, and is wrong over IPv6
+ * unless the packet carries a tunnel (RFC 6935). SCTP and GRE are not checked. decode_packet() does not call it: the
+ * caller decides whether checksums are needed.
  */
 void decode_check_checksums(struct packet *pkt);
 /* Clears PACKET_BAD_L4_CHECKSUM when the transport checksum covers only the pseudo-header: the packet was captured

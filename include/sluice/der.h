@@ -85,7 +85,8 @@ bool der_time(const struct der_value *value, int64_t *seconds);
 int64_t der_day_seconds(unsigned year, unsigned month, unsigned day);
 
 enum { DER_OID_TEXT_MAX = 128 };
-/* Writes an OID as "2.5.4.3". Returns the length, truncated at DER_OID_TEXT_MAX; 0 when the OID is invalid. */
+/* Writes an OID as "2.5.4.3", without a NUL; numbers that do not fit are left out. Returns the length of the text; 0
+ * when the OID is invalid. */
 size_t der_oid_text(struct cursor body, char out[DER_OID_TEXT_MAX]);
 
 #endif

@@ -35,7 +35,7 @@ struct transfer;
 struct replay_order;
 
 struct ruleset_options {
-    enum rule_action action_order[4]; /* ACTION_REJECT stands for all three */
+    enum rule_action action_order[4]; /* ACTION_REJECT stands for the three reject actions */
     unsigned generation;              /* counts reloads; written in events */
     /* The previous ruleset, of another generation: detection state of flows is kept for rules that are in both. Must
      * stay valid until ruleset_new() returns. NULL: none. */
@@ -87,8 +87,8 @@ struct detector_options {
     bool limits_match; /* a drop or reject rule whose evaluation reaches a work limit matches */
     uint32_t stream_inspection_window[FLOW_DIRECTIONS]; /* bytes before a chunk that stream keeps for the inspection
                                                            window; must be stream's value */
-    bool guess_transactions;   /* alerts of all rules without transaction conditions get the current transaction; false:
-                                  only over UDP, for rules of an application protocol */
+    bool guess_transactions;   /* alerts of rules without transaction conditions (except address-only rules) get the
+                                  current transaction; false: only over UDP, for rules of an application protocol */
     uint8_t guess_limit;       /* maximum number of such alerts with the same transaction */
     size_t flow_memcap;        /* bytes for pending candidates */
     size_t transaction_memcap; /* bytes for detection state of transactions */
@@ -135,8 +135,9 @@ void detect_packet(struct detector *detector, const struct ruleset *ruleset, con
 void detect_chunk(struct detector *detector, const struct stream_chunk *chunk);
 /* Evaluates the inspection window of the last chunk as another receiver reads it (stream_next_reading()). */
 void detect_reading(struct detector *detector, const struct stream_chunk *reading);
-/* Returns the number of hits, at most that of the ruleset's rules. They are in evaluation order: by action order, then
- * writers of flow bits and other state before readers, then priority, then position; chunk after chunk. */
+/* Returns the number of hits, at most that of the ruleset's rules. Hits of an earlier chunk come first. Those of one
+ * chunk are in evaluation order: by action order, then writers of flow bits and other state before readers, then
+ * priority, then position. */
 size_t detect_finish(struct detector *detector, const struct hit **hits);
 /* Returns the number (16 at most) of the rules whose evaluation reached a work limit in the packet. The list is valid
  * until the detector's next packet. */
@@ -184,8 +185,8 @@ struct rule_cost {
     uint64_t window_ns; /* start of the current window; it and window_count are used by the worker only */
     uint32_t window_count;
 };
-/* Returns the cost of a rule; NULL for rules that are not timed: number 0, numbers past BUDGET_MAX_RULES, and all rules
- * without a budget. */
+/* Returns the cost of a rule; NULL for rules that are not timed: number 0, numbers from BUDGET_MAX_RULES on, and all
+ * rules if rules are not timed (struct budget_options). */
 const struct rule_cost *detector_cost(const struct detector *detector, uint32_t number);
 bool detector_is_timed(const struct detector *detector);
 /* Reads the next rule suspension that was not read yet; false: there is none. Called by one thread other than the

@@ -107,8 +107,8 @@ struct file_magic;
 struct file_magic *file_magic_new(void);        /* NULL without memory or database */
 void file_magic_free(struct file_magic *magic); /* NULL is allowed */
 void file_engine_set_magic(struct file_engine *engine, struct file_magic **magic);
-/* Sets whether loaded rules may store files (filestore). If so, file contents are kept storable until the file is
- * complete. */
+/* Sets whether loaded rules may store files (filestore). If so, each file is written to the file store when its start
+ * leaves the inspection window, so that a rule can still request its storage. */
 void file_engine_set_may_store(struct file_engine *engine, bool may_store);
 /* Marks all bytes received so far as inspected: the window may now drop them. Called before more bytes are fed. */
 void file_engine_tick(struct file_engine *engine);
@@ -129,7 +129,8 @@ void file_add_names(struct file_engine *engine, struct file *file, const void *n
 void file_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length);
 /* Records lost bytes; `length` 0 means an unknown number. */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length);
-/* Ends the file: completes the digests and sets its state. */
+/* Ends the file: completes the digests and sets its state. A file with gaps gets FILE_TRUNCATED in place of
+ * FILE_CLOSED. */
 void file_close(struct file_engine *engine, struct file *file, enum file_state state);
 /* Writes the members of EVE's fileinfo. `engine` is passed for alerts, so that a file stored since the last
  * file_engine_tick() is still reported as "storing", as in Suricata; for other events it is NULL. */

@@ -48,7 +48,7 @@ struct firewall_offload {
      * sluice table save them in the connection mark. */
     bool saves;
     bool has_next;    /* mode route: accepted flows continue to this queue */
-    bool next_bypass; /* they are accepted if that queue has no listener; false: dropped */
+    bool next_bypass; /* if that queue has no listener, the flows are accepted; false: dropped */
     uint16_t next_queue;
     unsigned device_count; /* 0: no flowtable; otherwise a flowtable of these devices, whose names the caller owns */
     const char *devices[FIREWALL_MAX_DEVICES];
@@ -60,7 +60,8 @@ struct firewall_options {
     unsigned hooks;    /* bits of enum firewall_hook */
     const char *table; /* default "sluice" */
     uint16_t queue_first, queue_last;
-    bool bypass; /* without a listener packets continue with the next chain on the hook; safe in the sluice table */
+    bool bypass; /* without a listener packets continue with the next chain on the hook; the sluice table has no filter
+                    rules that they would skip */
     bool has_priority; /* use `priority`; false: choose one by the live ruleset */
     int32_t priority;
     /* Keep the priorities of an installed sluice table with the same chains, because changing them drops the packets
@@ -129,7 +130,7 @@ int firewall_quiesce(const char *table, char error[FIREWALL_ERROR_SIZE]);
  * programs have put chains into it. */
 int firewall_remove(const char *table, char error[FIREWALL_ERROR_SIZE]);
 
-/* Whether a table with this comment was created by sluice, and in which mode. */
+/* Returns true, and sets *mode, if a table with this comment was created by sluice. */
 bool firewall_is_sluice_table(const char *comment, enum attach_mode *mode);
 
 /* Generates the expected table: calls `each` with the nf_tables messages that create it, including their netlink
@@ -155,6 +156,7 @@ struct firewall_status {
     uint64_t blocked_packets, blocked_bytes; /* dropped because a host is blocked */
     bool offload_accept, offload_drop;       /* has rules for offloaded flows */
 };
+/* Returns 0, also when there is no sluice table (out->installed is false), or -errno with a line in `error`. */
 int firewall_status(const char *table, struct firewall_status *out, char error[FIREWALL_ERROR_SIZE]);
 
 #endif

@@ -46,8 +46,8 @@ struct firewall_change {
     bool elements;         /* hosts in the sets of the sluice table were changed */
     bool removals;         /* chains were deleted; with a base chain the kernel drops all packets that wait in queues */
     uint32_t generation;   /* the ruleset's generation after the last transaction */
-    /* Process that made the last transaction that changed the sluice table; without such a transaction, the process
-     * that made the last one. The id is that of the initial pid namespace; 0: unknown. */
+    /* Id, in the initial pid namespace, of the process that made the last transaction that changed the sluice table. If
+     * no transaction did, of the process that made the last transaction. 0: unknown. */
     uint32_t pid;
     char process[FIREWALL_PROCESS_SIZE];
     struct firewall_misplaced_chain intruder; /* a misplaced chain that was added */

@@ -3,11 +3,12 @@
  * Flow: the state shared by the packets of one connection, and the table of flows. struct flow is public because the
  * hot path reads its fields.
  *
- * The key is protocol, both addresses and ports (ICMP: the type, where a reply has the type of its request; protocols
- * without ports: none), and, if configured, VLAN tags and the tunnel depth. Both directions find the same flow. As in
- * Suricata, TCP, UDP, SCTP, ICMP, IGMP and ESP have flows. An ICMP error belongs to the flow of the packet that it
- * quotes, in the direction in which the error travels: back to the sender of that packet. If the quoted packet has no
- * flow, an ICMPv4 error has no flow, and an ICMPv6 error has one of its own.
+ * The key is the protocol, both addresses, both ports and, if configured, VLAN tags and the tunnel depth. In place of
+ * ports ICMP has its type, where a reply counts as its request, and ESP has its SPI; other protocols have none. Both
+ * directions find the same flow, except for ESP. As in Suricata, TCP, UDP, SCTP, ICMP, IGMP and ESP have flows. An ICMP
+ * error belongs to the flow of the packet that it quotes, in the direction in which the error travels: back to the
+ * sender of that packet. If the quoted packet has no flow, an ICMPv4 error has no flow, and an ICMPv6 error has one of
+ * its own.
  *
  * All memory is reserved at the start; a lookup never allocates. A flow expires exactly `timeout` after its last
  * packet: a lookup that finds an expired flow ends it and begins a new one, whether or not flow_table_expire() has run;
@@ -200,8 +201,8 @@ struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum e
 /* Prefetches the memory where the lookup of this decoded packet will begin. Does not change the packet. */
 void flow_table_prefetch(const struct flow_table *table, struct packet *pkt);
 
-/* Counts the packet in its flow: updates last_ns, the sides, and, except for TCP, the state. Sets PACKET_ESTABLISHED;
- * for TCP as in Suricata: when stream has set the flow to established, or both directions have been seen. */
+/* Counts the packet in its flow: updates last_ns, the sides, and, except for TCP, the state. Sets PACKET_ESTABLISHED if
+ * the flow is established or closed: both sides have sent packets or, for TCP, stream has set the state. */
 void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt);
 
 /* Sets the state: its timeout applies from now on. */
@@ -223,11 +224,11 @@ struct flow_report {
 };
 /* Stores the counts with the flow, if it is offloaded; the flow's timeout restarts when the counts have changed since
  * the last report. An accepted flow ends with its connection; a dropped flow lasts for its timeout, even if the
- * kernel's connection has expired. Returns false when the flow is not found. */
+ * kernel's connection has expired. Returns false when there is no such flow, or it was not offloaded. */
 bool flow_table_update_offloaded(struct flow_table *table, const struct flow_report *report, uint64_t now_ns);
 
-/* Returns the number of flows evicted because the table was full, whatever their state: the counter flow.get_used. The
- * counter flow.evicted does not include those in state FLOW_NEW. */
+/* Returns the number of flows evicted because the table was full, in any state (the counter flow.get_used). The counter
+ * flow.evicted does not count those in state FLOW_NEW. */
 uint64_t flow_table_evicted(const struct flow_table *table);
 /* Returns a TCP connection that may be evicted for another one because it has been idle for a while; NULL when a short
  * search finds none. */
@@ -244,7 +245,7 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason);
 
 /* Lists flows in pages: the flows in the buckets from *cursor on, until `max` flows or `buckets` buckets were read;
  * returns the number of flows. *cursor is set to the next bucket; 0: the list is complete. A flow is listed at most
- * once in its lifetime. */
+ * once, because it never changes its bucket. */
 size_t flow_table_list(struct flow_table *table, size_t *cursor, size_t buckets, const struct flow **out, size_t max);
 /* Finds the flow between two ends, of which either may be the client, outside of tunnels and with the given VLANs.
  * Returns NULL if there is none. */
@@ -260,8 +261,9 @@ const struct flow *flow_table_find(struct flow_table *table, const struct flow_e
 const struct flow *flow_table_find_id(const struct flow_table *table, uint64_t id, size_t *cursor, size_t buckets);
 
 /* Returns a hash that is equal for both directions of a packet's flow, and for an ICMP error and the packet it quotes;
- * for spreading packets over workers. VLANs and tunnels are not included. Fragments are hashed by addresses alone, and
- * so are all packets when `addresses_only`: the protocol of an IPv6 fragment is not always known. 0 without IP. */
+ * for spreading packets over workers. VLANs and tunnels are not included. Fragments are hashed by addresses alone,
+ * because the protocol of an IPv6 fragment is not always known. `addresses_only`: so are all packets. Returns 0 for a
+ * packet without IP. */
 uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresses_only);
 
 /* --- Variables: flow bits, integers and texts, by the number of their name ------------------------ */
@@ -278,9 +280,9 @@ bool flow_integer_set(struct flow_table *table, struct flow *flow, uint32_t numb
 void flow_each_variable(const struct flow *flow, void (*each)(uint32_t number, bool is_bit, uint32_t value, void *user),
                         void *user);
 
-/* Texts that rules extract from packets (pcre's flow:NAME), truncated to FLOW_TEXT_MAX bytes; a flow has at most
- * FLOW_TEXTS_MAX of them. flow_text_set() returns false when there is no memory, or the flow has no room for another
- * text (counted). */
+/* Texts that rules extract from packets (pcre's flow:NAME), truncated to FLOW_TEXT_MAX bytes. A flow has at most
+ * FLOW_TEXTS_MAX texts. flow_text_set() returns false when there is no memory, or the flow has no room for another text
+ * (counted). */
 enum { FLOW_TEXT_MAX = 112, FLOW_TEXTS_MAX = 16 };
 bool flow_text_set(struct flow_table *table, struct flow *flow, uint32_t number, const uint8_t *bytes, uint32_t length);
 /* Returns the text, valid until it is set again; NULL when it has no value. */

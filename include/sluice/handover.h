@@ -16,13 +16,13 @@
  *
  * Queues: the kernel distributes packets over n queues by reciprocal_scale(hash, n) of their addresses. With another
  * number of queues, each worker reads all files and uses the flows whose packets it may get. If a flow's packets may
- * arrive at two workers, both have the flow; the worker that gets its packets logs its end; if no packet arrives, the
- * first of the two.
+ * arrive at two workers, both have the flow. Its end is logged by the worker that gets its packets or, if no packet
+ * arrives, by the first of the two.
  *
  * Threads:   a worker's file is written and read by the worker, or by another thread while the worker does not run;
- * the shared file by one thread.
+ *            the shared file by one thread.
  * Ownership: files belong to the caller: memory files (memfd_create() with MFD_ALLOW_SEALING), which the writer seals.
- * The functions need the system calls fstat, mmap, write and fcntl.
+ *            The functions need the system calls fstat, mmap, write and fcntl.
  */
 #ifndef SLUICE_HANDOVER_H
 #define SLUICE_HANDOVER_H

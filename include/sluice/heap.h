@@ -28,17 +28,17 @@ void heap_free(struct heap *heap);              /* NULL is allowed */
 void *heap_alloc(struct heap *heap, size_t size);
 /* Allocates like heap_alloc(), but does not clear the bytes. */
 void *heap_alloc_uncleared(struct heap *heap, size_t size);
-/* Grows an object to `size` bytes, like realloc(). Returns `object` itself if it is large enough; otherwise a new
- * object with the first `used` bytes of the old one, which is freed. The other bytes are not cleared. If `object` is
- * NULL, allocates a new one. Returns NULL, with `object` unchanged, when there is no memory. */
+/* Makes room for `size` bytes, like realloc(). Returns `object` itself if it is large enough; otherwise a new object
+ * with its first `used` bytes, and frees `object`. The bytes after `used` are not cleared. If `object` is NULL,
+ * allocates a new one. Returns NULL, with `object` unchanged, when there is no memory. */
 void *heap_grow(struct heap *heap, void *object, size_t used, size_t size);
 void heap_release(struct heap *heap, void *object); /* NULL is allowed */
 /* Returns the usable size of an object, at least the size requested. */
 size_t heap_size(const struct heap *heap, const void *object);
 
 size_t heap_memory(const struct heap *heap); /* bytes in use, including rounding */
-/* Returns the bytes of slabs without an object: an object of any size class can be allocated from them. Slabs with room
- * only for objects of their own size class are not counted. */
+/* Returns the bytes of free slabs, from which an object of any size class can be allocated. Slabs that belong to a size
+ * class are not counted, even if they have no object. */
 size_t heap_available(const struct heap *heap);
 size_t heap_capacity(const struct heap *heap);        /* the memcap, in whole slabs */
 uint64_t heap_refused_count(const struct heap *heap); /* allocations that failed */

@@ -43,7 +43,8 @@ size_t inject_build(const struct packet *pkt, enum reject_kind to, uint8_t out[I
 
 /* For a response to a packet that crosses a bridge: inject_link_header() writes the link header and returns its length,
  * inject_port() returns the interface index of the bridge port to send from. Both return 0 if the packet does not cross
- * a bridge. */
+ * a bridge. inject_link_header() also returns 0 for multicast frames, and for frames with another encapsulation than
+ * VLAN tags. */
 size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t out[INJECT_MAX_LINK_HEADER]);
 uint32_t inject_port(const struct packet *pkt, enum reject_kind to);
 

@@ -164,10 +164,10 @@ enum inspect_result {
 struct inspect_retry {
     uint32_t from; /* in: 0 in the first call, then the value that the previous call stored. out: offset at which to
                       search next */
-    bool more;  /* out: a following condition depends on the position of this match: call again if it returns INSPECT_NO
-                 */
-    bool alone; /* out: no following condition depends on the position of this match: another match cannot help if they
-                   fail */
+    bool more;     /* out: a following condition depends on the position of this match: if that condition returns
+                      INSPECT_NO, call again */
+    bool alone; /* out: no following condition depends on the position of this match: if one fails, another match cannot
+                   help */
 };
 
 enum file_match { FILE_MATCH_NO, FILE_MATCH_YES, FILE_MATCH_LATER };
@@ -414,8 +414,9 @@ int rule_parser_require_directions(struct rule_parser *parser, unsigned directio
  * whose parse() reads the direction. For other keywords the parser itself reads and removes `to_server` and
  * `to_client`. */
 void rule_parser_set_direction(struct rule_parser *parser, unsigned direction);
-/* Adds the keyword being parsed to the transforms of the selected buffer. Reports an error and returns -errno when no
- * buffer is selected or the buffer has conditions already; otherwise returns 0. */
+/* Adds the keyword being parsed to the transforms of the selected buffer. If the buffer has conditions but no
+ * transforms, selects it once more, with this transform. Returns 0, or -errno after reporting an error: no buffer is
+ * selected, or the selected one has both already. */
 int rule_parser_add_transform(struct rule_parser *parser, const void *data);
 /* For the keyword absent: the rule requires that the selected buffer does not exist or, with `or_else`, that its
  * conditions match. Returns 0, or -errno after reporting an error. */
@@ -446,8 +447,8 @@ const struct rule_buffer *rule_parser_selected_buffer(const struct rule_parser *
 /* Moves the last content of the current buffer into another one (the http_uri style of modifier). 0 or -errno. */
 int rule_parser_move_last_content(struct rule_parser *parser, const struct keyword *buffer);
 
-/* Variables of byte_extract and byte_math: find or add one by name. Return its index in inspection.values, or -1: find:
- * unknown name; add: all RULE_MAX_VALUES are in use. */
+/* Find or add a variable of byte_extract and byte_math by its name. Return its index in inspection.values. The first
+ * returns -1 for an unknown name, the second if all RULE_MAX_VALUES are in use. */
 int rule_parser_find_value(const struct rule_parser *parser, struct span name);
 int rule_parser_add_value(struct rule_parser *parser, struct span name);
 
@@ -460,11 +461,12 @@ const struct port_set *rule_parser_ports(struct rule_parser *parser, struct span
 bool rule_parser_find_class(const struct rule_parser *parser, struct span name, const char **class_name,
                             const char **description, uint8_t *priority);
 /* Finds a reference system by name and sets its name and its URL prefix (NULL: none). Returns false for the first
- * lookup of an unknown name, so that the name is reported only once. */
+ * lookup of an unknown name, so that the name is reported only once; true for all names if there is no
+ * reference.config. */
 bool rule_parser_find_reference(const struct rule_parser *parser, struct span name, const char **system,
                                 const char **prefix);
 
-/* Returns the datasets that all rules of the list share. */
+/* Returns the datasets that all rules of the rule_list share. */
 struct datasets *rule_parser_datasets(const struct rule_parser *parser);
 /* Returns the IP reputation for iprep; NULL: not configured. */
 const struct reputation *rule_parser_reputation(const struct rule_parser *parser);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Number ranges of the integer keywords (Suricata: "Integer Keywords"):
- *
- *     N, =N, !N, !=N, <N, <=N, >N, >=N decimal, or hexadecimal after 0x; 2kb, 2kib, 1mb, 1gb A-B, A<>B, !A-B greater
- *     than A and less than B; with !, the opposite &MASK=N, &MASK!=N the bits of MASK name, !name if the keyword has
- *     names
+ * - `N`, `=N`, `!N`, `!=N`, `<N`, `<=N`, `>N`, `>=N`: N is decimal, or hexadecimal after 0x; units: 2kb, 2kib, 1mb, 1gb
+ * - `A-B`, `A<>B`: greater than A and less than B; `!A-B`, `!A<>B`: the opposite
+ * - `&MASK=N`, `&MASK!=N`: compares the bits of MASK
+ * - `name`, `!name`: if the keyword has names
  *
  * Each form is stored as a mask and one interval, so that a match is a subtraction and a comparison. Values that always
  * or never match are rejected.

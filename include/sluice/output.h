@@ -8,9 +8,9 @@
  *
  * EVE: field names are Suricata's (docs.suricata.io, "EVE JSON Format"). One object exists only in Sluice: "queue", for
  * packets from NFQUEUE, with number, id, mark, hook, in_iface, out_iface, in_physical, out_physical, verdict, ruleset
- * (the generation), and set_mark and set_mask if a rule sets the mark. Their common header also has "in_iface". Drop
- * reasons are those of output_drop_reason_name(). Events of packets that belong to a flow have "flow_id". Flow and
- * netflow events of captures have the time of the last packet of the flow.
+ * (the generation), and set_mark and set_mask if a rule sets the mark. The common header of these events also has
+ * "in_iface". Drop reasons are those of output_drop_reason_name(). Events of packets that belong to a flow have
+ * "flow_id". Flow and netflow events of captures have the time of the last packet of the flow.
  *
  * Threads:   output_packet(), output_transaction(), output_file() and output_flow() are called by the worker that owns
  *            the port, the other functions by the main thread.
@@ -84,7 +84,8 @@ struct eve_options {
                                 direction of a dropped flow */
         uint32_t rate_limit; /* events per second and worker of drops that no rule caused; 0: no limit */
     } drop;
-    uint32_t flow_rate_limit; /* events per second and worker of flows that were not established; 0: no limit */
+    uint32_t flow_rate_limit; /* unanswered, half-open and refused flows without alert whose events are written, per
+                                 second and worker; 0: no limit */
     struct {
         bool decode, stream, application, packet_header;
     } anomaly;

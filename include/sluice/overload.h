@@ -144,15 +144,15 @@ struct queue_watch {
     struct ring *notices; /* ring for notices to the main thread; lent by its reader; NULL: none */
     bool begun; /* true: packets that waited in the queue at the start have been inspected, or START_NS has passed;
                    false: overload is not evaluated yet */
-    uint64_t started_ns;   /* time of the first receive */
-    uint64_t receive_ns;   /* start of the current receive; monotonic, as all times here */
-    uint64_t received_ns;  /* time at which the last batch was received */
-    uint64_t full_batches; /* the capture's counter of full batches at the last receive */
-    uint64_t level_ns;     /* time at which the level of the queue was last read from the kernel */
-    uint64_t oldest_ns;    /* age of the last batch's first packet when it was received */
-    uint64_t late_ns; /* estimated age of that packet if the worker got no CPU time to receive it; otherwise 0. Used for
-                         the histogram in place of a higher oldest_ns */
-    unsigned fill_permille;      /* last level of the queue or of its socket's buffer */
+    uint64_t started_ns;    /* time of the first receive */
+    uint64_t receive_ns;    /* start of the current receive; monotonic, as all times here */
+    uint64_t received_ns;   /* time at which the last batch was received */
+    uint64_t full_batches;  /* the capture's counter of full batches at the last receive */
+    uint64_t level_ns;      /* time at which the level of the queue was last read from the kernel */
+    uint64_t oldest_ns;     /* age of the last batch's first packet when it was received */
+    uint64_t late_ns;       /* estimated age of that packet if the worker got no CPU time to receive it; otherwise 0. If
+                               oldest_ns is higher, the histogram counts late_ns instead */
+    unsigned fill_permille; /* last level of the queue or of its socket's buffer */
     uint64_t shed[SHED_CLASSES]; /* values of the caller's counters of shed flows when overload began */
     uint64_t missed;             /* number of notices that were lost because `notices` was full or NULL */
     uint64_t packet_budget_ns;   /* inspection time above which a packet counts as slow; 0: packets are not timed */

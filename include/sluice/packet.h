@@ -51,7 +51,7 @@ enum packet_flag {
     PACKET_MALFORMED = 1 << 11,
     PACKET_REASSEMBLED = 1 << 12, /* built by defrag from fragments */
     PACKET_ROUTED = 1 << 13, /* IPv6 routing header with segments left: the destination address is not the final one */
-    PACKET_ESTABLISHED = 1 << 14,  /* the packet's flow is established, possibly by this packet */
+    PACKET_ESTABLISHED = 1 << 14,  /* the packet's flow is established (possibly by this packet) or closed */
     PACKET_STREAM_ADDED = 1 << 15, /* TCP: the payload is part of the stream and is inspected there */
     PACKET_LOOPING = 1 << 17, /* returned to the queue without the repeat mark too often (repeat guard): another rule or
                                  program clears the mark */

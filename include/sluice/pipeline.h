@@ -203,7 +203,7 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
 /* Updates an offloaded flow from a conntrack report of the kernel. */
 void pipeline_update_offloaded(struct pipeline *pipeline, const struct ruleset *ruleset,
                                const struct flow_report *report, uint64_t now_ns);
-/* Ends at most `budget` flows that have timed out. */
+/* Ends at most `budget` flows, and as many incomplete datagrams, that have timed out. */
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget);
 /* Ends all flows that have timed out, in the order in which they started. */
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);

@@ -16,12 +16,12 @@
 struct ring;
 
 /* Creates a ring. `capacity` is in bytes and is rounded up to a power of two; one record may use at most a quarter of
- * it. Returns 0, -ENOMEM, or -EINVAL for an invalid capacity. */
+ * it. Returns 0, -ENOMEM, or -EINVAL for a capacity of 0 or more than UINT32_MAX. */
 int ring_new(struct ring **out, size_t capacity);
 void ring_free(struct ring *ring);
 
-/* Producer: reserves a record of `size` bytes, aligned to 8; NULL: the ring is full. The consumer sees the record after
- * ring_commit(). */
+/* Producer: reserves a record of `size` bytes, aligned to 8. Returns NULL if the ring is full or the record too large.
+ * The consumer sees the record after ring_commit(). */
 void *ring_reserve(struct ring *ring, size_t size);
 void ring_commit(struct ring *ring);
 

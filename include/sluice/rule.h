@@ -41,7 +41,7 @@ struct address_set {
     uint32_t count4, count6;
     const struct address_range4 *range4;
     const struct address_range6 *range6;
-    const char *text; /* text of the rule, with variables expanded */
+    const char *text; /* the addresses as text, with variables expanded */
 };
 bool address_set_has(const struct address_set *set, int ip_version, const struct address *address);
 
@@ -429,8 +429,8 @@ struct rule_disabled {
 const struct rule_disabled *rule_list_find_disabled(const struct rule_list *list, uint32_t gid, uint32_t sid);
 
 size_t rule_list_threshold_count(const struct rule_list *list);
-/* Returns the suppressions of threshold.config for all rules of this gid (sig_id 0). They apply in addition to the
- * thresholds of each rule. NULL: none. */
+/* Returns the suppressions of threshold.config that apply to all rules of this gid (sig_id 0), including those for all
+ * rules (gen_id 0 and sig_id 0). They apply in addition to the thresholds of each rule. NULL: none. */
 const struct threshold *rule_list_global_thresholds(const struct rule_list *list, uint32_t gid);
 /* Returns whether a rule of the list tags hosts; then each packet's hosts must be looked up in the table of host
  * tags. */

@@ -60,7 +60,7 @@ enum sandbox_right {
 };
 
 struct sandbox_path {
-    const char *path; /* a folder with everything below it, or a file; skipped if it does not exist */
+    const char *path; /* a folder with everything below it, or a file; skipped if it cannot be opened */
     enum sandbox_right right;
 };
 

@@ -122,8 +122,8 @@ void setup_budget_options(const struct config *config, struct budget_options *ou
 int setup_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
 void setup_policy_options(const struct config *config, struct policy_options *out);
 
-/* Checks whether event files can be created in the log folder: it exists, or its parent does. `log_dir`: --log-dir, or
- * NULL. */
+/* Checks whether the log folder exists or can be created, that is, whether its nearest existing parent folder is
+ * writable. Checks nothing if no event file is written. `log_dir`: --log-dir, or NULL. */
 int setup_check_log_folder(const struct config *config, const char *log_dir, char error[ENGINE_ERROR_SIZE]);
 int setup_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                    char error[ENGINE_ERROR_SIZE]);
@@ -131,7 +131,7 @@ void setup_eve_options(const struct config *config, struct eve_options *out);
 
 void setup_file_options(const struct config *config, struct file_options *out);
 void setup_file_depth(const struct config *config, struct stream_options *stream);
-/* Allocates the file store; the caller starts and frees it, also after an error. *out is NULL when no file store is
+/* Allocates the file store; the caller starts and frees it. *out is NULL after an error and when no file store is
  * configured. */
 int setup_file_store(struct file_store **out, const struct config *config, const char *log_dir, unsigned workers,
                      bool lossless, char error[ENGINE_ERROR_SIZE]);
@@ -163,7 +163,8 @@ int setup_load_ruleset(struct ruleset **out, const struct rule_load_options *loa
 
 /* Logs how many rules and files were skipped, and where to find the reasons; logs nothing when there were none. */
 void setup_log_skipped_rules(const struct rule_list *rules);
-/* Writes an engine event with the counts, and one for each of the first 1,000 skipped rules and files. */
+/* Writes an engine event with the counts, and one for each of the first 1,000 skipped rules and files. Writes nothing
+ * if there were none. */
 void setup_report_skipped_rules(const struct rule_list *rules, struct output *output);
 
 enum {
@@ -182,8 +183,8 @@ int setup_rule_variables(struct rule_variables **out, const struct config *confi
 
 /* --- Datasets ------------------------------------------------------------------------------------- */
 
-/* Opens the datasets of the configuration, and copies to them the entries that rules have added to the datasets of the
- * ruleset `before` (NULL: none). 0 or -ENOMEM. */
+/* Opens the datasets of the configuration. Those of the ruleset `before` (NULL: none) are shared, so that entries that
+ * rules have added stay (datasets_inherit()). Errors of a dataset are reported to `diag`. 0 or -ENOMEM. */
 int setup_open_datasets(struct datasets **out, const struct config *config, const struct ruleset *before,
                         struct diag *diag);
 /* Writes all datasets with `state` or `save` to their files, to be called after all workers have stopped. Logs errors,

@@ -109,9 +109,10 @@ struct stream_verdict {
     enum drop_reason reason; /* DROP_REASON_STREAM_... */
 };
 
-/* Returns true if the packet begins another connection on the ports of a flow that has ended (a SYN or, with midstream
- * or async_oneside, a SYN/ACK), or shows that the flow's session was picked up at the wrong sequence number. The caller
- * then ends the flow and gets a new one. May set PACKET_STREAM_NEEDS_ANSWER. */
+/* Returns true if the packet does not belong to the flow's session. It begins another connection on the ports of a
+ * session that has ended (a SYN or, with midstream or async_oneside, a SYN/ACK), it answers the SYN of another
+ * connection, or it shows that the session was picked up at the wrong sequence number. The caller then ends the flow
+ * and gets a new one. May set PACKET_STREAM_NEEDS_ANSWER. */
 bool stream_is_port_reuse(const struct stream *stream, const struct flow *flow, struct packet *pkt);
 
 /*
@@ -188,7 +189,7 @@ void stream_count_evictions(const struct stream *stream, uint64_t *sessions, uin
  * session. */
 uint64_t stream_parsed_offset(const struct flow *flow, enum flow_direction direction);
 /* Exchanges client and server of a session whose beginning was not seen; the caller calls flow_swap(), too. Returns
- * false, without a change, when the beginning was seen. Invalidates chunks. */
+ * false, without a change, when there is no session or its beginning was seen. Invalidates chunks. */
 bool stream_swap_sides(struct flow *flow);
 /* Passive: makes stream_next_chunk() yield the acknowledged bytes of the direction even if they are less than
  * options.chunk bytes. Called when a protocol message is complete. */
@@ -205,8 +206,8 @@ uint64_t stream_inspection_window(struct stream *stream, const struct flow *flow
 
 /*
  * STREAM_URGENT_BOTH: gets the inspection window of the chunk as read by a receiver that removes urgent bytes from the
- * stream. `number` counts from 1. Returns false after the last reading. *out is valid until the next call for the same
- * engine.
+ * stream. `number` counts from 1; its bits select the urgent bytes that this receiver removes. Returns false after the
+ * last reading. *out is valid until the next call for the same engine.
  */
 bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                          const struct stream_chunk *chunk, unsigned number, struct stream_chunk *out);
@@ -265,7 +266,7 @@ struct tcp_summary {
     uint16_t max_regions[FLOW_DIRECTIONS]; /* largest number of separate ranges that its bytes were in (EVE's
                                               ts_max_regions) */
     uint64_t bytes[FLOW_DIRECTIONS];       /* bytes received in order so far */
-    uint32_t urgent_oob[FLOW_DIRECTIONS];
+    uint32_t urgent_oob[FLOW_DIRECTIONS];  /* bytes left out of the stream as out-of-band */
 };
 /* Returns the flow state for a session that reaches this TCP state. FLOW_NEW: the state of the flow does not change. */
 enum flow_state stream_flow_state(enum tcp_state state);

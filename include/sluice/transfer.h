@@ -85,7 +85,7 @@ static inline void transfer_require(struct transfer *t, bool is_so)
 }
 
 /* Returns whether a count that was read is plausible: `count` elements of at least `least` bytes each fit into the
- * remaining bytes. */
+ * remaining bytes. Writing: returns true. */
 bool transfer_has_room(const struct transfer *t, uint64_t count, size_t least);
 
 /* Makes room for `length` more bytes if necessary. Returns false and sets the error on failure (reading: too few bytes

@@ -155,8 +155,8 @@ int worker_start(struct worker *worker);
 /* Waits until the thread has ended; the caller has set `stop`. */
 void worker_join(struct worker *worker);
 
-/* Sends a query and waits for the answer, at most a second. Returns false if there is no answer yet; then the query
- * belongs to the worker until worker_has_query() returns false. */
+/* Sends a query and waits for the answer, at most a second. Returns false if the worker has not answered in that time,
+ * or has not finished an earlier query; then the query belongs to the worker until worker_has_query() returns false. */
 bool worker_query_flows(struct worker *worker, struct worker_query *query);
 bool worker_has_query(const struct worker *worker);
 /* Sends an update, which belongs to the worker until worker_has_update() returns false. Only one update may be
@@ -204,7 +204,8 @@ void crash_report_remove_worker(void *stack); /* NULL is allowed */
 /* Counters of previous engines, which an engine hand-over keeps (transferred_counters.c). */
 struct transferred_counters *transferred_counters_new(void); /* NULL: no memory */
 void transferred_counters_free(struct transferred_counters *counters);
-/* Returns `value` of this engine plus that of previous engines; `counters` may be NULL. */
+/* Combines `value` of this engine with that of previous engines: returns their sum or, for a maximum, the larger one.
+ * Returns `value` if previous engines have none; `counters` may be NULL. */
 uint64_t transferred_counters_add(struct transferred_counters *counters, const char *name, uint64_t value);
 /* Replaces the counters by `values`, which the next engine gets. Returns 0, or -ENOMEM; then some counters are
  * missing. */
