@@ -208,7 +208,7 @@ static void print_flow(const struct control_value *flow)
            query_string(flow, "src_ip"), query_number(flow, "src_port"), query_string(flow, "dest_ip"),
            query_number(flow, "dest_port"), *app_proto ? " " : "", app_proto, query_number(flow, "flow_id"));
     printf("  %s%s since %s, %" PRId64 " packets to the server, %" PRId64 " to the client\n",
-           control_value_bool(control_value_member(flow, "over")) ? "over; " : "", query_string(counts, "state"),
+           control_value_bool(control_value_member(flow, "over")) ? "ended; " : "", query_string(counts, "state"),
            query_string(counts, "start"), query_number(counts, "pkts_toserver"), query_number(counts, "pkts_toclient"));
     if (!drop)
         drop = control_value_member(flow, "would_drop");

@@ -84,8 +84,8 @@ static int set_error(char error[CONTROL_ERROR_SIZE], int err, const char *path, 
     return err;
 }
 
-/* Returns 0 if no process listens on the socket, otherwise -EADDRINUSE and sets *pid to the id of the process that
- * listens (0: unknown). */
+/* Returns 0 if no process listens on the socket, -EADDRINUSE if one does, or another -errno. Sets *pid to the id of the
+ * process that listens (0: unknown, or none). */
 static int probe(const struct sockaddr_un *address, pid_t *pid)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -124,21 +124,21 @@ static int bind_socket(int fd, const struct sockaddr_un *address, const struct c
         return err;
     }
     if (err)
-        return set_error(error, err, path, "connect");
+        return set_error(error, err, path, "cannot connect");
     if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
         unlink(path); /* the socket of a process that has died */
     before = umask(0177);
     err = bind(fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;
     umask(before);
     if (err)
-        return set_error(error, err, path, "bind");
+        return set_error(error, err, path, "cannot bind");
     *made = true;
     if (options->group && !group)
-        return set_error(error, -ENOENT, path, "group");
+        return set_error(error, -ENOENT, path, "cannot find the group (control.group)");
     if (group && chown(path, (uid_t)-1, group->gr_gid))
-        return set_error(error, -errno, path, "group");
+        return set_error(error, -errno, path, "cannot change the group (control.group)");
     if (chmod(path, options->mode) || listen(fd, BACKLOG))
-        return set_error(error, -errno, path, "listen");
+        return set_error(error, -errno, path, "cannot set its mode or listen");
     return 0;
 }
 
@@ -151,11 +151,11 @@ int control_listen(const struct control_options *options, char error[CONTROL_ERR
     int fd, err;
 
     if (strlen(path) >= sizeof(address.sun_path))
-        return set_error(error, -ENAMETOOLONG, path, "path");
+        return set_error(error, -ENAMETOOLONG, path, "its path is too long");
     strcpy(address.sun_path, path);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return set_error(error, -errno, path, "socket");
+        return set_error(error, -errno, path, "cannot create it");
     snprintf(folder, sizeof(folder), "%s", path);
     slash = strrchr(folder, '/');
     if (slash && slash != folder) {
@@ -207,7 +207,7 @@ int control_server_new(struct control_server **out, const struct control_options
     if (!err)
         err = watch(server, EPOLL_CTL_ADD, server->listen_fd, EPOLLIN, LISTEN_ID);
     if (err) {
-        set_error(error, err, options->path, "socket");
+        set_error(error, err, options->path, "cannot wait for clients");
         goto free_server;
     }
     *out = server;
@@ -335,9 +335,9 @@ static unsigned count_connections(const struct control_server *server, uid_t uid
     return count;
 }
 
-/* Returns the rank of a connection: 0: it has sent no complete request yet, or a part of one; 1: it was served and has
- * sent nothing since; 2: it was served and has sent a further request. NO_RANK: it is new, its first request has
- * arrived, or a request is being answered. */
+/* Returns the rank of a connection. 0: it has sent no complete request yet, or was served and has sent a part of a
+ * further one; 1: it was served and has sent nothing since; 2: it was served and has sent a complete further request.
+ * NO_RANK: it is new, its first request has arrived, or a request is being answered. */
 static unsigned rank_connection(const struct client *client)
 {
     if (is_busy(client) || client->is_new || (has_line(client) && !client->served))
@@ -347,7 +347,7 @@ static unsigned rank_connection(const struct client *client)
     return client->served && client->length == 0;
 }
 
-/* Returns the rank of a client whose request is being answered: 0: the client does not read its answer; 1: it waits for
+/* Returns the rank of a client whose request is being answered. 0: the client does not read its answer; 1: it waits for
  * a deferred answer. NO_RANK: other clients. */
 static unsigned rank_request(const struct client *client)
 {

@@ -20,7 +20,7 @@ const struct setting flow_settings[] = {
       SETTING_FIELD(flow_options, vlan_tracking),
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "VLAN tags are part of what tells flows apart" },
+      .help = "Make the VLAN tags of a packet part of its flow's key" },
     { .name = "flow.tunnel-level-tracking",
       SETTING_FIELD(flow_options, tunnel_level_tracking),
       .type = SETTING_BOOL,

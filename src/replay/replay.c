@@ -193,7 +193,8 @@ static int read_pipeline_options(struct replay *replay, struct pipeline_options 
         diag ? setup_pipeline_options(config, replay->worker_count, replay->options->inline_mode, out, diag) : -ENOMEM;
 
     if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "invalid settings of the decoder, flows or streams");
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "invalid settings (host-os-policy, decoder or app-layer): see the errors above");
         if (diag)
             print_diag(diag);
     }

@@ -261,7 +261,8 @@ int setup_inline_options(const struct config *config, unsigned workers, struct p
     int err = diag ? setup_pipeline_options(config, workers, true, out, diag) : -ENOMEM;
 
     if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "invalid settings of the decoder, flows or streams");
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "invalid settings (host-os-policy, decoder or app-layer): see the errors above");
         if (diag)
             setup_print_diagnostics(diag);
     }

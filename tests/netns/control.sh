@@ -70,7 +70,7 @@ id=$(ping_flow)
 for _ in $(seq 100); do [ -z "$(ping_flow)" ] && break; sleep 0.1; done
 equal "the flow is over" "$(ask explain flow "$id" --json | json over)" true
 equal "rule of a flow that is over" "$(ask explain "$id" --json | json rules.0.signature_id)" 3
-grep -q "over; .*since" <<<"$(ask explain "$id")" || fail "over, in words"
+grep -q "ended; .*since" <<<"$(ask explain "$id")" || fail "over, in words"
 sed -i /sid:3/d "$WORK/t.rules"
 ask reload >"$WORK/said" || fail "reload failed"
 grep -q "reloaded: generation 2, 2 rules, 0 failed, 0 skipped" "$WORK/said" || fail "reload: $(cat "$WORK/said")"
