@@ -56,7 +56,7 @@ enum app_layer_event {
     APP_LAYER_EVENT_FIRST = STREAM_EVENT_END,
     APP_LAYER_MISMATCH = APP_LAYER_EVENT_FIRST, /* the two directions speak different protocols */
     APP_LAYER_WRONG_DIRECTION,                  /* the server sent first, but in this protocol the client does */
-    APP_LAYER_ONE_DIRECTION, /* detected in one direction; the other has bytes of no known protocol */
+    APP_LAYER_ONE_DIRECTION, /* detected in one direction; the other direction has bytes of no known protocol */
     APP_LAYER_SKIPPED,       /* never set: exists so that Suricata's rules with it load */
     APP_LAYER_NO_TLS,        /* no TLS after STARTTLS */
     APP_LAYER_UNEXPECTED,    /* the protocol differs from the announced one */
@@ -299,9 +299,9 @@ struct app_proto {
     bool grows_at_segment_end; /* growing buffers usually grow by the last bytes of a segment, so that one scan can
                                   search the stream and the buffer (merged database) */
 
-    /* EVE: members of the object `log_key` in an event of type `log_type`; both NULL: not logged. A transaction is
-     * logged once: when its progress has reached log_progress in all directions (0: complete), or when its flow ends.
-     * `log` also describes the transaction in alerts. */
+    /* EVE: `log` writes the members of the object `log_key` in an event of type `log_type`; both are NULL if
+     * transactions are not logged. A transaction is logged once, when its progress has reached log_progress in all
+     * directions (0: complete) or when its flow ends. `log` also describes the transaction in alerts. */
     const char *log_type, *log_key;
     const char *log_setting; /* name in eve.types that enables the event; NULL: log_type */
     uint8_t log_progress[FLOW_DIRECTIONS];
@@ -424,9 +424,9 @@ void app_report_ambiguous_direction(struct app_context *context);
  * the flow is dropped. */
 void app_drop_ambiguous(struct app_context *context);
 
-/* Announces another protocol, in both directions, after the bytes consumed by this call: the named one, or any (NULL:
- * detection restarts). The state and its transactions are kept until the new protocol is known. `optional`: if none is
- * detected, the current protocol continues. */
+/* Announces that another protocol follows in both directions, after the bytes consumed by this call. `name` is that
+ * protocol; NULL: any, so detection restarts. The state and its transactions are kept until the new protocol is known.
+ * `optional`: if no protocol is detected, the current one continues. */
 void app_change_protocol(struct app_context *context, const char *name, bool optional);
 /* Stops parsing the flow (the rest is encrypted). `whole`: rules on raw bytes do not need the rest either, and the flow
  * may be bypassed if the settings allow it. */

@@ -155,7 +155,7 @@ struct nfqueue_options {
     uint16_t queue;
     enum queue_verdict_mode mode;
     uint32_t mark, mark_mask; /* QUEUE_REPEAT: required; otherwise set on accepted packets when mask is not 0 */
-    uint16_t route_to;        /* QUEUE_ROUTE: number of the other queue */
+    uint16_t route_to;        /* QUEUE_ROUTE: number of the queue that accepted packets go to */
     bool route_bypass; /* QUEUE_ROUTE: continue with the next chain on the hook when that queue has no listener */
     enum queue_marked_policy marked_policy;
     enum queue_looping_policy looping_policy;

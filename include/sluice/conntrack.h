@@ -46,8 +46,8 @@ struct conntrack {
  * then incomplete. */
 bool conntrack_parse(struct conntrack *out, const uint8_t *bytes, size_t length);
 
-/* Parses the packet's conntrack data. Returns false, and the data must not be used, when there is none, when it is
- * inconsistent, or when the packet's addresses and ports are not those of the connection. */
+/* Parses the packet's conntrack data. Returns false when there is none, when it is inconsistent, or when the packet's
+ * addresses and ports are not those of the connection; *out must not be used then. */
 bool conntrack_parse_packet(struct conntrack *out, const struct packet *pkt);
 
 /* Whether the packet is in the reply direction, provided that its conntrack data is valid, which is not checked: this

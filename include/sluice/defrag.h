@@ -33,7 +33,7 @@ struct defrag_options {
     bool vlan_tracking; /* fragments with different VLAN ids belong to different datagrams */
     struct host_os_policy host_os;
 };
-extern const struct setting defrag_settings[]; /* for struct defrag_options; the memcap is that of all workers */
+extern const struct setting defrag_settings[]; /* for struct defrag_options; the memcap is for all workers together */
 
 struct defrag;
 struct decoder;
@@ -45,9 +45,9 @@ void defrag_free(struct defrag *defrag);                                   /* NU
 enum defrag_result {
     DEFRAG_STORED,   /* a fragment of an incomplete datagram; its bytes are stored */
     DEFRAG_COMPLETE, /* `*whole` is the datagram, which decode_reassembled() must decode */
-    DEFRAG_DROPPED,  /* inline only: belongs to a dropped datagram, contradicts earlier fragments, or is not supported
-                        (fragments in fragments, endless headers): drop it */
-    DEFRAG_IGNORED,  /* unusable: malformed, too large, or no memory (then *exception is set) */
+    DEFRAG_DROPPED, /* inline only: the caller drops the fragment. It belongs to a dropped datagram, contradicts earlier
+                       fragments, or is not supported (fragments in fragments, endless headers) */
+    DEFRAG_IGNORED, /* unusable: malformed, too large, or no memory (then *exception is set) */
 };
 
 /*

@@ -55,8 +55,8 @@ void diag_note(struct diag *diag, struct position at, const char *format, ...) _
 void diag_report(struct diag *diag, enum diag_severity severity, struct position at, const char *tag,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-size_t diag_count(const struct diag *diag);  /* entries kept */
-size_t diag_errors(const struct diag *diag); /* errors reported, kept or not */
+size_t diag_count(const struct diag *diag);  /* entries stored */
+size_t diag_errors(const struct diag *diag); /* errors reported, including those that were not stored */
 size_t diag_unsupported(const struct diag *diag);
 size_t diag_warnings(const struct diag *diag);
 const struct diag_entry *diag_get(const struct diag *diag, size_t index);

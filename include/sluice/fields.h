@@ -37,7 +37,7 @@ void fields_object_close(struct fields *fields);
 void fields_array_open(struct fields *fields, const char *key);
 void fields_array_close(struct fields *fields);
 void fields_string(struct fields *fields, const char *key, const char *value); /* NULL value: nothing is written */
-/* Writes any bytes; those of a value that is not UTF-8 are rendered as \xNN from 0x80 on, as in Suricata. NULL value:
+/* Writes any bytes. If the value is not UTF-8, its bytes from 0x80 on are rendered as \xNN, as in Suricata. NULL value:
  * nothing is written. */
 void fields_bytes(struct fields *fields, const char *key, const void *value, size_t length);
 /* Writes bytes like fields_bytes(), with a key from the traffic, which is copied (e-mail headers). */

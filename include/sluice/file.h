@@ -140,8 +140,8 @@ void file_describe(const struct file *file, uint64_t tx_id, const struct file_en
  * store stay complete. */
 void file_list_shed(struct file_engine *engine, struct file_list *list);
 void file_list_clear(struct file_engine *engine, struct file_list *list);
-/* Move a file between lists: file_list_remove() removes it from one, file_list_add() appends it to another. If
- * file_list_request_store() was called for the latter, the file is also stored. */
+/* Move a file between lists: file_list_remove() removes it from one, file_list_add() appends it to another. The file is
+ * also stored if file_list_request_store() was called for the list to which it is added. */
 void file_list_remove(struct file_list *list, struct file *file);
 void file_list_add(struct file_engine *engine, struct file_list *list, struct file *file);
 /* Returns the heap memory of the file in bytes. */

@@ -46,11 +46,11 @@ enum flow_state {
 enum flow_direction { FLOW_TO_SERVER, FLOW_TO_CLIENT, FLOW_DIRECTIONS };
 
 enum flow_flag {
-    FLOW_DROPPED = 1 << 0,               /* every further packet is dropped */
-    FLOW_PASSED = 1 << 1,                /* rules are no longer evaluated */
-    FLOW_ALERTED = 1 << 2,               /* a rule wrote an alert for it */
-    FLOW_SWAPPED = 1 << 3,               /* client and server were exchanged after the first packet */
-    FLOW_NO_STREAM = 1 << 4,             /* TCP: no session, or reassembly stopped: packets are inspected one by one */
+    FLOW_DROPPED = 1 << 0,   /* every further packet is dropped */
+    FLOW_PASSED = 1 << 1,    /* rules are no longer evaluated */
+    FLOW_ALERTED = 1 << 2,   /* a rule wrote an alert for it */
+    FLOW_SWAPPED = 1 << 3,   /* client and server were exchanged after the first packet */
+    FLOW_NO_STREAM = 1 << 4, /* TCP: packets are inspected one by one: there is no session, or reassembly stopped */
     FLOW_ACCEPTED_BY_EXCEPTION = 1 << 5, /* exception policy pass-flow */
     FLOW_BYPASS_REQUESTED = 1 << 6,      /* a rule or policy requests bypass */
     FLOW_ICMP_ERROR_SEEN = 1 << 7,       /* an ICMP error quoted one of its packets */
@@ -64,8 +64,8 @@ enum flow_flag {
     FLOW_ENCRYPTED = 1 << 15,             /* app_stop_parsing(whole) was called: rules do not inspect the payloads */
 };
 
-/* Whether a flow passes although it is to be dropped: because of alert-only mode (BY_MODE: evaluated again when the
- * mode changes to drop), or because the rule is alert-only (BY_RULE). */
+/* Why a flow passes although it is to be dropped. BY_MODE: the mode is alert-only; when it changes to drop, the flow is
+ * evaluated again. BY_RULE: the rule is alert-only. */
 enum flow_would_drop { FLOW_WOULD_DROP_NO, FLOW_WOULD_DROP_BY_MODE, FLOW_WOULD_DROP_BY_RULE };
 
 /* Why a flow ended, EVE's flow.reason. */
@@ -81,8 +81,8 @@ struct flow_side {
     uint8_t ttl_low, ttl_high; /* lowest and highest TTL or hop limit */
 };
 
-/* The MAC addresses of both ends, each once, in the order in which they were seen; index FLOW_TO_SERVER: those of the
- * client. */
+/* The MAC addresses of both ends, each once, in the order in which they were seen. Index FLOW_TO_SERVER has those of
+ * the client. */
 enum { FLOW_MACS_MAX = 10, MAC_SIZE = 6 };
 struct flow_macs {
     uint8_t count[FLOW_DIRECTIONS];
@@ -160,7 +160,7 @@ struct flow {
     uint32_t visit;        /* used by flow_set_duplicate() and flow_is_duplicate() */
 
     /* --- the table's: expiry ---------------------------------------------------------------------- */
-    struct flow *newer, *older; /* neighbours in the list of flows in FLOW_NEW, or in that of all other flows */
+    struct flow *newer, *older;            /* neighbours in one of two lists: flows in FLOW_NEW, or all other flows */
     struct flow *wheel_next, **wheel_link; /* links of a slot of the timer wheel */
 };
 

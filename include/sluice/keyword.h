@@ -60,9 +60,9 @@ enum keyword_flag {
     KEYWORD_ONCE = 1 << 5,             /* using the keyword twice in a rule is an error */
     KEYWORD_PARSES_DIRECTION = 1 << 6, /* KEYWORD_FILE: parse() itself reads `to_server` and `to_client` */
 
-    /* Conditions on packets. KEYWORD_STATE: the contents of a rule with it are still searched in the stream; without
-     * it, in the packet's payload only. As in Suricata (SIG_FLAG_REQUIRE_PACKET), flow, events and checksums have the
-     * flag; headers, sizes and flow.age do not. */
+    /* Conditions on packets. A condition without KEYWORD_STATE restricts the contents of its rule to the packet's
+     * payload; with the flag they are still searched in the stream. As in Suricata (SIG_FLAG_REQUIRE_PACKET), flow,
+     * events and checksums have the flag; headers, sizes and flow.age do not. */
     KEYWORD_STATE = 1 << 7,
     KEYWORD_NEEDS_CHECKSUMS = 1 << 8, /* tests PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
     KEYWORD_IP_ONLY = 1 << 9, /* allowed in an address-only rule, which is evaluated once per flow and direction */

@@ -89,9 +89,9 @@ struct netrules_rule {
     const char *target; /* chain of a jump or goto */
     struct netrules_branch *branches;
     struct netrules_queue queue; /* for NETRULES_QUEUE */
-    bool xtables_queue; /* for NETRULES_QUEUE: true: the target NFQUEUE of xtables; false: the queue statement of nft */
-    bool counted; /* for NETRULES_QUEUE: true: `packets` is the number of packets that the rule has sent to the queue;
-                     false: no counter */
+    bool xtables_queue; /* NETRULES_QUEUE only. true: the xtables target NFQUEUE; false: the queue statement of nft */
+    bool counted; /* NETRULES_QUEUE only. true: `packets` is the number of packets that the rule has sent to the queue;
+                     false: the rule has no counter */
     uint64_t packets;
     struct netrules_mark *marks; /* in the order in which the rule uses them */
     const char *flowtable;       /* name of the flowtable of a `flow add` statement; NULL: none */

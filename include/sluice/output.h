@@ -80,7 +80,7 @@ struct eve_options {
     } alert;
     struct {
         bool alerts, verdict;
-        bool all_flows;      /* drop.flows: true: all: one event for each dropped packet; false: start: one for each
+        bool all_flows;      /* drop.flows. true (all): one event for each dropped packet; false (start): one for each
                                 direction of a dropped flow */
         uint32_t rate_limit; /* events per second and worker of drops that no rule caused; 0: no limit */
     } drop;
@@ -125,7 +125,7 @@ struct output_options {
     bool console_stats; /* also print a line for each stats event */
     bool lossless; /* true: workers wait while their ring is full, so that no event is lost; requires output_start() */
     bool inline_mode;               /* true: drops take effect (IPS); false: IDS */
-    bool queue_fields;              /* true: packets are from NFQUEUE: write the object "queue" */
+    bool queue_fields;              /* true: packets are from NFQUEUE, so their events have the object "queue" */
     size_t ring_size;               /* bytes per worker; rounded up to a power of two of at least 1 MiB */
     const struct rule_names *names; /* names of flow bits and integers; must outlive the output; NULL: flow bits and
                                        integers are not written */
@@ -303,7 +303,8 @@ struct output_overload {
     uint64_t missing;   /* lost: packet ids that the worker did not receive, found by gaps in the ids */
     uint64_t fail_open; /* lost: packets that passed because a queue was full */
     uint64_t unqueued;  /* lost: packets that the kernel dropped without counting them */
-    bool passed;        /* the packets passed: lost: fail-open is on; no_listener, listener: queue.route-bypass is on */
+    bool passed;        /* the packets were not dropped but passed. lost: fail-open is on; no_listener, listener:
+                           queue.route-bypass is on */
     uint64_t packets;   /* slow: packets over their budget; listener: packets routed while no program listened */
     unsigned rule_count;
     struct output_overload_rule rules[OUTPUT_OVERLOAD_RULES];

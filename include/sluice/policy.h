@@ -113,7 +113,7 @@ struct rule_tally {
     _Atomic uint64_t limits;  /* packets in which the evaluation reached a work limit; an engine hand-over does not
                                  transfer this counter */
 };
-/* Counts that the evaluation of these rules reached a work limit in a packet. */
+/* Counts, for each of these rules, a packet in which the evaluation of the rule reached a work limit. */
 void policy_count_limits(struct policy *policy, const struct rule *const *rules, size_t count);
 /* Returns the counters of a rule; NULL for number 0 and numbers from POLICY_MAX_TALLIES on, which are not counted. */
 const struct rule_tally *policy_tally(const struct policy *policy, uint32_t number);

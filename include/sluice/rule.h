@@ -207,7 +207,7 @@ struct rule_tag {
     enum tag_scope scope;
     enum tag_unit unit;
     uint32_t count;              /* how many packets, seconds or bytes (`unit`) are logged */
-    bool of_source;              /* TAG_HOST: true: the sender of the packet that matched; false: its receiver */
+    bool of_source;              /* TAG_HOST. true: tags the sender of the packet that matched; false: its receiver */
     bool exclusive;              /* a flow or host with an active tag of this rule is not tagged again */
     const struct rule_tag *next; /* next tag of the rule, which may have several; NULL: none */
 };
@@ -402,9 +402,9 @@ const struct rule_failure *rule_list_failure(const struct rule_list *list, size_
 const struct rule_failure *rule_list_find_failure(const struct rule_list *list, uint32_t gid, uint32_t sid);
 const char *rule_failure_kind_name(enum rule_failure_kind kind); /* "mistake", "unsupported", "unread file" */
 
-/* Calls `each` for unsupported features and unknown keywords of rejected rules, most frequent first: a keyword's name,
- * or "protocol http". Unlike the entries of a diag this list is never truncated. A rule counts once for each of them.
- */
+/* Calls `each` for each unsupported feature and unknown keyword of rejected rules, most frequent first. `tag` is the
+ * name of the keyword, or a text such as "protocol http"; `rules` is the number of rules that have it. Unlike the
+ * entries of a diag, this list is never truncated. */
 void rule_list_each_missing(const struct rule_list *list, void (*each)(const char *tag, size_t rules, void *user),
                             void *user);
 

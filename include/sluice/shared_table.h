@@ -21,7 +21,7 @@ struct shared_shard;
 
 /* The first member of the struct of an entry; the key is the next member. Keys are hashed and compared as bytes. */
 struct shared_entry {
-    uint64_t expires_ns; /* time after which the entry may be reused; 0: not set yet: the entry is kept */
+    uint64_t expires_ns; /* time after which the entry may be reused; 0: not set yet, so the entry is kept */
     uint32_t next;       /* private: next entry of the bucket, or of the list of free entries */
     uint32_t tag;        /* private: part of the key's hash */
 };

@@ -39,8 +39,8 @@ int stats_hand_over(struct stats *stats, struct worker *const *workers, unsigned
 /* Returns the seconds since the start of the first engine whose counters are included. `started_ns`: start of this
  * engine (monotonic). */
 uint64_t stats_uptime(const struct stats *stats, uint64_t started_ns);
-/* Return `value`, a counter of this engine, plus that of previous engines. stats_queue_total(): `field` names the
- * counter of the worker's queue. */
+/* Return `value`, a counter of this engine, combined with that of previous engines by transferred_counters_add().
+ * stats_queue_total(): `field` names the counter of the worker's queue. */
 uint64_t stats_total(const struct stats *stats, const char *name, uint64_t value);
 uint64_t stats_queue_total(struct stats *stats, const struct worker *worker, const char *field, uint64_t value);
 

@@ -103,7 +103,7 @@ void stream_set_connections(struct stream *stream, stream_find_connection *find,
 /* Result of tracking a packet. */
 struct stream_verdict {
     enum exception_cause exception; /* EXCEPTION_NONE, or the reason why the packet was not tracked */
-    bool undecided; /* with EXCEPTION_STREAM_MIDSTREAM: true: the conntrack lookup failed temporarily and may succeed
+    bool undecided; /* with EXCEPTION_STREAM_MIDSTREAM. true: the conntrack lookup failed temporarily and may succeed
                        for a later packet */
     bool drop;      /* inline: this segment must not pass; `reason` says why */
     enum drop_reason reason; /* DROP_REASON_STREAM_... */
@@ -152,10 +152,10 @@ struct stream_chunk {
     uint32_t before_length; /* 0 at the start and behind a gap */
     bool gap;               /* bytes between this chunk and the previous one were lost */
     bool is_payload;        /* `data` is the packet's own payload, all of it */
-    bool end;               /* true: the last chunk of the direction: FIN, RST, depth or end of the flow */
-    bool has_readings;      /* the chunk's inspection window may have further readings: call stream_next_reading() */
-    bool is_reading;        /* the chunk is from stream_next_reading(): `data` is the whole inspection window */
-    uint32_t new_at;        /* is_reading: index in `data` of the first byte that was not inspected before */
+    bool end;          /* true: the last chunk of the direction, because of FIN, RST, depth or the end of the flow */
+    bool has_readings; /* the chunk's inspection window may have further readings: call stream_next_reading() */
+    bool is_reading;   /* the chunk is from stream_next_reading(): `data` is the whole inspection window */
+    uint32_t new_at;   /* is_reading: index in `data` of the first byte that was not inspected before */
 };
 
 /*
@@ -196,9 +196,9 @@ bool stream_swap_sides(struct flow *flow);
 void stream_flush(struct flow *flow, enum flow_direction direction);
 
 /*
- * Gets the inspection window of a chunk: the history kept before it (options.window) and the chunk, in one piece:
- * *bytes, *length; the chunk begins at *chunk_at. Returns the offset of (*bytes)[0] in the direction's stream. The
- * window is built at the first call for a chunk and then cached.
+ * Gets the inspection window of a chunk in one piece: the history kept before the chunk (options.window), followed by
+ * the chunk. Sets *bytes and *length to the window, and *chunk_at to the index of the chunk in it. Returns the offset
+ * of (*bytes)[0] in the direction's stream. The window is built at the first call for a chunk and then cached.
  */
 uint64_t stream_inspection_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                                   const struct stream_chunk *chunk, const uint8_t **bytes, uint32_t *length,

@@ -49,9 +49,9 @@ enum channel_kind {
                             CHANNEL_SHARED_FILE; sent in both directions */
     CHANNEL_HANDED_OVER, /* all files are sent, and all workers have stopped */
     /* Sent by the supervisor. */
-    CHANNEL_BOUND,  /* answer to CHANNEL_BIND; value: 0: the queues are bound; otherwise -errno, with the reason in text
-                     */
-    CHANNEL_SIGNAL, /* the supervisor forwards a signal; value: SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 */
+    CHANNEL_BOUND,     /* answer to CHANNEL_BIND. value 0: the queues are bound; otherwise it is -errno, and text is the
+                          reason */
+    CHANNEL_SIGNAL,    /* the supervisor forwards a signal; value: SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 */
     CHANNEL_HAND_OVER, /* the next engine is ready: the engine stops between two packets and sends the state of flows
                           and other traffic (CHANNEL_FILE) */
     CHANNEL_REFUSED,   /* the requested upgrade failed; text is the reason */
@@ -150,8 +150,8 @@ struct engine_memory {
     struct engine_event events[ENGINE_EVENTS];
 
     /* Written by the engine. */
-    _Atomic uint32_t reload_wanted; /* 1: the engine has reloaded the configuration, so its settings are newer than
-                                       those of the supervisor: the next engine must reload, too */
+    _Atomic uint32_t reload_wanted; /* 1: the engine has reloaded the configuration. Its settings are newer than those
+                                       of the supervisor, so the next engine must reload, too */
     _Atomic uint64_t reported;      /* events that engines have reported */
     _Atomic int32_t crashed_worker; /* index of the worker whose thread received a fatal signal; -1: none */
     _Atomic uint64_t mode_override; /* mode set by `sluice mode`, in the engine's encoding (mode.c); 0: none */

@@ -59,7 +59,7 @@ struct worker_query {
     enum worker_query_kind kind;
     struct flow_ends ends;
     uint64_t id;   /* EVE's flow_id */
-    size_t cursor; /* in: start of the page; out: start of the next page, 0: there is none */
+    size_t cursor; /* in: start of the page; out: start of the next page (0: there is none) */
     size_t count;
     struct flow_copy flows[WORKER_FLOWS];
 };

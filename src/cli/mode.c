@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice mode`: shows or sets the mode: drop packets, or only report them. */
+/* `sluice mode`: shows or sets the mode, in which packets are either dropped or only reported. */
 #include "query.h"
 
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 
 #include "output_priv.h"
 
-enum { ENTRY_MAX = 128 }; /* an entry must be shorter, in bytes: an address in brackets, its port, and blanks */
+enum { ENTRY_MAX = 128 }; /* an entry (an address in brackets, its port, and blanks) must have fewer bytes */
 
 static bool is_blank(uint8_t byte)
 {

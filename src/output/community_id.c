@@ -2,8 +2,8 @@
 /*
  * Community ID version 1 (github.com/corelight/community-id-spec): a hash of the flow's tuple, by which events of
  * different tools can be correlated. Both directions have the same hash, because the smaller endpoint is hashed first.
- * For ICMP the type and the type of its reply are hashed as ports; a type without a reply keeps its direction and has
- * the code as second port. Other protocols are hashed without ports.
+ * For ICMP the type and the type of its reply are hashed as ports. A type without a reply is hashed with the code as
+ * second port, in the direction of the packet. Other protocols are hashed without ports.
  */
 #include <nettle/sha1.h>
 #include <netinet/in.h>

@@ -296,8 +296,8 @@ static void flags_hex(struct text *out, const char *key, uint8_t flags)
     json_stringn(out, key, text, sizeof(text));
 }
 
-/* Returns the application of the flow. For a UDP flow that ended before its application was detected, it returns that
- * detection failed. */
+/* Returns the application protocols of the flow. For a UDP flow that ended before its protocol was detected, returns
+ * APP_FAILED. */
 static uint32_t final_application(const struct flow_record *record)
 {
     bool is_unknown_udp = record->flow.ends.protocol == IPPROTO_UDP && (record->flow.application & 0xff) == 0;

@@ -3,8 +3,8 @@
  * Limits of events in floods. In a SYN flood, the end of each flow causes an event, and each segment that TCP tracking
  * rejects causes a drop event. These events would fill the disk, and displace events of real connections from the ring.
  * Each port writes a limited number of these events per second of packet time, and counts the others. Inspection and
- * all other counters do not change. Alerts, drops by rules, and ends of flows that had an alert, or in which both sides
- * have sent packets (TCP: more than a SYN and its RST), are never limited.
+ * all other counters do not change. Alerts, drops by rules and flows with an alert are never limited, nor are flows in
+ * which both sides have sent packets (TCP: after the handshake).
  *
  * Threads: the worker that owns the port.
  */

@@ -117,8 +117,8 @@ struct packet_record {
     uint32_t generation;
     uint64_t time_ns, number;
     uint8_t event_count, event_list[PACKET_MAX_EVENTS]; /* events of the packet that are enabled in eve.types.anomaly */
-    const struct rule *drop_rule; /* the rule that drops the packet; OUTPUT_WOULD_DROP: that would drop it in mode drop
-                                     (drop_reason likewise); NULL: none */
+    const struct rule *drop_rule;   /* the rule that drops the packet or, with OUTPUT_WOULD_DROP, would drop it in mode
+                                       drop; NULL: none. drop_reason is the reason in the same sense */
     const struct rule_names *names; /* names of the variables; NULL: use output_options.names */
     struct flow_facts flow;         /* valid if has_flow */
     struct endpoints endpoints, root;

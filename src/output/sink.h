@@ -48,9 +48,9 @@ struct event_limits {
 uint32_t event_limit_packet(struct event_limits *limits, uint32_t wanted, const struct eve_options *eve,
                             const struct packet *pkt, const struct decision *decision);
 void event_limits_count(const struct event_limits *limits, struct output_counters *out);
-/* Returns true if the flow and netflow events of this flow must not be written because flow_rate_limit is exceeded in
- * this second; then it counts them. Only flows without alerts are limited, in which one side has sent no packet, or TCP
- * connections of at most two packets. */
+/* Returns true, and counts the events, if the flow and netflow events of this flow must not be written because
+ * flow_rate_limit is exceeded in this second. The limit applies only to flows without alerts: those in state FLOW_NEW,
+ * those in which one side has sent no packet, and TCP connections of at most two packets. */
 bool event_limit_flow(struct event_limits *limits, const struct eve_options *eve, uint32_t kinds,
                       const struct flow *flow);
 

@@ -49,7 +49,7 @@ static const uint64_t rights[] = {
     [SANDBOX_WRITE] = RIGHTS_TO_WRITE,
 };
 
-/* Adds the rule for a path; skips a path that does not exist. Returns 0 or -errno. */
+/* Adds the rule for a path; skips a path that cannot be opened. Returns 0 or -errno. */
 static int add_path(int ruleset, uint64_t handled_files, const struct sandbox_path *path)
 {
     struct landlock_path_beneath_attr rule = {

@@ -190,7 +190,7 @@ static void log_policy(const struct rule_list *rules)
     text_clear(&counts);
 }
 
-/* Writes what was not loaded: "3 rules with errors, 5 unsupported rules, 1 rule file that cannot be read". */
+/* Writes what was not loaded: "3 rules with mistakes, 5 unsupported rules, 1 rule file that cannot be read". */
 static void describe_left_out(const struct rule_list *list, char *out, size_t size)
 {
     const struct {
