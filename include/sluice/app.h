@@ -524,8 +524,8 @@ struct app_stream_chunk {
     uint32_t length;
     uint64_t offset; /* offset of bytes[0] in the stream; bytes between the previous chunk and this offset were lost */
     bool end;        /* the direction has ended */
-    const int64_t
-        *urgent; /* offsets of bytes that the receiver may not read in the stream (stream_get_urgent_offsets()) */
+    const int64_t *urgent; /* offsets of bytes that the receiver possibly does not read in the stream
+                              (stream_get_urgent_offsets()) */
     unsigned urgent_count;
 };
 void app_feed_stream(struct app *app, struct flow *flow, enum flow_direction direction,

@@ -124,8 +124,8 @@ enum queue_verdict_mode {
 };
 
 /* Policy for a packet that arrives with the repeat mark already set (it should not have been queued). Capture flags
- * such packets PACKET_MARKED, counts them, and accepts them with plain NF_ACCEPT, since repeating would queue them
- * again in a loop; the engine evaluates the policy and inspects or drops the packet. */
+ * such packets PACKET_MARKED and counts them; the pipeline evaluates the policy. If the packet is accepted, its verdict
+ * is plain NF_ACCEPT, because NF_REPEAT would queue it again in a loop. */
 enum queue_marked_policy { QUEUE_MARKED_ACCEPT, QUEUE_MARKED_INSPECT, QUEUE_MARKED_DROP };
 
 /* QUEUE_REPEAT: a packet whose mark is cleared by another rule comes back from every repeat, in a loop. When the same

@@ -122,8 +122,9 @@ struct config_variable {
 bool config_variable(const struct config *config, enum config_variable_kind kind, size_t index,
                      struct config_variable *out);
 
-/* Reads ports: "any", numbers, and port variables ("[4789,$VXLAN_PORTS]"). Returns the number of ports written (0 with
- * *any), or -EINVAL after a report. `name` is the setting of the value, for the report. */
+/* Reads ports: "any", numbers, and port variables ("[4789,$VXLAN_PORTS]"). Returns the number of ports written, or
+ * -EINVAL after a report. If the value contains "any", sets *any and returns 0. `name` is the setting of the value, for
+ * the report. */
 int config_ports(const struct config *config, const char *name, const char *value, uint16_t *out, size_t max, bool *any,
                  struct diag *diag);
 

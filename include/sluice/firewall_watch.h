@@ -80,7 +80,7 @@ int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *ou
 int firewall_watch_reinstall(struct firewall_watch *watch, unsigned damage, char error[FIREWALL_ERROR_SIZE]);
 
 /* Blocks at most FIREWALL_WATCH_HOSTS hosts for their timeouts, except those that are already blocked for as long:
- * added[i] is true for each that was added. Returns 0, or -errno with all added[] false; -ENFILE: the blocklist is
+ * added[i] tells whether hosts[i] was added. Returns 0, or -errno with all added[] false; -ENFILE: the blocklist is
  * full. */
 enum { FIREWALL_WATCH_HOSTS = 64 };
 int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host *hosts, size_t count,

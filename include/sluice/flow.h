@@ -268,8 +268,8 @@ uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresse
 
 /* --- Variables: flow bits, integers and texts, by the number of their name ------------------------ */
 
-/* A bit and an integer of the same number are independent. The functions that set one return false when there is no
- * memory (counted). */
+/* A bit and an integer of the same number are independent. flow_bit_set() and flow_integer_set() return false when
+ * there is no memory (counted). */
 bool flow_bit_is_set(const struct flow *flow, uint32_t number);
 bool flow_bit_set(struct flow_table *table, struct flow *flow, uint32_t number);
 void flow_bit_clear(struct flow_table *table, struct flow *flow, uint32_t number);

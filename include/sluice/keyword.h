@@ -70,9 +70,9 @@ enum keyword_flag {
      * finished. */
     KEYWORD_PROTOCOL_DETECTED = 1 << 10,
 
-    /* KEYWORD_BUFFER. KEYWORD_NESTED: produced by a condition in another buffer of the rule, which evaluates the
-     * buffer's conditions (rule->nested); it supports neither absent nor transforms. KEYWORD_MULTI: a transaction may
-     * have several instances; each selection in a rule may match a different one. */
+    /* KEYWORD_BUFFER. KEYWORD_NESTED: a condition in another buffer of the rule produces this buffer, and evaluates the
+     * conditions on it (rule->nested); neither absent nor transforms are supported. KEYWORD_MULTI: a transaction may
+     * have several values of the buffer; each selection in a rule may match a different one. */
     KEYWORD_NESTED = 1 << 11,
     KEYWORD_MULTI = 1 << 12,
 };
@@ -104,7 +104,7 @@ struct inspect_search {
     uint32_t from, until;
 };
 
-/* entries per evaluation of a buffer; for conditions without an entry, bytes are searched again */
+/* searches stored per evaluation of a buffer; conditions beyond that search the bytes again */
 enum { INSPECT_MAX_SEARCHES = 16 };
 
 /*
@@ -405,9 +405,8 @@ int rule_parser_add_content_condition_in(struct rule_parser *parser, const struc
 /* Adds a condition on the transaction, or on a file of it, for the keyword being parsed. 0 or -ENOMEM. */
 int rule_parser_add_transaction_condition(struct rule_parser *parser, const void *data, bool negated);
 int rule_parser_add_file_condition(struct rule_parser *parser, const void *data, bool negated);
-/* Restrict the rule to application protocols (names, as app-layer-event does) or to directions (bits 1 << enum
- * flow_direction, as flow does), in addition to the restrictions by keyword.scope. 0, or -errno after reporting a
- * contradiction. */
+/* Restrict the rule further than keyword.scope does: to application protocols, by their names (for app-layer-event), or
+ * to directions, by bits 1 << enum flow_direction (for flow). Return 0, or -errno after reporting a contradiction. */
 int rule_parser_require_applications(struct rule_parser *parser, const char *const *words);
 int rule_parser_require_directions(struct rule_parser *parser, unsigned directions);
 /* Sets the direction (1 << enum flow_direction) of the next condition, for keywords with KEYWORD_PARSES_DIRECTION,
@@ -418,8 +417,8 @@ void rule_parser_set_direction(struct rule_parser *parser, unsigned direction);
  * transforms, selects it once more, with this transform. Returns 0, or -errno after reporting an error: no buffer is
  * selected, or the selected one has both already. */
 int rule_parser_add_transform(struct rule_parser *parser, const void *data);
-/* For the keyword absent: the rule requires that the selected buffer does not exist or, with `or_else`, that its
- * conditions match. Returns 0, or -errno after reporting an error. */
+/* For the keyword absent: the rule requires that the selected buffer does not exist; with `or_else`, the rule also
+ * matches if the conditions on the buffer match. Returns 0, or -errno after reporting an error. */
 int rule_parser_set_absent(struct rule_parser *parser, bool or_else);
 /* Finds a keyword by its name, for keywords that select the buffer of another one (pcre's /U, http_uri). Returns NULL
  * if this build does not include the keyword. */

@@ -82,8 +82,8 @@ struct netrules_rule {
     const struct netrules_chain *chain;
     /* nft: the kernel's handle; legacy tables: the number of the rule in its chain, as iptables counts */
     uint64_t handle;
-    const char *text; /* nft: the expressions in libnftnl's notation, without the values of counters; extensions of
-                         xtables, and rules of legacy tables, in the syntax of iptables */
+    const char *text; /* nft: the expressions in libnftnl's notation, without the values of counters. Legacy tables, and
+                         extensions of xtables in nft rules: in the syntax of iptables */
     const char *comment;
     enum netrules_verdict verdict;
     const char *target; /* chain of a jump or goto */

@@ -84,8 +84,8 @@ struct eve_options {
                                 direction of a dropped flow */
         uint32_t rate_limit; /* events per second and worker of drops that no rule caused; 0: no limit */
     } drop;
-    uint32_t flow_rate_limit; /* unanswered, half-open and refused flows without alert whose events are written, per
-                                 second and worker; 0: no limit */
+    uint32_t flow_rate_limit; /* maximum number of flows per second and worker whose events are written, among those
+                                 without alert that were not answered, half-open or refused; 0: no limit */
     struct {
         bool decode, stream, application, packet_header;
     } anomaly;
@@ -242,8 +242,8 @@ enum output_engine_action {
 enum { OUTPUT_ENGINE_PATH_SIZE = 256, OUTPUT_ENGINE_REASON_SIZE = 256 };
 struct output_engine {
     uint64_t time_ns;
-    uint64_t number; /* serial number of an event about the previous engine, counted from 1; an event that is written
-                        again keeps its number; 0: the event is not about the previous engine */
+    uint64_t number; /* serial number of an event about the previous engine, from 1; the same if the event is written
+                        again; 0: the event is not about the previous engine */
     enum output_engine_action action;
     int signal, code; /* restarted: the signal that killed the engine; 0: the engine exited with `code` */
     bool hung;        /* restarted: the supervisor killed the engine because a worker hung */

@@ -110,15 +110,15 @@ enum verdict {
 enum drop_reason {
     DROP_REASON_NONE,
     DROP_REASON_RULES,          /* a drop or reject rule matched */
-    DROP_REASON_RATE_FILTER,    /* an alert rule whose rate_filter or detection_filter turned it into a drop */
+    DROP_REASON_RATE_FILTER,    /* a rate_filter or detection_filter turned an alert rule into a drop */
     DROP_REASON_DECODE_ERROR,   /* policy for packets that cannot be decoded */
     DROP_REASON_MARKED,         /* policy for packets that arrive in the queue with the mark of inspected packets */
     DROP_REASON_TUNNEL,         /* an inner packet of the tunnel was dropped */
     DROP_REASON_FLOW,           /* the packet's flow was dropped earlier, by a rule */
     DROP_REASON_EXCEPTION_FLOW, /* the packet's flow was dropped earlier, by an exception policy */
     DROP_REASON_DEFRAG_ERROR,   /* a fragment that contradicts earlier ones, or belongs to a dropped datagram */
-    DROP_REASON_DEFRAG_MEMCAP,  /* this and the following reasons up to DROP_REASON_STREAM_ERROR, and APP_ERROR,
-                                   APP_MEMCAP and OVERLOAD: the exception policy of this cause */
+    DROP_REASON_DEFRAG_MEMCAP,  /* exception policy for this cause, as for the reasons up to DROP_REASON_STREAM_ERROR,
+                                   APP_ERROR, APP_MEMCAP and OVERLOAD */
     DROP_REASON_FLOW_MEMCAP,
     DROP_REASON_STREAM_MEMCAP,
     DROP_REASON_STREAM_REASSEMBLY,

@@ -187,8 +187,8 @@ enum rule_name_kind {
     RULE_NAME_FLOWINT,
     RULE_NAME_XBIT,
     RULE_NAME_HOSTBIT,
-    RULE_NAME_FLOW_TEXT, /* texts that pcre captures: variables of the flow (this one), of the packet and of the alert
-                            (the next two) */
+    RULE_NAME_FLOW_TEXT, /* a text that pcre captures as a variable of the flow; the next two: of the packet, of the
+                            alert */
     RULE_NAME_PACKET_TEXT,
     RULE_NAME_ALERT_TEXT,
     RULE_NAME_RULE, /* a rule, named "gid:sid", so that its match counters survive a reload */

@@ -152,7 +152,7 @@ struct rule_load_options {
     const struct config *config;
     const char *const *rule_files;
     size_t rule_file_count;
-    struct rule_names *names;     /* numbers of variables and bits that outlive a ruleset; NULL: the ruleset's */
+    struct rule_names *names; /* numbers of variables and bits that outlive a ruleset; NULL: each ruleset has its own */
     const struct ruleset *before; /* the ruleset that the new one replaces; NULL: none */
     bool after_death; /* a previous engine died and packets wait in the queues: ignore engine.init-failure-fatal */
     bool needs_rules; /* fail with -EINVAL when rules were skipped and no rule is left */

@@ -60,15 +60,15 @@ enum stream_conntrack {
     STREAM_CONNTRACK_NO,
     STREAM_CONNTRACK_YES,  /* a connection that is established in conntrack is picked up at any time, without the
                               exception EXCEPTION_STREAM_MIDSTREAM */
-    STREAM_CONNTRACK_ONLY, /* as YES; also, midstream_until_ns applies only to connections of which conntrack has seen
-                              both sides */
+    STREAM_CONNTRACK_ONLY, /* as YES; in addition, midstream_until_ns applies only to connections of which conntrack has
+                              seen both sides */
 };
 
 struct stream_options {
     bool inline_mode;
     bool midstream;              /* pick up sessions whose handshake was not seen */
-    uint64_t midstream_until_ns; /* before this time, sessions are also picked up without an exception, because their
-                                    connections may be older than the program; 0: never */
+    uint64_t midstream_until_ns; /* until this time, sessions whose handshake was not seen are picked up without an
+                                    exception, because they may be older than the program; 0: never */
     enum stream_conntrack conntrack;
     bool async_oneside;               /* accept sessions of which only one direction is seen (asymmetric routing) */
     bool checksum_validation;         /* segments with PACKET_BAD_L4_CHECKSUM are not tracked */
@@ -159,9 +159,9 @@ struct stream_chunk {
 };
 
 /*
- * Gets the next chunk of a direction; returns false when there is none. The caller repeats the call until then. Bytes
- * that were yielded count as inspected. `all`: in passive mode, also yield unacknowledged bytes and less than
- * options.chunk bytes, because the flow has ended. Chunks are at most 64 KiB.
+ * Gets the next chunk of a direction; the caller repeats the call until it returns false: there is none. Bytes that
+ * were yielded count as inspected. `all`: in passive mode, also yield unacknowledged bytes and less than options.chunk
+ * bytes, because the flow has ended. Chunks are at most 64 KiB.
  */
 bool stream_next_chunk(struct stream *stream, struct flow *flow, enum flow_direction direction,
                        const struct packet *pkt, bool all, struct stream_chunk *chunk);
