@@ -59,7 +59,7 @@ const char *const app_common_bodies[] = {
 const struct keyword keyword_file_data = {
     .name = "file.data",
     .aliases = { "file_data" },
-    .help = "selects the content of files: HTTP bodies, e-mail attachments, files in FTP, SMB and NFS",
+    .help = "selects the content of files: HTTP bodies, e-mail attachments, files in FTP and SMB",
     .manual = "The content after decoding (chunked coding, gzip, base64). It is inspected as it arrives: the first 100 "
               "kB as a whole, then in a sliding window.",
     .kind = KEYWORD_BUFFER,
