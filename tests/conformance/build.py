@@ -399,6 +399,14 @@ def ntlmssp(kind, *texts, flags=0xe0088297):
     return head + fields + struct.pack('<I', flags) + data
 
 
+def smb2_file(share, name, written, read):
+    """A client opens a file of a share, writes to it, reads from it and closes it."""
+    turns = smb2_pipe(share, name, [(written, read)])
+    turns[3] = server(smb2(3, struct.pack('<HBBIII', 16, 1, 0, 0, 0, 0x1f01ff), 1, True))  # a share of files
+    return turns + [client(smb2(6, struct.pack('<HHI', 24, 0, 0) + b'F' * 16, 9)),
+                    server(smb2(6, struct.pack('<HHI', 60, 0, 0) + bytes(52), 9, True))]
+
+
 def smb2_login(share, domain, user):
     """A client logs in with NTLMSSP and connects to a share of files."""
     def setup(blob):
