@@ -3,7 +3,7 @@
 """Questions to an EVE file.
 
     eve.py count FILE KEY=VALUE...         how many events have all these values; a.b walks objects; KEY= asks that it is absent
-    eve.py wait FILE WANTED KEY=VALUE...   the same, as soon as there are that many, or after 5 s
+    eve.py wait FILE WANTED KEY=VALUE...   the same, as soon as there are that many, or after 60 s
     eve.py stats FILE PATH...              numbers of the last stats event
 
 With EVE_CUT in the environment lines that are cut are left out: of a writer that was killed.
@@ -14,7 +14,7 @@ import os
 import sys
 import time
 
-WAIT_SECONDS = 5
+WAIT_SECONDS = 60
 
 
 def read(path):

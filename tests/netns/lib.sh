@@ -9,6 +9,7 @@ set -euo pipefail
 
 : "${SLUICE:?path of the program}"
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$HERE/wait_lib.sh"
 SOURCE=$(cd "$HERE/../.." && pwd)
 TEST=$(basename "$0" .sh)
 P="sl$$"
@@ -100,9 +101,9 @@ queue_rule() {
 
 # start_sluice NAME ARGS...: `sluice run` in the gateway, as root, to whom the folder belongs (sandbox.sh tries the user
 # sluice); log in $WORK/NAME.log, events in $WORK/NAME/eve.json, control socket $WORK/NAME.control. Sets LAST_PID.
-# READY_SECONDS: how long it may take (10).
+# READY_SECONDS: how long it may take (60).
 start_sluice() {
-	local name=$1 said
+	local name=$1 said end=$((SECONDS + ${READY_SECONDS:-60}))
 	shift
 	mkdir -p "$WORK/$name"
 	: >"$WORK/$name.log"
@@ -110,13 +111,13 @@ start_sluice() {
 	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --set "unix-command.filename=$WORK/$name.control" --log-dir "$WORK/$name" "$@" \
 		>"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
-	for _ in $(seq $((${READY_SECONDS:-10} * 20))); do
+	while [ $SECONDS -lt $end ]; do
 		read -r -d '' said <"$WORK/$name.log" || true
 		[[ $said != *"sluice: ready"* ]] || return 0
 		kill -0 "$LAST_PID" 2>/dev/null || fail "$name did not start"
 		sleep 0.05
 	done
-	fail "$name is not ready after ${READY_SECONDS:-10} s"
+	fail "$name is not ready after ${READY_SECONDS:-60} s"
 }
 
 # stop_process PID: SIGTERM, and its exit code.
@@ -134,10 +135,18 @@ engine_of() {
 	echo "${children%% *}"
 }
 
-# next_engine PID [BEFORE]: its engine, waited for, that is not BEFORE; empty when there is none after half a minute.
-next_engine() {
+# has_engine PID [BEFORE]: whether it has an engine that is not BEFORE.
+has_engine() {
 	local engine
-	for _ in $(seq 3000); do
+	engine=$(engine_of "$1")
+	[ -n "$engine" ] && [ "$engine" != "${2:-}" ]
+}
+
+# next_engine PID [BEFORE]: its engine, waited for, that is not BEFORE; empty when there is none after a minute. Shorter
+# pauses than those of wait_for: the caller acts on an engine that has just started.
+next_engine() {
+	local engine end=$((SECONDS + 60))
+	while [ $SECONDS -lt $end ]; do
 		engine=$(engine_of "$1")
 		[ -n "$engine" ] && [ "$engine" != "${2:-}" ] && break
 		engine=
@@ -151,11 +160,10 @@ freeze() {
 	local engine
 	engine=$(engine_of "$1")
 	kill -STOP "$engine"
-	for _ in $(seq 100); do # each thread stops when it is scheduled next
-		grep -hE '^State:' /proc/"$engine"/task/*/status | grep -qv stopped || return 0
-		sleep 0.05
-	done
-	fail "process $engine does not stop"
+	wait_for is_stopped "$engine" || fail "process $engine does not stop"
+}
+is_stopped() { # each thread stops when it is scheduled next
+	! grep -hE '^State:' /proc/"$1"/task/*/status | grep -qv stopped
 }
 thaw() { kill -CONT "$(engine_of "$1")"; }
 
@@ -165,36 +173,9 @@ kill_process() {
 	engine=$(engine_of "$1")
 	kill -9 "$1"
 	wait "$1" 2>/dev/null || true
-	for _ in $(seq 100); do
-		[ -n "$engine" ] && kill -0 "$engine" 2>/dev/null || return 0
-		sleep 0.05
-	done
-	fail "the engine $engine lives on without its supervisor"
+	[ -z "$engine" ] || wait_for has_ended "$engine" || fail "the engine $engine lives on without its supervisor"
 }
-
-# wait_for COMMAND...: until the command succeeds, at most 60 s; it fails when the command never did.
-wait_for() {
-	local end=$((SECONDS + 60))
-	until "$@"; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep 0.05
-	done
-}
-
-# wait_equal WHAT WANTED COMMAND...: until the command prints WANTED, at most 60 s.
-wait_equal() {
-	local got end=$((SECONDS + 60))
-	while got=$("${@:3}") || true; [ "$got" != "$2" ]; do
-		[ $SECONDS -lt $end ] || fail "$1: got '$got', wanted '$2'"
-		sleep 0.05
-	done
-}
-
-# wait_text FILE PATTERN: until a line of the file matches, at most 60 s.
-wait_text() { wait_for grep -qs -e "$2" "$1" || fail "$(basename "$1") has no line with '$2'"; }
-
-# wait_lines FILE PATTERN COUNT: until so many lines of the file match, at most 60 s.
-wait_lines() { wait_equal "lines with '$2' in $(basename "$1")" "$3" grep -c -e "$2" "$1"; }
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
 
 # background cli|gw|srv COMMAND...: on that host, in the background until the test ends.
 background() {
@@ -241,18 +222,27 @@ ask_stats() {
 }
 
 # wait_stats NAME PID PATH WANTED: until a statistics event has this number; asks for such events.
-wait_stats() {
-	local got
-	for _ in $(seq 100); do
-		ask_stats "$1" "$2"
-		got=$(last_stats "$1" "$3")
-		[ "$got" = "$4" ] && return
-		sleep 0.1
-	done
-	fail "$3: got '$got', wanted '$4'"
+wait_stats() { wait_equal "$3" "$4" new_stats "$1" "$2" "$3"; }
+new_stats() { # new_stats NAME PID PATH
+	ask_stats "$1" "$2"
+	last_stats "$1" "$3"
 }
 
-# wait_events NAME WANTED KEY=VALUE...: until there are that many, at most 5 s.
+# wait_monitor NAME: until the daemon NAME has handled all changes of the ruleset that were made before the call. It
+# counts the notifications that it has read before it handles them. Of three changes, each made when the one before has
+# been counted, the first may be counted by a read that began before the call; the second is not, and when the third is
+# counted, the second has been handled.
+wait_monitor() {
+	local had
+	for _ in 1 2 3; do
+		had=$(ruleset_changes "$1")
+		gateway nft 'add table inet marker; delete table inet marker'
+		wait_least "$1: changes of the ruleset" $((had + 1)) ruleset_changes "$1"
+	done
+}
+ruleset_changes() { "$SLUICE" stats --all firewall.changes --socket "$WORK/$1.control" | awk '{ print $2 }'; }
+
+# wait_events NAME WANTED KEY=VALUE...: until there are that many, at most 60 s.
 wait_events() {
 	local name=$1 wanted=$2 got
 	shift 2
@@ -266,6 +256,16 @@ kernel_queue() {
 	local field
 	case $2 in waiting) field=3 ;; copy_mode) field=4 ;; queue_dropped) field=6 ;; user_dropped) field=7 ;; sequence) field=8 ;; esac
 	gateway awk -v q="$1" -v f="$field" '$1 == q { print $f }' /proc/net/netfilter/nfnetlink_queue
+}
+
+# waiting: packets in the queues 0 and 1.
+waiting() { echo $(($(kernel_queue 0 waiting) + $(kernel_queue 1 waiting))); }
+
+# flushed_counted NAME: whether the monitor of the daemon, with the queues 0 and 1, has counted all packets whose verdicts
+# the kernel refused.
+flushed_counted() {
+	"$SLUICE" stats --all firewall.flushed queue.0.verdict_lost queue.1.verdict_lost --socket "$WORK/$1.control" |
+		awk '{ n[NR] = $2 } END { exit NR != 3 || n[1] != n[2] + n[3] }'
 }
 
 equal() { # equal WHAT GOT WANTED

@@ -6,6 +6,7 @@ set -euo pipefail
 
 : "${SLUICE:?path of the program}"
 SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+. "$SOURCE/tests/netns/wait_lib.sh"
 
 skip() {
 	echo "SKIP: $*"
