@@ -54,9 +54,9 @@ expect() {
 more_numbers() {
 	local from
 	from=$(grep -c number "$WORK/open" || true)
-	for _ in $(seq 100); do [ "$(grep -c number "$WORK/open")" -ge $((from + 30)) ] && return; sleep 0.05; done
-	fail "$1: the traffic does not go on"
+	wait_least "$1: datagrams that arrived" $((from + 30)) arrived_numbers
 }
+arrived_numbers() { grep -c number "$WORK/open"; }
 
 # run_beside NAME MODE ARGS...: the daemon, attached in this mode.
 run_beside() {
@@ -152,7 +152,7 @@ beside() {
 	freeze "$LAST_PID"
 	for to in $FAMILIES; do udp_send cli "$to" 7000 "fill-$mode" "fill-$mode"; done
 	# The first of each family fills the queue, so that the second passes.
-	for _ in $(seq 100); do [ "$(arrived "fill-$mode")" -ge "$COUNT" ] && break; sleep 0.05; done
+	wait_least "$mode: datagrams that pass a full queue" "$COUNT" arrived "fill-$mode"
 	send "$mode-full"
 	expect "$mode: with a full queue" "$mode-full" 1
 	thaw "$LAST_PID"
@@ -171,20 +171,24 @@ account() {
 	pid=$LAST_PID
 	# From the first chain that goes on each packet that is lost is counted, not only batches.
 	gateway nft 'add table inet first; add chain inet first c { type filter hook input priority 3; }; delete table inet first'
-	sleep 0.5
+	wait_monitor "$name"
 	ip netns exec "$P-cli" python3 "$HERE/monitor_edits.py" send 10.66.2.2 7000 1000 >"$WORK/sent" 2>>"$WORK/background.log" &
 	sender=$!
 	more_numbers "$name"
 	freeze "$pid"
-	for _ in $(seq 100); do [ $(($(kernel_queue 0 waiting) + $(kernel_queue 1 waiting))) -ge 50 ] && break; sleep 0.05; done
+	wait_least "$name: packets that wait" 50 waiting
 	firewall_reload || fail "$name: reload: $(tail -5 "$WORK/generator.log")"
 	thaw "$pid"
 	more_numbers "$name: after the reload"
 	kill "$sender"
 	wait "$sender" || fail "$name: the sender"
-	for _ in $(seq 100); do [ "$(kernel_queue 0 waiting)$(kernel_queue 1 waiting)" = 00 ] && break; sleep 0.05; done
-	sleep 1.3 # what was flushed is added up once a second
+	wait_equal "$name: packets that wait" 0 waiting
+	# The monitor counts once a second which packets were flushed. A difference that remains is for the judgement below.
+	wait_for flushed_counted "$name" || true
 	stop_process "$pid" || fail "$name: exit code $?"
+	# The sink writes this one behind all that it has received.
+	udp_send cli 10.66.2.2 7000 "$name end"
+	wait_text "$WORK/open" "$name end"
 	python3 - "$WORK/sent" "$WORK/open" "$from" "$(sum "$name" packets)" "$(sum "$name" verdict_lost)" \
 		"$(last_stats "$name" firewall.flushed)" "$(sum "$name" dropped)" "$mode" >"$WORK/account" <<'PY' || fail "$name: $(cat "$WORK/account")"
 import sys
@@ -220,7 +224,7 @@ PASSED=0
 echo 'drop udp any any -> any any (msg:"bad word"; content:"EVIL"; sid:1;)' >"$WORK/t.rules"
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/open"
 background srv python3 "$HERE/traffic.py" udp-sink 7001 "$WORK/closed"
-for sink in open closed; do for _ in $(seq 50); do [ -s "$WORK/$sink" ] && break; sleep 0.05; done; done
+for sink in open closed; do wait_text "$WORK/$sink" listening; done
 
 # firewall_ready: started, and it does what this test takes for granted.
 firewall_ready() {

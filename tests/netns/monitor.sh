@@ -11,6 +11,8 @@ neighbours() { # without times and counters
 }
 fires() { events "$1" event_type=firewall "${@:2}"; }
 queued() { kernel_queue 0 sequence; }
+# monitors PID: whether its engine has the thread that monitors the ruleset.
+monitors() { grep -qx sluice-firewall /proc/"$(engine_of "$1")"/task/*/comm; }
 
 gateway iptables -A FORWARD -s 10.99.0.0/16 -j DROP
 gateway ip6tables -A FORWARD -s fd99::/16 -j DROP
@@ -42,6 +44,7 @@ PY
 
 start_sluice ips --queue 0 --rules "$WORK/t.rules" --attach after --set nft.blocklist.enabled=yes
 ips=$LAST_PID
+monitors "$ips" || fail "no thread monitors the ruleset"
 ours >"$WORK/table"
 gateway "$SLUICE" blocklist add 203.0.113.5 2001:db8::5 --config /dev/null --permanent
 wait_stats ips "$ips" firewall.blocklist.hosts 2
@@ -60,6 +63,7 @@ reasserted=$(fires ips firewall.action=reasserted)
 gateway nft 'add table inet other; add chain inet other c { type filter hook forward priority -5; }; add rule inet other c counter'
 gateway nft 'delete table inet other'
 gateway "$SLUICE" blocklist add 203.0.113.6 --config /dev/null
+wait_monitor ips
 equal "put back without cause" "$(fires ips firewall.action=reasserted)" "$reasserted"
 equal "misplaced" "$(fires ips firewall.action=misplaced)" 0
 gateway nft 'add table inet other; add chain inet other late { type filter hook forward priority 500; }'
@@ -74,7 +78,7 @@ before=$(queued)
 client ping -c1 -W5 -q 10.66.2.2 >/dev/null || fail "moved: no ping"
 equal "moved: packets queued" "$(queued)" $((before + 2))
 gateway nft 'delete table inet other'
-sleep 1.2
+wait_monitor ips
 equal "moved" "$(fires ips firewall.action=moved)" 1
 
 # Somebody else's table of our name is not touched; once it is away ours is put back.
@@ -88,27 +92,44 @@ equal "the table" "$(ours)" "$(cat "$WORK/table")"
 # Somebody removes the table as soon as it is there, also while we look at what we made: the budget bounds what we do,
 # and in the end the table is there.
 yes 'delete table inet sluice' | head -n 800 | gateway nft -i >/dev/null 2>&1 || true
-for _ in $(seq 100); do [ "$(ours)" = "$(cat "$WORK/table")" ] && break; sleep 0.1; done
-equal "the table after a contest" "$(ours)" "$(cat "$WORK/table")"
+wait_equal "the table after a contest" "$(cat "$WORK/table")" ours
 stop_process "$ips" || fail "exit code $?"
 equal "events and counter" "$(fires ips firewall.action=reasserted)" "$(last_stats ips firewall.reasserted)"
 [ "$(last_stats ips firewall.uninspected_us)" -gt 0 ] || fail "no time without inspection"
 gateway nft list tables | grep sluice >/dev/null && fail "the table is still there"
 neighbours 2>/dev/null | cmp -s - "$WORK/before" || fail "a neighbour's rules have changed at the end"
 
-# report: told, not touched.
-start_sluice report --queue 0 --rules "$WORK/t.rules" --attach before --set nft.monitor=report
+# checked NAME: until the thread has checked the table again, as it does once a second. Each check reads the counter of
+# blocked packets, so a check that finds the packet of a blocked host came after it. The first may have begun before the
+# call.
+blocked() { "$SLUICE" stats --all firewall.blocklist.dropped_packets --socket "$WORK/$1.control" | awk '{ print $2 }'; }
+checked() {
+	local before
+	gateway "$SLUICE" blocklist add 10.66.1.2 --force --config /dev/null
+	wait_monitor "$1"
+	for _ in 1 2; do
+		before=$(blocked "$1")
+		client ping -c1 -W1 -q 10.66.2.2 >/dev/null && fail "$1: a blocked host has an answer"
+		wait_least "$1: packets of blocked hosts" $((before + 1)) blocked "$1"
+	done
+	gateway "$SLUICE" blocklist remove 10.66.1.2 --config /dev/null
+}
+counters() { gateway nft list chain inet sluice forward 2>/dev/null | grep -c counter; }
+
+# report: told, not touched, neither when the change is noticed nor by the check of each second.
+start_sluice report --queue 0 --rules "$WORK/t.rules" --attach before --set nft.monitor=report \
+	--set nft.blocklist.enabled=yes
+rules=$(counters)
 gateway nft 'insert rule inet sluice forward counter'
 wait_events report 1 event_type=firewall firewall.action=altered
-sleep 1.2
-gateway nft list table inet sluice 2>/dev/null | grep -c counter >"$WORK/rules"
-equal "rules with counters" "$(cat "$WORK/rules")" 2
+checked report
+equal "rules with counters" "$(counters)" $((rules + 1))
 gateway nft delete rule inet sluice forward handle "$(gateway nft -a list chain inet sluice forward 2>/dev/null | awk '/type filter/ { getline; print $NF }')"
 wait_events report 1 event_type=firewall firewall.action=restored
 equal "report: put back" "$(fires report firewall.action=reasserted)" 0
 gateway nft 'add table inet other; add chain inet other early { type filter hook forward priority -50; }'
 wait_events report 1 event_type=firewall firewall.action=misplaced
-sleep 0.3
+wait_monitor report
 equal "report: moved" "$(fires report firewall.action=moved)" 0
 gateway nft 'delete table inet other'
 stop_process "$LAST_PID" || fail "exit code $?"
@@ -118,15 +139,24 @@ stop_process "$LAST_PID" || fail "exit code $?"
 start_sluice fixed --queue 0 --rules "$WORK/t.rules" --attach after --set nft.priority=61
 gateway nft 'add table inet other; add chain inet other late { type filter hook forward priority 61; }'
 wait_events fixed 1 event_type=firewall firewall.action=misplaced
-sleep 0.3
+wait_monitor fixed
 equal "a priority that was chosen" "$(ours | sed -n 's/.*hook forward priority \([^;]*\);.*/\1/p')" 61
 gateway nft 'delete table inet other'
 stop_process "$LAST_PID" || fail "exit code $?"
 
-# off: nobody looks.
+# off: no thread monitors the ruleset. With a blocklist there is one, which restores nothing.
 start_sluice off --queue 0 --rules "$WORK/t.rules" --attach before --set nft.monitor=off
+monitors "$LAST_PID" && fail "off: a thread monitors the ruleset"
 gateway nft delete table inet sluice
-sleep 1.2
+client ping -c1 -W5 -q 10.66.2.2 >/dev/null || fail "off: no ping"
 gateway nft list tables | grep sluice >/dev/null && fail "off: the table was put back"
 stop_process "$LAST_PID" || fail "exit code $?"
 equal "off: events" "$(fires off)" 0
+start_sluice blocks --queue 0 --rules "$WORK/t.rules" --attach before --set nft.monitor=off --set nft.blocklist.enabled=yes
+monitors "$LAST_PID" || fail "blocks: no thread blocks hosts"
+rules=$(counters)
+gateway nft 'insert rule inet sluice forward counter'
+checked blocks
+equal "off: rules with counters" "$(counters)" $((rules + 1))
+stop_process "$LAST_PID" || fail "exit code $?"
+equal "off: events with a blocklist" "$(fires blocks)" 0

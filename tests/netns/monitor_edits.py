@@ -5,7 +5,8 @@
     monitor_edits.py edit COUNT SEED RUDE     COUNT random edits of tables n0..n4 by nft; with RUDE 1 also, rarely, of the whole ruleset
                                               and of the table sluice. The same seed leaves the same rules
     monitor_edits.py send ADDRESS PORT RATE   sends numbered datagrams until SIGTERM and prints a line "NUMBER TIME" for each
-    monitor_edits.py receive PORT FILE        receives them and writes a line "NUMBER TIME" for each
+    monitor_edits.py receive PORT FILE        receives them and writes a line "NUMBER TIME" for each, and the line "end" for the
+                                              datagram "end"
     monitor_edits.py judge SENT GOT EVE DISCARDED
                                               compares: prints how many datagrams were sent, lost and uninspected, and lists each mismatch.
                                               DISCARDED: packets that the kernel freed although their verdict succeeded
@@ -144,6 +145,9 @@ def receive(port, path):
         out.write('listening\n')
         while True:
             data = sock.recv(65536)
+            if data == b'end':
+                out.write('end\n')
+                continue
             out.write(f'{int(data.split()[1].rstrip(b"."))} {time.time():.6f}\n')
 
 
@@ -170,7 +174,7 @@ def read_events(path):
 
 def judge(sent_path, got_path, eve_path, discarded):
     sent = {int(n): float(t) for n, t in (line.split() for line in open(sent_path))}
-    arrivals = [line.split() for line in open(got_path) if line != 'listening\n']
+    arrivals = [line.split() for line in open(got_path) if line not in ('listening\n', 'end\n')]
     got = {int(n): float(t) for n, t in arrivals}
     inspected, windows, flushed, stats = read_events(eve_path)
     lost, uninspected = set(sent) - set(got), set(got) - inspected

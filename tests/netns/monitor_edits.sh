@@ -26,7 +26,7 @@ start_sluice ips --config "$WORK/c.yaml" --queue 0-1 --rules "$WORK/t.rules" --a
 ips=$LAST_PID
 # From the first chain that goes on each packet that is lost is counted, not only batches.
 gateway nft 'add table inet first; add chain inet first c { type filter hook input priority 3; }; delete table inet first'
-sleep 1.2
+wait_monitor ips
 
 tracefs=/sys/kernel/tracing
 [ -d $tracefs/instances ] || mount -t tracefs tracefs $tracefs || skip "needs tracefs, to count packets that the kernel frees without an error"
@@ -50,13 +50,22 @@ done
 
 ip netns exec "$P-cli" python3 "$HERE/monitor_edits.py" send 10.66.2.2 7000 "${RATE:-1000}" >"$WORK/sent" 2>"$WORK/send.log" &
 sender=$!
-sleep 0.3
+wait_text "$WORK/got" '^[0-9]'
 gateway python3 "$HERE/monitor_edits.py" edit "$edits" "$seed" 1 >"$WORK/edit.log"
-sleep 1.5 # another look
+# Datagrams go on until the sluice table is back after the last edit, and some after that.
+wait_monitor ips
+restored() { gateway nft list chain inet sluice forward 2>/dev/null | grep -c queue >/dev/null; }
+wait_for restored || fail "the sluice table was not restored: $(gateway nft list tables)"
+received=$(wc -l <"$WORK/got")
+wait_more_lines "$WORK/got" '^[0-9]' $((received + ${RATE:-1000} / 2))
 kill "$sender"
 wait "$sender" || fail "the sender"
-for _ in $(seq 100); do [ "$(kernel_queue 0 waiting)$(kernel_queue 1 waiting)" = 00 ] && break; sleep 0.05; done
-sleep 1.5
+wait_equal "packets that wait" 0 waiting
+# The receiver writes the end behind all that it has received.
+udp_send cli 10.66.2.2 7000 end
+wait_text "$WORK/got" '^end$'
+# The monitor counts once a second which packets were flushed. A difference that remains is for the judge below.
+wait_for flushed_counted ips || true
 
 # No rule here drops packets, so each packet that a verdict of the engine frees is one that the kernel discarded.
 cp "$trace_engine/trace" "$WORK/trace_engine"
