@@ -21,13 +21,13 @@ counter() { ask stats --all "$1" | awk '{ print $2 }'; }
 
 # wait_sum ALERTS: until all of them are written or lost, but for one that may be cut: its rest is kept.
 wait_sum() {
+	wait_for has_sum "$1" ||
+		fail "of $1 alerts $(counter output.alert.written) are written and $(counter output.alert.lost) lost"
+}
+has_sum() {
 	local sum
-	for _ in $(seq 50); do
-		sum=$(($(counter output.alert.written) + $(counter output.alert.lost)))
-		[ "$sum" = "$1" ] || [ "$sum" = $(($1 - 1)) ] && return
-		sleep 0.05
-	done
-	fail "of $1 alerts $(counter output.alert.written) are written and $(counter output.alert.lost) lost"
+	sum=$(($(counter output.alert.written) + $(counter output.alert.lost)))
+	[ "$sum" = "$1" ] || [ "$sum" = $(($1 - 1)) ]
 }
 
 # A disk of 200 kB.
@@ -46,7 +46,7 @@ lost=$(counter output.alert.lost)
 # Room again, by a rotation: it goes on, and all lines are whole.
 mv "$WORK/ips/eve.json" "$WORK/old.json"
 kill -USR2 "$LAST_PID"
-for _ in $(seq 100); do [ -e "$WORK/ips/eve.json" ] && break; sleep 0.05; done
+wait_for test -e "$WORK/ips/eve.json" || fail "no new file after SIGUSR2"
 udp_send cli 10.66.2.2 7000 "number last"
 wait_events ips 1 event_type=alert alert.signature_id=1
 [ "$(counter output.alert.lost)" -le $((lost + 1)) ] || fail "events are lost where there is room"
@@ -66,17 +66,18 @@ start_sluice reader --queue 0 --rules "$WORK/t.rules" --no-console --set "unix-c
 flood "no reader" 2668
 wait_sum 1111
 equal "written to nobody" "$(counter output.alert.written)" 0
-python3 - "$WORK/events" <<'PYTHON' &
-import socket, sys, time
+python3 - "$WORK/events" >"$WORK/reader.out" <<'PYTHON' &
+import signal, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.bind(sys.argv[1])
 server.listen(1)
 reader = server.accept()[0]
+print('connected', flush=True)
 reader.recv(1)
-time.sleep(60)
+signal.pause()
 PYTHON
 READER=$!
-sleep 1.2
+wait_text "$WORK/reader.out" connected
 flood "slow reader" 3557
 wait_sum 2222
 [ "$(counter output.alert.written)" -gt 0 ] || fail "the reader got nothing"

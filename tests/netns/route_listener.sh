@@ -10,13 +10,11 @@ udp_sink 7000 "$WORK/got"
 hold() { # another process listens on queue 20
 	background gw python3 "$HERE/hold_queue.py" 20
 	HOLDER=$LAST_PID
-	for _ in $(seq 100); do [ -n "$(kernel_queue 20 waiting)" ] && return; sleep 0.05; done
-	fail "queue 20 is not bound"
+	wait_equal "packets in the new queue 20" 0 kernel_queue 20 waiting
 }
 release() {
 	kill "$HOLDER"
-	for _ in $(seq 100); do [ -z "$(kernel_queue 20 waiting)" ] && return; sleep 0.05; done
-	fail "queue 20 is still bound"
+	wait_equal "packets in a queue 20 without a listener" "" kernel_queue 20 waiting
 }
 start() { # start NAME ARGS...
 	start_sluice "$1" --queue 0 --rules "$WORK/t.rules" --no-console --set unix-command.enabled=yes \
@@ -26,14 +24,11 @@ start() { # start NAME ARGS...
 ask() { gateway "$SLUICE" "$@" --socket "$WORK/socket"; }
 listener_is() { ask status --json | grep -q "\"next_queues\":\[{\"queue\":20,\"listening\":$1,"; }
 wait_listener() { # wait_listener true|false
-	for _ in $(seq 50); do listener_is "$1" && return; sleep 0.1; done
-	fail "status: $(ask status --json)"
+	wait_for listener_is "$1" || fail "status: $(ask status --json)"
 }
 diagnosis() { gateway "$SLUICE" nft doctor --queue 0 --set queue.verdict=route --set queue.route-to=20 --json "$@" || true; }
-said() { # said NAME PATTERN: in the log
-	for _ in $(seq 50); do grep -q "$2" "$WORK/$1.log" && return; sleep 0.1; done
-	fail "the log does not say: $2"
-}
+said() { wait_text "$WORK/$1.log" "$2"; } # said NAME PATTERN: in the log
+without_listener() { ask stats --all ips.route_no_listener | awk '{ print $2 }'; }
 
 # At the start no process listens on queue 20; then one does; then it exits.
 start lost
@@ -48,7 +43,7 @@ assert len(found) == 1 and found[0]["severity"] == "broken", found' || fail "doc
 diagnosis --set queue.route-bypass=yes | grep -q '"severity":"warning","id":"route.no-listener"' || fail "doctor with bypass: $(diagnosis --set queue.route-bypass=yes)"
 udp_send cli 10.66.2.2 7000 one two three
 wait_equal "sequence of queue 0" 3 kernel_queue 0 sequence
-sleep 1.2 # the next look
+wait_equal "packets without a listener" 3 without_listener
 hold
 said lost "queue 20 (queue.route-to) has a listener again after .* s; until then the kernel dropped 3 packets"
 wait_listener true
@@ -63,10 +58,10 @@ equal "statistics" "$(last_stats lost ips.route_no_listener)" 3
 # With a listener at the start there is no message; with bypass it is a warning.
 hold
 start bypass --set queue.route-bypass=yes
-sleep 0.3
-grep -q "listener" "$WORK/bypass.log" && fail "a listener that is there"
+wait_listener true
 release
 said bypass "warning: queue 20 (queue.route-to) has no listener: packets pass without the next consumer"
+equal "messages about a listener" "$(grep -c listener "$WORK/bypass.log")" 1
 wait_events bypass 1 event_type=overload overload.action=no_listener overload.bypass=true
 ask status | grep -q "queue 20 (queue.route-to) has no listener: accepted packets pass without the next consumer" || fail "status: $(ask status)"
 stop_process "$DAEMON" || fail "exit code $?"
