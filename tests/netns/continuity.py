@@ -7,7 +7,8 @@
     continuity.py ask ADDRESS,... PORT RATE    until SIGTERM: numbered datagrams to all addresses in turn (a queue has its own), every 50th
                                                with EVIL-PATTERN, which must not arrive; requests on connections that stay, and on new ones.
                                                Then waits for what is on its way, and prints one line of JSON. SIGUSR1: prints the longest
-                                               stall since the last one
+                                               stall since the last one, as soon as a later datagram to each address is answered and no
+                                               request is older
 """
 import asyncio
 import json
@@ -66,6 +67,7 @@ class Numbers(asyncio.DatagramProtocol):
     def __init__(self):
         self.answered, self.evil_answered, self.last, self.stall, self.longest = set(), 0, 0, 0.0, 0.0
         self.transports = []
+        self.highest = {}   # address: the highest number that it answered
 
     def connection_made(self, transport):
         self.transports.append(transport)
@@ -83,7 +85,9 @@ class Numbers(asyncio.DatagramProtocol):
         if ARRIVED in data:
             self.evil_answered += 1
         else:
-            self.answered.add(int(data.split()[1]))
+            number = int(data.split()[1])
+            self.answered.add(number)
+            self.highest[address[0]] = max(self.highest.get(address[0], 0), number)
 
     def error_received(self, error):
         print(f'datagram: {error}', file=sys.stderr)
@@ -93,18 +97,25 @@ class Requests:
     def __init__(self, addresses, port):
         self.addresses, self.port, self.begun = addresses, port, 0
         self.done, self.failures, self.stop, self.slowest, self.longest = 0, [], False, 0.0, 0.0
+        self.pending = {}   # task: when its request began
 
     async def one(self, reader, writer, close):
-        begin = time.monotonic()
+        begin = self.pending[asyncio.current_task()] = time.monotonic()
+        try:
+            await self.exchange(reader, writer, close)
+        finally:
+            del self.pending[asyncio.current_task()]
+        self.done += 1
+        self.slowest = max(self.slowest, time.monotonic() - begin)
+        self.longest = max(self.longest, self.slowest)
+
+    async def exchange(self, reader, writer, close):
         writer.write(b'GET /some/where HTTP/1.1\r\nHost: there\r\n%s\r\n' % (b'Connection: close\r\n' if close
                                                                              else b''))
         await writer.drain()
         await reader.readuntil(b'\r\n\r\n')
         body = await reader.readexactly(len(BODY))
         assert body == BODY
-        self.done += 1
-        self.slowest = max(self.slowest, time.monotonic() - begin)
-        self.longest = max(self.longest, self.slowest)
 
     async def connection(self, count):
         self.begun += 1
@@ -131,15 +142,21 @@ async def ask(addresses, port, rate):
     for address in requests.addresses:
         await loop.create_datagram_endpoint(lambda: numbers, remote_addr=(address, int(port)))
 
-    def mark():
+    sent, evil, marks = 0, 0, set()
+
+    async def mark():
+        number, begin = sent + evil, time.monotonic()
+        while any(numbers.highest.get(address, -1) < number for address in requests.addresses) or \
+                any(pending < begin for pending in requests.pending.values()):
+            await asyncio.sleep(0.01)
         print(f'{numbers.stall:.3f} {requests.slowest:.3f}', flush=True)
         numbers.stall = requests.slowest = 0.0
 
-    loop.add_signal_handler(signal.SIGUSR1, mark)
+    loop.add_signal_handler(signal.SIGUSR1, lambda: marks.add(loop.create_task(mark())))
     print('asking', flush=True)
     # Connections that stay for good, for a while, and for one request.
     clients = [asyncio.create_task(requests.run(count)) for count in (1 << 30, 1 << 30, 50, 50, 1, 1, 1)]
-    sent, evil, begin = 0, 0, time.monotonic()
+    begin = time.monotonic()
     while not stop.is_set():
         due = int((time.monotonic() - begin) * float(rate))
         while sent + evil < due:

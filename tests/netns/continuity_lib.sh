@@ -33,12 +33,13 @@ pings_start() {
 
 answered() { tail -n 1 "$WORK/asked" | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
 
-# stall WHAT: prints the longest gap between two datagrams, and the slowest request, since the last call.
+# stall WHAT: waits until each address has answered a datagram that is sent from now on, and prints the longest gap
+# between two datagrams, and the slowest request, since the last call.
 stall() {
 	local had
-	had=$(wc -l <"$WORK/asked")
+	had=$(grep -c . "$WORK/asked")
 	kill -USR1 "$ASKING"
-	for _ in $(seq 100); do [ "$(wc -l <"$WORK/asked")" -gt "$had" ] && break; sleep 0.05; done
+	wait_more_lines "$WORK/asked" . $((had + 1))
 	echo "$1: the longest gap $(tail -n 1 "$WORK/asked" | awk '{ print $1 " s, the slowest request " $2 " s" }')"
 }
 
@@ -67,21 +68,17 @@ traffic_stop() {
 	[ "${LOSS:-none}" = counted ] || pings_judge
 }
 
-# ping_is_current FILE: answers come, and as soon as they are asked for.
+# ping_is_current FILE: the next answer comes as soon as it is asked for.
 ping_is_current() {
-	local had
-	had=$(wc -l <"$1")
-	sleep 0.4
-	[ "$(wc -l <"$1")" -gt "$had" ] && tail -n 1 "$1" | awk '{ sub(/.*time=/, ""); exit !($1 + 0 < 200) }'
+	wait_more_lines "$1" . $(($(grep -c . "$1") + 1))
+	tail -n 1 "$1" | awk '{ sub(/.*time=/, ""); exit !($1 + 0 < 200) }'
 }
 
 # pings_stop: ends ping once answers are current again: an engine may just be starting.
 pings_stop() {
-	local file current
+	local file
 	for file in "$WORK/ping.there" "$WORK/ping.back"; do
-		current=no
-		for _ in $(seq 50); do ping_is_current "$file" && { current=yes; break; }; done
-		[ $current = yes ] || fail "no current answers to pings: $(tail -n 1 "$file")"
+		wait_for ping_is_current "$file" || fail "no current answers to pings: $(tail -n 1 "$file")"
 	done
 	kill -INT "$PING_THERE" "$PING_BACK"
 	wait "$PING_THERE" "$PING_BACK" || true

@@ -44,12 +44,12 @@ table inet books {
 NFT
 counted() { gateway nft list counter inet books "$1" | awk '/packets/ { print $2 }'; }
 ask() { gateway "$program" "$@" --socket "$WORK/control"; }
+# A pause of random length is part of the test: each kill shall find the engine in another state.
 rest() { sleep "$(awk "BEGIN { srand($RANDOM); print rand() * ${PAUSE:-1} }")"; }
 rss() { awk '/^VmRSS/ { print $2 }' "/proc/$(engine_of "$supervisor")/status" 2>/dev/null || echo 0; }
-engine_answers() { # within a minute
-	for _ in $(seq 1200); do ask status >/dev/null 2>&1 && return; sleep 0.05; done
-	fail "no engine answers"
-}
+answers() { has_engine "$supervisor" "$1" && ask status >/dev/null 2>&1; }
+engine_answers() { wait_for answers "${1:-${engine:-}}" || fail "no engine answers"; } # not the one that was killed
+reloads() { grep -c "reloaded:" "$WORK/ips.log"; }
 
 signals=(KILL SEGV ABRT BUS KILL)
 kill_engine() { # kill_engine N: each seventh time the next one, too, while it starts. One that an upgrade replaces may be gone.
@@ -62,23 +62,17 @@ kill_engine() { # kill_engine N: each seventh time the next one, too, while it s
 
 reload() { # and wait until it is over
 	local had
-	had=$(grep -c "reloaded:" "$WORK/ips.log" || true)
+	had=$(reloads || true)
 	kill -HUP "$supervisor"
-	for _ in $(seq 1200); do [ "$(grep -c "reloaded:" "$WORK/ips.log")" -gt "$had" ] && return; sleep 0.05; done
-	fail "a reload did not end"
+	wait_least "reloads that ended" $((had + 1)) reloads
 }
 
 upgrade() {
-	local engine next
-	engine=$(engine_of "$supervisor")
+	local before
+	before=$(engine_of "$supervisor")
 	cp "$program" "$WORK/sluice.new" && mv "$WORK/sluice.new" "$WORK/sluice"
 	ask upgrade >"$WORK/upgrade.out" 2>&1 || fail "upgrade: $(cat "$WORK/upgrade.out")"
-	for _ in $(seq 1200); do
-		next=$(engine_of "$supervisor")
-		[ -n "$next" ] && [ "$next" != "$engine" ] && ask status >/dev/null 2>&1 && return
-		sleep 0.05
-	done
-	fail "the engine is the same after an upgrade"
+	engine_answers "$before"
 }
 
 firewalls=0
@@ -91,7 +85,6 @@ firewall() { # when it is due: FIREWALL times, spread over all
 steps=$((${KILLS:-4} + ${RELOADS:-4} + ${UPGRADES:-2} + ${MIXED:-4})) step=0
 
 traffic_start
-sleep 1
 stall "nothing happens" >/dev/null
 # Not each time before the next one works: engines that never get as far are something else, and started later and
 # later.
@@ -102,7 +95,6 @@ for i in $(seq "${KILLS:-4}"); do
 	firewall
 done
 engine_answers
-sleep 1
 stall "${KILLS:-4} kills"
 for i in $(seq "${RELOADS:-4}"); do
 	reload
@@ -113,7 +105,6 @@ echo "memory of the engine: ${begin:-?} kB after 5 reloads, $(rss) kB after ${RE
 [ "${RELOADS:-4}" -lt 20 ] || [ "$(rss)" -lt $((begin * 11 / 10 + 16384)) ] || fail "reloads cost memory"
 stall "${RELOADS:-4} reloads"
 for i in $(seq "${UPGRADES:-2}"); do rest; upgrade; firewall; done
-sleep 1
 stall "${UPGRADES:-2} upgrades"
 for i in $(seq "${MIXED:-4}"); do
 	engine_answers
@@ -128,7 +119,6 @@ for i in $(seq "${MIXED:-4}"); do
 	firewall
 done
 engine_answers
-sleep 1
 stall "${MIXED:-4} of all at once"
 [ "${FIREWALL:-0}" = 0 ] || LOSS=counted
 traffic_stop

@@ -14,20 +14,17 @@ start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set unix-c
 	--set stream.midstream-grace=0
 supervisor=$LAST_PID
 ask() { gateway "$program" "$@" --socket "$WORK/control"; }
+# another_answers BEFORE: whether there is an engine that is not BEFORE, and it answers.
+another_answers() { has_engine "$supervisor" "$1" && ask status >/dev/null 2>&1; }
 traffic_start
 packets=0
 for i in $(seq "${UPGRADES:-4}"); do
-	sleep "0.$((RANDOM % 8))$((RANDOM % 10))"
+	sleep "0.$((RANDOM % 8))$((RANDOM % 10))" # random: another moment of the traffic each time
 	engine=$(engine_of "$supervisor")
 	# another file under the same name, as a package manager leaves it
 	cp "$program" "$WORK/sluice.new" && mv "$WORK/sluice.new" "$WORK/sluice"
 	ask upgrade >"$WORK/upgrade.out" 2>&1 || fail "upgrade $i: $(cat "$WORK/upgrade.out"; tail -5 "$WORK/ips.log")"
-	for _ in $(seq 100); do
-		next=$(engine_of "$supervisor")
-		[ -n "$next" ] && [ "$next" != "$engine" ] && ask status >/dev/null 2>&1 && break
-		sleep 0.05
-	done
-	[ "$next" != "$engine" ] || fail "the engine is the same"
+	wait_for another_answers "$engine" || fail "upgrade $i: no other engine answers"
 	kill -0 "$supervisor" || fail "the supervisor is gone"
 	# Counters go on: what one engine had judged is part of what the next one says.
 	before=$packets
@@ -48,7 +45,7 @@ ask upgrade >"$WORK/upgrade.out" 2>&1 && fail "a program without rules took over
 mv "$WORK/t.rules.kept" "$WORK/t.rules"
 equal "engine" "$(engine_of "$supervisor")" "$engine"
 
-sleep 0.5
+stall "${UPGRADES:-4} upgrades"
 traffic_stop
 wait_stats ips "$supervisor" engine.handovers "${UPGRADES:-4}"
 equal "restarts" "$(last_stats ips engine.restarts)" 0
