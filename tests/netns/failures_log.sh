@@ -9,20 +9,14 @@ mkdir "$WORK/conf"
 echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)' >"$WORK/conf/t.rules"
 : >"$WORK/got"
 udp_sink 7000 "$WORK/got"
-tells() { # tells NAME PATTERN [COUNT]
-	for _ in $(seq 120); do [ "$(grep -c "$2" "$WORK/$1.log")" -ge "${3:-1}" ] && return; sleep 0.05; done
-	fail "$1: does not say '$2'"
-}
+tells() { wait_text "$WORK/$1.log" "$2"; } # tells NAME PATTERN
 ask() { gateway "$SLUICE" "$@" --socket "$WORK/socket"; }
 counter() { ask stats --all "$1" | awk '{ print $2 }'; }
 # told NAME PATTERN: with traffic until then, for it is told of what can't be written.
-told() {
-	for _ in $(seq 60); do
-		judged "$2"
-		grep -q "$2" "$WORK/$1.log" && return
-		sleep 0.1
-	done
-	fail "$1: does not say '$2'"
+told() { wait_for says "$1" "$2" || fail "$1: does not say '$2'"; }
+says() {
+	judged "$2"
+	grep -q "$2" "$WORK/$1.log"
 }
 sent=0
 # judged NAME: a packet that passes and one that does not.
@@ -37,12 +31,11 @@ judged() {
 written() {
 	local before=0
 	[ ! -e "$2" ] || before=$(wc -l <"$2")
-	for _ in $(seq 100); do
-		judged "$1"
-		[ -e "$2" ] && [ "$(wc -l <"$2")" -gt "$before" ] && return
-		sleep 0.1
-	done
-	fail "$1: no event comes into $2"
+	wait_for has_written "$1" "$2" "$before" || fail "$1: no event comes into $2"
+}
+has_written() {
+	judged "$1"
+	[ -e "$2" ] && [ "$(wc -l <"$2")" -gt "$3" ]
 }
 options=(--queue 0 --attach after --no-console --set "unix-command.filename=$WORK/socket" --set stats.interval=0)
 mounted=()
@@ -59,8 +52,7 @@ head -c 1M /dev/zero >"$WORK/full/filler" 2>/dev/null || true
 start_sluice full "${options[@]}" --rules "$WORK/conf/t.rules"
 judged "full disk"
 tells full "events are lost: .*No space left on device: make room on its disk"
-for _ in $(seq 100); do [ "$(counter output.drop.lost)" -gt 0 ] && break; sleep 0.05; done
-[ "$(counter output.drop.lost)" -gt 0 ] || fail "what a full disk loses is not counted by kind"
+wait_least "drop events that a full disk loses" 1 counter output.drop.lost
 ask reload >/dev/null || fail "no reload on a full disk"
 rm "$WORK/full/filler"
 written "room again" "$WORK/full/eve.json"
@@ -103,7 +95,7 @@ if grep -q "Landlock on" "$WORK/ips.log"; then
 	rm -r "$WORK/ips"
 	mkdir "$WORK/ips"
 	ln -s "$WORK/elsewhere" "$WORK/ips/eve.json"
-	for _ in 1 2 3; do judged link; sleep 0.6; done
+	told ips "cannot write events to $WORK/ips/eve.json: Too many levels of symbolic links"
 	[ ! -e "$WORK/elsewhere" ] || fail "the supervisor opened what a link led to"
 	rm "$WORK/ips/eve.json"
 	written "no link" "$WORK/ips/eve.json"
@@ -120,7 +112,8 @@ if grep -q "Landlock on" "$WORK/ips.log"; then
 fi
 judged "refused reload"
 ask upgrade >"$WORK/out" 2>&1 || fail "upgrade: $(cat "$WORK/out")"
-for _ in $(seq 100); do ask reload >"$WORK/out" 2>&1 && break; sleep 0.1; done
+reloads() { ask reload >"$WORK/out" 2>&1; }
+wait_for reloads || fail "no reload after the upgrade: $(cat "$WORK/out")"
 grep -q "2 rules" "$WORK/out" || fail "the new rule is not there: $(cat "$WORK/out")"
 udp_send cli 10.66.2.2 7000 "other text"
 judged upgraded

@@ -14,7 +14,7 @@ else
 fi
 GROUP=$outer/sluice-test-$$
 mkdir "$GROUP" 2>/dev/null || skip "no control group can be made below $outer"
-trap 'cleanup; for _ in $(seq 50); do rmdir "$GROUP" 2>/dev/null && break; sleep 0.1; done' EXIT
+trap 'cleanup; wait_for rmdir "$GROUP" 2>/dev/null' EXIT
 [ -w "$GROUP/$limit" ] || skip "$outer has no memory controller for the groups below it"
 enter() { echo $$ >"$1/cgroup.procs"; } # for what is started from now on
 set_limit() { echo "$1" >"$GROUP/$limit" || fail "the limit can't be set"; }
@@ -26,10 +26,7 @@ chmod +x "$WORK/sluice"
 SLUICE=$WORK/sluice
 pings() { client ping -c 3 -i 0.2 -W 1 -q 10.66.2.2 >"$WORK/pings" 2>&1; }
 ask() { "$SLUICE" "$@" --socket "$WORK/socket"; }
-tells() { # tells NAME PATTERN
-	for _ in $(seq 200); do grep -q "$2" "$WORK/$1.log" && return; sleep 0.05; done
-	fail "$1: does not say '$2'"
-}
+tells() { wait_text "$WORK/$1.log" "$2"; } # tells NAME PATTERN
 score() { cat "/proc/$1/oom_score_adj"; }
 for i in $(seq 4000); do echo "alert tcp any any -> any $((i % 50)) (msg:\"filler\"; content:\"filler number $i\"; pcre:\"/some$i[a-f]+/\"; sid:$i;)"; done >"$WORK/t.rules"
 options=(--rules "$WORK/t.rules" --queue 0-1 --attach after --no-console --set "unix-command.filename=$WORK/socket" --set engine.restart-limit=2)

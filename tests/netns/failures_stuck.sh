@@ -7,10 +7,7 @@
 topology
 rules() { rm -f "$WORK/t.rules"; echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)' >"$WORK/t.rules"; }
 stuck() { rm -f "$WORK/t.rules"; mkfifo "$WORK/t.rules"; } # nobody ever writes
-tells() { # tells NAME PATTERN [SECONDS]
-	for _ in $(seq $((${3:-6} * 20))); do grep -q "$2" "$WORK/$1.log" && return; sleep 0.05; done
-	fail "$1: does not say '$2'"
-}
+tells() { wait_text "$WORK/$1.log" "$2"; } # tells NAME PATTERN
 pings() { client ping -c 2 -i 0.2 -W 1 -q 10.66.2.2 >/dev/null 2>&1; }
 ask() { "$SLUICE" "$@" --socket "$WORK/socket"; }
 options=(--rules "$WORK/t.rules" --queue 0-1 --attach after --no-console --set "unix-command.filename=$WORK/socket" --set engine.load-timeout=1)
@@ -69,11 +66,13 @@ tells stops "did not stop within 1 s (engine.stop-timeout) and was killed"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "stop: the table is left"
 pings || fail "stop: traffic does not pass"
 
-# The supervisor dies while the engine stands still: it goes, too.
+# The supervisor dies while the engine stands still: it goes, too. A writer that writes nothing shows that the engine has
+# opened the file: until then its own open() blocks.
 stuck
+bash -c 'exec 3>"$0"; echo opened; exec sleep 600' "$WORK/t.rules" >"$WORK/writer" &
 mkdir "$WORK/orphan"
 ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/orphan" "${options[@]}" --set engine.load-timeout=0 >"$WORK/orphan.log" 2>&1 &
 LAST_PID=$!
-for _ in $(seq 100); do [ -n "$(engine_of "$LAST_PID")" ] && break; sleep 0.02; done
-sleep 0.3
+wait_text "$WORK/writer" opened
+wait_for has_engine "$LAST_PID" || fail "orphan: no engine"
 kill_process "$LAST_PID"

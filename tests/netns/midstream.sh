@@ -28,7 +28,7 @@ say() { # say NAME TEXT
 hear() { # hear NAME WANTED
 	local before
 	before=$(cat "$WORK/$1.lines")
-	for _ in $(seq 160); do [ "$(wc -l <"$WORK/$1.out")" -gt "$before" ] && break; sleep 0.05; done
+	wait_more_lines "$WORK/$1.out" '' $((before + 1))
 	equal "connection $1" "$(tail -n +$((before + 1)) "$WORK/$1.out")" "$2"
 }
 
@@ -44,7 +44,9 @@ connect server_first 10.66.2.3
 connect quiet 10.66.2.4
 connect unseen 10.66.2.5
 say server_first "LATER, please"
-sleep 0.5
+# The server has it before Sluice starts, and answers two seconds later.
+received() { server ss -Htin state established src 10.66.2.3 | grep -o 'bytes_received:[0-9]*'; }
+wait_equal "what the server has" bytes_received:21 received
 start_sluice ips --queue 0 --rules "$WORK/t.rules" --set stream.midstream-grace=8
 started=$SECONDS
 grep -q "conntrack data" "$WORK/ips.log" || fail "the log does not say whether the kernel attaches conntrack data"
@@ -65,7 +67,8 @@ hear server_first PATTERN
 ask six "after it" TIMEOUT
 ask server_first "still there" "still there"
 equal "alerts" "$(events ips event_type=alert alert.signature_id=1)" 3
-# When the grace is over: what was picked up goes on, what was not is cut.
+# When the grace is over: what was picked up goes on, what was not is cut. The time is what is tested, and nothing shows
+# that it is over.
 while [ $((SECONDS - started)) -le 9 ]; do sleep 0.2; done
 ask server_first "known by now" "known by now"
 ask unseen "never heard of" TIMEOUT

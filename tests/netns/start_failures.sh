@@ -10,25 +10,24 @@ for i in $(seq 20000); do echo "alert tcp any any -> any $((i % 500)) (msg:\"fil
 
 # nothing_left NAME: of queues, tables, processes, the control socket.
 nothing_left() {
-	for _ in $(seq 100); do [ -z "$(gateway cat /proc/net/netfilter/nfnetlink_queue)" ] && break; sleep 0.05; done
-	equal "$1: queues" "$(gateway cat /proc/net/netfilter/nfnetlink_queue)" ""
+	wait_equal "$1: queues" "" gateway cat /proc/net/netfilter/nfnetlink_queue
 	gateway nft list ruleset >"$WORK/after" 2>/dev/null
 	cmp -s "$WORK/before" "$WORK/after" || fail "$1: the firewall was changed"
 	[ -z "$(ip netns pids "$P-gw")" ] || fail "$1: processes are left"
 	[ ! -e "$WORK/control" ] || fail "$1: the control socket is left"
 }
 
-# begin NAME ARGS...: started, and loading. Sets LAST_PID, ENGINE.
+# begin NAME ARGS...: started, and loading: the engine has read the rules and is not ready. Sets LAST_PID, ENGINE.
 begin() {
-	local name=$1
+	local name=$1 size
 	mkdir -p "$WORK/$name"
 	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/$name" --rules "$WORK/t.rules" --queue 0-1 --attach after \
 		--set "unix-command.filename=$WORK/control" "${@:2}" >"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
-	ENGINE=
-	for _ in $(seq 200); do ENGINE=$(engine_of "$LAST_PID"); [ -n "$ENGINE" ] && break; sleep 0.01; done
+	ENGINE=$(next_engine "$LAST_PID")
 	[ -n "$ENGINE" ] || fail "$name: no engine: $(cat "$WORK/$name.log")"
-	sleep 0.1
+	size=$(stat -c %s "$WORK/t.rules")
+	wait_least "$name: bytes that the engine has read" "$size" awk '/^rchar:/ { print $2 }' "/proc/$ENGINE/io"
 	grep -q "^sluice: ready" "$WORK/$name.log" && fail "$name: it does not take long enough"
 	true
 }
@@ -48,19 +47,18 @@ nothing_left killed
 begin orphan
 kill -9 "$LAST_PID"
 wait "$LAST_PID" 2>/dev/null || true
-for _ in $(seq 400); do kill -0 "$ENGINE" 2>/dev/null || break; sleep 0.05; done
-kill -0 "$ENGINE" 2>/dev/null && fail "orphan: it lives on"
+wait_for has_ended "$ENGINE" || fail "orphan: it lives on"
 rm -f "$WORK/control" # nobody is left who could
 nothing_left orphan
 
 # One that dies at its start again and again is given up.
 begin again --set engine.restart-limit=2
-for _ in $(seq 100); do
+gives_up() { # kills the engine that there is now
 	ENGINE=$(engine_of "$LAST_PID")
 	[ -z "$ENGINE" ] || kill -ABRT "$ENGINE" 2>/dev/null || true
-	kill -0 "$LAST_PID" 2>/dev/null || break
-	sleep 0.05
-done
+	has_ended "$LAST_PID"
+}
+wait_for gives_up || fail "again: the supervisor starts engines for ever"
 code=0
 wait "$LAST_PID" || code=$?
 equal "again: exit code" $code 1
