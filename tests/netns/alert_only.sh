@@ -20,20 +20,12 @@ config() { # config MODE: of the queues that have no mode of their own
 ask() { gateway "$SLUICE" "$@" --socket "$WORK/control"; }
 mode() { ask mode --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["mode"])'; }
 tcp() { client python3 "$HERE/traffic.py" tcp-ask 10.66.2.2 "$1" "$2"; }
-log_has() { # log_has TEXT: waits until the log has it
-	for _ in $(seq 200); do grep -q "$1" "$WORK/ips.log" && return; sleep 0.05; done
-	fail "the log never had: $1"
-}
+
 stats() { ask stats "$1" | awk '{ print $2 }'; }
 restarted() { # restarted ENGINE: waits for the next one, and until it answers
-	for _ in $(seq 200); do
-		local next
-		next=$(engine_of "$supervisor")
-		[ -n "$next" ] && [ "$next" != "$1" ] && ask status >/dev/null 2>&1 && return
-		sleep 0.05
-	done
-	fail "no engine after $1"
+	wait_for another_answers "$1" || fail "no engine after $1"
 }
+another_answers() { has_engine "$supervisor" "$1" && ask status >/dev/null 2>&1; }
 
 : >"$WORK/background.log"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
@@ -126,7 +118,7 @@ ask mode alert-only --for 3s >/dev/null
 equal "EVIL for three seconds" "$(tcp 7001 EVIL)" EVIL
 engine=$(engine_of "$supervisor")
 kill -9 "$engine"
-log_has "mode mixed (expired)"
+wait_text "$WORK/ips.log" "mode mixed (expired)"
 equal "EVIL after three seconds" "$(tcp 7001 EVIL)" RESET
 wait_events ips 1 event_type=engine engine.action=mode engine.cause=expired engine.mode=mixed
 # A queue that the configuration sets to alert-only stays so.
@@ -152,8 +144,7 @@ exec 4>"$WORK/more"
 echo first >&4
 wait_text "$WORK/heard" first
 echo DROPPED >&4
-for _ in $(seq 100); do [ "$(stats ips.offload.dropped)" = 1 ] && break; sleep 0.05; done
-equal "connections that the kernel drops" "$(stats ips.offload.dropped)" 1
+wait_equal "connections that the kernel drops" 1 stats ips.offload.dropped
 # A retransmission of the client passes.
 ask mode alert-only >/dev/null
 grep -q "removed nft.offload.drop-mark from 1 connections" "$WORK/kernel.log" || fail "the mark of the connection is still there"
@@ -163,7 +154,7 @@ exec 4>&-
 # An engine that starts in alert-only removes the mark from the connections of the previous engine.
 ask mode configured >/dev/null
 client python3 "$HERE/traffic.py" tcp-ask 10.66.2.5 7001 DROPPED >/dev/null &
-for _ in $(seq 100); do [ "$(stats ips.offload.dropped)" = 2 ] && break; sleep 0.05; done
+wait_equal "connections that the kernel drops" 2 stats ips.offload.dropped
 config alert-only
 ask upgrade >"$WORK/upgrade.out" 2>&1 || fail "upgrade: $(cat "$WORK/upgrade.out")"
 wait_lines "$WORK/kernel.log" "removed nft.offload.drop-mark" 2

@@ -31,13 +31,9 @@ them() {
 			-q 20 -k none --runmode workers --set unix-command.enabled=no "${nfq[@]}" >"$WORK/them.log" 2>&1 &
 	fi
 	THEM=$!
-	for _ in $(seq 600); do
-		[ "$(kernel_queue 20 copy_mode)" != 2 ] || return 0
-		kill -0 $THEM 2>/dev/null || fail "the other consumer did not start"
-		sleep 0.05
-	done
-	fail "the other consumer is not ready"
+	wait_running $THEM they_listen || fail "the other consumer did not start"
 }
+they_listen() { [ "$(kernel_queue 20 copy_mode)" = 2 ]; }
 we() { # we NAME ARGS...
 	start_sluice "$1" --queue 0 --rules "$WORK/t.rules" "${@:2}"
 	WE=$LAST_PID

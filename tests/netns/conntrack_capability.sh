@@ -12,10 +12,7 @@ start_sluice ips --queue 0 --rules "$WORK/t.rules" --no-console --set queue.conn
 ips=$LAST_PID
 
 readies() { grep -c "^sluice: ready" "$WORK/ips.log" || true; }
-wait_ready() { # wait_ready COUNT: until so many engines were ready
-	for _ in $(seq 400); do [ "$(readies)" -ge "$1" ] && return; sleep 0.05; done
-	fail "engine number $1 does not become ready"
-}
+wait_ready() { wait_least "engines that were ready" "$1" readies; } # wait_ready COUNT
 equal "log lines about conntrack of the first engine" "$(grep -c conntrack "$WORK/ips.log")" 1
 
 kill -9 "$(engine_of "$ips")"

@@ -59,15 +59,16 @@ ask explain flow 12345 2>"$WORK/none" && fail "a flow that is not there is expla
 grep -q "flow not found" "$WORK/none" || fail "$(cat "$WORK/none")"
 
 # A rule, also when it has gone.
-equal "matches" "$(ask explain 1 --json | json matches)" 1
+rule() { ask explain "$1" --json | json "$2"; } # rule SID FIELD: workers publish their counts now and then
+wait_equal "matches" 1 rule 1 matches
 equal "its text" "$(ask explain 1:1 --json | json rev)" 3
 ask explain 99 2>/dev/null && fail "a rule that is not there is explained"
 client ping -c 3 -i 0.1 -q 10.66.2.2 >/dev/null
-equal "alerts of ping" "$(ask explain 3 --json | json alerts)" 3
+wait_equal "alerts of ping" 3 rule 3 alerts
 ping_flow() { ask flows --json | python3 -c 'import json, sys
 print(*(f["flow_id"] for f in map(json.loads, sys.stdin) if f["proto"] == "ICMP"))'; }
 id=$(ping_flow)
-for _ in $(seq 100); do [ -z "$(ping_flow)" ] && break; sleep 0.1; done
+wait_equal "flows of ping" "" ping_flow
 equal "the flow is over" "$(ask explain flow "$id" --json | json over)" true
 equal "rule of a flow that is over" "$(ask explain "$id" --json | json rules.0.signature_id)" 3
 grep -q "ended; .*since" <<<"$(ask explain "$id")" || fail "over, in words"

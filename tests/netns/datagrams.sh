@@ -14,10 +14,7 @@ start_sluice run --queue 0 --rules "$WORK/t.rules"
 sluice=$LAST_PID
 : >"$WORK/received.log"
 background srv python3 "$HERE/datagrams.py" listen "$WORK/received.log"
-arrived() { # arrived TEXT: waits for it
-	for _ in $(seq 100); do grep -q "$1" "$WORK/received.log" && return; sleep 0.05; done
-	fail "not received: $1"
-}
+arrived() { wait_text "$WORK/received.log" "$1"; } # arrived TEXT: waits for it
 arrived ready
 server python3 "$HERE/datagrams.py" junk 10.66.1.2 40000
 client python3 "$HERE/datagrams.py" send

@@ -60,8 +60,7 @@ hold() {
 	rm -f "$WORK/held"
 	python3 "$(dirname "${BASH_SOURCE[0]}")/hold_queue.py" "$1" >"$WORK/held" &
 	HOLDER=$!
-	for _ in $(seq 100); do grep -q bound "$WORK/held" 2>/dev/null && return; sleep 0.05; done
-	fail "queue $1 can't be held"
+	wait_text "$WORK/held" bound
 }
 release() {
 	kill "$HOLDER"
@@ -75,8 +74,7 @@ start() {
 	: >"$WORK/run.log" # the previous daemon's has "ready"
 	"$SLUICE" run --config /dev/null --set run-as.user=root --set "unix-command.filename=$WORK/control" --log-dir "$WORK/log" --rules "$WORK/t.rules" "$@" >"$WORK/run.log" 2>&1 &
 	DAEMON=$!
-	for _ in $(seq 600); do grep -q ready "$WORK/run.log" && return; sleep 0.05; done
-	fail "the daemon does not start: $(cat "$WORK/run.log")"
+	wait_for grep -q ready "$WORK/run.log" || fail "the daemon does not start: $(cat "$WORK/run.log")"
 }
 stop() {
 	kill "$DAEMON"

@@ -31,7 +31,7 @@ waits 0
 kill -STOP "$engine"
 udp_send cli 10.66.2.2 7000 one two three
 waits 3
-sleep 2 # the age that is to be measured
+sleep 2 # the age that is to be measured: nothing shows that time has passed
 kill -CONT "$engine"
 waits 0
 stop_process "$ips" || fail "exit code $?"

@@ -33,12 +33,7 @@ grep -q "1 rule loaded, 0 failed, 0 skipped, from 1 file" "$WORK/check.log" || f
 
 on_host run --config "$WORK/etc/sluice.yaml" --rules "$WORK/etc/link.rules" --queue 0 >"$WORK/run.log" 2>&1 &
 LAST_PID=$!
-for _ in $(seq 200); do
-	grep -q "sluice: ready" "$WORK/run.log" && break
-	kill -0 "$LAST_PID" 2>/dev/null || fail "the daemon did not start"
-	sleep 0.05
-done
-grep -q "sluice: ready" "$WORK/run.log" || fail "the daemon is not ready"
+wait_running "$LAST_PID" grep -q "sluice: ready" "$WORK/run.log" || fail "the daemon did not start"
 grep -q "cannot create folder\|may not write" "$WORK/run.log" && fail "a folder is missing"
 grep -q "pattern databases come from the cache" "$WORK/run.log" || fail "the daemon cannot use what the check compiled"
 for folder in log/sluice lib/sluice cache/sluice/sgh; do

@@ -6,17 +6,18 @@
 topology
 continuity_rules "$WORK/t.rules"
 
+ends() { # kills the engine that there is now
+	local engine
+	engine=$(engine_of "$LAST_PID")
+	[ -z "$engine" ] || kill -SEGV "$engine" 2>/dev/null || true
+	has_ended "$LAST_PID"
+}
 # give_up NAME ARGS...: until the supervisor has ended.
 give_up() {
-	local name=$1 engine code=0
+	local name=$1 code=0
 	start_sluice "$name" --queue 0-1 --rules "$WORK/t.rules" --set engine.restart-limit=3 "${@:2}"
 	[ -z "${WHILE_UP:-}" ] || $WHILE_UP
-	for _ in $(seq 400); do
-		engine=$(engine_of "$LAST_PID")
-		[ -z "$engine" ] || kill -SEGV "$engine" 2>/dev/null || true
-		kill -0 "$LAST_PID" 2>/dev/null || break
-		sleep 0.02
-	done
+	wait_for ends || fail "$name: the supervisor starts engines for ever"
 	wait "$LAST_PID" || code=$?
 	equal "$name: exit code" "$code" 1
 	grep -q "sluice run: the engine died 4 times in a row" "$WORK/$name.log" || fail "$name: does not say why it ended"

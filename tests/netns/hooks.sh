@@ -10,7 +10,8 @@ for side in "gw 10.66.1.1" "srv 10.66.2.2"; do
 done
 background gw python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got.gw"
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got.srv"
-for sink in gw srv; do for _ in $(seq 50); do [ -s "$WORK/got.$sink" ] && break; sleep 0.05; done; done
+for sink in gw srv; do wait_text "$WORK/got.$sink" listening; done
+wait_lines "$WORK/background.log" listening 2
 gateway nft 'add table inet marks; add chain inet marks in { type filter hook prerouting priority -150; }'
 gateway nft 'add rule inet marks in ip protocol udp meta mark set 0x77'
 cat >"$WORK/t.rules" <<'RULES'

@@ -19,13 +19,15 @@ hostile_start() {
 udp_sink 7003 "$WORK/got"
 descriptors() { find "/proc/$supervisor/fd" -mindepth 1 | wc -l; }
 
+readies() { grep -c "sluice: ready" "$1"; } # readies FILE
 # hostile NAME PATTERN: the supervisor says that, another engine comes, and inspects.
 hostile() {
-	local before lines
+	local before lines ready
 	before=$(engine_of "$supervisor")
 	lines=$(wc -l <"$WORK/ips.log")
+	ready=$(readies "$WORK/ips.log")
 	: >"$WORK/orders/$1"
-	for _ in $(seq 400); do tail -n "+$((lines + 1))" "$WORK/ips.log" | grep -q "sluice: ready" && break; sleep 0.05; done
+	wait_more_lines "$WORK/ips.log" "sluice: ready" $((ready + 1))
 	tail -n "+$((lines + 1))" "$WORK/ips.log" >"$WORK/said"
 	grep -q "sluice: ready" "$WORK/said" || fail "$1: no other engine: $(cat "$WORK/said")"
 	grep -q "$2" "$WORK/said" || fail "$1: the supervisor does not say '$2': $(cat "$WORK/said")"
@@ -54,15 +56,12 @@ equal "descriptors of the supervisor" "$(descriptors)" "$had"
 stop_process "$supervisor" || fail "exit code $?"
 
 # Too many of them: violations are closed, everything else would be open. No datagram passes from the last death on.
+ready_again_or_ended() { [ "$(readies "$WORK/closed.log")" -gt "$ready" ] || has_ended "$supervisor"; }
 hostile_start closed --set engine.restart-limit=1 --set engine.failure-policy=open --set engine.violation-policy=closed
 for _ in 1 2; do
-	lines=$(wc -l <"$WORK/closed.log")
+	ready=$(readies "$WORK/closed.log")
 	: >"$WORK/orders/flood"
-	for _ in $(seq 400); do
-		tail -n "+$((lines + 1))" "$WORK/closed.log" | grep -q "sluice: ready" && break
-		kill -0 "$supervisor" 2>/dev/null || break
-		sleep 0.05
-	done
+	wait_for ready_again_or_ended || fail "the supervisor neither replaces the engine nor ends"
 done
 code=0
 wait "$supervisor" || code=$?

@@ -9,7 +9,7 @@ cat >"$WORK/t.rules" <<'RULES'
 drop http any any -> any any (msg:"evil"; flow:to_server; http.uri; content:"/evil"; sid:1;)
 RULES
 background srv python3 "$HERE/http_requests.py" serve 8000 "$WORK/received"
-for _ in $(seq 100); do [ -e "$WORK/received" ] && break; sleep 0.05; done
+wait_for test -e "$WORK/received" || fail "the server does not start"
 
 # answered NAME SETTING...: the cases that are answered.
 answered() {

@@ -12,14 +12,15 @@ ip netns exec "$P-gw" python3 "$HERE/fdstore.py" "$WORK" "${KILLS:-5}" "$SLUICE"
 systemd=$!
 wait_text "$WORK/ips.log" "^sluice: ready"
 traffic_start
-for _ in $(seq 400); do grep -q WATCHDOG "$WORK/said" 2>/dev/null && [ "$(grep -c "^sluice: ready" "$WORK/ips.log")" -gt "${KILLS:-5}" ] && break; sleep 0.1; done
+for i in $(seq 2 $((${KILLS:-5} + 1))); do wait_more_lines "$WORK/ips.log" "^sluice: ready" "$i"; done # 60 s for each
+wait_text "$WORK/said" "^WATCHDOG=1"
 equal "starts" "$(grep -c "^sluice: ready" "$WORK/ips.log")" $((${KILLS:-5} + 1))
 equal "starts with what was there" "$(grep -c "took over the queues" "$WORK/ips.log")" "${KILLS:-5}"
 "$SLUICE" status --socket "$WORK/control" >"$WORK/status" || fail "the control socket does not answer"
 equal "process" "$("$SLUICE" status --json --socket "$WORK/control" | python3 -c 'import json, sys; print(json.load(sys.stdin)["engine_pid"])')" \
 	"$(engine_of "$("$SLUICE" status --json --socket "$WORK/control" | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')")"
 traffic_stop
-grep -q "^WATCHDOG=1" "$WORK/said" || fail "systemd hears no heartbeat"
+
 touch "$WORK/stop"
 wait $systemd || fail "exit code $?"
 grep -q "^STOPPING=1" "$WORK/said" || fail "systemd hears nothing of the end"

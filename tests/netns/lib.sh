@@ -177,6 +177,10 @@ kill_process() {
 }
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
 
+# wait_running PID COMMAND...: until the command succeeds; it fails when the process ends before.
+wait_running() { wait_for has_ended_or "$@" && "${@:2}"; }
+has_ended_or() { has_ended "$1" || "${@:2}"; }
+
 # background cli|gw|srv COMMAND...: on that host, in the background until the test ends.
 background() {
 	ip netns exec "$P-$1" "${@:2}" >>"$WORK/background.log" 2>&1 &

@@ -82,7 +82,7 @@ beside() {
 value() { # of the last stats event; a new one is awaited
 	local before
 	before=$(events loads event_type=stats)
-	for _ in $(seq 100); do [ "$(events loads event_type=stats)" -gt "$before" ] && break; sleep 0.05; done
+	wait_least "statistics events" $((before + 1)) events loads event_type=stats
 	last_stats loads "$1"
 }
 

@@ -26,6 +26,7 @@ for round in $(seq 50); do
 	# shellcheck disable=SC2086
 	"$SLUICE" nft $args --config /dev/null >/dev/null 2>&1 &
 	pid=$!
+	# A random moment of its run: where it is killed is what is tested.
 	sleep "0.$(printf '%06d' $((RANDOM * 2 * lasts / 32768)))"
 	kill -9 $pid 2>/dev/null || true
 	if wait $pid 2>/dev/null; then ended=$((ended + 1)); else killed=$((killed + 1)); fi

@@ -19,10 +19,7 @@ step() {
 	local fd="TALK_$1"
 	LINES[$1]=$((LINES[$1] + 1))
 	echo "$2" >&"${!fd}"
-	for _ in $(seq 160); do
-		[ "$(wc -l <"$WORK/$1.out")" -ge "${LINES[$1]}" ] && break
-		sleep 0.05
-	done
+	wait_more_lines "$WORK/$1.out" '' "${LINES[$1]}"
 	STEP=$(sed -n "${LINES[$1]}p" "$WORK/$1.out")
 }
 

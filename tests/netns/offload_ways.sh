@@ -12,7 +12,8 @@ neighbour
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 background srv python3 "$HERE/traffic.py" tcp-echo 7002
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 100); do [ "$(grep -c listening "$WORK/background.log")" = 2 ] && [ -s "$WORK/got" ] && break; sleep 0.05; done
+wait_lines "$WORK/background.log" listening 2
+wait_text "$WORK/got" listening
 cat >"$WORK/t.rules" <<'RULES'
 drop tcp any any -> any any (msg:"bad word"; content:"EVIL"; sid:1;)
 alert tcp any any -> any any (msg:"enough"; flow:established,to_server; content:"ENOUGH"; bypass; sid:2;)
@@ -42,19 +43,19 @@ hang_up port
 
 # UDP: the rest of the datagrams between these ports.
 client python3 - <<'PY'
-import socket, time
-s = socket.socket(); s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(('10.66.1.2', 5555)); s.connect(('10.66.2.2', 7000))
-s.send(b'ENOUGH'); time.sleep(0.5)
+s.send(b'ENOUGH')
 PY
+wait_text "$WORK/got" ENOUGH
 udp_rest() {
 	client python3 -c '
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("10.66.1.2", 5555)); s.connect(("10.66.2.2", 7000))
 for i in range(50): s.send(b"EVIL %d" % i)'
-	for _ in $(seq 100); do [ "$(grep -c EVIL "$WORK/got" || true)" -ge 50 ] && return; sleep 0.05; done
-	fail "datagrams of an offloaded flow: $(grep -c EVIL "$WORK/got")"
+	wait_lines "$WORK/got" EVIL 50
 }
 still "0 1" udp_rest
 
@@ -70,14 +71,13 @@ still "0 1" says deep EVIL EVIL
 if command -v openssl >/dev/null; then
 	openssl req -x509 -newkey rsa:2048 -nodes -keyout "$WORK/key.pem" -out "$WORK/cert.pem" -days 1 -subj /CN=offload.test 2>/dev/null
 	background srv openssl s_server -quiet -rev -accept 4433 -key "$WORK/key.pem" -cert "$WORK/cert.pem"
-	for _ in $(seq 100); do server ss -Htln sport = 4433 | grep . >/dev/null && break; sleep 0.05; done
+	wait_least "servers of TLS" 1 eval 'server ss -Htln sport = 4433 | wc -l'
 	mkfifo "$WORK/tls.in"
 	ip netns exec "$P-cli" openssl s_client -quiet -connect 10.66.2.2:4433 -servername offload.test <"$WORK/tls.in" >"$WORK/tls.out" 2>/dev/null &
 	exec 9>"$WORK/tls.in"
 	tls_says() { # tls_says TEXT REVERSED
 		echo "$1" >&9
-		for _ in $(seq 100); do grep -x "$2" "$WORK/tls.out" >/dev/null && return; sleep 0.05; done
-		fail "TLS: no answer to $1: $(cat "$WORK/tls.out")"
+		wait_for grep -qx "$2" "$WORK/tls.out" || fail "TLS: no answer to $1: $(cat "$WORK/tls.out")"
 	}
 	tls_says hello olleh
 	tls_says settled delttes
@@ -88,7 +88,7 @@ fi
 # Sluice reads the counters of marked connections once a second, and less often on a busy machine. Unmarked connections
 # are not read, so the packets up to here must have been counted before.
 handled() { "$SLUICE" stats flow_bypassed.pkts --socket "$WORK/ips.control" | awk '{ print $2 }'; }
-for _ in $(seq 400); do [ "$(handled)" -ge 50 ] && break; sleep 0.05; done
+wait_least "packets that the kernel handled" 50 handled
 
 # Back to the queue, on demand. (What we know of the flow ourselves is that it is bypassed: it passes, and is marked
 # again.)
@@ -97,7 +97,9 @@ says back one one
 says back ENOUGH ENOUGH
 says back settled settled
 still "0 1" says back two two
-sleep 0.5 # late acknowledgments: each packet that comes marks its connection again
+# Late acknowledgments have come: each packet marks its connection again.
+acknowledged() { ! { client ss -Htin state connected; server ss -Htin state connected; } | grep -q unacked; }
+wait_for acknowledged || fail "segments are not acknowledged"
 before=$(queued 0 1)
 [ "$(gateway "$SLUICE" nft unmark --config /dev/null | cut -d' ' -f1)" -ge 2 ] || fail "no connection was unmarked"
 equal "marked connections" "$(gateway "$SLUICE" nft unmark --config /dev/null --json)" '{"unmarked":0}'

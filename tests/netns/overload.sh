@@ -20,14 +20,8 @@ alert udp any any -> any 7000 (msg:"slow"; pcre:"/^(a+)+$/"; sid:2;)
 alert udp any any -> any 7000 (msg:"the flood is not shed"; threshold:type limit,track by_src,count 1,seconds 3600; sid:3;)
 RULES
 
-# some NAME KEY=VALUE...: waits until there is such an event, at most 20 s.
-some() {
-	for _ in $(seq 200); do
-		[ "$(events "$@")" -gt 0 ] && return
-		sleep 0.1
-	done
-	fail "no event with ${*:2}"
-}
+# some NAME KEY=VALUE...: waits until there is such an event.
+some() { wait_least "events with ${*:2}" 1 events "$@"; }
 
 start_sluice shed --queue 0 --rules "$WORK/t.rules" --no-console --set queue.length=2048 --set overload.queue-fill=2 \
 	--set detect.pcre-match-limit=100000 --set overload.bulk-size=200KiB --set 'overload.shed=[encrypted,bulk]' \
@@ -45,8 +39,7 @@ sheds() { # at this very moment
 	"$SLUICE" queues --socket "$WORK/socket" --json >"$WORK/queues.json"
 	python3 -c 'import json, sys; q = json.load(open(sys.argv[1]))[0]; sys.exit(not (q["overloaded"] and q["age_us"] > 0 and q["shedding"] == ["encrypted", "bulk"]))' "$WORK/queues.json"
 }
-for _ in $(seq 50); do sheds && break; sleep 0.1; done
-grep -q '"shedding":\["encrypted","bulk"\]' "$WORK/queues.json" || fail "queues: $(cat "$WORK/queues.json")"
+wait_for sheds || fail "queues: $(cat "$WORK/queues.json")"
 grep -q "queue 0 is overloaded" <<<"$("$SLUICE" status --socket "$WORK/socket")" || fail "status"
 equal "dropped by the kernel" "$(kernel_queue 0 queue_dropped) $(kernel_queue 0 user_dropped)" "0 0"
 kill "$FLOOD"

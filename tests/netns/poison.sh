@@ -20,10 +20,9 @@ EXEC='POISON-EXEC, and some more letters'
 # poison TEXT DEATHS: of engines by now; the datagrams around it arrive.
 poison() {
 	udp_send cli 10.66.2.2 7003 "before $2" "$1" "after $2"
-	for _ in $(seq 400); do [ "$(grep -c "the engine \(was killed\|hung\)" "$WORK/ips.log")" -ge "$2" ] && break; sleep 0.05; done
-	for _ in $(seq 400); do grep -q "after $2" "$WORK/got" && grep -q "before $2" "$WORK/got" && break; sleep 0.05; done
-	grep -q "before $2" "$WORK/got" || fail "what came before $1 is lost"
-	grep -q "after $2" "$WORK/got" || fail "what came after $1 is lost"
+	wait_more_lines "$WORK/ips.log" "the engine \(was killed\|hung\)" "$2"
+	wait_text "$WORK/got" "before $2"
+	wait_text "$WORK/got" "after $2"
 	equal "engines that died" "$(grep -c "the engine \(was killed\|hung\)" "$WORK/ips.log")" "$2"
 	grep -q "^$1" "$WORK/got" && fail "$1 arrived"
 	true

@@ -44,11 +44,8 @@ PY
 equal "UDP sender" "$answer" unreachable
 wait_events ips 2 event_type=drop alert.signature_id=1
 # The server's side of a connection that both were told about is gone too.
-for _ in $(seq 100); do
-	[ "$(server ss -Htn state established '( sport = :7001 )' | wc -l)" != 2 ] || break
-	sleep 0.05
-done
-equal "connections left at the server" "$(server ss -Htn state established '( sport = :7001 )' | wc -l)" 2
+established() { server ss -Htn state established '( sport = :7001 )' | wc -l; }
+wait_equal "connections left at the server" 2 established
 wait_stats ips "$ips" ips.reject_packets_sent 7
 equal "answers that came back into the queue" "$(last_stats ips ips.marked)" 0
 stop_process "$ips" || fail "exit code $?"

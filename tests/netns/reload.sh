@@ -20,11 +20,7 @@ reloads=0
 reload() {
 	reloads=$((reloads + 1))
 	kill -HUP "$SLUICE_PID"
-	for _ in $(seq 200); do
-		[ "$(grep -c "reloaded:\|settings unchanged" "$WORK/ips.log")" = $reloads ] && return
-		sleep 0.05
-	done
-	fail "reload $reloads did not end"
+	wait_lines "$WORK/ips.log" "reloaded:\|settings unchanged" $reloads
 }
 
 rules 1 >"$WORK/t.rules"
@@ -68,8 +64,7 @@ kill -TERM "$PACED"
 wait "$PACED" || true
 sent=$(tail -n 1 "$WORK/background.log")
 dropped=$(seq 0 $((sent - 1)) | grep -c '^5' || true)
-for _ in $(seq 60); do [ "$(grep -c number "$WORK/got")" = $((sent - dropped)) ] && break; sleep 0.05; done
-equal "arrived" "$(grep -c number "$WORK/got")" $((sent - dropped))
+wait_lines "$WORK/got" number $((sent - dropped))
 equal "that must not arrive" "$(grep -c "number 5" "$WORK/got" || true)" 0
 
 # The connection is older than all reloads, and its bit is still there.

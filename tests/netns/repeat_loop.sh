@@ -7,10 +7,7 @@ topology
 udp_sink 7000 "$WORK/got"
 echo 'drop udp any any -> any any (msg:"bad word"; content:"EVIL"; sid:1;)' >"$WORK/t.rules"
 arrived() { grep -c "$1" "$WORK/got" || true; }
-arrives() { # arrives TEXT COUNT
-	for _ in $(seq 100); do [ "$(arrived "$1")" = "$2" ] && return; sleep 0.05; done
-	fail "'$1' arrived $(arrived "$1") times instead of $2"
-}
+arrives() { wait_equal "arrivals of '$1'" "$2" arrived "$1"; } # arrives TEXT COUNT
 queued_udp() { gateway iptables -A FORWARD -p udp "$@" -j NFQUEUE --queue-num 0; }
 
 # The same bytes three hundred times: as they are no loop, every one passes.

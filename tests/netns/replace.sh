@@ -13,7 +13,7 @@ start_sluice ips --queue 0 --rules "$WORK/t.rules"
 ips=$LAST_PID
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/sink"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
-for _ in $(seq 50); do grep -q listening "$WORK/sink" 2>/dev/null && grep -q listening "$WORK/background.log" && break; sleep 0.05; done
+for log in sink background.log; do wait_text "$WORK/$log" listening; done
 
 words() {
 	local address=$1

@@ -32,12 +32,7 @@ run_in() {
 }
 WRAP=()
 wait_ready() { # wait_ready NAME
-	for _ in $(seq 200); do
-		grep -q "ready" "$WORK/$1.log" && return
-		kill -0 "$LAST_PID" 2>/dev/null || fail "$1 did not start"
-		sleep 0.05
-	done
-	fail "$1 is not ready"
+	wait_running "$LAST_PID" grep -q "ready" "$WORK/$1.log" || fail "$1 did not start"
 }
 # refuses NAME PATTERN ARGS...: does not start, and says why.
 refuses() {
@@ -50,10 +45,8 @@ refuses() {
 ask() { "$SLUICE" "$@" --socket "$WORK/run/socket"; }
 tells() { grep -q "$2" "$WORK/$1.log" || fail "$1: does not say '$2'"; }
 owner() { stat -c %u "$1"; }
-wait_file() { # wait_file PATTERN: until there is one
-	for _ in $(seq 100); do compgen -G "$1" >/dev/null && return; sleep 0.05; done
-	fail "no $1"
-}
+wait_file() { wait_for has_file "$1" || fail "no $1"; } # wait_file PATTERN: until there is one
+has_file() { compgen -G "$1" >/dev/null; }
 supervisor_of() { awk '$1 == "PPid:" { print $2 }' "/proc/$ENGINE/status"; }
 # each_thread FIELD VALUE: of all threads of the process $ENGINE.
 each_thread() {
@@ -76,7 +69,9 @@ mkdir "$WORK/site"; head -c 5000 /dev/zero | tr '\0' 'x' >"$WORK/site/wanted"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 background srv python3 -m http.server --directory "$WORK/site" 8080
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 100); do grep -q ':8080' <<<"$(server ss -tln)" && [ -s "$WORK/got" ] && break; sleep 0.05; done
+wait_text "$WORK/got" listening
+serves() { grep -q ':8080' <<<"$(server ss -tln)"; }
+wait_for serves || fail "the server of HTTP does not listen"
 
 # --- All of it, in the strictest form: the daemon does not start if a part of it is off -------------------------------
 run_in "$WORK/passwd" ips --queue 0-1 --attach after --rules "$WORK/rules/t.rules" --set nft.blocklist.enabled=yes \
@@ -137,11 +132,11 @@ wait_events ips 1 event_type=alert alert.signature_id=5
 
 # The firewall: its own table, put back; a host that is blocked.
 gateway nft delete table inet sluice
-for _ in $(seq 100); do gateway nft list table inet sluice >/dev/null 2>&1 && break; sleep 0.05; done
-gateway nft list table inet sluice >/dev/null 2>&1 || fail "the table was not put back"
+has_table() { gateway nft list table inet sluice >/dev/null 2>&1; }
+wait_for has_table || fail "the table was not put back"
 udp_send cli 10.66.2.2 7000 ATTACK
-for _ in $(seq 100); do grep -q 10.66.1.2 <<<"$(gateway "$SLUICE" blocklist list --config /dev/null)" && break; sleep 0.05; done
-grep -q 10.66.1.2 <<<"$(gateway "$SLUICE" blocklist list --config /dev/null)" || fail "nobody is blocked"
+has_blocked() { grep -q 10.66.1.2 <<<"$(gateway "$SLUICE" blocklist list --config /dev/null)"; }
+wait_for has_blocked || fail "nobody is blocked"
 gateway "$SLUICE" blocklist flush --config /dev/null >/dev/null || fail "the list can't be cleared"
 grep -q "^ *0" <<<"$(ask queues)" || fail "no queues: $(ask queues)"
 ask stats >/dev/null || fail "no stats"
@@ -157,6 +152,10 @@ run_in "$WORK/passwd" reader --queue 0-1 --attach after --rules "$WORK/rules/t.r
 	--set eve.filetype=unix_stream --set "eve.filename=$WORK/run/events"
 reader=$LAST_PID
 wait_ready reader
+gets() { # gets FILE: sends what is alerted, and looks whether an alert has come
+	udp_send cli 10.66.2.2 7000 "hullo, everybody"
+	[ -s "$1" ]
+}
 for round in 1 2; do
 	python3 - "$WORK/run/events" >"$WORK/got.$round" <<'PY' &
 import os, socket, sys
@@ -170,12 +169,7 @@ while b'"alert"' not in (got := reader.recv(65536)):
 print("got", len(got))
 os.unlink(sys.argv[1])
 PY
-	for _ in $(seq 100); do
-		udp_send cli 10.66.2.2 7000 "hullo, everybody"
-		[ -s "$WORK/got.$round" ] && break
-		sleep 0.1
-	done
-	[ -s "$WORK/got.$round" ] || fail "reader $round got nothing"
+	wait_for gets "$WORK/got.$round" || fail "reader $round got nothing"
 	wait $! || fail "reader $round"
 done
 stop_process "$reader" || fail "exit code $?"

@@ -31,7 +31,7 @@ start_sluice ips --queue 0 --rules "$WORK/t.rules" --set stream.depth=0
 ips=$LAST_PID
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 background srv python3 "$HERE/traffic.py" udp-sink 7003 "$WORK/sink"
-for _ in $(seq 100); do [ "$(grep -c listening "$WORK/background.log")" = 1 ] && [ -s "$WORK/sink" ] && break; sleep 0.05; done
+for log in sink background.log; do wait_text "$WORK/$log" listening; done
 
 # counter NAME PATH: of a statistics event that is written now.
 counter() {
@@ -60,15 +60,8 @@ print(got)
 PY
 }
 # all_words NAME: waits until a rule has matched for each word and its echo.
-all_words() {
-	local found
-	for _ in $(seq 100); do
-		found=$(grep -o '"signature_id":[0-9]*,' "$WORK/$1/eve.json" | sort -u | grep -c . || true)
-		[ "$found" = $((2 * WORDS)) ] && return
-		sleep 0.05
-	done
-	fail "$1: $found of $((2 * WORDS)) words were found"
-}
+all_words() { wait_equal "$1: words that were found" $((2 * WORDS)) words_found "$1"; }
+words_found() { grep -o '"signature_id":[0-9]*,' "$WORK/$1/eve.json" | sort -u | grep -c .; }
 equal "bytes of IPv4" "$(words 10.66.2.2)" 8000000
 all_words ips
 large=$(counter ips ips.segmented.large)
@@ -114,8 +107,7 @@ sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for size in 65507, 10:
     sock.sendto((b'%d %s' % (size, sys.argv[1].encode())).ljust(size, b' '), ('10.66.2.2', 7003))
 PY
-	for _ in $(seq 100); do grep -q "10 $1" "$WORK/sink" && return; sleep 0.05; done
-	fail "$1: the short datagram does not arrive"
+	wait_text "$WORK/sink" "10 $1"
 }
 long_datagram drop
 equal "long datagrams" "$(grep -c 65507 "$WORK/sink" || true)" 0

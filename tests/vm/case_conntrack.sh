@@ -83,7 +83,7 @@ echo 'alert tcp any any -> any any (msg:"word"; content:"MARKER"; sid:1;)' >"$WO
 start_sluice nat --queue 4-7 --rules "$WORK/t.rules" --set stream.async-oneside=yes --set stream.midstream=yes
 nat=$LAST_PID
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
-for _ in $(seq 100); do grep -q listening "$WORK/background.log" && break; sleep 0.1; done
+wait_text "$WORK/background.log" listening
 for i in $(seq 8); do
 	equal "echo $i" "$(client python3 "$HERE/traffic.py" tcp-ask 10.66.1.1 7001 "MARKER $i")" "MARKER $i"
 done

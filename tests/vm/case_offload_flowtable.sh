@@ -8,7 +8,7 @@ gateway sysctl -qw net.netfilter.nf_conntrack_acct=1
 neighbour
 : >"$WORK/background.log"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
-for _ in $(seq 100); do grep -q listening "$WORK/background.log" && break; sleep 0.1; done
+wait_text "$WORK/background.log" listening
 cat >"$WORK/t.rules" <<'RULES'
 drop tcp any any -> any any (msg:"bad word"; flow:established,to_server; content:"EVIL"; sid:1;)
 alert tcp any any -> any any (msg:"enough"; flow:established,to_server; content:"ENOUGH"; bypass; sid:2;)
@@ -43,7 +43,10 @@ says bad one one
 says bad EVIL TIMEOUT
 says bad two TIMEOUT
 hang_up bad
-sleep 2.5 # counts of a flowtable come to conntrack now and then
+# Counts of a flowtable come to conntrack now and then: two packets of the handshake and eight with data.
+to_server() { tracked "$1" 7001 "$(cat "$WORK/$2.port")" | cut -d' ' -f1; }
+wait_least "v4: packets in conntrack" 10 to_server 10.66.2.2 v4
+wait_least "v6: packets in conntrack" 10 to_server fd66:0002:0000:0000:0000:0000:0000:0002 v6
 for name in v4 v6; do hang_up $name; done
 stop_process "$ips" || fail "exit code $?"
 equal "flows that never came back" "$(events ips event_type=flow flow.bypass=capture)" 2

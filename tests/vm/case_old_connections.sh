@@ -95,7 +95,7 @@ connect() { # connect NAME KIND ADDRESS PORT
 	arrives connected "$WORK/$1.out"
 }
 heard() { # heard NAME WANTED: all that it printed
-	for _ in $(seq 200); do [ "$(wc -l <"$WORK/$1.out")" -ge "$(echo "$2" | wc -l)" ] && break; sleep 0.1; done
+	wait_more_lines "$WORK/$1.out" '' "$(echo "$2" | wc -l)"
 	equal "$1" "$(cat "$WORK/$1.out")" "$2"
 }
 went_on="connected
@@ -152,7 +152,7 @@ started=$SECONDS
 grep -q "queued packets carry conntrack data for a time" "$WORK/grace.log" || fail "no word of the grace"
 touch "$WORK/go.two"
 heard inside "$went_on"
-while [ $((SECONDS - started)) -le 7 ]; do sleep 0.2; done
+while [ $((SECONDS - started)) -le 7 ]; do sleep 0.2; done # the grace is what is tested; nothing shows that it is over
 touch "$WORK/go.three"
 heard late "$went_on"
 # With both kinds of NAT the table cannot be searched by what a packet shows: the kernel attaches conntrack data to the

@@ -12,6 +12,7 @@ fail() {
 	systemctl --no-pager -n 0 status sluice.service >&2 || true
 	exit 1
 }
+. /source/tests/netns/wait_lib.sh
 equal() { [ "$2" = "$3" ] || fail "$1: got '$2', wanted '$3'"; }
 field() { awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status"; }
 show() { systemctl show -P "$1" sluice.service; }
@@ -20,11 +21,8 @@ engine() { # of the supervisor: its only child
 	supervisor=$(show MainPID)
 	awk '{ print $1 }' "/proc/$supervisor/task/$supervisor/children"
 }
-wait_for() { # wait_for WHAT COMMAND...
-	local what=$1
-	shift
-	for _ in $(seq 150); do "$@" >/dev/null 2>&1 && return; sleep 0.2; done
-	fail "$what does not come to pass"
+await() { # await WHAT COMMAND...: until the command succeeds; its output is of no interest
+	wait_for "${@:2}" >/dev/null 2>&1 || fail "$1 does not come to pass"
 }
 # configure SIZE: pings larger than that are dropped, EVIL to port 7001 is reset; two queues.
 configure() {
@@ -60,16 +58,18 @@ one_client() {
 }
 client() { ip netns exec cli "$@"; }
 
-# pings_begin ... pings_end: sends pings all the time; none of them may be lost.
+# pings_begin ... pings_end: sends pings all the time, of which some are answered before anything else is done; none of
+# them may be lost.
 . /source/tests/netns/continuity_lib.sh
 pings_begin() {
 	ip netns exec cli ping -i 0.2 10.66.1.1 >$WORK/pings 2>&1 & # its own process, for the signal
 	PINGS=$!
+	wait_text $WORK/pings "icmp_seq=3 "
 }
 pings_end() {
-	for _ in $(seq 50); do ping_is_current $WORK/pings && break; done
+	wait_text $WORK/pings "icmp_seq=20 "
+	wait_for ping_is_current $WORK/pings || fail "no current answers to pings: $(tail -n 1 $WORK/pings)"
 	kill -INT $PINGS
 	wait $PINGS || true
 	equal "lost pings" "$(pings_missing $WORK/pings)" ""
-	grep -q "icmp_seq=20 " $WORK/pings || fail "hardly any ping"
 }

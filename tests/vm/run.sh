@@ -282,7 +282,8 @@ boot() {
 		# There may be another machine at this place by now.
 		[ "$(cat "$place/pid" 2>/dev/null)" != $pid ] || end_machine
 	) >"$place/console" 2>&1 </dev/null 8>&- &
-	for _ in $(seq 100); do [ -s "$place/pid" ] && return; sleep 0.05; done
+	local end=$((SECONDS + 60))
+	until [ -s "$place/pid" ] || [ $SECONDS -ge $end ]; do sleep 0.05; done
 }
 
 # The output of the machine since the script was sent to it.

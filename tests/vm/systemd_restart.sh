@@ -14,23 +14,22 @@ start_service
 queues() { awk '{ print $1, $2, $6, $7 }' /proc/net/netfilter/nfnetlink_queue; } # who has them, and what was dropped
 table() { nft -a list tables | grep sluice; }
 python3 /source/tests/netns/traffic.py tcp-echo 7001 >$WORK/echo 2>&1 &
-wait_for "a server" grep -q listening $WORK/echo
+await "a server" grep -q listening $WORK/echo
 supervisor=$(show MainPID)
 before="$(queues) $(table) $(stat -c %i $CONTROL) $(show NFileDescriptorStore)"
 mkfifo $WORK/steps
 client python3 -u /source/tests/netns/traffic.py tcp-steps 10.66.1.1 7001 30 <$WORK/steps >$WORK/answers 2>&1 &
 exec 3>$WORK/steps
 echo "some EV" >&3
-wait_for "an answer" grep -q "some EV" $WORK/answers
+await "an answer" grep -q "some EV" $WORK/answers
 pings_begin
 client ping -c 80 -i 0.1 -W 1 -q -s 400 10.66.1.1 >$WORK/large 2>&1 &
 large=$!
-sleep 1
 systemctl restart sluice.service || fail "no restart"
 is_ready || fail "no answer after the restart"
 [ "$(show MainPID)" != "$supervisor" ] || fail "the supervisor is the same after a restart"
 echo "IL text" >&3
-wait_for "another answer" grep -q RESET $WORK/answers
+await "another answer" grep -q RESET $WORK/answers
 exec 3>&-
 wait $large || true
 pings_end
@@ -44,7 +43,7 @@ grow() { [ "$(cat $WORK/log | wc -l)" -gt "$1" ]; }
 lines=$(cat $WORK/log | wc -l)
 kill -STOP "$(engine)"
 systemctl --no-block restart sluice.service
-wait_for "the restart" grow "$lines"
+await "the restart" grow "$lines"
 systemctl stop sluice.service || fail "no stop of a restart"
 grep -q "before it handed over its flows" $WORK/log || fail "no word of the engine that stands still"
 grep -q sluice <<<"$(nft list tables)" && fail "the table is left by a restart that became a stop"

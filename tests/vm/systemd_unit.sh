@@ -29,26 +29,25 @@ equal "owner of the events" "$(stat -c %U /var/log/sluice/eve.json)" sluice
 client ping -c 3 -i 0.2 -W 2 -q 10.66.1.1 >/dev/null || fail "pings are lost"
 client ping -c 1 -W 1 -q -s 800 10.66.1.1 >/dev/null && fail "large pings are not dropped"
 python3 /source/tests/netns/traffic.py tcp-echo 7001 >$WORK/echo 2>&1 &
-wait_for "a server" grep -q listening $WORK/echo
+await "a server" grep -q listening $WORK/echo
 equal "good text" "$(client python3 /source/tests/netns/traffic.py tcp-ask 10.66.1.1 7001 hello)" hello
 equal "bad text" "$(client python3 /source/tests/netns/traffic.py tcp-ask 10.66.1.1 7001 'some EVIL text')" RESET
 
 sed -i 's/dsize:>500/dsize:>300/' "$ETC/t.rules"
 systemctl reload sluice.service || fail "no reload"
-wait_for "the reload" grep -q "reloaded: generation 2" $WORK/log
+await "the reload" grep -q "reloaded: generation 2" $WORK/log
 client ping -c 1 -W 1 -q -s 400 10.66.1.1 >/dev/null && fail "the new rule does not drop"
 
 # Death, first of the engine, then of the supervisor: pings go on all the time, and none is lost.
 pings_begin
-sleep 1
 before=$(engine)
 kill -9 "$before"
 another_engine() { [ -n "$(engine)" ] && [ "$(engine)" != "$before" ] && is_ready; }
-wait_for "another engine" another_engine
+await "another engine" another_engine
 equal "the supervisor" "$(show MainPID)" "$supervisor"
 kill -9 "$supervisor"
 another_supervisor() { [ "$(show MainPID)" != 0 ] && [ "$(show MainPID)" != "$supervisor" ] && is_ready; }
-wait_for "another supervisor" another_supervisor
+await "another supervisor" another_supervisor
 pings_end
 client ping -c 1 -W 1 -q -s 800 10.66.1.1 >/dev/null && fail "large pings are not dropped any more"
 equal "bad text" "$(client python3 /source/tests/netns/traffic.py tcp-ask 10.66.1.1 7001 'some EVIL text')" RESET
@@ -56,7 +55,7 @@ equal "bad text" "$(client python3 /source/tests/netns/traffic.py tcp-ask 10.66.
 # A supervisor that stands still is noticed by systemd.
 supervisor=$(show MainPID)
 kill -STOP "$supervisor"
-wait_for "the watchdog" another_supervisor
+await "the watchdog" another_supervisor
 client ping -c 1 -W 2 -q 10.66.1.1 >/dev/null || fail "no ping after the watchdog"
 
 systemctl stop sluice.service || fail "no stop"
