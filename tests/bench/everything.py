@@ -179,7 +179,8 @@ def environment():
     revision = subprocess.run(['git', '-C', ROOT, 'describe', '--always',
                                '--dirty'], capture_output=True, text=True).stdout.strip()
     kernel = re.match('[0-9.]*', platform.release())[0]
-    return f'# {os.cpu_count()} CPUs, {model[1] if model else platform.machine()}, Linux {kernel}, revision {revision or "?"}\n'
+    return (f'# {os.cpu_count()} CPUs, {model[1] if model else platform.machine()}, Linux {kernel}, '
+            f'revision {revision or "?"}\n')
 
 
 def arguments():

@@ -4,7 +4,8 @@
 
     payload_rules.py 10000 >payload.rules
     payload_rules.py 1000 1000 >mixed.rules         as many more that look into buffers of HTTP, TLS and DNS
-    payload_rules.py 1000 1000 60 >mixed.rules      and 60 that have a word of that traffic, so that the rest of the rule is looked at
+    payload_rules.py 1000 1000 60 >mixed.rules      and 60 that have a word of that traffic, so that the rest of the
+                                                    rule is looked at
 
 Half TCP, half UDP, any port, like the packet rules of the public rulesets: most have two contents of 6 to 16 bytes (one
 in four without regard to case), some a short one, a pcre or a byte_test behind the literal. The same N gives the same
@@ -42,7 +43,8 @@ def buffer_rules(count):
     rng = random.Random(count)
     for i in range(count):
         proto, name, direction, _ = rng.choices(BUFFERS, [weight for *_, weight in BUFFERS])[0]
-        options = ['msg:"bench buffer %d"' % i, 'flow:established,%s' % direction] if proto != 'dns' else ['msg:"bench buffer %d"' % i]
+        options = ['msg:"bench buffer %d"' % i, 'flow:established,%s' % direction] if proto != 'dns' \
+            else ['msg:"bench buffer %d"' % i]
         if name == 'http.uri' and rng.random() < 0.6:
             options += ['http.method', 'content:"%s"' % rng.choice(['GET', 'POST'])]
         options += [name, 'content:"%s"' % (rng.choice(['/', '.', '']) + text(rng, rng.randint(6, 16)))]

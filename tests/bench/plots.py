@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Draws the plots of docs/benchmarks.md, and its table, from the results that lie beside them.
 
-    plots.py FOLDER        results.tsv and affinity.tsv of the folder; a plot for which there are no results is left as it is
+    plots.py FOLDER        results.tsv and affinity.tsv of the folder; a plot for which there are no results is left as
+                           it is
 
 One style for all: a colour for each configuration, medians of the rounds with the range between least and most, units
 on the axes, ratios in the legend. The same results give the same files.

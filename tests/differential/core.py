@@ -135,7 +135,8 @@ class Capture:
     def write(self, packet):
         self.count += 1
         at = self.count * 50
-        self.file.write(struct.pack('<IIII', 1700000000 + at // 1000000, at % 1000000, len(packet), len(packet)) + packet)
+        self.file.write(struct.pack('<IIII', 1700000000 + at // 1000000, at % 1000000, len(packet), len(packet)) +
+                        packet)
 
     def add(self, index, m):
         connection = (Datagrams if m.udp else Connection)(self, bytes([10]) + index.to_bytes(3, 'big'), m.port)

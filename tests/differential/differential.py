@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compares Sluice with real servers and clients: no message that an endpoint understands may slip past the rules.
 
-    differential.py --sluice PROGRAM [--protocol NAME] [--messages N] [--seed S] [--only ENDPOINT,...] [--findings FILE] [--nightly]
+    differential.py --sluice PROGRAM [--protocol NAME] [--messages N] [--seed S] [--only ENDPOINT,...] [--findings FILE]
+                    [--nightly]
 
 1. The generator of the protocol makes N messages from the seed; the cases of earlier findings (cases/PROTOCOL.jsonl)
 come first. 2. `sluice replay --ips` inspects a capture of all of them. 3. The messages with a forbidden word that were
 not dropped, the benign ones that were dropped, and a sample of the others go to every
-   endpoint, in a network namespace of this process. What an endpoint understood and was not stopped, and what it serves and was dropped, is a finding.
+   endpoint, in a network namespace of this process. What an endpoint understood and was not stopped, and what it serves
+   and was dropped, is a finding.
 
 Each finding is one JSON line in FILE, with seed, number and bytes; `--again FILE` runs these messages only. Exit code
 1: there are findings that `known` of the protocol does not list as documented limits. Exit code 77: no endpoint can
@@ -137,10 +139,12 @@ def class_of(m, verdict):
 
 def report(name, protocol, messages, verdicts, findings, out, to_json=core.to_json, dropped=()):
     """`dropped`: findings that the setting protocol.drops_ambiguous would drop."""
-    classes, features, known = collections.Counter(), collections.defaultdict(collections.Counter), collections.Counter()
+    classes, features, known = collections.Counter(), collections.defaultdict(
+        collections.Counter), collections.Counter()
     for n, endpoints in findings.items():
         m = messages[n]
-        limit = protocol.known(m, endpoints) or (f'several oddities in one message; {protocol.drops_ambiguous} drops it' if n in dropped else None)
+        limit = protocol.known(m, endpoints) or \
+            (f'several oddities in one message; {protocol.drops_ambiguous} drops it' if n in dropped else None)
         line = {'protocol': name, 'class': class_of(m, verdicts[n]), 'endpoints': endpoints, 'limit': limit,
                 'message': to_json(m)}
         out.write(json.dumps(line) + '\n')
@@ -148,7 +152,8 @@ def report(name, protocol, messages, verdicts, findings, out, to_json=core.to_js
             known[limit] += 1
             continue
         classes[line['class']] += 1
-        features[line['class']][' + '.join(f for f in m.features if not f.startswith('segments')) + ' -> ' + ','.join(endpoints)] += 1
+        features[line['class']][' + '.join(f for f in m.features if not f.startswith('segments')) + ' -> ' +
+                                ','.join(endpoints)] += 1
     for limit, count in known.most_common():
         print(f'  documented limit: {count}: {limit}')
     for kind, count in classes.most_common():

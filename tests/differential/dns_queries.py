@@ -179,7 +179,8 @@ def query(r, number):
         questions += written + struct.pack('!HH', number_of_type, rclass)
     if r.odd(0.05):
         count = r.use('count-qd', r.rng.choice((0, count + 1, 2, 65535)))
-    data = bytearray(struct.pack('!HHHHHH', WORD_ID if number is None else OTHER_ID + number, flags, count, *counts) + questions + rest)
+    data = bytearray(struct.pack('!HHHHHH', WORD_ID if number is None else OTHER_ID + number, flags, count, *counts) +
+                     questions + rest)
     for at, labels, how in later:
         target = len(data)
         if how == 'chain':

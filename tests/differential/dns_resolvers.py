@@ -129,7 +129,8 @@ class Glibc(Endpoint):
             process = await asyncio.create_subprocess_exec(*self.command('sh', '-c',
                                                                          'mount --bind /endpoint/resolv.conf '
                                                                          '/etc/resolv.conf && mount --bind '
-                                                                         '/endpoint/nsswitch.conf /etc/nsswitch.conf && '
+                                                                         '/endpoint/nsswitch.conf /etc/nsswitch.conf '
+                                                                         '&& '
                                                                          'exec python3 /endpoint/resolve.py'),
                                                                          stdin=subprocess.DEVNULL)
             await process.wait()

@@ -5,7 +5,8 @@ import random
 import struct
 
 from core import message
-from dns_queries import A, AAAA, AD, CD, MX, NS, OPT, QR, RA, RD, SOA, TXT, Z, Query, labels_of, mixed_case, pointer, record
+from dns_queries import (A, AAAA, AD, CD, MX, NS, OPT, QR, RA, RD, SOA, TXT, Z, Query, labels_of, mixed_case, pointer,
+                         record)
 
 WORDS = {'answer': b'zqvans', 'response': b'zqvrsp', 'raw': b'zqvraw', 'type': b'goodie', None: b'goodie'}
 RULES = '''
@@ -74,7 +75,9 @@ def response(r, asked):
     if r.odd(0.2):
         put_extra(1)
     at = len(data)
-    data.extend(name_in(r, target, at, later) + struct.pack('!HHIH', kind, 1, 60, len(ADDRESS6 if kind == AAAA else ADDRESS)) + (ADDRESS6 if kind == AAAA else ADDRESS))
+    data.extend(name_in(r, target, at, later) +
+                struct.pack('!HHIH', kind, 1, 60, len(ADDRESS6 if kind == AAAA else ADDRESS)) +
+                (ADDRESS6 if kind == AAAA else ADDRESS))
     put_extra(1)
     put_extra(2)
     put_extra(3)

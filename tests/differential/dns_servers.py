@@ -80,11 +80,13 @@ class Dnsmasq(Server):
     def configure(self):
         addresses = ''.join(f'address=/{zone}/10.1.0.1\ntxt-record={zone},text\n' for zone in ZONES)
         self.write('dnsmasq.conf',
-                   f'port={self.port}\nno-resolv\nno-hosts\nuser=root\npid-file=\nlisten-address=127.0.0.1\nbind-interfaces\n'
+                   f'port={self.port}\nno-resolv\nno-hosts\nuser=root\npid-file=\n'
+                   'listen-address=127.0.0.1\nbind-interfaces\n'
                    + (self.more or addresses + 'srv-host=type.test,host.test,1\n'))
 
     def arguments(self):
-        return 'dnsmasq', '--keep-in-foreground', '--conf-file=/endpoint/dnsmasq.conf', '--log-facility=-', '--dns-forward-max=10000'
+        return ('dnsmasq', '--keep-in-foreground', '--conf-file=/endpoint/dnsmasq.conf', '--log-facility=-',
+                '--dns-forward-max=10000')
 
 
 class Forwarder(Dnsmasq):

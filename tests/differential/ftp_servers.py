@@ -128,11 +128,15 @@ def understood(s, record, commands, stored):
         return any(word in name and content for name, content in stored)
     if s.place == 'bounce':
         return bool(re.search(rb'(?m)^200 ',
-                              bytes(record.received[record.received.find(b'230'):]))) and b'PORT' in bytes(record.received).upper() or b'EPRT' in bytes(record.received).upper() and b'200 ' in bytes(record.received)
+                              bytes(record.received[record.received.find(b'230'):]))) and \
+                              b'PORT' in bytes(record.received).upper() or b'EPRT' in bytes(record.received) \
+                              .upper() and b'200 ' in bytes(record.received)
     if s.place == 'command':
         return any(word in argument and command.upper() == b'DELE' for command, argument in commands)
     return any(word in argument for _, argument in commands) and (s.place != 'raw'
-                                                                  or word in b''.join(step for step in s.steps if isinstance(step, bytes)))
+                                                                  or
+                                                                  word in b''.join(step for step in s.steps
+                                                                                   if isinstance(step, bytes)))
 
 
 class Pyftpdlib(FtpServer):

@@ -94,7 +94,8 @@ class Files(Client):
         for n in range(len(messages)):
             head, body = self.read(f'{n}.head') or b'', self.read(f'{n}.body')
             head = re.split(rb'\n(?=\s*HTTP/)', head)[-1]  # the last of several responses
-            names = '\n'.join(os.listdir(f'{self.folder}/names/{n}')) if os.path.isdir(f'{self.folder}/names/{n}') else ''
+            names = '\n'.join(os.listdir(f'{self.folder}/names/{n}')) \
+                if os.path.isdir(f'{self.folder}/names/{n}') else ''
             if head or body or names:
                 status = re.findall(rb'^\s*\S*HTTP/?\S*\s+(\d{3})(?!\d)', head, re.MULTILINE)
                 reasons = b'\n'.join(re.findall(rb'^\s*HTTP.*', head, re.MULTILINE))
@@ -128,7 +129,8 @@ class Curl(Files):
             self.write(f'config.{share}', '\n'.join(lines[:-1]) + '\n')
 
     def arguments(self):
-        return 'sh', '-c', f'for n in $(seq 0 {SHARES - 1}); do curl -K /endpoint/config.$n >>/endpoint/ended 2>/dev/null & done; wait'
+        return ('sh', '-c', f'for n in $(seq 0 {SHARES - 1}); do '
+                            'curl -K /endpoint/config.$n >>/endpoint/ended 2>/dev/null & done; wait')
 
 
 class CurlCompressed(Curl):
@@ -147,7 +149,8 @@ class Wget(Files):
         self.write('named-one',
                    f'#!/bin/sh\nwget {options} -q --content-disposition -P /endpoint/names/$1 {self.base}$1 '
                    f'2>/dev/null\nexit 0\n')
-        return 'sh', '-c', 'xargs -P 12 -n 1 sh /endpoint/one </endpoint/numbers; xargs -r -P 12 -n 1 sh /endpoint/named-one </endpoint/named'
+        return ('sh', '-c', 'xargs -P 12 -n 1 sh /endpoint/one </endpoint/numbers; '
+                            'xargs -r -P 12 -n 1 sh /endpoint/named-one </endpoint/named')
 
     def is_good(self, code):
         return code in ('0', '8')  # 8: the status is an error's
@@ -162,7 +165,8 @@ class Python(Client):
 
 
 class Requests(Python):
-    name, groups, program, port, kind = 'python-requests', ('http',), '/usr/lib/python3/dist-packages/requests/__init__.py', 8105, 'requests'
+    name, groups, program, port, kind = 'python-requests', (
+        'http',), '/usr/lib/python3/dist-packages/requests/__init__.py', 8105, 'requests'
 
 
 class Node(Client):
@@ -186,11 +190,13 @@ class Shared(Client):
     interpreter = None
 
     def arguments(self):
-        return 'sh', '-c', f'for n in $(seq 0 {SHARES - 1}); do {self.interpreter} /endpoint/{self.files[0]} {self.base} $n {SHARES} & done; wait'
+        return ('sh', '-c', f'for n in $(seq 0 {SHARES - 1}); do '
+                            f'{self.interpreter} /endpoint/{self.files[0]} {self.base} $n {SHARES} & done; wait')
 
 
 class Php(Shared):
-    name, groups, program, port, interpreter = 'php-fopen', ('http',), '/usr/bin/php8.2', 8109, 'php8.2 -d display_errors=0'
+    name, groups, program, port, interpreter = 'php-fopen', (
+        'http',), '/usr/bin/php8.2', 8109, 'php8.2 -d display_errors=0'
     files = ('fetch.php',)
 
 
@@ -234,7 +240,8 @@ class Page(Deliverer):
         elif path == b'/page':
             with open(f'{HERE}/endpoints/fetch.html', 'rb') as f:
                 body, kind = f.read(), b'text/html'
-        writer.write(b'HTTP/1.1 200 OK\r\nContent-Type: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n' % (kind, len(body)) + body)
+        writer.write(b'HTTP/1.1 200 OK\r\nContent-Type: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n' %
+                     (kind, len(body)) + body)
         await writer.drain()
         if path == b'/end':
             self.ended.set()

@@ -110,7 +110,8 @@ def target_of(r):
 
 def method_of(r):
     if r.place == 'method':
-        return r.use('method:word', WORDS['method']) if not r.odd(0.3) else r.choose('method', [('word-more', b'ZQVMTH-X'), ('word-less', b'AZQVMTH')])
+        return r.use('method:word', WORDS['method']) if not r.odd(0.3) \
+            else r.choose('method', [('word-more', b'ZQVMTH-X'), ('word-less', b'AZQVMTH')])
     if r.place in ('body', 'file'):
         # Rules on files mean files that POST and PUT send, as in Suricata.
         return b'POST' if r.place == 'file' or not r.odd(0.3) else r.choose('method', METHODS)
@@ -283,7 +284,8 @@ def form_of(r):
     end = b'\r\n' if not r.odd(0.1) else r.use('form:lf', b'\n')
     before = r.use('form:preamble', b'preamble' + end) if r.odd(0.15) else b''
     part = b'--' + boundary + end + disposition + end + end + b'text ' + word + b' text' + end
-    first = b'--' + boundary + end + b'Content-Disposition: form-data; name="a"' + end + end + b'1' + end if r.odd(0.4) else b''
+    first = b'--' + boundary + end + b'Content-Disposition: form-data; name="a"' + end + end + b'1' + \
+        end if r.odd(0.4) else b''
     last = b'--' + boundary + b'--' + end if not r.odd(0.1) else r.use('form:no-end', b'')
     return kind, before + first + part + last
 

@@ -172,7 +172,8 @@ SIZES = [('upper', b'%X'), ('zeros', b'0000%x'), ('zeros-many', b'0' * 40 + b'%x
 
 
 def number_in(template, length):
-    return template.replace(b'%d', b'%d' % length).replace(b'%x', b'%x' % length).replace(b'%m', b'%d' % max(0, length - 1)).replace(b'%p', b'%d' % (length + 1))
+    return template.replace(b'%d', b'%d' % length).replace(b'%x', b'%x' % length) \
+        .replace(b'%m', b'%d' % max(0, length - 1)).replace(b'%p', b'%d' % (length + 1))
 
 
 def chunked(r, data):
@@ -187,7 +188,8 @@ def chunked(r, data):
         if len(out) > 400:
             size = len(data) - at
         form = template if not once or at == 0 else b'%x'
-        out.append(form.replace(b'%x', b'%x' % size).replace(b'%X', b'%X' % size) + (end or b'\r\n') + data[at:at + size] + end)
+        out.append(form.replace(b'%x', b'%x' % size).replace(b'%X', b'%X' % size) + (end or b'\r\n') +
+                   data[at:at + size] + end)
         at += size
     last = r.choose('last', [('zeros', b'000'), ('extension', b'0;x'), ('blank', b'0 '), ('0x', b'0x0'),
                              ('minus', b'-0'), ('none', None), ('empty', b'')]) if r.odd(0.2) else b'0'
@@ -329,7 +331,9 @@ def content_of(r):
                          ('begin', word + b' ' + BENIGN), ('long-behind', data + b'y' * 30000 + BENIGN),
                          ('html', b'<html><body>' + data + b'</body></html>'),
                                  ('multipart',
-                                  b'--XbX\r\nContent-Type: text/plain\r\nContent-Range: bytes 0-9/100\r\n\r\n' + data + b'\r\n--XbX--\r\n'), ('gzip-magic', b'\x1f\x8b' + data), ('status', b'HTTP/1.1 200 OK\r\n\r\n' + data), ('lines', b'a\r\n\r\nb\n\nc\r\r' + data)])
+                                  b'--XbX\r\nContent-Type: text/plain\r\nContent-Range: bytes 0-9/100\r\n\r\n' + data +
+                                  b'\r\n--XbX--\r\n'), ('gzip-magic', b'\x1f\x8b' + data),
+                         ('status', b'HTTP/1.1 200 OK\r\n\r\n' + data), ('lines', b'a\r\n\r\nb\n\nc\r\r' + data)])
     return data
 
 
@@ -346,7 +350,9 @@ def status_line(r, end):
         reason = r.choose('reason',
                           [('blanks', b'   ' + reason), ('tab',
                                                          b'\t' + reason[1:]), ('high',
-                                                                               reason + b'\xff'), ('nul', reason + b'\0'), ('cr', b' a\rb' + reason), ('long', b' ' + b'r' * 3000 + reason), ('behind', reason + b'   ')] +
+                                                                               reason + b'\xff'),
+                           ('nul', reason + b'\0'), ('cr', b' a\rb' + reason), ('long', b' ' + b'r' * 3000 + reason),
+                           ('behind', reason + b'   ')] +
                           ([('none', b''), ('blank', b' ')] if r.place != 'reason' else []))
     blank = r.choose('blank', [('two', b'  '), ('tab', b'\t'), ('none', b''), ('nul', b'\0'),
                                ('vt', b'\x0b')]) if r.odd(0.08) else b' '
@@ -380,7 +386,8 @@ def response(r):
         frame_lines, body = framed(r, data)
     lines = [*content_lines, *frame_lines]
     if r.rng.random() < 0.7 or r.place == 'file':
-        kind = b'multipart/byteranges; boundary=XbX' if 'data:multipart' in r.features else r.rng.choice((b'text/html', b'text/plain', b'application/octet-stream'))
+        kind = b'multipart/byteranges; boundary=XbX' if 'data:multipart' in r.features \
+            else r.rng.choice((b'text/html', b'text/plain', b'application/octet-stream'))
         lines.append(header_line(r, b'Content-Type', kind))
     if r.place == 'header':
         lines.append(header_line(r, b'X-M', WORDS['header']))
@@ -447,7 +454,8 @@ def limit_of(m):
     coded = ' '.join(f for f in features if f.startswith(('content:', 'transfer:')))
     if layers > 2 or features & {'deflate:twice'} and layers > 1:
         return 'more than two encodings (too_many_encoding_layers)'
-    if features & {'deflate:raw-cut', 'zstd:cut', 'gzip:truncated-trailer', 'br:cut-long'} or 'deflate' in coded and features & {'closed-early', 'final:crlf-lf'} or 'zstd' in coded and 'closed-early' in features:
+    if features & {'deflate:raw-cut', 'zstd:cut', 'gzip:truncated-trailer', 'br:cut-long'} or 'deflate' in coded and \
+            features & {'closed-early', 'final:crlf-lf'} or 'zstd' in coded and 'closed-early' in features:
         return 'an encoding that is cut before a block is complete'
     if m.place == 'name' and any(f.startswith(('content:wrong', 'transfer:', 'final:', 'line-end:', 'form:cr',
                                                'closed')) for f in features):

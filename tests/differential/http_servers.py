@@ -185,7 +185,8 @@ class Php(Server):
     files = ('echo.php',)
 
     def arguments(self):
-        return 'env', 'PHP_CLI_SERVER_WORKERS=8', 'php8.2', '-d', 'display_errors=0', '-S', '0.0.0.0:8010', '/endpoint/echo.php'
+        return ('env', 'PHP_CLI_SERVER_WORKERS=8', 'php8.2', '-d', 'display_errors=0', '-S', '0.0.0.0:8010',
+                '/endpoint/echo.php')
 
 
 SERVERS = (Nginx, Apache, Lighttpd, Node, NodeLenient, Go, Python, Wsgiref, Gunicorn, Php)

@@ -82,7 +82,8 @@ done
 ''')
         self.write('ended', '')
         subprocess.run(self.command('sh', '-c',
-                                    'for n in ' + ' '.join(str(n + 1) for n in range(PROCESSES)) + '; do sh /endpoint/share $n & done; wait'),
+                                    'for n in ' + ' '.join(str(n + 1) for n in range(PROCESSES)) +
+                                    '; do sh /endpoint/share $n & done; wait'),
                        stdin=subprocess.DEVNULL, timeout=SECONDS)
         with open(self.folder + '/ended') as f:
             return len(f.readlines())
@@ -187,7 +188,8 @@ class Nginx(http_servers.Nginx):
         os.makedirs(self.folder + '/root')
         for n in range(50):
             with open(f'{self.folder}/root/{n}', 'w') as f:
-                f.write('<html><body>' + ''.join(f'<p>Line {i} of page {n}</p>\n' for i in range(n * n)) + '</body></html>\n')
+                f.write('<html><body>' + ''.join(f'<p>Line {i} of page {n}</p>\n' for i in range(n * n)) +
+                        '</body></html>\n')
         self.write('nginx.conf', f'''
 daemon off; user root; worker_processes 2; pid /endpoint/pid; error_log /endpoint/error;
 events {{ worker_connections 4096; }}
@@ -239,7 +241,8 @@ class Proxy(core.Endpoint):
 
 def tunnel_scripts(sshd, https):
     """Clients of the proxy that connect through it by CONNECT."""
-    ssh = 'exec timeout 60 ssh -i /endpoint/key -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR '
+    ssh = 'exec timeout 60 ssh -i /endpoint/key -o BatchMode=yes -o StrictHostKeyChecking=no ' \
+          '-o UserKnownHostsFile=/dev/null -o LogLevel=ERROR '
     return (
         script('ssh', ('nightly-ssh',), '/usr/bin/ssh', ssh + f'-p {sshd.port} root@127.0.0.1 echo done'),
         script('ssh-in-connect', ('nightly-ssh',), '/usr/bin/ssh',
@@ -289,7 +292,8 @@ def pairs_of(arguments, folder, servers):
     https = add((tls_servers.Nginx, tls_servers.OpenSsl, tls_servers.GnuTls, tls_servers.Nss),
                 available(TLS_SCRIPTS, folder))
     add((Resolver,), available(DNS_SCRIPTS, folder))
-    mail = (smtp_servers.Smtpd, smtp_servers.Aiosmtpd) + ((smtp_servers.Postfix, smtp_servers.Exim, smtp_servers.Opensmtpd) if arguments.nightly else ())
+    mail = (smtp_servers.Smtpd, smtp_servers.Aiosmtpd) + \
+        ((smtp_servers.Postfix, smtp_servers.Exim, smtp_servers.Opensmtpd) if arguments.nightly else ())
     add(mail, available(MAIL_SCRIPTS, folder))
     add(ftp_servers.SERVERS if arguments.nightly else ftp_servers.LIGHT, available(FTP_SCRIPTS, folder))
     tunnels = started((Sshd, Proxy), folder)

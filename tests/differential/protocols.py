@@ -126,7 +126,8 @@ class Ftp(Protocol):
         return ftp_servers.SERVERS if nightly else ftp_servers.LIGHT
 
     def known(self, m, endpoints):
-        return None if dialogue.ends_line(m) else 'a last command without a line end, which ProFTPD executes when the connection ends'
+        return None if dialogue.ends_line(m) \
+            else 'a last command without a line end, which ProFTPD executes when the connection ends'
 
 
 PROTOCOLS = {

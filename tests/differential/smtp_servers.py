@@ -235,7 +235,8 @@ postlog unix-dgram n - n - 1 postlogd
 '''
         self.write('master.cf',
                    services.replace('defer unix - - n - 0 bounce', 'flush unix n - n 1000? 0 flush\ndefer unix - - n - '
-                                                                   '0 bounce').replace('bounce unix - - n - 0 discard', 'bounce unix - - n - 0 bounce'))
+                                                                   '0 bounce')
+                   .replace('bounce unix - - n - 0 discard', 'bounce unix - - n - 0 bounce'))
 
     def arguments(self):
         return 'sh', '-c', '''

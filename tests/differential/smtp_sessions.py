@@ -83,7 +83,8 @@ def quoted_of(r, data):
 
 
 def uuencode_of(r, data, name):
-    lines = b''.join(binascii.b2a_uu(data[at:at + 45], backtick=r.rng.random() < 0.5) for at in range(0, len(data), 45)).replace(b'\n', b'\r\n')
+    lines = b''.join(binascii.b2a_uu(data[at:at + 45], backtick=r.rng.random() < 0.5)
+                     for at in range(0, len(data), 45)).replace(b'\n', b'\r\n')
     begin, end = b'begin 644 ' + name, b'`\r\nend'
     if r.odd(0.5):
         begin, end = r.choose('uu',
@@ -155,7 +156,8 @@ NAMES = [
     ('high', b'Content-Disposition: attachment; filename="\xe9%s"'),
     ('long', b'Content-Disposition: attachment; filename="' + b'n' * 230 + b'%s"'),
     ('sections-many',
-     b'Content-Disposition: attachment; ' + b'; '.join(b'filename*%d="x"' % n for n in range(30)) + b'; filename*30="%s"'), ('cid', b'Content-ID: <a>\r\nContent-Disposition: attachment; filename="%s"')]
+     b'Content-Disposition: attachment; ' + b'; '.join(b'filename*%d="x"' % n for n in range(30)) +
+     b'; filename*30="%s"'), ('cid', b'Content-ID: <a>\r\nContent-Disposition: attachment; filename="%s"')]
 
 ENCODING_LINES = [('upper', b'CONTENT-TRANSFER-ENCODING: %U'), ('no-space', b'Content-Transfer-Encoding:%s'),
                   ('spaces', b'Content-Transfer-Encoding:   %s   '), ('tab', b'Content-Transfer-Encoding:\t%s'),
@@ -175,7 +177,8 @@ ENCODING_LINES = [('upper', b'CONTENT-TRANSFER-ENCODING: %U'), ('no-space', b'Co
 
 def fill_name(template, name):
     at = len(name) // 2
-    return (template.replace(b'%s', name).replace(b'%a', name[:at]).replace(b'%b', name[at:]).replace(b'%p', b''.join(b'%%%02X' % c for c in name)).replace(b'%6', base64.b64encode(name)))
+    return (template.replace(b'%s', name).replace(b'%a', name[:at]).replace(b'%b', name[at:])
+            .replace(b'%p', b''.join(b'%%%02X' % c for c in name)).replace(b'%6', base64.b64encode(name)))
 
 
 def attachment(r):
@@ -259,7 +262,8 @@ def multipart(r, parts, level=0):
         after = r.choose('delimiter', [('space', b' '), ('tab', b'\t'), ('more', b'more'), ('spaces', b'    '),
                                        ('dash', b'-')]) if r.odd(0.1) else b''
         before = r.choose('before-delimiter', [('space', b' '), ('dash', b'-')]) if r.odd(0.04) else b''
-        body += before + b'--' + boundary + after + end + end.join(lines) + end + (end if lines else b'') + content + end
+        body += before + b'--' + boundary + after + end + end.join(lines) + end + \
+            (end if lines else b'') + content + end
     if r.odd(0.15):
         return headers, body + r.choose('last-delimiter',
                                         [('none', b''), ('no-dashes', b'--' + boundary + end),
@@ -282,7 +286,8 @@ def structure(r):
         return r.use('mime:single', file)
     if r.odd(0.12):
         r.use('mime:uu-inline', None)
-        return [], b'See below.\r\n\r\n' + uuencode_of(r, b'The content: ' + r.word('file') + b' of it', r.word('name') + b'.txt') + b'\r\n'
+        return [], b'See below.\r\n\r\n' + \
+            uuencode_of(r, b'The content: ' + r.word('file') + b' of it', r.word('name') + b'.txt') + b'\r\n'
     inner = multipart(r, [text_part(r), file] if r.rng.random() < 0.7 else [file, text_part(r)])
     if r.odd(0.2):
         for level in range(1, r.rng.choice((2, 2, 3, 6, 12))):
@@ -331,7 +336,8 @@ OTHER_HEADERS = [('no-colon', b'a line without colon'), ('empty-name', b': v'), 
 def header_line(r, kind, plain, choices, word):
     at = len(word) // 2
     line = r.choose(kind, choices) if r.odd(0.6) else plain
-    return line.replace(b'%s', word).replace(b'%a', word[:at]).replace(b'%b', word[at:]).replace(b'%6', base64.b64encode(word))
+    return line.replace(b'%s', word).replace(b'%a', word[:at]).replace(b'%b', word[at:]) \
+        .replace(b'%6', base64.b64encode(word))
 
 
 def mail(r):
@@ -507,7 +513,8 @@ def smuggled(r, out, number):
         else:
             inner.add(stuffed(r, mail(r)))
             out.add(stuffed(first, b'Subject: x\r\n\r\ntext') + end + b'MAIL FROM:<x@h.example>\r\nRCPT '
-                                                                      b'TO:<n%dn@h.example>\r\nDATA\r\n' % number + inner.steps[0] + b'\r\n.\r\n')
+                                                                      b'TO:<n%dn@h.example>\r\nDATA\r\n' % number +
+                    inner.steps[0] + b'\r\n.\r\n')
         return
     # The other way: what carries the word is behind bytes that are no end.
     r.use('smuggle:body', None)

@@ -155,7 +155,8 @@ class Nss(Pair):
         # name.
         script = ('cd /endpoint && certutil -N -d . --empty-password && openssl pkcs12 -export -in certificate.pem '
                   '-inkey key.pem -name %s -passout pass:x -out both.p12 && '
-                  'pk12util -d . -i both.p12 -W x -K "" && exec selfserv -d . -n %s -p %d -t 8 -V tls1.0: -a %s -w ""' % (self.server_name, self.server_name, self.port, self.server_name))
+                  'pk12util -d . -i both.p12 -W x -K "" && exec selfserv -d . -n %s -p %d -t 8 -V tls1.0: -a %s -w ""' %
+                  (self.server_name, self.server_name, self.port, self.server_name))
         return 'sh', '-c', script
 
 

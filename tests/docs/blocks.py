@@ -12,8 +12,8 @@
 A comment in the line before a block changes that:
 
     <!-- not run: REASON -->       commands that cannot run here; they are counted and printed with the reason
-    <!-- runs until Ctrl-C -->     `sluice run` in the foreground: it stays until the next such block or the end of the document, and
-                                   must then end with exit code 0 on Ctrl-C
+    <!-- runs until Ctrl-C -->     `sluice run` in the foreground: it stays until the next such block or the end of the
+                                   document, and must then end with exit code 0 on Ctrl-C
     <!-- after Ctrl-C -->          commands after the reader has ended it
 
 A document NAME.md that links pages NAME/PAGE.md is a table of contents: their blocks follow, in the order of the links,

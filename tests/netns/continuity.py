@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Traffic of several kinds that must not notice anything.
 
-    continuity.py serve ADDRESS,... PORT       UDP and HTTP, for ever; each datagram is answered with itself, EVIL-PATTERN with what no
-                                               rule drops
-    continuity.py ask ADDRESS,... PORT RATE    until SIGTERM: numbered datagrams to all addresses in turn (a queue has its own), every 50th
-                                               with EVIL-PATTERN, which must not arrive; requests on connections that stay, and on new ones.
-                                               Then waits for what is on its way, and prints one line of JSON. SIGUSR1: prints the longest
-                                               stall since the last one, as soon as a later datagram to each address is answered and no
-                                               request is older
+    continuity.py serve ADDRESS,... PORT       UDP and HTTP, for ever; each datagram is answered with itself,
+                                               EVIL-PATTERN with what no rule drops
+    continuity.py ask ADDRESS,... PORT RATE    until SIGTERM: numbered datagrams to all addresses in turn (a queue has
+                                               its own), every 50th with EVIL-PATTERN, which must not arrive; requests
+                                               on connections that stay, and on new ones. Then waits for what is on its
+                                               way, and prints one line of JSON. SIGUSR1: prints the longest stall since
+                                               the last one, as soon as a later datagram to each address is answered and
+                                               no request is older
 """
 import asyncio
 import json
@@ -44,7 +45,8 @@ async def answer(reader, writer):
         while True:
             head = await reader.readuntil(b'\r\n\r\n')
             close = b'connection: close' in head.lower()
-            writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n' % (len(BODY), b'Connection: close\r\n' if close else b'') + BODY)
+            writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n' %
+                         (len(BODY), b'Connection: close\r\n' if close else b'') + BODY)
             await writer.drain()
             if close:
                 break
@@ -137,7 +139,8 @@ class Requests:
 
 
 async def ask(addresses, port, rate):
-    loop, stop, numbers, requests = asyncio.get_running_loop(), asyncio.Event(), Numbers(), Requests(addresses.split(','), int(port))
+    loop, stop, numbers, requests = asyncio.get_running_loop(), asyncio.Event(), Numbers(), Requests(
+        addresses.split(','), int(port))
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     for address in requests.addresses:
         await loop.create_datagram_endpoint(lambda: numbers, remote_addr=(address, int(port)))

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Datagrams for datagrams.sh.
 
-    datagrams.py listen FILE        as the server: appends a line for each datagram that programs get, of ports 53, 4789 and 9999
+    datagrams.py listen FILE        as the server: appends a line for each datagram that programs get, of ports 53, 4789
+                                    and 9999
     datagrams.py junk ADDRESS PORT  as the server: sends junk from port 53, before the client asks
-    datagrams.py send               as the client: what must not arrive has EVIL in it or asks for evil.test, the rest is harmless
+    datagrams.py send               as the client: what must not arrive has EVIL in it or asks for evil.test, the rest
+                                    is harmless
 """
 import select
 import socket

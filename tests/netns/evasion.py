@@ -81,15 +81,18 @@ def fragments(size, order=None, more=None):
 
 
 def atomic_fragment(packet):
-    return [packet[:4] + struct.pack('!H', len(packet) - 32) + bytes([44]) + packet[7:40] + struct.pack('!BBHI', 6, 0, 0, 77) + packet[40:]]
+    return [packet[:4] + struct.pack('!H', len(packet) - 32) + bytes([44]) + packet[7:40] +
+            struct.pack('!BBHI', 6, 0, 0, 77) + packet[40:]]
 
 
 def more_headers(packet):
     """IPv4: options (NOPs); IPv6: hop-by-hop and destination options (PadN)."""
     if packet[0] >> 4 == 6:
-        return [packet[:4] + struct.pack('!H', len(packet) - 40 + 16) + b'\0' + packet[7:40] + bytes([60, 0, 1, 4, 0, 0, 0, 0]) +
+        return [packet[:4] + struct.pack('!H', len(packet) - 40 + 16) + b'\0' + packet[7:40] +
+                bytes([60, 0, 1, 4, 0, 0, 0, 0]) +
                 bytes([6, 0, 1, 4, 0, 0, 0, 0]) + packet[40:]]
-    head = bytes([0x46]) + packet[1:2] + struct.pack('!H', len(packet) + 4) + packet[4:10] + b'\0\0' + packet[12:20] + b'\1\1\1\0'
+    head = bytes([0x46]) + packet[1:2] + struct.pack('!H', len(packet) + 4) + packet[4:10] + b'\0\0' + \
+        packet[12:20] + b'\1\1\1\0'
     return [head[:10] + struct.pack('!H', checksum(head)) + head[12:] + packet[20:]]
 
 
@@ -112,16 +115,22 @@ def tcp_cases(version):
 
     decoy = b'HARMLESS-123'
     # What dies behind the gateway: Sluice has seen it, the receiver has not.
-    yield new('lost first, then a byte at a time').handshake().send(0, BEFORE).send(AT, decoy, ttl=LOST).send(AT, PATTERN[:1]).send(
+    yield new('lost first, then a byte at a time').handshake().send(0, BEFORE).send(AT, decoy, ttl=LOST) \
+        .send(AT, PATTERN[:1]).send(
         AT + 1, PATTERN[1:2]).send(AT + 2, PATTERN[2:]).send(AT + len(PATTERN), AFTER)
-    yield new('lost first, out of order').handshake().send(AT, decoy, ttl=LOST).send(AT, PATTERN + AFTER).send(0, BEFORE)
-    yield new('lost first, twice').handshake().send(0, BEFORE).send(AT, decoy, ttl=LOST).send(AT + 3, b'other', ttl=LOST).send(AT, PATTERN + AFTER)
+    yield new('lost first, out of order').handshake().send(AT, decoy, ttl=LOST) \
+        .send(AT, PATTERN + AFTER).send(0, BEFORE)
+    yield new('lost first, twice').handshake().send(0, BEFORE).send(AT, decoy, ttl=LOST) \
+        .send(AT + 3, b'other', ttl=LOST).send(AT, PATTERN + AFTER)
     yield new('lost first, all of it').handshake().send(0, b'.' * len(DATA), ttl=LOST).send(0, DATA)
     yield new('lost first, longer than the second').handshake().send(0, b'.' * 500, ttl=LOST).send(0, DATA)
-    yield new('lost first, shorter than the second').handshake().send(0, BEFORE).send(AT, b'....', ttl=LOST).send(AT, PATTERN + AFTER)
+    yield new('lost first, shorter than the second').handshake().send(0, BEFORE).send(AT, b'....', ttl=LOST) \
+        .send(AT, PATTERN + AFTER)
     for name, flags in (('RST', RST), ('RST/ACK', RST | ACK), ('FIN', FIN | ACK)):
-        yield new(f'lost {name}').handshake().send(0, BEFORE).send(AT, b'', flags=flags, ttl=LOST).send(AT, PATTERN + AFTER)
-        yield new(f'lost {name} in the pattern').handshake().send(0, DATA[:AT + 5]).send(AT + 5, b'', flags=flags, ttl=LOST).send(
+        yield new(f'lost {name}').handshake().send(0, BEFORE).send(AT, b'', flags=flags, ttl=LOST) \
+            .send(AT, PATTERN + AFTER)
+        yield new(f'lost {name} in the pattern').handshake().send(0, DATA[:AT + 5]) \
+            .send(AT + 5, b'', flags=flags, ttl=LOST).send(
             AT + 5, DATA[AT + 5:])
     case = new('lost RST and SYN').handshake().send(0, BEFORE).send(AT, b'', flags=RST, ttl=LOST)
     case.add(case.tcp(True, 500000, 0, SYN, ttl=LOST))
@@ -131,30 +140,39 @@ def tcp_cases(version):
     for reset, how in (('lost RST', {'ttl': LOST}), ('RST with a wrong number', {'shift': 5})):
         for number, back in (('the same number', 0), ('a lower number', 40), ('a higher number', -30000)):
             for syn, ttl in (('lost SYN', LOST), ('SYN', 64)):
-                case = new(f'{reset}, {syn} with {number}').handshake().send(0, DATA[:AT + 4]).send(AT + 4, b'', flags=RST, **how)
+                case = new(f'{reset}, {syn} with {number}').handshake().send(0, DATA[:AT + 4]) \
+                    .send(AT + 4, b'', flags=RST, **how)
                 case.add(case.tcp(True, case.isn - back, 0, SYN, ttl=ttl))
                 case.send(0, b'', flags=ACK, shift=-back).send(0, b'.' * 6, shift=-back, ttl=LOST)
-                yield case.send(0, b'.' * (max(back, 0) + AT + 4) + DATA[AT + 4:], shift=-max(back, 0)).send(AT + 4, DATA[AT + 4:])
+                yield case.send(0, b'.' * (max(back, 0) + AT + 4) + DATA[AT + 4:], shift=-max(back, 0)) \
+                    .send(AT + 4, DATA[AT + 4:])
     case = new('lost SYN with another number')
     case.add(case.tcp(True, 500000, 0, SYN, ttl=LOST))
     yield case.handshake().pieces([AT + 4])
     case = new('lost SYN with another number, data as if it counted')
     case.add(case.tcp(True, 500000, 0, SYN, ttl=LOST))
     yield case.handshake().send(0, decoy, ttl=LOST, shift=499000).pieces([AT + 4])
-    yield (new('FIN before the hole is filled').handshake().send(AT + 4, DATA[AT + 4:], flags=FIN | PSH | ACK).send(0, DATA[:AT + 4]))
+    yield (new('FIN before the hole is filled').handshake().send(AT + 4, DATA[AT + 4:], flags=FIN | PSH | ACK)
+           .send(0, DATA[:AT + 4]))
     yield (new('lost first, FIN, then the second').handshake().send(0, BEFORE).send(AT, decoy, ttl=LOST)
            .send(AT + len(PATTERN), AFTER, flags=FIN | PSH | ACK).send(AT, PATTERN))
     # What a receiver answers, or ignores.
-    yield new('RST in the window, not at its edge').handshake().send(0, BEFORE).send(AT, b'', flags=RST, shift=5).send(AT, PATTERN + AFTER)
-    yield new('RST just before the window').handshake().send(0, BEFORE).send(AT, b'', flags=RST, shift=-1).send(AT, PATTERN + AFTER)
-    yield new('FIN before the window').handshake().send(0, BEFORE).send(AT, b'', flags=FIN | ACK, shift=-3).send(AT, PATTERN + AFTER)
-    yield new('SYN in the window').handshake().send(0, BEFORE).send(AT, b'', flags=SYN, shift=5).send(AT, PATTERN + AFTER)
+    yield new('RST in the window, not at its edge').handshake().send(0, BEFORE).send(AT, b'', flags=RST, shift=5) \
+        .send(AT, PATTERN + AFTER)
+    yield new('RST just before the window').handshake().send(0, BEFORE).send(AT, b'', flags=RST, shift=-1) \
+        .send(AT, PATTERN + AFTER)
+    yield new('FIN before the window').handshake().send(0, BEFORE).send(AT, b'', flags=FIN | ACK, shift=-3) \
+        .send(AT, PATTERN + AFTER)
+    yield new('SYN in the window').handshake().send(0, BEFORE).send(AT, b'', flags=SYN, shift=5) \
+        .send(AT, PATTERN + AFTER)
     yield new('FIN without ACK').handshake().send(0, BEFORE).send(AT, b'', flags=FIN).send(AT, PATTERN + AFTER)
     yield new('decoy without ACK').handshake().send(0, BEFORE).send(AT, decoy, flags=PSH).send(AT, PATTERN + AFTER)
     yield new('decoy without flags').handshake().send(0, BEFORE).send(AT, decoy, flags=0).send(AT, PATTERN + AFTER)
-    yield new('decoy with a very old acknowledgment').handshake().send(0, BEFORE).send(AT, decoy, ack_shift=-900000).send(AT, PATTERN + AFTER)
+    yield new('decoy with a very old acknowledgment').handshake().send(0, BEFORE).send(AT, decoy, ack_shift=-900000) \
+        .send(AT, PATTERN + AFTER)
     yield new('decoy with all flags').handshake().send(0, BEFORE).send(AT, decoy, flags=0x3f).send(AT, PATTERN + AFTER)
-    yield new('decoy before the window').handshake().send(0, BEFORE).send(AT, decoy, shift=-AT - 100).send(AT, PATTERN + AFTER)
+    yield new('decoy before the window').handshake().send(0, BEFORE).send(AT, decoy, shift=-AT - 100) \
+        .send(AT, PATTERN + AFTER)
     # Handshakes.
     case = new('data with the handshake\'s third packet').handshake()
     case.packets.pop()
@@ -168,7 +186,8 @@ def tcp_cases(version):
     # Timestamps.
     yield (new('lost decoy with a timestamp of the future', timestamps=True).handshake().send(0, BEFORE)
            .send(AT, decoy, clock=0x40000000, ttl=LOST).send(AT, PATTERN + AFTER))
-    yield new('in timestamps that stand still', timestamps=True).handshake().send(0, DATA[:AT + 3], clock=5000).send(AT + 3, DATA[AT + 3:], clock=5000)
+    yield new('in timestamps that stand still', timestamps=True).handshake().send(0, DATA[:AT + 3], clock=5000) \
+        .send(AT + 3, DATA[AT + 3:], clock=5000)
     case = new('pattern without the timestamps agreed on', timestamps=True).handshake().send(0, BEFORE)
     case.timestamps = False
     yield case.send(AT, PATTERN[:4]).send(AT + 4, PATTERN[4:] + AFTER)
@@ -186,7 +205,8 @@ def tcp_cases(version):
            .send(AT + len(PATTERN), AFTER))
     yield (new('urgent byte lost, then sent as ordinary').handshake().send(0, BEFORE)
            .send(AT, PATTERN + AFTER, flags=PSH | ACK | URG, urgent=6, ttl=LOST).send(AT, PATTERN + AFTER))
-    yield new('urgent pointer without the flag').handshake().send(0, BEFORE).send(AT, PATTERN, urgent=6).send(AT + len(PATTERN), AFTER)
+    yield new('urgent pointer without the flag').handshake().send(0, BEFORE).send(AT, PATTERN, urgent=6) \
+        .send(AT + len(PATTERN), AFTER)
     # TCP in fragments. A header of 20 bytes, so that the pattern is in the fragments after it.
     for size in (8, 16, 24):
         yield in_fragments(f'TCP in fragments of {size}', fragments(size))

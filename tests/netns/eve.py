@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Questions to an EVE file.
 
-    eve.py count FILE KEY=VALUE...         how many events have all these values; a.b walks objects; KEY= asks that it is absent
+    eve.py count FILE KEY=VALUE...         how many events have all these values; a.b walks objects; KEY= asks that it
+                                           is absent
     eve.py wait FILE WANTED KEY=VALUE...   the same, as soon as there are that many, or after 60 s
     eve.py stats FILE PATH...              numbers of the last stats event
 

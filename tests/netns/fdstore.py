@@ -3,8 +3,9 @@
 """Stands for systemd: starts the daemon with a socket for its notifications, keeps the descriptors that it hands over,
 and starts it again with them when it is killed.
 
-    fdstore.py FOLDER TIMES COMMAND...   kills it TIMES times, each a while after it was ready, then ends it by SIGTERM. What it said goes
-                                         to FOLDER/said, its log to standard error. Exit code: that of the last one
+    fdstore.py FOLDER TIMES COMMAND...   kills it TIMES times, each a while after it was ready, then ends it by SIGTERM.
+                                         What it said goes to FOLDER/said, its log to standard error. Exit code: that of
+                                         the last one
 """
 import array
 import os

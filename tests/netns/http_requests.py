@@ -3,7 +3,8 @@
 """HTTP requests that servers read in different ways.
 
     http_requests.py serve PORT FILE       records what arrives, and answers each connection once
-    http_requests.py send ADDRESS PORT     sends each case on a connection of its own; prints "NAME answered|not answered"
+    http_requests.py send ADDRESS PORT     sends each case on a connection of its own; prints "NAME answered|not
+                                           answered"
 """
 import socket
 import sys

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The connections of idle.sh: client and server in one process, with sockets of their namespaces.
 
-    idle.py PREFIX SLUICE SOCKET [SECONDS]    the namespaces PREFIX-cli and PREFIX-srv, the daemon's control socket, how long to wait for data
+    idle.py PREFIX SLUICE SOCKET [SECONDS]    the namespaces PREFIX-cli and PREFIX-srv, the daemon's control socket, how
+                                              long to wait for data
 
 It prints how many connections went on, and the clients' ports of the two that sent the pattern.
 """
@@ -83,7 +84,8 @@ def forge(source, destination, port, payload):
         return struct.pack("!HHIIBBHHH", port, PORT, 1000, 2000, 5 << 4, 0x18, 500, sum_, 0)
 
     length = 20 + len(payload)
-    pseudo = socket.inet_aton(source) + socket.inet_aton(destination) + struct.pack("!BBH", 0, socket.IPPROTO_TCP, length)
+    pseudo = socket.inet_aton(source) + socket.inet_aton(destination) + \
+        struct.pack("!BBH", 0, socket.IPPROTO_TCP, length)
     enter("cli")
     raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP)
     raw.sendto(header(checksum(pseudo + header(0) + payload)) + payload, (destination, 0))

@@ -16,7 +16,8 @@ import sys
 import time
 
 from hold_queue import BIND, COPY_PACKET, NETLINK_NETFILTER, NFQA_CFG_CMD, NFQA_CFG_PARAMS, attribute, configure
-from queue_consumer import NFQA_PACKET_HDR, NFQA_PAYLOAD, NFQA_VERDICT_HDR, NFQNL_MSG_PACKET, NFQNL_MSG_VERDICT, SO_RCVBUFFORCE, attributes
+from queue_consumer import (NFQA_PACKET_HDR, NFQA_PAYLOAD, NFQA_VERDICT_HDR, NFQNL_MSG_PACKET, NFQNL_MSG_VERDICT,
+                            SO_RCVBUFFORCE, attributes)
 
 SO_MARK, MARK, REORDER_SECONDS = 36, 0x77, 0.003
 

@@ -15,7 +15,8 @@ IFLA_GSO_MAX_SIZE, IFLA_GRO_MAX_SIZE, IFLA_GSO_IPV4_MAX_SIZE, IFLA_GRO_IPV4_MAX_
 sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
 for name in sys.argv[2:]:
     for attribute in IFLA_GSO_MAX_SIZE, IFLA_GRO_MAX_SIZE, IFLA_GSO_IPV4_MAX_SIZE, IFLA_GRO_IPV4_MAX_SIZE:
-        body = struct.pack('=BxHiII', 0, 0, socket.if_nametoindex(name), 0, 0) + struct.pack('=HHI', 8, attribute, int(sys.argv[1]))
+        body = struct.pack('=BxHiII', 0, 0, socket.if_nametoindex(name), 0, 0) + \
+            struct.pack('=HHI', 8, attribute, int(sys.argv[1]))
         sock.send(struct.pack('=IHHII', 16 + len(body), RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK, 1, 0) + body)
         error = struct.unpack_from('=i', sock.recv(4096), 16)[0]
         if error:

@@ -3,14 +3,18 @@
 """Loads that try to use up a table of Sluice, and the client beside them that must not notice. See loads.sh.
 
 loads.py serve PORT                                    HTTP server; a POST is answered when its body is complete
-loads.py good ADDRESS PORT                             one request after the other, each on a connection of its own, until stdin ends;
-                                                       prints "ready", then "REQUESTS FAILED P50_MS P99_MS MAX_MS"
-loads.py bodies ADDRESS PORT COUNT BYTES               connections that send BYTES of a body of BYTES + 10 and stop; prints "holding COUNT". For
-                                                       the line "finish N" N of them send the rest: prints how many are answered.
+loads.py good ADDRESS PORT                             one request after the other, each on a connection of its own,
+                                                       until stdin ends; prints "ready", then "REQUESTS FAILED P50_MS
+                                                       P99_MS MAX_MS"
+loads.py bodies ADDRESS PORT COUNT BYTES               connections that send BYTES of a body of BYTES + 10 and stop;
+                                                       prints "holding COUNT". For the line "finish N" N of them send
+                                                       the rest: prints how many are answered.
 loads.py udp LINK ADDRESS PORT COUNT SEED RATE         datagrams, each of a flow of its own; RATE: packets a second
 loads.py fragments LINK ADDRESS COUNT SEED RATE        first fragments of datagrams that are never complete
-loads.py pings ADDRESS COUNT                           fragmented datagrams to the echo service of ICMP; prints how many came back
-loads.py segments LINK ADDRESS PORT COUNT SIZE RATE ORDER   COUNT connections that send SIZE segments of one byte; ORDER "in-order", or "holes": each
+loads.py pings ADDRESS COUNT                           fragmented datagrams to the echo service of ICMP; prints how many
+                                                       came back
+loads.py segments LINK ADDRESS PORT COUNT SIZE RATE ORDER   COUNT connections that send SIZE segments of one byte; ORDER
+                                                            "in-order", or "holes": each
                                                        behind a hole. LINK is "INTERFACE,GATEWAY-MAC" for all.
 """
 import os
@@ -121,7 +125,8 @@ def bodies(address, port, count, size):
             sock = socket.socket()
             sock.setblocking(False)
             sock.connect_ex((address, int(port)))
-            head = f'POST /idle/{len(held) + len(pending)} HTTP/1.1\r\nHost: server\r\nContent-Length: {size + 10}\r\n\r\n'
+            head = f'POST /idle/{len(held) + len(pending)} HTTP/1.1\r\nHost: server\r\n' \
+                f'Content-Length: {size + 10}\r\n\r\n'
             pending[sock.fileno()] = [sock, head.encode() + body, time.monotonic()]
             poll.register(sock, select.EPOLLOUT)
         for fd, _ in poll.poll(1):

@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A neighbour who edits its ruleset, traffic that goes on meanwhile, and what became of it.
 
-    monitor_edits.py edit COUNT SEED RUDE     COUNT random edits of tables n0..n4 by nft; with RUDE 1 also, rarely, of the whole ruleset
-                                              and of the table sluice. The same seed leaves the same rules
-    monitor_edits.py send ADDRESS PORT RATE   sends numbered datagrams until SIGTERM and prints a line "NUMBER TIME" for each
-    monitor_edits.py receive PORT FILE        receives them and writes a line "NUMBER TIME" for each, and the line "end" for the
-                                              datagram "end"
+    monitor_edits.py edit COUNT SEED RUDE     COUNT random edits of tables n0..n4 by nft; with RUDE 1 also, rarely, of
+                                              the whole ruleset and of the table sluice. The same seed leaves the same
+                                              rules
+    monitor_edits.py send ADDRESS PORT RATE   sends numbered datagrams until SIGTERM and prints a line "NUMBER TIME" for
+                                              each
+    monitor_edits.py receive PORT FILE        receives them and writes a line "NUMBER TIME" for each, and the line "end"
+                                              for the datagram "end"
     monitor_edits.py judge SENT GOT EVE DISCARDED
-                                              compares: prints how many datagrams were sent, lost and uninspected, and lists each mismatch.
-                                              DISCARDED: packets that the kernel freed although their verdict succeeded
+                                              compares: prints how many datagrams were sent, lost and uninspected, and
+                                              lists each mismatch. DISCARDED: packets that the kernel freed although
+                                              their verdict succeeded
 """
 import json
 import random
@@ -201,7 +204,8 @@ def judge(sent_path, got_path, eve_path, discarded):
     if not windows:
         wrong.append('no window was reported')
     if wrong:
-        wrong += [f'lost: {n}, sent at {sent[n]:.3f}' for n in sorted(lost)[:20]] + [f'period without inspection: {a:.3f} to {b:.3f}' for a, b in windows]
+        wrong += [f'lost: {n}, sent at {sent[n]:.3f}' for n in sorted(lost)[:20]] + \
+            [f'period without inspection: {a:.3f} to {b:.3f}' for a, b in windows]
     sys.exit('\n'.join(wrong) or 0)
 
 

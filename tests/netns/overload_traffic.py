@@ -5,8 +5,10 @@
 udp-echo PORT                  answers each datagram
 udp-window ADDRESS PORT N      keeps N datagrams of 800 bytes on their way, one more for each answer, until it is ended
 tls-echo PORT CERTIFICATE      a TLS server that sends back what comes
-tls-ask ADDRESS PORT LINES     a TLS connection that sends so many lines, one after the other's answer; prints the local port
-lines ADDRESS PORT SIZE COUNT  the same without TLS, with lines of that size, then "EVIL" when EVIL is set; prints the port, then the last answer
+tls-ask ADDRESS PORT LINES     a TLS connection that sends so many lines, one after the other's answer; prints the local
+                               port
+lines ADDRESS PORT SIZE COUNT  the same without TLS, with lines of that size, then "EVIL" when EVIL is set; prints the
+                               port, then the last answer
 """
 import os
 import socket

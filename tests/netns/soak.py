@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Mixed traffic for hours, and the books about it.
 
-    soak.py serve PORT CERTIFICATE                       HTTP and UDP on this port, HTTP over TLS on the next, DNS on 53, until SIGTERM; then
-                                                         prints how many EVIL-PATTERN have come
-    soak.py ask ADDRESS ADDRESS6 PORT RATE SECONDS       RATE datagrams a second, and the rest in proportion; prints a line of JSON
-    soak.py raw RATE SECONDS SEED CLI SRV [FILE...]      packets that no program would send: broken ones, and captures that are played
-                                                         again; CLI and SRV are NAMESPACE,DEVICE,MAC of the next hop
-    soak.py watch SUPERVISOR EVE SOCKET FILE INTERVAL    asks the daemon (SLUICE) each INTERVAL seconds for its counters, rotates its events and
-                                                         counts them; until SIGTERM, then waits until no flow is left. Prints JSON; FILE has a line
+    soak.py serve PORT CERTIFICATE                       HTTP and UDP on this port, HTTP over TLS on the next, DNS on
+                                                         53, until SIGTERM; then prints how many EVIL-PATTERN have come
+    soak.py ask ADDRESS ADDRESS6 PORT RATE SECONDS       RATE datagrams a second, and the rest in proportion; prints a
+                                                         line of JSON
+    soak.py raw RATE SECONDS SEED CLI SRV [FILE...]      packets that no program would send: broken ones, and captures
+                                                         that are played again; CLI and SRV are NAMESPACE,DEVICE,MAC of
+                                                         the next hop
+    soak.py watch SUPERVISOR EVE SOCKET FILE INTERVAL    asks the daemon (SLUICE) each INTERVAL seconds for its
+                                                         counters, rotates its events and counts them; until SIGTERM,
+                                                         then waits until no flow is left. Prints JSON; FILE has a line
                                                          for each look
-    soak.py judge FOLDER                                 reads what those have printed: asked, raw, served, watched, looks, kernel, and
-                                                         soak_load's bulk, bulk_served; prints the figures, and fails when they don't agree
+    soak.py judge FOLDER                                 reads what those have printed: asked, raw, served, watched,
+                                                         looks, kernel, and soak_load's bulk, bulk_served; prints the
+                                                         figures, and fails when they don't agree
 """
 import asyncio
 import collections
@@ -45,7 +49,8 @@ class Server:
                 self.evil += EVIL in head
                 path, close = head.split(b' ')[1], b'connection: close' in head.lower()
                 body = PAGES.get(path, b'')
-                writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n' % (len(body), b'Connection: close\r\n' if close else b'') + body)
+                writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n' %
+                             (len(body), b'Connection: close\r\n' if close else b'') + body)
                 await writer.drain()
                 if close:
                     break
@@ -189,7 +194,8 @@ async def ask(address, address6, port, rate, seconds):
             names_answered += len(names.seen)
             names.seen.clear()
         text = b'host%d' % (counts['names'] % 65536)
-        names.transport.sendto(struct.pack('>HHHHHH', counts['names'] % 65536, 0x100, 1, 0, 0, 0) + bytes([len(text)]) + text + b'\4test\0\0\1\0\1')
+        names.transport.sendto(struct.pack('>HHHHHH', counts['names'] % 65536, 0x100, 1, 0, 0, 0) + bytes([len(text)]) +
+                               text + b'\4test\0\0\1\0\1')
         counts['names'] += 1
 
     async def fragments():
@@ -368,7 +374,8 @@ def count_events(path, lines):
                 lines['http ' + event['http'].get('url', '')] += 1
             elif kind == 'flow':
                 lines['flow packets'] += event['flow']['pkts_toserver'] + event['flow']['pkts_toclient']
-            elif kind == 'dns' and event['dns'].get('type') in ('query', 'request') and event.get('dest_ip') == '10.66.2.2':
+            elif kind == 'dns' and event['dns'].get('type') in ('query', 'request') and \
+                    event.get('dest_ip') == '10.66.2.2':
                 lines['dns request'] += 1
             elif kind == 'stats':
                 stats = event['stats']
@@ -555,7 +562,8 @@ def judge(folder):
     same('accepted and blocked', value(stats, 'ips.accepted') + value(stats, 'ips.blocked'),
          value(stats, 'capture.kernel_packets'))
     same('reasons of drops', sum(v for v in stats['ips']['drop_reason'].values()), value(stats, 'ips.blocked'))
-    for name in 'queue_dropped', 'user_dropped', 'waiting', 'verdict_errors', 'verdict_lost', 'malformed_messages', 'lost', 'receive_overruns':
+    for name in ('queue_dropped', 'user_dropped', 'waiting', 'verdict_errors', 'verdict_lost', 'malformed_messages',
+                 'lost', 'receive_overruns'):
         same(f'queues: {name}', sum(q[name] for q in queues), 0)
     for kind, counted in stats['output'].items():
         if isinstance(counted, dict):

@@ -49,7 +49,8 @@ class Client:
         source, target = socket.inet_aton(self.address), socket.inet_aton(self.peer[0])
         head = struct.pack('!HHIIBBHHH', self.port, self.peer[1], seq & 0xffffffff, ack & 0xffffffff,
                            (20 + len(options)) << 2, flags, window, 0, urgent)
-        sums = checksum(source + target + struct.pack('!HH', 6, len(head) + len(options) + len(data)) + head + options + data)
+        sums = checksum(source + target + struct.pack('!HH', 6, len(head) + len(options) + len(data)) +
+                        head + options + data)
         segment = head[:16] + struct.pack('!H', sums) + head[18:] + options + data
         ip = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 20 + len(segment), 1, 0x4000, 64, 6, 0, source, target)
         self.sock.sendto(ip[:10] + struct.pack('!H', checksum(ip)) + ip[12:] + segment, self.where)
@@ -64,7 +65,8 @@ class Client:
                 packet = self.sock.recv(65536)
             except OSError:
                 return None
-            if packet[9] != 6 or packet[16:20] != socket.inet_aton(self.address) or packet[22:24] != struct.pack('!H', self.port):
+            if packet[9] != 6 or packet[16:20] != socket.inet_aton(self.address) or \
+                    packet[22:24] != struct.pack('!H', self.port):
                 continue
             seq, ack, offset, flags = struct.unpack_from('!IIBB', packet, 24)
             data, options = packet[20 + (offset >> 4) * 4:struct.unpack_from('!H', packet,

@@ -4,15 +4,16 @@
 
     traffic.py udp-sink PORT FILE                    writes one line per datagram: source port and text
     traffic.py udp-flood ADDRESS PORT COUNT          COUNT datagrams "number N"
-    traffic.py udp-paced ADDRESS PORT RATE SECONDS   RATE datagrams "number N" a second until SIGTERM comes, or for SECONDS;
-                                                     prints how many it were
+    traffic.py udp-paced ADDRESS PORT RATE SECONDS   RATE datagrams "number N" a second until SIGTERM comes, or for
+                                                     SECONDS; prints how many it were
     traffic.py tcp-echo PORT                         echoes every connection
     traffic.py tcp-ask ADDRESS PORT TEXT             prints what comes back: the echo, RESET, TIMEOUT
     traffic.py tcp-bulk ADDRESS PORT BYTES           sends so many bytes to a tcp-echo server and counts what comes back
-    traffic.py tcp-same PORT BYTES ADDRESS...        random bytes to tcp-echo servers, a connection for each address at once; prints
-                                                     for how many the same came back
-    traffic.py tcp-steps ADDRESS PORT                a connection to a tcp-echo server: sends each line that it reads and prints what
-                                                     comes back, TIMEOUT (4 s), RESET; an empty line only waits for what comes
+    traffic.py tcp-same PORT BYTES ADDRESS...        random bytes to tcp-echo servers, a connection for each address at
+                                                     once; prints for how many the same came back
+    traffic.py tcp-steps ADDRESS PORT                a connection to a tcp-echo server: sends each line that it reads
+                                                     and prints what comes back, TIMEOUT (4 s), RESET; an empty line
+                                                     only waits for what comes
 """
 import os
 import signal

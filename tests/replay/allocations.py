@@ -84,7 +84,8 @@ def write_capture(path, rounds):
         out.write(struct.pack('<IHHIIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101))
         for number in range(rounds):
             for packet in traffic(rng, number):
-                out.write(struct.pack('<IIII', 1_600_000_000 + number, count % 1_000_000, len(packet), len(packet)) + packet)
+                out.write(struct.pack('<IIII', 1_600_000_000 + number, count % 1_000_000, len(packet), len(packet)) +
+                          packet)
                 count += 1
     return count
 
@@ -93,7 +94,8 @@ class Counted:
     def __init__(self, sluice, arguments, counter, folder, captures):
         report = folder + '/counts'
         env = dict(os.environ, LD_PRELOAD=counter, COUNT_ALLOCATIONS=report)
-        cpu = min(os.sched_getaffinity(0))  # of one CPU the rules are compiled by the main thread alone, not by threads by chance
+        # of one CPU the rules are compiled by the main thread alone, not by threads by chance
+        cpu = min(os.sched_getaffinity(0))
         run = subprocess.run(['taskset', '-c', str(cpu), sluice, 'replay', '--no-console', '--log-dir', folder,
                               *arguments, *captures], env=env,
                              capture_output=True, timeout=120)

@@ -45,7 +45,8 @@ def ip(version, protocol, segment, ttl=64, source=None, destination=None, identi
             segment = struct.pack('!BBHI', protocol, 0, offset << 3 | more, identification) + segment
             protocol = 44
         return struct.pack('!IHBB', 6 << 28, len(segment), protocol, ttl) + s + d + segment
-    header = struct.pack('!BBHHHBBH', 0x45, 0, 20 + len(segment), identification & 0xffff, more << 13 | offset, ttl, protocol, 0) + s + d
+    header = struct.pack('!BBHHHBBH', 0x45, 0, 20 + len(segment), identification & 0xffff, more << 13 | offset,
+                         ttl, protocol, 0) + s + d
     return header[:10] + struct.pack('!H', checksum(header)) + header[12:] + segment
 
 
@@ -155,37 +156,51 @@ def cases(version):
         yield new(f'random cuts and order {seed}').handshake().pieces(cuts, shuffled(seed))
     # Contradictions: harmless bytes first, the pattern over them; and the other way round.
     for step in (1, 4, len(PATTERN)):
-        case = new(f'harmless bytes overwritten, {step} at a time').handshake().send(0, BEFORE).send(AT + 1, b'x' * (len(PATTERN) - 1))
+        case = new(f'harmless bytes overwritten, {step} at a time').handshake().send(0, BEFORE) \
+            .send(AT + 1, b'x' * (len(PATTERN) - 1))
         for at in range(0, len(PATTERN), step):
             case.send(AT + at, PATTERN[at:at + step])
         yield case.send(AT + len(PATTERN), AFTER)
     yield new('overlap from before').handshake().send(AT + 4, b'y' * 8 + AFTER).send(0, BEFORE + PATTERN)
     yield new('overlap around').handshake().send(AT + 3, b'zzz').send(0, DATA)
-    yield new('changed retransmission after the first was accepted').handshake().send(0, BEFORE + b'GOOD' + PATTERN[4:] + AFTER).send(0, DATA)
-    yield new('changed retransmission of a part').handshake().send(0, BEFORE).send(AT, b'GOOD' + PATTERN[4:]).send(AT, PATTERN[:4])
-    yield (new('changed retransmission after a lost first').handshake().send(0, BEFORE).send(AT, b'QUIET-WORDS!', taken=False, ttl=2)
+    yield new('changed retransmission after the first was accepted').handshake() \
+        .send(0, BEFORE + b'GOOD' + PATTERN[4:] + AFTER).send(0, DATA)
+    yield new('changed retransmission of a part').handshake().send(0, BEFORE).send(AT, b'GOOD' + PATTERN[4:]) \
+        .send(AT, PATTERN[:4])
+    yield (new('changed retransmission after a lost first').handshake().send(0, BEFORE)
+           .send(AT, b'QUIET-WORDS!', taken=False, ttl=2)
            .send(AT, PATTERN).send(AT + len(PATTERN), AFTER))
     # Decoys that no receiver takes.
-    yield new('decoy with low TTL').handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, ttl=1).send(AT, PATTERN + AFTER)
-    yield new('decoy with wrong checksum').handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, bad_checksum=True).send(AT, PATTERN + AFTER)
-    yield new('decoy beyond the window', window=4000).handshake().send(0, BEFORE).send(AT + 70000, b'HARMLESS-123', taken=False).send(AT, PATTERN + AFTER)
-    yield (new('decoy with an old timestamp', timestamps=True).handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, clock=1)
+    yield new('decoy with low TTL').handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, ttl=1) \
+        .send(AT, PATTERN + AFTER)
+    yield new('decoy with wrong checksum').handshake().send(0, BEFORE) \
+        .send(AT, b'HARMLESS-123', taken=False, bad_checksum=True).send(AT, PATTERN + AFTER)
+    yield new('decoy beyond the window', window=4000).handshake().send(0, BEFORE) \
+        .send(AT + 70000, b'HARMLESS-123', taken=False).send(AT, PATTERN + AFTER)
+    yield (new('decoy with an old timestamp', timestamps=True).handshake().send(0, BEFORE)
+           .send(AT, b'HARMLESS-123', taken=False, clock=1)
            .send(AT, PATTERN + AFTER))
-    yield (new('RST with a bad sequence number').handshake().send(0, BEFORE).send(AT, b'', taken=False, flags=RST, shift=900000)
+    yield (new('RST with a bad sequence number').handshake().send(0, BEFORE)
+           .send(AT, b'', taken=False, flags=RST, shift=900000)
            .send(AT, PATTERN + AFTER))
     yield (new('RST with a bad checksum').handshake().send(0, BEFORE).send(AT, b'', taken=False, flags=RST,
                                                                            bad_checksum=True)
            .send(AT, PATTERN + AFTER))
-    yield (new('FIN with a bad sequence number').handshake().send(0, BEFORE).send(AT, b'', taken=False, flags=FIN | ACK, shift=900000)
+    yield (new('FIN with a bad sequence number').handshake().send(0, BEFORE)
+           .send(AT, b'', taken=False, flags=FIN | ACK, shift=900000)
            .send(AT, PATTERN + AFTER))
-    yield (new('SYN in the connection').handshake().send(0, BEFORE).send(AT, b'', taken=False, flags=SYN, shift=500000).send(AT, PATTERN + AFTER))
-    yield (new('data with a bad acknowledgment').handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, ack_shift=900000)
+    yield (new('SYN in the connection').handshake().send(0, BEFORE).send(AT, b'', taken=False, flags=SYN, shift=500000)
+           .send(AT, PATTERN + AFTER))
+    yield (new('data with a bad acknowledgment').handshake().send(0, BEFORE)
+           .send(AT, b'HARMLESS-123', taken=False, ack_shift=900000)
            .send(AT, PATTERN + AFTER))
     # Odd but legal ways.
     yield new('data before the handshake is acknowledged').handshake(DATA[:5]).send(0, DATA)
     yield new('sequence numbers that wrap', isn=0xffffffff - AT - 3).handshake().pieces(range(3, len(DATA), 3))
-    yield new('urgent byte inside').handshake().send(0, BEFORE + PATTERN[:5] + b'!', flags=PSH | ACK | URG, urgent=AT + 6, taken=False).also(PATTERN)
-    yield new('keep-alives between').handshake().send(0, DATA[:15]).send(14, b'\0', taken=False, flags=ACK).send(15, DATA[15:])
+    yield new('urgent byte inside').handshake() \
+        .send(0, BEFORE + PATTERN[:5] + b'!', flags=PSH | ACK | URG, urgent=AT + 6, taken=False).also(PATTERN)
+    yield new('keep-alives between').handshake().send(0, DATA[:15]).send(14, b'\0', taken=False, flags=ACK) \
+        .send(15, DATA[15:])
     yield new('window probe').handshake().send(0, DATA[:15]).send(15, DATA[15:16]).send(15, DATA[15:])
     yield new('FIN with the last data').handshake().send(0, DATA[:15]).send(15, DATA[15:], flags=FIN | PSH | ACK)
     case = new('two words, far apart')
@@ -257,7 +272,8 @@ def write_capture(path, all_cases):
             for packet, _, _ in case.packets:
                 number += 1
                 place.append(number)
-                out.write(struct.pack('<IIII', 1700000000 + number // 10000, number % 10000 * 100, len(packet), len(packet)) + packet)
+                out.write(struct.pack('<IIII', 1700000000 + number // 10000, number % 10000 * 100, len(packet),
+                                      len(packet)) + packet)
             places.append(place)
     return places
 

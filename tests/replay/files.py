@@ -50,11 +50,13 @@ class Conversation(evasion.Case):
     def download(self, name, body, promised=None):
         self.put(True, f'GET /{name} HTTP/1.1\r\nHost: a\r\n\r\n'.encode())
         self.put(False,
-                 f'HTTP/1.1 200 OK\r\nContent-Length: {len(body) if promised is None else promised}\r\n\r\n'.encode() + body)
+                 f'HTTP/1.1 200 OK\r\nContent-Length: {len(body) if promised is None else promised}\r\n\r\n'.encode() +
+                 body)
         return self
 
     def upload(self, *files):
-        body = b''.join(f'--b\r\nContent-Disposition: form-data; name="f"; filename="{name}"\r\n\r\n'.encode() + data + b'\r\n'
+        body = b''.join(f'--b\r\nContent-Disposition: form-data; name="f"; filename="{name}"\r\n\r\n'.encode() +
+                        data + b'\r\n'
                         for name, data in files) + b'--b--\r\n'
         self.put(True, f'POST /up HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b\r\n'
                        f'Content-Length: {len(body)}\r\n\r\n'.encode() + body)
@@ -76,7 +78,8 @@ def stored_files(folder):
         for name in names:
             with open(os.path.join(base, name), 'rb') as f:
                 found[name] = f.read()
-            assert os.path.basename(base) == name[:2] and digest(found[name]) == name, f'{base}/{name} is not what its name says'
+            assert os.path.basename(base) == name[:2] and \
+                digest(found[name]) == name, f'{base}/{name} is not what its name says'
     return found
 
 
@@ -85,7 +88,8 @@ def replay(sluice, folder, conversations, rules, options):
         out.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 101))
         packets = [packet for conversation in conversations for packet, _, _ in conversation.packets]
         for number, packet in enumerate(packets):
-            out.write(struct.pack('<IIII', 1700000000 + number // 10000, number % 10000 * 100, len(packet), len(packet)) + packet)
+            out.write(struct.pack('<IIII', 1700000000 + number // 10000, number % 10000 * 100, len(packet),
+                                  len(packet)) + packet)
     with open(folder + '/test.rules', 'w') as f:
         f.write('\n'.join(rules).replace('FOLDER', folder))
     run = subprocess.run([sluice, 'replay', '--no-console', '--rules', folder + '/test.rules', '--log-dir', folder,
@@ -116,7 +120,8 @@ def test_forced(sluice, folder):
     infos = {event['fileinfo']['filename']: event['fileinfo'] for event in of_type(events, 'fileinfo')}
     assert stored_files(folder) == {digest(data): data for data in (small, large, cut)}
     assert all(info['stored'] for info in infos.values()) and len(infos) == 4, infos
-    assert infos['/large']['size'] == len(large) and infos['/large']['sha256'] == digest(large) and infos['/large']['state'] == 'CLOSED'
+    assert infos['/large']['size'] == len(large) and infos['/large']['sha256'] == digest(large) and \
+        infos['/large']['state'] == 'CLOSED'
     assert infos['/cut']['state'] == 'TRUNCATED' and infos['/cut']['size'] == len(cut)
     assert of_type(events, 'fileinfo')[0]['src_port'] == 80, 'a file comes from who sent it'
     stats = of_type(events, 'stats')[-1]['stats']
@@ -126,9 +131,8 @@ def test_forced(sluice, folder):
 
 def test_rules(sluice, folder):
     """Rules choose: by name, by digest (known at the end), by type; nothing else stays on disk."""
-    text, evil, other, image = b'just text\n' * 50, content(5,
-                                                            400_000), content(6,
-                                                                              600_000), b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + bytes(5000)
+    text, evil, other, image = (b'just text\n' * 50, content(5, 400_000), content(6, 600_000),
+                                b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + bytes(5000))
     with open(folder + '/evil.list', 'w') as f:
         f.write(digest(evil) + '  evil.bin\n')
     rules = ['alert http any any -> any any (msg:"name"; filename:"TEXT"; fileext:"txt"; filestore; sid:1;)',
@@ -137,9 +141,11 @@ def test_rules(sluice, folder):
              'alert http any any -> any any (msg:"type"; file.magic; content:"PNG"; startswith; file.name; '
              'content:"/image"; sid:4;)',
              'alert http any any -> any any (msg:"never"; filename:"text"; filesize:<10; filestore; sid:5;)',
-             'alert http any any -> any any (msg:"in the middle"; file.data; content:"|%s|"; sid:6;)' % other[300_000:300_012].hex(),
+             'alert http any any -> any any (msg:"in the middle"; file.data; content:"|%s|"; sid:6;)' %
+             other[300_000:300_012].hex(),
              'alert http any any -> any any (msg:"all of it"; file.data; content:"just text"; filesize:500; sid:7;)']
-    conversation = Conversation(2000).download('a/text.txt', text).download('evil', evil).download('other', other).download('image', image).end()
+    conversation = Conversation(2000).download('a/text.txt', text).download('evil', evil).download('other', other) \
+        .download('image', image).end()
     events = replay(sluice, folder, [conversation], rules, [*UNLIMITED, *STORE])
     assert sids(events) == [1, 2, 3, 4, 6, 7], sids(events)
     assert stored_files(folder) == {digest(data): data for data in (text, evil, image)}
@@ -147,7 +153,8 @@ def test_rules(sluice, folder):
     assert [name for name, info in infos.items() if info['stored']] == ['/a/text.txt', '/evil', '/image'], infos
     assert infos['/evil']['sid'] == [2] and 'sid' not in infos['/other']
     alert = next(event for event in of_type(events, 'alert') if event['alert']['signature_id'] == 2)
-    assert alert['files'][0]['sha256'] == digest(evil) and alert['files'][0]['storing'] and not alert['files'][0]['stored']
+    assert alert['files'][0]['sha256'] == digest(evil) and alert['files'][0]['storing'] and \
+        not alert['files'][0]['stored']
 
 
 def test_several_files(sluice, folder):

@@ -123,8 +123,10 @@ class Connection(Case):
 
         def build():
             ends, ports = self.ends(to_client)
-            segment = struct.pack('!HHIIBBHHH', *ports, seq, ack if flags & ACK else 0, 5 << 4, flags, 60000, 0, urgent) + (payload or b'')
-            pseudo = b''.join(ipaddress.ip_address(end).packed for end in ends) + struct.pack('!BBH', 0, 6, len(segment))
+            segment = struct.pack('!HHIIBBHHH', *ports, seq, ack if flags & ACK else 0, 5 << 4, flags, 60000, 0,
+                                  urgent) + (payload or b'')
+            pseudo = b''.join(ipaddress.ip_address(end).packed for end in ends) + \
+                struct.pack('!BBH', 0, 6, len(segment))
             return ip(4, 6, segment[:16] + struct.pack('!H', checksum(pseudo + segment)) + segment[18:], 64, *ends)
 
         self.packets.append((build, dropped))
@@ -195,7 +197,8 @@ def length_cases(sid, evil):
     for version in (4, 6):
         for length, name in ((0, 'zero'), (7, 'below the header'), (8 + len(evil) + 1, 'one too long'),
                              (65535, 'far too long')):
-            yield Case(f'UDP length {name} (IPv{version})', sid, version, 40000, 9999).udp(evil, length=length, dropped=True)
+            yield Case(f'UDP length {name} (IPv{version})', sid, version, 40000, 9999) \
+                .udp(evil, length=length, dropped=True)
 
 
 def tunnel_cases(raw, dns, harmless):
@@ -208,13 +211,15 @@ def tunnel_cases(raw, dns, harmless):
                      'GENEVE': struct.pack('!BBHI', 0, 0, kind, 0) + packet, 'Teredo': packet}
             for form, payload in forms.items():
                 # The inner packet ends before the pattern: a tunnel's endpoint does not see it, a program does.
-                yield Case(f'{form} with IPv{version} on port {port}, and bytes behind it', raw, 4, 40000, port).udp(payload + b'EVIL', dropped=True)
+                yield Case(f'{form} with IPv{version} on port {port}, and bytes behind it', raw, 4, 40000, port) \
+                    .udp(payload + b'EVIL', dropped=True)
                 yield Case(f'{form} with IPv{version} on port {port}, pattern inside', raw, 4, 40000, port).udp(
                     payload[:-len(packet)] + inner(version, b'EVIL'), dropped=True)
     # A DNS query that is a VXLAN packet as well: the type of the inner Ethernet frame and the packet lie in a label.
     packet = ip(4, 17, struct.pack('!HHHH', 1, 2, 8, 0), 64, '192.0.2.1', '192.0.2.2')
     label = (b'ethernt' + struct.pack('!H', 0x0800) + packet).ljust(63, b'-')
-    query = struct.pack('!HHHHHH', 0x0800, 0x0100, 1, 0, 0, 0) + bytes([len(label)]) + label + b'\x03www\x07example\x04test\0\0\x01\0\x01'
+    query = struct.pack('!HHHHHH', 0x0800, 0x0100, 1, 0, 0, 0) + bytes([len(label)]) + label + \
+        b'\x03www\x07example\x04test\0\0\x01\0\x01'
     yield Case('a DNS query that is VXLAN, too', dns, 4, 53, 4789).udp(query, dropped=True)
 
 
@@ -230,19 +235,27 @@ def tcp_cases(corpus, sids):
     text = {name: data if data.endswith(b'\n') else data + b'\r\n' for name, data in junk.items()}
     for name, data in text.items():
         for port in (25, 587):
-            yield (Connection(f'smtp on {port}: {name}, then the banner', sids['smtp'], port).client_says(data).server_says(banner).server_says(error)
+            yield (Connection(f'smtp on {port}: {name}, then the banner', sids['smtp'], port).client_says(data)
+                   .server_says(banner).server_says(error)
                    .client_says(helo).server_says(b'250 hi\r\n').client_says(mail, True))
-            yield (Connection(f'smtp on {port}: banner, then {name}', sids['smtp'], port).server_says(banner).client_says(data).server_says(error)
+            yield (Connection(f'smtp on {port}: banner, then {name}', sids['smtp'], port).server_says(banner)
+                   .client_says(data).server_says(error)
                    .client_says(helo).server_says(b'250 hi\r\n').client_says(mail, True))
-            yield Connection(f'smtp on {port}: {name}, no answer seen', sids['smtp'], port).client_says(data).client_says(helo).client_says(mail, True)
-            yield Connection(f'smtp on {port}: {name} and all in one segment', sids['smtp'], port).client_says(data + helo + mail, True)
-        yield (Connection(f'smtp on an odd port: banner, then {name}', sids['smtp'], 7777).server_says(banner).client_says(data).server_says(error)
+            yield Connection(f'smtp on {port}: {name}, no answer seen', sids['smtp'], port).client_says(data) \
+                .client_says(helo).client_says(mail, True)
+            yield Connection(f'smtp on {port}: {name} and all in one segment', sids['smtp'], port) \
+                .client_says(data + helo + mail, True)
+        yield (Connection(f'smtp on an odd port: banner, then {name}', sids['smtp'], 7777).server_says(banner)
+               .client_says(data).server_says(error)
                .client_says(helo).server_says(b'250 hi\r\n').client_says(mail, True))
-        yield (Connection(f'ftp: {name}, then the banner', sids['ftp'], 21).client_says(data).server_says(b'220 ftp ready\r\n').server_says(error)
+        yield (Connection(f'ftp: {name}, then the banner', sids['ftp'], 21).client_says(data)
+               .server_says(b'220 ftp ready\r\n').server_says(error)
                .client_says(b'USER anonymous\r\n').server_says(b'331 ?\r\n').client_says(b'RETR evil.txt\r\n', True))
-        yield (Connection(f'ftp: banner, then {name}', sids['ftp'], 21).server_says(b'220 ftp ready\r\n').client_says(data).server_says(error)
+        yield (Connection(f'ftp: banner, then {name}', sids['ftp'], 21).server_says(b'220 ftp ready\r\n')
+               .client_says(data).server_says(error)
                .client_says(b'USER anonymous\r\n').server_says(b'331 ?\r\n').client_says(b'RETR evil.txt\r\n', True))
-        yield (Connection(f'ftp: {name}, no answer seen', sids['ftp'], 21).client_says(data).client_says(b'USER anonymous\r\n')
+        yield (Connection(f'ftp: {name}, no answer seen', sids['ftp'], 21).client_says(data)
+               .client_says(b'USER anonymous\r\n')
                .client_says(b'RETR evil.txt\r\n', True))
     query = pieces(corpus, 'app_dns/udp_request_response')[0][1]
     harmless = query.replace(b'www', b'xxx')
@@ -260,11 +273,15 @@ def tcp_cases(corpus, sids):
     for name, data in before.items():
         yield Connection(f'dns over TCP: {name}', sids['dns'], 53).client_says(data + framed(query), True)
         if data:
-            yield Connection(f'dns over TCP: {name}, in segments', sids['dns'], 53).client_says(data).client_says(framed(query), True)
-            yield (Connection(f'dns over TCP: {name}, and an answer', sids['dns'], 53).client_says(data).server_says(framed(b'\0\1\x81\x81' + bytes(8)))
+            yield Connection(f'dns over TCP: {name}, in segments', sids['dns'], 53).client_says(data) \
+                .client_says(framed(query), True)
+            yield (Connection(f'dns over TCP: {name}, and an answer', sids['dns'], 53).client_says(data)
+                   .server_says(framed(b'\0\1\x81\x81' + bytes(8)))
                    .client_says(framed(query), True))
-    yield Connection('dns over TCP: the server first', sids['dns'], 53).server_says(framed(b'\0\1\x81\x81' + bytes(8))).client_says(framed(query), True)
-    yield Connection('dns over TCP: a banner of the server first', sids['dns'], 53).server_says(banner).client_says(framed(query), True)
+    yield Connection('dns over TCP: the server first', sids['dns'], 53) \
+        .server_says(framed(b'\0\1\x81\x81' + bytes(8))).client_says(framed(query), True)
+    yield Connection('dns over TCP: a banner of the server first', sids['dns'], 53).server_says(banner) \
+        .client_says(framed(query), True)
 
 
 def urgent_cases(corpus, sids):
@@ -278,17 +295,24 @@ def urgent_cases(corpus, sids):
         yield new('a byte before it').client_says_urgent(b'\1', 1).client_says(message, True)
         yield new('a byte before it in the same segment').client_says_urgent(b'\1' + message, 1, True)
         yield new('announced in a segment without data').client_says_urgent(b'', 1).client_says(b'\1' + message, True)
-        yield new('inside, announced before it').client_says_urgent(message[:2], 4).client_says(message[2:3] + b'\1' + message[3:], True)
-        yield new('the first and the third, not the second').client_says_urgent(b'\1', 1).client_says_urgent(message[:1], 1).client_says_urgent(
+        yield new('inside, announced before it').client_says_urgent(message[:2], 4) \
+            .client_says(message[2:3] + b'\1' + message[3:], True)
+        yield new('the first and the third, not the second').client_says_urgent(b'\1', 1) \
+            .client_says_urgent(message[:1], 1).client_says_urgent(
             b'\2', 1).client_says(message[1:], True)
         yield new('its own first byte').client_says_urgent(message[:1], 1).client_says(message[1:], True)
-        yield new('more than there are readings').client_says_urgent(b'\1', 1).client_says_urgent(b'\2', 1).client_says_urgent(b'\3', 1).client_says_urgent(
+        yield new('more than there are readings').client_says_urgent(b'\1', 1).client_says_urgent(b'\2', 1) \
+            .client_says_urgent(b'\3', 1).client_says_urgent(
             b'\4', 1)
-        yield new('after the server spoke').server_says(b'\1\2\3').client_says_urgent(b'\1', 1).client_says(message, True)
-    yield Connection('urgent: in a pattern', sids['raw'], 7777).client_says(b'EV').client_says_urgent(b'x', 1).client_says(b'IL-STREAM', True)
-    yield Connection('urgent: three in a pattern', sids['raw'], 7777).client_says_urgent(b'Ex', 2).client_says_urgent(b'Vx', 2).client_says_urgent(
+        yield new('after the server spoke').server_says(b'\1\2\3').client_says_urgent(b'\1', 1) \
+            .client_says(message, True)
+    yield Connection('urgent: in a pattern', sids['raw'], 7777).client_says(b'EV').client_says_urgent(b'x', 1) \
+        .client_says(b'IL-STREAM', True)
+    yield Connection('urgent: three in a pattern', sids['raw'], 7777).client_says_urgent(b'Ex', 2) \
+        .client_says_urgent(b'Vx', 2).client_says_urgent(
         b'IL', 2).client_says(b'-STREAM', True)
-    yield Connection('urgent: later in HTTP', sids['http'], 80).client_says(get.replace(b'evil', b'good')).client_says_urgent(
+    yield Connection('urgent: later in HTTP', sids['http'], 80).client_says(get.replace(b'evil', b'good')) \
+        .client_says_urgent(
         b'\1', 1).client_says(get.replace(b'evil', b'good'))
 
 
@@ -354,7 +378,8 @@ def write_capture(path, cases):
             for packet, _ in case.packets:
                 number += 1
                 place.append(number)
-                out.write(struct.pack('<IIII', 1700000000 + number // 10000, number % 10000 * 100, len(packet), len(packet)) + packet)
+                out.write(struct.pack('<IIII', 1700000000 + number // 10000, number % 10000 * 100, len(packet),
+                                      len(packet)) + packet)
             places.append(place)
     return places
 
@@ -389,7 +414,8 @@ def judge(case, place, dropped, alerts):
         if not wanted and dropped.get(number) == PARSER_GAVE_UP:
             return None  # so does the message
         if not wanted and number in dropped:
-            return f'a packet before the message was dropped: {dropped[number]}, {[sid for at, sid in alerts if at == number]}'
+            return f'a packet before the message was dropped: {dropped[number]}, ' \
+                f'{[sid for at, sid in alerts if at == number]}'
     return None
 
 

@@ -59,7 +59,8 @@ def make_rules():
     for number, (name, conditions, _) in enumerate(CASES):
         conditions = conditions.replace('start', f'start{number}-')
         for action, base in (('drop', 100), ('alert', 200)):
-            text += f'{action} ip any any -> any any (msg:"{name}"; content:"start{number}-"; {conditions}; sid:{base + number};)\n'
+            text += f'{action} ip any any -> any any (msg:"{name}"; content:"start{number}-"; {conditions}; ' \
+                f'sid:{base + number};)\n'
     return text + 'alert ip any any -> any any (app-layer-event:applayer_inspection_limit; sid:300;)\n'
 
 
@@ -90,7 +91,8 @@ def main():
             wanted = kind == 'attack' and (policy == 'match' or not limited)
             reached += limited
             if (last in drops) != wanted:
-                problems.append(f'{policy}: {case.name}, {kind}: ' + ('dropped' if last in drops else 'passed') + (' at a limit' if limited else ''))
+                problems.append(f'{policy}: {case.name}, {kind}: ' + ('dropped' if last in drops else 'passed') +
+                                (' at a limit' if limited else ''))
             if kind == 'attack' and policy == 'match' and (last, 100 + number) not in alerts:
                 problems.append(f'{policy}: {case.name}: no alert of the drop rule')
             if kind == 'attack' and not limited:
@@ -98,7 +100,8 @@ def main():
             if limited and (last, 300) not in alerts:
                 problems.append(f'{policy}: {case.name}: the rule on the event did not match')
         detect = [event for event in events if event['event_type'] == 'stats'][-1]['stats']['detect']
-        if detect['pcre_limits'] + detect['step_limits'] < reached or (policy == 'match') != (detect['limit_matches'] > 0):
+        if detect['pcre_limits'] + detect['step_limits'] < reached or \
+                (policy == 'match') != (detect['limit_matches'] > 0):
             problems.append(f'{policy}: statistics: {detect}')
     for problem in problems:
         print(problem)

@@ -56,7 +56,8 @@ def run(sluice, name, packets, memcap):
         with open(folder + '/in.pcap', 'wb') as out:
             out.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 101))
             for number, packet in enumerate(packets):
-                out.write(struct.pack('<IIII', 1700000000 + number // 10000, number % 10000 * 100, len(packet), len(packet)) + packet)
+                out.write(struct.pack('<IIII', 1700000000 + number // 10000, number % 10000 * 100, len(packet),
+                                      len(packet)) + packet)
         replay = subprocess.run([sluice, 'replay', '--ips', '--no-console', '--set',
                                  f'stream.reassembly-memcap={memcap}', '--log-dir', folder,
                                  folder + '/in.pcap'], capture_output=True, text=True)

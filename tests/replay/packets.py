@@ -8,7 +8,8 @@ MAC = bytes.fromhex('020000000001020000000002')
 V4 = (bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]))
 V6 = (bytes.fromhex('fd000000000000000000000000000001'), bytes.fromhex('fd000000000000000000000000000002'))
 HTTP = b'GET /index.html HTTP/1.1\r\nHost: example.org\r\nContent-Length: 12\r\n\r\n'
-IPV4_IN, TCP, UDP, IPV6_IN, ROUTING, FRAGMENT, GRE, ESP, AH, NO_NEXT, DESTINATION, SCTP = 4, 6, 17, 41, 43, 44, 47, 50, 51, 59, 60, 132
+IPV4_IN, TCP, UDP, IPV6_IN, ROUTING, FRAGMENT, GRE, ESP, AH, NO_NEXT, DESTINATION, SCTP = \
+    4, 6, 17, 41, 43, 44, 47, 50, 51, 59, 60, 132
 ICMP, IGMP, HOP_BY_HOP, ICMPV6 = 1, 2, 0, 58
 
 
@@ -32,7 +33,8 @@ def icmp(kind=8, code=0, body=b'\0\x01\0\x02' + b'abcdefgh' * 4):
 
 
 def sctp():
-    chunks = struct.pack('!BBHIHHI', 0, 3, 20, 1, 0, 0, 51) + b'data' + struct.pack('!BBH', 11, 0, 4) + struct.pack('!BBHI', 3, 0, 8, 1)
+    chunks = struct.pack('!BBHIHHI', 0, 3, 20, 1, 0, 0, 51) + b'data' + struct.pack('!BBH', 11, 0, 4) + \
+        struct.pack('!BBHI', 3, 0, 8, 1)
     return struct.pack('!HHII', 5000, 5001, 99, 0) + chunks
 
 
@@ -46,7 +48,8 @@ def igmp():
 def ipv4(protocol, segment, options=b'', fragment=0x4000, total=None, addresses=V4):
     length = 20 + len(options)
     total = length + len(segment) if total is None else total
-    header = struct.pack('!BBHHHBBH', 0x40 | length // 4, 0, total, 7, fragment, 64, protocol, 0) + b''.join(addresses) + options
+    header = struct.pack('!BBHHHBBH', 0x40 | length // 4, 0, total, 7, fragment, 64, protocol, 0) + \
+        b''.join(addresses) + options
     return with_checksum(header, 10) + segment
 
 
@@ -79,7 +82,8 @@ def network4():
 
 
 def network6():
-    extended = extension(DESTINATION) + extension(ROUTING, b'\x01\x04\0\0\0\0') + extension(TCP, b'\0\x01\0\0\0\0' + bytes(16)) + tcp()
+    extended = extension(DESTINATION) + extension(ROUTING, b'\x01\x04\0\0\0\0') + \
+        extension(TCP, b'\0\x01\0\0\0\0' + bytes(16)) + tcp()
     headers = [(ICMPV6, icmp(128)), (ICMPV6, icmp(2, 0, b'\0\0\x05\0' + ipv6(UDP, udp()))),
                (ICMPV6, icmp(135, 0, bytes(4) + V6[1])),
                (ICMPV6, icmp(143, 0, bytes(20))), (TCP, tcp()), (UDP, udp()), (SCTP, sctp()), (ESP, bytes(range(40))),
@@ -166,7 +170,8 @@ def null(kind, order):
 def with_length(kind, packet):
     """Makes the length in the outer IP header that of the packet, so that the layers in it are met too short."""
     if kind == 0x0800 and len(packet) >= 20:
-        return with_checksum(packet[:2] + struct.pack('!H', len(packet)) + packet[4:10] + bytes(2) + packet[12:20], 10) + packet[20:]
+        return with_checksum(packet[:2] + struct.pack('!H', len(packet)) + packet[4:10] + bytes(2) + packet[12:20],
+                             10) + packet[20:]
     if kind == 0x86dd and len(packet) >= 40:
         return packet[:4] + struct.pack('!H', len(packet) - 40) + packet[6:]
     return packet

@@ -136,7 +136,8 @@ class Segment:
         self.pair = (addresses[:destination] + self.ports[:2], addresses[destination:] + self.ports[2:])
         self.sequence, self.acknowledged = struct.unpack_from('!II', data, tcp + 4)
         self.flags, self.window = data[tcp + 13], struct.unpack_from('!H', data, tcp + 14)[0]
-        bare = data[tcp:tcp + 4] + bytes(4) + data[tcp + 8:tcp + 13] + b'\0' + data[tcp + 14:tcp + 16] + bytes(2) + data[tcp + 18:payload]
+        bare = data[tcp:tcp + 4] + bytes(4) + data[tcp + 8:tcp + 13] + b'\0' + data[tcp + 14:tcp + 16] + \
+            bytes(2) + data[tcp + 18:payload]
         self.fixed_sum = ones_sum(addresses) + 6 + ones_sum(bare)
         self.tcp_length = payload - tcp
         self.heads = {}
@@ -308,7 +309,8 @@ class Joiner:
         first, joined, start = self.parts[mine.run]
         room = LONGEST - (first.tcp - first.ip if first.version == 4 else 0) - first.tcp_length
         end = (segment.sequence + len(segment.payload) - start) & 0xffffffff
-        if first.flags & FIN or len(joined) + len(segment.payload) > room or end > LONGEST << (0 if None in (mine.scale, other.scale) else other.scale):
+        if first.flags & FIN or len(joined) + len(segment.payload) > room or \
+                end > LONGEST << (0 if None in (mine.scale, other.scale) else other.scale):
             return False
         joined += segment.payload
         first.acknowledge(segment.acknowledged) # what the other side had sent was there before it

@@ -11,10 +11,12 @@ A case folder has
                    tcp 10.0.0.1:1000 > 10.0.0.2:80 flags=PA seq=1 ack=1 "text"
                    icmp 10.0.0.1 > 10.0.0.2 type=8 code=0 id=1 seq=1 "text"
                    hex 45000014...                                   a raw IP packet as it is
-                   frag 0-16 id=7 udp ...                            a fragment: those bytes of what is behind the IP header;
-                                                                     0-16+ says that more follows though it is the end
+                   frag 0-16 id=7 udp ...                            a fragment: those bytes of what is behind the IP
+                                                                     header; 0-16+ says that more follows though it is
+                                                                     the end
                    inside 10.9.0.1 > 10.9.0.2 udp ...                the packet in IPv4 (id=N)
-                   ethernet 02:..:01 > 02:..:02                      no packet: the MAC addresses of those that follow (IPv4)
+                   ethernet 02:..:01 > 02:..:02                      no packet: the MAC addresses of those that follow
+                                                                     (IPv4)
                    ts=VALUE/ECHO gives a TCP packet a timestamp
                +N before a packet moves the clock by N seconds; ttl=, tos=, bad-checksum may be added to any
     test.rules
@@ -58,7 +60,8 @@ def ip_packet(src, dst, protocol, segment, at, options):
     ttl, tos = int(options.get('ttl', 64)), int(options.get('tos', 0))
     if s.version == 6:
         return struct.pack('!IHBB', 6 << 28 | tos << 20, len(segment), protocol, ttl) + s.packed + d.packed + segment
-    header = struct.pack('!BBHHHBBH', 0x45, tos, 20 + len(segment), int(options.get('ipid', 1)), 0, ttl, protocol, 0) + s.packed + d.packed
+    header = struct.pack('!BBHHHBBH', 0x45, tos, 20 + len(segment), int(options.get('ipid', 1)), 0, ttl, protocol,
+                         0) + s.packed + d.packed
     return header[:10] + struct.pack('!H', checksum(header)) + header[12:] + segment
 
 
@@ -104,7 +107,8 @@ def parse(line):
         more = struct.pack('!BBBBII', 1, 1, 8, 10, *map(int, options['ts'].split('/'))) if 'ts' in options else b''
         return ip_packet(src, dst, 6,
                          struct.pack('!HHIIBBHHH', sport, dport, int(options.get('seq', 1)), int(options.get('ack', 1)),
-                                                  0x50 + (len(more) << 2), flags, int(options.get('window', 8192)), 0, 0) + more + payload,
+                                                  0x50 + (len(more) << 2), flags, int(options.get('window', 8192)),
+                                     0, 0) + more + payload,
                          16, options)
     if kind == 'icmp':
         return ip_packet(src, dst, 1, struct.pack('!BBHHH', int(options.get('type', 8)), int(options.get('code', 0)), 0,

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The same protocol events and alerts whatever way the bytes of TCP are cut into packets.
 
-    split.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--rules FILE] [--seed N] [--first BYTES] [-j N] [PART OF A PATH...]
+    split.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--rules FILE] [--seed N] [--first BYTES] [-j N]
+             [PART OF A PATH...]
 
 Every capture of SHARED with TCP payload (--share, --largest, PART: as for captures.py) is replayed as it is, and cut at
 every byte, at random and joined to 64 kB (recut.py), half of them with --ips. Events are compared as sets with counts.
@@ -89,7 +90,8 @@ def names_of_transactions(sluice):
 
 
 # Captures whose events do depend on where packets end, with the reason.
-SURPLUS = 'what follows in the same packet behind a message belongs to its body, as browsers show it and Suricata has it'
+SURPLUS = 'what follows in the same packet behind a message belongs to its body, as browsers show it and ' \
+    'Suricata has it'
 WINDOW = 'a client whose window is full: a segment beyond it is refused, a piece of it that fits is not'
 UNSEEN = 'data is acknowledged before it is seen, or never: a gap in the one and no part of the stream in the other'
 RESET = 'data behind a RST is no part of a stream: its packets are looked at alone'
@@ -199,7 +201,8 @@ def difference(whole, cut):
         lines.append(f'  only whole: {count} x {text[:600]}')
         like = [other for other in new if other[:20] == text[:20]]
         if like:
-            lines.append(f'    like: ...{differing(text, max(like, key=lambda other: len(os.path.commonprefix([text, other]))))}')
+            lines.append('    like: ...'
+                         f'{differing(text, max(like, key=lambda other: len(os.path.commonprefix([text, other]))))}')
     lines += [f'  only cut: {count} x {text[:600]}' for text, count in sorted(new.items())[:4]]
     return '\n'.join(lines)
 
@@ -231,7 +234,8 @@ class Test:
             whole = self.replay(capture, arguments, folder)
             if whole.code != 0:
                 return [], 0
-            if whole.stats()['tcp']['overlap_diff_data']: # sent twice, with other bytes: which of them count depends on where segments end
+            # sent twice, with other bytes: which of them count depends on where segments end
+            if whole.stats()['tcp']['overlap_diff_data']:
                 return None
             events = compared(whole, self.of_files)
             for way in self.args.way:
@@ -239,7 +243,8 @@ class Test:
                 recut.write_pcap(name, found[0], recut.recut(*found, way, self.args.seed, self.args.first))
                 run = self.replay(name, arguments, folder)
                 os.unlink(name)
-                wrong = f'exit code {run.code} {run.said}' if run.code != 0 else difference(events, compared(run, self.of_files))
+                wrong = f'exit code {run.code} {run.said}' if run.code != 0 \
+                    else difference(events, compared(run, self.of_files))
                 if wrong:
                     problems.append(f'{path} {" ".join(arguments)} {way}:\n{wrong}')
         return problems, sum(events.values())

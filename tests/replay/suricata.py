@@ -3,7 +3,9 @@
 """Compares the alerts of `sluice replay` with those of Suricata 8.
 
     suricata.py SLUICE --rules RULES [--ips] [--set KEY=VALUE]... CAPTURE...      one comparison by hand
-    suricata.py SLUICE --nightly SHARED [--suites NAME,NAME] [--captures PATTERN] [--share N]    all suites; --share N: every Nth capture
+    suricata.py SLUICE --nightly SHARED [--suites NAME,NAME] [--captures PATTERN] [--share N]
+                                                                                  all suites; --share N: every Nth
+                                                                                  capture
 
 An alert is compared by its packet, rule, action and transaction; with --ips the dropped packets are compared, too.
 Suricata is the program `suricata`, or that of a chroot when SLUICE_SURICATA_ROOT names one. Without Suricata 8 the exit
@@ -13,7 +15,8 @@ The suites of --nightly, each over the captures of SHARED/pcaps:
 
     thresholds     suricata/thresholds.rules
     drops          suricata/drops.rules, inline
-    et-open        the rules of ET Open without their thresholds, whose state Suricata keeps from capture to capture when rules are loaded once
+    et-open        the rules of ET Open without their thresholds, whose state Suricata keeps from capture to capture
+                   when rules are loaded once
     et-open-drop   the same with the action drop, inline
     repro          SHARED/repro with its own rules
 
@@ -165,7 +168,8 @@ class SuricataServer:
         idle = 0
         while idle < 2: # between the list and its start a capture is in neither
             time.sleep(0.05)
-            waits = self.send({'command': 'pcap-file-number'})['message'] or self.send({'command': 'pcap-current'})['message'] != 'None'
+            waits = self.send({'command': 'pcap-file-number'})['message'] or \
+                self.send({'command': 'pcap-current'})['message'] != 'None'
             idle = 0 if waits else idle + 1
         try:
             return events_of(f'{self.folder}/{self.count}')
@@ -274,7 +278,8 @@ def rules_of(suite, shared, folder):
         for line in f:
             if re.search(r'sid:\s*22\d{5}\s*;', line):
                 continue
-            line = re.sub(r'\b(threshold|detection_filter)\s*:[^;]*;', '', line) if suite.startswith('et-open') else line
+            line = re.sub(r'\b(threshold|detection_filter)\s*:[^;]*;', '', line) \
+                if suite.startswith('et-open') else line
             out.write(re.sub(r'^alert\b', 'drop', line) if suite == 'et-open-drop' else line)
     return path
 

@@ -39,7 +39,8 @@ KINDS = {
     'none': [''],
     'limit': [f'threshold:type limit, track {track}, count 2, seconds 7;'
               for track in ('by_src', 'by_dst', 'by_rule', 'by_both', 'by_flow')],
-    'threshold': [f'threshold:type threshold, track {track}, count 3, seconds 20;' for track in ('by_src', 'by_dst', 'by_rule', 'by_both')] +
+    'threshold': [f'threshold:type threshold, track {track}, count 3, seconds 20;'
+                  for track in ('by_src', 'by_dst', 'by_rule', 'by_both')] +
                  ['threshold:type threshold, track by_flow, count 2, seconds 20;'],
     'both': [f'threshold:type both, track {track}, count 2, seconds 11;'
              for track in ('by_src', 'by_dst', 'by_rule', 'by_both', 'by_flow')],
@@ -163,7 +164,8 @@ def parsed(lines):
 
 def describe(key):
     mode, action, sid, what = key
-    rule = 'dropped packets' if sid == '0' else f'rule {sid}, {RULES[int(sid) - 1][0]}, {RULES[int(sid) - 1][1] or "no threshold"}'
+    rule = 'dropped packets' if sid == '0' \
+        else f'rule {sid}, {RULES[int(sid) - 1][0]}, {RULES[int(sid) - 1][1] or "no threshold"}'
     return f'{mode}, {action}: {rule} ({what})'
 
 

@@ -72,8 +72,10 @@ def fixed(body):
     """(name, bytes)"""
     for version in (0x0300, 0x0301, 0x0302, 0x0303, 0x0304, 0x0305, 0x03ff, 0x0200, 0x0400):
         yield f'record version {version:04x}', record(HANDSHAKE, version, body)
-        yield f'record version {version:04x}, in two', record(HANDSHAKE, version, body[:60]) + record(HANDSHAKE, 0x0303, body[60:])
-        yield f'second record of version {version:04x}', record(HANDSHAKE, 0x0301, body[:60]) + record(HANDSHAKE, version, body[60:])
+        yield f'record version {version:04x}, in two', record(HANDSHAKE, version, body[:60]) + \
+            record(HANDSHAKE, 0x0303, body[60:])
+        yield f'second record of version {version:04x}', record(HANDSHAKE, 0x0301, body[:60]) + \
+            record(HANDSHAKE, version, body[60:])
     for size in (1, 2, 3, 4, 5, 100):
         yield f'records of {size}', b''.join(record(HANDSHAKE, 0x0301, body[at:at + size])
                                              for at in range(0, len(body), size))
@@ -82,9 +84,11 @@ def fixed(body):
                                                         body[:4] + struct.pack('!H', version) + body[6:])
     for kind in (HANDSHAKE, ALERT, CHANGE_CIPHER_SPEC, APPLICATION, HEARTBEAT):
         for content in (b'', b'\x01', b'\x01\x5a'):
-            yield f'a record of type {kind} with {len(content)} bytes first', record(kind, 0x0301, content) + record(HANDSHAKE, 0x0301, body)
+            yield f'a record of type {kind} with {len(content)} bytes first', record(kind, 0x0301, content) + \
+                record(HANDSHAKE, 0x0301, body)
             yield f'a record of type {kind} with {len(content)} bytes inside', \
-                record(HANDSHAKE, 0x0301, body[:60]) + record(kind, 0x0301, content) + record(HANDSHAKE, 0x0301, body[60:])
+                record(HANDSHAKE, 0x0301, body[:60]) + record(kind, 0x0301, content) + \
+                record(HANDSHAKE, 0x0301, body[60:])
     yield 'thirty records of length 0', record(HANDSHAKE, 0x0301, b'') * 30 + record(HANDSHAKE, 0x0301, body)
     yield 'a junk byte first', b'\0' + record(HANDSHAKE, 0x0301, body)
 
@@ -132,9 +136,12 @@ def connections(certificate, count, seed):
     for banner in (b'220 mail.example ESMTP\r\n', b'SSH-2.0-x\r\n', b'HTTP/1.1 200 OK\r\n\r\n', b'\0', b'junk',
                    b'+OK ready\r\n', b'\0\0\0\x23\xffSMB' + bytes(31)):
         for port in (443, 9999, 25, 80):
-            yield Connection(f'{banner[:4]} of the server first, port {port}', 1, port).server_says(banner).client_says(hello)
-            yield Connection(f'{banner[:4]} of the server inside, port {port}', 1, port).client_says(hello[:2]).server_says(banner).client_says(hello[2:])
-            yield Connection(f'{banner[:4]} of the server inside, later, port {port}', 1, port).client_says(hello[:20]).server_says(banner).client_says(hello[20:])
+            yield Connection(f'{banner[:4]} of the server first, port {port}', 1, port) \
+                .server_says(banner).client_says(hello)
+            yield Connection(f'{banner[:4]} of the server inside, port {port}', 1, port).client_says(hello[:2]) \
+                .server_says(banner).client_says(hello[2:])
+            yield Connection(f'{banner[:4]} of the server inside, later, port {port}', 1, port) \
+                .client_says(hello[:20]).server_says(banner).client_says(hello[20:])
     # A HelloRetryRequest, and a second hello that says something else.
     for name, first, second in (('another server name', Client(GOOD), EVIL.encode()),
                                 ('another protocol', Client(GOOD, ('good-protocol',)), b'evil-protocol')):
@@ -145,14 +152,17 @@ def connections(certificate, count, seed):
         assert len(again) > 100, 'the server sends no HelloRetryRequest'
         again = again.replace(GOOD.encode() if second == EVIL.encode() else b'good-protocol', second)
         assert second in again
-        yield (Connection(f'second hello with {name}', 1 if second == EVIL.encode() else 2, 443).client_says(hello).server_says(retry)
+        yield (Connection(f'second hello with {name}', 1 if second == EVIL.encode() else 2, 443)
+               .client_says(hello).server_says(retry)
                .client_says(again))
-        yield Connection(f'second hello with {name}, at once', 1 if second == EVIL.encode() else 2, 443).client_says(hello + again)
+        yield Connection(f'second hello with {name}, at once', 1 if second == EVIL.encode() else 2, 443) \
+            .client_says(hello + again)
     # Nobody reads a hello of this length: it ends the parsing, and inline app-layer.error-policy drops the flow by
     # default.
     for length in (136000, 0xffffff):
         long = b'\x01' + struct.pack('!I', length)[1:] + b'\x03\x03'
-        yield Connection(f'a hello of {length} bytes', None, 443).client_says(record(HANDSHAKE, 0x0301, long + bytes(16000)))
+        yield Connection(f'a hello of {length} bytes', None, 443) \
+            .client_says(record(HANDSHAKE, 0x0301, long + bytes(16000)))
 
 
 def main():

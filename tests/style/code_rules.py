@@ -75,7 +75,8 @@ def check_file(name, text):
     length = text.count('\n')
     limit = MAX_PRIVATE_HEADER if name.startswith('src/') and name.endswith('.h') else MAX_FILE
     if length > limit:
-        yield f'{name}:{limit + 1}: {length} lines; {limit} are allowed in a {"private header" if limit < MAX_FILE else "file"}'
+        yield f'{name}:{limit + 1}: {length} lines; {limit} are allowed in a ' \
+            f'{"private header" if limit < MAX_FILE else "file"}'
     if name.endswith(('.c', '.h')):
         yield from (f'{name}:{number}: {len(line)} columns; {MAX_COLUMNS} are allowed'
                     for number, line in enumerate(text.splitlines(), 1) if len(line) > MAX_COLUMNS)

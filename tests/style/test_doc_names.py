@@ -25,7 +25,8 @@ class DocNames(unittest.TestCase):
             return run.returncode, run.stderr
 
     def test_existing_names(self):
-        document = '`src/flow/flow.c` `src/flow` `sluice/flow.h` `flow.c` `flow_get()` `struct flow` `FLOW_MAX` `flow.memcap` `src/app/NAME/`\n'
+        document = '`src/flow/flow.c` `src/flow` `sluice/flow.h` `flow.c` `flow_get()` `struct flow` `FLOW_MAX` ' \
+            '`flow.memcap` `src/app/NAME/`\n'
         self.assertEqual(self.run_on(document), (0, ''))
 
     def test_missing_names(self):

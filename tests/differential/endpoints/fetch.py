@@ -63,7 +63,8 @@ def work(fetch, base, numbers, out, lock):
         except Exception:
             continue
         with lock:
-            out.write(f'{number}\t{int(good)}\t{encode(status)}\t{encode(reason or "")}\t{encode(headers)}\t{encode(body)}\t\n')
+            out.write(f'{number}\t{int(good)}\t{encode(status)}\t{encode(reason or "")}\t'
+                      f'{encode(headers)}\t{encode(body)}\t\n')
 
 
 def main(kind, base):
