@@ -19,7 +19,8 @@ if [ "$1" != --inside ]; then
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	for tool in unshare chroot ip nft python3; do command -v $tool >/dev/null || skip "$tool is not installed"; done
 	[ "$1" = "$SOURCE/build/release" ] || [ "${DOCUMENTS_BUILD:-}" = yes ] ||
-		skip "the commands of the documents build in build/release, and this test runs in $1 (DOCUMENTS_BUILD=yes builds there)"
+		skip "the commands of the documents build in build/release," \
+		"and this test runs in $1 (DOCUMENTS_BUILD=yes builds there)"
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT
 	trap 'exit 1' INT TERM HUP
@@ -43,7 +44,8 @@ mount -t tmpfs -o mode=755 tmpfs "$root/run"
 
 # An installation of this machine is not part of the new host.
 for base in usr/local usr; do
-	rm -rf "$root/$base"/{sbin/sluice,share/sluice,share/doc/sluice,lib/sysusers.d/sluice.conf,lib/systemd/system/sluice.service} \
+	rm -rf "$root/$base"/{sbin/sluice,share/sluice,share/doc/sluice} \
+		"$root/$base"/lib/{sysusers.d/sluice.conf,systemd/system/sluice.service} \
 		"$root/$base/etc/sluice" "$root/etc/sluice"
 done
 rm -rf "$root"/var/{log,lib,cache}/sluice
@@ -57,5 +59,6 @@ ip address add 192.168.1.1/24 dev lan0
 ip address add 198.51.100.1/24 dev wan0
 
 cd /
-exec chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+exec chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
+	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 	/usr/bin/python3 "$SOURCE/tests/docs/blocks.py" "$SOURCE" "$document"

@@ -5,7 +5,9 @@
 . "$(dirname "$0")/lib.sh"
 topology
 # Both directions of port 7004 go to queue 4, all else to queue 0.
-for port in --dport --sport; do gateway iptables -t mangle -A FORWARD -p tcp $port 7004 -j NFQUEUE --queue-num 4 --queue-bypass; done
+for port in --dport --sport; do
+	gateway iptables -t mangle -A FORWARD -p tcp $port 7004 -j NFQUEUE --queue-num 4 --queue-bypass
+done
 queue_rule --queue-num 0 --queue-bypass
 cat >"$WORK/t.rules" <<'RULES'
 reject tcp any any -> any any (msg:"evil"; flow:to_server; content:"EVIL"; sid:1;)
@@ -15,7 +17,8 @@ alert tcp-pkt any any -> any any (msg:"quiet spelling"; flow:to_server; content:
 RULES
 printf '%s\n' 'alert-only 4' 'alert-only msg:"quiet spelling"' >"$WORK/policy"
 config() { # config MODE: of the queues that have no mode of their own
-	printf '%s\n' '%YAML 1.1' --- "ips: { mode: $1 }" 'queues: { "4": { ips-mode: alert-only } }' "rule-policy: { file: $WORK/policy }" >"$WORK/sluice.yaml"
+	printf '%s\n' '%YAML 1.1' --- "ips: { mode: $1 }" 'queues: { "4": { ips-mode: alert-only } }' \
+		"rule-policy: { file: $WORK/policy }" >"$WORK/sluice.yaml"
 }
 ask() { gateway "$SLUICE" "$@" --socket "$WORK/control"; }
 mode() { ask mode --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["mode"])'; }
@@ -39,7 +42,8 @@ echo before >&3
 wait_text "$WORK/answers" before
 
 config drop
-start_sluice ips --config "$WORK/sluice.yaml" --queue 0,4 --rules "$WORK/t.rules" --set unix-command.filename="$WORK/control" \
+start_sluice ips --config "$WORK/sluice.yaml" --queue 0,4 --rules "$WORK/t.rules" \
+	--set unix-command.filename="$WORK/control" \
 	--set stream.midstream-grace=0 --set stats.interval=0
 supervisor=$LAST_PID
 
@@ -59,7 +63,8 @@ equal "would reject" "$(stats ips.would_reject)" 1
 equal "reason" "$(stats ips.would_drop_reason.rules)" 1
 [ "$(stats ips.would_drop)" -gt 1 ] || fail "later packets of the flow are not counted"
 wait_events ips 1 event_type=alert alert.signature_id=1 queue.number=4 alert.action=allowed alert.would_drop=true
-wait_events ips 1 event_type=would_drop would_drop.reason=rules alert.signature_id=1 alert.action=allowed queue.verdict=accept
+wait_events ips 1 event_type=would_drop would_drop.reason=rules alert.signature_id=1 alert.action=allowed \
+	queue.verdict=accept
 equal "drop events of queue 4" "$(events ips event_type=drop queue.number=4)" 0
 equal "blocked alerts of queue 0" "$(events ips event_type=alert alert.action=blocked queue.number=0)" 1
 # Exception policies.
@@ -110,7 +115,8 @@ engine=$(engine_of "$supervisor")
 ask upgrade >"$WORK/upgrade.out" 2>&1 || fail "upgrade: $(cat "$WORK/upgrade.out")"
 restarted "$engine"
 equal "EVIL after an upgrade" "$(tcp 7001 EVIL)" EVIL
-equal "the end of the time" "$(ask mode --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["until"][:16])')" "$until"
+equal "the end of the time" "$(ask mode --json |
+	python3 -c 'import json, sys; print(json.load(sys.stdin)["until"][:16])')" "$until"
 ask mode configured | grep -q "mode: mixed" || fail "sluice mode configured"
 equal "EVIL as configured" "$(tcp 7001 EVIL)" RESET
 # The configured mode returns after that time, even if the engine that got the command died.
@@ -134,8 +140,10 @@ stop_process "$supervisor" || fail "exit code $?"
 # --- Connections that the kernel drops by itself ---
 for ipt in iptables ip6tables; do gateway $ipt -t mangle -F FORWARD; done
 config drop
-echo 'drop tcp any any -> any any (msg:"dropped"; flow:to_server,established; content:"DROPPED"; sid:3;)' >>"$WORK/t.rules"
-start_sluice kernel --config "$WORK/sluice.yaml" --queue 0 --rules "$WORK/t.rules" --set unix-command.filename="$WORK/control" \
+echo 'drop tcp any any -> any any (msg:"dropped"; flow:to_server,established; content:"DROPPED"; sid:3;)' \
+	>>"$WORK/t.rules"
+start_sluice kernel --config "$WORK/sluice.yaml" --queue 0 --rules "$WORK/t.rules" \
+	--set unix-command.filename="$WORK/control" \
 	--attach after --set nft.offload.flows=dropped --set stats.interval=0
 supervisor=$LAST_PID
 mkfifo "$WORK/more"
@@ -147,7 +155,8 @@ echo DROPPED >&4
 wait_equal "connections that the kernel drops" 1 stats ips.offload.dropped
 # A retransmission of the client passes.
 ask mode alert-only >/dev/null
-grep -q "removed nft.offload.drop-mark from 1 connections" "$WORK/kernel.log" || fail "the mark of the connection is still there"
+grep -q "removed nft.offload.drop-mark from 1 connections" "$WORK/kernel.log" ||
+	fail "the mark of the connection is still there"
 echo >&4
 wait_text "$WORK/heard" DROPPED
 exec 4>&-

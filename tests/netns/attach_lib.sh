@@ -34,11 +34,13 @@ mode() {
 	local what=$1 seen=$2
 	shift 2
 	start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach "$@"
-	equal "$what: table" "$(gateway "$SLUICE" nft status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["mode"])')" "$what"
+	equal "$what: table" "$(gateway "$SLUICE" nft status --json |
+		python3 -c 'import json, sys; print(json.load(sys.stdin)["mode"])')" "$what"
 	pass "$what, running" 0
 	wait_events ips 2 event_type=drop alert.signature_id=1
 	stop_process "$LAST_PID" || fail "$what: exit code $?"
-	equal "$what: packets in the queues" "$(($(last_stats ips queue.0.packets) + $(last_stats ips queue.1.packets)))" "$seen"
+	equal "$what: packets in the queues" \
+		"$(($(last_stats ips queue.0.packets) + $(last_stats ips queue.1.packets)))" "$seen"
 	unchanged "$what, stopped"
 
 	start_sluice killed --queue 0-1 --rules "$WORK/t.rules" --attach "$@"

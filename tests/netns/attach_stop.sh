@@ -65,7 +65,8 @@ start_sluice next --queue 20 --rules "$WORK/t.rules" --set queue.length=20000
 next=$LAST_PID
 wave
 passes
-start_sluice route --queue 0-1 --rules "$WORK/t.rules" --set queue.length=20000 --attach route --verdict route --route-to 20 --route-bypass
+start_sluice route --queue 0-1 --rules "$WORK/t.rules" --set queue.length=20000 --attach route --verdict route \
+	--route-to 20 --route-bypass
 passes
 freeze "$next"
 waits() { [ "$(kernel_queue 20 waiting)" -gt 100 ]; }
@@ -76,6 +77,7 @@ stops() { ! queues; }
 (wait_for stops; thaw "$next") &
 stop_process "$LAST_PID" || fail "route: exit code $?"
 gateway nft list tables 2>/dev/null | grep sluice >/dev/null && fail "route: the table is still there"
-[ "$(($(last_stats route queue.0.routed) + $(last_stats route queue.1.routed)))" -gt 100 ] || fail "route: nothing was routed"
+[ "$(($(last_stats route queue.0.routed) + $(last_stats route queue.1.routed)))" -gt 100 ] ||
+	fail "route: nothing was routed"
 all_there route
 stop_process "$next" || fail "next: exit code $?"

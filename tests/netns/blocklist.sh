@@ -35,7 +35,10 @@ waits() { # waits LIST: until these are blocked
 }
 
 gateway iptables -A FORWARD -s 10.99.0.0/16 -j DROP
-gateway nft 'table inet firewall { set s { type ipv4_addr; elements = { 10.98.0.1 }; }; chain forward { type filter hook forward priority 0; ip saddr @s drop; }; }'
+gateway nft 'table inet firewall {
+	set s { type ipv4_addr; elements = { 10.98.0.1 }; }
+	chain forward { type filter hook forward priority 0; ip saddr @s drop; }
+}'
 neighbours 2>/dev/null | plain >"$WORK/before"
 blocklist list 2>"$WORK/error" && fail "a list without a table"
 grep "has no blocklist" "$WORK/error" >/dev/null || fail "$(cat "$WORK/error")"
@@ -54,7 +57,8 @@ alert udp any any -> any 7000 (msg:"only tells"; content:"EVIL-F"; priority:1; s
 drop udp any any -> any 7000 (msg:"for a moment"; content:"EVIL-G"; fwsam:src, 6 seconds; sid:7;)
 RULES
 udp_sink 7000 "$WORK/got"
-start_sluice ips --queue 0 --rules "$WORK/t.rules" --attach after --set nft.blocklist.enabled=yes --set nft.blocklist.size=4 \
+start_sluice ips --queue 0 --rules "$WORK/t.rules" --attach after --set nft.blocklist.enabled=yes \
+	--set nft.blocklist.size=4 \
 	--set nft.blocklist.priority=1 --set nft.blocklist.classtypes=noise --set nft.blocklist.timeout=100 \
 	--set classification-file="$WORK/class.config" --set 'vars.address-groups.HOME_NET=[10.66.2.0/24,fd66:2::/64]'
 ips=$LAST_PID
@@ -71,8 +75,10 @@ say 10.66.1.3 10.66.2.2 EVIL-B
 say fd66:1::4 fd66:2::2 EVIL-C
 waits "10.66.1.2 10.66.1.3 fd66:1::2 fd66:1::4 "
 wait_events ips 4 event_type=firewall firewall.action=blocked
-equal "by rule 1" "$(events ips event_type=firewall firewall.host=10.66.1.2 firewall.signature_id=1 firewall.timeout=3600)" 1
-equal "by rule 2" "$(events ips event_type=firewall firewall.host=10.66.1.3 firewall.signature_id=2 firewall.timeout=100)" 1
+equal "by rule 1" \
+	"$(events ips event_type=firewall firewall.host=10.66.1.2 firewall.signature_id=1 firewall.timeout=3600)" 1
+equal "by rule 2" \
+	"$(events ips event_type=firewall firewall.host=10.66.1.3 firewall.signature_id=2 firewall.timeout=100)" 1
 equal "by rule 3" "$(events ips event_type=firewall firewall.signature_id=3)" 1
 
 # Floods, in both families: the queue stands still, the kernel counts, others go on.
@@ -92,7 +98,8 @@ assert 3500 < hosts["10.66.1.2"]["expires"] <= hosts["10.66.1.2"]["timeout"] == 
 PY
 equal "the status" "$(gateway "$SLUICE" nft status --config /dev/null | sed -n 's/ (.*//; s/^blocklist: //p')" \
 	"2 IPv4 hosts, 2 IPv6 hosts, 40000 packets"
-gateway "$SLUICE" nft status --config /dev/null --json | grep '"blocklist":{"ipv4":2,"ipv6":2,"packets":40000,' >/dev/null ||
+gateway "$SLUICE" nft status --config /dev/null --json |
+	grep '"blocklist":{"ipv4":2,"ipv6":2,"packets":40000,' >/dev/null ||
 	fail "the status as JSON: $(gateway "$SLUICE" nft status --config /dev/null --json)"
 # Nor does anybody reach a blocked host.
 server ping -c1 -W1 -q 10.66.1.3 >/dev/null && fail "a blocked host is reached"

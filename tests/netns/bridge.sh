@@ -28,7 +28,8 @@ vlan() { # vlan NAMESPACE DEVICE: 5 on it, and 7 within 6
 		ip -n "$P-$1" link set "$2.6" up &&
 		ip -n "$P-$1" link add link "$2.6" name "$2.7" type vlan id 7
 }
-[ $FAMILY = bridge ] || gateway sysctl -qw net.bridge.bridge-nf-call-iptables=1 net.bridge.bridge-nf-call-ip6tables=1 2>/dev/null ||
+[ $FAMILY = bridge ] || gateway sysctl -qw net.bridge.bridge-nf-call-iptables=1 net.bridge.bridge-nf-call-ip6tables=1 \
+	2>/dev/null ||
 	skip "the kernel has no br_netfilter"
 gateway "$SLUICE" nft install --config /dev/null --mode after --queue 9 --family $FAMILY >"$WORK/install.log" 2>&1 ||
 	skip "no queue in the family $FAMILY: $(cat "$WORK/install.log")"
@@ -93,14 +94,16 @@ for net in $nets; do
 		done
 		equal "a datagram to $to" "$(refused "$to")" refused
 	done
-	equal "a bad stream in net $net" "$(client timeout 30 python3 "$HERE/traffic.py" tcp-ask "10.66.$net.2" 7001 EVIL)" TIMEOUT
+	equal "a bad stream in net $net" \
+		"$(client timeout 30 python3 "$HERE/traffic.py" tcp-ask "10.66.$net.2" 7001 EVIL)" TIMEOUT
 	wait_lines "$WORK/got" "last $net" 2
 	equal "good in net $net" "$(grep -c "good $net" "$WORK/got")" 2
 	equal "changed in net $net" "$(grep -c "new $net" "$WORK/got")" 2
 	expected=$((expected + 2))
 done
 equal "bad ones that arrived" "$(grep -cE 'EVIL|old' "$WORK/got" || true)" 0
-wait_events ips $expected event_type=alert alert.signature_id=3 queue.in_physical=g0 queue.out_physical=g1 queue.in_iface=br0
+wait_events ips $expected event_type=alert alert.signature_id=3 queue.in_physical=g0 queue.out_physical=g1 \
+	queue.in_iface=br0
 wait_events ips $expected event_type=alert alert.signature_id=4 queue.out_iface=br0
 cli_mac=$(client cat /sys/class/net/c0/address)
 srv_mac=$(server cat /sys/class/net/s0/address)
@@ -138,7 +141,8 @@ if [ $FAMILY = bridge ]; then
 	equal "answers that were sent" "$(last_stats ips ips.reject_packets_sent)" $((4 * expected))
 	equal "answers that failed" "$(last_stats ips ips.reject_packets_failed)" 0
 fi
-equal "flows by their ports" "$(events ips event_type=flow proto=UDP dest_port=7000 queue.in_physical=g0 queue.out_physical=g1)" $expected
+equal "flows by their ports" "$(events ips event_type=flow proto=UDP dest_port=7000 queue.in_physical=g0 \
+	queue.out_physical=g1)" $expected
 equal "frames of a type that is not known" "$(last_stats ips ips.uninspected.link_type)" 0
 grep -q sluice <<<"$(gateway nft list tables)" && fail "the table stays"
 

@@ -11,7 +11,8 @@ total=$((total + 5))
 wait_arrived "$total"
 start first --queue 0 --attach after
 equal "bypass before the first daemon" "$(uninspected bypass)" 5
-grep -q "5 packets passed uninspected (bypass) in the last .* s because no daemon listened" "$WORK/first.log" || fail "the log does not report the bypass"
+grep -q "5 packets passed uninspected (bypass) in the last .* s because no daemon listened" "$WORK/first.log" ||
+	fail "the log does not report the bypass"
 equal "packets of the event" "$(sum first firewall packets)" 5
 flood 3
 total=$((total + 3))
@@ -26,7 +27,8 @@ equal "bypass while there was no daemon" "$(uninspected bypass)" 7
 [ "$(uninspected bypass_ms)" -gt 0 ] || fail "bypass: no time"
 ask status | grep -q "uninspected: 7 packets passed while no daemon listened" || fail "status: $(ask status)"
 equal "packets of the event" "$(sum second firewall packets)" 7
-[ "$(events second event_type=firewall firewall.action=no_listener firewall.uninspected=true firewall.packets=7)" = 1 ] || fail "the event"
+[ "$(events second event_type=firewall firewall.action=no_listener firewall.uninspected=true \
+	firewall.packets=7)" = 1 ] || fail "the event"
 stop_process "$DAEMON" || fail "exit code $?"
 equal "bypass in the statistics" "$(last_stats second ips.uninspected.bypass)" 7
 

@@ -27,7 +27,8 @@ them() {
 	if [ "$CONSUMER" = python ]; then
 		ip netns exec "$P-gw" python3 "$HERE/queue_consumer.py" 20 THEIRS "$@" >"$WORK/them.log" 2>&1 &
 	else
-		ip netns exec "$P-gw" chroot "$CHROOT" /usr/bin/suricata -c /etc/suricata/suricata.yaml -S "$FOLDER/theirs.rules" -l "$FOLDER" \
+		ip netns exec "$P-gw" chroot "$CHROOT" /usr/bin/suricata -c /etc/suricata/suricata.yaml \
+			-S "$FOLDER/theirs.rules" -l "$FOLDER" \
 			-q 20 -k none --runmode workers --set unix-command.enabled=no "${nfq[@]}" >"$WORK/them.log" 2>&1 &
 	fi
 	THEM=$!

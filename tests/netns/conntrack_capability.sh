@@ -29,5 +29,6 @@ wait_text "$WORK/got" three
 gateway "$SLUICE" upgrade --socket "$WORK/socket" >"$WORK/out" 2>&1 || fail "upgrade: $(cat "$WORK/out")"
 wait_ready 4
 equal "log lines about conntrack" "$(grep -c conntrack "$WORK/ips.log")" 4
-[ "$(grep conntrack "$WORK/ips.log" | sort -u | wc -l)" = 1 ] || fail "engines disagree on what the kernel can do: $(grep conntrack "$WORK/ips.log")"
+[ "$(grep conntrack "$WORK/ips.log" | sort -u | wc -l)" = 1 ] ||
+	fail "engines disagree on what the kernel can do: $(grep conntrack "$WORK/ips.log")"
 stop_process "$ips" || fail "exit code $?"

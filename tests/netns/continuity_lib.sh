@@ -9,7 +9,9 @@ continuity_rules() {
 	{
 		echo 'drop udp any any -> any any (msg:"evil"; content:"EVIL-PATTERN"; sid:1;)'
 		echo 'alert http any any -> any any (msg:"path"; http.uri; content:"/no/where"; sid:2;)'
-		for i in $(seq 200); do echo "alert udp any any -> any 7000 (msg:\"filler\"; content:\"filler $i\"; sid:$((1000 + i));)"; done
+		for i in $(seq 200); do
+			echo "alert udp any any -> any 7000 (msg:\"filler\"; content:\"filler $i\"; sid:$((1000 + i));)"
+		done
 	} >"$1"
 }
 
@@ -18,7 +20,8 @@ continuity_rules() {
 traffic_start() {
 	background srv python3 "$HERE/continuity.py" serve "$ADDRESSES" 7000
 	wait_text "$WORK/background.log" listening
-	ip netns exec "$P-cli" python3 "$HERE/continuity.py" ask "$ADDRESSES" 7000 "${RATE:-500}" >"$WORK/asked" 2>"$WORK/asked.log" &
+	ip netns exec "$P-cli" python3 "$HERE/continuity.py" ask "$ADDRESSES" 7000 "${RATE:-500}" >"$WORK/asked" \
+		2>"$WORK/asked.log" &
 	ASKING=$!
 	wait_for test -s "$WORK/asked" || fail "asked is empty"
 	pings_start
@@ -51,7 +54,9 @@ pings_missing() {
 }
 
 # other_drops: what was dropped though no rule of continuity_rules() says so, as far as it was told.
-other_drops() { cat "$WORK"/ips/eve.json* 2>/dev/null | grep '"event_type":"drop"' | grep -v '"signature_id":1,' | tail -n 20; }
+other_drops() {
+	cat "$WORK"/ips/eve.json* 2>/dev/null | grep '"event_type":"drop"' | grep -v '"signature_id":1,' | tail -n 20
+}
 
 # traffic_stop: ends it, and nothing was lost. LOSS=counted: that is for the caller to judge.
 traffic_stop() {

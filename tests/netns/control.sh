@@ -12,7 +12,8 @@ alert icmp any any -> any any (msg:"ping"; itype:8; sid:3;)
 RULES
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --no-console --set "unix-command.filename=$WORK/socket" \
-	--set unix-command.enabled=yes --set control.clients=3 --set flow.timeouts.icmp.new=2 --set flow.timeouts.icmp.established=2
+	--set unix-command.enabled=yes --set control.clients=3 --set flow.timeouts.icmp.new=2 \
+	--set flow.timeouts.icmp.established=2
 SLUICE_PID=$LAST_PID
 ask() { "$SLUICE" "$@" --socket "$WORK/socket"; }
 json() { python3 -c 'import json, sys
@@ -47,7 +48,8 @@ ask explain tcp 10.66.2.2:7001 "10.66.1.2:$port" --json >"$WORK/flow"
 equal "verdict" "$(json verdict <"$WORK/flow")" dropped
 equal "reason" "$(json drop.reason <"$WORK/flow")" rules
 equal "rule that dropped" "$(json drop.signature_id <"$WORK/flow")" 2
-grep -q "verdict: dropped, reason rules, rule 1:2 evil" <<<"$(ask explain "10.66.1.2:$port" 10.66.2.2:7001)" || fail "explain in words"
+grep -q "verdict: dropped, reason rules, rule 1:2 evil" <<<"$(ask explain "10.66.1.2:$port" 10.66.2.2:7001)" ||
+	fail "explain in words"
 ask explain 10.66.1.2:1 10.66.2.2:1 2>"$WORK/none" && fail "a flow that is not there is explained"
 grep -q "flow not found" "$WORK/none" || fail "$(cat "$WORK/none")"
 
@@ -88,16 +90,19 @@ grep -q "generation 4, 3 rules, 1 failed, 0 skipped" "$WORK/said" || fail "$(cat
 grep -q "t.rules:4:.*'sid' needs" "$WORK/said" || fail "the answer does not have the mistake: $(cat "$WORK/said")"
 mv "$WORK/t.rules" "$WORK/gone"
 ask reload >"$WORK/said" 2>&1 && fail "a reload has taken away all rules"
-grep -q "settings unchanged (generation 4): the rules could not be loaded: all of them are left out" "$WORK/said" || fail "$(cat "$WORK/said")"
+grep -q "settings unchanged (generation 4): the rules could not be loaded: all of them are left out" "$WORK/said" ||
+	fail "$(cat "$WORK/said")"
 mv "$WORK/gone" "$WORK/t.rules"
 equal "generation" "$(ask status --json | json rules.generation)" 4
 equal "last reload" "$(ask status --json | json reload.ok)" false
 
-equal "dropped" "$(ask stats --json | json ips.drop_reason.rules)" "$(ask stats ips.drop_reason.rules | awk '{print $2}')"
+equal "dropped" "$(ask stats --json | json ips.drop_reason.rules)" \
+	"$(ask stats ips.drop_reason.rules | awk '{print $2}')"
 equal "queues" "$(ask queues --json | json 1.queue)" 1
 
 # Names of counters: of a group, with --json as well; of a counter that is 0; of none.
-equal "a group" "$(ask stats ips.drop_reason detect | awk '{ print $1 }' | cut -d. -f1 | sort -u | tr '\n' ' ')" "detect ips "
+equal "a group" "$(ask stats ips.drop_reason detect | awk '{ print $1 }' | cut -d. -f1 | sort -u | tr '\n' ' ')" \
+	"detect ips "
 equal "a group as JSON" "$(ask stats ips.drop_reason.rules detect --json | python3 -c 'import json, sys
 value = json.load(sys.stdin)
 print(sorted(value), list(value["ips"]), list(value["ips"]["drop_reason"]), "scans" in value["detect"])')" \
@@ -127,7 +132,8 @@ def line(s):
     return json.loads(text) if text else None
 
 s = connect()
-for question in b'nonsense', b'[]', b'{}', b'{"command":1}', b'{"command":"statsu"}', b'{"command":"stats","arguments":[]}', b'{"command":"flows","arguments":{"limit":0}}', b'[' * 1000:
+for question in (b'nonsense', b'[]', b'{}', b'{"command":1}', b'{"command":"statsu"}',
+                 b'{"command":"stats","arguments":[]}', b'{"command":"flows","arguments":{"limit":0}}', b'[' * 1000):
     s.sendall(question + b'\n')
     answer = line(s)
     assert answer['return'] == 'NOK', (question, answer)
@@ -189,16 +195,19 @@ wait "$HOLDER" || true
 # daemon that died is replaced.
 mkdir -p "$WORK/other"
 for enabled in yes auto; do
-	ip netns exec "$P-gw" timeout 20 "$SLUICE" run --set run-as.user=root --log-dir "$WORK/other" --queue 9 --rules "$WORK/t.rules" --no-console \
+	ip netns exec "$P-gw" timeout 20 "$SLUICE" run --set run-as.user=root --log-dir "$WORK/other" --queue 9 \
+		--rules "$WORK/t.rules" --no-console \
 		--set "unix-command.filename=$WORK/socket" --set "unix-command.enabled=$enabled" >"$WORK/other.log" 2>&1 &&
 		fail "two daemons share a socket (unix-command.enabled: $enabled)"
-	grep -q "control socket $WORK/socket: process $SLUICE_PID listens on it.*unix-command.filename" "$WORK/other.log" || fail "$(cat "$WORK/other.log")"
+	grep -q "control socket $WORK/socket: process $SLUICE_PID listens on it.*unix-command.filename" "$WORK/other.log" ||
+		fail "$(cat "$WORK/other.log")"
 done
 exec 3>&-
 kill_process "$SLUICE_PID"
 sed -i '$d' "$WORK/t.rules"
 echo 'flow: { memcap: 64 MiB }' >"$WORK/settings.yaml"
-start_sluice again --config "$WORK/settings.yaml" --queue 0-1 --rules "$WORK/t.rules" --no-console --set "unix-command.filename=$WORK/socket" \
+start_sluice again --config "$WORK/settings.yaml" --queue 0-1 --rules "$WORK/t.rules" --no-console \
+	--set "unix-command.filename=$WORK/socket" \
 	--set unix-command.enabled=yes
 equal "generation" "$(ask status --json | json rules.generation)" 1
 

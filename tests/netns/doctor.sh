@@ -31,14 +31,17 @@ start --queue 0-1 --attach after
 examine "after" --queue 0-1
 only
 equal "clean" "$CODE" 0
-equal "verdict" "$(nft_command doctor --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["verdict"])')" clean
-grep -q '^queues 0-1: clean, 0 warnings' <<<"$(nft_command doctor | tail -n 1)" || fail "the last line: $(nft_command doctor | tail -n 1)"
+equal "verdict" "$(nft_command doctor --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["verdict"])')" \
+	clean
+grep -q '^queues 0-1: clean, 0 warnings' <<<"$(nft_command doctor | tail -n 1)" ||
+	fail "the last line: $(nft_command doctor | tail -n 1)"
 absent queue.no-listener order.accept own.altered
 stop
 examine "stopped" --queue 0-1
 only queue.no-rule
 equal "nothing is seen" "$CODE" 2
-for mode in "before" "repeat --mark 0x1/0x1 --set queue.verdict=repeat" "route --set queue.verdict=route --set queue.route-to=9"; do
+for mode in "before" "repeat --mark 0x1/0x1 --set queue.verdict=repeat" \
+	"route --set queue.verdict=route --set queue.route-to=9"; do
 	# shellcheck disable=SC2086
 	start --queue 0 --attach $mode --set nft.hooks="[forward, input, output]"
 	examine "mode $mode"
@@ -83,7 +86,8 @@ NFT
 if grep -q dormant <<<"$(nft list table "$family" sluice)"; then
 	examine "dormant"
 	found own.dormant broken
-	grep -q "nft add table $family sluice" "$WORK/found.json" || fail "the remedy names another table: $(cat "$WORK/found.json")"
+	grep -q "nft add table $family sluice" "$WORK/found.json" ||
+		fail "the remedy names another table: $(cat "$WORK/found.json")"
 fi
 clear
 install --hook forward,input
@@ -142,7 +146,10 @@ clear
 
 # --- Marks ------------------------------------------------------------------------------------------------------------
 install
-nft 'table inet m { chain f { type filter hook prerouting priority mangle; tcp dport 1 meta mark set meta mark | 0x40000000; }; }'
+nft 'table inet m { chain f {
+	type filter hook prerouting priority mangle
+	tcp dport 1 meta mark set meta mark | 0x40000000
+}; }'
 examine "our mark, set by somebody"
 found mark.forged broken "0x40000000 under 0x40000000"
 clear
@@ -213,7 +220,11 @@ clear
 
 # --- Who else ---------------------------------------------------------------------------------------------------------
 install
-nft 'table inet firewalld { chain filter_FORWARD { type filter hook forward priority filter + 10; ct state established accept; reject; }; }'
+nft 'table inet firewalld { chain filter_FORWARD {
+	type filter hook forward priority filter + 10
+	ct state established accept
+	reject
+}; }'
 nft 'table ip docker-bridges { chain filter-forward { }; }'
 nft 'table inet f2b-table { chain f2b-chain { type filter hook input priority -1; tcp dport 22 drop; }; }'
 examine "managers"
@@ -249,7 +260,8 @@ ip link del l0
 # --- By hand, and by whom it may --------------------------------------------------------------------------------------
 if command -v setpriv >/dev/null; then
 	code=0
-	setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all "$SLUICE" nft doctor --config /dev/null >"$WORK/out" 2>&1 || code=$?
+	setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all "$SLUICE" nft doctor --config /dev/null \
+		>"$WORK/out" 2>&1 || code=$?
 	equal "without capability" "$code" 3
 	grep -q CAP_NET_ADMIN "$WORK/out" || fail "without capability: $(cat "$WORK/out")"
 fi

@@ -3,7 +3,9 @@
 # `sluice nft doctor` beside queue rules in iptables: as manuals of other programs have them, by nft's and by the legacy
 # tables.
 . "$(dirname "$0")/doctor_lib.sh"
-for tool in iptables-nft ip6tables-nft iptables-legacy ip6tables-legacy; do command -v $tool >/dev/null || skip "no $tool"; done
+for tool in iptables-nft ip6tables-nft iptables-legacy ip6tables-legacy; do
+	command -v $tool >/dev/null || skip "no $tool"
+done
 iptables-legacy -L >/dev/null 2>&1 || skip "the kernel has no legacy tables"
 sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 

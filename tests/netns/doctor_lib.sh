@@ -51,7 +51,8 @@ absent() {
 only() {
 	equal "$NAME: findings" "$(python3 -c '
 import json, sys
-print(*sorted({f["id"] for f in json.load(open(sys.argv[1]))["findings"] if f["severity"] != "note"}))' "$WORK/found.json")" "$(
+findings = json.load(open(sys.argv[1]))["findings"]
+print(*sorted({f["id"] for f in findings if f["severity"] != "note"}))' "$WORK/found.json")" "$(
 		printf '%s\n' "$@" | sort | xargs)"
 }
 
@@ -72,7 +73,8 @@ start() {
 	mkdir -p "$WORK/log"
 	echo 'alert icmp any any -> any any (msg:"ping"; sid:1;)' >"$WORK/t.rules"
 	: >"$WORK/run.log" # the previous daemon's has "ready"
-	"$SLUICE" run --config /dev/null --set run-as.user=root --set "unix-command.filename=$WORK/control" --log-dir "$WORK/log" --rules "$WORK/t.rules" "$@" >"$WORK/run.log" 2>&1 &
+	"$SLUICE" run --config /dev/null --set run-as.user=root --set "unix-command.filename=$WORK/control" \
+		--log-dir "$WORK/log" --rules "$WORK/t.rules" "$@" >"$WORK/run.log" 2>&1 &
 	DAEMON=$!
 	wait_for grep -q ready "$WORK/run.log" || fail "the daemon does not start: $(cat "$WORK/run.log")"
 }

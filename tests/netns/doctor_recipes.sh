@@ -88,7 +88,10 @@ both -t mangle -A POSTROUTING -m mark --mark 0x1/0x1 -j MARK --set-xmark 0x0/0x1
 clean "repeat, the mark removed by iptables" "${repeat[@]}"
 absent mark.kept mark.cleared
 both -t mangle -F
-nft 'table inet m { chain c { type filter hook postrouting priority 300; meta mark & 0x1 == 0x1 meta mark set meta mark & 0xfffffffe; }; }'
+nft 'table inet m { chain c {
+	type filter hook postrouting priority 300
+	meta mark & 0x1 == 0x1 meta mark set meta mark & 0xfffffffe
+}; }'
 clean "repeat, the mark removed by nft" "${repeat[@]}"
 absent mark.kept mark.cleared
 nft delete table inet m

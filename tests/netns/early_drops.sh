@@ -10,10 +10,12 @@ udp_sink 7000 "$WORK/got"
 
 # The engine is stopped as soon as the queue is bound, long before its first look at the kernel's counters.
 mkdir -p "$WORK/ips"
-ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/ips" --queue 0 --rules "$WORK/t.rules" --no-console \
+ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/ips" --queue 0 --rules "$WORK/t.rules" \
+	--no-console \
 	--set queue.length=16 --set unix-command.enabled=no >"$WORK/ips.log" 2>&1 &
 ips=$!
-gateway bash -c 'until grep -q "^ *0 " /proc/net/netfilter/nfnetlink_queue; do kill -0 $0 || exit; done' "$ips" || fail "not bound"
+gateway bash -c 'until grep -q "^ *0 " /proc/net/netfilter/nfnetlink_queue; do kill -0 $0 || exit; done' "$ips" ||
+	fail "not bound"
 kill -STOP "$(engine_of "$ips")"
 client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7000 300
 dropped=$(kernel_queue 0 queue_dropped)

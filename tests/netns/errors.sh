@@ -19,7 +19,8 @@ wrong() {
 }
 WRAP=()
 start_sluice holder --queue 5 --rules "$WORK/empty.rules"
-wrong "queue taken" 1 "queue 5.*(taken|in use|busy|owned|bound)" run --queue 5 --rules "$WORK/empty.rules" --log-dir "$WORK" --attach after
+wrong "queue taken" 1 "queue 5.*(taken|in use|busy|owned|bound)" run --queue 5 --rules "$WORK/empty.rules" \
+	--log-dir "$WORK" --attach after
 wrong "queue taken says by whom" 1 "$LAST_PID" run --queue 5 --rules "$WORK/empty.rules" --log-dir "$WORK"
 stop_process "$LAST_PID" || fail "exit code $?"
 wrong "unknown option" 2 "queu" run --queu 5
@@ -28,7 +29,8 @@ wrong "no such rule file" 1 "nothing.rules.*No such file" run --queue 0 --rules 
 wrong "no such configuration" 1 "nothing.yaml" run --config "$WORK/nothing.yaml"
 echo 'queue: {numbers: "70000"}' >"$WORK/bad.yaml"
 wrong "bad configuration" 1 "bad.yaml:1:" run --config "$WORK/bad.yaml"
-wrong "no log folder" 1 "cannot write events to $WORK/empty.rules/log/eve.json: Not a directory" run --queue 0 --rules "$WORK/empty.rules" --log-dir "$WORK/empty.rules/log"
+wrong "no log folder" 1 "cannot write events to $WORK/empty.rules/log/eve.json: Not a directory" run --queue 0 \
+	--rules "$WORK/empty.rules" --log-dir "$WORK/empty.rules/log"
 wrong "repeat without mark" 1 "mark" run --queue 0 --rules "$WORK/empty.rules" --log-dir "$WORK" --verdict repeat
 if command -v setpriv >/dev/null; then
 	WRAP=(setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all --reuid 65534 --clear-groups)

@@ -29,7 +29,8 @@ judged() {
 		lost=$(last_stats "$1" "queue.$q.queue_dropped")
 		equal "$1: lost in queue $q" "$lost" 0
 		equal "$1: accepted + dropped of queue $q" \
-			"$(($(last_stats "$1" "queue.$q.accepted") + $(last_stats "$1" "queue.$q.dropped")))" "$(last_stats "$1" "queue.$q.packets")"
+			"$(($(last_stats "$1" "queue.$q.accepted") + $(last_stats "$1" "queue.$q.dropped")))" \
+			"$(last_stats "$1" "queue.$q.packets")"
 		[ "$(last_stats "$1" "queue.$q.packets")" -gt 20 ] || fail "$1: queue $q had nothing to do"
 	done
 }
@@ -45,7 +46,8 @@ for overlap in rewrite drop; do
 	gateway iptables -t mangle -F FORWARD
 	gateway ip6tables -t mangle -F FORWARD
 	queue_rule --queue-balance 0:1
-	start_sluice "two-$overlap" --queue 0-1 --rules "$WORK/t.rules" --set stream.overlap=$overlap --set queue.length=16384
+	start_sluice "two-$overlap" --queue 0-1 --rules "$WORK/t.rules" --set stream.overlap=$overlap \
+		--set queue.length=16384
 	attack $((run + 1)) sluice
 	stop_process "$LAST_PID" || fail "exit code $?"
 	judged "two-$overlap" "0 1"

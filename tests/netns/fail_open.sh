@@ -21,8 +21,11 @@ wait_events own 1 event_type=firewall firewall.action=reasserted
 traffic
 wait_readings 3
 for kind in fail_open bypass; do equal "passes ($kind) before the flood" "$(uninspected $kind)" 0; done
-equal "unqueued packets" "$(ask status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["unqueued"])')" 0
-equal "events of passes" "$(events own event_type=overload overload.action=lost) $(events own event_type=firewall firewall.action=no_listener)" "0 0"
+equal "unqueued packets" "$(ask status --json |
+	python3 -c 'import json, sys; print(json.load(sys.stdin)["unqueued"])')" 0
+equal "events of passes" \
+	"$(events own event_type=overload overload.action=lost) $(events own event_type=firewall \
+	firewall.action=no_listener)" "0 0"
 
 # A full queue: packets beyond its length pass.
 passed_or_waiting() { echo $(($(arrived) - total + $(kernel_queue 0 waiting) + $(kernel_queue 1 waiting))); }
@@ -38,7 +41,8 @@ total=$((total + 100))
 wait_arrived "$total"
 wait_uninspected fail_open "$passed"
 ask status | grep -q "uninspected: $passed packets passed because a queue was full" || fail "status: $(ask status)"
-grep -q "the kernel passed $passed packets uninspected because a queue was full" "$WORK/own.log" || fail "the log does not report the passes"
+grep -q "the kernel passed $passed packets uninspected because a queue was full" "$WORK/own.log" ||
+	fail "the log does not report the passes"
 equal "fail_open in the events" "$(sum own overload fail_open)" "$passed"
 equal "bypass" "$(uninspected bypass)" 0
 stop_process "$DAEMON" || fail "exit code $?"

@@ -14,7 +14,8 @@ generate() {
 import sys
 
 mistakes = ['content:"x', 'contnt:"x";', 'content:"x"; depth:abc;', 'dsize:>;', 'content:"x"; content:"|0g|";']
-features = ['quic.sni; content:"x";', 'mqtt.type:CONNECT;', 'modbus:function 1;', 'sip_method:invite;', 'gtp_type:1;', 'lua:x.lua;']
+features = ['quic.sni; content:"x";', 'mqtt.type:CONNECT;', 'modbus:function 1;', 'sip_method:invite;',
+            'gtp_type:1;', 'lua:x.lua;']
 headers = ['alert quic', 'alert mqtt', 'sdrop tcp', 'alert s7commplus']
 with open(sys.argv[1], 'w') as rules, open(sys.argv[1] + '.wanted', 'w') as wanted:
     for line in range(1, 1001):
@@ -39,12 +40,14 @@ PYTHON
 # listed FILE: compares the list of the daemon with what must be left out of FILE and the files in $2.
 listed() {
 	ask rules --failed --json >"$WORK/failed" || fail "rules --failed"
-	python3 - "$WORK/failed" "$1" "${2:-}" <<'PYTHON' || fail "rules --failed lists other rules: $(ask rules --failed | head -n 20)"
+	python3 - "$WORK/failed" "$1" "${2:-}" \
+		<<'PYTHON' || fail "rules --failed lists other rules: $(ask rules --failed | head -n 20)"
 import json, sys
 
 answer = json.load(open(sys.argv[1]))
 got = [(r['kind'], r.get('signature_id'), r.get('line'), r['file']) for r in answer['rules']]
-wanted = [(kind, int(sid), int(line), sys.argv[2]) for kind, sid, line in (text.split() for text in open(sys.argv[2] + '.wanted'))]
+wanted = [(kind, int(sid), int(line), sys.argv[2])
+          for kind, sid, line in (text.split() for text in open(sys.argv[2] + '.wanted'))]
 unread = [('unread file', None, None, name) for name in sys.argv[3].split()]
 assert sorted(map(str, got)) == sorted(map(str, wanted + unread)), set(got) ^ set(wanted + unread)
 assert all(r['reason'] for r in answer['rules'])
@@ -61,20 +64,25 @@ code=0
 equal "exit code of check" "$code" 1
 grep -q "940 rules loaded, 10 failed, 50 skipped" "$WORK/check.out" || fail "$(cat "$WORK/check.out")"
 while read -r kind _ line; do
-	grep -q "a.rules:$line:[0-9]*: ${kind/mistake/error}: " "$WORK/check.err" || fail "check does not report the $kind in line $line"
+	grep -q "a.rules:$line:[0-9]*: ${kind/mistake/error}: " "$WORK/check.err" ||
+		fail "check does not report the $kind in line $line"
 done <"$WORK/a.rules.wanted"
 
-start_sluice ips --config "$WORK/settings.yaml" --queue 0 --no-console --set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes
+start_sluice ips --config "$WORK/settings.yaml" --queue 0 --no-console --set "unix-command.filename=$WORK/socket" \
+	--set unix-command.enabled=yes
 PID=$LAST_PID
 listed "$WORK/a.rules" "$WORK/gone.rules"
 equal "status" "$(ask status | sed -n 2p)" "940 rules, 10 failed, 50 skipped, generation 1"
-grep -q "left out: 10 rules with mistakes, 50 unsupported rules, 1 rule file that cannot be read" "$WORK/ips.log" || fail "the log does not report the rules"
+grep -q "left out: 10 rules with mistakes, 50 unsupported rules, 1 rule file that cannot be read" "$WORK/ips.log" ||
+	fail "the log does not report the rules"
 equal "loaded rules" "$(ask rules | grep -c "a.rules:")" 940
 equal "page of the list" "$(ask rules --failed --limit 7 | grep -c "a.rules:")" 7
-wait_events ips 1 event_type=engine engine.action=rules_left_out engine.rules_failed=10 engine.rules_skipped=50 engine.rule_files_failed=1
+wait_events ips 1 event_type=engine engine.action=rules_left_out engine.rules_failed=10 engine.rules_skipped=50 \
+	engine.rule_files_failed=1
 wait_events ips 10 event_type=engine engine.action=rule_left_out engine.kind=mistake
 wait_events ips 50 event_type=engine engine.action=rule_left_out engine.kind=unsupported
-wait_events ips 1 event_type=engine engine.action=rule_left_out engine.line=7 engine.signature_id=7 "engine.file=$WORK/a.rules"
+wait_events ips 1 event_type=engine engine.action=rule_left_out engine.line=7 engine.signature_id=7 \
+	"engine.file=$WORK/a.rules"
 
 # The other rules work.
 udp_send cli 10.66.2.2 7000 evil "payload 3 "
@@ -103,12 +111,14 @@ cat >"$WORK/plain.rules" <<'RULES'
 drop udp any any -> any 7000 (msg:"all" content:"evil"; sid:1;)
 drop udp any any -> any 7009 (msg:"port"; flow:to_server; sid:2;)
 RULES
-start_sluice plain --queue 0 --rules "$WORK/plain.rules" --no-console --set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes
+start_sluice plain --queue 0 --rules "$WORK/plain.rules" --no-console --set "unix-command.filename=$WORK/socket" \
+	--set unix-command.enabled=yes
 PID=$LAST_PID
 grep -q "$drops_all" "$WORK/plain.log" || fail "the start does not warn of a rule that drops all"
 grep -q "$missing" "$WORK/plain.log" || fail "the start does not report the missing semicolon"
 ask reload >"$WORK/said" 2>&1 || fail "reload: $(cat "$WORK/said")"
-grep -q "$drops_all" "$WORK/said" && grep -q "$missing" "$WORK/said" || fail "the reload does not report the rules: $(cat "$WORK/said")"
+grep -q "$drops_all" "$WORK/said" && grep -q "$missing" "$WORK/said" ||
+	fail "the reload does not report the rules: $(cat "$WORK/said")"
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 wait_text "$WORK/got" listening
 udp_send cli 10.66.2.2 7000 harmless
@@ -123,15 +133,19 @@ client ping -c1 -W2 -q 10.66.2.2 >/dev/null || fail "the gateway does not forwar
 stop_process "$LAST_PID" || fail "exit code $?"
 
 # --strict refuses any left-out rule, at a start and at a reload.
-gateway "$SLUICE" run --strict --set run-as.user=root --set unix-command.enabled=no --log-dir "$WORK/ips" --queue 0 --rules "$WORK/none.rules" --no-console >"$WORK/strict.log" 2>&1 &&
+gateway "$SLUICE" run --strict --set run-as.user=root --set unix-command.enabled=no --log-dir "$WORK/ips" --queue 0 \
+	--rules "$WORK/none.rules" --no-console >"$WORK/strict.log" 2>&1 &&
 	fail "--strict starts"
-grep -q "1 unsupported rule (engine.init-failure-fatal)" "$WORK/strict.log" || fail "--strict does not say why: $(cat "$WORK/strict.log")"
+grep -q "1 unsupported rule (engine.init-failure-fatal)" "$WORK/strict.log" ||
+	fail "--strict does not say why: $(cat "$WORK/strict.log")"
 echo 'alert udp any any -> any any (msg:"good"; content:"good"; sid:1;)' >"$WORK/good.rules"
-start_sluice strict2 --strict --queue 0 --rules "$WORK/good.rules" --no-console --set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes
+start_sluice strict2 --strict --queue 0 --rules "$WORK/good.rules" --no-console \
+	--set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes
 cat "$WORK/none.rules" >>"$WORK/good.rules"
 ask reload >"$WORK/said" 2>&1 && fail "--strict reloads an unsupported rule"
 grep -q "1 unsupported rule (engine.init-failure-fatal)" "$WORK/said" || fail "$(cat "$WORK/said")"
-equal "generation" "$(ask status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["rules"]["generation"])')" 1
+equal "generation" "$(ask status --json |
+	python3 -c 'import json, sys; print(json.load(sys.stdin)["rules"]["generation"])')" 1
 # Packets wait when an engine dies: the next one starts with the good rules all the same.
 engine=$(engine_of "$LAST_PID")
 kill -9 "$engine"

@@ -62,9 +62,11 @@ stop_process "$LAST_PID" || fail "full: exit code $?"
 # --- A disk that can't be written: no start, with the reason ----------------------------------------------------------
 mount_disk readonly size=64k,ro
 code=0
-timeout 20 ip netns exec "$P-gw" "$SLUICE" run --log-dir "$WORK/readonly" "${options[@]}" --rules "$WORK/conf/t.rules" >"$WORK/ro.log" 2>&1 || code=$?
+timeout 20 ip netns exec "$P-gw" "$SLUICE" run --log-dir "$WORK/readonly" "${options[@]}" --rules "$WORK/conf/t.rules" \
+	>"$WORK/ro.log" 2>&1 || code=$?
 equal "read-only: exit code" "$code" 1
-grep -q "cannot write events to $WORK/readonly/eve.json: Read-only file system" "$WORK/ro.log" || fail "read-only: does not say why"
+grep -q "cannot write events to $WORK/readonly/eve.json: Read-only file system" "$WORK/ro.log" ||
+	fail "read-only: does not say why"
 
 # --- The log folder: the sandbox is for the one that was there --------------------------------------------------------
 printf 'rule-files: [%s]\n' "$WORK/conf/t.rules" >"$WORK/conf/ips.yaml"
@@ -86,7 +88,8 @@ equal "events lost since" "$(ask stats --all output.drop.lost | awk '{ print ($2
 # One that its user may not write: said once, and done when it has been put right.
 rm -r "$WORK/ips"
 install -d -o nobody -m 700 "$WORK/ips"
-told ips "cannot write events to $WORK/ips/eve.json: Permission denied; the folder must exist and belong to user root (chown)"
+denied="Permission denied; the folder must exist and belong to user root (chown)"
+told ips "cannot write events to $WORK/ips/eve.json: $denied"
 chown root "$WORK/ips"
 written "allowed" "$WORK/ips/eve.json"
 

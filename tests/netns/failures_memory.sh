@@ -28,18 +28,24 @@ pings() { client ping -c 3 -i 0.2 -W 1 -q 10.66.2.2 >"$WORK/pings" 2>&1; }
 ask() { "$SLUICE" "$@" --socket "$WORK/socket"; }
 tells() { wait_text "$WORK/$1.log" "$2"; } # tells NAME PATTERN
 score() { cat "/proc/$1/oom_score_adj"; }
-for i in $(seq 4000); do echo "alert tcp any any -> any $((i % 50)) (msg:\"filler\"; content:\"filler number $i\"; pcre:\"/some$i[a-f]+/\"; sid:$i;)"; done >"$WORK/t.rules"
-options=(--rules "$WORK/t.rules" --queue 0-1 --attach after --no-console --set "unix-command.filename=$WORK/socket" --set engine.restart-limit=2)
+for i in $(seq 4000); do
+	echo "alert tcp any any -> any $((i % 50))" \
+		"(msg:\"filler\"; content:\"filler number $i\"; pcre:\"/some$i[a-f]+/\"; sid:$i;)"
+done >"$WORK/t.rules"
+options=(--rules "$WORK/t.rules" --queue 0-1 --attach after --no-console --set "unix-command.filename=$WORK/socket"
+	--set engine.restart-limit=2)
 
 # --- At the start: it ends with the reason, and the firewall is as it was ---------------------------------------------
 enter "$GROUP"
 set_limit 24M
 code=0
 mkdir "$WORK/start"
-timeout 60 ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/start" "${options[@]}" >"$WORK/start.log" 2>&1 || code=$?
+timeout 60 ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/start" "${options[@]}" \
+	>"$WORK/start.log" 2>&1 || code=$?
 enter "$outer"
 equal "start: exit code" "$code" 1
-tells start "sluice run: the engine was killed by signal 9 (Killed), because it ran out of memory: control group .*sluice-test.* is limited to 24 MiB"
+killed="the engine was killed by signal 9 (Killed), because it ran out of memory"
+tells start "sluice run: $killed: control group .*sluice-test.* is limited to 24 MiB"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "start: the table is there"
 set_limit -1 2>/dev/null || set_limit max
 
@@ -50,12 +56,14 @@ enter "$outer"
 ips=$LAST_PID
 set_limit $(($(cat "$GROUP/$used") + (1 << 20)))
 ask reload >"$WORK/out" 2>&1 && fail "reload: there was no memory for it"
-grep -q "a second set of rules needs about [0-9]* MiB, and [0-9]* MiB are available" "$WORK/out" || fail "reload: does not say why: $(cat "$WORK/out")"
+grep -q "a second set of rules needs about [0-9]* MiB, and [0-9]* MiB are available" "$WORK/out" ||
+	fail "reload: does not say why: $(cat "$WORK/out")"
 pings || fail "reload: traffic does not pass"
 
 # --- While it runs: the kernel takes the engine, of all that are in the group; another one goes on --------------------
 engine=$(engine_of "$ips")
-[ "$(score "$engine")" -gt "$(score "$ips")" ] || fail "the engine counts no more than its supervisor: $(score "$engine"), $(score "$ips")"
+[ "$(score "$engine")" -gt "$(score "$ips")" ] ||
+	fail "the engine counts no more than its supervisor: $(score "$engine"), $(score "$ips")"
 # hog PID MIB: takes four times so much in the group, by processes that are each smaller than an engine, until that
 # process is gone.
 hog() {
@@ -80,7 +88,7 @@ PINGS=$!
 set_limit $(($(cat "$GROUP/$used") + (96 << 20)))
 hog "$engine" 28
 wait "$HOG" || fail "the hog did not end well"
-tells ips "the engine was killed by signal 9 (Killed), because it ran out of memory: control group .*sluice-test.* raise the limit (MemoryMax=)"
+tells ips "$killed: control group .*sluice-test.* raise the limit (MemoryMax=)"
 wait_lines "$WORK/ips.log" "^sluice: ready" 2
 kill -0 "$ips" || fail "the supervisor is gone"
 wait "$PINGS" || true
@@ -92,6 +100,7 @@ hog "$ips" 40 # more than there is even when the cache of files gives way
 code=0
 wait "$ips" || code=$?
 equal "for good: exit code" "$code" 1
-tells ips "sluice run: the engine died 3 times in a row (engine.restart-limit); the last one was killed by signal 9.*because it ran out of memory"
+died="the engine died 3 times in a row (engine.restart-limit)"
+tells ips "sluice run: $died; the last one was killed by signal 9.*because it ran out of memory"
 tells ips "traffic passes uninspected from now on"
 pings || fail "for good: traffic does not pass"

@@ -5,18 +5,23 @@
 # or is treated by the policy.
 . "$(dirname "$0")/lib.sh"
 topology
-rules() { rm -f "$WORK/t.rules"; echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)' >"$WORK/t.rules"; }
+rules() {
+	rm -f "$WORK/t.rules"; echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)' \
+		>"$WORK/t.rules"
+}
 stuck() { rm -f "$WORK/t.rules"; mkfifo "$WORK/t.rules"; } # nobody ever writes
 tells() { wait_text "$WORK/$1.log" "$2"; } # tells NAME PATTERN
 pings() { client ping -c 2 -i 0.2 -W 1 -q 10.66.2.2 >/dev/null 2>&1; }
 ask() { "$SLUICE" "$@" --socket "$WORK/socket"; }
-options=(--rules "$WORK/t.rules" --queue 0-1 --attach after --no-console --set "unix-command.filename=$WORK/socket" --set engine.load-timeout=1)
+options=(--rules "$WORK/t.rules" --queue 0-1 --attach after --no-console --set "unix-command.filename=$WORK/socket"
+	--set engine.load-timeout=1)
 
 # At the start: it ends, with the firewall as it was.
 stuck
 code=0
 mkdir "$WORK/start"
-timeout 20 ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/start" "${options[@]}" >"$WORK/start.log" 2>&1 || code=$?
+timeout 20 ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/start" "${options[@]}" \
+	>"$WORK/start.log" 2>&1 || code=$?
 equal "start: exit code" "$code" 1
 tells start "sluice run: the engine was not ready within 1 s (engine.load-timeout) and was killed"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "start: the table is there"
@@ -28,9 +33,11 @@ start_sluice ips "${options[@]}"
 ips=$LAST_PID
 stuck
 ask reload >"$WORK/out" 2>&1 && fail "reload: a file without an end was loaded"
-grep -q "not done within 1 s (engine.load-timeout).*sluice upgrade" "$WORK/out" || fail "reload: does not say why: $(cat "$WORK/out")"
+grep -q "not done within 1 s (engine.load-timeout).*sluice upgrade" "$WORK/out" ||
+	fail "reload: does not say why: $(cat "$WORK/out")"
 ask reload >"$WORK/out" 2>&1 && fail "reload: another one while one stands still"
-grep -q "previous reload is hung.*sluice upgrade" "$WORK/out" || fail "reload: does not say what to do: $(cat "$WORK/out")"
+grep -q "previous reload is hung.*sluice upgrade" "$WORK/out" ||
+	fail "reload: does not say what to do: $(cat "$WORK/out")"
 pings || fail "reload: traffic does not pass"
 
 # One that is to take over: it is given up, and the old one goes on.
@@ -66,12 +73,13 @@ tells stops "did not stop within 1 s (engine.stop-timeout) and was killed"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "stop: the table is left"
 pings || fail "stop: traffic does not pass"
 
-# The supervisor dies while the engine stands still: it goes, too. A writer that writes nothing shows that the engine has
-# opened the file: until then its own open() blocks.
+# The supervisor dies while the engine stands still: it goes, too. A writer that writes nothing shows that the engine
+# has opened the file: until then its own open() blocks.
 stuck
 bash -c 'exec 3>"$0"; echo opened; exec sleep 600' "$WORK/t.rules" >"$WORK/writer" &
 mkdir "$WORK/orphan"
-ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/orphan" "${options[@]}" --set engine.load-timeout=0 >"$WORK/orphan.log" 2>&1 &
+ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/orphan" "${options[@]}" \
+	--set engine.load-timeout=0 >"$WORK/orphan.log" 2>&1 &
 LAST_PID=$!
 wait_text "$WORK/writer" opened
 wait_for has_engine "$LAST_PID" || fail "orphan: no engine"

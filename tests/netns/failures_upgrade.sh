@@ -22,7 +22,8 @@ engine=$(engine_of "$ips")
 refuses() {
 	ask "$3" >"$WORK/out" 2>&1 && fail "$1: $3 did not fail"
 	# The command upgrade shows the reason; a reload may only log it.
-	grep -qE "$2" "$WORK/out" $([ "$3" = upgrade ] || echo "$WORK/ips.log") || fail "$1: $3 does not say /$2/: $(cat "$WORK/out")"
+	grep -qE "$2" "$WORK/out" $([ "$3" = upgrade ] || echo "$WORK/ips.log") ||
+		fail "$1: $3 does not say /$2/: $(cat "$WORK/out")"
 	equal "$1: engine" "$(engine_of "$ips")" "$engine"
 	client ping -c 1 -W 2 -q 10.66.2.2 >/dev/null || fail "$1: traffic does not pass"
 }
@@ -40,8 +41,10 @@ holder=$LAST_PID
 wait_text "$WORK/background.log" bound
 configure 0-2
 ask reload >"$WORK/out" 2>&1 || fail "reload: $(cat "$WORK/out")"
-grep -q "'queue.numbers' has changed: it takes effect with .sluice upgrade., or at the next start" "$WORK/out" "$WORK/ips.log" || fail "reload: does not tell of the queue"
-refuses "queue taken" "queue 2 is in use by .*process $holder .*: stop that process or choose another queue number" upgrade
+grep -q "'queue.numbers' has changed: it takes effect with .sluice upgrade., or at the next start" "$WORK/out" \
+	"$WORK/ips.log" || fail "reload: does not tell of the queue"
+refuses "queue taken" "queue 2 is in use by .*process $holder .*: stop that process or choose another queue number" \
+	upgrade
 
 configure 0-1 'queue-of-nothing: 3'
 refuses "bad configuration" "ips.yaml:3:.*queue-of-nothing" reload

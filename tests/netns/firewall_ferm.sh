@@ -27,5 +27,6 @@ firewall_reload || fail "mode chain: $(tail -3 "$WORK/generator.log")"
 beside chain 3
 recipe ferm | sed 's/(ESTABLISHED RELATED) jump sluice_ips/(ESTABLISHED RELATED) ACCEPT/' >"$WORK/ferm.conf"
 condemned "established connections accepted ahead" broken order.accept-established
-recipe ferm | sed '/ESTABLISHED/d; s/proto (icmp/mod conntrack ctstate ESTABLISHED ACCEPT; proto (icmp/' >"$WORK/ferm.conf"
+recipe ferm | sed '/ESTABLISHED/d; s/proto (icmp/mod conntrack ctstate ESTABLISHED ACCEPT; proto (icmp/' \
+	>"$WORK/ferm.conf"
 condemned "established connections accepted behind" broken order.accept-replies

@@ -6,7 +6,8 @@ needs firewall-offline-cmd
 mkdir -p "$WORK/etc/zones" "$WORK/etc/policies"
 cp -r /etc/firewalld/. "$WORK/etc/"
 for zone in "lan g0" "wan g1"; do
-	echo "<?xml version=\"1.0\"?><zone target=\"ACCEPT\"><interface name=\"${zone#* }\"/></zone>" >"$WORK/etc/zones/${zone% *}.xml"
+	echo "<?xml version=\"1.0\"?><zone target=\"ACCEPT\"><interface name=\"${zone#* }\"/></zone>" \
+		>"$WORK/etc/zones/${zone% *}.xml"
 done
 cat >"$WORK/etc/policies/through.xml" <<'XML'
 <?xml version="1.0"?>
@@ -21,7 +22,9 @@ if sys.argv[1] == 'reload':
     firewall.reload()
 PY
 REPLACE="/etc/firewalld=$WORK/etc"
-firewall_start() { generator /usr/bin/python3 "$WORK/core.py" start && gateway nft list tables | grep firewalld >/dev/null; }
+firewall_start() {
+	generator /usr/bin/python3 "$WORK/core.py" start && gateway nft list tables | grep firewalld >/dev/null
+}
 firewall_reload() { generator /usr/bin/python3 "$WORK/core.py" reload; }
 firewall_ready
 beside after 3

@@ -22,7 +22,8 @@ generator() {
 # Everybody else's rules, without what changes by itself.
 others_rules() {
 	{
-		gateway nft list ruleset 2>/dev/null | awk '/^table (inet|ip|ip6|bridge) sluice / { ours = 1 } !ours { print } /^}/ { ours = 0 }'
+		gateway nft list ruleset 2>/dev/null |
+			awk '/^table (inet|ip|ip6|bridge) sluice / { ours = 1 } !ours { print } /^}/ { ours = 0 }'
 		for ipt in iptables-legacy ip6tables-legacy; do
 			! command -v $ipt-save >/dev/null || gateway $ipt-save 2>/dev/null | grep -v '^#' || true
 		done
@@ -86,7 +87,8 @@ judge() {
 	local options=(--mode "$2") code=0
 	[ "$2" != repeat ] || options+=(--mark 0x200/0x200 --set queue.verdict=repeat)
 	gateway "$SLUICE" nft doctor --config /dev/null --queue 0-1 "${options[@]}" >"$WORK/doctor.log" || code=$?
-	[ "$code" = 0 ] || fail "$1: findings of the doctor, exit code $code: $(grep -E -A 3 '^(broken|warning)' "$WORK/doctor.log")"
+	[ "$code" = 0 ] ||
+		fail "$1: findings of the doctor, exit code $code: $(grep -E -A 3 '^(broken|warning)' "$WORK/doctor.log")"
 	rm "$WORK/doctor.log"
 }
 
@@ -125,7 +127,8 @@ beside() {
 	local passed judged
 	passed=$(grep -c number "$WORK/open" || true)
 	judged=$(sum "$mode" packets)
-	[ "$mode${RELOAD_OPENS:-}" = chain1 ] || [ "$judged" -ge $((passed - PASSED + 2 * COUNT * seen)) ] || fail "$mode: $passed arrived and $judged were inspected"
+	[ "$mode${RELOAD_OPENS:-}" = chain1 ] || [ "$judged" -ge $((passed - PASSED + 2 * COUNT * seen)) ] ||
+		fail "$mode: $passed arrived and $judged were inspected"
 	# Not told by the number that was inspected: while the firewall's chain is exchanged for a new one both stand, and a
 	# packet passes both.
 	local denied
@@ -170,9 +173,11 @@ account() {
 	run_beside "$name" "$mode" --set queue.length=20000
 	pid=$LAST_PID
 	# From the first chain that goes on each packet that is lost is counted, not only batches.
-	gateway nft 'add table inet first; add chain inet first c { type filter hook input priority 3; }; delete table inet first'
+	gateway nft 'add table inet first; add chain inet first c { type filter hook input priority 3; }
+		delete table inet first'
 	wait_monitor "$name"
-	ip netns exec "$P-cli" python3 "$HERE/monitor_edits.py" send 10.66.2.2 7000 1000 >"$WORK/sent" 2>>"$WORK/background.log" &
+	ip netns exec "$P-cli" python3 "$HERE/monitor_edits.py" send 10.66.2.2 7000 1000 >"$WORK/sent" \
+		2>>"$WORK/background.log" &
 	sender=$!
 	more_numbers "$name"
 	freeze "$pid"
@@ -190,10 +195,12 @@ account() {
 	udp_send cli 10.66.2.2 7000 "$name end"
 	wait_text "$WORK/open" "$name end"
 	python3 - "$WORK/sent" "$WORK/open" "$from" "$(sum "$name" packets)" "$(sum "$name" verdict_lost)" \
-		"$(last_stats "$name" firewall.flushed)" "$(sum "$name" dropped)" "$mode" >"$WORK/account" <<'PY' || fail "$name: $(cat "$WORK/account")"
+		"$(last_stats "$name" firewall.flushed)" "$(sum "$name" dropped)" "$mode" >"$WORK/account" \
+		<<'PY' || fail "$name: $(cat "$WORK/account")"
 import sys
 sent = {int(line.split()[0]) for line in open(sys.argv[1])}
-numbers = [int(line.split('number ')[1].split('.')[0]) for line in list(open(sys.argv[2]))[int(sys.argv[3]):] if 'number' in line]
+numbers = [int(line.split('number ')[1].split('.')[0]) for line in list(open(sys.argv[2]))[int(sys.argv[3]):]
+           if 'number' in line]
 judged, refused, flushed, dropped = map(int, sys.argv[4:8])
 got = set(numbers)
 denied = len(sent) - len(got) - flushed

@@ -6,7 +6,8 @@ FAMILIES=10.66.2.2
 needs shorewall
 mkdir "$WORK/etc" "$WORK/var"
 cp -r /etc/shorewall/. "$WORK/etc/"
-sed -i 's/^STARTUP_ENABLED=.*/STARTUP_ENABLED=Yes/; s/^STARTUP_LOG=.*/STARTUP_LOG=/; s/^LOG_BACKEND=.*/LOG_BACKEND=/' "$WORK/etc/shorewall.conf"
+sed -i 's/^STARTUP_ENABLED=.*/STARTUP_ENABLED=Yes/; s/^STARTUP_LOG=.*/STARTUP_LOG=/; s/^LOG_BACKEND=.*/LOG_BACKEND=/' \
+	"$WORK/etc/shorewall.conf"
 printf 'fw firewall\nlan ipv4\nwan ipv4\n' >"$WORK/etc/zones"
 printf '?FORMAT 2\nlan g0\nwan g1\n' >"$WORK/etc/interfaces"
 printf 'lan wan DROP\nwan lan DROP\nall all ACCEPT\n' >"$WORK/etc/policy"

@@ -24,11 +24,14 @@ YAML
 # With the users of the new host. `exec`, so that $! is the daemon.
 on_host() {
 	# shellcheck disable=SC2016
-	exec unshare -m bash -c 'mount --bind "$0/passwd" /etc/passwd && mount --bind "$0/group" /etc/group && exec ip netns exec "$@"' \
+	exec unshare -m bash -c 'mount --bind "$0/passwd" /etc/passwd && mount --bind "$0/group" /etc/group &&
+		exec ip netns exec "$@"' \
 		"$WORK" "$P-gw" "$SLUICE" "$@"
 }
-(on_host check --config "$WORK/etc/sluice.yaml" --rules "$WORK/etc/link.rules") >"$WORK/check.log" 2>&1 || fail "check: exit code $?"
-grep -q "link.rules: note: this file is listed twice and is loaded once" "$WORK/check.log" || fail "check does not name the file"
+(on_host check --config "$WORK/etc/sluice.yaml" --rules "$WORK/etc/link.rules") >"$WORK/check.log" 2>&1 ||
+	fail "check: exit code $?"
+grep -q "link.rules: note: this file is listed twice and is loaded once" "$WORK/check.log" ||
+	fail "check does not name the file"
 grep -q "1 rule loaded, 0 failed, 0 skipped, from 1 file" "$WORK/check.log" || fail "check counts wrong"
 
 on_host run --config "$WORK/etc/sluice.yaml" --rules "$WORK/etc/link.rules" --queue 0 >"$WORK/run.log" 2>&1 &
@@ -49,4 +52,5 @@ stop_process "$LAST_PID" || fail "exit code $?"
 code=0
 (on_host run --config "$WORK/etc/sluice.yaml" --queue 0 --log-dir "$WORK/file/log") >"$WORK/failed.log" 2>&1 || code=$?
 equal "exit code without a log folder" $code 1
-grep -q "cannot create folder $WORK/file/log: Not a directory" "$WORK/failed.log" || fail "the log does not say what is wrong with the folder"
+grep -q "cannot create folder $WORK/file/log: Not a directory" "$WORK/failed.log" ||
+	fail "the log does not say what is wrong with the folder"

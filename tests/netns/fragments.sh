@@ -22,7 +22,8 @@ equal "large IPv6 pings with the pattern" "$(pings -6 5000 aabb fd66:2::2)" "0 r
 
 # A receiver of UDP says what it got. The sender makes its fragments itself; those with TTL 10 are lost behind the
 # queue.
-gateway nft 'add table ip lost; add chain ip lost out { type filter hook postrouting priority 0; }; add rule ip lost out ip ttl 9 drop'
+gateway nft 'add table ip lost; add chain ip lost out { type filter hook postrouting priority 0; }
+	add rule ip lost out ip ttl 9 drop'
 background srv python3 -uc '
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -36,7 +37,8 @@ import socket, struct, time
 s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
 
 def send(number, first, data, more, ttl=64):
-    header = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 20 + len(data), number, first >> 3 | (0x2000 if more else 0), ttl, 17, 0,
+    header = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 20 + len(data), number,
+                         first >> 3 | (0x2000 if more else 0), ttl, 17, 0,
                          socket.inet_aton('10.66.1.2'), socket.inet_aton('10.66.2.2'))
     s.sendto(header + data, ('10.66.2.2', 0))
     time.sleep(0.05)
@@ -62,7 +64,8 @@ send(105, 0, first(b'seven...'), True)
 send(105, 16, b'....good', False)
 PY
 wait_text "$WORK/background.log" "received seven"
-equal "datagrams that arrived" "$(grep -o 'received [a-z]*' "$WORK/background.log" | tr '\n' ' ')" "received one received seven "
+equal "datagrams that arrived" "$(grep -o 'received [a-z]*' "$WORK/background.log" | tr '\n' ' ')" \
+	"received one received seven "
 ask_stats ips "$ips"
 wait_events ips 1 event_type=drop alert.signature_id=3
 equal "datagrams dropped whole, IPv4" "$(events ips event_type=drop alert.signature_id=1)" 3

@@ -21,7 +21,8 @@ alert udp any any -> any 7000 (msg:"to the server's side"; oif:g1; content:"hell
 alert udp any any -> any 7000 (msg:"not of the client"; oif:!g0; mark:0; content:"hello"; sid:4;)
 alert udp any any -> any 7000 (msg:"the host's own"; oif:g1; iif:g0; content:"hello"; sid:5;)
 RULES
-start_sluice ips --queue 0 --attach after --set "nft.hooks=[forward, input, output]" --set eve.ethernet=yes --rules "$WORK/t.rules"
+start_sluice ips --queue 0 --attach after --set "nft.hooks=[forward, input, output]" --set eve.ethernet=yes \
+	--rules "$WORK/t.rules"
 ips=$LAST_PID
 
 # ask HOST ADDRESS TEXT WANTED: a stream that is dropped says nothing for as long as we wait.
@@ -47,7 +48,8 @@ equal "the sender's MAC address" "$(events ips event_type=alert alert.signature_
 stop_process "$ips" || fail "exit code $?"
 equal "the client's flow to the host" "$(events ips event_type=flow src_ip=10.66.1.2 dest_ip=10.66.1.1 dest_port=7000 \
 	queue.hook=input queue.in_iface=g0 queue.mark=119)" 1
-equal "the host's own flow" "$(events ips event_type=flow src_ip=10.66.2.1 dest_port=7000 queue.hook=output queue.out_iface=g1 queue.mark=0)" 1
+equal "the host's own flow" "$(events ips event_type=flow src_ip=10.66.2.1 dest_port=7000 queue.hook=output \
+	queue.out_iface=g1 queue.mark=0)" 1
 for hook in input output; do
 	equal "streams dropped at $hook" "$(events ips event_type=drop drop.reason=rules queue.hook=$hook)" 1
 done

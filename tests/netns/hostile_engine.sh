@@ -9,9 +9,11 @@
 topology
 echo 'drop udp any any -> any 7003 (msg:"evil"; content:"EVIL"; sid:1;)' >"$WORK/t.rules"
 mkdir -p "$WORK/orders"
-options=(--queue 0-1 --rules "$WORK/t.rules" --attach after --no-console --set "security.landlock.directories.write=[$WORK/orders]")
+options=(--queue 0-1 --rules "$WORK/t.rules" --attach after --no-console
+	--set "security.landlock.directories.write=[$WORK/orders]")
 hostile_start() {
-	export LD_PRELOAD=$SLUICE_HOSTILE HOSTILE=$WORK/orders ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
+	export LD_PRELOAD=$SLUICE_HOSTILE HOSTILE=$WORK/orders \
+		ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
 	start_sluice "$@" "${options[@]}"
 	unset LD_PRELOAD
 	supervisor=$LAST_PID
@@ -50,7 +52,8 @@ hostile upgrades "the engine \(does not read its messages\|sent too many message
 hostile files "killed by signal"
 hostile queues "killed by signal"
 hostile close "the engine closed its channel"
-equal "restarts in sluice status" "$("$SLUICE" status --json --socket "$WORK/ips.control" | sed -E 's/.*"restarts":([0-9]+).*/\1/')" 8
+equal "restarts in sluice status" "$("$SLUICE" status --json --socket "$WORK/ips.control" |
+	sed -E 's/.*"restarts":([0-9]+).*/\1/')" 8
 equal "descriptors of the supervisor" "$(descriptors)" "$had"
 "$SLUICE" upgrade --socket "$WORK/ips.control" >"$WORK/out" 2>&1 || fail "no upgrade afterwards: $(cat "$WORK/out")"
 stop_process "$supervisor" || fail "exit code $?"
@@ -66,7 +69,8 @@ done
 code=0
 wait "$supervisor" || code=$?
 equal "exit code" "$code" 1
-grep -q "traffic is dropped from now on (engine.violation-policy: closed)" "$WORK/closed.log" || fail "$(cat "$WORK/closed.log")"
+grep -q "traffic is dropped from now on (engine.violation-policy: closed)" "$WORK/closed.log" ||
+	fail "$(cat "$WORK/closed.log")"
 client ping -c 2 -i 0.2 -W 1 -q 10.66.2.2 >/dev/null && fail "traffic passes"
 gateway "$SLUICE" nft remove || fail "the table can't be removed"
 client ping -c 2 -i 0.2 -W 1 -q 10.66.2.2 >/dev/null || fail "traffic does not pass without the table"

@@ -16,7 +16,8 @@ answered() {
 	local name=$1
 	shift
 	start_sluice "$name" --queue 0 --rules "$WORK/t.rules" "$@"
-	client timeout 100 python3 "$HERE/http_requests.py" send 10.66.2.2 8000 >"$WORK/$name.answers" || fail "$name: the client failed"
+	client timeout 100 python3 "$HERE/http_requests.py" send 10.66.2.2 8000 >"$WORK/$name.answers" ||
+		fail "$name: the client failed"
 	stop_process "$LAST_PID" || fail "exit code $?" # writes the events
 	awk '$2 == "answered" { print $1 }' "$WORK/$name.answers" | paste -sd' '
 }
@@ -25,4 +26,6 @@ equal "inspect" "$(answered inspect)" "clear-length clear-chunks harmless-both"
 equal "drop" "$(answered drop --set app-layer.protocols.http.ambiguous-request-policy=drop)" "clear-length clear-chunks"
 dropped=$(events drop event_type=drop "drop.reason=applayer ambiguous")
 [ "$dropped" -ge 6 ] || fail "$dropped events for 6 dropped connections"
-if grep -q evil "$WORK/received"; then fail "the server received a forbidden request: $(strings "$WORK/received" | grep evil)"; fi
+if grep -q evil "$WORK/received"; then
+	fail "the server received a forbidden request: $(strings "$WORK/received" | grep evil)"
+fi

@@ -12,7 +12,8 @@ continuity_rules "$WORK/t.rules"
 options=(--attach "${MODE:-after}")
 [ "${MODE:-}" != repeat ] || options+=(--verdict repeat --mark 0x200/0x200)
 [ -z "${RULES:-}" ] || options+=(--rules "$RULES")
-start_sluice ips --queue 0-1 --rules "$WORK/t.rules" "${options[@]}" --set engine.restart-limit=1000 --set nft.blocklist.enabled=yes \
+start_sluice ips --queue 0-1 --rules "$WORK/t.rules" "${options[@]}" --set engine.restart-limit=1000 \
+	--set nft.blocklist.enabled=yes \
 	--set "unix-command.filename=$WORK/control"
 supervisor=$LAST_PID
 gateway "$SLUICE" blocklist add 192.0.2.7 --permanent || fail "the blocklist"

@@ -7,7 +7,8 @@
 topology
 continuity_rules "$WORK/t.rules"
 mkdir "$WORK/ips"
-ip netns exec "$P-gw" python3 "$HERE/fdstore.py" "$WORK" "${KILLS:-5}" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/ips" --queue 0-1 --rules "$WORK/t.rules" \
+ip netns exec "$P-gw" python3 "$HERE/fdstore.py" "$WORK" "${KILLS:-5}" "$SLUICE" run --set run-as.user=root \
+	--log-dir "$WORK/ips" --queue 0-1 --rules "$WORK/t.rules" \
 	--attach after --set "unix-command.filename=$WORK/control" >"$WORK/ips.log" 2>&1 &
 systemd=$!
 wait_text "$WORK/ips.log" "^sluice: ready"
@@ -17,8 +18,10 @@ wait_text "$WORK/said" "^WATCHDOG=1"
 equal "starts" "$(grep -c "^sluice: ready" "$WORK/ips.log")" $((${KILLS:-5} + 1))
 equal "starts with what was there" "$(grep -c "took over the queues" "$WORK/ips.log")" "${KILLS:-5}"
 "$SLUICE" status --socket "$WORK/control" >"$WORK/status" || fail "the control socket does not answer"
-equal "process" "$("$SLUICE" status --json --socket "$WORK/control" | python3 -c 'import json, sys; print(json.load(sys.stdin)["engine_pid"])')" \
-	"$(engine_of "$("$SLUICE" status --json --socket "$WORK/control" | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')")"
+equal "process" "$("$SLUICE" status --json --socket "$WORK/control" |
+	python3 -c 'import json, sys; print(json.load(sys.stdin)["engine_pid"])')" \
+	"$(engine_of "$("$SLUICE" status --json --socket "$WORK/control" |
+	python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')")"
 traffic_stop
 
 touch "$WORK/stop"

@@ -108,7 +108,8 @@ start_sluice() {
 	mkdir -p "$WORK/$name"
 	: >"$WORK/$name.log"
 	# Not by gateway(): the process id would be that of a shell in between.
-	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --set "unix-command.filename=$WORK/$name.control" --log-dir "$WORK/$name" "$@" \
+	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --set "unix-command.filename=$WORK/$name.control" \
+		--log-dir "$WORK/$name" "$@" \
 		>"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
 	while [ $SECONDS -lt $end ]; do
@@ -258,15 +259,16 @@ wait_events() {
 # queue_dropped, user_dropped, sequence. Prints nothing for a queue without a listener.
 kernel_queue() {
 	local field
-	case $2 in waiting) field=3 ;; copy_mode) field=4 ;; queue_dropped) field=6 ;; user_dropped) field=7 ;; sequence) field=8 ;; esac
+	case $2 in waiting) field=3 ;; copy_mode) field=4 ;; queue_dropped) field=6 ;; user_dropped) field=7 ;; sequence) \
+		field=8 ;; esac
 	gateway awk -v q="$1" -v f="$field" '$1 == q { print $f }' /proc/net/netfilter/nfnetlink_queue
 }
 
 # waiting: packets in the queues 0 and 1.
 waiting() { echo $(($(kernel_queue 0 waiting) + $(kernel_queue 1 waiting))); }
 
-# flushed_counted NAME: whether the monitor of the daemon, with the queues 0 and 1, has counted all packets whose verdicts
-# the kernel refused.
+# flushed_counted NAME: whether the monitor of the daemon, with the queues 0 and 1, has counted all packets whose
+# verdicts the kernel refused.
 flushed_counted() {
 	"$SLUICE" stats --all firewall.flushed queue.0.verdict_lost queue.1.verdict_lost --socket "$WORK/$1.control" |
 		awk '{ n[NR] = $2 } END { exit NR != 3 || n[1] != n[2] + n[3] }'

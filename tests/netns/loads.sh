@@ -5,8 +5,8 @@
 # of the memcaps.
 #
 #   tests/netns/loads.sh                small tables, in seconds
-#   LOADS=full tests/netns/loads.sh     the default memcaps: 10,000 bodies, 600,000 flows, 60,000 datagrams, 100,000 segments; 99 % of the requests take
-#                                       at most 100 ms. About two minutes.
+#   LOADS=full tests/netns/loads.sh     the default memcaps: 10,000 bodies, 600,000 flows, 60,000 datagrams, 100,000
+#                                       segments; 99 % of the requests take at most 100 ms. About two minutes.
 #   LOADS_P99=MILLISECONDS ...          another limit than 100 ms, for machines that do other work meanwhile
 #   LOADS_ONLY="bodies udp" ...         only these
 #   LOADS_KEEP=PATH ...                 keeps the events up to the end of each load in PATH.LOAD
@@ -14,7 +14,8 @@
 topology
 client sysctl -qw net.ipv4.ip_forward=0
 gateway ip route add 10.128.0.0/9 via 10.66.1.2
-server sysctl -qw net.ipv4.ipfrag_high_thresh=536870912 net.ipv4.icmp_ratelimit=0 net.ipv4.tcp_max_syn_backlog=8192 net.core.somaxconn=8192
+server sysctl -qw net.ipv4.ipfrag_high_thresh=536870912 net.ipv4.icmp_ratelimit=0 net.ipv4.tcp_max_syn_backlog=8192 \
+	net.core.somaxconn=8192
 for host in client gateway server; do
 	$host sysctl -qw net.ipv4.neigh.default.gc_thresh3=8192 2>/dev/null || true
 done
@@ -71,11 +72,13 @@ beside() {
 	tell good end
 	read -r -t 60 -u "${from[good]}" requests failed p50 p99 max || fail "$name: the good client does not end"
 	dismiss good
-	echo "$name: $requests requests, $failed failed, p50 $p50 ms, p99 $p99 ms, max $max ms, resident $(resident) MiB (at start $at_start)" |
+	echo "$name: $requests requests, $failed failed, p50 $p50 ms, p99 $p99 ms, max $max ms," \
+		"resident $(resident) MiB (at start $at_start)" |
 		tee -a "$WORK/result.log"
 	[ -z "${LOADS_KEEP:-}" ] || cp -r "$WORK/loads" "$LOADS_KEEP.$name"
 	[ $((failed * 100)) -le "$requests" ] || fail "$name: $failed of $requests requests failed"
-	[ "$(resident)" -le $((at_start + cap_sum + 32)) ] || fail "$name: resident memory is $(resident) MiB; the memcaps are $cap_sum MiB in sum"
+	[ "$(resident)" -le $((at_start + cap_sum + 32)) ] ||
+		fail "$name: resident memory is $(resident) MiB; the memcaps are $cap_sum MiB in sum"
 	[ -z "$full" ] || [ "${p99%.*}" -le "${LOADS_P99:-100}" ] || fail "$name: p99 is $p99 ms"
 }
 
@@ -129,7 +132,8 @@ if [ -z "${LOADS_ONLY:-}$full" ]; then
 	value uptime >/dev/null
 	evicted app_layer.memcap.shed_flows flow.evicted defrag.evicted tcp.reassembly_evicted
 	for memcap in app-layer.memcap flow.memcap defrag.memcap; do
-		[ "$(events loads event_type=overload overload.action=evicted overload.memcap=$memcap)" -ge 1 ] || fail "no event of $memcap"
+		[ "$(events loads event_type=overload overload.action=evicted overload.memcap=$memcap)" -ge 1 ] ||
+			fail "no event of $memcap"
 		grep -q "$memcap is used up" "$WORK/loads.log" || fail "the log does not report $memcap"
 	done
 fi

@@ -14,7 +14,8 @@ wait_text "$WORK/background.log" listening
 connect() {
 	mkfifo "$WORK/$1.in"
 	: >"$WORK/$1.out"
-	ip netns exec "$P-cli" python3 -u "$HERE/traffic.py" tcp-steps "$2" 7001 <"$WORK/$1.in" >"$WORK/$1.out" 2>"$WORK/$1.log" &
+	ip netns exec "$P-cli" python3 -u "$HERE/traffic.py" tcp-steps "$2" 7001 <"$WORK/$1.in" >"$WORK/$1.out" \
+		2>"$WORK/$1.log" &
 	exec {HANDLE}>"$WORK/$1.in"
 	eval "$1=$HANDLE"
 	ask "$1" "at first" "at first"
@@ -72,7 +73,8 @@ equal "alerts" "$(events ips event_type=alert alert.signature_id=1)" 3
 while [ $((SECONDS - started)) -le 9 ]; do sleep 0.2; done
 ask server_first "known by now" "known by now"
 ask unseen "never heard of" TIMEOUT
-[ "$(events ips event_type=drop dest_ip=10.66.2.5)" -gt 0 ] || fail "no drop event for the connection that was not picked up"
+[ "$(events ips event_type=drop dest_ip=10.66.2.5)" -gt 0 ] ||
+	fail "no drop event for the connection that was not picked up"
 stop_process "$LAST_PID" || fail "exit code $?"
 
 # Without grace.

@@ -5,9 +5,13 @@
 . "$(dirname "$0")/lib.sh"
 topology
 : >"$WORK/t.rules"
-ours() { gateway nft list table inet sluice 2>/dev/null | sed -E -e '/elements = /d' -e 's/packets [0-9]+ bytes [0-9]+/packets 0 bytes 0/'; }
+ours() {
+	gateway nft list table inet sluice 2>/dev/null |
+		sed -E -e '/elements = /d' -e 's/packets [0-9]+ bytes [0-9]+/packets 0 bytes 0/'
+}
 neighbours() { # without times and counters
-	{ gateway nft list table inet firewall; gateway iptables-save; gateway ip6tables-save; } | sed -E '/^#/d; s/\[[0-9]+:[0-9]+\]//'
+	{ gateway nft list table inet firewall; gateway iptables-save; gateway ip6tables-save; } |
+		sed -E '/^#/d; s/\[[0-9]+:[0-9]+\]//'
 }
 fires() { events "$1" event_type=firewall "${@:2}"; }
 queued() { kernel_queue 0 sequence; }
@@ -16,7 +20,11 @@ monitors() { grep -qx sluice-firewall /proc/"$(engine_of "$1")"/task/*/comm; }
 
 gateway iptables -A FORWARD -s 10.99.0.0/16 -j DROP
 gateway ip6tables -A FORWARD -s fd99::/16 -j DROP
-gateway nft 'table inet firewall { chain forward { type filter hook forward priority 0; policy drop; ip saddr 10.66.0.0/16 accept; ip6 saddr fd66::/16 accept; }; }'
+gateway nft 'table inet firewall { chain forward {
+	type filter hook forward priority 0; policy drop
+	ip saddr 10.66.0.0/16 accept
+	ip6 saddr fd66::/16 accept
+}; }'
 neighbours >"$WORK/before" 2>/dev/null
 
 # breaks NAME DAMAGE COMMANDS...: put back within 10 s, with one event that says the damage; packets are queued again.
@@ -53,14 +61,17 @@ breaks "its rules flushed" rules 'flush chain inet sluice forward'
 breaks "a rule ahead of ours" rules 'insert rule inet sluice forward accept'
 breaks "another policy" chains 'chain inet sluice forward { policy drop; }'
 breaks "dormant" table 'add table inet sluice { flags dormant; }'
-breaks "another chain of the name" chains,rules 'delete chain inet sluice forward; add chain inet sluice forward { type filter hook forward priority 7; }'
+breaks "another chain of the name" chains,rules \
+	'delete chain inet sluice forward; add chain inet sluice forward { type filter hook forward priority 7; }'
 breaks "a set deleted" rules,sets 'flush chain inet sluice forward; delete set inet sluice blocked_ipv6'
-equal "hosts that were blocked" "$(gateway "$SLUICE" blocklist list --config /dev/null | cut -d' ' -f1 | tr '\n' ' ')" "203.0.113.5 2001:db8::5 "
+equal "hosts that were blocked" "$(gateway "$SLUICE" blocklist list --config /dev/null | cut -d' ' -f1 | tr '\n' ' ')" \
+	"203.0.113.5 2001:db8::5 "
 neighbours 2>/dev/null | cmp -s - "$WORK/before" || fail "a neighbour's rules have changed"
 reasserted=$(fires ips firewall.action=reasserted)
 
 # What is none of our business: others' tables, and hosts in our sets.
-gateway nft 'add table inet other; add chain inet other c { type filter hook forward priority -5; }; add rule inet other c counter'
+gateway nft 'add table inet other; add chain inet other c { type filter hook forward priority -5; }
+	add rule inet other c counter'
 gateway nft 'delete table inet other'
 gateway "$SLUICE" blocklist add 203.0.113.6 --config /dev/null
 wait_monitor ips
@@ -124,7 +135,8 @@ gateway nft 'insert rule inet sluice forward counter'
 wait_events report 1 event_type=firewall firewall.action=altered
 checked report
 equal "rules with counters" "$(counters)" $((rules + 1))
-gateway nft delete rule inet sluice forward handle "$(gateway nft -a list chain inet sluice forward 2>/dev/null | awk '/type filter/ { getline; print $NF }')"
+gateway nft delete rule inet sluice forward handle \
+	"$(gateway nft -a list chain inet sluice forward 2>/dev/null | awk '/type filter/ { getline; print $NF }')"
 wait_events report 1 event_type=firewall firewall.action=restored
 equal "report: put back" "$(fires report firewall.action=reasserted)" 0
 gateway nft 'add table inet other; add chain inet other early { type filter hook forward priority -50; }'
@@ -152,7 +164,8 @@ client ping -c1 -W5 -q 10.66.2.2 >/dev/null || fail "off: no ping"
 gateway nft list tables | grep sluice >/dev/null && fail "off: the table was put back"
 stop_process "$LAST_PID" || fail "exit code $?"
 equal "off: events" "$(fires off)" 0
-start_sluice blocks --queue 0 --rules "$WORK/t.rules" --attach before --set nft.monitor=off --set nft.blocklist.enabled=yes
+start_sluice blocks --queue 0 --rules "$WORK/t.rules" --attach before --set nft.monitor=off \
+	--set nft.blocklist.enabled=yes
 monitors "$LAST_PID" || fail "blocks: no thread blocks hosts"
 rules=$(counters)
 gateway nft 'insert rule inet sluice forward counter'

@@ -25,11 +25,13 @@ wait_for test -s "$WORK/got" || fail "got is empty"
 start_sluice ips --config "$WORK/c.yaml" --queue 0-1 --rules "$WORK/t.rules" --attach after --set queue.length=20000
 ips=$LAST_PID
 # From the first chain that goes on each packet that is lost is counted, not only batches.
-gateway nft 'add table inet first; add chain inet first c { type filter hook input priority 3; }; delete table inet first'
+gateway nft 'add table inet first; add chain inet first c { type filter hook input priority 3; }
+	delete table inet first'
 wait_monitor ips
 
 tracefs=/sys/kernel/tracing
-[ -d $tracefs/instances ] || mount -t tracefs tracefs $tracefs || skip "needs tracefs, to count packets that the kernel frees without an error"
+[ -d $tracefs/instances ] || mount -t tracefs tracefs $tracefs ||
+	skip "needs tracefs, to count packets that the kernel frees without an error"
 trace_engine=$tracefs/instances/$P
 trace_all=$tracefs/instances/$P-all # of all processes, to explain a failure
 mkdir "$trace_engine" "$trace_all"
@@ -48,7 +50,8 @@ for instance in "$trace_engine" "$trace_all"; do
 	echo 1 >"$instance/events/skb/kfree_skb/enable"
 done
 
-ip netns exec "$P-cli" python3 "$HERE/monitor_edits.py" send 10.66.2.2 7000 "${RATE:-1000}" >"$WORK/sent" 2>"$WORK/send.log" &
+ip netns exec "$P-cli" python3 "$HERE/monitor_edits.py" send 10.66.2.2 7000 "${RATE:-1000}" >"$WORK/sent" \
+	2>"$WORK/send.log" &
 sender=$!
 wait_text "$WORK/got" '^[0-9]'
 gateway python3 "$HERE/monitor_edits.py" edit "$edits" "$seed" 1 >"$WORK/edit.log"
@@ -70,7 +73,8 @@ wait_for flushed_counted ips || true
 # No rule here drops packets, so each packet that a verdict of the engine frees is one that the kernel discarded.
 cp "$trace_engine/trace" "$WORK/trace_engine"
 cp "$trace_all/trace" "$WORK/trace_all"
-discarded=$(grep -A1 -E '=> (sk_skb_reason_drop|kfree_skb(_reason)?)$' "$WORK/trace_engine" | grep -cE '=> (nfqnl|nf)_reinject$' || true)
+discarded=$(grep -A1 -E '=> (sk_skb_reason_drop|kfree_skb(_reason)?)$' "$WORK/trace_engine" |
+	grep -cE '=> (nfqnl|nf)_reinject$' || true)
 
 # Prints the rules of the other program without the sluice table; counters are set to 0.
 rules() { # rules HOST
@@ -85,9 +89,11 @@ rules gw | cmp -s - "$WORK/rules" || fail "the stop changed a neighbour's rules"
 client python3 "$HERE/monitor_edits.py" edit "$edits" "$seed" 0 >>"$WORK/edit.log"
 rules cli | cmp -s - "$WORK/rules" || fail "a neighbour's rules are not what its edits leave"
 [ -s "$WORK/rules" ] || fail "the neighbour has no rules"
-python3 "$HERE/monitor_edits.py" judge "$WORK/sent" "$WORK/got" "$WORK/ips/eve.json" "$discarded" >"$WORK/judge.log" 2>&1 || {
+python3 "$HERE/monitor_edits.py" judge "$WORK/sent" "$WORK/got" "$WORK/ips/eve.json" "$discarded" \
+	>"$WORK/judge.log" 2>&1 || {
 	awk '/: kfree_skb:/ { if (stack) count[stack]++; stack = $NF } /^ *=> / { stack = stack " < " $2 }
-		END { if (stack) count[stack]++; for (s in count) print count[s], s }' "$WORK/trace_all" | sort -rn >"$WORK/freed.log"
+		END { if (stack) count[stack]++; for (s in count) print count[s], s }' "$WORK/trace_all" |
+			sort -rn >"$WORK/freed.log"
 	fail "see judge.log; freed.log has each place where the kernel freed packets of any process"
 }
 cat "$WORK/judge.log"

@@ -7,7 +7,8 @@ nft_command install --mode before --queue 9 >/dev/null
 
 if command -v setpriv >/dev/null; then
 	real=$SLUICE
-	printf '#!/bin/sh\nexec setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all "%s" "$@"\n' "$real" >"$WORK/bare"
+	printf '#!/bin/sh\nexec setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all "%s" "$@"\n' "$real" \
+		>"$WORK/bare"
 	chmod 755 "$WORK/bare"
 	SLUICE=$WORK/bare
 	for action in install remove status; do wrong "$action without capability" 1 "CAP_NET_ADMIN" $action; done
@@ -35,8 +36,8 @@ has_native || wrong "no native queue" 1 "nft_queue" install --native
 has_native || wrong "no queue for bridges" 1 "nft_queue" install --family bridge
 wrong "the target in bridges" 1 "nft_queue" install --family bridge --xt
 
-# No generation of the ruleset was used up by any of that: nobody who watches was woken. nft's own transactions show that
-# the monitor has begun, and that it has shown all that was before them.
+# No generation of the ruleset was used up by any of that: nobody who watches was woken. nft's own transactions show
+# that the monitor has begun, and that it has shown all that was before them.
 nft monitor >"$WORK/events" 2>&1 &
 monitor=$!
 marked() { # marked NAME

@@ -4,7 +4,8 @@
 . "$(dirname "$0")/nft_lib.sh"
 
 nft 'table inet sluice { chain forward { type filter hook forward priority 60; policy accept; counter; }; }'
-wrong "install over a foreign table" 1 "'inet sluice' exists and was not created by sluice.*--table" install --mode after
+wrong "install over a foreign table" 1 "'inet sluice' exists and was not created by sluice.*--table" install \
+	--mode after
 wrong "remove of a foreign table" 1 "'inet sluice' exists and was not created by sluice" remove
 wrong "status of a foreign table" 1 "'inet sluice' exists and was not created by sluice" status
 nft_command install --mode after --table mine >/dev/null || fail "another name"

@@ -25,7 +25,8 @@ equal() { # equal WHAT GOT WANTED
 
 [ "$(id -u)" = 0 ] || skip "needs root"
 for tool in nft unshare python3; do command -v $tool >/dev/null || skip "$tool is not installed"; done
-[ "${NFT_INSIDE:-}" ] || NFT_INSIDE=1 exec unshare --net --mount bash -c 'mount -t tmpfs run /run && exec bash "$0" "$@"' "$0" "$@"
+[ "${NFT_INSIDE:-}" ] || NFT_INSIDE=1 exec unshare --net \
+	--mount bash -c 'mount -t tmpfs run /run && exec bash "$0" "$@"' "$0" "$@"
 nft add table inet probe 2>/dev/null || skip "the kernel has no nf_tables"
 nft delete table inet probe
 

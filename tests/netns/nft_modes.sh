@@ -59,7 +59,8 @@ table=$(nft -a list table inet sluice 2>/dev/null | sed -n 's/.*chain forward .*
 # the kernel drop what waits in the queues.
 nft_command install --mode after --queue 20 >/dev/null
 equal "queues" "$(status queues)" '{"first": 20, "last": 20}'
-equal "the chain's handle" "$(nft -a list table inet sluice 2>/dev/null | sed -n 's/.*chain forward .*handle //p')" "$table"
+equal "the chain's handle" "$(nft -a list table inet sluice 2>/dev/null | sed -n 's/.*chain forward .*handle //p')" \
+	"$table"
 equal "rules" "$(nft -a list chain inet sluice forward 2>/dev/null | grep -c '# handle')" 3
 
 # Other chains: all is new, and nothing of the old is left, also in another family.

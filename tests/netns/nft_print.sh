@@ -4,8 +4,13 @@
 . "$(dirname "$0")/nft_lib.sh"
 
 # The listing as far as both ways of queueing show the same.
-plain() { sed -E -e 's/(counter )(packets [0-9]+ bytes [0-9]+ )?queue .*/\1queue/' -e '/^#|^$|^\tcomment/d' -e 's/[ \t]+/ /g'; }
-listed() { nft -y list table inet sluice 2>/dev/null | sed -e ':a' -e '/counter packets [0-9]* bytes [0-9]* $/{N;s/\n//;ba}' | plain; }
+plain() {
+	sed -E -e 's/(counter )(packets [0-9]+ bytes [0-9]+ )?queue .*/\1queue/' -e '/^#|^$|^\tcomment/d' -e 's/[ \t]+/ /g'
+}
+listed() {
+	nft -y list table inet sluice 2>/dev/null |
+		sed -e ':a' -e '/counter packets [0-9]* bytes [0-9]* $/{N;s/\n//;ba}' | plain
+}
 
 # Without nft_queue the text can only be checked with another verdict in place of it.
 check() { # check WHAT FILE
@@ -72,10 +77,14 @@ for variant in nft legacy; do
 		for v in "" 6; do
 			for table in $tables; do ip${v}tables-$variant -t "$table" -S; done >"$WORK/empty"
 			ip${v}tables-$variant-restore --noflush "$WORK/rules" || fail "$variant, IPv${v:-4}: $args"
-			ip${v}tables-$variant -t "${tables%%[^a-z]*}" -S | grep -- '-j NFQUEUE' >/dev/null || fail "$variant, IPv${v:-4}: $args: no rule"
-			sed -n "s/^#   iptables/ip${v}tables-$variant/p" "$WORK/rules" | sed "s/&& iptables/\&\& ip${v}tables-$variant/" |
+			ip${v}tables-$variant -t "${tables%%[^a-z]*}" -S | grep -- '-j NFQUEUE' >/dev/null ||
+				fail "$variant, IPv${v:-4}: $args: no rule"
+			sed -n "s/^#   iptables/ip${v}tables-$variant/p" "$WORK/rules" |
+				sed "s/&& iptables/\&\& ip${v}tables-$variant/" |
 				grep -v restore | bash -e || fail "$variant, IPv${v:-4}: $args: removal"
-			for table in $tables; do ip${v}tables-$variant -t "$table" -S; done | cmp -s - "$WORK/empty" || fail "$variant, IPv${v:-4}: $args: left something"
+			for table in $tables; do
+				ip${v}tables-$variant -t "$table" -S
+			done | cmp -s - "$WORK/empty" || fail "$variant, IPv${v:-4}: $args: left something"
 		done
 	done
 done

@@ -22,7 +22,11 @@ priority "nothing" before -10
 nft -f - <<'NFT'
 table inet firewalld {
 	chain mangle_PREROUTING { type filter hook prerouting priority -140; policy accept; }
-	chain filter_FORWARD { type filter hook forward priority filter + 10; policy accept; ct state established accept; reject; }
+	chain filter_FORWARD {
+		type filter hook forward priority filter + 10; policy accept
+		ct state established accept
+		reject
+	}
 	chain filter_INPUT { type filter hook input priority filter + 10; policy accept; }
 }
 NFT
@@ -93,4 +97,5 @@ priority "beside another sluice" after 61
 nft_command install --mode after >/dev/null
 nft_command install --mode after --table other >/dev/null
 equal "the other stays" "$(status hooks.0.priority --table other)" 60
-equal "print sees the live ruleset" "$(nft_command print --table third | sed -n 's/.*priority \(.*\); policy.*/\1/p')" 62
+equal "print sees the live ruleset" "$(nft_command print --table third | sed -n 's/.*priority \(.*\); policy.*/\1/p')" \
+	62

@@ -7,7 +7,10 @@ topology
 
 install() { gateway "$SLUICE" nft install --config /dev/null "$@" >/dev/null || fail "install $*"; }
 remove() { gateway "$SLUICE" nft remove --config /dev/null || fail "remove"; }
-queued() { gateway "$SLUICE" nft status --config /dev/null --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["packets"])'; }
+queued() {
+	gateway "$SLUICE" nft status --config /dev/null --json |
+		python3 -c 'import json, sys; print(json.load(sys.stdin)["packets"])'
+}
 send() { udp_send cli "$@"; }
 
 # udp PORT: what arrived there, once everything sent before has.
@@ -102,7 +105,8 @@ for i in 1 2 3; do send 10.66.2.2 7000 "held-$i"; done
 wait_equal "packets that wait" 3 kernel_queue 9 waiting
 gateway "$SLUICE" nft status --config /dev/null >/dev/null
 gateway "$SLUICE" nft print --config /dev/null >/dev/null
-gateway "$SLUICE" nft install --config /dev/null --table second --family bridge --xt >/dev/null 2>&1 && fail "xt in a bridge"
+gateway "$SLUICE" nft install --config /dev/null --table second --family bridge --xt >/dev/null 2>&1 &&
+	fail "xt in a bridge"
 install --mode after --queue 9-10
 equal "waiting after an installation with the same chains" "$(kernel_queue 9 waiting)" 3
 remove

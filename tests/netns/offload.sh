@@ -52,7 +52,8 @@ dropped() {
 how="--attach $mode"
 [ $mode = repeat ] && how+=" --verdict repeat --mark 0x1/0x1"
 # shellcheck disable=SC2086
-start_sluice $mode --queue 0-1 --rules "$WORK/t.rules" $how --set nft.offload.flows=both --set stats.interval=0 --set nft.offload.interval=1
+start_sluice $mode --queue 0-1 --rules "$WORK/t.rules" $how --set nft.offload.flows=both --set stats.interval=0 \
+	--set nft.offload.interval=1
 accepted "${mode}_a4" 10.66.2.2 ENOUGH
 port=$(cat "$WORK/${mode}_a4.port")
 accepted "${mode}_a6" fd66:2::2 ENOUGH
@@ -64,7 +65,8 @@ dropped=2 # with the one that has no connection
 
 # A packet without a connection has nothing to be saved to: what is dropped is dropped all the same, and what passes
 # loses its mark.
-gateway nft 'add table inet loose; add chain inet loose p { type filter hook prerouting priority raw; }; add rule inet loose p tcp dport 7002 notrack; add rule inet loose p tcp sport 7002 notrack'
+gateway nft 'add table inet loose; add chain inet loose p { type filter hook prerouting priority raw; }
+	add rule inet loose p tcp dport 7002 notrack; add rule inet loose p tcp sport 7002 notrack'
 talk "${mode}_n4" 10.66.2.2 7002
 says "${mode}_n4" one one
 says "${mode}_n4" PASS-ME PASS-ME
@@ -81,7 +83,8 @@ gateway nft delete table inet loose
 gateway nft insert rule inet firewall forward tcp dport 7001 ip daddr 10.66.2.2 drop
 says "${mode}_a4" four TIMEOUT
 says "${mode}_a6" four four
-gateway nft delete rule inet firewall forward handle "$(gateway nft -a list chain inet firewall forward | sed -n 's/.*10.66.2.2 drop # handle //p')"
+gateway nft delete rule inet firewall forward handle \
+	"$(gateway nft -a list chain inet firewall forward | sed -n 's/.*10.66.2.2 drop # handle //p')"
 moved=$(tracked 10.66.2.2 7001 "$port")
 for name in a4 a6 p4; do hang_up "${mode}_$name"; done
 stop_process "$LAST_PID" || fail "exit code $?"

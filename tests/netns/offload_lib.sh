@@ -7,7 +7,8 @@ declare -A LINES=()
 talk() {
 	mkfifo "$WORK/$1.in"
 	: >"$WORK/$1.out"
-	ip netns exec "$P-cli" python3 "$HERE/traffic.py" tcp-steps "$2" "$3" 1.2 <"$WORK/$1.in" >"$WORK/$1.out" 2>"$WORK/$1.port" &
+	ip netns exec "$P-cli" python3 "$HERE/traffic.py" tcp-steps "$2" "$3" 1.2 <"$WORK/$1.in" >"$WORK/$1.out" \
+		2>"$WORK/$1.port" &
 	exec {fd}>"$WORK/$1.in"
 	eval "TALK_$1=$fd"
 	wait_for test -s "$WORK/$1.port" || fail "$1.port is empty"

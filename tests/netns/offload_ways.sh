@@ -20,7 +20,9 @@ alert tcp any any -> any any (msg:"enough"; flow:established,to_server; content:
 alert udp any any -> any 7000 (msg:"enough"; content:"ENOUGH"; bypass; sid:3;)
 drop udp any any -> any 7000 (msg:"bad word"; content:"EVIL"; sid:4;)
 RULES
-has_native() { gateway nft -c 'add table inet probe; add chain inet probe c; add rule inet probe c queue num 0' 2>/dev/null; }
+has_native() {
+	gateway nft -c 'add table inet probe; add chain inet probe c; add rule inet probe c queue num 0' 2>/dev/null
+}
 # still QUEUES COMMAND...: no packet comes to them meanwhile.
 still() {
 	local before
@@ -31,7 +33,8 @@ still() {
 	equal "packets that reached queue $1 in '${*:2}'" "$(queued $1)" "$before"
 }
 
-start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set nft.offload.flows=accepted --set nft.offload.interval=1 \
+start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set nft.offload.flows=accepted \
+	--set nft.offload.interval=1 \
 	--set nft.offload.ports=7002,9000-9001 --set stream.bypass=yes --set stream.depth=20000 \
 	--set app-layer.protocols.tls.encryption-handling=bypass --set stats.interval=0
 ips=$LAST_PID
@@ -69,11 +72,13 @@ still "0 1" says deep EVIL EVIL
 
 # TLS: after the handshake.
 if command -v openssl >/dev/null; then
-	openssl req -x509 -newkey rsa:2048 -nodes -keyout "$WORK/key.pem" -out "$WORK/cert.pem" -days 1 -subj /CN=offload.test 2>/dev/null
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout "$WORK/key.pem" -out "$WORK/cert.pem" -days 1 -subj \
+		/CN=offload.test 2>/dev/null
 	background srv openssl s_server -quiet -rev -accept 4433 -key "$WORK/key.pem" -cert "$WORK/cert.pem"
 	wait_least "servers of TLS" 1 eval 'server ss -Htln sport = 4433 | wc -l'
 	mkfifo "$WORK/tls.in"
-	ip netns exec "$P-cli" openssl s_client -quiet -connect 10.66.2.2:4433 -servername offload.test <"$WORK/tls.in" >"$WORK/tls.out" 2>/dev/null &
+	ip netns exec "$P-cli" openssl s_client -quiet -connect 10.66.2.2:4433 -servername offload.test <"$WORK/tls.in" \
+		>"$WORK/tls.out" 2>/dev/null &
 	exec 9>"$WORK/tls.in"
 	tls_says() { # tls_says TEXT REVERSED
 		echo "$1" >&9
@@ -109,15 +114,20 @@ still "0 1" says back four four
 unchanged
 for name in deep back; do hang_up $name; done
 stop_process "$ips" || fail "exit code $?"
-[ "$(last_stats ips flow_bypassed.local_capture_pkts)" -ge 1 ] || fail "packets of offloaded flows that came nevertheless"
-[ "$(last_stats ips flow_bypassed.pkts)" -ge 50 ] || fail "packets that the kernel alone handled: $(last_stats ips flow_bypassed.pkts)"
-equal "records of the flow of UDP" "$(events ips event_type=flow proto=UDP flow.pkts_toserver=51 flow.bypassed.pkts_toserver=50 flow.bypass=capture)" 1
+[ "$(last_stats ips flow_bypassed.local_capture_pkts)" -ge 1 ] ||
+	fail "packets of offloaded flows that came nevertheless"
+[ "$(last_stats ips flow_bypassed.pkts)" -ge 50 ] ||
+	fail "packets that the kernel alone handled: $(last_stats ips flow_bypassed.pkts)"
+equal "records of the flow of UDP" "$(events ips event_type=flow proto=UDP flow.pkts_toserver=51 \
+	flow.bypassed.pkts_toserver=50 flow.bypass=capture)" 1
 
 # Another consumer behind us: it goes on to see what we do not.
 start_sluice next --queue 5 --rules "$WORK/t.rules" --set stats.interval=0
 next=$LAST_PID
-echo 'alert tcp any any -> any any (msg:"enough"; flow:established,to_server; content:"SUFFICES"; bypass; sid:2;)' >"$WORK/first.rules"
-start_sluice first --queue 0-1 --rules "$WORK/first.rules" --attach route --verdict route --route-to 5 --set nft.offload.flows=both \
+echo 'alert tcp any any -> any any (msg:"enough"; flow:established,to_server; content:"SUFFICES"; bypass; sid:2;)' \
+	>"$WORK/first.rules"
+start_sluice first --queue 0-1 --rules "$WORK/first.rules" --attach route --verdict route --route-to 5 \
+	--set nft.offload.flows=both \
 	--set stats.interval=0
 first=$LAST_PID
 talk route 10.66.2.2 7001
@@ -135,7 +145,8 @@ unchanged
 
 # Within somebody's own table, as printed: nft's text needs the kernel's own queue.
 if has_native; then
-	"$SLUICE" nft print --config /dev/null --mode chain --queue 0-1 --set nft.offload.flows=accepted >"$WORK/fragment.nft"
+	"$SLUICE" nft print --config /dev/null --mode chain --queue 0-1 --set nft.offload.flows=accepted \
+		>"$WORK/fragment.nft"
 	gateway nft -f - <<NFT
 table inet theirs {
 	$(cat "$WORK/fragment.nft")
@@ -145,7 +156,8 @@ table inet theirs {
 	}
 }
 NFT
-	start_sluice fragment --queue 0-1 --rules "$WORK/t.rules" --set nft.offload.flows=accepted --set nft.offload.verdict=packet-mark \
+	start_sluice fragment --queue 0-1 --rules "$WORK/t.rules" --set nft.offload.flows=accepted \
+		--set nft.offload.verdict=packet-mark \
 		--set stats.interval=0
 	fragment=$LAST_PID
 	talk chain 10.66.2.2 7001

@@ -55,7 +55,8 @@ out_of_order() { # out_of_order HOST DEVICE
 # loss HOST: of what comes in.
 loss() {
 	for command in iptables ip6tables; do
-		ip netns exec "$P-$1" $command -t raw -A PREROUTING -p tcp -m statistic --mode random --probability 0.005 -j DROP
+		ip netns exec "$P-$1" $command -t raw -A PREROUTING -p tcp -m statistic --mode random \
+			--probability 0.005 -j DROP
 	done
 }
 

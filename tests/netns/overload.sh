@@ -7,7 +7,8 @@
 command -v openssl >/dev/null || skip "openssl is not installed"
 topology
 queue_rule --queue-num 0
-openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=server -keyout "$WORK/key.pem" -out "$WORK/cert.pem" 2>/dev/null
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=server -keyout "$WORK/key.pem" -out "$WORK/cert.pem" \
+	2>/dev/null
 cat "$WORK/key.pem" >>"$WORK/cert.pem"
 T="$HERE/overload_traffic.py"
 background srv python3 "$T" udp-echo 7000
@@ -37,7 +38,9 @@ EVIL=1 client python3 "$T" lines 10.66.2.2 7001 100 3 >"$WORK/evil.out" || fail 
 equal "the answer to EVIL" "$(tail -n 1 "$WORK/evil.out")" TIMEOUT
 sheds() { # at this very moment
 	"$SLUICE" queues --socket "$WORK/socket" --json >"$WORK/queues.json"
-	python3 -c 'import json, sys; q = json.load(open(sys.argv[1]))[0]; sys.exit(not (q["overloaded"] and q["age_us"] > 0 and q["shedding"] == ["encrypted", "bulk"]))' "$WORK/queues.json"
+	python3 -c 'import json, sys
+q = json.load(open(sys.argv[1]))[0]
+sys.exit(not (q["overloaded"] and q["age_us"] > 0 and q["shedding"] == ["encrypted", "bulk"]))' "$WORK/queues.json"
 }
 wait_for sheds || fail "queues: $(cat "$WORK/queues.json")"
 grep -q "queue 0 is overloaded" <<<"$("$SLUICE" status --socket "$WORK/socket")" || fail "status"
@@ -91,7 +94,8 @@ equal "bulk without a class: shed" "$(shed_flow none "$(cat "$WORK/bulk.port")")
 # resumed
 echo 'drop udp any any -> any 7000 (msg:"slow, and drops"; pcre:"/^(a|aa)+$/"; sid:4;)' >>"$WORK/t.rules"
 start_sluice budget --queue 0 --rules "$WORK/t.rules" --no-console --set detect.pcre-match-limit=100000 \
-	--set detect.packet-budget=1 --set detect.rule-budget=1 --set detect.suspend-slow-rules=alert --set detect.suspend-count=5 \
+	--set detect.packet-budget=1 --set detect.rule-budget=1 --set detect.suspend-slow-rules=alert \
+	--set detect.suspend-count=5 \
 	--set detect.suspend-time=2 --set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes
 DAEMON=$LAST_PID
 background cli python3 "$T" udp-window 10.66.2.2 7000 20

@@ -12,7 +12,9 @@ rules() {
 	echo 'alert tcp any any -> any 7001 (msg:"first"; content:"first"; flowbits:set,seen; flowbits:noalert; sid:2;)'
 	echo 'drop tcp any any -> any 7001 (msg:"second"; content:"second"; flowbits:isset,seen; sid:3;)'
 	echo 'alert udp any any -> any 7002 (msg:"once"; content:"once"; threshold:type limit, track by_src, count 1, seconds 600; sid:4;)'
-	for i in $(seq 200); do echo "alert udp any any -> any 7000 (msg:\"$1\"; content:\"filler $1 $i\"; sid:$((1000 * $1 + i));)"; done
+	for i in $(seq 200); do
+		echo "alert udp any any -> any 7000 (msg:\"$1\"; content:\"filler $1 $i\"; sid:$((1000 * $1 + i));)"
+	done
 }
 
 # reload: SIGHUP, and wait until it is over.
@@ -51,7 +53,8 @@ grep -q "generation 21, 204 rules, 0 failed, 0 skipped" "$WORK/ips.log" || fail 
 # A rule with a mistake is left out; a reload that would leave no rule is refused.
 echo 'alert udp any any -> any 7000 (msg:"broken"; contnt:"x"; sid:9;)' >>"$WORK/t.rules"
 reload
-grep -q "generation 22, 204 rules, 1 failed, 0 skipped" "$WORK/ips.log" || fail "the rules without mistakes are not loaded"
+grep -q "generation 22, 204 rules, 1 failed, 0 skipped" "$WORK/ips.log" ||
+	fail "the rules without mistakes are not loaded"
 grep -q "t.rules:205:.*contnt" "$WORK/ips.log" || fail "the log does not have the place of the mistake"
 mv "$WORK/t.rules" "$WORK/gone"
 reload
@@ -79,5 +82,6 @@ udp_send cli 10.66.2.2 7002 once once
 wait_lines "$WORK/once" once 3
 stop_process "$SLUICE_PID" || fail "exit code $?"
 equal "alerts of the threshold" "$(events ips event_type=alert alert.signature_id=4)" 1
-equal "judged" "$(last_stats ips ips.accepted)" "$(($(last_stats ips capture.kernel_packets) - $(last_stats ips ips.blocked)))"
+equal "judged" "$(last_stats ips ips.accepted)" \
+	"$(($(last_stats ips capture.kernel_packets) - $(last_stats ips ips.blocked)))"
 equal "lost" "$(last_stats ips capture.kernel_drops)" 0

@@ -49,7 +49,8 @@ stop_process "$LAST_PID" || fail "exit code $?"
 equal "passed" "$(arrived three)$(arrived four)" 00
 equal "looping" "$(last_stats off queue.0.looping)" 2
 equal "repeated" "$(last_stats off queue.0.repeated)" 42
-grep -q "2 packets came back from repeat without queue.mark:.*drops these" "$WORK/off.log" || fail "no word of it: $(cat "$WORK/off.log")"
+grep -q "2 packets came back from repeat without queue.mark:.*drops these" "$WORK/off.log" ||
+	fail "no word of it: $(cat "$WORK/off.log")"
 
 # The other policy: what has been inspected so often is accepted, and skips the rest of the chain.
 start_sluice accept --queue 0 --rules "$WORK/t.rules" --verdict repeat --mark 0x1/0x1 --set queue.repeat-limit=20 \

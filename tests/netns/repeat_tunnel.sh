@@ -27,7 +27,8 @@ tunnel_device() {
 # arrived at the server has passed all hooks, and the stop writes all events.
 run() {
 	local name=$1 before
-	start_sluice "$name" --queue 0 --attach repeat --set nft.monitor=off --set "nft.hooks=[$2]" --mark 0x10/0x30 --rules "$WORK/t.rules"
+	start_sluice "$name" --queue 0 --attach repeat --set nft.monitor=off --set "nft.hooks=[$2]" --mark 0x10/0x30 \
+		--rules "$WORK/t.rules"
 	[ -z "${4:-}" ] || gateway nft flush chain inet sluice "$4"
 	before=$(arrived)
 	udp_send cli "$TO" 7000 hello1 hello2 hello3 hello4 hello5

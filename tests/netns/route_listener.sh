@@ -26,21 +26,27 @@ listener_is() { ask status --json | grep -q "\"next_queues\":\[{\"queue\":20,\"l
 wait_listener() { # wait_listener true|false
 	wait_for listener_is "$1" || fail "status: $(ask status --json)"
 }
-diagnosis() { gateway "$SLUICE" nft doctor --queue 0 --set queue.verdict=route --set queue.route-to=20 --json "$@" || true; }
+diagnosis() {
+	gateway "$SLUICE" nft doctor --queue 0 --set queue.verdict=route --set queue.route-to=20 --json "$@" || true
+}
 said() { wait_text "$WORK/$1.log" "$2"; } # said NAME PATTERN: in the log
 without_listener() { ask stats --all ips.route_no_listener | awk '{ print $2 }'; }
 
 # At the start no process listens on queue 20; then one does; then it exits.
 start lost
-said lost "error: queue 20 (queue.route-to) has no listener: the kernel drops every packet that Sluice accepts; start the program that reads queue 20, or set queue.route-bypass: yes"
+dropping="has no listener: the kernel drops every packet that Sluice accepts"
+remedy="start the program that reads queue 20, or set queue.route-bypass: yes"
+said lost "error: queue 20 (queue.route-to) $dropping; $remedy"
 wait_listener false
-ask status | grep -q "queue 20 (queue.route-to) has no listener: accepted packets are dropped" || fail "status: $(ask status)"
+ask status | grep -q "queue 20 (queue.route-to) has no listener: accepted packets are dropped" ||
+	fail "status: $(ask status)"
 wait_events lost 1 event_type=overload overload.action=no_listener overload.queue=20 overload.bypass=false
 diagnosis | python3 -c '
 import json, sys
 found = [f for f in json.load(sys.stdin)["findings"] if f["id"] == "route.no-listener"]
 assert len(found) == 1 and found[0]["severity"] == "broken", found' || fail "doctor: $(diagnosis)"
-diagnosis --set queue.route-bypass=yes | grep -q '"severity":"warning","id":"route.no-listener"' || fail "doctor with bypass: $(diagnosis --set queue.route-bypass=yes)"
+diagnosis --set queue.route-bypass=yes | grep -q '"severity":"warning","id":"route.no-listener"' ||
+	fail "doctor with bypass: $(diagnosis --set queue.route-bypass=yes)"
 udp_send cli 10.66.2.2 7000 one two three
 wait_equal "sequence of queue 0" 3 kernel_queue 0 sequence
 wait_equal "packets without a listener" 3 without_listener
@@ -63,5 +69,6 @@ release
 said bypass "warning: queue 20 (queue.route-to) has no listener: packets pass without the next consumer"
 equal "messages about a listener" "$(grep -c listener "$WORK/bypass.log")" 1
 wait_events bypass 1 event_type=overload overload.action=no_listener overload.bypass=true
-ask status | grep -q "queue 20 (queue.route-to) has no listener: accepted packets pass without the next consumer" || fail "status: $(ask status)"
+ask status | grep -q "queue 20 (queue.route-to) has no listener: accepted packets pass without the next consumer" ||
+	fail "status: $(ask status)"
 stop_process "$DAEMON" || fail "exit code $?"

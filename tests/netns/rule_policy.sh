@@ -51,7 +51,8 @@ udp_sink 7000 "$WORK/got"
 start_sluice ips --config "$WORK/sluice.yaml" --queue 0 --rules "$WORK/rules/t.rules" --no-console
 SLUICE_PID=$LAST_PID
 grep -q "policy:5:1: error: a line must begin with" "$WORK/ips.log" || fail "the mistake is not reported"
-grep -q "rules changed by the rule policy: 1 enabled, 3 changed to drop" "$WORK/ips.log" || fail "the counts are not logged"
+grep -q "rules changed by the rule policy: 1 enabled, 3 changed to drop" "$WORK/ips.log" ||
+	fail "the counts are not logged"
 
 # Rule 2 was disabled by a line and enabled by the next one: the last line counts.
 forwarded

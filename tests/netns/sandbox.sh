@@ -25,7 +25,8 @@ run_in() {
 	mkdir -p "$WORK/$name"
 	: >"$WORK/$name.log"
 	# shellcheck disable=SC2016
-	unshare -m bash -c 'mount --bind "$0" /etc/passwd && mount --bind "$1" /etc/group && shift && exec ip netns exec "$@"' \
+	unshare -m bash -c 'mount --bind "$0" /etc/passwd && mount --bind "$1" /etc/group && shift &&
+		exec ip netns exec "$@"' \
 		"$passwd" "$WORK/group" "$P-gw" "${WRAP[@]}" "$SLUICE" run --no-console --log-dir "$WORK/$name" \
 		--set "unix-command.filename=$WORK/run/socket" "$@" >"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
@@ -76,7 +77,8 @@ wait_for serves || fail "the server of HTTP does not listen"
 # --- All of it, in the strictest form: the daemon does not start if a part of it is off -------------------------------
 run_in "$WORK/passwd" ips --queue 0-1 --attach after --rules "$WORK/rules/t.rules" --set nft.blocklist.enabled=yes \
 	--set security.sandbox=auto --set stats.interval=0 --set file-store.enabled=yes --set "data-dir=$WORK/lib" \
-	--set detect.sgh-mpm-caching=yes --set "detect.sgh-mpm-caching-path=$WORK/cache/sgh" --set "nft.blocklist.never=[10.66.2.0/24]"
+	--set detect.sgh-mpm-caching=yes --set "detect.sgh-mpm-caching-path=$WORK/cache/sgh" \
+	--set "nft.blocklist.never=[10.66.2.0/24]"
 ips=$LAST_PID
 wait_ready ips
 tells ips "running as user sluice with CAP_NET_ADMIN only; Landlock on; seccomp filter on"
@@ -89,7 +91,8 @@ for field in CapInh CapAmb; do each_thread $field 0000000000000000; done
 each_thread NoNewPrivs 1
 each_thread Seccomp 2
 for status in /proc/"$ENGINE"/task/*/status; do
-	grep -q "^Name:.*worker" "$status" && equal "filters of a worker" "$(awk '$1 == "Seccomp_filters:" { print $2 }' "$status")" 3
+	grep -q "^Name:.*worker" "$status" &&
+		equal "filters of a worker" "$(awk '$1 == "Seccomp_filters:" { print $2 }' "$status")" 3
 done
 # The supervisor, which is root still, has what it needs: CHOWN DAC_OVERRIDE DAC_READ_SEARCH KILL SETGID SETUID SETPCAP
 # NET_ADMIN NET_RAW.
@@ -188,9 +191,12 @@ grep -q "Permission denied" "$WORK/out" || fail "the reload does not say why: $(
 stop_process "$strange" || fail "exit code $?"
 chmod 644 "$WORK/rules/t.rules"
 
-refuses nouser "run-as.user: no-such-user: user not found" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" --set run-as.user=no-such-user
-refuses nogroup "run-as.group: no-such-group: group not found" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" --set run-as.group=no-such-group
-refuses required "security.sandbox is yes and the user sluice does not exist: create it with .useradd --system" "$WORK/passwd.none" --queue 0 --rules "$WORK/rules/t.rules" --set security.sandbox=yes
+refuses nouser "run-as.user: no-such-user: user not found" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" \
+	--set run-as.user=no-such-user
+refuses nogroup "run-as.group: no-such-group: group not found" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" \
+	--set run-as.group=no-such-group
+refuses required "security.sandbox is yes and the user sluice does not exist: create it with .useradd --system" \
+	"$WORK/passwd.none" --queue 0 --rules "$WORK/rules/t.rules" --set security.sandbox=yes
 
 # A host without the user; one where nothing is wanted; and a container, where who starts it has the one capability and
 # is not root.
@@ -213,7 +219,8 @@ each_thread NoNewPrivs 0
 grep -q "no sandbox" <<<"$(ask status)" || fail "status does not tell that there is none"
 stop_process "$LAST_PID" || fail "exit code $?"
 
-run_in "$WORK/passwd" part --queue 0 --rules "$WORK/rules/t.rules" --set security.seccomp=no --set security.landlock.enabled=no
+run_in "$WORK/passwd" part --queue 0 --rules "$WORK/rules/t.rules" --set security.seccomp=no \
+	--set security.landlock.enabled=no
 wait_ready part
 tells part "Landlock off; seccomp filter off"
 ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
@@ -226,7 +233,8 @@ each_thread NoNewPrivs 1
 each_thread Seccomp 0
 stop_process "$LAST_PID" || fail "exit code $?"
 
-WRAP=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all,+net_admin --ambient-caps=-all,+net_admin --bounding-set=-all,+net_admin)
+WRAP=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all,+net_admin --ambient-caps=-all,+net_admin
+	--bounding-set=-all,+net_admin)
 mkdir "$WORK/container"; chown 65534 "$WORK/container"; chown 65534 "$WORK/run"
 run_in "$WORK/passwd" container --queue 0 --rules "$WORK/rules/t.rules"
 wait_ready container
@@ -243,8 +251,10 @@ for field in CapEff CapPrm CapBnd CapInh CapAmb; do each_thread $field 000000000
 each_thread Seccomp 2
 before=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
 ask upgrade >"$WORK/out" 2>&1 || fail "no upgrade: $(cat "$WORK/out")"
-[ "$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')" != "$before" ] || fail "the upgrade has the same engine"
+[ "$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')" != "$before" ] ||
+	fail "the upgrade has the same engine"
 each_thread CapEff 0000000000001000
 each_thread Seccomp 2
 stop_process "$LAST_PID" || fail "exit code $?"
-refuses other "only root can change the user" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" --set run-as.user=root
+refuses other "only root can change the user" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" \
+	--set run-as.user=root

@@ -6,7 +6,10 @@
 topology
 gateway iptables -A FORWARD -p udp --dport 1 -j DROP
 gateway nft list ruleset >"$WORK/before" 2>/dev/null
-for i in $(seq 20000); do echo "alert tcp any any -> any $((i % 500)) (msg:\"filler\"; content:\"filler number $i\"; pcre:\"/some$i[a-f]+/\"; sid:$i;)"; done >"$WORK/t.rules"
+for i in $(seq 20000); do
+	echo "alert tcp any any -> any $((i % 500))" \
+		"(msg:\"filler\"; content:\"filler number $i\"; pcre:\"/some$i[a-f]+/\"; sid:$i;)"
+done >"$WORK/t.rules"
 
 # nothing_left NAME: of queues, tables, processes, the control socket.
 nothing_left() {
@@ -21,7 +24,8 @@ nothing_left() {
 begin() {
 	local name=$1 size
 	mkdir -p "$WORK/$name"
-	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/$name" --rules "$WORK/t.rules" --queue 0-1 --attach after \
+	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/$name" --rules "$WORK/t.rules" \
+		--queue 0-1 --attach after \
 		--set "unix-command.filename=$WORK/control" "${@:2}" >"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
 	ENGINE=$(next_engine "$LAST_PID")

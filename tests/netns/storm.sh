@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Under load engines are killed, rules reloaded, the program replaced, and all that at the same time: nothing is lost,
 # no request fails, nothing passes uninspected; how long packets had to wait is printed.
-#   KILLS, RELOADS, UPGRADES, MIXED  how many of each (4, 4, 2, 4); mixed: one of the others has begun when the engine is killed
-#   FIREWALL   how often the host's firewall is loaded anew meanwhile (0). The kernel drops what waits in queues then: that is counted
+#   KILLS, RELOADS, UPGRADES, MIXED  how many of each (4, 4, 2, 4); mixed: one of the others has begun when the engine
+#                                    is killed
+#   FIREWALL   how often the host's firewall is loaded anew meanwhile (0). The kernel drops what waits in queues then:
+#              that is counted
 #   PAUSE      the longest pause between two of them, in seconds (1)
 #   RULES      a file of rules besides the test's own
 #   CACHE      a folder for compiled patterns, so that rules load faster
@@ -14,7 +16,8 @@ topology
 continuity_rules "$WORK/t.rules"
 cp "$SLUICE" "$WORK/sluice"
 program=$SLUICE SLUICE=$WORK/sluice
-options=(--rules "$WORK/t.rules" --attach after --set engine.restart-limit=1000 --set "unix-command.filename=$WORK/control" --no-console)
+options=(--rules "$WORK/t.rules" --attach after --set engine.restart-limit=1000
+	--set "unix-command.filename=$WORK/control" --no-console)
 [ -z "${RULES:-}" ] || options+=(--rules "$RULES")
 [ -z "${CACHE:-}" ] || options+=(--set detect.sgh-mpm-caching=yes --set "detect.sgh-mpm-caching-path=$CACHE")
 
@@ -52,7 +55,8 @@ engine_answers() { wait_for answers "${1:-${engine:-}}" || fail "no engine answe
 reloads() { grep -c "reloaded:" "$WORK/ips.log"; }
 
 signals=(KILL SEGV ABRT BUS KILL)
-kill_engine() { # kill_engine N: each seventh time the next one, too, while it starts. One that an upgrade replaces may be gone.
+# kill_engine N: each seventh time the next one, too, while it starts. One that an upgrade replaces may be gone.
+kill_engine() {
 	engine=$(next_engine "$supervisor" "${engine:-}") # not the one that was killed and is not yet cleared away
 	kill "-${signals[$(($1 % 5))]}" "$engine" 2>/dev/null || true
 	[ $(($1 % 7)) = 6 ] || return 0
@@ -127,18 +131,22 @@ traffic_stop
 engine_answers
 missing=$(($(counted before) - $(counted after)))
 gone=$((missing - $(answered evil_sent)))
-echo "packets: $(counted before), of them $(answered evil_sent) for a rule to drop; the kernel dropped $gone with $firewalls loads of the firewall"
+echo "packets: $(counted before), of them $(answered evil_sent) for a rule to drop;" \
+	"the kernel dropped $gone with $firewalls loads of the firewall"
 if [ "${FIREWALL:-0}" = 0 ]; then
 	[ "$gone" = 0 ] || grep -a '"event_type":"drop"' "$WORK/ips/eve.json" | grep -av '"signature_id":1,' >&2 || true
 	equal "packets that were lost" "$gone" 0
 else
-	lost=$(($(answered sent) - $(answered answered) + $(pings_missing "$WORK/ping.there" | wc -w) + $(pings_missing "$WORK/ping.back" | wc -w)))
-	echo "datagrams and pings that were lost: $lost; firewall events reported $(grep -o "dropped [0-9]* packets that waited" "$WORK/ips.log" | awk '{ n += $2 } END { print n + 0 }')"
+	pings=$({ pings_missing "$WORK/ping.there"; pings_missing "$WORK/ping.back"; } | wc -w)
+	lost=$(($(answered sent) - $(answered answered) + pings))
+	reported=$(grep -o "dropped [0-9]* packets that waited" "$WORK/ips.log" | awk '{ n += $2 } END { print n + 0 }')
+	echo "datagrams and pings that were lost: $lost; firewall events reported $reported"
 	[ "$lost" -le $((gone + 2)) ] || fail "$lost are lost, of which the kernel dropped $gone"
 fi
 died=$(grep -c "the engine was killed" "$WORK/ips.log" || true)
 [ "$died" -ge $((${KILLS:-4} + ${MIXED:-4} / 2)) ] || fail "only $died engines died"
-echo "engines that died: $died, reloads: $(grep -c "reloaded:" "$WORK/ips.log"), hand-overs: $(ask stats --all engine.handovers | awk '{ print $2 }')"
+echo "engines that died: $died, reloads: $(grep -c "reloaded:" "$WORK/ips.log")," \
+	"hand-overs: $(ask stats --all engine.handovers | awk '{ print $2 }')"
 equal "in quarantine" "$(ask stats --all engine.quarantined | awk '{ print $2 }')" 0
 stop_process "$supervisor" || fail "exit code $?"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "the table is still there"

@@ -68,8 +68,8 @@ survives() {
 	wait $flooding || fail "the flood ended by itself"
 	drained
 	# Reserved memory becomes resident when it is used for the first time: tables until they are full, rings until they
-	# have been filled once. A leak grows with each flood. So two floods in a row must leave the memory as it is. How much
-	# of a flood the kernel queues depends on the machine; a flood counts when it queued 10,000 packets.
+	# have been filled once. A leak grows with each flood. So two floods in a row must leave the memory as it is. How
+	# much of a flood the kernel queues depends on the machine; a flood counts when it queued 10,000 packets.
 	resident=$(resident)
 	while [ $quiet -lt 2 ] && [ $seed -lt 20 ]; do
 		before=$resident queued=$(kernel_queue 0 sequence)
@@ -89,7 +89,8 @@ survives() {
 	exec {talk}>&-
 	accounted "$name"
 	stop_process "$ips" || fail "exit code $?"
-	echo "$name: $(last_stats "$name" queue.0.packets) packets judged, $lost lost, resident $before, then $resident KiB after $seed floods" >>"$WORK/survived.log"
+	echo "$name: $(last_stats "$name" queue.0.packets) packets judged, $lost lost," \
+		"resident $before, then $resident KiB after $seed floods" >>"$WORK/survived.log"
 }
 
 # With ample memory each flood takes more of it until the caps are reached, so only the limit is checked.

@@ -19,11 +19,13 @@ else
 	# time.
 	client iptables -t mangle -A OUTPUT -p tcp ! --syn -j NFQUEUE --queue-num 1
 	: >"$WORK/impair.log"
-	ip netns exec "$P-cli" python3 "$HERE/impair.py" 1 1 delay=200 >"$WORK/impair.log" 2>&1 & # a function would run in a shell that is ended alone
+	# a function would run in a shell that is ended alone
+	ip netns exec "$P-cli" python3 "$HERE/impair.py" 1 1 delay=200 >"$WORK/impair.log" 2>&1 &
 	wait_text "$WORK/impair.log" bound
 fi
 queue_rule --queue-num 0 --queue-bypass
-echo 'alert tcp any any -> any 80 (msg:"marked"; flow:established,to_server; content:"MARKED"; depth:6; sid:1;)' >"$WORK/t.rules"
+echo 'alert tcp any any -> any 80 (msg:"marked"; flow:established,to_server; content:"MARKED"; depth:6; sid:1;)' \
+	>"$WORK/t.rules"
 : >"$WORK/background.log"
 background srv python3 "$HERE/good_client.py" serve 10.66.2.2 80
 wait_text "$WORK/background.log" listening
@@ -34,7 +36,8 @@ start_sluice flood --queue 0 --rules "$WORK/t.rules" --set stream.midstream-grac
 ips=$LAST_PID
 client "$SYN_LOAD" c0 "$mac" 10.66.2.2 80 "$rate" "$((seconds + 1))" >"$WORK/sent" &
 flooding=$!
-read -r total good marked p50 p99 longest < <(client python3 "$HERE/good_client.py" ask 10.66.2.2 80 "$parallel" "$seconds" 3)
+read -r total good marked p50 p99 longest \
+	< <(client python3 "$HERE/good_client.py" ask 10.66.2.2 80 "$parallel" "$seconds" 3)
 wait $flooding
 stop_process "$ips" || fail "exit code $?"
 # A flow event for each SYN: millions at full size.
@@ -42,11 +45,13 @@ grep -E '"event_type":"(stats|alert)"' "$WORK/flood/eve.json" >"$WORK/kept.json"
 mv "$WORK/kept.json" "$WORK/flood/eve.json"
 sent=$(cat "$WORK/sent")
 echo "$sent SYNs, $good of $total connections, p50 $p50 ms, p99 $p99 ms, longest $longest ms," \
-	"$(last_stats flood flow.get_used) flows and $(last_stats flood tcp.ssn_memcap_drop) sessions gave way, $(last_stats flood tcp.ssn_restored) were begun again," \
+	"$(last_stats flood flow.get_used) flows and $(last_stats flood tcp.ssn_memcap_drop) sessions gave way," \
+	"$(last_stats flood tcp.ssn_restored) were begun again," \
 	"queue overruns $(last_stats flood queue.0.queue_dropped), stream memory $(last_stats flood tcp.memuse)," \
 	"flow memory $(last_stats flood flow.memuse)"
 # A connection that was given up may have had an alert, too.
-[ "$(events flood event_type=alert)" -ge "$marked" ] || fail "$(events flood event_type=alert) alerts for $marked connections"
+[ "$(events flood event_type=alert)" -ge "$marked" ] ||
+	fail "$(events flood event_type=alert) alerts for $marked connections"
 [ "$total" -gt 20 ] || fail "only $total connections were tried"
 [ $((good * 100)) -ge $((total * 99)) ] || fail "$good of $total connections succeeded"
 if [ "${FLOOD:-}" = full ]; then

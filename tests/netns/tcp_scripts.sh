@@ -13,7 +13,9 @@ wait_text "$WORK/background.log" listening
 mac=$(gateway cat /sys/class/net/g0/address) server_mac=$(gateway cat /sys/class/net/g1/address)
 echo 'drop tcp any any -> any any (msg:"never"; content:"NEVER-IN-THIS-TEST"; sid:1;)' >"$WORK/t.rules"
 play() { client python3 "$HERE/tcp_scripts.py" "$WORK/$1.json" "$mac" "$2" "$P-srv" "$server_mac" "${@:3}"; }
-compare() { python3 "$HERE/tcp_stacks.py" compare "$WORK/$1.json" "$WORK/$2.json" || fail "scripts failed only with Sluice"; }
+compare() {
+	python3 "$HERE/tcp_stacks.py" compare "$WORK/$1.json" "$WORK/$2.json" || fail "scripts failed only with Sluice"
+}
 play before 2000
 play settings_before 2500 settings
 server sysctl -qw net.ipv4.tcp_syncookies=2 # always use SYN cookies: the same SYN gets the same sequence number
@@ -29,7 +31,8 @@ compare before after
 compare cookies_before cookies_after
 [ "$(last_stats scripts queue.0.packets)" -gt 100 ] || fail "Sluice saw no traffic"
 
-start_sluice settings --queue 0 --rules "$WORK/t.rules" --set stream.midstream-grace=0 --set stream.invalid-policy=ignore --set stream.async-oneside=yes \
+start_sluice settings --queue 0 --rules "$WORK/t.rules" --set stream.midstream-grace=0 \
+	--set stream.invalid-policy=ignore --set stream.async-oneside=yes \
 	--set stream.midstream=yes
 play settings_after 3500 settings
 stop_process "$LAST_PID" || fail "exit code $?"

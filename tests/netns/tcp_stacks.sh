@@ -7,7 +7,9 @@
 topology
 if [ -n "${IMPAIR:-}" ]; then
 	for host in cli srv; do
-		for tables in iptables ip6tables; do ip netns exec "$P-$host" $tables -t mangle -A OUTPUT -p tcp -m mark ! --mark 0x77 -j NFQUEUE --queue-num 1; done
+		for tables in iptables ip6tables; do
+			ip netns exec "$P-$host" $tables -t mangle -A OUTPUT -p tcp -m mark ! --mark 0x77 -j NFQUEUE --queue-num 1
+		done
 		# shellcheck disable=SC2086
 		background "$host" python3 "$HERE/impair.py" 1 "${SEED:-1}" $IMPAIR
 	done
@@ -21,5 +23,6 @@ queue_rule --queue-num 0
 python3 "$HERE/tcp_stacks.py" "$P" "$WORK/after.json" "$seed" "$rounds" 16000 ${IMPAIR:+once}
 stop_process "$LAST_PID" || fail "exit code $?"
 [ -z "${KEEP:-}" ] || cp -r "$WORK/stacks" "$WORK"/*.json "$KEEP"
-python3 "$HERE/tcp_stacks.py" compare "$WORK/before.json" "$WORK/after.json" || fail "seed $seed: connections failed only with Sluice"
+python3 "$HERE/tcp_stacks.py" compare "$WORK/before.json" "$WORK/after.json" ||
+	fail "seed $seed: connections failed only with Sluice"
 [ "$(last_stats stacks queue.0.packets)" -gt 500 ] || fail "Sluice saw no traffic"

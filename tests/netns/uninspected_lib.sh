@@ -25,7 +25,9 @@ start() { # start NAME ARGS...: with a control socket
 	DAEMON=$LAST_PID
 }
 ask() { gateway "$SLUICE" "$@" --socket "$WORK/socket"; }
-uninspected() { ask status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["uninspected"][sys.argv[1]])' "$1"; }
+uninspected() {
+	ask status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["uninspected"][sys.argv[1]])' "$1"
+}
 wait_uninspected() { wait_equal "uninspected.$1" "$2" uninspected "$1"; } # wait_uninspected KIND COUNT
 sum() { # sum NAME TYPE FIELD: over all events of the type
 	python3 -E -S - "$WORK/$1/eve.json" "$2" "$3" <<'PY'

@@ -34,9 +34,11 @@ done
 
 # What would not start takes over nothing.
 engine=$(engine_of "$supervisor")
-printf '#!/bin/sh\necho "it needs a library that is not there" >&2\nexit 1\n' >"$WORK/sluice.new" && chmod +x "$WORK/sluice.new" && mv "$WORK/sluice.new" "$WORK/sluice"
+printf '#!/bin/sh\necho "it needs a library that is not there" >&2\nexit 1\n' >"$WORK/sluice.new" &&
+	chmod +x "$WORK/sluice.new" && mv "$WORK/sluice.new" "$WORK/sluice"
 ask upgrade >"$WORK/upgrade.out" 2>&1 && fail "a broken program took over"
-grep -q "would not start: it needs a library that is not there" "$WORK/upgrade.out" || fail "no reason: $(cat "$WORK/upgrade.out")"
+grep -q "would not start: it needs a library that is not there" "$WORK/upgrade.out" ||
+	fail "no reason: $(cat "$WORK/upgrade.out")"
 equal "engine" "$(engine_of "$supervisor")" "$engine"
 cp "$program" "$WORK/sluice.new" && mv "$WORK/sluice.new" "$WORK/sluice"
 # Nor one that lacks its rules.

@@ -49,7 +49,8 @@ equal "good datagrams" "$(grep -c good "$WORK/got")" 12
 equal "bad datagrams that arrived" "$(grep -c EVIL "$WORK/got" || true)" 0
 wait_events ips 12 event_type=drop alert.signature_id=1
 equal "the neighbours' mark" "$(events ips event_type=drop queue.mark=43776)" 12
-equal "packets that conntrack's mark spared us" "$(gateway nft list counter inet firewall known | sed -n 's/.*packets \([0-9]*\) .*/\1/p')" 10
+equal "packets that conntrack's mark spared us" \
+	"$(gateway nft list counter inet firewall known | sed -n 's/.*packets \([0-9]*\) .*/\1/p')" 10
 stop_process "$ips" || fail "exit code $?"
 equal "packets in the queues" "$(($(last_stats ips queue.0.packets) + $(last_stats ips queue.1.packets)))" 15
 equal "packets seen again" "$(last_stats ips ips.marked)" 0

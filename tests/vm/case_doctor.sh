@@ -22,7 +22,8 @@ examine() {
 	gateway nft -a list ruleset | sed -E 's/packets [0-9]+ bytes [0-9]+//' >"$WORK/before"
 	CODE=0
 	gateway "$SLUICE" nft doctor --config /dev/null --json "$@" >"$WORK/found" || CODE=$?
-	gateway nft -a list ruleset | sed -E 's/packets [0-9]+ bytes [0-9]+//' | cmp -s - "$WORK/before" || fail "$NAME: the ruleset changed"
+	gateway nft -a list ruleset | sed -E 's/packets [0-9]+ bytes [0-9]+//' | cmp -s - "$WORK/before" ||
+		fail "$NAME: the ruleset changed"
 	python3 -c '
 import json, sys
 for f in json.load(open(sys.argv[1]))["findings"]:
@@ -37,7 +38,8 @@ examine "clean"
 equal "clean: findings" "$(cat "$WORK/findings.log")" ""
 
 # Offload, behind our chain: the place makes no difference.
-gateway nft 'add table inet shortcut; add flowtable inet shortcut fast { hook ingress priority 0; devices = { g0, g1 }; }' || fail "no flowtable"
+gateway nft 'add table inet shortcut
+	add flowtable inet shortcut fast { hook ingress priority 0; devices = { g0, g1 }; }' || fail "no flowtable"
 gateway nft 'add chain inet shortcut forward { type filter hook forward priority 200; policy accept; }'
 gateway nft 'add rule inet shortcut forward meta l4proto udp flow add @fast'
 examine "flowtable"
@@ -63,7 +65,10 @@ for file in "$SOURCE"/nft/*.nft; do
 		{
 			echo 'table inet mine {'
 			grep -v '^#' "$file"
-			echo 'chain forward { type filter hook forward priority 0; policy drop; ct state established,related jump sluice_ips; tcp dport 80 jump sluice_ips; }'
+			echo 'chain forward {
+		type filter hook forward priority 0; policy drop
+		ct state established,related jump sluice_ips; tcp dport 80 jump sluice_ips
+	}'
 			echo '}'
 		} >"$WORK/chain.nft"
 		file=$WORK/chain.nft
@@ -74,7 +79,8 @@ for file in "$SOURCE"/nft/*.nft; do
 	equal "nft/$mode.nft: findings" "$(grep -vE '^note |queue.no-listener' "$WORK/findings.log")" ""
 	for table in sluice mine; do gateway nft delete table inet $table 2>/dev/null || true; done
 done
-awk '/^```nft$/ { inside = 1; text = ""; next } /^```$/ { if (inside && text ~ /flow add @fast/) printf "%s", text; inside = 0 } inside { text = text $0 "\n" }' \
+awk '/^```nft$/ { inside = 1; text = ""; next }
+	/^```$/ { if (inside && text ~ /flow add @fast/) printf "%s", text; inside = 0 } inside { text = text $0 "\n" }' \
 	"$SOURCE/docs/guide/attach.md" | sed 's/lan0/g0/g; s/wan0/g1/g' >"$WORK/flowtable.nft"
 [ -s "$WORK/flowtable.nft" ] || fail "docs/guide/attach.md has no flowtable"
 gateway nft -f "$WORK/flowtable.nft" || fail "the guide's flowtable is not loaded"
@@ -88,7 +94,8 @@ gateway "$SLUICE" nft remove --config /dev/null
 # Native queue rules of somebody's own.
 queue() { # queue STATEMENT: in a chain of its own, ahead of nothing
 	gateway nft delete table inet mine 2>/dev/null || true
-	gateway nft "add table inet mine; add chain inet mine f { type filter hook forward priority 60; }; add rule inet mine f $1"
+	gateway nft "add table inet mine; add chain inet mine f { type filter hook forward priority 60; }
+		add rule inet mine f $1"
 }
 queue 'queue flags bypass to symhash mod 4'
 examine "symhash" --queue 0-3
@@ -109,7 +116,8 @@ examine "jhash" --queue 0-3
 found 'warning queue.not-by-flow .*jhash ip saddr . tcp sport mod 4'
 queue 'queue flags bypass to jhash ct original ip saddr . ct original ip daddr mod 4'
 examine "jhash of the original tuple" --queue 0-3
-equal "jhash: findings" "$(grep -v no-listener "$WORK/findings.log" || true)" "$(grep family "$WORK/findings.log" || true)"
+equal "jhash: findings" "$(grep -v no-listener "$WORK/findings.log" || true)" \
+	"$(grep family "$WORK/findings.log" || true)"
 
 # In the firewall's own chain: what nft's manual shows, and what it costs.
 gateway nft delete table inet mine

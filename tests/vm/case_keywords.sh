@@ -30,7 +30,8 @@ RULES
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 listens "$WORK/got"
 # The rules make the daemon ask for it, although the settings do not.
-start_sluice ips --queue 0-1 --attach after --rules "$WORK/t.rules" --set stream.midstream=no --set stream.midstream-grace=0
+start_sluice ips --queue 0-1 --attach after --rules "$WORK/t.rules" --set stream.midstream=no \
+	--set stream.midstream-grace=0
 ips=$LAST_PID
 grep -q "queued packets carry conntrack data$" "$WORK/ips.log" || fail "conntrack: $(cat "$WORK/ips.log")"
 udp_send cli 10.66.2.2 7000 one two
@@ -46,12 +47,14 @@ wait_events ips 2 event_type=alert alert.signature_id=1 queue.ct_state=new queue
 wait_events ips 1 event_type=alert alert.signature_id=5 queue.ct_state=related src_ip=10.66.2.2
 stop_process "$ips" || fail "exit code $?"
 equal "a second packet that is new" "$(events ips event_type=alert alert.signature_id=4)" 0
-equal "packets with the rule's mark at the end" "$(gateway nft list chain inet marks last | sed -n 's/.*counter packets \([0-9]*\).*/\1/p')" 2
+equal "packets with the rule's mark at the end" \
+	"$(gateway nft list chain inet marks last | sed -n 's/.*counter packets \([0-9]*\).*/\1/p')" 2
 python3 - "$WORK/ips/eve.json" <<'PY' || fail "ids of connections"
 import json, sys
 events = [json.loads(line) for line in open(sys.argv[1])]
 ids = {e['queue']['ct_id'] for e in events if e.get('alert', {}).get('signature_id') in (1, 5)}
 flows = {e['queue'].get('ct_id'): e['queue'].get('ct_mark') for e in events if e['event_type'] == 'flow'}
 tracked = [e for e in events if e['event_type'] == 'flow' and e.get('dest_port') == 7010 and 'ct_id' in e['queue']]
-sys.exit(len(ids) != 3 or 0 in ids or not ids <= set(flows) or sorted(flows[id] for id in ids) != [0, 0x51, 0x51] or bool(tracked))
+sys.exit(len(ids) != 3 or 0 in ids or not ids <= set(flows) or
+         sorted(flows[id] for id in ids) != [0, 0x51, 0x51] or bool(tracked))
 PY

@@ -35,10 +35,12 @@ same --mode after --queue 0-1 --family bridge --hook forward,input,output
 
 nft_command install --family ip --mode after --queue 0-3 >/tmp/install.log
 equal "spread" "$(queues)" "queue flags bypass to symhash mod 4"
-nft_command status --json | grep '"expression":"native","bypass":true' >/dev/null || fail "status: $(nft_command status --json)"
+nft_command status --json | grep '"expression":"native","bypass":true' >/dev/null ||
+	fail "status: $(nft_command status --json)"
 nft_command install --family ip --mode after --queue 8-9 --no-bypass >/tmp/install.log
 equal "spread from 8" "$(queues)" "queue to symhash mod 2 offset 8"
-nft_command status --json | grep '"queues":{"first":8,"last":9}' >/dev/null || fail "status: $(nft_command status --json)"
+nft_command status --json | grep '"queues":{"first":8,"last":9}' >/dev/null ||
+	fail "status: $(nft_command status --json)"
 
 # Nobody listens: dropped without bypass, through with it, by either expression.
 client ping -c 1 -W 2 10.66.2.2 >/dev/null && fail "no bypass, and it passed"
@@ -47,8 +49,10 @@ for expression in --native --xt; do
 	client ping -c 1 -W 5 10.66.2.2 >/dev/null || fail "bypass $expression"
 	nft_command status --json | grep '"packets":2' >/dev/null || fail "$expression: $(nft_command status --json)"
 done
-gateway sluice nft install --config /dev/null --family bridge --xt >/tmp/install.log 2>&1 && fail "the target in a bridge"
+gateway sluice nft install --config /dev/null --family bridge --xt >/tmp/install.log 2>&1 &&
+	fail "the target in a bridge"
 nft_command install --xt --queue 0-3 >/tmp/install.log || fail "the target in inet"
-nft_command status | grep "table inet sluice.*queue 0-3 by the xt NFQUEUE target" >/dev/null || fail "$(nft_command status)"
+nft_command status | grep "table inet sluice.*queue 0-3 by the xt NFQUEUE target" >/dev/null ||
+	fail "$(nft_command status)"
 nft_command remove
 equal "left" "$(gateway nft list ruleset)" ""

@@ -14,12 +14,14 @@ drop tcp any any -> any any (msg:"bad word"; flow:established,to_server; content
 alert tcp any any -> any any (msg:"enough"; flow:established,to_server; content:"ENOUGH"; bypass; sid:2;)
 RULES
 # A device that is not there: said, and nothing installed.
-gateway "$SLUICE" nft install --config /dev/null --set nft.offload.flows=accepted --set nft.offload.flowtable=nothere 2>"$WORK/error" &&
+gateway "$SLUICE" nft install --config /dev/null --set nft.offload.flows=accepted --set nft.offload.flowtable=nothere \
+	2>"$WORK/error" &&
 	fail "a flowtable of a device that is not there"
 grep "nft.offload.flowtable" "$WORK/error" >/dev/null || fail "$(cat "$WORK/error")"
 gateway nft list tables | grep sluice >/dev/null && fail "half a table"
 
-start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set nft.offload.flows=both --set stats.interval=0 \
+start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set nft.offload.flows=both \
+	--set stats.interval=0 \
 	--set nft.offload.interval=1 --set 'nft.offload.flowtable=[g0,g1]'
 ips=$LAST_PID
 gateway "$SLUICE" nft doctor --config /dev/null >"$WORK/doctor.txt" || true

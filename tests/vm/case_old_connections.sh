@@ -86,7 +86,8 @@ PY
 
 serve() { # serve KIND ADDRESS PORT GO
 	: >"$WORK/serve.$4"
-	ip netns exec "$P-srv" python3 "$WORK/old.py" server "$1" "$2" "$3" "$WORK/go.$4" >"$WORK/serve.$4" 2>>"$WORK/background.log" &
+	ip netns exec "$P-srv" python3 "$WORK/old.py" server "$1" "$2" "$3" "$WORK/go.$4" >"$WORK/serve.$4" \
+		2>>"$WORK/background.log" &
 	arrives listening "$WORK/serve.$4"
 }
 connect() { # connect NAME KIND ADDRESS PORT
@@ -118,7 +119,8 @@ alert tcp any any -> any any (msg:"the wrong way"; flow:to_client; content:"CLIE
 alert udp any any -> any any (msg:"datagram"; flow:established,to_client; content:"SERVERWORD"; sid:5;)
 alert udp any any -> any any (msg:"the wrong way"; flow:to_server; content:"SERVERWORD"; sid:6;)
 RULES
-start_sluice ips --queue 0 --attach after --rules "$WORK/t.rules" --set queue.conntrack=always --set stream.midstream-grace=0
+start_sluice ips --queue 0 --attach after --rules "$WORK/t.rules" --set queue.conntrack=always \
+	--set stream.midstream-grace=0
 ips=$LAST_PID
 grep -q "queued packets carry conntrack data$" "$WORK/ips.log" || fail "conntrack in messages: $(cat "$WORK/ips.log")"
 touch "$WORK/go.one"

@@ -2,7 +2,8 @@
 # The xt target where the native expression would be there, too: asked for by nft.expression, in one inet table.
 . "$(dirname "$0")/lib.sh"
 topology
-gateway nft 'add table inet firewall; add chain inet firewall forward { type filter hook forward priority filter; policy drop; }'
+gateway nft 'add table inet firewall
+	add chain inet firewall forward { type filter hook forward priority filter; policy drop; }'
 gateway nft 'add rule inet firewall forward udp dport 7000 ct state new accept'
 ruleset >"$WORK/before"
 echo 'drop udp any any -> any 7000 (msg:"bad word"; content:"EVIL"; sid:1;)' >"$WORK/t.rules"

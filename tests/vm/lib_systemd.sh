@@ -38,7 +38,8 @@ configure() {
 }
 # start_service [SETTING...]: with these in [Service], and its log in $WORK/log.
 start_service() {
-	printf '[Service]\nStandardOutput=append:%s/log\nStandardError=append:%s/log\n' $WORK $WORK >/etc/systemd/system/sluice.service.d/test.conf
+	printf '[Service]\nStandardOutput=append:%s/log\nStandardError=append:%s/log\n' $WORK $WORK \
+		>/etc/systemd/system/sluice.service.d/test.conf
 	printf '%s\n' "$@" >>/etc/systemd/system/sluice.service.d/test.conf
 	systemctl daemon-reload
 	: >$WORK/log

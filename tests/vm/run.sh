@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs tests in virtual machines: Debian's cloud kernel in QEMU, with the programs of this host in a memory file system.
 #
-#   run.sh SCRIPT                 boot a machine, run SCRIPT of tests/vm or tests/netns in it as root, and pass if that exits with 0
-#   run.sh --machine NAME SCRIPT  the same in the machine NAME, which is booted if it does not run, and is left running for the next script.
-#                                 It ends 20 s after the last script, and together with the process that called run.sh (ctest)
+#   run.sh SCRIPT                 boot a machine, run SCRIPT of tests/vm or tests/netns in it as root, and pass if that
+#                                 exits with 0
+#   run.sh --machine NAME SCRIPT  the same in the machine NAME, which is booted if it does not run, and is left running
+#                                 for the next script. It ends 20 s after the last script, and together with the process
+#                                 that called run.sh (ctest)
 #   run.sh --fetch                download the kernel and pack the files that all machines have
 #
 # A machine is used again only if the last script passed and left no process, file, kernel module or firewall rule
@@ -28,9 +30,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP
 
-tools="bash env cat cp mv ls ln mkdir rmdir rm mktemp touch chmod sleep seq sort uniq head tail tr wc cut tee date id kill
-	timeout basename dirname stat sed grep awk diff cmp ping setpriv unshare sysctl nproc ip ss nft xtables-nft-multi
-	python3 busybox"
+tools="bash env cat cp mv ls ln mkdir rmdir rm mktemp touch chmod sleep seq sort uniq head tail tr wc cut tee date id
+	kill timeout basename dirname stat sed grep awk diff cmp ping setpriv unshare sysctl nproc ip ss nft
+	xtables-nft-multi python3 busybox"
 case $(basename -- "$script") in
 systemd_*)
 	: "${SLUICE_BUILD:?folder of the build}"
@@ -92,7 +94,8 @@ add_tools() {
 	local tool name
 	for tool in $tools; do add "$(type -P "$tool")" "$tool"; done
 	ln -s bash "$root/usr/bin/sh"
-	for name in iptables ip6tables iptables-save ip6tables-save iptables-nft ip6tables-nft iptables-nft-restore ip6tables-nft-restore; do
+	for name in iptables ip6tables iptables-save ip6tables-save iptables-nft ip6tables-nft iptables-nft-restore \
+		ip6tables-nft-restore; do
 		ln -s xtables-nft-multi "$root/usr/bin/$name"
 	done
 }
@@ -101,7 +104,8 @@ add_tools() {
 add_python() {
 	local extension
 	/usr/bin/python3 -c '
-import _strptime, asyncio, collections, datetime, encodings.ascii, encodings.idna, encodings.latin_1, json, random, signal, socket, struct, subprocess, sys, threading, time
+import _strptime, asyncio, collections, datetime, encodings.ascii, encodings.idna, encodings.latin_1, json, random
+import signal, socket, struct, subprocess, sys, threading, time
 for module in list(sys.modules.values()):
     for path in (getattr(module, "__file__", None), getattr(module, "__cached__", None)):
         if path:
@@ -118,11 +122,14 @@ for module in list(sys.modules.values()):
 add_modules() {
 	local version module file modules
 	version=$(cat "$VM_CACHE/version")
-	modules="veth bridge nfnetlink_queue nf_tables nft_queue nft_hash nft_numgen nft_flow_offload nf_flow_table_inet nft_ct nft_objref nft_counter nft_compat nft_reject_inet nft_meta_bridge
-	nft_chain_nat nft_nat nft_masq nf_conntrack nf_conntrack_netlink xt_NFQUEUE xt_mark xt_connmark xt_conntrack xt_tcpudp
-	ip_tables ip6_tables ipt_REJECT ip6t_REJECT 8021q ipip ip_gre nf_flow_table nf_flow_table_inet nft_flow_offload"
+	modules="veth bridge nfnetlink_queue nf_tables nft_queue nft_hash nft_numgen nft_flow_offload nf_flow_table_inet
+	nft_ct nft_objref nft_counter nft_compat nft_reject_inet nft_meta_bridge
+	nft_chain_nat nft_nat nft_masq nf_conntrack nf_conntrack_netlink xt_NFQUEUE xt_mark xt_connmark xt_conntrack
+	xt_tcpudp ip_tables ip6_tables ipt_REJECT ip6t_REJECT 8021q ipip ip_gre nf_flow_table
+	nf_flow_table_inet nft_flow_offload"
 	for module in $modules; do # what is built in has no file
-		{ modprobe -d "$VM_CACHE/kernel" -S "$version" --show-depends "$module" 2>/dev/null || true; } | awk '$1 == "insmod" { print $2 }'
+		{ modprobe -d "$VM_CACHE/kernel" -S "$version" --show-depends "$module" 2>/dev/null || true; } |
+			awk '$1 == "insmod" { print $2 }'
 	done | awk '!seen[$0]++' | while read -r file; do
 		cp "$file" "$root/modules/"
 		echo "/modules/$(basename "$file")" >>"$root/modules/order"
@@ -141,9 +148,12 @@ mount -t devtmpfs dev /dev
 mount -t tmpfs run /run
 mkdir -p /run/netns /run/sluice
 ln -s /proc/self/fd /dev/fd
-while read -r module; do insmod "$module" 2>/dev/null || case $module in *crc32c*) ;; *) echo "cannot insert $module" ;; esac; done </modules/order
+while read -r module; do
+	insmod "$module" 2>/dev/null || case $module in *crc32c*) ;; *) echo "cannot insert $module" ;; esac
+done </modules/order
 ip link set lo up
-[ -x /usr/lib/systemd/systemd ] && exec /usr/lib/systemd/systemd --log-target=console --log-level=notice --show-status=no
+[ -x /usr/lib/systemd/systemd ] &&
+	exec /usr/lib/systemd/systemd --log-target=console --log-level=notice --show-status=no
 exec /cases.sh
 INIT
 	cat >"$root/case.sh" <<'CASE'
@@ -168,7 +178,14 @@ while read -r script </dev/ttyS0; do
 	timeout 400 bash "/source/tests/$script" </dev/null || { echo "CASE FAILED: $?"; break; }
 	# Processes and namespaces may take a moment to end.
 	for _ in 1 2 3 4 5 6 7 8 9 10; do state >/after; cmp -s /before /after && break; sleep 0.5; done
-	if cmp -s /before /after; then echo "CASE PASSED"; else diff /before /after; echo "MACHINE CHANGED"; echo "CASE PASSED"; break; fi
+	if cmp -s /before /after; then
+		echo "CASE PASSED"
+	else
+		diff /before /after
+		echo "MACHINE CHANGED"
+		echo "CASE PASSED"
+		break
+	fi
 done
 poweroff -f
 CASES
@@ -202,7 +219,8 @@ exec 9>&-
 version=$(cat "$VM_CACHE/version")
 # What keeps attackers out of a kernel costs a quarter of an emulated program's start.
 unguarded="mitigations=off init_on_alloc=0 hardened_usercopy=off randomize_kstack_offset=off nokaslr"
-qemu=(qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel "$VM_CACHE/kernel/boot/vmlinuz-$version")
+qemu=(qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel
+	"$VM_CACHE/kernel/boot/vmlinuz-$version")
 
 pack_own() { # pack_own INITRD
 	new_root "$work/root"
@@ -269,7 +287,8 @@ boot() {
 	(
 		trap - EXIT
 		set +e
-		"${qemu[@]}" -initrd "$place/initrd" -append "console=ttyS0 quiet no_timer_check panic=-1 $unguarded" <>"$place/in" &
+		"${qemu[@]}" -initrd "$place/initrd" -append "console=ttyS0 quiet no_timer_check panic=-1 $unguarded" \
+			<>"$place/in" &
 		pid=$!
 		echo $pid >"$place/pid"
 		idle=0
@@ -312,7 +331,9 @@ exec 8>"$place.lock"
 flock 8
 # A machine in use (busy) was left by a run.sh that was killed.
 if runs && [ -e "$place/busy" ]; then end_machine; fi
-if runs && [ -n "$(find "$SLUICE" "$source/tests/netns" "$source/tests/vm" -newer "$place/initrd" -print -quit)" ]; then end_machine; fi
+if runs && [ -n "$(find "$SLUICE" "$source/tests/netns" "$source/tests/vm" -newer "$place/initrd" -print -quit)" ]; then
+	end_machine
+fi
 start=1
 if ! runs; then
 	boot

@@ -34,7 +34,8 @@ exec 3>&-
 wait $large || true
 pings_end
 grep -q "80 packets transmitted, 0 received" $WORK/large || fail "large pings passed: $(cat $WORK/large)"
-equal "queues, table, socket and store" "$(queues) $(table) $(stat -c %i $CONTROL) $(show NFileDescriptorStore)" "$before"
+equal "queues, table, socket and store" "$(queues) $(table) $(stat -c %i $CONTROL) $(show NFileDescriptorStore)" \
+	"$before"
 equal "hand-overs" "$(sluice stats engine.handovers --socket $CONTROL | awk '{ print $2 }')" 1
 grep -q "handed over [0-9]* flows" $WORK/log || fail "no flows were handed over"
 

@@ -86,7 +86,8 @@ cat $WORK/other.log
 equal "packets that did not go out" "$(missing)" "$(answered evil_sent)"
 [ "$(grep -c "took over the queues" $WORK/log)" -ge 4 ] || fail "supervisors did not take over"
 for queue in 0 1; do
-	[ "$(awk -v q=$queue '$1 == q { print $8 }' /proc/net/netfilter/nfnetlink_queue)" -gt 100 ] || fail "queue $queue has no traffic"
+	[ "$(awk -v q=$queue '$1 == q { print $8 }' /proc/net/netfilter/nfnetlink_queue)" -gt 100 ] ||
+		fail "queue $queue has no traffic"
 done
 systemctl stop sluice.service || fail "no stop"
 equal "result" "$(show Result)" success
