@@ -8,7 +8,8 @@
 topology
 continuity_rules "$WORK/t.rules"
 export LD_PRELOAD=$SLUICE_POISON ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
-start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set engine.hang-timeout=3 # less, and a machine that is busy looks like it
+# With a shorter time a busy machine looks like a hang.
+start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set engine.hang-timeout=3
 supervisor=$LAST_PID
 unset LD_PRELOAD
 udp_sink 7003 "$WORK/got"
@@ -33,8 +34,11 @@ poison "$EXEC" 6
 equal "said of the program" "$(grep -c "the engine was killed by signal 31" "$WORK/ips.log")" 2
 equal "said of a hang" "$(grep -c "hung and was killed" "$WORK/ips.log")" 2
 traffic_stop
+# An engine that is killed right after it wrote what the one before died of leaves it to the next.
+export EVE_ONCE=engine.number
 wait_events ips 6 event_type=engine engine.action=restarted
 wait_events ips 2 event_type=engine engine.action=restarted engine.cause=hang
+unset EVE_ONCE
 wait_events ips 3 event_type=engine engine.action=quarantined
 equal "files" "$(find "$WORK/ips/quarantine" -name '*.pcap' | wc -l)" 3
 python3 - "$WORK/ips/quarantine" "$DIE" "$HANG" "$EXEC" <<'PY' || fail "the files are not what killed the engines"
