@@ -552,12 +552,12 @@ void app_flow_finish(struct app *app, struct flow *flow);
 void app_flow_free(struct app *app, struct flow *flow, app_release_function *release, void *user);
 
 /*
- * Memory relief, before a packet is inspected while app_is_memory_low(): app_find_idle_flow() returns the flow that has
- * to free memory; NULL: there is none. First app_shed_files() frees its files and bodies, and returns false if there
- * was nothing to free. Their later data is inspected, but no match spans the freed part. Then app_evict() frees the
- * parser and the transactions, which must have been inspected and logged. `within_message` is the result of
- * app_has_incomplete_message(). From then on the bytes of a TCP flow are inspected as a stream only, until a message of
- * its protocol starts.
+ * How to free memory: while app_is_memory_low(), the caller does this before it inspects a packet. app_find_idle_flow()
+ * returns the flow that has to free memory; NULL: there is none. First app_shed_files() frees its files and bodies, and
+ * returns false if there was nothing to free. Their later data is inspected, but no match spans the freed part. Then
+ * app_evict() frees the parser and the transactions, which must have been inspected and logged. `within_message` is the
+ * result of app_has_incomplete_message(). From then on the bytes of a TCP flow are inspected as a stream only, until a
+ * message of its protocol starts.
  */
 bool app_is_memory_low(const struct app *app);
 struct flow *app_find_idle_flow(struct app *app);

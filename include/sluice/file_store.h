@@ -37,7 +37,7 @@ struct file_spool *file_store_spool(struct file_store *store, unsigned worker);
 
 struct file_store_counts {
     uint64_t files;  /* completed, including those whose content was stored before */
-    uint64_t errors; /* files that were not stored because of an error of the file system, or too many open files */
+    uint64_t errors; /* files that were not stored: an error of the file system, or too many files written at once */
 };
 void file_store_counts(struct file_store *store, struct file_store_counts *out);
 

@@ -40,7 +40,7 @@ struct firewall_misplaced_chain {
 
 /* Summary of the changes by other programs that firewall_watch_receive() has received. */
 struct firewall_change {
-    unsigned transactions; /* of other programs; 0: nothing has changed */
+    unsigned transactions; /* of other programs; 0: none was reported */
     bool lost;             /* the kernel could not deliver some notifications */
     bool ours;             /* the sluice table was changed */
     bool elements;         /* hosts in the sets of the sluice table were changed */

@@ -7,8 +7,8 @@
  * are passed on, too. Before the worker sends anything itself, it waits until all passed messages have been sent, so
  * that packets keep their order.
  *
- * Only a single message that accepts packets is passed on: if its send fails, the packets keep waiting, and a later
- * verdict accepts them.
+ * Messages are passed on only if all their verdicts accept packets: the worker learns late that a send has failed. The
+ * packets then wait until a later batch verdict accepts them, which would be wrong for packets to be dropped.
  *
  * The ring has one producer and one consumer: two counters that only grow, each written by one side, and futexes to
  * sleep on them.

@@ -57,7 +57,7 @@ void mode_print(const struct control_value *message)
     struct failure_list open = { .policy = "open" }, closed = { .policy = "closed" };
     const char *mode = query_string(message, "mode");
 
-    printf("mode: %s%s", mode, strcmp(mode, "drop") == 0 ? "" : " (packets to be dropped pass)");
+    printf("mode: %s%s", mode, strcmp(mode, "alert-only") == 0 ? " (packets to be dropped pass)" : "");
     if (*query_string(message, "until"))
         printf(", by `sluice mode` until %s (%" PRId64 " s left), then as configured", query_string(message, "until"),
                query_number(message, "remaining"));

@@ -13,7 +13,7 @@
 enum {
     MAX_USEFUL_LENGTH = 32,
     KNOWN_PLACE = 4,   /* additional strength of a literal with a known position: about that of one byte */
-    WEAK = 9,          /* literals below this strength are weak: less than three letters */
+    WEAK = 9,          /* literals below this strength are weak: for example those of one or two letters */
     COMMON_LENGTH = 4, /* shorter contents are not compared with common values: they occur in any text */
     COMMON_STRENGTH = 6,
     PAYLOAD_ONLY = 12, /* minimum strength of a payload literal if a transaction rule has no other literal */

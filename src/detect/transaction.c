@@ -399,8 +399,7 @@ static void collect_candidates(struct transaction_scan *scan)
     for (uint32_t i = 0; i < group->buffer_count; i++)
         scan_buffer(scan, i);
 
-    /* Add rules without a literal. Rules that require an event are skipped if the transaction has none, as most have.
-     */
+    /* Add rules without a literal. Most transactions have no event; for these, skip the rules that require one. */
     for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
         events |= scan->tx->events[i];
     if (events != 0)
@@ -414,7 +413,8 @@ static void collect_candidates(struct transaction_scan *scan)
             detector_add_candidate(detector, rule->signature);
     }
 
-    /* Add rules of group.by_payload whose literal was found in the payload; the others cannot match. */
+    /* Add the rules whose literal was found in the payload, or, if the list of these is full, all of group.by_payload.
+     */
     for (uint32_t i = 0; i < detector->payload_seen_count; i++)
         detector_add_candidate(detector, detector->payload_seen[i]);
     for (uint32_t i = 0; i < group->by_payload.count && detector->payload_seen_more; i++)

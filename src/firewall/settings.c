@@ -99,9 +99,9 @@ const struct setting firewall_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "none",
       .choices = mode_choices,
-      .help = "Attachment to the firewall: none (the firewall has queue rules), or a sluice table that queues "
-              "packets: after (what the firewall accepted), before (all packets), repeat (with queue.mark), chain "
-              "(sluice_ips, as a jump target), route" },
+      .help = "Firewall rules that queue packets: none (your firewall has them), or a sluice table that queues: after "
+              "(packets that the firewall accepted), before (all packets), repeat (packets without queue.mark), chain "
+              "(packets that your rules send to its chain sluice_ips), route (as after, with the verdict route)" },
     { .name = "nft.table",
       SETTING_FIELD(firewall_settings, options.table),
       .type = SETTING_STRING,

@@ -356,7 +356,7 @@ const struct setting eve_settings[] = {
       SETTING_FIELD(eve_options, metadata),
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "Add metadata of the flow to every event" },
+      .help = "Add flow bits, flow integers and captured texts to every event" },
     { .name = "eve.ipv6-compress",
       SETTING_FIELD(eve_options, ipv6_compress),
       .type = SETTING_BOOL,

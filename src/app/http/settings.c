@@ -70,8 +70,8 @@ const struct setting http_setting_table[] = {
       .default_value = "1M",
       .low = 0,
       .high = UINT32_MAX,
-      .help = "Decoded size from which a body counts as a compression bomb, when it is 2048 times as large as its "
-              "encoded size" },
+      .help = "Decoded size from which a body counts as a compression bomb if it is 2048 times as large as its "
+              "encoded size; 0: never" },
     { .name = "app-layer.protocols.http.libhtp.default-config.lzma-enabled",
       .alias = "app-layer.http.lzma-enabled",
       SETTING_FIELD(http_settings, lzma),

@@ -255,7 +255,7 @@ static const struct setting setting_rows[] = {
     { .name = NULL },
 };
 
-/* The negotiated attributes are not transferred: they are parsed again with the next exchange. */
+/* Key exchanges, nonces and negotiated attributes are not transferred: the next exchange has new ones. */
 static void ike_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct ike_state *state = data;

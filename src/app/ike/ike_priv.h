@@ -19,7 +19,7 @@ enum {
     IKE_VENDOR_MAX = 256,     /* stored bytes of a vendor ID */
     IKE_NOTIFIES_MAX = 32,    /* stored notifications of a message */
     IKE_PAYLOADS_MAX = 64,    /* logged payloads of a version 2 message */
-    IKE_SECRET_MAX = 4096,    /* a longer key exchange or nonce is not logged with later messages */
+    IKE_SECRET_MAX = 4096,    /* bytes of a version 1 key exchange or nonce; a longer one is not logged */
 };
 enum { IKE_COMPLETE = 1 };
 

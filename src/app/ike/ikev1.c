@@ -147,9 +147,9 @@ static bool read_payload(struct ike_parse *parse, const struct ike_payload *payl
     }
 }
 
-/* Stores a payload in the state of the flow, for the events of later messages. Payloads longer than IKE_SECRET_MAX are
- * not stored, so that these events stay small. */
-static void store_for_later_events(struct ike_parse *parse, struct buffer *kept, const struct buffer *bytes)
+/* Stores a payload in the state of the flow, from which the events of this and later messages take it. Payloads longer
+ * than IKE_SECRET_MAX are not stored, so that events stay small; a message without the payload removes it. */
+static void store_for_events(struct ike_parse *parse, struct buffer *kept, const struct buffer *bytes)
 {
     ike_store(parse, kept, bytes->bytes, bytes->length <= IKE_SECRET_MAX ? bytes->length : 0);
 }
@@ -161,8 +161,8 @@ static void update_state(struct ike_parse *parse)
     struct ike_tx *tx = parse->tx;
     bool from_server = parse->direction == FLOW_TO_CLIENT;
 
-    store_for_later_events(parse, &state->party[parse->direction].key_exchange, &tx->in_message.key_exchange);
-    store_for_later_events(parse, &state->party[parse->direction].nonce, &tx->in_message.nonce);
+    store_for_events(parse, &state->party[parse->direction].key_exchange, &tx->in_message.key_exchange);
+    store_for_events(parse, &state->party[parse->direction].nonce, &tx->in_message.nonce);
     if (!from_server)
         return;
     if (tx->payload_types >> PAYLOAD_SA & 1) {

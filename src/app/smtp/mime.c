@@ -286,7 +286,7 @@ static void end_headers(struct mime *mime, struct mime_target *target)
 }
 
 /* Starts the body at a line where only some receivers end the headers; for other receivers the headers continue. Has no
- * effect if no header has been added since the last call, unless `again` is set. */
+ * effect if there are no headers, or none was added since the last call and `again` is not set. */
 static void start_body_early(struct mime *mime, struct mime_target *target, const struct mime_headers *headers,
                              bool again)
 {

@@ -168,8 +168,8 @@ static int check_header(const struct tls_parser *parser, const struct record *re
 
     if (record->type < RECORD_CHANGE_CIPHER_SPEC || record->type > RECORD_HEARTBEAT) {
         tls_event(parser, TLS_INVALID_RECORD_TYPE);
-        return previous_version == TLS_10 || previous_version == TLS_11 ? 1
-                                                                        : -EINVAL; /* as in Wireshark and Suricata */
+        /* As in Suricata, records of an unknown type are skipped in TLS 1.0 and 1.1, and an error in other versions. */
+        return previous_version == TLS_10 || previous_version == TLS_11 ? 1 : -EINVAL;
     }
     if (record->length == 0 || record->length > RECORD_MAX) {
         tls_event(parser, TLS_INVALID_RECORD_LENGTH);

@@ -67,14 +67,14 @@ const struct setting tls_settings_table[] = {
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = setting_auto_choices,
-      .help = "Compute JA3 and JA3S fingerprints: no, yes (and write them in every event), auto (when a rule or "
+      .help = "Compute JA3 and JA3S fingerprints: no, yes (also write them in events), auto (when a rule or "
               "eve.types.tls.custom needs them)" },
     { .name = "app-layer.protocols.tls.ja4-fingerprints",
       SETTING_FIELD(tls_settings, ja4),
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = setting_auto_choices,
-      .help = "Compute JA4 fingerprints: no, yes (and write them in every event), auto (when a rule or the fields of "
+      .help = "Compute JA4 fingerprints: no, yes (also write them in events), auto (when a rule or the fields of "
               "eve.types.tls need them, as they do by default)" },
     { .name = "eve.types.tls", .type = SETTING_SECTION, .help = "Event type tls: a TLS handshake" },
     { .name = "eve.types.tls.extended",

@@ -195,7 +195,7 @@ static bool keep_open(int fd, bool open)
     return fd < 0 || fcntl(fd, F_SETFD, open ? 0 : FD_CLOEXEC) == 0;
 }
 
-/* Keeps all descriptors open across execv() (`open`), or sets close-on-exec again. */
+/* Keeps the descriptors for the next program open across execv() (`open`), or sets close-on-exec again. */
 static void keep_all(const struct supervisor *supervisor, int state, bool open)
 {
     keep_open(state, open);
