@@ -53,7 +53,7 @@ const struct app_event http_event_table[HTTP_EVENT_COUNT] = {
     [HTTP_EVENT_REQUEST_URI_HOST_INVALID] = { "REQUEST_URI_HOST_INVALID", "the host in the URI is invalid" },
     [HTTP_EVENT_REQUEST_HEADER_HOST_INVALID] = { "REQUEST_HEADER_HOST_INVALID", "the Host header is invalid" },
     [HTTP_EVENT_METHOD_DELIM_NON_COMPLIANT] = { "METHOD_DELIM_NON_COMPLIANT",
-                                                "the method is not followed by exactly one space" },
+                                                "the method is followed by blanks other than spaces" },
     [HTTP_EVENT_URI_DELIM_NON_COMPLIANT] = { "URI_DELIM_NON_COMPLIANT", "the URI is not followed by a space" },
     [HTTP_EVENT_REQUEST_LINE_LEADING_WHITESPACE] = { "REQUEST_LINE_LEADING_WHITESPACE", "blanks before the method" },
     [HTTP_EVENT_REQUEST_LINE_INCOMPLETE] = { "REQUEST_LINE_INCOMPLETE", "a request line without URI" },
