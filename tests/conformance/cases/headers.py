@@ -4,8 +4,8 @@ import ipaddress
 import struct
 
 from build import (ACK, AH, Case, client, CLIENT, CLIENT6, DESTINATION, ESP, ethernet, fragments, GRE, HOP_BY_HOP,
-                   icmp_packet, igmp, ipv4, PSH, ROUTING, sctp, sctp_chunk, server, SERVER, SERVER6, SYN, tcp,
-                   tcp_packet, udp_packet, with_extensions)
+                   icmp_packet, igmp, ipv4, ipv6, NO_NEXT, PSH, ROUTING, sctp, sctp_chunk, server, SERVER, SERVER6, SYN,
+                   tcp, tcp_packet, udp_packet, with_extensions)
 
 
 def rule(protocol, options):
@@ -26,7 +26,12 @@ extended = with_extensions(udp_packet(b'behind extensions', (40000, 9999), SIX, 
                            (HOP_BY_HOP, PAD), (ROUTING, SEGMENTS), (DESTINATION, PAD))
 plain = udp_packet(b'directly', (40001, 9999), SIX)
 in_fragments = fragments(udp_packet(b'F' * 40 + b'end of fragments', (40002, 9999), SIX), 32, 5)
-ipv6_packets = [extended, plain, *in_fragments, tcp_packet(b'', SYN, 7, 0, (40003, 80), SIX)]
+AUTHENTICATION = b'\x04\0\0' + struct.pack('!II', 5, 6) + bytes(12)
+authenticated = with_extensions(udp_packet(b'authenticated', (40004, 9999), SIX), (AH, AUTHENTICATION))
+nothing = ipv6(NO_NEXT, b'', SIX)
+encrypted = ipv6(ESP, struct.pack('!II', 0x1001, 1) + bytes(16), SIX)
+ipv6_packets = [extended, plain, *in_fragments, tcp_packet(b'', SYN, 7, 0, (40003, 80), SIX), authenticated, nothing,
+                encrypted]
 ipv6_rules = [
     (1, rule('ip', 'content:"behind extensions"; ip_proto:17;')),
     (0, rule('ip', 'content:"behind extensions"; ip_proto:0;')),
@@ -34,6 +39,11 @@ ipv6_rules = [
     (1, rule('ip', 'content:"behind extensions"; ip_proto:udp;')),
     (0, rule('ip', 'content:"behind extensions"; ip_proto:!udp;')),
     (1, rule('ip', 'ip_proto:6;')),
+    (1, rule('ip', 'ip_proto:50;')),
+    (1, rule('ip', 'ip_proto:59;')),
+    (0, rule('ip', 'ip_proto:51;')),
+    (1, rule('udp', 'content:"authenticated"; startswith; ipv6.hdr; bsize:64;')),
+    (0, rule('udp', 'content:"authenticated"; ipv6.hdr; bsize:40;')),
     (1, rule('udp', 'ttl:7; content:"behind";')),
     (0, rule('udp', 'ttl:7; content:"directly";')),
     (0, rule('udp', 'ttl:<7;')),
