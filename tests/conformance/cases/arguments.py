@@ -3,8 +3,10 @@
 import base64
 import struct
 
-from build import (ACK, Case, checksum, client, CLIENT, dns_message, dns_record, ethernet, FIN, fragments, ipv4, PSH,
-                   request, response, RST, server, SERVER, SYN, tcp, tcp_packet, udp, udp_packet, URG)
+from build import (ACK, Case, certificate, checksum, CLIENT, client, client_hello, dcerpc_bind, dcerpc_bind_ack,
+                   dcerpc_request, dns_answer, dns_message, dns_query, dns_record, ethernet, FIN, fragments, ipv4,
+                   kerberos_reply, kerberos_request, nfs_call, ntp, PSH, request, response, RST, SERVER, server,
+                   server_hello, SYN, tcp, tcp_packet, udp, udp_packet, URG, xdr)
 
 
 def datagram(options):
@@ -219,6 +221,66 @@ modes = [
     (1, decodes('/plain', ':offset 8', 'ords here')),
 ]
 
+# --- Conditions on transactions: versions, dates, names, lists and ranges
+
+MAPPER = 'e1af8308-5d1f-11c9-91a4-08002b14a0fa'
+transaction_packets = \
+    tcp(443, client(client_hello('www.example.org')), server(server_hello(certificate('www', 'CA', 1)))) + \
+    tcp(135, client(dcerpc_bind(MAPPER)), server(dcerpc_bind_ack()), client(dcerpc_request(3, b'stub'))) + \
+    udp(88, client(kerberos_request('alice', 'EXAMPLE.ORG')), server(kerberos_reply('alice', 'EXAMPLE.ORG', 23))) + \
+    udp(2049, client(nfs_call(3, xdr(b'dir-handle') + xdr(b'secret.txt'))), client_port=900) + \
+    udp(123, client(ntp(3)), server(ntp(4))) + \
+    udp(53, client(dns_query('no.example')), server(dns_answer('no.example', b'', rcode=3))) + \
+    tcp(80, request('GET /nine%20 HTTP/1.1'), response(b'ok'))
+
+
+def forms(protocol, option, *pairs):
+    return [(count, f'alert {protocol} any any -> any any ({option}:{form})') for count, form in pairs]
+
+
+transactions = \
+    forms('tls', 'tls_cert_notafter', (1, '2039<>2041;'), (0, '2041<>2042;'), (1, '>2039-12-31T23:59:58;'),
+          (0, '>2040-01-02;')) + \
+    forms('tls', 'tls_cert_notbefore', (1, '2020-01-01T00:00:00;'), (0, '2021;'), (1, '<2020-02;'),
+          (0, '<2019-12;')) + \
+    forms('tls', 'tls.version', (1, '!1.3; flow:to_server;'), (0, '!1.2;'), (1, '0x0303; flow:to_server;')) + \
+    forms('tls', 'ssl_version', (1, '!sslv3,!tls1.0; flow:to_server;'), (0, '!tls1.2;'),
+          (1, 'tls1.1,tls1.2; flow:to_server;')) + \
+    forms('dcerpc', 'dcerpc.iface', (1, f'{MAPPER},=3; flow:to_server;'), (0, f'{MAPPER},!3;'),
+          (1, f'{MAPPER},>2; flow:to_server;'), (0, f'{MAPPER},<3;'), (1, f'{MAPPER},any_frag; flow:to_server;')) + \
+    forms('dcerpc', 'dcerpc.opnum', (1, '1-3,9; flow:to_server;'), (0, '4-9,1;'), (1, '<4; flow:to_server;'),
+          (0, '>3;'), (0, '!3; dcerpc.stub_data; content:"stub";')) + \
+    forms('krb5', 'krb5.ticket_encryption', (1, 'weak;'), (0, '!weak;'), (1, 'rc4-hmac;'), (1, '18,23;'),
+          (0, 'aes256-cts-hmac-sha1-96;')) + \
+    forms('krb5', 'krb5_msg_type', (1, '!as_req; flow:to_client;'), (1, 'as_rep; flow:to_client;'), (0, '11-13;')) + \
+    forms('nfs', 'nfs_procedure', (1, '3<>5;'), (1, '1<>3;'), (0, '4<>6;'), (0, '!lookup;'), (1, '!read;'), (1, '<4;'),
+          (0, '>3;')) + \
+    forms('ntp', 'ntp.mode', (1, 'client;'), (1, '!client;'), (0, 'broadcast;'), (0, '4-6;')) + \
+    forms('dns', 'dns.rcode', (1, 'nxdomain;'), (0, '!nxdomain; flow:to_client;'), (1, '2-4;'), (0, 'servfail;')) + \
+    forms('http', 'urilen', (1, '5<>7;'), (0, '6<>8;'), (1, '!7;'), (1, '8,raw;'), (0, '8,norm;'), (1, '>5,norm;')) + \
+    forms('http', 'http.uri; bsize', (1, '6;'), (0, '!6;'), (1, '5<>7;'), (0, '6<>8;'), (1, '<=6;'), (0, '>6;'))
+
+# --- app-layer-protocol: a known and an unknown protocol, and a change from HTTP to TLS
+
+UPGRADED = client(client_hello('inner.example'))
+protocol_packets = tcp(80, request(), response(b'ok')) + \
+    tcp(7000, client(b'\x01\x02\x03 nothing known' * 20), server(b'\x04\x05 neither' * 20), client_port=40001) + \
+    tcp(8080, request('CONNECT inner.example:443 HTTP/1.1'), server(b'HTTP/1.1 200 OK\r\n\r\n'), UPGRADED,
+        server(server_hello(certificate('inner.example', 'CA', 1))), client_port=40002)
+
+
+def spoken(port, form):
+    return f'alert tcp any any -> any {port} (flow:to_server; app-layer-protocol:{form};)'
+
+
+protocols = [
+    (1, spoken(80, 'http')), (0, spoken(80, '!http')), (1, spoken(80, '!tls')), (0, spoken(80, 'failed')),
+    (1, spoken(7000, 'failed')), (0, spoken(7000, 'http')), (1, spoken(80, 'http,final')),
+    (2, spoken(8080, 'http,original')),  # evaluated at the end of each detection: of HTTP, and of TLS
+    (0, spoken(8080, 'tls,original')), (1, spoken(8080, 'tls,final')),
+    (0, spoken(80, 'tls,either')),
+]
+
 cases = {
     'numbers': (number_packets, numbers),
     'sizes': (number_packets, sizes),
@@ -234,6 +296,8 @@ cases = {
     'flow': (flow_packets, flow),
     'lists': (list_packets, lists),
     'vlan': Case(tag_packets, tags, ethernet=True),
+    'transactions': (transaction_packets, transactions),
+    'protocols': (protocol_packets, protocols),
     'base64': (base64_packets, decoded),
     'base64_modes': (mode_packets, modes),
 }
