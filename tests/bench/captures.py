@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes the captures of the benchmarks: the workloads of the live measurements as packets, the same bytes each time.
+"""Writes a capture for benchmarks, with traffic like that of the live workloads. Equal arguments give equal files.
 
     captures.py NAME LENGTH FILE
 
-    requests      HTTP keep-alive on 32 connections, pages of 1 kB: 2 packets a request, LENGTH requests
-    gateway       the same on 256 connections of 64 clients to 64 servers, so that several workers have work
-    connections   LENGTH short TCP connections of one request: 9 packets each
-    datagrams     LENGTH UDP packets of 64 bytes of payload, 16 flows to 2 addresses
-    download      HTTP keep-alive, LENGTH pages of 100 kB in segments of 1,448 bytes, each second one acknowledged
-    super         a TCP stream of LENGTH super-packets of 60,000 bytes, as they come with GRO and F_GSO
+    requests      LENGTH HTTP requests for pages of 1 kB on 32 keep-alive connections: 2 packets each
+    gateway       the same on 256 connections of 64 clients to 61 servers, so that several workers have work
+    connections   LENGTH TCP connections with one HTTP request each: 9 packets each
+    datagrams     LENGTH UDP packets with 64 bytes of payload, 16 flows to 2 addresses
+    download      LENGTH pages of 100 kB over HTTP keep-alive, in segments of 1,448 bytes; an ACK for every second one
+    super         LENGTH super-packets of 60,000 bytes in TCP streams, as GRO makes them and F_GSO queues them
 
-As when it is live: the client is 10.88.1.2, servers are 10.88.2.x. Bulk goes over a new connection before the depth is
-reached to which streams are inspected.
+As in the live workloads, clients are 10.88.1.x and servers 10.88.2.x. The captures download and super begin a new
+connection before a stream reaches the depth to which it is inspected.
 """
 import base64
 import random
@@ -33,7 +33,7 @@ STAMPS = b'\x01\x01\x08\x0a' + bytes.fromhex('0000100000002000')
 
 
 def checksum(data):
-    """Of the sum of its 16-bit words modulo 65535, which a long integer gives in one step."""
+    """Internet checksum. The remainder of one long integer by 65535 is the ones' complement sum of its 16-bit words."""
     data += b'\0' * (len(data) % 2)
     rest = int.from_bytes(data, 'big') % 65535
     return ~(rest if rest or not any(data) else 65535) & 65535
@@ -49,7 +49,7 @@ def ip(protocol, source, target, segment):
 
 
 class Connection:
-    """Both ends of one TCP connection; every method returns a frame."""
+    """Both ends of a TCP connection. segment() returns a frame; handshake() and close() return lists of frames."""
 
     def __init__(self, port, service=80, client=CLIENT, server=SERVER):
         self.ends = [(client, port), (server, service)]
@@ -116,7 +116,7 @@ def datagrams(length):
 
 
 def renewed(length, each, service):
-    """(connection, frames that open it, whether it ends) for each turn: another connection after so many."""
+    """Yields LENGTH rows (connection, frames that open it, whether to close it); a new connection after EACH rows."""
     for i in range(length):
         if i % each == 0:
             connection = Connection(30000 + i // each, service)
@@ -150,7 +150,7 @@ CAPTURES = {'requests': requests, 'gateway': gateway, 'connections': connections
 
 
 def write(name, length, path):
-    """How many packets there are."""
+    """Writes the capture and returns its number of packets."""
     count = 0
     with open(path, 'wb') as out:
         out.write(struct.pack('<IHHIIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The whole table and what the plots need, measured in interleaved rounds with the yardstick's own topology, workloads
-and peers.
+"""Measures everything that the table and the plots of docs/benchmarks.md need. Started by scripts/bench.
 
-Started by scripts/bench. Every round starts each configuration once and runs all that any part wants of it, odd rounds
-forwards, even ones backwards. Rows go to results.tsv as the yardstick writes them: configuration, what, round, value,
-unit, CPU % of others. From that file alone everything is drawn, so it is kept beside the plots.
+The topology, the workloads and the programs to compare with are those of the bench harness in SLUICE_SHARED, which is
+called "yardstick" in the code. Each round starts every configuration once and runs all workloads that the selected
+parts need; even rounds go through the configurations in reverse order. Rows of results.tsv: configuration, what, round,
+value, unit, CPU % of other processes. The plots are drawn from this file, which is kept beside them.
 """
 import argparse
 import contextlib
@@ -25,7 +25,7 @@ SIZES = (64, 128, 256, 512, 1024, 1400)
 ALL = 'W1 W1m W2 W3 W3b W4 W5'.split()
 PEERS = ('bare', 'suri', 'sluice')
 SIZE_SECONDS, ROUND_TRIPS, ECHO_PORT = 2, 4000, 7777
-# Dense where the tail is.
+# Quantiles of the latency plot; denser in the tail.
 QUANTILES = [i / 50 for i in range(50)] + [0.98 + i / 1000 for i in range(1, 20)] + [0.9995, 0.9999]
 
 
@@ -34,7 +34,7 @@ def name_of(kind, queues=1, rules='-37k'):
 
 
 def plan(parts):
-    """{configuration: what is measured of it}, in the order of a round."""
+    """Returns {configuration: [workloads]} in the order of a round."""
     wanted = {}
 
     def want(name, *what):
@@ -59,7 +59,7 @@ def plan(parts):
 
 
 class Workloads:
-    """What the yardstick does not have, in its own form: functions that return {what: (value, unit)}."""
+    """Workloads in addition to those of the yardstick. As there, a workload returns {what: (value, unit)}."""
 
     def __init__(self, yardstick):
         self.y = yardstick
@@ -85,7 +85,7 @@ class Workloads:
                             '1000'])
         times = sorted(float(line) for line in done.stdout.split())
         if not times:
-            sys.exit('no round trip came back: ' + done.stderr)
+            sys.exit('no reply to any packet of round_trips: ' + done.stderr)
         return {f'rtt.{q:.4f}': (times[int(q * (len(times) - 1))], 'us') for q in QUANTILES}
 
 
@@ -94,7 +94,7 @@ def yardstick_path():
 
 
 def default_command():
-    """Sluice as users get it, but for the networks that are at home, which Suricata is told, too."""
+    """Sluice with its default configuration, except for HOME_NET (the same as for Suricata) and the rules' classes."""
     shared = os.path.dirname(os.path.dirname(yardstick_path()))
     return (f'{ROOT}/build/release/sluice run --no-console --queue {{queues}} --rules {{rules}} --log-dir {{log}} '
             f'--set vars.address-groups.HOME_NET=10.88.1.0/24 --set '
@@ -102,12 +102,12 @@ def default_command():
 
 
 def load_yardstick():
-    """As a module; with more workloads than it has."""
+    """Imports the yardstick as a module and adds the workloads of this file."""
     path = yardstick_path()
     os.environ.setdefault('SLUICE_CMD', default_command())
     spec = importlib.util.spec_from_file_location('yardstick', path)
     if os.geteuid() != 0 or not os.path.exists(path):
-        sys.exit(f'needs root, and the yardstick {path}: see scripts/bench')
+        sys.exit(f'needs root and the bench harness {path}: see scripts/bench')
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     own = Workloads(module)
@@ -116,8 +116,8 @@ def load_yardstick():
 
 
 def move_folders(logs):
-    """Out of Suricata's log folder, which the yardstick expects to have files only; others (tests/bench/replay) put
-    theirs there."""
+    """Moves folders out of Suricata's log folder, where the yardstick expects only files. tests/bench/replay creates
+    folders there."""
     aside = os.path.dirname(logs) + '/other-logs'
     os.makedirs(aside, exist_ok=True)
     for entry in list(os.scandir(logs)):
@@ -127,7 +127,7 @@ def move_folders(logs):
 
 @contextlib.contextmanager
 def live():
-    """The yardstick with its namespaces up and its servers running."""
+    """Yields the yardstick while its namespaces are up and its servers run."""
     y = load_yardstick()
     move_folders(y.DIR + '/suri/log')
     for folder in (y.BENCH_CG, y.IPS_CG):
@@ -187,16 +187,16 @@ def arguments():
     parser = argparse.ArgumentParser(prog='scripts/bench', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('-r', '--rounds', type=int, default=5)
-    parser.add_argument('--first', type=int, default=1, metavar='ROUND', help='the number of the first one (1)')
+    parser.add_argument('--first', type=int, default=1, metavar='ROUND', help='number of the first round (default 1)')
     parser.add_argument('--parts', type=lambda text: text.split(','),
                         default='table,rules,sizes,queues,latency'.split(','))
     parser.add_argument('--only', type=lambda text: text.split(','), default=[],
-                        help='configurations that begin so: bare,sluice')
-    parser.add_argument('--append', action='store_true', help='to the results that are there')
+                        help='only configurations that begin with one of these words, such as bare,sluice')
+    parser.add_argument('--append', action='store_true', help='append to the existing results')
     parser.add_argument('--foreign', type=float, metavar='PERCENT',
-                        help='of one CPU that others may take before it is measured again')
-    parser.add_argument('--draw', action='store_true', help='measure nothing')
-    parser.add_argument('--out', default=ROOT + '/docs/plots', help='the folder of results and plots')
+                        help='repeat a measurement if other processes use more than this share of one CPU')
+    parser.add_argument('--draw', action='store_true', help='only draw the existing results')
+    parser.add_argument('--out', default=ROOT + '/docs/plots', help='folder for results and plots')
     return parser.parse_args()
 
 

@@ -3,13 +3,11 @@
 """Writes N rules that inspect packet payload and never match the benchmark's traffic.
 
     payload_rules.py 10000 >payload.rules
-    payload_rules.py 1000 1000 >mixed.rules         as many more that look into buffers of HTTP, TLS and DNS
-    payload_rules.py 1000 1000 60 >mixed.rules      and 60 that have a word of that traffic, so that the rest of the
-                                                    rule is looked at
+    payload_rules.py 1000 1000 >mixed.rules         and 1,000 rules on buffers of HTTP, TLS and DNS
+    payload_rules.py 1000 1000 60 >mixed.rules      and 60 rules whose fast pattern occurs in the traffic
 
-Half TCP, half UDP, any port, like the packet rules of the public rulesets: most have two contents of 6 to 16 bytes (one
-in four without regard to case), some a short one, a pcre or a byte_test behind the literal. The same N gives the same
-rules.
+The rules resemble public ones: half TCP, half UDP, any port. Most have two contents of 6 to 16 bytes (one in four with
+nocase), some a short content, a pcre or a byte_test after the literal. Equal arguments give equal rules.
 """
 import random
 import sys
@@ -39,7 +37,7 @@ BUFFERS = (('http', 'http.uri', 'to_server', 10), ('http', 'http.header', 'to_se
 
 
 def buffer_rules(count):
-    """As in the public rulesets: most look into the address of a request, often together with its method."""
+    """Prints rules on buffers. As in public rulesets, most inspect the URI of a request, often with its method."""
     rng = random.Random(count)
     for i in range(count):
         proto, name, direction, _ = rng.choices(BUFFERS, [weight for *_, weight in BUFFERS])[0]
@@ -54,7 +52,7 @@ def buffer_rules(count):
         print('alert %s %s any -> %s any (%s; sid:%d; rev:1;)' % (proto, *sides, '; '.join(options), 8100000 + i))
 
 
-# What the captures of the benchmarks have, by direction.
+# Contents that occur in the captures of the benchmarks: direction, buffer, content.
 PRESENT = (('to_server', 'http.method', 'GET'), ('to_server', 'http.uri', '.html'),
            ('to_server', 'http.host', '10.88.2'),
            ('to_server', 'http.header', 'Host|3a|'), ('to_server', 'http.header_names', '|0d 0a|Host|0d 0a|'),
@@ -69,7 +67,7 @@ SHORT = ('|00 9c|', '|4b 1f|', '|c7 60|', '|ff d8|')
 
 
 def absent(rng, direction, name):
-    """Something that the traffic does not have, in the ways in which public rules say it."""
+    """Returns a condition, of a kind that is usual in public rules, that the traffic does not fulfil."""
     word, sticky = text(rng, rng.randint(3, 12)), ('pkt_data' if not name else name) + '; '
     kinds = ['content:"%s"; distance:0' % word, 'content:"%s"; nocase' % word, 'content:"%s"; within:60' % word,
              'pcre:"/%s[0-9]{3,8}[a-f]+/"' % word[:3].replace('/', 'x').replace('.', 'x'),
@@ -89,7 +87,7 @@ def absent(rng, direction, name):
 
 
 def candidate_rules(count):
-    """Their rarest word is in the traffic, and none of them matches: what public rules do most of the time."""
+    """Prints rules whose fast pattern occurs in the traffic but that do not match, as is usual for public rules."""
     rng = random.Random(count)
     for i in range(count):
         options = ['msg:"bench candidate %d"' % i]

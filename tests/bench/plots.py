@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Draws the plots of docs/benchmarks.md, and its table, from the results that lie beside them.
+"""Draws the plots of docs/benchmarks.md and prints its table, from the results in the folder of the plots.
 
-    plots.py FOLDER        results.tsv and affinity.tsv of the folder; a plot for which there are no results is left as
-                           it is
+    plots.py FOLDER        reads results.tsv and affinity.tsv of FOLDER; a plot without results is not changed
 
 One style for all: a colour for each configuration, medians of the rounds with the range between least and most, units
 on the axes, ratios in the legend. The same results give the same files.
@@ -24,7 +23,7 @@ WIDTH, HEIGHT = 9, 3.6
 # --- Results
 
 class Results:
-    """{what: {configuration: [value of each round]}}, and where they come from."""
+    """The values {what: {configuration: [value of each round]}}, and the machine that they come from."""
 
     def __init__(self, path):
         self.values, self.machine = {}, ''
@@ -47,7 +46,7 @@ class Results:
 
 
 def ratio_label(kind, values):
-    """The label of a line with what it is of the others, at the last place where all have a value."""
+    """Returns the label of a line. Sluice's has its ratios to the other lines, at the highest x that all lines have."""
     shared = set.intersection(*(set(points) for points in values.values()))
     if kind != 'sluice' or not shared or len(values) == 1:
         return LABELS[kind]
@@ -82,7 +81,7 @@ def save(figure, folder, name):
 
 
 def line(axis, kind, points, label):
-    """points: {x: [values]}"""
+    """Draws the medians of POINTS ({x: [values]}), and the range from minimum to maximum."""
     xs = sorted(points)
     middle = [statistics.median(points[x]) for x in xs]
     axis.fill_between(xs, [min(points[x]) for x in xs], [max(points[x]) for x in xs], color=COLOURS[kind], alpha=0.15,
@@ -91,7 +90,7 @@ def line(axis, kind, points, label):
 
 
 def lines(axis, by_kind):
-    """by_kind: {kind: {x: [values]}}; those without any are left out."""
+    """Draws a line for each kind of BY_KIND ({kind: {x: [values]}}) that has values."""
     by_kind = {kind: points for kind, points in by_kind.items() if points}
     medians = {kind: {x: statistics.median(values) for x, values in points.items()} for kind, points in by_kind.items()}
     for kind, points in by_kind.items():
@@ -111,7 +110,7 @@ def draw_rules(results, folder):
             values = results.of(what, f'{kind}1-{thousands}k' if thousands else f'{kind}1')
             if values:
                 found[thousands] = scaled(values, 1e3)
-        if kind == 'bare' and found:  # it has no rules: a level for the eye
+        if kind == 'bare' and found:  # bare has no rules: draw a horizontal line
             found[37] = found[0]
         return found
     figure, axes = new_figure(2, 'Throughput and number of rules (one queue)')
@@ -204,7 +203,7 @@ def draw_affinity(results, folder):
 
 
 def spread(values):
-    """Mean, and the coefficient of variation."""
+    """Returns mean and coefficient of variation as a label."""
     if len(values) < 2:
         return ''
     return f'mean {statistics.mean(values):.3g}\ncv {100 * statistics.stdev(values) / statistics.mean(values):.1f} %'
@@ -221,7 +220,7 @@ ROWS = (('W1', 'W1 Gbit/s', 1, 1), ('W1m', 'W1m Gbit/s', 1, 2), ('W2', 'W2 thous
 
 
 def table(results, queues):
-    """Markdown of the medians with so many queues, Sluice's ratios last."""
+    """Yields the lines of a Markdown table: medians with QUEUES queues, then Sluice's ratios to bare and Suricata."""
     columns = [name for name in ('plain', 'ct', f'bare{queues}', f'suri{queues}-37k', f'sluice{queues}-37k')
                if any(name in by for what, by in results.values.items() if what in ('W1', 'W2', 'W3'))]
     yield f'| | {" | ".join(columns)} | of bare | of Suricata |'
@@ -239,7 +238,7 @@ def table(results, queues):
 def can_draw():
     if importlib.util.find_spec('matplotlib'):
         return True
-    print('nothing is drawn without matplotlib: scripts/install-deps bench')
+    print('matplotlib is missing, so no plots are drawn; run scripts/install-deps bench')
     return False
 
 

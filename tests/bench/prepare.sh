@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced by what measures beside the yardstick, in the root of the tree: builds, and prepares the yardstick in
-# BENCH_DIR. Sets $shared.
+# Builds Sluice, and prepares the bench harness of SLUICE_SHARED in BENCH_DIR. To be sourced in the root of the tree.
+# Sets $shared.
 shared=${SLUICE_SHARED:-$(cd .. && pwd)/shared}
 export BENCH_DIR=${BENCH_DIR:-${TMPDIR:-/tmp}/sluice-bench}
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Round trips of single UDP packets: each is sent when the last one is back or given up, and prints one line: its
- * microseconds. The yardstick's own tool prints a few percentiles only; a distribution needs them all.
+ * Measures round trips of UDP packets, one at a time, and prints each time in microseconds on a line. (The tool of the
+ * bench harness prints only a few percentiles, but the plot needs the distribution.)
  *
  *     round_trips ADDRESS PORT COUNT INTERVAL_MICROSECONDS
  *
- * The other end sends back what it gets. One thread; what is lost is counted on stderr.
+ * A server at ADDRESS must echo the packets. A packet without a reply after 200 ms is lost; stderr gets their number.
  */
 #include <arpa/inet.h>
 #include <stdbool.h>
@@ -51,7 +51,7 @@ static int open_socket(const char *address, const char *port)
     return fd;
 }
 
-/* The answers to packets given up before may come, too. */
+/* Returns whether the packet came back in time. Late replies to earlier packets are skipped. */
 static bool round_trip(int fd, uint32_t number)
 {
     char packet[PAYLOAD] = { 0 }, answer[PAYLOAD];

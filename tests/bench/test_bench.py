@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Results made by the plan of scripts/bench have all that the table needs, and the callgrind reader counts what it
-should."""
+"""Tests that the plan of scripts/bench measures all values of the table, and that `instructions` parses callgrind
+files."""
 import contextlib
 import importlib.machinery
 import importlib.util
