@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# service.sh FILE: the unit has no mistakes in systemd's eyes, and is as hardened as we say (under 2.0 of
-# systemd-analyze security).
+# service.sh FILE: checks the unit with systemd-analyze verify, and that the exposure level of systemd-analyze security
+# is below 2.0.
 set -euo pipefail
 command -v systemd-analyze >/dev/null || { echo "SKIP: systemd-analyze is not installed"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unit=$work/sluice.service
-sed -E 's#=([-+]*)[^ =]*/sluice #=\1/bin/true #' "$1" >"$unit" # which need not be installed
+sed -E 's#=([-+]*)[^ =]*/sluice #=\1/bin/true #' "$1" >"$unit" # sluice need not be installed
 grep -q "^ExecStart=/bin/true run" "$unit" || { echo "no ExecStart in $1" >&2; exit 1; }
 
 # A rule that `sluice run` leaves out must not stop the service, so the unit must not check rules before the start.

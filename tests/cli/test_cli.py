@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every kind of wrong input: its exit code, and one clear line that says what and what to do."""
+"""Tests of the command line: exit codes, and messages for every kind of wrong input."""
 import json
 import os
 import pwd
@@ -37,7 +37,7 @@ class Files(unittest.TestCase):
         return sluice("check", "--config", self.clean, *arguments)
 
     def fails(self, code, message, *arguments):
-        """One line on stderr with the message; nothing on stdout."""
+        """Expects exit code CODE, the regular expression MESSAGE on stderr, and no output. Returns stderr."""
         got, out, err = sluice(*arguments)
         self.assertEqual(got, code, err)
         self.assertRegex(err, message)
@@ -121,7 +121,7 @@ class WrongFiles(Files):
         self.fails(1, "cannot write all events to '/dev/full'", "replay", "--set", "eve.filename=/dev/full", capture)
 
     def replay_packet(self, config, rules):
-        """Of one UDP packet from 10.0.0.1."""
+        """Replays a capture with one UDP packet from 10.0.0.1."""
         packet = bytes.fromhex("4500001c00000000401100000a0000010a0000020001000200080000")
         capture = os.path.join(self.folder.name, "one.pcap")
         with open(capture, "wb") as file:
@@ -337,12 +337,12 @@ class Check(Files):
 
 
 def uncomment(text):
-    """A line is uncommented by removing its first #; help has a space behind it."""
+    """Removes the first # of each commented setting. Help texts have a space after the # and stay comments."""
     return re.sub(r"(?m)^#(?=[^ \n#])", "", text)
 
 
 class Example(Files):
-    """`sluice settings --yaml`, and the shipped sluice.yaml that is made of it."""
+    """`sluice settings --yaml`, and the shipped sluice.yaml that is generated from it."""
 
     def effective(self, name, text):
         code, out, err = sluice("check", "--config", self.file(name, text), "--no-compile", "--print-config")

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the documents refer to exists: tests by their names, findings of the doctor, other pages, the configuration
-file."""
+"""Tests that everything the documents refer to exists: tests, findings of the doctor, pages, the configuration file."""
 import os
 import re
 import subprocess
@@ -30,7 +29,7 @@ def is_test(label, name):
 
 
 def anchors(text):
-    """The anchors of a page's headings, as code hosts make them."""
+    """Returns the anchors that code hosts make from the headings of a page."""
     text = re.sub(r"(?ms)^```.*?^```", "", text)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
             for heading in re.findall(r"(?m)^#+ (.+)$", text)}
@@ -70,7 +69,7 @@ class Guide(unittest.TestCase):
 
 
 class Installed(unittest.TestCase):
-    """What `cmake --install` puts into the documentation folders."""
+    """The documentation that `cmake --install` installs."""
 
     @classmethod
     def setUpClass(cls):

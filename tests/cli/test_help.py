@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""--help of every command says what the command takes, and nothing else; listings are JSON for machines."""
+"""Tests that --help lists exactly the options of each command, and that listings can be printed as JSON."""
 import json
 import os
 import re
@@ -39,7 +39,7 @@ class Help(unittest.TestCase):
             options = re.findall(r"^ +(?:-\w, )?--([\w-]+)( [A-Z])?", sluice(name, "--help")[1], re.M)
             for option, argument in options:
                 with self.subTest(command=name, option=option):
-                    # as the last word: without its value, or before something that ends the run
+                    # An option with a value fails as the last word; behind one without a value --help ends the run.
                     code, _, err = sluice(name, "--" + option) if argument else sluice(name, "--" + option, "--help")
                     self.assertNotIn("unknown option", err)
                     self.assertEqual(code, 2 if argument else 0, err)

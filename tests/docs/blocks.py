@@ -2,24 +2,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """blocks.py CHECKOUT DOCUMENT: run or check each fenced block of a document, in order, as its reader would.
 
-    ```sh           the commands, typed in one shell as root, starting in the checkout; each must end with exit code 0
-    ```yaml         a configuration: `sluice check --config`
-    ```suricata     rules: `sluice check --rules`
-    ```threshold    lines of threshold.config: `sluice check --set threshold-file=`
-    ```nft          `nft --check`, as far as this kernel has the expressions
-    ```text         output, pictures, formulas: nothing is done
+    ```sh           commands; run as root in one shell that starts in the checkout; each must end with exit code 0
+    ```yaml         a configuration; checked with `sluice check --config`
+    ```suricata     rules; checked with `sluice check --rules`
+    ```threshold    lines of threshold.config; checked with `sluice check --set threshold-file=`
+    ```nft          a ruleset; checked with `nft --check`, if this kernel has the expressions
+    ```text         output, pictures, formulas; not checked
 
 A comment in the line before a block changes that:
 
-    <!-- not run: REASON -->       commands that cannot run here; they are counted and printed with the reason
-    <!-- runs until Ctrl-C -->     `sluice run` in the foreground: it stays until the next such block or the end of the
-                                   document, and must then end with exit code 0 on Ctrl-C
-    <!-- after Ctrl-C -->          commands after the reader has ended it
+    <!-- not run: REASON -->       not run; counted and printed with the reason
+    <!-- runs until Ctrl-C -->     `sluice run` in the foreground. It runs until a block marked "after Ctrl-C" or "runs
+                                   until Ctrl-C", or the end of the document. Then it gets SIGINT, and must end with
+                                   exit code 0
+    <!-- after Ctrl-C -->          commands after the reader has stopped the daemon
 
 A document NAME.md that links pages NAME/PAGE.md is a table of contents: their blocks follow, in the order of the links,
 in the same shell.
 
-Changes the machine it runs on: documents.sh starts it behind an overlay.
+The blocks change the machine, so documents.sh starts this script behind an overlay.
 """
 import os
 import re
@@ -29,7 +30,7 @@ import sys
 import tempfile
 import time
 
-SHELL_SECONDS = 3600  # a build from scratch
+SHELL_SECONDS = 3600  # enough for a build from scratch
 READY_SECONDS = 60
 MARK = re.compile(r"<!-- (not run: .+|runs until Ctrl-C|after Ctrl-C) -->$")
 MISSING_IN_KERNEL = re.compile(r"(?m)^Error: (Could not process rule: (No such file or directory|Operation not "
@@ -54,11 +55,12 @@ class Block:
 
 
 def read_blocks(path):
-    """The fenced blocks. Blocks without a language and indented blocks are errors: nobody would run them."""
+    """Returns the fenced blocks. Indented blocks and blocks without a language are errors, because this script could
+    not run them."""
     blocks, block, mark, blank = [], None, None, True
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file.read().splitlines(), 1):
-            fence = re.match(r"( *)```(\w*)$", line)  # indented in a list
+            fence = re.match(r"( *)```(\w*)$", line)  # a block within a list is indented
             if block and line.strip() == "```":
                 blocks.append(block)
                 block = mark = None
@@ -87,7 +89,7 @@ def run(*command, **options):
 
 
 class Session:
-    """What the reader has open: a shell with its folder, and the daemon in another one."""
+    """The reader's terminals: a shell with its working directory, and a second one in which the daemon runs."""
 
     def __init__(self, checkout):
         self.folder = checkout
@@ -151,7 +153,7 @@ class Session:
         raise Failure(f"nft --check: exit code {done.returncode}:\n{done.stdout}")
 
     def do(self, block):
-        """What a block asks for; the reason when it was not done."""
+        """Runs or checks a block. Returns None, or the reason why it was not run."""
         if block.mark and block.mark.startswith("not run: "):
             return block.mark.removeprefix("not run: ")
         if block.language == "sh":
@@ -175,7 +177,7 @@ class Session:
 
 
 def pages_of(checkout, document):
-    """The document and the pages of which it is the table of contents."""
+    """Returns the document, followed by the pages that it links as a table of contents."""
     stem = os.path.splitext(os.path.basename(document))[0]
     with open(os.path.join(checkout, document), encoding="utf-8") as file:
         pages = re.findall(rf"\]\(({stem}/[\w-]+\.md)\)", file.read())

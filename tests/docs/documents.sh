@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # documents.sh BUILD-FOLDER DOCUMENT: run the blocks of a document (blocks.py) on a host that has Debian's packages and
-# a checkout, but no Sluice. The host is this machine behind an overlay: all files can be written, nothing is kept, and
-# mounts, network and processes are its own.
+# a checkout, but no Sluice. The host is this machine behind an overlay file system, whose changes are discarded, with
+# new mount, network and PID namespaces.
 #
-# README.md and the guide build in build/release. When that is the folder of the running test, its objects are visible
-# through the overlay and the build takes seconds; from scratch it would take many minutes on two CPUs, so any other
-# folder is a skip (77). DOCUMENTS_BUILD=yes builds all the same.
+# The commands of README.md and the guide build in build/release. If BUILD-FOLDER is build/release, its objects are
+# visible through the overlay, and the build takes seconds. From scratch it takes many minutes on two CPUs, so the test
+# is skipped (77) for other folders, unless DOCUMENTS_BUILD=yes is set.
 set -euo pipefail
 SOURCE=$(cd "$(dirname "$0")/../.." && pwd)
 
@@ -42,7 +42,7 @@ mount -t sysfs sysfs "$root/sys"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=755 tmpfs "$root/run"
 
-# An installation of this machine is not part of the new host.
+# Hide an installation of Sluice on this machine from the new host.
 for base in usr/local usr; do
 	rm -rf "$root/$base"/{sbin/sluice,share/sluice,share/doc/sluice} \
 		"$root/$base"/lib/{sysusers.d/sluice.conf,systemd/system/sluice.service} \

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """extending.py SOURCE BUILD: build the keyword and the protocol that docs/architecture.md shows, and use them in rules.
 
-Each ```c block that starts with a comment that names a file is one source. The sources are compiled and linked with the
-objects of BUILD and copies of its two generated tables, to which their constants are added as CMake would; BUILD and
-SOURCE are not changed.
+Each ```c block that begins with a comment that names a file is a source. The sources are compiled, and their constants
+are added to copies of the two generated tables of BUILD, as CMake would do. Both are linked with the objects of BUILD.
+BUILD and SOURCE are not changed.
 """
 import json
 import os
@@ -36,7 +36,7 @@ def commands(build, target):
 
 
 def compile_as(command, source, output, build):
-    """Runs the compile command of another source for this one."""
+    """Compiles SOURCE to OUTPUT with the compile command of another source."""
     words = shlex.split(command)
     for option, value in (('-o', output), ('-c', source), ('-MF', output + '.d'), ('-MT', output)):
         if option in words:
@@ -69,7 +69,7 @@ def packet(text, source_port):
 def main():
     source, build = map(os.path.abspath, sys.argv[1:])
     if not os.path.exists(os.path.join(build, 'build.ninja')):
-        print('SKIP: the build folder is not for ninja')
+        print('SKIP: the build folder does not use Ninja')
         return 77
     sources = dict(blocks(os.path.join(source, 'docs/architecture.md')))
     assert len(sources) == 2, f'docs/architecture.md: expected two C sources, found {sorted(sources)}'

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""blocks.py finds the blocks, and fails where a reader would."""
+"""Tests that blocks.py finds the blocks of a document, and fails if a block is wrong."""
 import os
 import subprocess
 import sys
@@ -14,7 +14,7 @@ class Documents(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        # Programs of the blocks, so that the test needs no Sluice.
+        # Replacements of the programs that blocks run, so that the test needs no Sluice.
         self.program("sluice",
                      'case $1 in run) touch running; trap "rm running; exit ${CODE:-0}" INT; echo "sluice: ready"; '
                      'while :; do sleep 0.02; done ;;\n'

@@ -27,7 +27,7 @@ static void all_options(struct eve_options *eve)
     eve->enabled[OUTPUT_NETFLOW] = true;
 }
 
-/* What the samples share: names, the memory of variables, and a session with everything in it. */
+/* Data that all samples share: names, the table that owns flow variables, and a TCP session with every field set. */
 struct tools {
     struct rule_names *names;
     struct flow_table *flows;
@@ -70,7 +70,7 @@ static void set_variables(struct tools *tools, struct flow *flow)
     flow_integer_set(tools->flows, flow, rule_names_number(tools->names, RULE_NAME_FLOWINT, span_of("count")), 5);
 }
 
-/* Each sample has a flow that ended in another way. */
+/* Adds a flow to a sample. States, flags and exceptions vary with the number of the sample. */
 static void add_flow(struct tools *tools, struct sample *sample, int number)
 {
     struct flow *flow = &sample->flow;
@@ -89,7 +89,7 @@ static void add_flow(struct tools *tools, struct sample *sample, int number)
     if (flow->protocol == IPPROTO_TCP && number % 3 < 2)
         flow->tcp = (struct tcp_session *)&tools->session;
     sample->alerts[0].in_stream = flow->protocol == IPPROTO_TCP;
-    sample->decision.stream = (const struct stream *)tools; /* the double does not look into it */
+    sample->decision.stream = (const struct stream *)tools; /* not NULL; the functions of stream_double.c ignore it */
     sample->decision.tagged = true;
     packet_add_event(&sample->packet, STREAM_EVENT_FIRST);
 }
@@ -108,7 +108,7 @@ enum {
     SAMPLES = 2 * PACKETS * DECISIONS * TARGETS, /* without and with a flow */
 };
 
-/* Rules are lent to the output until it has formatted the event, so each event has a sample of its own. */
+/* The output uses the rule until it has formatted the event in its own thread, so each event has its own sample. */
 static void write_packets(struct output *output, struct tools *tools, struct sample *samples)
 {
     struct output_port *port = output_port(output, 0);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every event must be valid against EVE's own schema, but for the object "queue", which is ours.
+"""Validates every event against Suricata's EVE schema. The object "queue", an addition of Sluice, is removed before.
 
     schema.py MAKE_EVENTS SHARED_DIR
 """
@@ -16,7 +16,7 @@ def main():
     program, shared = sys.argv[1:3]
     schema_path = os.path.join(shared, 'verify/etc/eve-schema.json')
     if not os.path.exists(schema_path):
-        print(f'skipped: no {schema_path}')
+        print(f'SKIP: {schema_path} does not exist (set SLUICE_SHARED)')
         return 77
     import jsonschema
     with open(schema_path, encoding='utf-8') as file:
@@ -40,7 +40,7 @@ def main():
     print(', '.join(f'{kind}: {count}' for kind, count in sorted(kinds.items())))
     missing = {'alert', 'drop', 'anomaly', 'stats', 'flow', 'netflow', 'packet', 'with queue'} - set(kinds)
     if missing:
-        print('no such events were written:', ', '.join(sorted(missing)), file=sys.stderr)
+        print('make_events wrote no events of these kinds:', ', '.join(sorted(missing)), file=sys.stderr)
     return 1 if bad or missing else 0
 
 

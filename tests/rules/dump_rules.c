@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Prints what the rule parser makes of a file: every diagnostic, then one line per rule that was loaded.
+ * Parses a rule file; prints every diagnostic, then one line per rule that was loaded.
  *
  *     dump_rules NAME.rules
  *

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# run.sh PRESET CTEST-ARGUMENTS...: runs tests in the build folder of a sanitizer's preset. scripts/test has built that
-# before, so that there is nothing left to build here; after a change of the sources the folder is brought up to date.
+# run.sh PRESET CTEST-ARGUMENTS...: builds the preset of a sanitizer and runs tests in it. The build folder must exist.
+# scripts/test has built it before, so the build here takes time only if sources have changed since.
 set -euo pipefail
 preset=$1
 shift
 if [ ! -f "build/$preset/build.ninja" ]; then
-	echo "build/$preset does not exist; scripts/test makes it:" \
-		"cmake --preset $preset && cmake --build --preset $preset --target sanitizer_tests" >&2
+	echo "build/$preset does not exist; run cmake --preset $preset && cmake --build --preset $preset --target sanitizer_tests" >&2
 	exit 1
 fi
 cmake --build --preset "$preset" --target sanitizer_tests | tail -n 3

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fails on what the style does not allow and no compiler sees.
+"""Checks rules of the coding style that no compiler checks. Fails on:
+
+- comments with //
+- a source file without SPDX line
+- lines, functions and files that are too long
+- mutable globals in the objects of LIBRARY, except those in MUTABLE
 
     code_rules.py SOURCE_DIR [LIBRARY]
-
-Comments with //; a source file without its SPDX line; lines, functions and files that have grown too long; and, in the
-objects of LIBRARY, variables that can change (an allow-list says which may).
 """
 import os
 import re
@@ -16,12 +18,12 @@ FOLDERS = ('src', 'include', 'tests', 'scripts')
 MAX_FUNCTION, MAX_FILE, MAX_PRIVATE_HEADER, MAX_COLUMNS = 110, 900, 250, 120
 SPDX = 'SPDX-License-Identifier: GPL-2.0-or-later'
 
-# Of the whole process, and why.
-MUTABLE = {'highest_level'}  # log.c: stderr is process-wide too, and so is what goes there
+# Mutable globals that are allowed.
+MUTABLE = {'highest_level'}  # the log level (log.c): stderr is process-wide, too
 
 
 def source_files(root):
-    """Files by their ending, and scripts by their first line; data of tests is none of them."""
+    """Yields source files, found by their ending, and scripts, found by their first line. Skips test data."""
     for folder in FOLDERS:
         for base, folders, names in os.walk(os.path.join(root, folder)):
             folders[:] = sorted(name for name in folders if name not in ('corpus', 'cases', '__pycache__'))
@@ -36,8 +38,8 @@ def source_files(root):
 
 
 def without_strings(text):
-    """C code with strings and characters emptied, and block comments as blank as their lines: what is left is code and
-    //."""
+    """Empties string and character constants, and removes block comments but not their line ends, so that // remains
+    only where it begins a comment."""
     def blank(match):
         word = match[0]
         return '\n' * word.count('\n') if word.startswith('/*') else word[0] * 2
@@ -51,8 +53,8 @@ def check_comments(name, text):
 
 
 def check_functions(name, text):
-    """A body is what stands between a brace alone on a line and the next one, both at the margin; its head is counted
-    too."""
+    """Yields functions that are too long. The length includes the lines of the declaration. A body begins and ends with
+    a brace alone in the first column."""
     lines = text.splitlines()
     start = head = None
     for number, line in enumerate(lines, 1):
@@ -85,8 +87,8 @@ def check_file(name, text):
 
 
 def mutable_variables(symbols):
-    """(object, name) of the variables in writable sections, from what nm prints. .data.rel.ro is read-only when the
-    program runs."""
+    """Yields (object, name) of the variables in writable sections of nm's output. .data.rel.ro is read-only at run
+    time."""
     for line in symbols.splitlines():
         fields = [field.strip() for field in line.split('|')]
         if len(fields) != 7 or fields[3] not in ('OBJECT', 'TLS', 'COMMON'):
@@ -105,7 +107,7 @@ def main():
     if len(sys.argv) > 2:
         symbols = subprocess.run(['nm', '-A', '--format=sysv',
                                   sys.argv[2]], check=True, capture_output=True, text=True).stdout
-        problems += [f'{where}: the variable {name} can change: state belongs to somebody'
+        problems += [f'{where}: {name} is a mutable global; move it into a struct with an owner'
                      for where, name in mutable_variables(symbols) if name not in MUTABLE]
     for problem in problems:
         print(problem, file=sys.stderr)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fails when a document names a file, a function, a type or a constant that the source tree does not have.
+"""Fails if a document names a file, function, type or constant that does not exist in the source tree.
 
     doc_names.py SOURCE_DIR DOCUMENT...
 
@@ -15,7 +15,7 @@ FOLDERS = ('src', 'include', 'tests')
 
 
 def read_tree(root):
-    """The names of all C files, and one string with the text of all of them."""
+    """Returns the names of all C files, and one string with all their text."""
     names, text = set(), []
     for folder in FOLDERS:
         for base, folders, files in os.walk(os.path.join(root, folder)):
@@ -29,9 +29,8 @@ def read_tree(root):
 
 
 def check(word, root, names, words):
-    """Why a word in backquotes is wrong, or None."""
-    if re.fullmatch(r'(src|tests|scripts|include|rules|nft|systemd)/[\w./-]+', word) and \
-            not re.search(r'\b(NAME|FOLDER)\b', word):
+    """Returns why a word in backquotes is wrong, or None if it is correct."""
+    if re.fullmatch(r'(src|tests|scripts|include|rules|nft|systemd)/[\w./-]+', word) and not re.search(r'\b(NAME|FOLDER)\b', word):
         return None if os.path.exists(os.path.join(root, word)) else 'no such file'
     if re.fullmatch(r'sluice/\w+\.h', word):
         return None if os.path.exists(os.path.join(root, 'include', word)) else 'no such header'

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Prints which module includes which, and fails on an include that points up, sideways or round in a ring.
+"""Prints which modules each module includes. Fails if a module includes another one that is not in a lower layer.
 
     include_graph.py SOURCE_DIR
 
-The layers are read from the picture in docs/architecture.md (the block after "## Layers"), so that the document and the
-code can't differ. include/sluice/X.h belongs to the module that the picture names for X.
+The layers are read from the picture in docs/architecture.md (the block after "## Layers"), so that the document stays
+correct. include/sluice/X.h belongs to the module that the picture names for X.
 """
 import os
 import re
@@ -13,7 +13,7 @@ import sys
 
 
 def layers(path):
-    """{module: layer} and {header: module} from the document."""
+    """Returns {module: layer} and {header: module} from the document."""
     text = open(path, encoding='utf-8').read()
     block = re.search(r'^## Layers$.*?```\n(.*?)```', text, re.S | re.M)
     if not block:
@@ -67,9 +67,9 @@ def main():
                     if other != module:
                         problems.append(f'{short}: includes the private header {include} of another module')
                 elif not os.path.exists(os.path.join(folder, include)):
-                    problems.append(f'{short}: includes "{include}", which is not beside it')
+                    problems.append(f'{short}: includes "{include}", which is not in the same folder')
 
-    # Public headers count for the module that they belong to.
+    # Includes of a public header count for the module that the header belongs to.
     for name in sorted(os.listdir(os.path.join(root, 'include/sluice'))):
         header = name[:-2]
         module = header_module.get(header)
@@ -84,7 +84,7 @@ def main():
         uses = sorted(edges[module], key=lambda m: (module_layer[m], m))
         print(f'{module_layer[module]} {module:10s} -> {", ".join(uses)}')
 
-    # A ring can only come from edges reported above; named all the same, because it is the worse news.
+    # Each ring has an edge that is reported above; report the ring as a whole, too.
     state = {}
 
     def visit(module, trail):

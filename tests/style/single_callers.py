@@ -4,10 +4,10 @@
 
     single_callers.py SOURCE_DIR [--limit PERCENT] [--list] [FOLDER...]
 
-Counted is each function that a .c file under src/ defines as static at the left margin. Its references are all other
-occurrences of its name in that file, without prototypes. A function is a single-caller function if it has exactly one
-reference and that is a call. A function whose address is taken (a callback, a row of a table) is not: it cannot be
-folded into its caller.
+The script counts each function that a .c file under src/ defines as static in the first column. Its references are all
+other occurrences of its name in that file, without prototypes. A single-caller function has exactly one reference, and
+that is a call. A function whose address is taken (a callback, a row of a table) is none, because it cannot be inlined
+by hand into its caller.
 """
 import argparse
 import collections
@@ -24,7 +24,7 @@ def blank(match):
 
 
 def count(path):
-    """Yields (name, line, number of references, is a single call) of each static function of a file."""
+    """Yields (name, line, number of references, whether the only one is a call) of each static function of a file."""
     with open(path) as f:
         code = TEXT.sub(blank, f.read())
     heads = collections.defaultdict(list)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The style test can fail: it finds what it is for, and nothing in code that is good."""
+"""Tests that code_rules.py reports each violation, and nothing in correct code."""
 import sys
 
 import code_rules

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""doc_names.py finds each kind of name that does not exist, and nothing else."""
+"""Tests that doc_names.py reports each kind of unknown name, and nothing else."""
 import os
 import subprocess
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The include graph test can fail: it finds an include that points up, a neighbour, a ring, and an unknown header."""
+"""Tests that include_graph.py reports includes of a higher and of the same layer, rings, and unknown headers."""
 import os
 import subprocess
 import sys
