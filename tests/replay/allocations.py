@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""No allocation for a packet after warm-up: a capture twice as long asks the allocator for nothing more.
+"""Tests that packets cause no memory allocation after warm-up: a capture of twice the length needs no more of them.
 
     allocations.py SLUICE SOURCE COUNTER
 
-COUNTER is the library of count_allocations.c. The traffic has everything that keeps state: TCP connections with
-handshake, data out of order and both ends, datagrams, fragments, ICMP errors, tunnels, flows that expire, rules with
-thresholds, bits and streams. Of the thread that judges the packets both runs must have the same number of allocations
-and mappings exactly; the writer of events may have grown its buffers.
+COUNTER is the library of count_allocations.c. The traffic covers everything that keeps state: TCP connections with
+handshake, out-of-order data and FINs, datagrams, fragments, ICMP errors, tunnels, flows that expire, and rules with
+thresholds, flowbits and stream contents. The second half of the long capture may cause only the few allocations with
+which the output thread grows its buffers, and no mmap().
 """
 import json
 import os
@@ -40,7 +40,7 @@ def tcp(ends, ports, sequence, acknowledgment, flags, payload=b''):
 
 
 def connection(rng, client, server):
-    """A whole connection; every second one has its data in another order, every third one no end."""
+    """Yields the packets of a connection. Half of the connections have out-of-order data; a third does not end."""
     ports, ends = (rng.randrange(1024, 60000), 80), (client, server)
     back, back_ports = ends[::-1], ports[::-1]
     a, b = rng.getrandbits(32), rng.getrandbits(32)
@@ -78,7 +78,7 @@ def traffic(rng, number):
 
 
 def write_capture(path, rounds):
-    """The first half of a longer one is a shorter one."""
+    """Writes the packets of ROUNDS rounds and returns their number. More rounds only append packets."""
     rng, count = random.Random(1), 0
     with open(path, 'wb') as out:
         out.write(struct.pack('<IHHIIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101))
@@ -94,8 +94,7 @@ class Counted:
     def __init__(self, sluice, arguments, counter, folder, captures):
         report = folder + '/counts'
         env = dict(os.environ, LD_PRELOAD=counter, COUNT_ALLOCATIONS=report)
-        # of one CPU the rules are compiled by the main thread alone, not by threads by chance
-        cpu = min(os.sched_getaffinity(0))
+        cpu = min(os.sched_getaffinity(0))  # with one CPU only the main thread compiles rules
         run = subprocess.run(['taskset', '-c', str(cpu), sluice, 'replay', '--no-console', '--log-dir', folder,
                               *arguments, *captures], env=env,
                              capture_output=True, timeout=120)
@@ -116,7 +115,7 @@ class Counted:
     def __str__(self):
         return (f"{self.stats['capture']['kernel_packets']} packets, {self.events} events: {self.allocations} "
                 f"allocations and {self.maps} mappings, "
-                f'of the writer {self.others} and {self.other_maps}')
+                f'{self.others} and {self.other_maps} in other threads')
 
 
 def main():
@@ -125,7 +124,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         arguments = [*replaying.default_arguments(source), '--rules',
                      source + '/tests/replay/captures/determinism.rules', '--set', 'queue.batch=64']
-        # libmagic allocates memory for each file whose type a rule asks for.
+        # Leave out rules on the file type, because libmagic allocates memory for each file.
         keywords = source + '/tests/replay/captures/keywords.rules'
         with open(keywords) as rules, open(folder + '/keywords.rules', 'w') as out:
             out.writelines(line for line in rules if 'magic' not in line)
@@ -139,15 +138,15 @@ def main():
                 print(' '.join(mode), run)
             if [run.stats['capture']['kernel_packets']
                 for run in runs] != list(counts) or runs[1].events < 1.5 * runs[0].events:
-                print('not all packets were judged, or hardly any event came of the second half')
+                print('packets are missing, or the second half of the capture has too few events')
                 failed = True
             if control.total() <= runs[0].total() or runs[0].others == 0:
-                print('a second file has to be opened: the counter does not count')
+                print('two capture files need no more allocations than one: COUNTER does not work')
                 failed = True
-            # Together: the threads that compile the rules share that work as it comes. The writer's buffers grow a few
-            # times.
+            # Compare the sum over all threads, because threads that compile rules share the work differently in each
+            # run. WRITER_MAY_GROW allows for buffers of the output thread.
             if runs[1].total() - runs[0].total() > WRITER_MAY_GROW or runs[1].total_maps() != runs[0].total_maps():
-                print('the second half of the capture has allocated')
+                print('the second half of the capture caused allocations or mappings')
                 failed = True
     sys.exit(1 if failed else 0)
 

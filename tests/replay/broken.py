@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Broken packets and broken files: nothing may crash, and what is wrong with a packet must be counted as an event.
+"""Replays malformed packets and damaged capture files. Nothing may crash, and decoder events must be counted.
 
     broken.py SLUICE SOURCE [--seed N] [--flips N]
 
-Packets of every header that is decoded are cut at every length and get random bytes, and are written as a capture of
-every link type. Then capture files are cut and damaged themselves. The same seed gives the same bytes.
+Packets with every header that Sluice decodes are cut at every length and get random bytes, for every link type. Then
+capture files are cut and damaged. The same seed gives the same bytes.
 """
 import argparse
 import concurrent.futures
@@ -24,7 +24,7 @@ RAW, UNSUPPORTED = 101, 147
 
 
 def capture(link, records):
-    """A pcap file: (bytes, length on the wire) for each packet."""
+    """Returns a pcap file. A record is (captured bytes, length on the wire)."""
     out = [struct.pack('<IHHiIII', MAGIC, 2, 4, 0, 0, 262144, link)]
     for i, (data, wire_length) in enumerate(records):
         out.append(struct.pack('<IIII', 1700000000 + i // 1000, i % 1000 * 1000, len(data), wire_length) + data)
@@ -32,7 +32,7 @@ def capture(link, records):
 
 
 def pcapng(link, records):
-    """The same as pcapng, without options."""
+    """Returns a pcapng file without options."""
     def block(kind, body):
         body += bytes(-len(body) % 4)
         return struct.pack('<II', kind, len(body) + 12) + body + struct.pack('<I', len(body) + 12)
@@ -48,12 +48,12 @@ def whole(originals):
 
 
 def cut(data):
-    """At every length; half of them as if the capture had cut them, half as if the packet was that short."""
+    """Cuts a packet at every length. Every second record claims the original length on the wire (snaplen)."""
     return [(data[:length], len(data) if length % 2 else length) for length in range(len(data) + 1)]
 
 
 def flip(data, rng, count):
-    """With one to eight random bytes, now and then with some more behind it."""
+    """Returns COUNT copies with one to eight changed bytes each; about every eighth has trailing random bytes."""
     records = []
     for _ in range(count):
         changed = bytearray(data)
@@ -71,7 +71,7 @@ def noise(rng, count):
 
 
 def broken_captures(seed, flips):
-    """(link type, records): packets of every link type, and IP packets whose inner headers are met too short."""
+    """Yields (link type, records): packets of every link type, and IP packets whose inner headers are truncated."""
     for link, originals in packets.by_link().items():
         rng = random.Random(f'{seed} {link}')
         yield link, [record for data in originals for record in cut(data) + flip(data, rng, flips)] + noise(rng, flips)
@@ -82,8 +82,8 @@ def broken_captures(seed, flips):
 
 
 def check_packets(sluice, arguments, link, records):
-    """Runs over one link type; what is wrong, or None. Inline, defragmentation refuses what is put together otherwise,
-    so that there are other counters."""
+    """Replays the records of a link type; returns what is wrong, or None. The counters of the run with --ips are not
+    compared, because inline defragmentation drops some fragments."""
     with tempfile.TemporaryDirectory() as folder:
         path = folder + '/broken.pcap'
         with open(path, 'wb') as f:
@@ -100,12 +100,12 @@ def check_packets(sluice, arguments, link, records):
     if replaying.decoder_events(one.stats()) == 0:
         return 'no decoder events'
     if one.stats()['decoder'] != other.stats()['decoder']:
-        return 'the second run has other counters'
+        return 'decoder counters depend on queue.batch'
     return None
 
 
 def broken_files(rng):
-    """(name, bytes) of files that are cut or damaged somewhere."""
+    """Returns (name, bytes) of capture files that are cut or damaged, and of files that are no captures."""
     records = whole(packets.ethernet()[:12])
     files_whole = {'pcap': capture(1, records), 'pcapng': pcapng(1, records)}
     files = [('empty', b''), ('noise', rng.randbytes(4000)), ('text', b'not a capture\n' * 20)]
@@ -127,7 +127,7 @@ def check_file(sluice, name, content):
             f.write(content)
         run = replaying.Run(sluice, [], [path], folder, TIMEOUT)
     if name in ('empty', 'noise', 'text') and run.code != 1:
-        return f'taken for a capture: exit code {run.code}'
+        return f'exit code {run.code} instead of 1 for a file that is no capture'
     return run.problem(may_fail=True)
 
 

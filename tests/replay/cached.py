@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The events of a replay are the same with compiled databases out of the cache, whatever has happened to its files.
+"""Tests that Hyperscan databases from the cache give the same events as compiled ones, also after damage to the cache.
 
     cached.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--timeout S] [-j N] [PART OF A PATH...]
 
-Captures as in determinism.py. The rules are all that are shipped, captures/keywords.rules, and ET Open where SHARED has
-it. The captures are replayed in four runs: without a cache, with one cache that the four fill and share while they run,
-and again after every second file of the cache was damaged.
+Captures are chosen as in determinism.py. The rules are the shipped ones, captures/keywords.rules, and ET Open if SHARED
+has it. The captures are split into groups that are replayed at the same time: first without a cache, then with an empty
+cache that all groups share, then after every second file of the cache was damaged.
 """
 import concurrent.futures
 import glob
@@ -46,7 +46,7 @@ def differences(groups, reference, other, may_warn):
 
 
 def databases(sluice, arguments):
-    """How many there are, and how many came from the cache."""
+    """Returns the number of databases, and how many of them came from the cache."""
     run = subprocess.run([sluice, 'check', '--json', '--compile', *arguments], capture_output=True,
                          env=replaying.environment())
     result = json.loads(run.stdout)
@@ -66,7 +66,7 @@ def damage(files):
 def main():
     args = captures.argument_parser().parse_args()
     found = captures.chosen_captures(args, ['pcaps'])
-    # A run replays several captures: loading ET Open takes longer than all of them.
+    # A run replays many captures, because loading ET Open takes longer than the captures.
     groups = [group for group in (found[number::RUNS] for number in range(RUNS)) if group]
     sluice, source = os.path.abspath(args.sluice), os.path.abspath(args.source)
     plain = replaying.default_arguments(source)

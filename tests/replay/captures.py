@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Replays captures of the world: nothing may crash, hang, lose a packet or give other events the second time.
+"""Replays public captures. Nothing may crash or hang, every packet must be counted, and two runs must agree.
 
     captures.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--timeout S] [-j N] [PART OF A PATH...]
 
-SHARED is the folder with pcaps/ and verify/cases/. With --share N one capture in N is taken, chosen by its name, and
-none above --largest; a PART takes only the captures whose path has it. The captures go through every rule that is
-shipped and through captures/keywords.rules, half of them with --ips; the second run takes the packets in other batches.
+SHARED is the folder with pcaps/ and verify/cases/. --share N uses one in N captures, chosen by a hash of the path;
+--largest skips larger files. With PARTs only captures whose path contains one of them are used, and --share is ignored.
+The rules are the shipped ones and captures/keywords.rules; half of the captures are replayed with --ips. The second run
+uses another queue.batch.
 """
 import argparse
 import concurrent.futures
@@ -25,7 +26,7 @@ ENDINGS = ('.pcap', '.pcapng', '.cap', '.trace')
 
 
 def number_of(path):
-    """The same for a path on every machine, and evenly spread."""
+    """Returns a hash of the path that is the same on every machine."""
     return int.from_bytes(hashlib.sha256(path.encode()).digest()[:4], 'big')
 
 
@@ -44,7 +45,7 @@ def find_captures(shared, share, largest, parts, folders=FOLDERS):
 
 
 def argument_parser(description=None, timeout=120):
-    """What the scripts have in common that replay captures of the world."""
+    """Returns a parser for the arguments that all scripts on public captures have."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('sluice')
     parser.add_argument('source')
@@ -58,16 +59,16 @@ def argument_parser(description=None, timeout=120):
 
 
 def chosen_captures(args, folders=FOLDERS):
-    """Those that the arguments name; ends the script where there are none."""
+    """Returns the captures that the arguments select. Exits with 77 if there are none."""
     found = find_captures(args.shared, args.share, args.largest, args.part, folders)
     if not found:
-        print(f'no captures in {args.shared}')
+        print(f'SKIP: no captures in {args.shared} (set SLUICE_SHARED)')
         sys.exit(77)
     return found
 
 
 def missing_keywords(sluice, rules):
-    """Names of keywords that the rules of the test do not use."""
+    """Returns the keywords that no rule of the file uses."""
     keywords = json.loads(subprocess.check_output([sluice, 'keywords', '--json']))
     with open(rules) as f:
         text = f.read()
@@ -84,7 +85,7 @@ def difference(one, other):
 
 
 def check(sluice, arguments, shared, path, timeout):
-    """What is wrong with this capture, or None; and whether its file was refused."""
+    """Returns (what is wrong or None, the message if sluice could not read the file to its end or None)."""
     arguments = arguments + (['--ips'] if number_of(path) % 2 else [])
     with tempfile.TemporaryDirectory() as folder:
         runs = [replaying.Run(sluice, arguments + ['--set', f'queue.batch={batch}'], [os.path.join(shared, path)],
@@ -92,7 +93,7 @@ def check(sluice, arguments, shared, path, timeout):
                 for batch in (64, 7)]
     problem = runs[0].problem(may_fail=True)
     if not problem and (runs[0].code, runs[0].said, runs[0].lines) != (runs[1].code, runs[1].said, runs[1].lines):
-        problem = 'the second run was different: ' + difference(*runs)
+        problem = 'the two runs differ: ' + difference(*runs)
     return problem, runs[0].said if runs[0].code == 1 else None
 
 

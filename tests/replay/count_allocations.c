@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Preloaded into a program, counts what its threads ask of the allocator and of mmap, and writes both sums to the file
- * that COUNT_ALLOCATIONS names when the program ends: of the main thread (in a replay with one worker: reader and
- * worker), and of all others (the writer of events). The allocator is glibc's own, by the names that it has for itself.
+ * Library for LD_PRELOAD that counts allocations and mmap() calls of a program, and calls glibc's allocator by its
+ * internal names. At exit it writes four numbers to the file COUNT_ALLOCATIONS: allocations and mappings of the main
+ * thread, then those of all other threads. In a replay with one worker the main thread reads and inspects the packets;
+ * the output thread writes the events.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -45,7 +46,7 @@ void *realloc(void *old, size_t size)
     return __libc_realloc(old, size);
 }
 
-void *memalign(size_t alignment, size_t size); /* of malloc.h, which would declare the others too */
+void *memalign(size_t alignment, size_t size); /* malloc.h would declare the other functions, too */
 
 void *memalign(size_t alignment, size_t size)
 {

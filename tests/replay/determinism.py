@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The events of a replay are the same whatever the number of workers and the size of a batch.
+"""Tests that the events of a replay depend neither on the number of workers nor on the size of a batch.
 
     determinism.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--timeout S] [-j N] [PART OF A PATH...]
 
-All captures in SHARED/pcaps, or with --share N one in N; a PART takes only those whose path has it. Each is replayed
-with all the rules that are shipped, captures/keywords.rules and captures/determinism.rules, half of them with --ips, by
-1, 2 and 4 workers and in batches of 1 and 64. Every byte of every event has to be the same, and their order, but for
-the statistics.
+Captures of SHARED/pcaps are chosen as in captures.py. Each is replayed with the shipped rules, captures/keywords.rules
+and captures/determinism.rules, half of them with --ips, with 1, 2 and 4 workers and batches of 1 and 64. All events
+except statistics must be the same, byte for byte and in the same order.
 """
 import concurrent.futures
 import os
@@ -32,7 +31,7 @@ eve:
 
 
 def first_difference(one, other):
-    """Words for the first event that is not the same, or None."""
+    """Returns the first events that differ as text, or None."""
     for a, b in zip(one, other):
         if a != b:
             return f'{a.decode(errors="replace")[:600]}\n    and {b.decode(errors="replace")[:600]}'
@@ -40,7 +39,7 @@ def first_difference(one, other):
 
 
 def check(sluice, arguments, shared, path, timeout):
-    """What is wrong with this capture, or None; and how many events it has."""
+    """Returns (what is wrong or None, number of events)."""
     arguments = arguments + (['--ips'] if captures.number_of(path) % 2 else [])
     reference = None
     with tempfile.TemporaryDirectory() as folder:

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pattern split, shuffled, overlapped and hidden behind decoys: with a drop rule on it, no receiver ever has the
-whole pattern.
+"""Tests that no receiver gets a pattern that a drop rule matches, if it is split, reordered, overlapped or preceded by
+decoys.
 
     evasion.py SLUICE [--workers N] [--only TEXT]
 
-Every case is a connection (or a datagram) of its own, all cases of a run are one capture, over IPv4 and over IPv6. The
-capture is replayed inline; the packets that were not dropped are put together as receivers would: the first data for a
-place wins, and the last. A packet that no receiver would take (decoys: low TTL, wrong checksum, out of window, old
-timestamp) is marked so by the case, and is left out there. Each attack is tried without Sluice first: a case in which
-no receiver gets the pattern tests nothing and fails. Connections without the pattern must arrive whole.
+Every case is a connection or a datagram, over IPv4 and over IPv6. A run replays all cases as one capture with --ips.
+The packets that were not dropped are reassembled as receivers do it: once with the first data for each byte, once with
+the last. Decoys (low TTL, wrong checksum, outside of the window, old timestamp) are marked in the case and left out
+here, because no receiver accepts them. A case in which no receiver would get the pattern without Sluice fails, because
+it tests nothing. Data of connections without the pattern must arrive completely.
 """
 import argparse
 import ipaddress
@@ -51,12 +51,12 @@ def ip(version, protocol, segment, ttl=64, source=None, destination=None, identi
 
 
 class Case:
-    """A connection: packets with what a receiver takes of them (`data` at `offset`), in the order of the wire."""
+    """A connection: its packets in the order of the wire, with the data that a receiver accepts and its offset."""
 
     def __init__(self, name, version, port, window=60000, timestamps=False, isn=1000):
         self.name, self.version, self.port, self.window, self.timestamps = name, version, port, window, timestamps
         self.isn, self.server_isn, self.clock = isn, 70000, 1000
-        self.packets = []  # (bytes, offset or None, data)
+        self.packets = []  # (bytes, offset of data or None if no receiver accepts it, data)
         self.attack, self.pattern, self.sent = True, PATTERN, DATA
 
     def tcp(self, to_server, seq, ack, flags, data=b'', bad_checksum=False, ttl=64, urgent=0, clock=None, window=None):
@@ -87,7 +87,7 @@ class Case:
         return self
 
     def send(self, offset, data, taken=True, **how):
-        """Data of the client at an offset of its stream; `taken`: a receiver would have it."""
+        """Sends data of the client at an offset of its stream. taken=False: receivers do not accept it (decoy)."""
         flags = how.pop('flags', PSH | ACK)
         how.setdefault('window', None)
         packet = self.tcp(True, self.isn + 1 + offset + how.pop('shift', 0),
@@ -109,7 +109,7 @@ class Case:
 
 class Datagram(Case):
     def fragments(self, parts, taken=None):
-        """(offset in bytes, length, replacement) of the UDP datagram as fragments."""
+        """Sends the UDP datagram in fragments: (offset in bytes, length, bytes to send instead or None)."""
         ends = CLIENT[self.version], SERVER[self.version]
         segment = struct.pack('!HHHH', self.port, 53, 8 + len(DATA), 0) + DATA
         s, d = (ipaddress.ip_address(end).packed for end in ends)
@@ -154,7 +154,7 @@ def cases(version):
     for seed in range(12):
         cuts = random.Random(seed).sample(range(1, len(DATA)), 6)
         yield new(f'random cuts and order {seed}').handshake().pieces(cuts, shuffled(seed))
-    # Contradictions: harmless bytes first, the pattern over them; and the other way round.
+    # Overlaps with different data: harmless bytes first and then the pattern, and the other way round.
     for step in (1, 4, len(PATTERN)):
         case = new(f'harmless bytes overwritten, {step} at a time').handshake().send(0, BEFORE) \
             .send(AT + 1, b'x' * (len(PATTERN) - 1))
@@ -170,15 +170,11 @@ def cases(version):
     yield (new('changed retransmission after a lost first').handshake().send(0, BEFORE)
            .send(AT, b'QUIET-WORDS!', taken=False, ttl=2)
            .send(AT, PATTERN).send(AT + len(PATTERN), AFTER))
-    # Decoys that no receiver takes.
-    yield new('decoy with low TTL').handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, ttl=1) \
-        .send(AT, PATTERN + AFTER)
-    yield new('decoy with wrong checksum').handshake().send(0, BEFORE) \
-        .send(AT, b'HARMLESS-123', taken=False, bad_checksum=True).send(AT, PATTERN + AFTER)
-    yield new('decoy beyond the window', window=4000).handshake().send(0, BEFORE) \
-        .send(AT + 70000, b'HARMLESS-123', taken=False).send(AT, PATTERN + AFTER)
-    yield (new('decoy with an old timestamp', timestamps=True).handshake().send(0, BEFORE)
-           .send(AT, b'HARMLESS-123', taken=False, clock=1)
+    # Decoys that no receiver accepts.
+    yield new('decoy with low TTL').handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, ttl=1).send(AT, PATTERN + AFTER)
+    yield new('decoy with wrong checksum').handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, bad_checksum=True).send(AT, PATTERN + AFTER)
+    yield new('decoy beyond the window', window=4000).handshake().send(0, BEFORE).send(AT + 70000, b'HARMLESS-123', taken=False).send(AT, PATTERN + AFTER)
+    yield (new('decoy with an old timestamp', timestamps=True).handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, clock=1)
            .send(AT, PATTERN + AFTER))
     yield (new('RST with a bad sequence number').handshake().send(0, BEFORE)
            .send(AT, b'', taken=False, flags=RST, shift=900000)
@@ -194,13 +190,11 @@ def cases(version):
     yield (new('data with a bad acknowledgment').handshake().send(0, BEFORE)
            .send(AT, b'HARMLESS-123', taken=False, ack_shift=900000)
            .send(AT, PATTERN + AFTER))
-    # Odd but legal ways.
+    # Unusual but valid segments.
     yield new('data before the handshake is acknowledged').handshake(DATA[:5]).send(0, DATA)
     yield new('sequence numbers that wrap', isn=0xffffffff - AT - 3).handshake().pieces(range(3, len(DATA), 3))
-    yield new('urgent byte inside').handshake() \
-        .send(0, BEFORE + PATTERN[:5] + b'!', flags=PSH | ACK | URG, urgent=AT + 6, taken=False).also(PATTERN)
-    yield new('keep-alives between').handshake().send(0, DATA[:15]).send(14, b'\0', taken=False, flags=ACK) \
-        .send(15, DATA[15:])
+    yield new('urgent byte inside').handshake().send(0, BEFORE + PATTERN[:5] + b'!', flags=PSH | ACK | URG, urgent=AT + 6, taken=False).send_rest(PATTERN)
+    yield new('keep-alives between').handshake().send(0, DATA[:15]).send(14, b'\0', taken=False, flags=ACK).send(15, DATA[15:])
     yield new('window probe').handshake().send(0, DATA[:15]).send(15, DATA[15:16]).send(15, DATA[15:])
     yield new('FIN with the last data').handshake().send(0, DATA[:15]).send(15, DATA[15:], flags=FIN | PSH | ACK)
     case = new('two words, far apart')
@@ -220,7 +214,7 @@ def cases(version):
     yield datagram('overlapping fragments, harmless first').fragments([(16, 8, b'harmless'), *cuts])
     yield datagram('overlapping fragments, harmless later').fragments([*cuts[:-1], (16, 8, b'harmless'), cuts[-1]])
     yield datagram('fragments again after the whole').fragments([*cuts, *cuts])
-    # What must arrive.
+    # Harmless data, which must arrive.
     for seed in range(6):
         case = new(f'ordinary data {seed}')
         case.attack, case.sent = False, bytes(random.Random(seed).choices(b'abcdefgh \n', k=4000))
@@ -231,16 +225,16 @@ def cases(version):
     yield case.handshake().pieces([7]).pieces([12])
 
 
-def also(self, pattern):
-    """The rest of a case whose urgent byte is not part of the stream."""
+def send_rest(self, pattern):
+    """Sends the rest of a pattern after an urgent byte. For receivers the urgent byte is not part of the stream."""
     return self.send(AT + 6, pattern[5:] + AFTER, taken=True, shift=0)
 
 
-Case.also = also
+Case.send_rest = send_rest
 
 
 def received(case, passed, last_wins):
-    """The bytes that a receiver has from the start without a hole."""
+    """Returns the bytes that a receiver has from the start of the stream up to the first gap."""
     place = {}
     for (_, offset, data), ok in zip(case.packets, passed):
         if offset is None or not ok:
@@ -263,7 +257,7 @@ def has_attack(case, data):
 
 
 def write_capture(path, all_cases):
-    """The cases one after the other; a place for each packet."""
+    """Writes the packets of all cases; returns the packet numbers of each case."""
     number, places = 0, []
     with open(path, 'wb') as out:
         out.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 101))
@@ -279,7 +273,7 @@ def write_capture(path, all_cases):
 
 
 def judge(case, passed):
-    """What is wrong, or None."""
+    """Returns what is wrong with the packets that passed, or None."""
     views = [received(case, passed, last) for last in (False, True)]
     if case.attack:
         if any(has_attack(case, view) for view in views):
@@ -301,7 +295,7 @@ def main():
         everything = [True] * len(case.packets)
         if case.attack and not isinstance(case, Datagram) and 'urgent' not in case.name and \
                 not any(has_attack(case, received(case, everything, last)) for last in (False, True)):
-            problems.append(f'{case.name}: tests nothing')
+            problems.append(f'{case.name}: without Sluice no receiver gets the pattern, so the case tests nothing')
     with tempfile.TemporaryDirectory() as folder:
         places = write_capture(folder + '/in.pcap', all_cases)
         for name, text in (('rules', RULES), ('yaml', OPTIONS)):

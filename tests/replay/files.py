@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files over HTTP: what rules see of them, what their events say, and what lies in the file store.
+"""Tests of files over HTTP: file keywords, fileinfo events, and the file store.
 
     files.py SLUICE
 """
@@ -28,7 +28,7 @@ def digest(data):
 
 
 class Conversation(evasion.Case):
-    """Requests and answers, one after the other, each acknowledged."""
+    """An HTTP connection with requests and responses in turn; each segment is acknowledged."""
 
     def __init__(self, port):
         super().__init__('', 4, port)
@@ -71,15 +71,14 @@ class Conversation(evasion.Case):
 
 
 def stored_files(folder):
-    """Name and content of what lies in the store; a name that is not the content's digest, or a rest in tmp, is a
-    mistake."""
+    """Returns {name: content} of the file store. Fails if a name is not the digest of its content. Files in the store's
+    tmp folder fail as well."""
     found = {}
     for base, _, names in os.walk(folder + '/filestore'):
         for name in names:
             with open(os.path.join(base, name), 'rb') as f:
                 found[name] = f.read()
-            assert os.path.basename(base) == name[:2] and \
-                digest(found[name]) == name, f'{base}/{name} is not what its name says'
+            assert os.path.basename(base) == name[:2] and digest(found[name]) == name, f'{base}/{name}: wrong digest'
     return found
 
 
@@ -111,7 +110,7 @@ def sids(events):
 
 
 def test_forced(sluice, folder):
-    """Everything is stored, whatever its size; what was cut is stored as far as it came."""
+    """force-filestore stores files of any size; of a truncated file, the bytes that were received."""
     small, large, cut = content(1, 900), content(2, 2_500_000), content(3, 20_000)
     conversations = [Conversation(2000).download('small', small).download('large', large).end(),
                      Conversation(2001).download('again', small).end(),
@@ -123,16 +122,18 @@ def test_forced(sluice, folder):
     assert infos['/large']['size'] == len(large) and infos['/large']['sha256'] == digest(large) and \
         infos['/large']['state'] == 'CLOSED'
     assert infos['/cut']['state'] == 'TRUNCATED' and infos['/cut']['size'] == len(cut)
-    assert of_type(events, 'fileinfo')[0]['src_port'] == 80, 'a file comes from who sent it'
+    assert of_type(events, 'fileinfo')[0]['src_port'] == 80, 'the source of the event is not the sender'
     stats = of_type(events, 'stats')[-1]['stats']
     assert stats['file_store'] == {'files': 4, 'refused': 0, 'fs_errors': 0}, stats['file_store']
     assert stats['files']['opened'] == 4
 
 
 def test_rules(sluice, folder):
-    """Rules choose: by name, by digest (known at the end), by type; nothing else stays on disk."""
-    text, evil, other, image = (b'just text\n' * 50, content(5, 400_000), content(6, 600_000),
-                                b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + bytes(5000))
+    """Rules with filestore choose files by name, digest (known at the end of the file) or type; no other file stays in
+    the store."""
+    text, evil, other, image = b'just text\n' * 50, content(5,
+                                                            400_000), content(6,
+                                                                              600_000), b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + bytes(5000)
     with open(folder + '/evil.list', 'w') as f:
         f.write(digest(evil) + '  evil.bin\n')
     rules = ['alert http any any -> any any (msg:"name"; filename:"TEXT"; fileext:"txt"; filestore; sid:1;)',
@@ -158,7 +159,7 @@ def test_rules(sluice, folder):
 
 
 def test_several_files(sluice, folder):
-    """A rule on files matches once for each file of a transaction that it is about."""
+    """A rule on files matches once for each matching file of a transaction."""
     one, two, three = content(7, 3000), content(8, 5000), content(9, 700)
     rules = ['alert http any any -> any any (msg:"each"; filename:"pic"; filestore; sid:1;)',
              'alert http any any -> any any (msg:"size"; filesize:>4000; sid:2;)',
@@ -194,7 +195,7 @@ def test_scopes(sluice, folder):
 
 
 def test_drop(sluice, folder):
-    """Inline a rule on a name lets nothing of the file through; one on a digest keeps its end back."""
+    """With --ips a drop rule on the name of a file matches at its begin, one on the digest at its end."""
     evil = content(10, 30_000)
     with open(folder + '/evil.list', 'w') as f:
         f.write(hashlib.md5(evil).hexdigest() + '\n')
@@ -209,7 +210,7 @@ def test_drop(sluice, folder):
 
 
 def test_workers(sluice, folder):
-    """The same events and the same files with any number of workers."""
+    """Events and stored files are the same with any number of workers."""
     bodies = [content(20 + i, 1000 * (i + 1) ** 2) for i in range(12)]
     conversations = [Conversation(3000 + i).download(f'file{i}', body).end() for i, body in enumerate(bodies)]
     rules = ['alert http any any -> any any (msg:"some"; filesize:>5000; filestore; sid:1;)']

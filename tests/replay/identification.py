@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Packets that come before a message, or around it, must not hide the message from the rules of its protocol.
+"""Tests that packets before or around a message do not hide it from the rules of its protocol.
 
-    identification.py SLUICE CORPUS [--only TEXT] [--list]
+    identification.py SLUICE CORPUS [--only TEXT]
 
-Every case is a flow of its own; all cases of a run are one capture, which is replayed inline. The rule of the protocol
-must drop the message, and nothing that comes before it. Messages of datagrams are those of the fuzz corpora. The first
-case of each protocol has nothing before the message: it shows that the rule works at all.
+Every case is a flow. A run replays all cases as one capture with --ips. The rule of the protocol must drop the message
+but no packet before it. UDP messages are taken from the fuzz corpora. The first case of each protocol has nothing
+before the message, which shows that the rule matches it.
 """
 import argparse
 import ipaddress
@@ -28,7 +28,7 @@ OPTIONS = '''eve: {types: {alert: {}, drop: {flows: all}, stats: {}}}
 
 
 def pieces(corpus, name):
-    """(to the client?, bytes) of a file in a corpus of app_NAME."""
+    """Returns [(is to the client, bytes)] of a file in the corpus of app_NAME."""
     with open(f'{corpus}/{name}', 'rb') as file:
         data = file.read()[1:]
     found = []
@@ -78,7 +78,7 @@ def datagram_protocols(corpus):
                   b'_http', b'_smtp'),
         Datagrams('llmnr', [5355], 'llmnr.queries.rrname; content:"workstation"', pieces(corpus, 'app_llmnr/udp')[0][1],
                   b'workstation', b'playstation'),
-        # What no parser reads.
+        # Not identified by any parser.
         Datagrams('udp', [9999, 137], 'flow:to_server; content:"EVIL"', b'some EVIL thing', b'EVIL', b'fine'),
     ]
 
@@ -86,7 +86,7 @@ def datagram_protocols(corpus):
 class Case:
     def __init__(self, name, sid, version=4, client_port=40000, server_port=53):
         self.name, self.sid, self.version, self.ports = name, sid, version, (client_port, server_port)
-        self.packets = []  # (bytes, must be dropped?)
+        self.packets = []  # (bytes, must be dropped)
         self.may_drop_before = False
 
     def place(self, number):
@@ -137,7 +137,7 @@ class Connection(Case):
         return self.tcp(False, PSH | ACK, payload, dropped)
 
     def client_says_urgent(self, payload, urgent, dropped=False):
-        """`urgent`: which byte of the payload, or behind it, from 1 on."""
+        """Sends with URG. URGENT is the urgent pointer: 1 is the first byte of the payload; may point behind it."""
         return self.tcp(False, PSH | ACK | URG, payload, dropped, urgent)
 
     def server_says(self, payload, dropped=False):
@@ -153,7 +153,7 @@ JUNK = {
 
 
 def datagram_cases(protocols):
-    """What may come before the message: (name, [(to the client?, payload)])."""
+    """Yields cases with datagrams before the message: junk, harmless messages, and messages of other protocols."""
     for index, protocol in enumerate(protocols):
         before = [('nothing', [])]
         for junk, data in JUNK.items():
@@ -171,7 +171,7 @@ def datagram_cases(protocols):
             before.append((f'a message of {other.name}', [(other.from_server, other.harmless)]))
             before.append((f'a message of {other.name}, reversed', [(not other.from_server, other.harmless)]))
         ports = [(40000, port) for port in protocol.ports]
-        if protocol.name != 'udp':  # without a protocol the ports alone tell the direction
+        if protocol.name != 'udp':  # without a protocol only the ports give the direction
             ports += [(source, port) for port in protocol.ports[:1] for source in (67, 123, 500, 2049, 4500, 5353, 53)]
         if protocol.any_port:
             ports += [(40000, 7777), (5353, 7777), (123, 7777), *((40000, port) for port in TUNNEL_PORTS)]
@@ -187,7 +187,7 @@ def datagram_cases(protocols):
 # --- Length fields and tunnels
 
 def inner(version, payload):
-    """A packet inside of a tunnel."""
+    """Returns a packet for the inside of a tunnel."""
     segment = struct.pack('!HHHH', 5000, 5001, 8 + len(payload), 0) + payload
     return ip(version, 17, segment, 64,
               *(('192.0.2.1', '192.0.2.2') if version == 4 else ('2001:db8::1', '2001:db8::2')))
@@ -210,12 +210,11 @@ def tunnel_cases(raw, dns, harmless):
             forms = {'VXLAN': b'\x08' + bytes(7) + ethernet + struct.pack('!H', kind) + packet,
                      'GENEVE': struct.pack('!BBHI', 0, 0, kind, 0) + packet, 'Teredo': packet}
             for form, payload in forms.items():
-                # The inner packet ends before the pattern: a tunnel's endpoint does not see it, a program does.
-                yield Case(f'{form} with IPv{version} on port {port}, and bytes behind it', raw, 4, 40000, port) \
-                    .udp(payload + b'EVIL', dropped=True)
+                # The pattern is behind the inner packet: a tunnel endpoint ignores it, but another receiver reads it.
+                yield Case(f'{form} with IPv{version} on port {port}, and bytes behind it', raw, 4, 40000, port).udp(payload + b'EVIL', dropped=True)
                 yield Case(f'{form} with IPv{version} on port {port}, pattern inside', raw, 4, 40000, port).udp(
                     payload[:-len(packet)] + inner(version, b'EVIL'), dropped=True)
-    # A DNS query that is a VXLAN packet as well: the type of the inner Ethernet frame and the packet lie in a label.
+    # A DNS query that is also a valid VXLAN packet: a label contains the EtherType and the inner IP packet.
     packet = ip(4, 17, struct.pack('!HHHH', 1, 2, 8, 0), 64, '192.0.2.1', '192.0.2.2')
     label = (b'ethernt' + struct.pack('!H', 0x0800) + packet).ljust(63, b'-')
     query = struct.pack('!HHHHHH', 0x0800, 0x0100, 1, 0, 0, 0) + bytes([len(label)]) + label + \
@@ -226,7 +225,7 @@ def tunnel_cases(raw, dns, harmless):
 # --- TCP
 
 def tcp_cases(corpus, sids):
-    """Servers of these protocols answer junk with an error and read on."""
+    """Yields SMTP, FTP and DNS cases with junk before the message. Servers answer junk with an error and continue."""
     helo, mail = b'EHLO client.example\r\n', b'MAIL FROM:<evil@example.com>\r\n'
     banner, error = b'220 mail.example ESMTP\r\n', b'500 unrecognized command\r\n'
     junk = {**JUNK, 'a lone line end': b'\r\n', 'one letter': b'X', 'a long line': b'A' * 6000 + b'\r\n',
@@ -285,7 +284,8 @@ def tcp_cases(corpus, sids):
 
 
 def urgent_cases(corpus, sids):
-    """A receiver reads urgent bytes in the stream or not; in one of the readings the message is there."""
+    """Yields cases with urgent bytes. A receiver leaves them in the stream or not; for one of both the message is
+    complete."""
     get = b'GET /evil HTTP/1.1\r\nHost: a\r\n\r\n'
     hello = pieces(corpus, 'app_tls/tls12')[0][1]
     for sid, name, message in (('http', 'HTTP', get), ('tls', 'TLS', hello)):
@@ -320,8 +320,8 @@ LENIENT = OPTIONS + 'app-layer: {error-policy: ignore}\n'
 
 
 def banner_cases(corpus, sids):
-    """A server's banner that no parser, or the wrong one, takes: with a policy that goes on after errors the client's
-    messages are parsed."""
+    """Yields cases in which the server's banner is garbage or of another protocol. With error-policy: ignore the
+    messages of the client must be parsed nevertheless."""
     get, hello = b'GET /evil HTTP/1.1\r\nHost: a\r\n\r\n', pieces(corpus, 'app_tls/tls12')[0][1]
     banners = {'garbage': [b'\1\2\3 garbage\r\n'], 'ones': [b'\xff' * 300],
                'SSH, then garbage': [b'SSH-2.0-x\r\n', b'\xff' * 300], 'SMTP': [b'220 hello\r\n'],
@@ -405,14 +405,14 @@ def replay(sluice, folder, rules, options=OPTIONS):
 
 
 def judge(case, place, dropped, alerts):
-    """What is wrong, or None."""
+    """Returns what is wrong with the case, or None."""
     for (_, wanted), number in zip(case.packets, place):
         if wanted and number not in dropped:
             return 'the message passed'
         if wanted and (number, case.sid) not in alerts:
             return f'dropped, but not by the rule: {dropped[number]}, {[sid for at, sid in alerts if at == number]}'
         if not wanted and dropped.get(number) == PARSER_GAVE_UP:
-            return None  # so does the message
+            return None  # the flow is dropped, so the message is dropped, too
         if not wanted and number in dropped:
             return f'a packet before the message was dropped: {dropped[number]}, ' \
                 f'{[sid for at, sid in alerts if at == number]}'

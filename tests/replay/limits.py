@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Traffic that makes the evaluation of a rule reach a limit of work does not hide the forbidden content behind it.
+"""Tests detect.limit-policy with traffic that makes the evaluation of a rule reach a limit.
 
     limits.py SLUICE
 
-Each case is a rule with a pcre (or with contents) and bytes that an attacker sends before the forbidden ones, so that
-the search gives up. With detect.limit-policy `match` the rule drops the packet; with `no-match` it passes. Either way
-it is counted, and it has an event, which a rule can ask for. Without such bytes the rule drops by itself, and harmless
-bytes pass.
+Each case is a rule with a pcre or contents, and bytes that an attacker sends before the forbidden content to exhaust
+the search. With the policy `match` the rule drops the packet; with `no-match` the packet passes. Both are counted, and
+raise an event that a rule can match. Without such bytes the rule drops the forbidden content; harmless bytes pass.
 """
 import json
 import os
@@ -96,7 +95,7 @@ def main():
             if kind == 'attack' and policy == 'match' and (last, 100 + number) not in alerts:
                 problems.append(f'{policy}: {case.name}: no alert of the drop rule')
             if kind == 'attack' and not limited:
-                problems.append(f'{policy}: {case.name}: no limit was reached: tests nothing')
+                problems.append(f'{policy}: {case.name}: the case reached no limit, so it tests nothing')
             if limited and (last, 300) not in alerts:
                 problems.append(f'{policy}: {case.name}: the rule on the event did not match')
         detect = [event for event in events if event['event_type'] == 'stats'][-1]['stats']['detect']

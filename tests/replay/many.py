@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Many connections in little memory, inline: what is over, and what is idle, must not take the memory that others need.
+"""Tests many connections with a small stream.reassembly-memcap and --ips. Finished and idle connections must hold no
+reassembly memory, so that no segment is refused.
 
     many.py SLUICE
 """
@@ -41,7 +42,7 @@ def finished(count):
 
 
 def idle(count):
-    """All are open at once, and each gets a second request when all have had their first."""
+    """Yields connections that are all open at once; each sends a second request after all have sent the first."""
     all_cases = [evasion.Case('', 4, 1024 + i) for i in range(count)]
     for case in all_cases:
         request(case)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Own-made packets, one of every header that is decoded, as bytes. Material for broken.py, which breaks them."""
+"""Builds packets with every header that Sluice decodes, as bytes. broken.py damages them."""
 import struct
 
 from run import checksum
@@ -58,7 +58,7 @@ def ipv6(protocol, segment, addresses=V6):
 
 
 def extension(following, body=b'\x01\x04\0\0\0\0'):
-    """Hop-by-hop, destination or routing: the body fills up to a multiple of eight with the two bytes before it."""
+    """Returns an IPv6 extension header. The body and the two bytes before it must be a multiple of eight bytes."""
     return bytes([following, (len(body) + 2) // 8 - 1]) + body
 
 
@@ -67,7 +67,7 @@ def fragment6(following, offset, more):
 
 
 def network4():
-    """IPv4 packets with everything that IP carries."""
+    """Returns IPv4 packets with every protocol and option."""
     options = (b'\x07\x07\x04\0\0\0\0\0', b'\x94\x04\0\0', b'\x44\x0c\x05\0' + bytes(8), b'\x83\x07\x04\x0a\0\0\x01\0',
                b'\x82\x0b' + bytes(9) + b'\0',
                b'\x86\x0a\0\0\0\x01\x01\x04\0\0\0\0', b'\x01\x01\x01\0')
@@ -133,7 +133,7 @@ def tunnels():
 # --- Links
 
 def link_only():
-    """(EtherType, bytes) of what lies below IP."""
+    """Returns (EtherType, bytes) of ARP, VLAN, PPPoE, MPLS and other layers below IP."""
     inside, frame = ipv4(UDP, udp()), MAC + b'\x08\0' + ipv4(UDP, udp())
     arp = struct.pack('!HHBBH', 1, 0x0800, 6, 4, 1) + MAC[:6] + V4[0] + MAC[6:] + V4[1]
     return [(0x0806, arp), (0x8100, b'\0\x0a\x08\0' + inside),
@@ -150,7 +150,7 @@ def link_only():
 
 
 def internet():
-    """(EtherType, packet) of all IP packets."""
+    """Returns (EtherType, packet) of all IP packets."""
     everything = network4() + network6() + tunnels()
     return [(0x0800 if packet[0] >> 4 == 4 else 0x86dd, packet) for packet in everything]
 
@@ -168,7 +168,7 @@ def null(kind, order):
 
 
 def with_length(kind, packet):
-    """Makes the length in the outer IP header that of the packet, so that the layers in it are met too short."""
+    """Sets the length in the outer IP header to that of the packet, so that the inner headers are truncated."""
     if kind == 0x0800 and len(packet) >= 20:
         return with_checksum(packet[:2] + struct.pack('!H', len(packet)) + packet[4:10] + bytes(2) + packet[12:20],
                              10) + packet[20:]
@@ -178,13 +178,13 @@ def with_length(kind, packet):
 
 
 def cut_inside():
-    """(EtherType, packet): all IP packets cut at every length, with a length that agrees."""
+    """Returns (EtherType, packet) of all IP packets, cut at every length, with the new length in the IP header."""
     return [(kind, with_length(kind, packet[:length])) for kind, packet in internet()
             for length in range(20, len(packet))]
 
 
 def by_link():
-    """For every link type that is supported, by its number in capture files: packets."""
+    """Returns {link type in capture files: packets} for every supported link type."""
     ip, any_link = internet(), internet() + link_only()
     return {
         1: ethernet(),

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Cuts the TCP payload of a capture anew, and leaves its streams what they are.
+"""Changes the segmentation of TCP in a capture. The byte streams stay the same.
 
     recut.py IN OUT byte|random|join [--seed N] [--first BYTES]
 
-byte: a segment for every byte (beyond --first bytes of a packet's stream, pieces of 100); random: pieces of 1 to 200
-bytes, often tiny; join: consecutive payload of one direction with no payload of the other between becomes one segment
-of up to 64 kB, at the place of its first part and so never behind its acknowledgement. What is joined may be more than
-the window that the receiver had told, so windows are widened there.
+byte    one segment for every byte; after --first segments of a direction, segments of up to 100 bytes
+random  segments of 1 to 200 bytes, often tiny
+join    consecutive payload of one direction, without payload of the other direction in between, becomes one segment of
+        up to 64 kB. It replaces the first of its parts, so that it is before its acknowledgement. It may exceed the
+        receiver's window, so the windows of all segments are set to the maximum
 
-Left as they are: what is not TCP over IPv4 or IPv6, fragments, packets in tunnels or behind IPv6 extension headers,
-captured short, with SYN or RST or urgent data; and for `join` all that is not in order. Checksums are right wherever
-something was cut, also when they were not (the sender's card had to fill them in): replay with
-replay.checksum-checks=no.
+Some packets stay unchanged: packets other than TCP over IPv4 or IPv6, fragments, packets in tunnels or with IPv6
+extension headers, packets that the capture truncated, and segments with SYN, RST or urgent data. `join` also keeps
+segments that are out of order. New segments have correct checksums, but unchanged ones may have wrong ones (checksum
+offload of the sender), so replay with replay.checksum-checks=no.
 """
 import argparse
 import random
@@ -20,7 +21,7 @@ import struct
 
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
 LONGEST = 65535
-# Link types: where the EtherType lies, or (offset of IP, None) without one.
+# By link type: offset of the EtherType, length of the link header, and offset of IP in link types without EtherType.
 ETHERTYPE_AT = {1: 12, 113: 14, 276: 0}
 HEADER_LENGTH = {1: 14, 113: 16, 276: 20}
 RAW = {0: 4, 12: 0, 14: 0, 101: 0, 108: 4, 228: 0, 229: 0}
@@ -29,7 +30,7 @@ RAW = {0: 4, 12: 0, 14: 0, 101: 0, 108: 4, 228: 0, 229: 0}
 # --- Capture files
 
 def read_pcap(data):
-    """(link type, [(seconds, nanoseconds, bytes, length on the wire)]) or None."""
+    """Returns (link type, [(seconds, nanoseconds, bytes, length on the wire)]), or None if it is no pcap file."""
     magic = data[:4].hex()
     order = {'d4c3b2a1': '<', '4d3cb2a1': '<', 'a1b2c3d4': '>', 'a1b23c4d': '>'}.get(magic)
     if not order or len(data) < 24:
@@ -46,7 +47,7 @@ def read_pcap(data):
 
 
 def interface_of(body, order):
-    """(link type, ticks a second) of an interface description."""
+    """Returns (link type, ticks per second) of an interface description block."""
     link, at, ticks = struct.unpack_from(order + 'H', body)[0], 8, 1000000
     while at + 4 <= len(body):
         code, length = struct.unpack_from(order + 'HH', body, at)
@@ -59,7 +60,7 @@ def interface_of(body, order):
 
 
 def read_pcapng(data):
-    """The same out of pcapng; None when its interfaces are of several link types."""
+    """Like read_pcap(), for pcapng. None also if the interfaces have different link types."""
     if data[:4].hex() != '0a0d0d0a' or len(data) < 28:
         return None
     order, at, interfaces, packets = '<', 0, [], []
@@ -99,7 +100,7 @@ def write_pcap(path, link, packets):
 # --- Headers
 
 def ip_offset(link, data):
-    """Where IP starts, or None."""
+    """Returns the offset of the IP header, or None."""
     if link in RAW:
         return RAW[link] if len(data) > RAW[link] else None
     if link not in ETHERTYPE_AT or len(data) < HEADER_LENGTH[link]:
@@ -111,7 +112,7 @@ def ip_offset(link, data):
 
 
 def ones_sum(data):
-    """The sum of 16-bit words, not folded."""
+    """Returns the sum of the 16-bit words, not folded."""
     if len(data) % 2:
         data += b'\0'
     return sum(struct.unpack(f'!{len(data) // 2}H', data))
@@ -124,7 +125,7 @@ def fold(total):
 
 
 class Segment:
-    """One TCP packet that may be cut: its headers as bytes, and its payload."""
+    """A TCP packet that may be cut: its headers as bytes, and its payload."""
 
     def __init__(self, data, ip, tcp, payload, end):
         self.head, self.ip, self.tcp = data[:payload], ip, tcp
@@ -143,13 +144,13 @@ class Segment:
         self.heads = {}
 
     def acknowledge(self, number):
-        """As a later segment does."""
+        """Sets the acknowledgement number, and updates the sum for the checksum."""
         new = struct.pack('!I', number)
         self.fixed_sum += ones_sum(new) - ones_sum(self.head[self.tcp + 8:self.tcp + 12])
         self.head = self.head[:self.tcp + 8] + new + self.head[self.tcp + 12:]
 
     def ip_head(self, length):
-        """Link and IP header of a piece of this length."""
+        """Returns link and IP header for LENGTH bytes of payload."""
         head = self.heads.get(length)
         if head is None:
             head = bytearray(self.head[:self.tcp])
@@ -163,7 +164,7 @@ class Segment:
         return head
 
     def piece(self, at, payload, flags, window=None):
-        """The packet that carries this payload from `at` bytes behind the start of the segment."""
+        """Returns a packet with PAYLOAD, whose sequence number is AT bytes after that of the segment."""
         sequence = (self.sequence + at) & 0xffffffff
         total = self.fixed_sum + (sequence >> 16) + (sequence & 0xffff) + flags + self.tcp_length + len(payload)
         total += payload[0] << 8 if len(payload) == 1 else ones_sum(payload)
@@ -178,7 +179,7 @@ class Segment:
 
 
 def parse_segment(link, data, wire):
-    """The Segment in a packet, or None when it must be left as it is."""
+    """Returns the Segment in a packet, or None if the packet must stay unchanged."""
     ip = ip_offset(link, data)
     if ip is None or wire > len(data) or len(data) < ip + 40:
         return None
@@ -207,7 +208,7 @@ def is_plain(segment):
 
 
 def split(link, packets, lengths):
-    """Every segment's payload in pieces of the lengths that `lengths(flow)` gives, in their order."""
+    """Yields the packets, with each payload cut into pieces; lengths(PAIR) returns the length of the next piece."""
     for seconds, fraction, data, wire in packets:
         segment = parse_segment(link, data, wire)
         if not segment or not is_plain(segment) or len(segment.payload) < 2:
@@ -238,7 +239,7 @@ def random_lengths(seed):
 
 
 class Side:
-    """What is known of one direction while joining."""
+    """The state of one direction while joining."""
 
     def __init__(self):
         self.next = self.run = self.acknowledged = None
@@ -246,7 +247,7 @@ class Side:
 
 
 def window_scale(segment):
-    """Of a SYN's options."""
+    """Returns the window scale option of a SYN, or None."""
     options, at = segment.head[segment.tcp + 20:], 0
     while at < len(options) and options[at]:
         length = 1 if options[at] == 1 else options[at + 1] if at + 1 < len(options) else 0
@@ -288,11 +289,11 @@ class Joiner:
             self.out.append(packet)
         if segment.flags & ACK:
             mine.acknowledged = segment.acknowledged
-        if segment.flags & (FIN | RST): # what comes later may acknowledge it
+        if segment.flags & (FIN | RST): # a later segment may acknowledge the FIN, so do not move its payload before it
             mine.run = other.run = None
 
     def begin(self, segment, mine, other):
-        """A segment that goes to the end; what follows may be joined to it."""
+        """Begins a new run with the segment, which later segments may join."""
         if not segment.payload:
             return
         other.run = mine.run = None
@@ -303,7 +304,8 @@ class Joiner:
             mine.next = (segment.sequence + len(segment.payload)) & 0xffffffff
 
     def join(self, segment, mine, other):
-        """True when the payload now is in the segment where its run began; a FIN stays behind, alone."""
+        """Moves the payload into the first segment of the run. Returns False if this is not possible. The caller keeps
+        a FIN as a segment without payload."""
         if mine.run is None or not is_plain(segment) or segment.sequence != mine.next:
             return False
         first, joined, start = self.parts[mine.run]
@@ -313,7 +315,7 @@ class Joiner:
                 end > LONGEST << (0 if None in (mine.scale, other.scale) else other.scale):
             return False
         joined += segment.payload
-        first.acknowledge(segment.acknowledged) # what the other side had sent was there before it
+        first.acknowledge(segment.acknowledged) # it acknowledges only data from before the run
         mine.next = (mine.next + len(segment.payload)) & 0xffffffff
         return True
 
@@ -333,7 +335,7 @@ def join(link, packets):
 
 
 def recut(link, packets, how, seed=1, first=1 << 60):
-    """The packets cut anew."""
+    """Returns the packets with the new segmentation."""
     if how == 'byte':
         return list(split(link, packets, ByteLengths(first)))
     if how == 'random':
@@ -342,7 +344,7 @@ def recut(link, packets, how, seed=1, first=1 << 60):
 
 
 def payload_bytes(link, packets):
-    """How much payload there is to cut."""
+    """Returns the number of payload bytes in segments that may be cut."""
     segments = (parse_segment(link, data, wire) for _, _, data, wire in packets)
     return sum(len(segment.payload) for segment in segments if segment and is_plain(segment))
 
@@ -357,7 +359,7 @@ def main():
     options = parser.parse_args()
     found = read_capture(options.capture)
     if not found:
-        raise SystemExit(f'{options.capture}: not a capture that can be read here')
+        raise SystemExit(f'{options.capture}: neither pcap nor pcapng, or with several link types')
     write_pcap(options.out, found[0], recut(*found, options.how, options.seed, options.first))
 
 

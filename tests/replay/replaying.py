@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs `sluice replay` over a capture of any kind, and says what a run must never do. Used by captures.py and
-broken.py."""
+"""Runs `sluice replay` and checks what must be true for every run. Used by the other scripts of this folder."""
 import json
 import os
 import re
@@ -10,7 +9,7 @@ SANITIZER_EXIT = 99
 
 
 def environment():
-    """Reports of the sanitizers get an exit code that the program itself never has."""
+    """Returns an environment in which reports of the sanitizers end the program with a special exit code."""
     env = dict(os.environ)
     for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS'):
         env[name] = ':'.join(filter(None, [env.get(name), f'exitcode={SANITIZER_EXIT}']))
@@ -18,17 +17,17 @@ def environment():
 
 
 def without_link_warning(text):
-    """The text without the warning about a link type that is not supported: it is expected for some captures."""
+    """Removes the warning about an unsupported link type, which is expected for some captures."""
     return re.sub(r'(?m)^sluice: warning: .*: link type \d+ \(.*\) is not supported: \d+ packets not inspected\n', '',
                   text)
 
 
-# A capture that ends in the middle of a packet is judged as far as it goes.
+# Warning for a capture that ends in the middle of a packet; the packets before are inspected.
 CUT = re.compile(r'sluice: warning: .*: after packet \d+: .*; the rest of the file is skipped\n')
 
 
 class Run:
-    """One run: its exit code, what it said, and the lines of its eve.json."""
+    """One run of `sluice replay`: its exit code, its output, and the lines of its eve.json."""
 
     def __init__(self, sluice, arguments, captures, folder, timeout):
         os.makedirs(folder, exist_ok=True)
@@ -55,10 +54,10 @@ class Run:
         return json.loads(self.lines[-1])['stats']
 
     def problem(self, may_fail):
-        """What is wrong with the run, or None. `may_fail`: a file that libpcap refuses or that is cut may end it, with
-        one line that says so."""
+        """Returns what is wrong with the run, or None. may_fail: libpcap may refuse the file, or it may be truncated;
+        then the output must be one line."""
         if self.code is None:
-            return 'does not end'
+            return 'timeout'
         if self.code == 1 and may_fail:
             if self.said.count('\n') != 1 or not self.said.startswith('sluice'):
                 return 'exit code 1 without one line that says why: ' + self.said
@@ -76,7 +75,7 @@ class Run:
         if not events:
             return None if self.code else 'no events, not even statistics'
         if events[-1].get('event_type') != 'stats':
-            return 'the last event is not the statistics'
+            return 'the last event is not of type stats'
         return self.wrong_sums(events)
 
     def wrong_sums(self, events):
@@ -93,14 +92,14 @@ class Run:
 
 
 def default_arguments(source):
-    """All the rules there are to go through: the shipped ones, and every keyword."""
+    """Returns options for the shipped rules and a file with every keyword."""
     rules = [source + '/rules/decoder-events.rules', source + '/rules/sluice.rules',
              source + '/tests/replay/captures/keywords.rules']
     return [word for path in rules for word in ('--rules', path)] + default_settings(source)
 
 
 def default_settings(source):
-    """What the rules of the tests need besides."""
+    """Returns options for the files that the rules need."""
     settings = {'classification-file': 'rules/classification.config',
                 'reference-config-file': 'rules/reference.config',
                 'reputation.categories': 'tests/replay/captures/categories.txt',
@@ -110,13 +109,13 @@ def default_settings(source):
 
 
 def cache_settings(folder):
-    """Runs with the same rules compile their pattern databases once. cached.py tests that a database of the cache gives
-    the same events."""
+    """Returns options for a database cache, so that runs with equal rules compile their databases once. cached.py tests
+    that cached databases give the same events."""
     return ['--set', 'detect.sgh-mpm-caching=yes', '--set', f'detect.sgh-mpm-caching-path={folder}/sgh']
 
 
 def decoder_events(stats):
-    """How many decoder events were counted, of all names."""
+    """Returns the sum of all decoder event counters."""
     def total(node):
         return sum(map(total, node.values())) if isinstance(node, dict) else node
     return total(stats['decoder']['event'])

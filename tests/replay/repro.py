@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Replays the captures of SHARED/repro, which showed defects, and compares the alerts of each with those expected.
+"""Replays the captures of SHARED/repro, which once showed defects, and compares the alerts with the expected ones.
 
     repro.py SLUICE SHARED
 
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-# Capture: how often each rule of repro.rules alerts, with and without --ips.
+# Capture: {sid in repro.rules: number of alerts}, the same with and without --ips.
 EXPECTED = {
     'body-before-hole.pcap': {1: 1, 2: 1, 3: 1, 4: 1},
     'body-before-hole-real.pcap': {1: 1, 2: 1, 3: 1},
@@ -23,7 +23,7 @@ EXPECTED = {
     'port-reuse-after-idle.pcap': {5: 3},
     'synack-with-timestamp-syn-without.pcap': {},
 }
-# How its body is decoded is up to the client; the head must be read.
+# Captures for which further alerts are allowed: clients decode the body differently, but all parse the header.
 AT_LEAST = {'response-header-lone-cr.pcap': {3: 1}}
 NEVER_DROPPED = ('port-reuse-after-idle.pcap', 'synack-with-timestamp-syn-without.pcap')
 TINY = ('app-layer.memcap=1MiB', 'stream.reassembly-memcap=2MiB', 'stream.memcap=200KiB', 'flow.memcap=300KiB',
@@ -45,7 +45,7 @@ def replay(sluice, rules, capture, *options):
 def main():
     sluice, folder = os.path.abspath(sys.argv[1]), sys.argv[2] + '/repro'
     if not os.path.isdir(folder):
-        print(f'needs the captures in {folder}')
+        print(f'SKIP: no captures in {folder} (set SLUICE_SHARED)')
         sys.exit(77)
     failed = 0
     for capture, wanted in {**EXPECTED, **AT_LEAST}.items():

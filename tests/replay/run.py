@@ -1,30 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs one case through `sluice replay` and compares its events.
+"""Replays one case and compares its events with the expected ones.
 
     run.py SLUICE CASE_FOLDER
 
 A case folder has
 
-    packets    one packet a line, in the order of the capture:
+    packets    one packet per line, in the order of the capture:
                    udp 10.0.0.1:1000 > 10.0.0.2:53 "text\\x00"       IPv6: [fd00::1]:1000
                    tcp 10.0.0.1:1000 > 10.0.0.2:80 flags=PA seq=1 ack=1 "text"
                    icmp 10.0.0.1 > 10.0.0.2 type=8 code=0 id=1 seq=1 "text"
-                   hex 45000014...                                   a raw IP packet as it is
-                   frag 0-16 id=7 udp ...                            a fragment: those bytes of what is behind the IP
-                                                                     header; 0-16+ says that more follows though it is
-                                                                     the end
+                   hex 45000014...                                   a raw IP packet
+                   frag 0-16 id=7 udp ...                            a fragment with these bytes of the IP payload;
+                                                                     0-16+ sets MF even if these are the last bytes
                    inside 10.9.0.1 > 10.9.0.2 udp ...                the packet in IPv4 (id=N)
-                   ethernet 02:..:01 > 02:..:02                      no packet: the MAC addresses of those that follow
-                                                                     (IPv4)
+                   ethernet 02:..:01 > 02:..:02                      no packet: sets MAC addresses for later IPv4
                    ts=VALUE/ECHO gives a TCP packet a timestamp
                +N before a packet moves the clock by N seconds; ttl=, tos=, bad-checksum may be added to any
     test.rules
-    options    optional: more arguments of replay, one a line (--ips, --set key=value)
-    warnings   optional: texts that replay must write to its standard error, one a line
-    expected   lines "COUNT key=value key=value": so many events have these values; `key=` asks that it is absent
+    options    optional: further arguments of replay, one per line (--ips, --set key=value)
+    warnings   optional: texts that replay must write to stderr, one per line
+    expected   lines "COUNT key=value key=value": COUNT events have these values; `key=` means that the key is absent
 
-The capture is run twice, and must give the same events.
+The capture is replayed twice; the events must be the same.
 """
 import ipaddress
 import json
@@ -48,7 +46,7 @@ def checksum(data):
 
 
 def ip_packet(src, dst, protocol, segment, at, options):
-    """Fills the checksum at offset `at` of the segment and puts the IP header in front."""
+    """Returns an IP packet with the segment. Sets the checksum at offset AT of the segment."""
     s, d = ipaddress.ip_address(src), ipaddress.ip_address(dst)
     if protocol == 1 and s.version == 6:
         protocol = 58

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The same protocol events and alerts whatever way the bytes of TCP are cut into packets.
+"""Tests that protocol events and alerts do not depend on the segmentation of TCP.
 
     split.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--rules FILE] [--seed N] [--first BYTES] [-j N]
              [PART OF A PATH...]
 
-Every capture of SHARED with TCP payload (--share, --largest, PART: as for captures.py) is replayed as it is, and cut at
-every byte, at random and joined to 64 kB (recut.py), half of them with --ips. Events are compared as sets with counts.
-What is left out is in the tables below, with the reason. --rules adds a file such as all of ET Open.
+Each capture of SHARED with TCP payload (--share, --largest, PART: as for captures.py) is replayed unchanged, cut at
+every byte, cut at random, and joined to 64 kB (recut.py); half of the captures with --ips. Events are compared without
+their order. The tables below list fields, keywords and captures that are not compared, with the reason. --rules adds a
+rule file, such as all of ET Open.
 """
 import collections
 import concurrent.futures
@@ -26,9 +27,9 @@ WAYS = ('byte', 'random', 'join')
 CONFIG = """%YAML 1.1
 ---
 packet-alert-max: 255
-exception-policy: ignore # what is dropped ends at a border of packets
+exception-policy: ignore # which bytes a drop affects depends on the packet boundaries
 replay: {checksum-checks: no}
-app-layer: {protocols: {tls: {ja3-fingerprints: yes, ja4-fingerprints: yes}}} # auto: in the event if a rule had asked before
+app-layer: {protocols: {tls: {ja3-fingerprints: yes, ja4-fingerprints: yes}}} # auto depends on rules
 eve:
   types:
     alert: yes
@@ -52,25 +53,25 @@ eve:
     stats: yes
 """
 
-# Not compared, because they tell of packets. A flow's state depends on nothing else, and its times on none of ours.
+# Fields that depend on packets, and are therefore not compared.
 PACKET_FIELDS = ('timestamp', 'pcap_cnt', 'packet', 'packet_info', 'payload', 'payload_printable', 'stream', 'pkt_src',
                  'flow_id',
                  'traffic', 'metadata', 'tcp')
-FLOW_FIELDS = ('state', 'reason', 'alerted', 'tx_cnt')
-# An alert is compared by rule, flow and transaction: what it tells besides is the state of the transaction at the
-# packet where the rule became true. One of no transaction may come with several packets, and one on files for several
-# files of a transaction, but once for those that end in the same packet: it is there or not.
+FLOW_FIELDS = ('state', 'reason', 'alerted', 'tx_cnt')  # the only fields of a flow that are compared
+# Alerts are compared by rule and these fields. Other fields show the transaction at the packet with which the rule
+# matched. Alerts without a transaction can repeat with later packets, and alerts on files are raised once for all files
+# that end in the same packet, so the number of such alerts is not compared.
 ALERT_FIELDS = ('src_ip', 'src_port', 'dest_ip', 'dest_port', 'tx_id')
 
-# Keywords of rules that are asked of a packet (sizes, headers, counts of packets, time), not of the stream.
+# Keywords on packets (sizes, headers, packet counts, time). Rules with them are left out.
 PACKET_KEYWORDS = ('dsize', 'flags', 'tcp.flags', 'seq', 'tcp.seq', 'ack', 'tcp.ack', 'window', 'tcp.window', 'tcp.hdr',
                    'ipv4.hdr', 'ipv6.hdr',
                    'stream_size', 'stream-event', 'threshold', 'detection_filter', 'tcpv4-csum', 'tcpv6-csum', 'tag',
                    'pkt_data', 'replace',
                    'flow.pkts', 'flow.pkts_toserver', 'flow.pkts_toclient', 'flow.bytes', 'flow.bytes_toserver',
                    'flow.bytes_toclient', 'flow.age')
-# Words that tie a content of the raw stream to where a packet, or the piece of the stream that is looked at, begins or
-# ends.
+# Modifiers that tie a content of the raw stream to the begin or end of a packet or stream chunk. Rules with them are
+# left out.
 PLACES = ('offset', 'depth', 'startswith', 'endswith', 'isdataat', 'byte_test', 'byte_jump', 'byte_extract',
           'byte_math', 'pcre', 'bsize')
 PROTOCOLS = ('http', 'http1', 'tls', 'dns', 'smtp', 'ftp', 'ftp-data', 'ssh', 'smb', 'dcerpc', 'nfs', 'ike', 'krb5',
@@ -78,7 +79,7 @@ PROTOCOLS = ('http', 'http1', 'tls', 'dns', 'smtp', 'ftp', 'ftp-data', 'ssh', 's
 
 
 def names_of_transactions(sluice):
-    """Keywords that ask a transaction: buffers but for those of packets, and the old modifiers of HTTP."""
+    """Returns keywords on transactions and files, buffers other than those of packets, and the old HTTP modifiers."""
     of_packets = ('pkt_data', 'base64_data', 'ip.src', 'ip.dst', 'sctp.chunk_data')
     found = set()
     for keyword in json.loads(subprocess.check_output([sluice, 'keywords', '--json'])):
@@ -89,15 +90,14 @@ def names_of_transactions(sluice):
     return found | {'uricontent', 'urilen', 'filename', 'fileext'}
 
 
-# Captures whose events do depend on where packets end, with the reason.
-SURPLUS = 'what follows in the same packet behind a message belongs to its body, as browsers show it and ' \
-    'Suricata has it'
-WINDOW = 'a client whose window is full: a segment beyond it is refused, a piece of it that fits is not'
-UNSEEN = 'data is acknowledged before it is seen, or never: a gap in the one and no part of the stream in the other'
-RESET = 'data behind a RST is no part of a stream: its packets are looked at alone'
-GIVEN_UP = 'the first byte that is no TLS ends the search for what else it is'
-CLOCK = 'its clock jumps by hours: without some of the packets it does not'
-OPEN = 'not understood yet'
+# Captures whose events depend on the segmentation, with the reason.
+SURPLUS = 'bytes after a message, in the same packet, are parsed as part of its body, as in browsers and Suricata'
+WINDOW = 'the window is full: a whole segment is refused, but a small piece of it fits into the window'
+UNSEEN = 'the capture lacks acknowledged data: it depends on the segmentation whether this is reported as a gap'
+RESET = 'data after a RST is not part of a stream, and is inspected packet by packet'
+GIVEN_UP = 'protocol detection gives up at the first byte that is not TLS'
+CLOCK = 'the time stamps of the capture jump by hours; without some of the packets they do not'
+OPEN = 'the reason is unknown'
 DIFFERENT = {r'http-evader-(2(39|4\d|5\d)|415)/': SURPLUS, r'trex/http_manual_': SURPLUS,
              r'http-request-invalid/': SURPLUS,
              r'http/206_example_b': WINDOW, r'bug-5392/': UNSEEN, r'modbus-and-non-modbus-p502': RESET,
@@ -106,14 +106,15 @@ DIFFERENT = {r'http-evader-(2(39|4\d|5\d)|415)/': SURPLUS, r'trex/http_manual_':
 
 
 def options_of(rule):
-    """(name, value) of a rule's options, in their order."""
+    """Returns the options of a rule as (name, value), in their order."""
     body = rule[rule.index('(') + 1:rule.rindex(')')]
     return [(name.strip(), value) for name,
             value in re.findall(r'([^:;]+)(?::((?:\\.|"(?:\\.|[^"\\])*"|[^;"\\])*))?;', body)]
 
 
 def denies_a_body(options):
-    """Whether a body must not have a word: it has not got it yet when its first part is looked at."""
+    """Returns whether a rule has a negated content or pcre on a body. Such a rule can match the first part of a body,
+    which depends on the segmentation."""
     bodies, last = ('http.request_body', 'http.response_body', 'file.data', 'file_data', 'http_client_body',
                     'http_server_body'), None
     for name, value in options:
@@ -129,7 +130,7 @@ def denies_a_body(options):
 
 
 def asks_the_stream(rule, of_transactions):
-    """True for a rule whose result must be the same however packets are cut."""
+    """Returns whether the result of a rule must not depend on the segmentation."""
     options = options_of(rule)
     names = [name for name, _ in options]
     if any(name in PACKET_KEYWORDS for name in names) or denies_a_body(options):
@@ -143,7 +144,7 @@ def asks_the_stream(rule, of_transactions):
 
 
 def write_rules(paths, out, of_transactions):
-    """A file with those rules of the files that ask the stream; the sids of those on files."""
+    """Writes the rules that must not depend on the segmentation; returns the sids of those with file keywords."""
     of_files = set()
     with open(out, 'w', encoding='utf-8') as f:
         for path in paths:
@@ -157,7 +158,7 @@ def write_rules(paths, out, of_transactions):
 
 
 def identity(event):
-    """What must be the same, as text; None for an event that is not compared."""
+    """Returns the compared fields of an event as text, or None for an event that is not compared."""
     kind = event['event_type']
     if kind == 'alert':
         alert = event['alert']
@@ -170,10 +171,10 @@ def identity(event):
         return None
     else:
         kept = {name: value for name, value in event.items() if name not in PACKET_FIELDS}
-        if kind == 'fileinfo': # how far the message was at the packet where the file ended, as in an alert
+        if kind == 'fileinfo': # status and length depend on the packet in which the file ended
             for about, name in (('email', 'status'), ('http', 'length')):
                 kept[about] = {key: value for key, value in kept.get(about, {}).items() if key != name}
-    if kind == 'anomaly': # of a transaction, told at whatever packet
+    if kind == 'anomaly': # the packet that raises it, and so its direction, can differ
         kept.update(zip(('src', 'dest'),
                         sorted((kept.pop(f'{end}_ip', ''), kept.pop(f'{end}_port', 0)) for end in ('src', 'dest'))))
     return json.dumps([kind, kept], sort_keys=True)
@@ -189,13 +190,14 @@ def compared(run, of_files):
 
 
 def differing(one, other):
-    """Where the second text goes another way, with a little before."""
+    """Returns the part of the second text from 60 characters before the first difference."""
     at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
     return other[max(0, at - 60):at + 200]
 
 
 def difference(whole, cut):
-    """Words for the first events that only one of them has; the second of two that are alike from where they differ."""
+    """Returns the first events that only one side has, as text. For a missing event the most similar new one is shown
+    from where it differs."""
     lost, new, lines = whole - cut, cut - whole, []
     for text, count in sorted(lost.items())[:4]:
         lines.append(f'  only whole: {count} x {text[:600]}')
@@ -223,7 +225,7 @@ class Test:
         return replaying.Run(self.sluice, self.arguments + arguments, [capture], folder, self.args.timeout)
 
     def check(self, path):
-        """What is wrong with this capture, and how many events were compared; None when there is nothing to cut."""
+        """Returns (problems, number of events compared), or None if the capture is not suitable."""
         capture = os.path.join(self.args.shared, path)
         found = recut.read_capture(capture)
         if not found or not recut.payload_bytes(*found):
@@ -234,8 +236,7 @@ class Test:
             whole = self.replay(capture, arguments, folder)
             if whole.code != 0:
                 return [], 0
-            # sent twice, with other bytes: which of them count depends on where segments end
-            if whole.stats()['tcp']['overlap_diff_data']:
+            if whole.stats()['tcp']['overlap_diff_data']: # which bytes of overlaps win depends on segments
                 return None
             events = compared(whole, self.of_files)
             for way in self.args.way:
@@ -273,7 +274,7 @@ def main():
             cut, total, failed = cut + 1, total + count, failed + bool(problems)
             for problem in problems:
                 print(problem, flush=True)
-    print(f'{cut} captures cut anew, {total} events, {failed} failed')
+    print(f'{cut} captures with changed segmentation, {total} events, {failed} failed')
     sys.exit(1 if failed or total == 0 else 0)
 
 

@@ -7,24 +7,23 @@
                                                                                   all suites; --share N: every Nth
                                                                                   capture
 
-An alert is compared by its packet, rule, action and transaction; with --ips the dropped packets are compared, too.
-Suricata is the program `suricata`, or that of a chroot when SLUICE_SURICATA_ROOT names one. Without Suricata 8 the exit
-code is 77.
+Alerts are compared by packet, rule, action and transaction; with --ips also the dropped packets. Suricata is the
+program `suricata`, in the chroot SLUICE_SURICATA_ROOT if that is set. Without Suricata 8 the exit code is 77.
 
-The suites of --nightly, each over the captures of SHARED/pcaps:
+The suites of --nightly; all but `repro` use the captures of SHARED/pcaps:
 
     thresholds     suricata/thresholds.rules
     drops          suricata/drops.rules, inline
-    et-open        the rules of ET Open without their thresholds, whose state Suricata keeps from capture to capture
-                   when rules are loaded once
+    et-open        the rules of ET Open without thresholds (a Suricata that loads rules once would keep the state of
+                   thresholds from capture to capture)
     et-open-drop   the same with the action drop, inline
     repro          SHARED/repro with its own rules
 
-suricata/known.txt has the differences that are documented, one a line: SUITE SID CAPTURE REASON (* for all). Rules of
-Suricata's own events (sid 2200000 to 2299999) are left out. The matches at the end of a flow have no packet: Suricata
-evaluates the flows of a capture's end in random order, so that only their number is compared.
+suricata/known.txt lists the documented differences, one per line: SUITE SID CAPTURE REASON (* for all). Rules on
+Suricata's events (sid 2200000 to 2299999) are left out. Matches at the end of a flow have no packet, and Suricata
+evaluates the flows at the end of a capture in random order, so only the number of such matches is compared.
 
-The exit code is 1 when an alert differs that is not known.
+The exit code is 1 if there is a difference that known.txt does not list.
 """
 import argparse
 import collections
@@ -93,7 +92,7 @@ class Suricata:
         except OSError:
             text = ''
         if not re.search(r'version [89]\.', text):
-            print('needs Suricata 8 as `suricata`, or in the chroot that SLUICE_SURICATA_ROOT names')
+            print('SKIP: Suricata 8 is not installed, neither here nor in a chroot SLUICE_SURICATA_ROOT')
             sys.exit(77)
 
     def run(self, rules, capture, ips, settings):
@@ -118,8 +117,8 @@ class Suricata:
 
 
 class SuricataServer:
-    """Suricata with its rules loaded once, for many captures (its unix socket mode). It keeps thresholds from one to
-    the next."""
+    """Suricata in unix socket mode, which loads its rules once for many captures. The state of thresholds is kept from
+    one capture to the next."""
 
     def __init__(self, suricata, rules, ips, load_seconds=900):
         self.folder = tempfile.mkdtemp(dir=suricata.root + '/tmp')
@@ -142,7 +141,7 @@ class SuricataServer:
                 sys.exit('Suricata did not open its socket')
             time.sleep(0.2)
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(600) # commands wait while the engine is set up
+        self.socket.settimeout(600) # Suricata answers after its engine is set up
         self.socket.connect(self.folder + '/socket')
         self.send({'version': '0.2'})
 
@@ -166,7 +165,7 @@ class SuricataServer:
         shutil.copy(capture, f'{self.folder}/{self.count}.pcap')
         self.send({'command': 'pcap-file', 'arguments': {'filename': name + '.pcap', 'output-dir': name}})
         idle = 0
-        while idle < 2: # between the list and its start a capture is in neither
+        while idle < 2: # query twice: a capture that is about to start is in neither answer
             time.sleep(0.05)
             waits = self.send({'command': 'pcap-file-number'})['message'] or \
                 self.send({'command': 'pcap-current'})['message'] != 'None'
@@ -174,7 +173,7 @@ class SuricataServer:
         try:
             return events_of(f'{self.folder}/{self.count}')
         except OSError:
-            return [] # it does not read captures of this kind
+            return [] # Suricata cannot read this kind of capture
         finally:
             os.unlink(f'{self.folder}/{self.count}.pcap')
             shutil.rmtree(f'{self.folder}/{self.count}')
@@ -202,7 +201,7 @@ def run_sluice(sluice, rules, capture, ips, settings):
                               capture],
                              capture_output=True, text=True, timeout=300)
         if run.returncode:
-            sys.exit(f'sluice failed with exit code {run.returncode}: {run.stderr}')
+            sys.exit(f'sluice replay failed with exit code {run.returncode}: {run.stderr}')
         refused = {int(m[1]) for m in re.finditer(r'^.*error:.*\n.*?sid:\s*(\d+)', run.stderr, re.M)}
         return events_of(folder), refused
 
@@ -213,7 +212,7 @@ def events_of(folder):
 
 
 def compared(events, ips):
-    """The events as a multiset, by the rule's number."""
+    """Returns a multiset of (sid, packet, action, transaction); a drop has sid 0 and its reason."""
     out = collections.Counter()
     for event in events:
         if event['event_type'] == 'alert':
@@ -317,7 +316,7 @@ def is_known(known, suite, sid, capture):
 
 
 def classify(more, less):
-    """Pairs what differs of the same rule: (class, rule, what Sluice has, what Suricata has)."""
+    """Pairs differences of the same rule. Returns [(class, sid, event of Sluice or None, of Suricata or None)]."""
     out = []
     more, less = list(more.elements()), list(less.elements())
     for one in list(more):
@@ -334,7 +333,7 @@ def classify(more, less):
 
 
 class SuricataRuns:
-    """The same, with one run for each capture."""
+    """Like SuricataServer, but starts Suricata for each capture."""
 
     def __init__(self, suricata, rules, ips):
         self.suricata, self.rules, self.ips, self.refused = suricata, rules, ips, ()
@@ -351,7 +350,7 @@ class SuricataRuns:
 
 
 def refused_by_one(sluice, rules, server, folder):
-    """The rules that one of both did not load."""
+    """Returns the sids of the rules that Sluice or Suricata did not load."""
     with open(rules, encoding='latin-1') as f:
         known = {int(m[1]) for m in re.finditer(r'^[a-z].*?sid:\s*(\d+)', f.read(), re.M)}
     empty = folder + '/empty.pcap'
@@ -381,7 +380,7 @@ def run_suite(options, suricata, suite, folder):
             try:
                 ours = run_sluice(options.sluice, rules, capture, ips, ())[0]
             except SystemExit:
-                failed += 1 # of a link type that is not supported, or damaged
+                failed += 1 # link type not supported, or a damaged file
                 continue
             try:
                 theirs = server.run(capture)
@@ -405,7 +404,7 @@ def run_suite(options, suricata, suite, folder):
     finally:
         server.close()
     unknown = sum(n for what, n in classes.items() if what != 'known')
-    print(f'{suite}: {len(captures)} captures, {failed} not readable; {equal} alerts and drops equal, {unknown} differ '
+    print(f'{suite}: {len(captures)} captures, {failed} unreadable; {equal} alerts and drops equal, {unknown} differ '
           f'in {differing} captures; {len(refused)} rules are not loaded by both')
     for what, number in classes.most_common():
         print(f'  {what}: {number}')
@@ -429,13 +428,13 @@ def main():
     parser.add_argument('--rules')
     parser.add_argument('--ips', action='store_true')
     parser.add_argument('--set', action='append', default=[])
-    parser.add_argument('--peer-set', action='append', default=[], help='a setting of Suricata')
+    parser.add_argument('--peer-set', action='append', default=[], help='setting for Suricata, KEY=VALUE')
     parser.add_argument('--nightly', metavar='SHARED')
     parser.add_argument('--suites', default=','.join(SUITES))
     parser.add_argument('--share', type=int, default=1)
-    parser.add_argument('--largest', type=int, default=3000000, help='bytes of a capture')
-    parser.add_argument('--captures', default='*', help='names of the captures, as a shell pattern')
-    parser.add_argument('--examples', type=int, default=25, help='how many differing rules are shown')
+    parser.add_argument('--largest', type=int, default=3000000, help='skip captures above this size in bytes')
+    parser.add_argument('--captures', default='*', help='shell pattern for the names of captures')
+    parser.add_argument('--examples', type=int, default=25, help='number of differing rules to print per suite')
     parser.add_argument('paths', nargs='*')
     options = parser.parse_args()
     options.sluice = os.path.abspath(options.sluice)

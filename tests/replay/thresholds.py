@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares with Suricata which of many connections thresholds report, and which packets are dropped inline.
+"""Tests thresholds on many connections: the alerts, and the dropped packets with --ips, must be those of Suricata 8.
 
     thresholds.py SLUICE             compares with suricata/threshold_choice.txt
-    thresholds.py --record           writes that file with what Suricata 8 reports (found as suricata.py finds it)
+    thresholds.py --record           runs Suricata 8 (found as in suricata.py) and writes that file
 
-The capture is made here: the connections of several clients to several servers, interleaved, some with several
-requests. Each rule has a port of its own, so that inline no rule drops what another one counts. A line of the file has
-the mode, the action of the rules, the sid (0: dropped packets), the action in the event, and the packets.
+The script makes the capture: interleaved connections of several clients to several servers, some with several requests.
+Each rule has its own port, so that no rule drops packets that another one counts. A line of the file has the mode, the
+action of the rules, the sid (0: dropped packets), the action in the event, and the packets.
 """
 import collections
 import itertools
@@ -27,7 +27,7 @@ CLIENTS = ['10.1.0.1', '10.1.0.2', '10.1.0.3', '10.1.0.40', 'fd00::1:1', 'fd00::
 SERVERS = ['10.2.0.1', '10.2.0.2', '10.1.0.40', 'fd00::2:1', 'fd00::2:2']
 CONNECTIONS, SECONDS = 36, 60
 
-# The text of a rule's header and condition, by what it matches: a packet, the stream, a transaction, a datagram.
+# Protocol and condition of a rule, by what the rule matches: a packet, the stream, a transaction, a datagram.
 CONDITIONS = {
     'packet': ('tcp', 'flags:S;'),
     'stream': ('tcp', 'flow:established,to_server; content:"item";'),
@@ -64,7 +64,7 @@ def rules(action):
 
 
 class Connection:
-    """Packets with their times; a client's port is used for one connection only."""
+    """The packets of a connection, with times. Each connection has another client port."""
 
     def __init__(self, dice, client, server, ports, start):
         self.dice, self.ends, self.ports, self.time = dice, (client, server), ports, start
@@ -122,8 +122,10 @@ def write_capture(path):
 
 
 def results(engine):
-    """A line for each mode, rule and action: the packets. `engine` is run with rules, capture and whether it is
-    inline."""
+    """Returns a line for each mode, action, rule and reported action, with the packets.
+
+    engine(rule file, capture, inline) runs Sluice or Suricata and returns the events.
+    """
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         write_capture(folder + '/in.pcap')
@@ -150,10 +152,8 @@ def record():
 
     lines = results(engine)
     with open(EXPECTED, 'w') as f:
-        f.write('# What Suricata 8 reports and drops of the connections of thresholds.py, which writes this file '
-                '(--record):\n'
-                '# MODE ACTION_OF_THE_RULES RULE ACTION PACKET... Rule 0 stands for the packets that are dropped, with '
-                'the reason.\n')
+        f.write('# Alerts and drops of Suricata 8 on the capture of thresholds.py. Made by thresholds.py --record.\n'
+                '# MODE ACTION_OF_THE_RULES SID ACTION PACKET... Sid 0: dropped packets; ACTION is the reason.\n')
         f.write(''.join(line + '\n' for line in lines))
     print(f'{len(lines)} lines')
 
@@ -178,7 +178,7 @@ def main():
     def engine(rule_file, capture, inline):
         events, refused = suricata.run_sluice(sluice, rule_file, capture, inline, ())
         if refused:
-            sys.exit(f'refused: {refused}')
+            sys.exit(f'Sluice refuses the rules {refused}')
         return events
 
     ours = parsed(results(engine))

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every ClientHello that OpenSSL understands is inspected: with a drop rule on its server name, it does not pass.
+"""Tests that every ClientHello that OpenSSL accepts is inspected: a drop rule on its server name must match.
 
     tls_hellos.py SLUICE [--count N] [--seed N] [--print]
 
-A real ClientHello is put into records in odd ways: other versions, fragments, records of length 0, records of other
-types, the form of SSLv2. A server of Python's ssl module, without sockets, tells by its callback whether it has read
-the server name. Those that it reads become TCP connections of one capture, which is replayed inline; a connection whose
-packets all pass is a finding. The fixed cases come first, then N random ones.
+A real ClientHello is put into records in unusual ways: other versions, fragments, records of length 0, records of other
+types. A server of Python's ssl module, without sockets, shows by its SNI callback whether OpenSSL has read the server
+name. Each hello that it has read becomes a TCP connection of a capture, which is replayed with --ips. The test fails if
+all packets of a connection pass. There are fixed cases and N random ones.
 """
 import argparse
 import os
@@ -69,7 +69,7 @@ class Server:
 
 
 def fixed(body):
-    """(name, bytes)"""
+    """Yields (name of the case, bytes of the client)."""
     for version in (0x0300, 0x0301, 0x0302, 0x0303, 0x0304, 0x0305, 0x03ff, 0x0200, 0x0400):
         yield f'record version {version:04x}', record(HANDSHAKE, version, body)
         yield f'record version {version:04x}, in two', record(HANDSHAKE, version, body[:60]) + \
@@ -94,7 +94,7 @@ def fixed(body):
 
 
 def random_case(rng, body):
-    """Records cut at random, of random versions, with others between them."""
+    """Cuts the hello at random into records of random versions, with records of other types in between."""
     out, at = b'', 0
     while at < len(body):
         size = rng.choice((0, 0, 1, 3, 5, 60, 200, 1000))
@@ -116,7 +116,7 @@ def accepted(certificate, cases):
 
 
 def segments(connection, data, size):
-    """Which packet must be dropped is not said: one of them."""
+    """Sends DATA in segments. Any of their packets may be the one that is dropped."""
     for at in range(0, len(data), size):
         connection.client_says(data[at:at + size])
     return connection
@@ -131,18 +131,15 @@ def connections(certificate, count, seed):
         for port in (443, 9999):
             yield segments(Connection(f'{name}, port {port}', 1, port), data, 1400)
         yield segments(Connection(f'{name}, in small segments', 1, 443), data, 7)
-    # A server that speaks first, or in the middle of the hello.
+    # The server sends something first, or in the middle of the hello.
     hello = record(HANDSHAKE, 0x0301, body)
     for banner in (b'220 mail.example ESMTP\r\n', b'SSH-2.0-x\r\n', b'HTTP/1.1 200 OK\r\n\r\n', b'\0', b'junk',
                    b'+OK ready\r\n', b'\0\0\0\x23\xffSMB' + bytes(31)):
         for port in (443, 9999, 25, 80):
-            yield Connection(f'{banner[:4]} of the server first, port {port}', 1, port) \
-                .server_says(banner).client_says(hello)
-            yield Connection(f'{banner[:4]} of the server inside, port {port}', 1, port).client_says(hello[:2]) \
-                .server_says(banner).client_says(hello[2:])
-            yield Connection(f'{banner[:4]} of the server inside, later, port {port}', 1, port) \
-                .client_says(hello[:20]).server_says(banner).client_says(hello[20:])
-    # A HelloRetryRequest, and a second hello that says something else.
+            yield Connection(f'{banner[:4]} of the server first, port {port}', 1, port).server_says(banner).client_says(hello)
+            yield Connection(f'{banner[:4]} of the server inside, port {port}', 1, port).client_says(hello[:2]).server_says(banner).client_says(hello[2:])
+            yield Connection(f'{banner[:4]} of the server inside, later, port {port}', 1, port).client_says(hello[:20]).server_says(banner).client_says(hello[20:])
+    # A HelloRetryRequest, and a second hello with another server name or protocol.
     for name, first, second in (('another server name', Client(GOOD), EVIL.encode()),
                                 ('another protocol', Client(GOOD, ('good-protocol',)), b'evil-protocol')):
         server = Server(certificate, 'secp521r1')
@@ -155,10 +152,9 @@ def connections(certificate, count, seed):
         yield (Connection(f'second hello with {name}', 1 if second == EVIL.encode() else 2, 443)
                .client_says(hello).server_says(retry)
                .client_says(again))
-        yield Connection(f'second hello with {name}, at once', 1 if second == EVIL.encode() else 2, 443) \
-            .client_says(hello + again)
-    # Nobody reads a hello of this length: it ends the parsing, and inline app-layer.error-policy drops the flow by
-    # default.
+        yield Connection(f'second hello with {name}, at once', 1 if second == EVIL.encode() else 2, 443).client_says(hello + again)
+    # No server accepts a hello of this length. It is a parser error, and app-layer.error-policy drops the flow by
+    # default with --ips.
     for length in (136000, 0xffffff):
         long = b'\x01' + struct.pack('!I', length)[1:] + b'\x03\x03'
         yield Connection(f'a hello of {length} bytes', None, 443) \
