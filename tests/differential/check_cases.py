@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Inspects the messages of earlier findings (cases/*.jsonl) again, without servers and clients.
+"""Replays the messages of earlier findings (cases/*.jsonl), without servers and clients.
 
     check_cases.py SLUICE
 
-A message with a forbidden word must be dropped before its receiver has all of it, and a message without one must pass.
-Sessions (smtp, ftp) need the replies of a server, so differential.py alone runs them."""
+A message with a forbidden word must be dropped before its receiver has all of it; a message without one must pass.
+Sessions (smtp, ftp) need the replies of a server, so only differential.py runs them."""
 import os
 import sys
 import tempfile

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What every protocol of the differential tests needs: messages, their captures for `sluice replay --ips`, and
-endpoints.
+"""Common code of the differential tests: messages, captures for `sluice replay --ips`, and endpoints.
 
-A message is what one peer sends on one connection. Most messages carry a forbidden word at one place (a URI, a header,
-a body); a drop rule looks for the word at that place. A finding is a message whose word an endpoint read at its place
-and no drop kept from it, or a message without such a word that Sluice dropped and an endpoint serves ("wrong drop").
+A message is everything that one peer sends on one connection. Most messages have a forbidden word at one place (a URI,
+a header, a body), for which there is a drop rule. A finding is one of two kinds: an endpoint read the word at its place
+although Sluice did not drop it, or Sluice dropped a message without a forbidden word that an endpoint serves ("wrong
+drop").
 """
 import collections
 import json
@@ -20,10 +20,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MSS = 1400
 SERVER = bytes([192, 0, 2, 1])
 
-# `steps`: what the sender sends, in order; each bytes is one segment, WAIT waits for an answer of the peer. `place`:
-# the key of the protocol's rules whose word the message carries, or None. `features`: the oddities that the generator
-# chose; `ends-with-close`: no endpoint understands the message before the connection ends, so that a drop of its end is
-# in time. `opening`: what the peer sends first. `udp`: each of the steps is a datagram.
+# steps     bytes (sent as one segment), or WAIT (wait for the peer's answer)
+# place     the place of the forbidden word, or None for a benign message
+# features  the oddities that the generator chose. `ends-with-close`: no endpoint understands the message before the
+#           connection ends, so a drop of the FIN is in time
+# opening   bytes that the peer sends first
+# udp       each step is a datagram
 WAIT = None
 Message = collections.namedtuple('Message',
                                  'number seed from_client port steps place features opening answer count udp')
@@ -51,7 +53,7 @@ def from_json(fields):
 
 
 def cases(name, from_json=from_json):
-    """The messages of earlier findings."""
+    """Returns the messages of earlier findings."""
     path = f'{HERE}/cases/{name}.jsonl'
     if not os.path.exists(path):
         return []
@@ -75,7 +77,7 @@ def ip_header(source, target, protocol, length):
 
 
 class Datagrams:
-    """Writes UDP datagrams between a client and the server, without checksums. It has the methods of Connection."""
+    """Writes UDP datagrams between a client and the server, without checksums. Has the same methods as Connection."""
 
     def __init__(self, capture, client, port):
         self.capture, self.addresses, self.ports = capture, (client, SERVER), (40000, port)
@@ -92,8 +94,7 @@ class Datagrams:
 
 
 class Connection:
-    """Writes the packets of one TCP connection. Checksums of TCP are left out: the replay is told not to verify
-    them."""
+    """Writes the packets of a TCP connection. They have no TCP checksums; CONFIGURATION switches validation off."""
 
     def __init__(self, capture, client, port, client_port=40000):
         self.capture, self.addresses, self.ports = capture, (client, SERVER), (client_port, port)
@@ -124,13 +125,12 @@ class Connection:
 
 
 class Capture:
-    """A pcap file with one connection for each message; the client's address is the number of the message in the
-    list."""
+    """A pcap file with one connection for each message. The client's address contains the index of the message."""
 
     def __init__(self, path):
         self.file = open(path, 'wb', buffering=1 << 20)
         self.file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101))
-        self.count, self.last = 0, []  # last: the number of the packet with the sender's last data
+        self.count, self.last = 0, []  # last[n]: number of the last packet whose drop is in time
 
     def write(self, packet):
         self.count += 1
@@ -166,7 +166,7 @@ CONFIGURATION = 'stream:\n  checksum-validation: no\neve:\n  types:\n    - alert
 
 
 def replay(sluice, messages, rules, folder, settings=()):
-    """The verdict on each message, by `sluice replay --ips`."""
+    """Replays the messages with --ips; returns the Verdict on each."""
     def fill(capture):
         for index, m in enumerate(messages):
             capture.add(index, m)
@@ -174,7 +174,7 @@ def replay(sluice, messages, rules, folder, settings=()):
 
 
 def replay_capture(sluice, fill, count, rules, folder, settings=()):
-    """The verdict on each of `count` messages; fill(capture) writes them."""
+    """Replays COUNT messages that fill(capture) writes; returns the Verdict on each."""
     work = tempfile.mkdtemp(dir=folder)
     capture = Capture(work + '/messages.pcap')
     fill(capture)
@@ -215,7 +215,7 @@ def note_drop(event, last, verdicts):
 # --- Endpoints
 
 class Unavailable(Exception):
-    """The endpoint cannot run here; the text says why."""
+    """The endpoint cannot run on this machine; the text is the reason."""
 
 
 def endpoints_folder():
@@ -223,15 +223,19 @@ def endpoints_folder():
 
 
 def root_of(group):
-    """The root folder of a group of packages, or None when fetch-endpoints has not made it."""
+    """Returns the root folder of a group of packages, or None if fetch-endpoints has not made it."""
     root = os.path.realpath(os.path.join(endpoints_folder(), group))
     return root if os.path.exists(root + '/.packages') else None
 
 
 class Endpoint:
-    """A server or client. Its folder is /endpoint for its programs (run-endpoint). A subclass has `name`; `group`:
-    where its program comes from, in order of preference ('/': this machine); `program`: the path of the program in the
-    root folder; and start() or run()."""
+    """A server or client. Its programs see its folder as /endpoint (run-endpoint). A subclass defines
+
+    name     name of the endpoint
+    groups   groups of packages that have the program, in order of preference; '/' is this machine
+    program  path of the program in the root folder
+    start() or run()
+    """
     name, groups, program = None, ('http', '/'), None
     netns = None  # command prefix that enters the network namespace of the programs
 
@@ -240,14 +244,14 @@ class Endpoint:
         self.process = None
         self.root = self.find_root()
         os.makedirs(self.folder, exist_ok=True)
-        os.chmod(self.folder, 0o777)  # servers change their user
+        os.chmod(self.folder, 0o777)  # servers that drop privileges must be able to write to it
 
     def find_root(self):
         for group in self.groups:
             root = '/' if group == '/' else root_of(group)
             if root and os.path.exists(root + '/' + self.program.lstrip('/')):
                 return root
-        raise Unavailable(f'{self.program} is neither on this machine nor fetched (tests/differential/fetch-endpoints)')
+        raise Unavailable(f'{self.program} is not installed and not downloaded (tests/differential/fetch-endpoints)')
 
     def write(self, name, text):
         with open(os.path.join(self.folder, name), 'w') as f:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Differential tests of protocols in which the server's replies decide how the client's bytes are read (SMTP, FTP).
+"""Differential tests of protocols in which the meaning of the client's bytes depends on the server's replies (SMTP,
+FTP).
 
-A session is what a client sends on one connection. Every endpoint gets every session, and all bytes of both peers are
-recorded in their order. The capture for `sluice replay --ips` is made of this record, so Sluice sees the replies that
-this server gave. A finding is a session whose forbidden word the server understood at its place and no drop kept from
-it, or a session without a word that was served and dropped.
-"""
+A session is everything that a client sends on one connection. Every session runs with every endpoint, and all bytes of
+both peers are recorded. The capture for `sluice replay --ips` is made from this record, so Sluice gets the replies of
+that server. A finding is one of two kinds: the server understood the forbidden word at its place although Sluice did
+not drop it, or Sluice dropped a session without a forbidden word that the server served."""
 import asyncio
 import collections
 import json
@@ -14,9 +14,8 @@ import time
 
 import core
 
-# `steps`: bytes are one write of the client. WAIT waits for the server's reply. The other steps are tuples of a data
-# connection (FTP). `deadline`: the index of the step that completes what carries the word; a drop after it is too late.
-# None: the last bytes.
+# steps     bytes (one write of the client), WAIT (wait for the server's reply), or tuples on a data connection (FTP)
+# deadline  index of the step after which a drop is too late, because the server has the forbidden word
 WAIT = None
 Session = collections.namedtuple('Session', 'number seed port steps place features deadline')
 AT_ONCE = 16
@@ -51,8 +50,8 @@ def from_json(fields):
 # --- Records
 
 class Record:
-    """What was sent: ('open', connection, opener, client port, server port), ('send', connection, side, bytes, step),
-    ('close', connection, side). Connection 0 is the session's; side 0 is the client."""
+    """The events of a session: ('open', connection, opener, client port, server port), ('send', connection, side,
+    bytes, step), ('close', connection, side). Connection 0 is the control connection; side 0 is the client."""
 
     def __init__(self):
         self.events, self.connections, self.received = [], 0, bytearray()
@@ -71,7 +70,7 @@ class Record:
 
 
 class Connection(core.Connection):
-    """A TCP connection of a capture that either side opens."""
+    """A TCP connection of a capture. Either side can open it."""
 
     def __init__(self, capture, client, opener, ports):
         super().__init__(capture, client, ports[1], ports[0])
@@ -93,7 +92,7 @@ def ends_line(s):
 
 
 def add_record(capture, index, s, record):
-    """Writes the packets of a session, and notes the last packet that is in time."""
+    """Writes the packets of a session, and stores the number of the last packet whose drop is in time."""
     client, connections, last = bytes([10]) + index.to_bytes(3, 'big'), {}, 0
     for kind, number, *rest in record.events:
         if kind == 'open':
@@ -110,7 +109,7 @@ def add_record(capture, index, s, record):
         else:
             connections[number].close(rest[0])
             if number == 0 and rest[0] == 0 and not ends_line(s):
-                last = capture.count  # the end of the connection ends the command
+                last = capture.count  # the FIN ends the last command
     for connection in connections.values():
         connection.close(0)
     capture.last.append(last)
@@ -127,7 +126,7 @@ def replay(arguments, protocol, sessions, records, folder):
 # --- Talking to a server
 
 def is_complete(data):
-    """Whether the data ends with the last line of a reply."""
+    """Returns whether the data ends with the last line of a reply."""
     if not data.endswith(b'\n'):
         return False
     line = bytes(data[:-1]).rsplit(b'\n', 1)[-1]
@@ -136,13 +135,13 @@ def is_complete(data):
 
 class Talk:
     """One session with a server. A subclass performs the tuples among the steps."""
-    quiet, patience = 0.02, 0.5  # seconds: after a complete reply; for one
+    quiet, patience = 0.02, 0.5  # seconds to wait for more after a complete reply, and for a reply
 
     def __init__(self, address, s):
         self.address, self.session, self.record, self.closed = address, s, Record(), False
 
     async def read_reply(self, patience):
-        """Reads until a reply is complete and nothing follows, or nothing comes."""
+        """Reads until a reply is complete and nothing follows, or until a timeout."""
         wait, got = patience, bytearray()
         while not self.closed and len(self.record.received) < READ_MAX:
             try:
@@ -216,7 +215,7 @@ def sessions_of(name, protocol, arguments):
 
 
 def cut(r, data):
-    """The segments of a write."""
+    """Cuts the bytes of a write into pieces at random, or returns them whole."""
     rng = r.rng
     if len(data) > 9000 or not r.odd(0.3):
         return [data]
@@ -231,7 +230,7 @@ def cut(r, data):
 
 
 class Oddities:
-    """The choices of a session under construction."""
+    """The random choices for a session. odd(share) decides whether to use an oddity; use() records its name."""
 
     def __init__(self, rng, place, oddness):
         self.rng, self.place, self.oddness, self.features = rng, place, oddness, []
@@ -244,13 +243,13 @@ class Oddities:
         return value
 
     def choose(self, kind, choices):
-        """One of the (name, value) pairs."""
+        """Returns the value of a random (name, value) pair and records its name."""
         name, value = self.rng.choice(choices)
         return self.use(f'{kind}:{name}', value)
 
 
 def find(name, protocol, arguments, folder, out, prepare, report):
-    """Runs one protocol. The number of findings."""
+    """Runs one protocol. Returns the number of findings, or None if no endpoint can run."""
     sessions = sessions_of(name, protocol, arguments)
     print(f'{name}: seed {arguments.seed}, {len(sessions)} sessions, {sum(1 for s in sessions if s.place)} have a '
           f'forbidden word', flush=True)

@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares Sluice with real servers and clients: no message that an endpoint understands may slip past the rules.
+"""Compares Sluice with real servers and clients (endpoints): rules must match every message that an endpoint
+understands.
 
-    differential.py --sluice PROGRAM [--protocol NAME] [--messages N] [--seed S] [--only ENDPOINT,...] [--findings FILE]
-                    [--nightly]
+    differential.py --sluice PROGRAM [--protocol NAME] [--messages N] [--seed S] [--only ENDPOINT,...]
+                    [--findings FILE] [--nightly]
 
-1. The generator of the protocol makes N messages from the seed; the cases of earlier findings (cases/PROTOCOL.jsonl)
-come first. 2. `sluice replay --ips` inspects a capture of all of them. 3. The messages with a forbidden word that were
-not dropped, the benign ones that were dropped, and a sample of the others go to every
-   endpoint, in a network namespace of this process. What an endpoint understood and was not stopped, and what it serves
-   and was dropped, is a finding.
+1. The generator of the protocol makes N messages from the seed, in addition to those of earlier findings
+   (cases/PROTOCOL.jsonl).
+2. `sluice replay --ips` inspects a capture of all messages.
+3. Messages with a forbidden word that were not dropped, benign messages that were dropped, and a sample of the others
+   are sent to every endpoint, in a separate network namespace.
+4. A finding is a message with a forbidden word that an endpoint understood and Sluice did not drop, or a benign message
+   that an endpoint served and Sluice dropped.
 
-Each finding is one JSON line in FILE, with seed, number and bytes; `--again FILE` runs these messages only. Exit code
-1: there are findings that `known` of the protocol does not list as documented limits. Exit code 77: no endpoint can
-run. Needs root.
+Each finding is a JSON line in FILE, with seed, number and bytes; `--again FILE` runs only these messages. Exit code 1:
+there are findings other than documented limits (Protocol.known). Exit code 77: no endpoint can run. Needs root.
 
-The protocols whose replies decide what the client's bytes mean (smtp, ftp) are run by dialogue.py: every message goes
-to every endpoint.
-"""
+dialogue.py runs the protocols in which the meaning of the client's bytes depends on the replies (smtp, ftp). There
+every message goes to every endpoint."""
 import argparse
 import collections
 import json
@@ -39,22 +40,22 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--sluice', required=True, type=os.path.abspath)
     parser.add_argument('--protocol', choices=protocols.PROTOCOLS, action='append', help='default: all')
-    parser.add_argument('--messages', type=int, default=3000, help='for each protocol')
+    parser.add_argument('--messages', type=int, default=3000, help='number of messages per protocol')
     parser.add_argument('--sample', type=int, default=SAMPLE,
-                        help='messages that go to the endpoints whatever the verdict')
+                        help='number of random messages that are sent to the endpoints for any verdict')
     parser.add_argument('--seed', default=str(random.SystemRandom().randrange(10**6)))
-    parser.add_argument('--only', help='names of endpoints')
+    parser.add_argument('--only', help='use only these endpoints')
     parser.add_argument('--nightly', action='store_true',
-                        help='use the endpoints that are slow to fetch or to start, too')
+                        help='also use endpoints that take long to download or to start')
     parser.add_argument('--findings', default='findings.jsonl')
-    parser.add_argument('--again', help='a file of findings: run these messages')
+    parser.add_argument('--again', help='run only the messages of this file of findings')
     parser.add_argument('--set', action='append', default=[], metavar='NAME=VALUE', help='setting of sluice')
     return parser.parse_args()
 
 
 def enter_namespace():
-    """Runs this script again in a network namespace of its own, so that ports are free and nothing is reachable from
-    outside."""
+    """Runs this script again in new network, mount and PID namespaces, so that all ports are free and the servers are
+    not reachable from outside."""
     if os.environ.get('SLUICE_DIFFERENTIAL') != str(os.getppid()):
         os.environ['SLUICE_DIFFERENTIAL'] = str(os.getpid())
         os.execvp('unshare',
@@ -64,7 +65,7 @@ def enter_namespace():
 
 
 def prepare(protocol, arguments, folder):
-    """The endpoints that can run, started; the others are named."""
+    """Starts the endpoints; returns those that can run, and prints why others cannot."""
     endpoints = []
     for kind in protocol.endpoints(arguments.nightly):
         if arguments.only and kind.name not in arguments.only.split(','):
@@ -91,7 +92,8 @@ def is_candidate(m, verdict):
 
 
 def find(name, protocol, arguments, folder, out):
-    """Runs one protocol. The number of findings that are no documented limit; None: no endpoint can run."""
+    """Runs one protocol. Returns the number of findings other than documented limits, or None if no endpoint can
+    run."""
     if protocol.dialogue:
         return dialogue.find(name, protocol, arguments, folder, out, prepare, report)
     begin = time.monotonic()
@@ -138,9 +140,9 @@ def class_of(m, verdict):
 
 
 def report(name, protocol, messages, verdicts, findings, out, to_json=core.to_json, dropped=()):
-    """`dropped`: findings that the setting protocol.drops_ambiguous would drop."""
-    classes, features, known = collections.Counter(), collections.defaultdict(
-        collections.Counter), collections.Counter()
+    """Prints and writes the findings; returns the number of those that are no documented limit. DROPPED are findings
+    that Sluice drops with the setting protocol.drops_ambiguous."""
+    classes, features, known = collections.Counter(), collections.defaultdict(collections.Counter), collections.Counter()
     for n, endpoints in findings.items():
         m = messages[n]
         limit = protocol.known(m, endpoints) or \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Odd DNS queries that some server answers, and the rules that must stop those for a forbidden name, type or opcode."""
+"""Generates unusual DNS queries that some server answers. The rules must stop a forbidden name, type or opcode."""
 import random
 import struct
 
@@ -16,14 +16,14 @@ drop dns any any -> any any (msg:"type"; flow:to_server; dns.rrtype:33; sid:6;)
 drop dns any any -> any any (msg:"opcode"; flow:to_server; dns.opcode:4; sid:7;)
 '''
 PLACES = ('query', 'query', 'query', 'query', 'old', 'name', 'name', 'raw', 'type', 'opcode', None, None)
-# The query that counts has this ID; the others of the message have OTHER_ID and above.
+# The query with the forbidden word has this ID; other queries of the message have OTHER_ID and above.
 WORD_ID, OTHER_ID = 0x5afe, 0x6000
 A, NS, SOA, TXT, MX, AAAA, SRV, OPT, IXFR, AXFR, ANY = 1, 2, 6, 16, 15, 28, 33, 41, 251, 252, 255
 RD, RA, Z, AD, CD, TC, AA, QR = 0x100, 0x80, 0x40, 0x20, 0x10, 0x200, 0x400, 0x8000
 
 
 class Query:
-    """One query under construction. `odd(probability)` decides whether an oddity is used; `use` notes it."""
+    """The random choices for a query. odd(share) decides whether to use an oddity; use() records its name."""
 
     def __init__(self, rng, place, oddness):
         self.rng, self.place, self.oddness, self.features = rng, place, oddness, []
@@ -67,7 +67,7 @@ PREFIXES = [('long', (b'a' * 63,)), ('many', (b'a',) * 100), ('longest', (b'b' *
 
 
 def labels_for(r):
-    """The labels of the queried name."""
+    """Returns the labels of the queried name."""
     labels = [WORDS.get(r.place, b'type' if r.place == 'type' else b'good'), b'test']
     if r.odd(0.35) and r.place != 'type':
         prefix = r.choose('prefix', PREFIXES) if r.odd(0.7) else (b'www',)
@@ -78,8 +78,8 @@ def labels_for(r):
 
 
 def place_name(r, labels, at, later):
-    """The name as it is written at offset `at`. `later` collects (offset of a pointer, labels) that need a place behind
-    the questions."""
+    """Returns the encoded name for offset AT. LATER collects (offset of a pointer, labels, kind); the caller writes
+    these labels behind the question."""
     if not r.odd(0.3):
         return labels_of(*labels) + b'\0'
     cut = r.rng.randint(0, len(labels) - 1)
@@ -88,13 +88,13 @@ def place_name(r, labels, at, later):
     if kind in ('behind', 'chain'):
         later.append((at + len(first), labels[cut:], r.use('pointer:' + kind, kind)))
         return first + b'\xc0\0'
-    if kind == 'header':  # the last byte of the header is a count, of 0
+    if kind == 'header':  # offset 11 is the low byte of ARCOUNT; 0 is the root label
         r.use('pointer:header', None)
         return labels_of(*labels) + pointer(11)
     return r.use('pointer:root', labels_of(*labels) + pointer(4 if r.rng.random() < 0.5 else 10))
 
 
-# --- Records behind the questions
+# --- Records after the question
 
 OPTIONS = [('none', b''), ('cookie', b'\0\x0a\0\x08abcdefgh'), ('nsid', b'\0\x03\0\0'),
            ('subnet', b'\0\x08\0\x07\0\x01\x18\0\xc0\0\x02'), ('padding', b'\0\x0c\0\x20' + bytes(32)),
@@ -123,7 +123,7 @@ EXTRA = [('a', record(pointer(12), A, b'\x01\x02\x03\x04')), ('soa', record(poin
 
 
 def sections_of(r):
-    """(counts of answers, authorities and additionals, bytes)"""
+    """Returns ([counts of the answer, authority and additional sections], their bytes)."""
     counts, parts = [0, 0, 0], [b'', b'', b'']
     if r.odd(0.5):
         counts[2] += 1
@@ -141,7 +141,7 @@ def sections_of(r):
     return counts, b''.join(parts)
 
 
-# --- The whole
+# --- Query
 
 TYPES = [('aaaa', AAAA), ('txt', TXT), ('mx', MX), ('any', ANY), ('axfr', AXFR), ('ixfr', IXFR), ('soa', SOA),
          ('ns', NS), ('unknown', 65280), ('zero', 0), ('last', 65535), ('opt', OPT), ('https', 65), ('ptr', 12)]
@@ -153,7 +153,7 @@ BEHIND = [('nul', b'\0'), ('junk', b'\xde\xad\xbe\xef' * 3), ('nuls', bytes(200)
 
 
 def query(r, number):
-    """The bytes of one message."""
+    """Returns the bytes of a query."""
     flags = 0 if r.odd(0.2) else RD
     if r.odd(0.25):
         flags |= r.choose('flag', FLAGS)
@@ -229,7 +229,7 @@ def cut(r, data):
 
 
 def generate(number, seed):
-    """Message `number` of the run that `seed` names."""
+    """Returns message NUMBER of the run with this seed."""
     rng = random.Random(f'{seed}/{number}')
     place = rng.choice(PLACES)
     r = Query(rng, place, rng.choice((0.15, 0.3, 0.3, 0.5, 0.8)))
@@ -271,25 +271,25 @@ USUAL = ('udp', 'tcp', 'case', 'port:', 'segments', 'waits', 'several', 'edns', 
 
 
 def limit(m):
-    """The limit that explains why rules did not see a message."""
+    """Returns the documented limit that explains why no rule matched a message, or None."""
     if m.port == 53:
         return None
     if m.port == 137:
-        return 'port 137 is that of NetBIOS, whose messages look like those of DNS'
+        return 'messages on port 137 are taken for NetBIOS, which has the same format'
     odd = [feature for feature in m.features if not feature.startswith(USUAL)]
     if any(feature.startswith(('junk:', 'before:')) for feature in odd):
-        return 'on other ports the first bytes of a flow decide'
-    return 'on other ports a message that is odd in several respects is not taken for DNS' if len(odd) > 1 else None
+        return 'on other ports the first bytes of a flow determine the protocol'
+    return 'on other ports messages with several oddities are not identified as DNS' if len(odd) > 1 else None
 
 
-# --- What the answers show
+# --- Answers
 
-SERVED = {0, 3}      # NOERROR, NXDOMAIN: the server searched for the name
-DISPATCHED = {0, 3, 9}  # of the opcode NOTIFY also NOTAUTH
+SERVED = {0, 3}      # RCODEs of a server that looked up the name: NOERROR, NXDOMAIN
+DISPATCHED = {0, 3, 9}  # for opcode NOTIFY also NOTAUTH
 
 
 def answers_in(m, received):
-    """The messages of a server."""
+    """Returns the DNS messages that a server sent."""
     if m.udp:
         return received
     out, at = [], 0
@@ -301,7 +301,7 @@ def answers_in(m, received):
 
 
 def understood(m, received):
-    """Whether the server answered the query that counts; of a benign message whether it answered all queries."""
+    """Returns whether the server answered the query with the forbidden word, or all queries of a benign message."""
     if not received:
         return False
     served = set()
@@ -311,7 +311,7 @@ def understood(m, received):
         number, flags = struct.unpack_from('!HH', answer)
         opt = answer.rfind(b'\0\0\x29')
         if opt >= 12 and answer[opt + 5:opt + 6] not in (b'', b'\0'):
-            continue  # BADVERS and other codes of EDNS, whose lower bits are those of NOERROR
+            continue  # extended RCODE such as BADVERS; its lower bits can be those of NOERROR
         if flags & QR and flags & 15 in (DISPATCHED if flags >> 11 & 15 == 4 else SERVED):
             served.add(number)
     return WORD_ID in served if m.place else len(served) >= m.count

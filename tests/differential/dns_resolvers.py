@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The resolvers. Each asks the server of this module, which answers with the steps of the message; a resolver has
-understood a message when it returns the address that the forbidden name has."""
+"""The resolvers as endpoints. Each queries the server of this module, which answers with the steps of a message. A
+resolver has understood a message if it returns the address of the forbidden name."""
 import asyncio
 import json
 import os
@@ -18,7 +18,7 @@ SERVER_PORT = 53
 
 
 class Answering(asyncio.DatagramProtocol):
-    """Answers each question with the message that has it; with the ID of the query."""
+    """A DNS server that answers a question with the message that was generated for it, with the ID of the query."""
 
     def __init__(self, messages):
         self.by_question = {question_of(m.opening): m for m in messages}
@@ -33,7 +33,7 @@ class Answering(asyncio.DatagramProtocol):
 
 
 async def serve_while(messages, work):
-    """Serves the messages while `work` runs."""
+    """Serves the messages while WORK runs."""
     transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(lambda: Answering(messages),
                                                                              local_addr=('127.0.0.1', SERVER_PORT))
     try:
@@ -43,7 +43,7 @@ async def serve_while(messages, work):
 
 
 async def ask(port, m):
-    """What the resolver on `port` returns for the question of a message."""
+    """Returns the answer of the resolver on PORT to the question of a message."""
     loop = asyncio.get_running_loop()
     transport, collector = await loop.create_datagram_endpoint(Collector, remote_addr=('127.0.0.1', port))
     try:
@@ -65,8 +65,8 @@ def after_name(data, at):
 
 
 def record_data(answer):
-    """The data of the records, up to a record that is broken: nobody reads on behind it, though a forwarder may pass it
-    on."""
+    """Returns the data of the records before the first malformed one. Records behind that are ignored, because no
+    client reads them even if a forwarder passes them on."""
     found = []
     try:
         questions, *counts = struct.unpack_from('!HHHH', answer, 4)
@@ -86,7 +86,7 @@ def record_data(answer):
 
 
 class Forwarding:
-    """A resolver that is a server itself."""
+    """A resolver that accepts queries on a port."""
 
     def understand(self, messages):
         async def work():

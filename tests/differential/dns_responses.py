@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Odd DNS responses that some resolver accepts, and the rules that must stop those with a forbidden name. The resolver
-asks for the name in the question; an alias leads to the forbidden name, which has an address."""
+"""Generates unusual DNS responses that some resolver accepts. The rules must stop those with a forbidden name. In each
+response a CNAME leads from the name in the question to the forbidden name, which has an address."""
 import random
 import struct
 
@@ -30,7 +30,7 @@ EXTRA = [('ns', record(pointer(12), NS, pointer(12))), ('soa', record(pointer(12
 
 
 def name_in(r, labels, at, later):
-    """A name that is written at offset `at`; `later` collects what a pointer needs behind the records."""
+    """Returns the encoded name for offset AT. LATER collects labels that the caller writes behind the records."""
     if r.odd(0.4):
         labels = r.use('case', [mixed_case(r, label) for label in labels])
     if not r.odd(0.25):
@@ -53,7 +53,7 @@ def response(r, asked):
     parts = []
 
     def put(owner, number, content, labels=None):
-        """One record; with `labels` its data is a name."""
+        """Appends a record. With LABELS its data is that name."""
         head = owner + struct.pack('!HHI', number, 1, 60)
         if labels:
             content = name_in(r, labels, len(data) + len(head) + 2, later)
@@ -100,7 +100,7 @@ def response(r, asked):
 
 
 def generate(number, seed):
-    """Message `number` of the run that `seed` names."""
+    """Returns message NUMBER of the run with this seed."""
     rng = random.Random(f'{seed}/{number}')
     place = rng.choice(PLACES)
     r = Query(rng, place, rng.choice((0.15, 0.3, 0.3, 0.5, 0.8)))
@@ -119,6 +119,6 @@ def generate(number, seed):
 
 
 def question_of(data):
-    """The bytes of the question in lower case, by which a response is found."""
+    """Returns the bytes of the question in lower case, as a key to find the response."""
     end = data.find(b'\0', 12)
     return data[12:end + 5].lower() if end > 0 else b''

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The DNS servers. Each is authoritative for the zones of the words, and refuses every other name."""
+"""The DNS servers as endpoints. Each is authoritative for the zones of the words, and refuses every other name."""
 import asyncio
 
 from core import WAIT, Endpoint
@@ -29,7 +29,7 @@ class Collector(asyncio.DatagramProtocol):
 
 
 async def ask(address, m, quiet):
-    """The datagrams that answer the steps of a message."""
+    """Sends the steps of a message; returns the datagrams that the server answers."""
     loop = asyncio.get_running_loop()
     transport, collector = await loop.create_datagram_endpoint(Collector, remote_addr=address)
     try:
@@ -90,7 +90,7 @@ class Dnsmasq(Server):
 
 
 class Forwarder(Dnsmasq):
-    """Sends the query on to another dnsmasq."""
+    """A dnsmasq that forwards queries to another dnsmasq."""
     name, port, more = 'dnsmasq-forwarder', 5302, 'server=127.0.0.1#5312\ncache-size=0\n'
 
     def start(self):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Content encodings of the differential tests: br and zstd by the system's libraries; without them in blocks that are
-stored."""
+"""Content encodings for the differential tests. br and zstd use the libraries of this machine if they are installed,
+otherwise uncompressed blocks."""
 import ctypes
 import ctypes.util
 import functools
@@ -21,7 +21,7 @@ def brotli(data, window=22):
         out = ctypes.create_string_buffer(size.value)
         if encoder.BrotliEncoderCompress(5, window, 0, ctypes.c_size_t(len(data)), data, ctypes.byref(size), out):
             return out.raw[:size.value]
-    # WBITS 16, then one uncompressed meta-block of at most 64 KiB, then the empty last one (RFC 7932).
+    # WBITS 16, an uncompressed meta-block of at most 64 KiB, and an empty last meta-block (RFC 7932).
     data = data[:65535]
     bits = 0 | 0 << 1 | 0 << 2 | (len(data) - 1) << 4 | 1 << 20
     return bits.to_bytes(3, 'little') + data + b'\x03'
@@ -45,7 +45,7 @@ def deflate(data, level=6):
 
 
 def member(data, flags=0, name=b'', extra=b'', comment=b'', level=6, method=8, checksum=None):
-    """A gzip member with any header."""
+    """Returns a gzip member with the given header fields."""
     head = b'\x1f\x8b' + bytes([method, flags]) + b'\0\0\0\0\0\xff'
     if flags & 4:
         head += struct.pack('<H', len(extra)) + extra

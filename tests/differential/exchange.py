@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sends messages to servers, and serves messages to clients, many at a time."""
+"""Sends messages to servers, and serves messages to clients, many at the same time."""
 import asyncio
 
 from core import WAIT
@@ -9,7 +9,7 @@ READ_MAX = 1 << 20
 
 
 async def read_until_quiet(reader, quiet, received):
-    """Reads until the peer closes, or until nothing came for `quiet` seconds. True: it closed."""
+    """Reads until the peer closes (returns True), or until no data arrives for QUIET seconds (returns False)."""
     while sum(map(len, received)) < READ_MAX:
         try:
             data = await asyncio.wait_for(reader.read(65536), quiet)
@@ -24,7 +24,7 @@ async def read_until_quiet(reader, quiet, received):
 
 
 async def exchange_one(address, m, quiet):
-    """The bytes that the server sends for a message."""
+    """Sends a message; returns the bytes that the server sends, or None if it accepts no connection."""
     received = []
     try:
         reader, writer = await asyncio.wait_for(asyncio.open_connection(*address), 5)
@@ -58,12 +58,12 @@ async def exchange_all(address, messages, quiet):
 
 
 def exchange(address, messages, quiet=0.4):
-    """What the server at `address` answers to each message; None: it accepted no connection."""
+    """Sends each message to the server; returns its answers, None for a connection that was not accepted."""
     return asyncio.run(exchange_all(address, messages, quiet))
 
 
 class Deliverer:
-    """Serves messages to clients: the request for /N gets the steps of message N, then the connection is closed."""
+    """Serves messages to clients: answers a request for /N with the steps of message N, and closes the connection."""
 
     def __init__(self, messages, path_of=lambda request: request.split(b' ', 2)[1]):
         self.messages, self.path_of, self.served = messages, path_of, 0
@@ -87,7 +87,7 @@ class Deliverer:
             writer.close()
 
     async def serve_other(self, request, reader, writer):
-        """Requests for anything else; a client endpoint overrides it."""
+        """Answers all other requests. A client endpoint may override this function."""
 
     async def serve_while(self, port, work):
         server = await asyncio.start_server(self.serve_one, '0.0.0.0', port, backlog=1024)
@@ -95,7 +95,7 @@ class Deliverer:
             return await work()
 
     def run(self, port, command, timeout):
-        """Serves on `port` while `command` runs. Its exit code; None: it did not end in time."""
+        """Serves on PORT while COMMAND runs. Returns its exit code, or None if it was killed after the timeout."""
         async def work():
             process = await asyncio.create_subprocess_exec(*command)
             try:

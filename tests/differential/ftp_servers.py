@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The FTP servers: their logs show the commands, their folder the files. /endpoint/files is the root of the anonymous
-user."""
+"""The FTP servers as endpoints. Their logs have the commands that they understood. /endpoint/files is the root folder
+of the anonymous user, where uploaded files are found."""
 import asyncio
 import json
 import os
@@ -15,7 +15,7 @@ WORD_FILE = b'The content: ' + WORDS['file'] + b' of it\r\n'
 
 
 class FtpTalk(Talk):
-    """Steps of data connections: ('listen', port), ('accept',), ('connect',), ('put', data), ('get',)."""
+    """Performs the steps on data connections: ('listen', port), ('accept',), ('connect',), ('put', data), ('get',)."""
 
     def __init__(self, address, s):
         super().__init__(address, s)
@@ -67,7 +67,7 @@ class FtpTalk(Talk):
 
 
 def passive_port(received):
-    """The port of the last reply 227 or 229."""
+    """Returns the port of the last reply 227 or 229, or None."""
     port = None
     for line in received.split(b'\n'):
         if match := re.match(rb'227 .*?(\d+),(\d+),(\d+),(\d+),(\d+),(\d+)', line):
@@ -81,7 +81,7 @@ class FtpServer(Endpoint):
     port = None
 
     def start(self):
-        files = self.folder + '/files/pub'  # vsftpd wants a root folder that its user cannot write to
+        files = self.folder + '/files/pub'  # vsftpd refuses a root folder that is writable for the user
         os.makedirs(files, exist_ok=True)
         os.chmod(files, 0o777)
         with open(files + '/word.txt', 'wb') as f:
@@ -97,7 +97,7 @@ class FtpServer(Endpoint):
         pass
 
     def commands(self):
-        """(command, argument) of each command that the server understood, as bytes."""
+        """Returns (command, argument) of each command that the server understood, as bytes."""
         raise NotImplementedError
 
     def understand(self, sessions):
@@ -124,7 +124,7 @@ def understood(s, record, commands, stored):
     if s.place == 'file':
         return word in record.got or any(word in content for _, content in stored)
     if s.place == 'name':
-        # Rules on the names of files need content.
+        # Rules on file names match only files with content.
         return any(word in name and content for name, content in stored)
     if s.place == 'bounce':
         return bool(re.search(rb'(?m)^200 ',
@@ -146,7 +146,7 @@ class Pyftpdlib(FtpServer):
         for root in (root_of('ftp'), '/'):
             if root and os.path.exists(root.rstrip('/') + '/usr/lib/python3/dist-packages/pyftpdlib'):
                 return root
-        raise Unavailable('pyftpdlib is neither on this machine nor fetched (tests/differential/fetch-endpoints ftp)')
+        raise Unavailable('pyftpdlib is not installed and not downloaded (tests/differential/fetch-endpoints ftp)')
 
     def configure(self):
         shutil.copy(HERE + '/endpoints/ftp.py', self.folder)
@@ -203,7 +203,7 @@ use_localtime=NO
     def arguments(self):
         return 'sh', '-c', '''
 case $(cat /etc/passwd) in *ftp:x*) ;; *) echo 'ftp:x:115:115::/endpoint/files:/bin/false' >>/etc/passwd; echo 'ftp:x:115:' >>/etc/group;; esac
-mkdir -p /var/run/vsftpd/empty /run/vsftpd/empty; chmod 755 /endpoint /endpoint/files; chown ftp /endpoint/files/pub; chown root /endpoint/vsftpd.conf; /usr/sbin/vsftpd /endpoint/vsftpd.conf & wait'''  # as PID 1 it would get the children of others and crash
+mkdir -p /var/run/vsftpd/empty /run/vsftpd/empty; chmod 755 /endpoint /endpoint/files; chown ftp /endpoint/files/pub; chown root /endpoint/vsftpd.conf; /usr/sbin/vsftpd /endpoint/vsftpd.conf & wait'''  # crashes as PID 1
 
     def commands(self):
         path = self.folder + '/commands'

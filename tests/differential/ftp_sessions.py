@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Odd FTP sessions, and the rules that must stop those with a forbidden word. Each name of a session has its number:
-WORD.nNUMBERn.
+"""Generates unusual FTP sessions. The rules must stop those with a forbidden word. File names of a session contain its
+number: WORD.nNUMBERn.
 
-Sessions to port 2121 are those of the rule on bounces: in the capture the client's address is another one than in the
-test.
+Sessions for the rule on bounces use port 2121, because in the capture the client has another address than in the test.
 """
 from dialogue import WAIT, Oddities, cut, seeded, session
 
@@ -64,7 +63,7 @@ def case_of(r, command):
 
 
 def command(r, name, argument=None, odd=True):
-    """A command's line."""
+    """Returns the line of a command."""
     data = case_of(r, name)
     if argument is not None:
         data += (r.choose('separator', SEPARATORS) if odd and r.odd(0.15) else b' ') + argument
@@ -85,7 +84,7 @@ def between(r, steps):
 
 
 def add(r, steps, data):
-    """`pipelined`: with the write before it."""
+    """Adds a command to the steps. A pipelined command is sent together with the previous one, without WAIT."""
     if r.pipelined and steps and isinstance(steps[-1], bytes):
         steps[-1] += data
     elif r.pipelined:
@@ -95,7 +94,7 @@ def add(r, steps, data):
 
 
 def passive(r, steps):
-    """The commands that agree on a data connection."""
+    """Adds the commands that open a passive data connection."""
     name = r.rng.choice((b'PASV', b'PASV', b'EPSV'))
     line = r.choose('passive', [('epsv-1', command(r, b'EPSV', b'1', False)),
                                 ('pasv-argument', command(r, b'PASV', b'x', False)), ('twice', b'PASV\r\n'),
@@ -132,7 +131,7 @@ def active(r, steps, port):
 
 
 def transfer(r, steps, number):
-    """A file that goes up or down. `content` of the word and of the name."""
+    """Adds the steps of an upload or download; returns the index of the step that completes the file."""
     content = b'The content: ' + r.word('file') + b' of it\r\n'
     name = r.word('name') + b'.n%dn' % number
     if r.rng.random() < 0.3:
@@ -142,7 +141,7 @@ def transfer(r, steps, number):
     is_active = r.rng.random() < 0.35
     between(r, steps)
     if r.place == 'file' and r.rng.random() < 0.3:
-        # The file is there: the server has one whose content is the word.
+        # The server already has a file word.txt that contains the word.
         name = b'word.txt'
         verb, goes_up = r.use('retr', b'RETR'), False
     else:
@@ -184,7 +183,7 @@ def bounce(r, steps):
 
 
 def generate(number, seed):
-    """Session `number` of the run that `seed` names."""
+    """Returns session NUMBER of the run with this seed."""
     rng = seeded(number, seed)
     place = rng.choice(PLACES)
     r = Ftp(rng, place, rng.choice((0.1, 0.2, 0.3, 0.5, 0.8)))

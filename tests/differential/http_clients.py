@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The HTTP clients. Each fetches /f/N for each message N, and writes a line of what it delivered to its user:
+"""The HTTP clients as endpoints. Each fetches /f/N for each message N, and writes a line with the result for its user:
 
     N TAB 1, or 0 when the client reports an error TAB status TAB reason TAB headers TAB body TAB name of the file
 
@@ -18,12 +18,12 @@ from exchange import Deliverer
 from http_servers import build_go
 
 Result = collections.namedtuple('Result', 'good status reason headers body name')
-SHARES = 6  # processes of clients that fetch one URL at a time
+SHARES = 6  # number of processes of a client that fetches one URL at a time
 
 
 class Client(Endpoint):
     port = None
-    files = ()    # copied from endpoints/ into the folder
+    files = ()    # files of endpoints/ that start() copies into the folder
     seconds = 900
 
     def start(self):
@@ -39,7 +39,7 @@ class Client(Endpoint):
         return f'http://127.0.0.1:{self.port}/f/'
 
     def fetch(self, messages):
-        """Result by index of the message."""
+        """Runs the client; returns {index of message: Result}."""
         for path in glob.glob(self.folder + '/results*'):
             os.remove(path)
         self.write('numbers', ''.join(f'{n}\n' for n in range(len(messages))))
@@ -67,8 +67,8 @@ class Client(Endpoint):
 
 
 class Files(Client):
-    """A program that writes body and head into the files out/N.body and out/N.head, and "N EXIT-CODE STATUS" for each
-    transfer into the file `ended`."""
+    """A client that writes bodies and headers to out/N.body and out/N.head, and "N EXIT-CODE STATUS" for each transfer
+    to the file `ended`."""
 
     def prepare(self, messages):
         for name in ('out', 'names'):
@@ -93,9 +93,8 @@ class Files(Client):
                     codes[int(words[0])] = words[1]
         for n in range(len(messages)):
             head, body = self.read(f'{n}.head') or b'', self.read(f'{n}.body')
-            head = re.split(rb'\n(?=\s*HTTP/)', head)[-1]  # the last of several responses
-            names = '\n'.join(os.listdir(f'{self.folder}/names/{n}')) \
-                if os.path.isdir(f'{self.folder}/names/{n}') else ''
+            head = re.split(rb'\n(?=\s*HTTP/)', head)[-1]  # without interim responses
+            names = '\n'.join(os.listdir(f'{self.folder}/names/{n}')) if os.path.isdir(f'{self.folder}/names/{n}') else ''
             if head or body or names:
                 status = re.findall(rb'^\s*\S*HTTP/?\S*\s+(\d{3})(?!\d)', head, re.MULTILINE)
                 reasons = b'\n'.join(re.findall(rb'^\s*HTTP.*', head, re.MULTILINE))
@@ -112,8 +111,8 @@ class Curl(Files):
     options = ()
 
     def prepare(self, messages):
-        """One configuration for each of SHARES processes. --parallel of one process would end with the first response
-        that is none."""
+        """Writes a configuration for each of SHARES processes. A single process with --parallel would stop at the first
+        response that is not HTTP."""
         super().prepare(messages)
         shares = [[] for _ in range(SHARES)]
         for n, m in enumerate(messages):
@@ -153,7 +152,7 @@ class Wget(Files):
                             'xargs -r -P 12 -n 1 sh /endpoint/named-one </endpoint/named')
 
     def is_good(self, code):
-        return code in ('0', '8')  # 8: the status is an error's
+        return code in ('0', '8')  # 8: the response has an error status
 
 
 class Python(Client):
@@ -186,7 +185,7 @@ class NodeFetch(Node):
 
 
 class Shared(Client):
-    """A client that fetches one URL at a time: several processes share the numbers."""
+    """A client that fetches one URL at a time. SHARES processes run at the same time, each with a part of the URLs."""
     interpreter = None
 
     def arguments(self):
@@ -221,7 +220,7 @@ class Go(Client):
 
 
 class Page(Deliverer):
-    """Serves the page that fetches the messages, and takes its results."""
+    """Serves a page whose script fetches the messages, and receives its results."""
 
     def __init__(self, messages, folder):
         super().__init__(messages)

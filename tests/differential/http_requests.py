@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Odd HTTP requests that some server serves, and the rules that must stop those with a forbidden word."""
+"""Generates unusual HTTP requests that some server serves. The rules must stop those with a forbidden word."""
 import gzip
 import random
 import re
@@ -24,7 +24,7 @@ ANSWER = b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
 
 class Request:
-    """One request under construction. `odd(probability)` decides whether an oddity is used; `use` notes it."""
+    """The random choices for a request. odd(share) decides whether to use an oddity; use() records its name."""
 
     def __init__(self, rng, place, oddness):
         self.rng, self.place, self.oddness, self.features = rng, place, oddness, []
@@ -38,7 +38,7 @@ class Request:
         return value
 
     def choose(self, kind, choices):
-        """One of the (name, value) pairs."""
+        """Returns the value of a random (name, value) pair and records its name."""
         name, value = self.rng.choice(choices)
         return self.use(f'{kind}:{name}', value)
 
@@ -50,7 +50,7 @@ class Request:
 
 LEADING = [('crlf', b'\r\n'), ('lf', b'\n'), ('crlfs', b'\r\n\r\n\r\n'), ('lfs', b'\n\n'), ('cr', b'\r'),
            ('space', b' '), ('many', b'\r\n' * 9)]
-# A part of the method for some servers, so that it is neither POST nor PUT.
+# Bytes before the method. Some servers take them for a part of it, so that it is neither POST nor PUT.
 FIRST_WORDS = [('high', b'\xff\xfe'), ('control', b'\x01\x02'), ('telnet', b'\xff\xfd\x03'), ('bom', b'\xef\xbb\xbf'),
                ('long', b'A' * 2000), ('token', b'!#-')]
 METHODS = [(m.decode(), m)
@@ -113,7 +113,7 @@ def method_of(r):
         return r.use('method:word', WORDS['method']) if not r.odd(0.3) \
             else r.choose('method', [('word-more', b'ZQVMTH-X'), ('word-less', b'AZQVMTH')])
     if r.place in ('body', 'file'):
-        # Rules on files mean files that POST and PUT send, as in Suricata.
+        # As in Suricata, rules on files match only files of POST and PUT.
         return b'POST' if r.place == 'file' or not r.odd(0.3) else r.choose('method', METHODS)
     return b'GET' if not r.odd(0.5) else r.choose('method', METHODS)
 
@@ -134,7 +134,7 @@ def line_of(r, end):
 # --- Headers
 
 def header_forms(name, value):
-    """(feature, lines) of a header; {e} stands for the line end."""
+    """Returns (feature, lines) of unusual forms of a header; {e} stands for the line end."""
     return [
         ('no-space', name + b':' + value), ('tab', name + b':\t' + value), ('spaces', name + b':    ' + value + b'  '),
         ('upper', name.upper() + b': ' + value),
@@ -172,7 +172,7 @@ HOSTS = [('none', None), ('twice', b'Host: a{e}Host: b'), ('odd', b'Host: a b'),
 
 
 def header(r, name, place):
-    """A header that carries the word of `place`."""
+    """Returns a header with the word of PLACE, or a benign one if the word is at another place."""
     if r.place == place and r.odd(0.7):
         return r.choose(place, header_forms(name, r.word(place)))
     return name + b': ' + r.word(place)
@@ -250,7 +250,7 @@ def chunks_of(r, data):
 
 
 def form_of(r):
-    """A multipart form, and its content type."""
+    """Returns the content type and the bytes of a multipart form."""
     word = r.word('file') if r.place == 'file' else r.word('body')
     boundary = b'XbX' if not r.odd(0.3) else r.choose('boundary',
                                                       [('long', b'-' * 60 + b'b'), ('quote', b"a'b(c)"),
@@ -291,7 +291,7 @@ def form_of(r):
 
 
 def content_of(r):
-    """(content type, content, more headers)"""
+    """Returns (content type, content, [further headers])."""
     word = r.word('body')
     if r.place == 'file' or (r.place == 'body' and r.odd(0.3)):
         if r.place == 'file' and r.odd(0.2):
@@ -310,7 +310,7 @@ def content_of(r):
 
 
 def framed(r, kind, data, more):
-    """The lines of headers that frame the body, and its bytes."""
+    """Returns the headers with type and framing of the body, and the bytes of the body."""
     lines = [b'Content-Type: ' + kind, *more]
     choice = r.rng.random()
     if r.odd(0.45):
@@ -331,7 +331,7 @@ EVIL = b'GET /' + WORDS['uri'] + b' HTTP/1.1\r\nHost: h.example\r\nConnection: c
 
 
 def hiding(r, lines, body):
-    """A request with these headers and this body; somebody may read another request in it."""
+    """Returns a request with these headers and this body, in which some server may find a second request."""
     version = r.choose('version', VERSIONS[:4]) if r.odd(0.3) else b'HTTP/1.1'
     method = b'POST' if not r.odd(0.1) else r.choose('method',
                                                      [('GET', b'GET'), ('CONNECT', b'CONNECT'), ('PUT', b'PUT'),
@@ -343,7 +343,8 @@ def hiding(r, lines, body):
 
 
 def smuggled(r):
-    """A request that only some servers find, because they read the length of the one before in another way."""
+    """Returns a request with a second request in its body. Servers that read the length differently find the second
+    one."""
     rng = r.rng
     coding = b'Transfer-Encoding: chunked' if not r.odd(0.8) else r.choose('coding', CODINGS)
     template = b'Content-Length: %d' if not r.odd(0.5) else r.choose('length', LENGTHS)
@@ -374,7 +375,7 @@ def smuggled(r):
     return hiding(r, [b'X: a', b'Y: b\n' + rng.choice((b'', b' ', b'\r')) + b'\n' + line], b'0\r\n\r\nab' + EVIL)
 
 
-# --- The whole
+# --- Message
 
 def request(r, last):
     end = b'\n' if r.odd(0.15) and r.use('line-end:lf', True) else b'\r\n'
@@ -400,7 +401,7 @@ def request(r, last):
 
 
 def cut(r, data):
-    """The segments of a message."""
+    """Cuts a message into segments."""
     rng, size = r.rng, rng_choice(r)
     if size == 0 or len(data) > 9000:
         return [data]
@@ -418,7 +419,7 @@ def rng_choice(r):
 
 
 def pipeline(r, rng):
-    """Benign requests before the one that counts."""
+    """Returns benign requests that are sent before the one with the word."""
     before = []
     for _ in range(rng.randint(1, 3)):
         quiet = Request(rng, None, r.oddness * 0.25)
@@ -428,7 +429,7 @@ def pipeline(r, rng):
 
 
 def generate(number, seed):
-    """Message `number` of the run that `seed` names."""
+    """Returns message NUMBER of the run with this seed."""
     rng = random.Random(f'{seed}/{number}')
     place = rng.choice(PLACES)
     r = Request(rng, place, rng.choice((0.15, 0.3, 0.3, 0.5, 0.8)))
@@ -443,18 +444,18 @@ def generate(number, seed):
     return message(number, seed, steps, place, r.features, port=port, answer=ANSWER, count=1 + len(before))
 
 
-# What the applications of the servers answer: the word of a place in the line of its tag.
+# The servers answer with lines TAG=<CONTENT>, one for each place.
 TAGS = {'uri': b'U', 'header': b'H', 'cookie': b'C', 'body': b'B', 'method': b'M', 'agent': b'A', 'raw': b'S',
         'file': b'B'}
-# A line ends with ">". What follows it may be a server's error page, which repeats the request that it refuses.
+# Ignore text after the ">" at the end of a line, because error pages repeat the request that the server refuses.
 PATTERNS = {place: re.compile(rb'\b' + tag + (rb'=<served>' if place == 'raw'
                                               else rb'=<(?:(?!>\r?\n)[^\0])*?' + WORDS[place])) for place,
                                               tag in TAGS.items()}
 
 
 def understood(m, answer):
-    """Whether the answer shows that the server's application read the word at its place; for a benign message whether
-    all requests were served."""
+    """Returns whether the server's application read the word at its place, or served all requests of a benign
+    message."""
     if answer is None:
         return False
     if m.place is None:
@@ -463,9 +464,9 @@ def understood(m, answer):
 
 
 def limit_of(m):
-    """The limit in src/app/http/http.md that explains why a message was not stopped."""
+    """Returns the limit in src/app/http/http.md that explains why a message was not stopped, or None."""
     for step, following in zip(m.steps, m.steps[1:]):
         if step and following is WAIT and re.search(rb'CONNECT [^\n]*\n(.+\n)*(Content-Length|Transfer-Encoding)', step,
                                                     re.I):
-            return 'a request behind a CONNECT with a body that was answered as if it made a tunnel'
+            return 'a request after a CONNECT with a body; the response has a status that opens a tunnel'
     return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Odd HTTP responses that some client accepts, and the rules that must stop those with a forbidden word."""
+"""Generates unusual HTTP responses that some client accepts. The rules must stop those with a forbidden word."""
 import random
 import re
 import zlib
@@ -24,7 +24,7 @@ PLACES = ('body', 'body', 'body', 'body', 'file', 'file', 'header', 'header', 'c
           'name', None, None, None)
 OPENING = (b'GET /f/%s HTTP/1.1\r\nHost: h.example\r\nAccept: */*\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nTE: '
            b'gzip, deflate\r\nConnection: close\r\n\r\n')
-BENIGN = b'benign-end'  # the last word of a benign body: the client has it when it read all of the body
+BENIGN = b'benign-end'  # end of a benign body; shows that the client read the whole body
 
 
 # --- Encodings
@@ -94,7 +94,7 @@ CODERS = {'gzip': gzip_of, 'x-gzip': gzip_of, 'deflate': deflate_of, 'br': brotl
 
 
 def names_of(r, names):
-    """The value of Content-Encoding or Transfer-Encoding."""
+    """Returns the value of Content-Encoding or Transfer-Encoding, perhaps in an unusual form."""
     text = ', '.join(names)
     if r.odd(0.4):
         text = r.choose('names',
@@ -132,7 +132,7 @@ def header_line(r, name, value):
 
 
 def encoded(r, data):
-    """The header lines of the content encoding, and the encoded body."""
+    """Returns the header lines of the content encoding, and the encoded body."""
     if not r.odd(0.7):
         return [], data
     names = [r.rng.choice(('gzip', 'gzip', 'gzip', 'deflate', 'deflate', 'br', 'zstd', 'x-gzip', 'identity'))]
@@ -143,7 +143,7 @@ def encoded(r, data):
     r.use('content:' + '+'.join(names), None)
     for name in names:
         data = CODERS[name](r, data)
-    if r.odd(0.12):  # the header says something else
+    if r.odd(0.12):  # the header names another encoding
         names = r.use('content:wrong', [r.rng.choice(('gzip', 'deflate', 'br', 'foo', 'identity', 'zstd', 'compress'))])
     if r.odd(0.06):
         return [r.use('content:no-header', b'X-E: v')], data
@@ -203,7 +203,7 @@ def chunked(r, data):
 
 
 def framed(r, data):
-    """The header lines that frame the body, and the bytes of the body."""
+    """Returns the header lines with the framing of the body, and the bytes of the body."""
     kind = r.rng.random()
     if kind < 0.4:
         template = r.choose('length', LENGTHS) if r.odd(0.35) else b'%d'
@@ -215,7 +215,7 @@ def framed(r, data):
                              ('word', data + r.word('body'))])
         return lines, data
     if kind < 0.65:
-        return [], data  # until the connection is closed
+        return [], data  # the body ends with the connection
     names = ['chunked']
     if r.odd(0.4):
         before = r.rng.choice((['gzip'], ['deflate'], ['x-gzip'], ['identity'], ['gzip', 'gzip'], ['deflate', 'gzip'],
@@ -223,7 +223,7 @@ def framed(r, data):
         r.use('transfer:' + '+'.join(before), None)
         for name in before:
             data = chunked(r, data) if name == 'chunked' else CODERS[name](r, data)
-        if r.odd(0.3) and before != ['chunked']:  # without chunks, or the other way round
+        if r.odd(0.3) and before != ['chunked']:  # announce no chunks, or send chunks in the wrong order of codings
             if r.odd(0.5):
                 lines = [header_line(r, b'Transfer-Encoding', names_of(r, before))]
                 return r.use('transfer:unchunked', lines), data
@@ -360,7 +360,7 @@ def status_line(r, end):
 
 
 def head_of(r, lines):
-    """The bytes of status line and headers with the empty line."""
+    """Returns the bytes of status line, headers and empty line."""
     name, end = r.choose('line-end', ENDS) if False else (None, b'\r\n')
     if r.odd(0.15):
         name, end = r.rng.choice(ENDS)
@@ -410,7 +410,7 @@ def place_is_in_head(place):
 
 
 def generate(number, seed):
-    """Message `number` of the run that `seed` names."""
+    """Returns message NUMBER of the run with this seed."""
     rng = random.Random(f'{seed}/response/{number}')
     r = Request(rng, rng.choice(PLACES), rng.choice((0.0, 0.1, 0.2, 0.3, 0.3, 0.5, 0.8)))
     r.word = lambda place: WORDS[place] if place == r.place else b'benign'
@@ -423,14 +423,15 @@ def generate(number, seed):
                    opening=OPENING % (b'%d' % number))
 
 
-# The word in a header of the name, with what is folded into it; clients that print the head print other lines, too.
+# The word in the named header or its continuation lines; clients that print the headers print all lines.
 HEADERS = {place: re.compile(rb'^[\s\0]*(?:%s)[\s\0]*:[^\n]*(?:\n[ \t\0][^\n]*)*%s' % (names, WORDS[place]),
                              re.IGNORECASE | re.MULTILINE)
            for place, names in (('header', b'x-m|x-t'), ('cookie', b'set-cookie'))}
 
 
 def understood(m, result):
-    """Whether the client gave its user the word at its place; of a benign message the whole body, without an error."""
+    """Returns whether the client delivered the word at its place, or the whole body of a benign message without an
+    error."""
     if result is None:
         return False
     if m.place is None:
@@ -454,10 +455,9 @@ def limit_of(m):
     coded = ' '.join(f for f in features if f.startswith(('content:', 'transfer:')))
     if layers > 2 or features & {'deflate:twice'} and layers > 1:
         return 'more than two encodings (too_many_encoding_layers)'
-    if features & {'deflate:raw-cut', 'zstd:cut', 'gzip:truncated-trailer', 'br:cut-long'} or 'deflate' in coded and \
-            features & {'closed-early', 'final:crlf-lf'} or 'zstd' in coded and 'closed-early' in features:
-        return 'an encoding that is cut before a block is complete'
+    if features & {'deflate:raw-cut', 'zstd:cut', 'gzip:truncated-trailer', 'br:cut-long'} or 'deflate' in coded and features & {'closed-early', 'final:crlf-lf'} or 'zstd' in coded and 'closed-early' in features:
+        return 'a compressed body that ends before a block is complete'
     if m.place == 'name' and any(f.startswith(('content:wrong', 'transfer:', 'final:', 'line-end:', 'form:cr',
                                                'closed')) for f in features):
-        return 'the name of a file without content, or in a response with another oddity'
+        return 'the file name of a response without content, or with another oddity'
     return None

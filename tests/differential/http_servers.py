@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The HTTP servers. Each answers a request with what it read, in lines "TAG=<...>" (http_requests.TAGS)."""
+"""The HTTP servers as endpoints. Each answers a request with the parts that it has read, in lines "TAG=<...>"
+(http_requests.TAGS)."""
 import os
 import shutil
 import subprocess
@@ -10,8 +11,8 @@ from exchange import exchange
 
 class Server(Endpoint):
     port = None
-    quiet = 0.4  # seconds without a byte after which the answer counts as complete
-    files = ()   # copied from endpoints/ into the folder
+    quiet = 0.4  # seconds without data after which an answer is complete
+    files = ()   # files of endpoints/ that start() copies into the folder
 
     def start(self):
         for name in self.files:
@@ -114,8 +115,7 @@ class NodeLenient(Node):
 
 
 def build_go(folder, name):
-    """Compiles endpoints/NAME.go with the fetched Go, or this machine's; the program stays in the folder of the
-    endpoints."""
+    """Compiles endpoints/NAME.go with the downloaded Go or that of this machine."""
     source, program = f'{HERE}/endpoints/{name}.go', os.path.join(endpoints_folder(), 'go-' + name)
     if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(source):
         class Compiler(Endpoint):
@@ -130,7 +130,7 @@ def build_go(folder, name):
             except Unavailable:
                 continue
         else:
-            raise Unavailable('Go is neither on this machine nor fetched (tests/differential/fetch-endpoints '
+            raise Unavailable('Go is not installed and not downloaded (tests/differential/fetch-endpoints '
                               'nightly-go)')
         shutil.copy(source, compiler.folder)
         subprocess.run(compiler.command('sh', '-c',

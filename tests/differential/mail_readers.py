@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Readers of delivered mails: which names, files and headers they find."""
+"""Reads delivered mails with several programs, and collects the file names, files and headers that they find."""
 import email
 import email.header
 import email.policy
@@ -11,7 +11,7 @@ from core import Endpoint, Unavailable
 
 
 class Found:
-    """What the readers found in a mail."""
+    """Names, files and headers that the readers found in a mail."""
 
     def __init__(self):
         self.names, self.files, self.subject, self.to = [], [], b'', b''
@@ -34,7 +34,7 @@ def read_part(part, found):
 
 
 def read_python(content):
-    """Python's email package."""
+    """Reads a mail with Python's email package."""
     found = Found()
     message = email.message_from_bytes(content)
     for name in 'subject', 'to':
@@ -49,7 +49,7 @@ def read_python(content):
         try:
             read_part(part, found)
         except (ValueError, LookupError, TypeError, AttributeError, IndexError,
-                KeyError):  # mistakes of the package: no reader shows the part
+                KeyError):  # bugs of the package; it cannot read this part
             continue
     return found
 
@@ -64,12 +64,12 @@ done; true
 
 
 class Programs(Endpoint):
-    """munpack and ripmime."""
+    """The mail readers munpack and ripmime."""
     name, groups, program = 'mail-readers', ('nightly-mail-readers', '/'), '/usr/bin/munpack'
     runs = 0
 
     def read(self, mails):
-        """The files of each mail: {number: [(reader, name, content)]}."""
+        """Returns the files that the programs find: {number of mail: [(reader, name, content)]}."""
         Programs.runs += 1
         work = f'{self.folder}/{Programs.runs}'
         os.makedirs(work + '/mails')
@@ -97,7 +97,7 @@ def programs(folder):
 
 
 def read_all(mails, readers):
-    """What is found in each mail."""
+    """Returns what all readers found in each mail, as a list of Found."""
     found = [read_python(content) for content in mails]
     more = readers.read(mails) if readers and mails else {}
     for number, files in more.items():
@@ -108,6 +108,6 @@ def read_all(mails, readers):
 
 
 def received(content):
-    """The text of the headers that name the client."""
+    """Returns the Received headers, which contain the name of the client."""
     head = re.split(rb'\r?\n\r?\n', content, maxsplit=1)[0]
     return b'\n'.join(re.findall(rb'(?im)^received:.*(?:\r?\n[ \t].*)*', head))

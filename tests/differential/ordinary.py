@@ -31,11 +31,11 @@ import http_servers
 import smtp_servers
 import tls_servers
 
-PROCESSES = 6  # clients of a pair that run at the same time
+PROCESSES = 6  # clients per pair that run at the same time
 # Pairs that also fail sometimes without Sluice (see --without-sluice): the server does not read the body, or its FTP
 # data connection times out.
 FAIL_WITHOUT_SLUICE = {('curl-put', 'python'), ('curl-put', 'wsgiref'), ('ftplib-active', 'pyftpdlib')}
-SECONDS = 900  # for the clients of a pair
+SECONDS = 900  # timeout for the clients of a pair
 RST = 4
 
 RULES = '''drop tcp any any -> any any (msg:"tcp"; content:"zqv-never-sent"; sid:1;)
@@ -70,7 +70,7 @@ class ScriptedClient(core.Endpoint):
         pass
 
     def run(self, server, count):
-        """Makes `count` exchanges; returns how many succeeded."""
+        """Makes COUNT exchanges; returns how many succeeded."""
         self.write('one', '#!/bin/sh\n' + self.script.format(port=server.port) + '\n')
         self.write('share', f'''#!/bin/sh
 n=$1
@@ -178,12 +178,12 @@ class HttpClient:
 
 
 class Benign:
-    """Stands in for a generated message: the request has no forbidden word, so that `place` is None."""
+    """Replaces a generated message: the request has no forbidden word, so `place` is None."""
     place = None
 
 
 class Nginx(http_servers.Nginx):
-    """Files, compressed where the client allows it, and a page for each other path."""
+    """Serves files, compressed if the client accepts it, and a page for each other path."""
     def configure(self):
         os.makedirs(self.folder + '/root')
         for n in range(50):
@@ -279,7 +279,7 @@ def available(kinds, folder, wrap=lambda kind, folder: kind(folder)):
 
 
 def pairs_of(arguments, folder, servers):
-    """All pairs of a client and a server that understand each other."""
+    """Returns all pairs of a client and a server that speak the same protocol."""
     pairs = []
 
     def add(server_kinds, clients):
@@ -349,7 +349,7 @@ class Sluice:
 
 
 def numbers_below(tree, path=''):
-    """(path, number) of all numbers in an object."""
+    """Yields (path, number) of all numbers in a JSON object."""
     for key, value in tree.items():
         if isinstance(value, dict):
             yield from numbers_below(value, f'{path}{key}.')
@@ -367,7 +367,7 @@ def check_events(code, events, connections):
                   'to_client'], flags[event['flow_id'], 'to_server'] = (int(event['tcp'][key], 16)
                                                                         for key in ('tcp_flags_ts', 'tcp_flags_tc'))
     for event in events['drop']:
-        # The receiver has reset the connection, and would drop the packet itself.
+        # The receiver has sent a RST, and would ignore the packet.
         if event['drop'].get('reason') == 'stream error' and flags.get((event['flow_id'], event.get('direction')),
                                                                        0) & RST:
             late += 1
@@ -400,7 +400,7 @@ def check_events(code, events, connections):
 
 def run(arguments, folder):
     servers, wrong, made = [], [], 0
-    with open('/etc/resolv.conf', 'w') as f:  # of this mount namespace
+    with open('/etc/resolv.conf', 'w') as f:  # only in this mount namespace
         f.write('nameserver 127.0.0.1\noptions timeout:5 attempts:2\n')
     try:
         pairs = pairs_of(arguments, folder, servers)

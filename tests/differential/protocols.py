@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The protocols of the differential tests. To add one: a module that generates messages, a module with the endpoints,
-and a row in PROTOCOLS."""
+"""The protocols of the differential tests. A protocol needs a module that generates messages, a module with the
+endpoints, and a row in PROTOCOLS."""
 import dialogue
 import dns_queries
 import dns_resolvers
@@ -19,26 +19,26 @@ import tls_servers
 
 
 class Protocol:
-    """`generate(number, seed)` makes a message; `rules` are the drop rules on the forbidden words; `settings` those of
+    """generate(number, seed) makes a message; `rules` are the drop rules on the forbidden words; `settings` are for
     sluice.
 
-    An endpoint is a subclass of core.Endpoint with start(), stop(), and understand(messages): a list that says of each
-    message whether the endpoint read its forbidden word at its place (of a benign message: served it)."""
+    An endpoint is a subclass of core.Endpoint with start(), stop() and understand(messages). understand() returns for
+    each message whether the endpoint read the forbidden word at its place, or served a benign message."""
     rules, settings = '', ()
-    drops_ambiguous = None  # the setting that drops ambiguous messages (those that endpoints read in different ways)
-    dialogue = False  # run by dialogue.py: messages are sessions, and understand() also returns their records
+    drops_ambiguous = None  # setting that makes Sluice drop messages which endpoints interpret differently
+    dialogue = False  # run by dialogue.py; messages are sessions, and understand() returns (records, results)
 
     def endpoints(self, nightly):
-        """The classes of the endpoints. `nightly`: with those that are large or slow."""
+        """Returns the classes of the endpoints; with NIGHTLY also those that are large or slow."""
         raise NotImplementedError
 
     def known(self, m, endpoints):
-        """The documented limit that explains a finding, or None."""
+        """Returns the documented limit that explains a finding, or None."""
         return None
 
 
 def serving(kind, understood):
-    """The endpoint of a server class whose answers show what it read."""
+    """Makes an endpoint class from a server class: understood(message, answer) decides by the server's answer."""
     class Serving(kind):
         def understand(self, messages):
             return [understood(m, answer) for m, answer in zip(messages, self.exchange(messages))]
@@ -46,7 +46,7 @@ def serving(kind, understood):
 
 
 def fetching(kind, understood):
-    """The endpoint of a client class that reports what it delivered to its user."""
+    """Makes an endpoint class from a client class: understood(message, result) decides by the client's result."""
     class Fetching(kind):
         def understand(self, messages):
             return self.understand_with(understood, messages)
@@ -115,8 +115,8 @@ class Smtp(Protocol):
         if any(f in m.features for f in (f'{m.place}:rfc2047', f'{m.place}:rfc2047-q')):
             return 'encoded words (RFC 2047) are not decoded'
         if m.place is None and 'bdat' in m.features and set(endpoints) <= {'smtpd', 'aiosmtpd'}:
-            return 'a server repeats in its reply what the client sent, with a line end: the reply has no code'
-        return 'lines of a mail that end with CR alone' if 'lines:cr' in m.features else None
+            return 'a reply without code, because the server repeats text of the client that contains a line end'
+        return 'lines of a mail that end with a lone CR' if 'lines:cr' in m.features else None
 
 
 class Ftp(Protocol):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The SMTP servers. Those of the MTAs deliver by LMTP to a collector in this process; those of Python write a file."""
+"""The SMTP servers as endpoints. MTAs deliver by LMTP to a collector in this process; Python's servers write a file."""
 import asyncio
 import json
 import os
@@ -17,7 +17,7 @@ COLLECTOR_PORT = 2400
 
 
 class Collector:
-    """An LMTP server that keeps what it gets: (sender, recipients, content)."""
+    """An LMTP server that stores each mail as (sender, recipients, content)."""
 
     def __init__(self):
         self.mails, self.last = [], time.monotonic()
@@ -70,7 +70,7 @@ class Collector:
             time.sleep(0.1)
 
 
-COLLECTORS = []  # one in a process
+COLLECTORS = []  # the collector of this process, after the first MTA was started
 
 
 def numbers_of(recipients):
@@ -90,7 +90,7 @@ class SmtpServer(Endpoint):
         pass
 
     def mails(self):
-        """(hello, sender, recipients, content) of each mail that was delivered."""
+        """Returns (hello, sender, recipients, content) of each delivered mail."""
         raise NotImplementedError
 
     def understand(self, sessions):
@@ -138,7 +138,7 @@ class PythonServer(SmtpServer):
 
 
 class Smtpd(PythonServer):
-    """Of Python's library, up to 3.11."""
+    """The SMTP server of Python's standard library, up to Python 3.11."""
     name, groups, port = 'smtpd', ('smtp', '/'), 8021
 
     def find_root(self):
@@ -146,7 +146,7 @@ class Smtpd(PythonServer):
         library = root.rstrip('/') + '/usr/lib'
         if not any(os.path.exists(f'{library}/{name}/smtpd.py') for name in os.listdir(library)
                    if name.startswith('python3.')):
-            raise Unavailable('smtpd is not in the library of this Python')
+            raise Unavailable('this version of Python has no smtpd')
         return root
 
 
@@ -157,11 +157,11 @@ class Aiosmtpd(PythonServer):
         for root in (root_of('smtp'), '/'):
             if root and os.path.exists(root.rstrip('/') + '/usr/lib/python3/dist-packages/aiosmtpd'):
                 return root
-        raise Unavailable('aiosmtpd is neither on this machine nor fetched (tests/differential/fetch-endpoints smtp)')
+        raise Unavailable('aiosmtpd is not installed and not downloaded (tests/differential/fetch-endpoints smtp)')
 
 
 class Mta(SmtpServer):
-    user = None  # of the package; its maintainer script would have made it
+    user = None  # user that the maintainer script of the package creates
 
     def start(self):
         if not COLLECTORS:

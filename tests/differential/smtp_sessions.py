@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Odd SMTP sessions and mails, and the rules that must stop those with a forbidden word.
+"""Generates unusual SMTP sessions and mails. The rules must stop those with a forbidden word.
 
-Every recipient is <nNUMBERn@h.example>, so that a delivered mail is known by its envelope; the domain refused.example
-is refused.
+Every recipient is <nNUMBERn@h.example>, so that the session of a delivered mail is known. The servers refuse the domain
+refused.example.
 """
 import base64
 import binascii
@@ -182,7 +182,7 @@ def fill_name(template, name):
 
 
 def attachment(r):
-    """The headers and the body of a part that is a file."""
+    """Returns headers and body of a part that is a file."""
     name = r.word('name') + b'.txt'
     data = b'The content: ' + r.word('file') + r.rng.choice((b'', b'.', b' with more of it\r\n', b'\r\n.\r\n'
                                                              if r.odd(0.1) else b'!'))
@@ -251,7 +251,7 @@ TYPES = [('upper', b'Content-Type: MULTIPART/MIXED; BOUNDARY="%s"'),
 
 
 def multipart(r, parts, level=0):
-    """The headers and the body of a multipart of the parts."""
+    """Returns headers and body of a multipart with these parts."""
     boundary = (b'b%d' % level + b'X') if not r.odd(0.25) else r.choose('boundary', BOUNDARIES)
     line = r.choose('type', TYPES) if r.odd(0.3) else b'Content-Type: multipart/mixed; boundary="%s"'
     at = len(boundary) // 2
@@ -278,7 +278,7 @@ def text_part(r):
 
 
 def structure(r):
-    """Headers and body of the mail below the headers of RFC 5322."""
+    """Returns the MIME headers and the body of the mail."""
     if r.place not in ('file', 'name') and r.rng.random() < 0.6:
         return ([], text_part(r)[1]) if r.rng.random() < 0.5 else text_part(r)
     file = attachment(r)
@@ -341,7 +341,7 @@ def header_line(r, kind, plain, choices, word):
 
 
 def mail(r):
-    """The bytes of a mail, before dot-stuffing, without the end."""
+    """Returns the bytes of a mail, before dot-stuffing and without the final dot."""
     headers, body = structure(r)
     lines = [b'From: <a@h.example>', header_line(r, 'to', b'To: <%s@h.example>', TOS, r.word('to')),
              header_line(r, 'subject', b'Subject: %s', SUBJECTS, b'about ' + r.word('subject'))]
@@ -417,7 +417,8 @@ BETWEEN = [('noop', b'NOOP'), ('noop-arg', b'NOOP x'), ('rset', b'RSET'), ('vrfy
 
 
 class Lines:
-    """Collects commands; each item of `steps` is what goes with one write, with WAIT between."""
+    """Collects commands in `steps`: bytes of one write each, or WAIT. STYLE is wait (for each reply), all (in one
+    write) or group (several writes before a WAIT)."""
 
     def __init__(self, r, style):
         self.r, self.style, self.steps = r, style, []
@@ -459,7 +460,7 @@ def envelope(r, out, number):
 
 
 def chunks(r, out, data):
-    """BDAT."""
+    """Sends a mail in BDAT chunks."""
     rng, at, last = r.rng, 0, False
     template = r.choose('bdat', [('lower', b'bdat %d%s'), ('spaces', b'BDAT   %d %s'), ('tab', b'BDAT\t%d%s'),
                                  ('trailing', b'BDAT %d%s  '), ('zeros', b'BDAT 000%d%s'),
@@ -494,12 +495,12 @@ def deliver(r, out, number, data):
 
 
 def quiet(r):
-    """The choices of a mail beside the one that counts."""
+    """Returns random choices for a mail without forbidden word, with few oddities."""
     return Mail(r.rng, None, r.oddness * 0.2)
 
 
 def smuggled(r, out, number):
-    """Two mails, of which the second one begins where only some servers see the end of the first."""
+    """Adds two mails. The second one begins where only some servers find the end of the first."""
     end = r.choose('smuggle', FAKE_ENDS)
     first = quiet(r)
     inner = Lines(r, 'all')
@@ -516,7 +517,7 @@ def smuggled(r, out, number):
                                                                       b'TO:<n%dn@h.example>\r\nDATA\r\n' % number +
                     inner.steps[0] + b'\r\n.\r\n')
         return
-    # The other way: what carries the word is behind bytes that are no end.
+    # The reverse case: the word is behind bytes that look like an end but are none.
     r.use('smuggle:body', None)
     envelope(r, out, number)
     out.add(b'DATA\r\n')
@@ -528,7 +529,7 @@ def smuggled(r, out, number):
 
 
 def generate(number, seed):
-    """Session `number` of the run that `seed` names."""
+    """Returns session NUMBER of the run with this seed."""
     rng = seeded(number, seed)
     place = rng.choice(PLACES)
     r = Mail(rng, place, rng.choice((0.1, 0.2, 0.3, 0.5, 0.8)))

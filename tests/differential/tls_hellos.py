@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Odd ClientHellos that some server answers with a ServerHello, and the rules that must stop those with a forbidden
-server name, protocol of ALPN, version or fingerprint."""
+"""Generates unusual ClientHellos that some server answers with a ServerHello. The rules must stop those with a
+forbidden server name, ALPN protocol, version or fingerprint."""
 import random
 import struct
 
 from core import message
 
 GOOD, EVIL, PROTOCOL = b'good.example', b'zqvsni.example', b'http/0.9'
-CIPHER = 0x5a5b  # assigned to nobody: marks the JA3 string
+CIPHER = 0x5a5b  # an unassigned cipher suite, which the rule on the JA3 string matches
 RULES = '''
 drop tls any any -> any any (msg:"server name"; flow:to_server; tls.sni; content:"zqvsni.example"; nocase; bsize:<20; sid:1;)
 drop tls any any -> any any (msg:"protocol"; flow:to_server; tls.alpn; content:"http/0.9"; bsize:8; sid:2;)
@@ -22,7 +22,7 @@ SERVER_NAME, GROUPS, ALPN, VERSIONS, KEY_SHARE = 0, 10, 16, 43, 51
 
 
 class Hello:
-    """One ClientHello under construction. `odd(probability)` decides whether an oddity is used; `use` notes it."""
+    """The random choices for a ClientHello. odd(share) decides whether to use an oddity; use() records its name."""
 
     def __init__(self, rng, place, oddness):
         self.rng, self.place, self.oddness, self.features = rng, place, oddness, []
@@ -40,7 +40,7 @@ class Hello:
 
 
 def vector(size, data, more=0):
-    """`size` bytes of length, and the data."""
+    """Returns the data behind a length field of SIZE bytes. MORE is added to the length, to make it wrong."""
     return max(0, len(data) + more).to_bytes(size, 'big') + data
 
 
@@ -76,7 +76,7 @@ def name_forms(name):
 def server_name(r):
     name = EVIL if r.place == 'name' else GOOD
     forms = name_forms(name)
-    if r.place != 'name':  # no name for a server, which serves the default host
+    if r.place != 'name':  # servers find no name and serve the default host
         forms.append(('type-only', vector(2, entry(name, 1))))
     if r.odd(0.5):
         return extension(SERVER_NAME, r.choose('sni', forms))
@@ -167,7 +167,7 @@ def extensions_of(r, modern, old):
 # --- The hello
 
 def hello(r):
-    """The handshake message."""
+    """Returns the handshake message."""
     rng = r.rng
     old = r.place == 'version'
     modern = not old and rng.random() < 0.5
@@ -229,7 +229,7 @@ BETWEEN = [('empty', HANDSHAKE, b''), ('ccs', CHANGE_CIPHER_SPEC, b'\x01'),
 
 def records_of(r, data):
     rng, out, at = r.rng, [], 0
-    cuts = r.place != 'raw'  # a rule on raw bytes sees the headers of records inside the word
+    cuts = r.place != 'raw'  # a record header inside the word would hide it from the rule on raw bytes
     size = r.choose('records', [('bytes', 1), ('twos', 2), ('threes', 3), ('header', 4), ('few', 5), ('tens', 60),
                                 ('hundreds', 300)]) if cuts and r.odd(0.35) else 16384
     varied = cuts and r.odd(0.15) and r.use('records:varied', True)
@@ -252,7 +252,7 @@ def records_of(r, data):
 
 
 def ssl2_hello(r):
-    """A ClientHello in the form of SSLv2: no extensions, so it serves for the version only."""
+    """Returns a ClientHello in SSLv2 format. It has no extensions, so it is used for the rule on the version only."""
     suites = b''.join(b'\0' + struct.pack('!H', suite) for suite in (0xc013, 0xc014, 0x002f, 0x0035, 0x00ff))
     challenge = bytes(r.rng.randrange(256) for _ in range(r.rng.choice((16, 32))))
     body = b'\x01' + struct.pack('!HHHH', 0x0301, len(suites), 0, len(challenge)) + suites + challenge
@@ -271,7 +271,7 @@ def cut(r, data):
 
 
 def generate(number, seed):
-    """Message `number` of the run that `seed` names."""
+    """Returns message NUMBER of the run with this seed."""
     rng = random.Random(f'{seed}/{number}')
     place = rng.choice(PLACES)
     r = Hello(rng, place, rng.choice((0.15, 0.3, 0.3, 0.5, 0.8)))
@@ -281,15 +281,15 @@ def generate(number, seed):
 
 
 def limit(m):
-    """Why a drop is no finding, or None."""
+    """Returns the documented limit that explains a drop, or None."""
     if m.place is None and any(feature.startswith('last:') for feature in m.features):
-        return 'a broken record behind the hello, which ends the connection at the server, too'
+        return 'an unexpected record after the hello; the server ends the connection, too'
     return None
 
 
 def understood(_m, received):
-    """Whether the server answered with a ServerHello. The servers refuse names other than EVIL and GOOD, and protocols
-    other than PROTOCOL and http/1.1."""
+    """Returns whether the server answered with a ServerHello. Servers refuse names other than EVIL and GOOD, and
+    protocols other than PROTOCOL and http/1.1."""
     at, messages = 0, b''
     while received and at + 5 <= len(received) and received[at] in (ALERT, CHANGE_CIPHER_SPEC, HANDSHAKE):
         length = struct.unpack_from('!H', received, at + 3)[0]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The TLS servers. Each accepts the server names GOOD and EVIL of tls_hellos.py (one process for each name, where a
-program knows only one), refuses other names and, where it can, other protocols of ALPN than PROTOCOL and http/1.1."""
+"""The TLS servers as endpoints. Each accepts the server names GOOD and EVIL of tls_hellos.py and refuses others. If it
+can, it also refuses ALPN protocols other than PROTOCOL and http/1.1."""
 import asyncio
 import os
 import shutil
@@ -15,7 +15,7 @@ NAMES = (GOOD.decode(), EVIL.decode())
 
 
 async def greet(port, m, quiet):
-    """The bytes that the server sends, up to the first whole record of a handshake."""
+    """Sends a message; returns the bytes from the server up to its first complete handshake record."""
     received = b''
     try:
         reader, writer = await asyncio.wait_for(asyncio.open_connection('127.0.0.1', port), 5)
@@ -96,7 +96,7 @@ http {
 
 
 class Pair(Server):
-    """A program that knows one server name: a process for each of the names."""
+    """A program that accepts only one server name; a second process runs for the other name."""
     server_name = NAMES[0]
 
     def start(self):
@@ -126,10 +126,10 @@ class Pair(Server):
 
 
 class OpenSsl(Pair):
-    name, program, port, at_once = 'openssl', '/usr/bin/openssl', 8444, 1  # it serves one connection at a time
+    name, program, port, at_once = 'openssl', '/usr/bin/openssl', 8444, 1  # serves one connection at a time
 
     def arguments(self):
-        # The name that -servername gives is the one that -servername_fatal lets pass.
+        # -servername_fatal refuses names other than that of -servername.
         return ('openssl', 's_server', '-accept', str(self.port), '-quiet', '-key', '/endpoint/key.pem', '-cert',
                 '/endpoint/certificate.pem', '-key2', '/endpoint/key.pem', '-cert2', '/endpoint/certificate.pem',
                 '-servername', self.server_name, '-servername_fatal', '-alpn', 'http/0.9,http/1.1', '-cipher', CIPHERS,
@@ -151,8 +151,7 @@ class Nss(Pair):
     name, program, port, at_once = 'nss', '/usr/bin/selfserv', 8448, 4
 
     def arguments(self):
-        # The nickname of a certificate is the server name that it is for; the first one serves clients that send no
-        # name.
+        # selfserv uses the nickname of a certificate as its server name, and this one for clients without SNI.
         script = ('cd /endpoint && certutil -N -d . --empty-password && openssl pkcs12 -export -in certificate.pem '
                   '-inkey key.pem -name %s -passout pass:x -out both.p12 && '
                   'pk12util -d . -i both.p12 -W x -K "" && exec selfserv -d . -n %s -p %d -t 8 -V tls1.0: -a %s -w ""' %

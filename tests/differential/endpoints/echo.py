@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Answers with what it read of each request. As a program: `echo.py http PORT` (http.server), `echo.py wsgi PORT`
-(wsgiref), `echo.py scgi PORT` (an SCGI application behind a web server). As a module it has the WSGI application
-`application`.
-"""
+"""An HTTP server that answers each request with the parts that it has read. As a program: `echo.py http PORT`
+(http.server), `echo.py wsgi PORT` (wsgiref), `echo.py scgi PORT` (SCGI behind a web server). As a module it has the
+WSGI application `application`."""
 import http.server
 import socket
 import socketserver
@@ -65,7 +64,7 @@ class QuietHandler(wsgiref.simple_server.WSGIRequestHandler):
 
 
 def application(environ, start_response):
-    """WSGI: PEP 3333 has text of Latin-1 in the environment."""
+    """The WSGI application. Text in the environment is decoded as Latin-1 (PEP 3333)."""
     length = environ.get('CONTENT_LENGTH') or '0'
     stream = environ['wsgi.input']
     body = stream.read(int(length)) if not environ.get('wsgi.input_terminated') else stream.read()

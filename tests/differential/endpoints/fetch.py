@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fetches URL/N for each N of a file, by urllib or requests, and writes what the library delivered (http_clients.py has
-the format)."""
+"""Fetches URL/N for each N of a file with urllib or requests, and writes the results in the format of
+http_clients.py."""
 import base64
 import queue
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The FTP server of pyftpdlib: ftp.py PORT. Each command becomes a line of /endpoint/commands: command, argument."""
+"""The FTP server of pyftpdlib: ftp.py PORT. Appends each command and its argument to /endpoint/commands."""
 import json
 import logging
 import os

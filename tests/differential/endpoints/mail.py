@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""SMTP servers of Python: mail.py smtpd|aiosmtpd PORT. Each mail becomes a line of /endpoint/mails."""
+"""SMTP servers of Python: mail.py smtpd|aiosmtpd PORT. Appends each mail as a line to /endpoint/mails."""
 import json
 import sys
 import warnings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Asks the C library for each name of the file names; the addresses go to the file found."""
+"""Resolves each name of the file `names` with the C library, and writes the addresses to the file `found`."""
 import concurrent.futures
 import json
 import socket
