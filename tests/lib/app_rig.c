@@ -19,7 +19,7 @@ void app_rig_start_flow(struct app_rig *rig)
     rig->flow.client.bytes[3] = 1;
     rig->flow.server.bytes[3] = 2;
     rig->flow.client_port = 40000;
-    rig->flow.server_port = 80; /* change it for hints */
+    rig->flow.server_port = 80; /* tests of port hints change it */
     rig->offset[0] = rig->offset[1] = 0;
     rig->failed = rig->stop_stream = false;
 }
@@ -40,7 +40,7 @@ static void app_rig_configure(struct app_options *options, const char *yaml)
     diag_free(diag);
 }
 
-/* What most rigs have: read once, and not given back. */
+/* Default options, which most rigs use. They are read once and never freed. */
 static const struct app_options *app_rig_default_options(void)
 {
     static struct app_options options;
@@ -98,8 +98,7 @@ void app_rig_free(struct app_rig *rig)
     free(rig);
 }
 
-/* What the protocol logs of a transaction, with its events: {"members":...,"events":["a"]} without the outer braces'
- * key. */
+/* Writes the log of a transaction and its events as one object: {"members":...,"events":["a"]}. */
 static void app_rig_render(struct app_rig *rig, const struct app_tx *tx, struct text *out)
 {
     struct fields fields;
@@ -148,7 +147,7 @@ const char *app_rig_json(struct app_rig *rig, uint64_t id)
     return rig->json[id].bytes;
 }
 
-/* Reads all bytes by copying them: a sanitizer checks a memcpy() once, and each access of a loop separately. */
+/* Reads all bytes with memcpy(), which a sanitizer checks faster than a loop. */
 static void app_rig_read(const struct app_bytes *bytes)
 {
     static uint8_t copy[4096];
@@ -156,11 +155,11 @@ static void app_rig_read(const struct app_bytes *bytes)
     for (uint32_t at = 0, size; at < bytes->length; at += size) {
         size = bytes->length - at < sizeof(copy) ? bytes->length - at : (uint32_t)sizeof(copy);
         memcpy(copy, bytes->bytes + at, size);
-        __asm__ volatile("" : : "r"(copy) : "memory"); /* keeps the compiler from removing the copy */
+        __asm__ volatile("" : : "r"(copy) : "memory"); /* prevents the compiler from removing the copy */
     }
 }
 
-/* All that is there of each transaction is read once, as rules and events would. */
+/* Reads all available buffers of a transaction, as rules would. */
 static void app_rig_read_all(struct app_tx *tx)
 {
     for (size_t i = 0; i < tx->proto->buffer_count; i++) {
@@ -183,8 +182,8 @@ static void app_rig_read_all(struct app_tx *tx)
     }
 }
 
-/* Of a flow with thousands of pieces, transactions that are still open are read after each 64th piece only: else the
- * time would grow with the product of both. */
+/* After 1,024 pieces of a flow, open transactions are read only after every 64th piece. Otherwise the time would grow
+ * with the number of pieces times that of transactions. */
 static void app_rig_after(struct app_rig *rig)
 {
     bool reads_open = ++rig->pieces <= 1024 || rig->pieces % 64 == 0;

@@ -23,7 +23,7 @@ static uint8_t model_content(uint64_t offset, unsigned variant)
     return (uint8_t)((offset + 1 + variant * 77777) * UINT64_C(0x9E3779B97F4A7C15) >> 56);
 }
 
-/* When memory is scarce history goes earlier, but nothing that was not acknowledged and inspected. */
+/* With a small memcap the assembly frees history earlier, but only bytes that were acknowledged and inspected. */
 static void model_follow_base(const struct model_run *run, struct model *model)
 {
     if (!run->small || model->assembly.base <= model->base)
@@ -51,7 +51,7 @@ static void model_advance(struct model *model)
         model->end = model->contiguous;
 }
 
-/* Ranges seen beyond `contiguous`, if [start, end) were one of them too. */
+/* Returns the number of ranges beyond `contiguous` after [start, end) is added. */
 static size_t model_count_extents(const struct model *model, uint64_t start, uint64_t end)
 {
     bool inside = start <= model->contiguous;
@@ -67,14 +67,16 @@ static size_t model_count_extents(const struct model *model, uint64_t start, uin
     return count;
 }
 
-/* Counting takes long: it is done when the answer may matter, and at the end to see that this was known. */
+/* The extents of the model are counted only if the assembly has reached the limit, because counting takes long.
+ * model_finish() compares both counts. */
 static bool model_is_full(const struct model *model, uint64_t start, uint64_t end)
 {
     return model->assembly.extent_count >= MODEL_MAX_EXTENTS &&
            model_count_extents(model, start, end) > MODEL_MAX_EXTENTS;
 }
 
-/* Suricata's rules, written down shape by shape: whether the new segment's bytes replace those of an old one. */
+/* Returns whether the bytes of a new segment replace those of an old one, by Suricata's rules for each kind of overlap.
+ */
 static bool model_new_wins(enum host_os os, const struct model_segment *new, const struct model_segment *old)
 {
     bool like_solaris = os == HOST_OS_SOLARIS || os == HOST_OS_OLD_SOLARIS || os == HOST_OS_HPUX11;
@@ -137,7 +139,7 @@ static void model_apply(const struct model_run *run, struct model *model, uint64
         model->segments[model->segment_count++] = *segment;
 }
 
-/* The part of a segment that is within the bounds. */
+/* Clips a segment to the bounds of the model. Returns false if nothing is left. */
 static bool model_clip(const struct model *model, uint64_t *start, uint64_t *end)
 {
     if ((int64_t)*end < 0)
@@ -247,7 +249,7 @@ static void model_check_bytes(const struct model *model, const uint8_t *bytes, u
         MODEL_MUST(model->kind[at] == MODEL_SEEN && bytes[at - start] == model->value[at]);
 }
 
-/* The history: from `size` places before the view, or the last gap, those that have bytes. */
+/* The inspection window has up to `size` bytes before the chunk, but none before the last gap. */
 static void model_check_window(struct model_run *run, struct model *model, const struct stream_chunk *view)
 {
     uint64_t size = model_min(model->window, MODEL_HISTORY), start = view->offset > size ? view->offset - size : 0;
@@ -433,7 +435,7 @@ static void model_command(struct model_run *run)
     MODEL_MUST(model->assembly.base == model->base);
 }
 
-/* Everything is yielded, and given back. */
+/* Takes all remaining chunks, and checks that all memory is freed. */
 static void model_finish(struct model_run *run, struct model *model)
 {
     MODEL_MUST(model->assembly.extent_count == model_count_extents(model, model->contiguous, model->contiguous));

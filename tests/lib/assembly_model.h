@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A simple model of stream/assembly.h, to hold it against: one array of bytes, one of what each is. A script (any
- * bytes) is carried out on both; the first difference ends the process. For the unit test with scripts by chance and
- * for the fuzz target.
+ * A simple model of stream/assembly.h: one array with the bytes, and one with the state of each byte. A script (any
+ * bytes) runs on the model and on the assembly; the first difference aborts the process. The unit test runs random
+ * scripts; the fuzz target runs its inputs.
  *
- * Checked of every view: that it begins where the last one ended or behind a hole, reaches as far as it can, and has
- * the bytes that came first (passive: those that the receiver's system keeps); so no byte comes twice, and none is
- * missing.
+ * Every chunk must begin at the end of the previous one or behind a gap, and must be as long as possible. It must have
+ * the bytes that arrived first (passive: those that the receiver's system keeps). So no byte is repeated or missing.
  */
 #ifndef SLUICE_ASSEMBLY_MODEL_H
 #define SLUICE_ASSEMBLY_MODEL_H
@@ -20,11 +19,11 @@
 
 enum {
     MODEL_SIZE = 1 << 18,
-    MODEL_SEGMENTS = 1000, /* so many commands are carried out at most */
+    MODEL_SEGMENTS = 1000, /* maximum number of segments of a script */
     MODEL_MAX_LENGTH = 65535,
     MODEL_MAX_EXTENTS = 256,
     MODEL_HISTORY = 65536,
-    MODEL_HOLES = 100, /* with more of them nothing is given up or skipped: what happens then is not of the model */
+    MODEL_HOLES = 100, /* with more gaps the script skips and gives up no data, because the model does not cover that */
     MODEL_VARIANTS = 4,
 };
 
@@ -77,9 +76,10 @@ struct model_expectation {
     bool differs;
 };
 
-/* --- Commands: each is done on both, and compared ------------------------------------------------- */
+/* --- Commands ------------------------------------------------------------------------------------- */
 
-/* The first bytes of a script are the options: flags, system, windows, limits. */
+/* Runs each command on model and assembly, and compares them. The first bytes of a script are options: flags, system,
+ * windows, limits. */
 void model_run(const uint8_t *script, size_t length);
 
 #endif

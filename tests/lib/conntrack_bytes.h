@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The attributes of NFQA_CT as the kernel writes them, byte by byte, for tests. */
+/* Builds the attributes of NFQA_CT as the kernel does, for tests. */
 #ifndef TEST_CONNTRACK_BYTES_H
 #define TEST_CONNTRACK_BYTES_H
 
@@ -17,15 +17,15 @@ struct conntrack_bytes {
 };
 
 struct conntrack_text {
-    const char *client, *server; /* the original tuple: IPv4, or IPv6 with a colon */
+    const char *client, *server; /* original tuple: IPv4 addresses, or IPv6 addresses (with a colon) */
     uint16_t client_port, server_port;
-    const char *after_client, *after_server; /* what NAT makes of them; NULL: the same */
+    const char *after_client, *after_server; /* addresses after NAT; NULL: unchanged */
     uint16_t after_client_port, after_server_port;
     uint8_t protocol;
     uint32_t status;
-    int tcp_state; /* -1: no protocol information */
+    int tcp_state; /* -1: no CTA_PROTOINFO */
     uint8_t scale[2], flags[2];
-    uint64_t packets[2], bytes[2]; /* with counts, unless all are 0 */
+    uint64_t packets[2], bytes[2]; /* no counters if all are 0 */
 };
 
 void ct_attribute(struct conntrack_bytes *ct, uint16_t type, const void *value, size_t length);
@@ -33,7 +33,7 @@ void ct_u32(struct conntrack_bytes *ct, uint16_t type, uint32_t value);
 size_t ct_begin(struct conntrack_bytes *ct, uint16_t type);
 void ct_end(struct conntrack_bytes *ct, size_t at);
 
-/* In the kernel's order. */
+/* Adds all attributes, in the kernel's order. */
 void ct_build(struct conntrack_bytes *ct, const struct conntrack_text *text);
 
 #endif

@@ -20,7 +20,7 @@ static void database_string(struct country_database *database, const char *text)
     database->values_length += (uint32_t)length;
 }
 
-/* {"country": {"iso_code": code}}; or {"other": code} when `country` is not set. */
+/* Adds the value {"country": {"iso_code": code}}, or {"other": code} if `country` is false. */
 static int32_t database_value(struct country_database *database, const char *code, bool country)
 {
     int32_t offset = (int32_t)database->values_length;
@@ -100,7 +100,7 @@ static void database_describe(const struct country_database *database, FILE *fil
     database_number("binary_format_minor_version", 5, 0, file);
     database_name("database_type", file);
     database_name("Test-Country", file);
-    database_name("languages", file); /* an array without members, a number of 64 bits: types of the second byte */
+    database_name("languages", file); /* empty array; it and the uint64 below have extended types */
     fwrite("\x00\x04", 1, 2, file);
     database_name("build_epoch", file);
     fwrite("\x01\x02\x01", 1, 3, file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For tests: a MaxMind database of a few networks, written as its specification says (MaxMind DB File Format 2.0): a
- * binary tree over 128 bits with IPv4 below ::/96, then the values, then what describes the file.
+ * Writes a MaxMind database of a few networks, for tests (MaxMind DB File Format 2.0): a binary tree over 128 bits with
+ * IPv4 below ::/96, the values, and the metadata.
  */
 #ifndef TEST_COUNTRY_DATABASE_H
 #define TEST_COUNTRY_DATABASE_H
@@ -15,7 +15,7 @@
 
 enum { DATABASE_MAX_NODES = 4096, DATABASE_MAX_VALUES = 1024 };
 
-/* Children: 0 is none, above that a node's number, below that - 1 - offset of a value. */
+/* A child of a node is 0 (none), the number of a node (> 0), or a value (-1 - offset). */
 struct country_database {
     int32_t nodes[DATABASE_MAX_NODES][2];
     uint32_t node_count;

@@ -17,7 +17,7 @@ static struct config *config_of(const struct setting *rows, const struct setting
     return config;
 }
 
-/* Lists end with the configuration: no test reads one. */
+/* Lists in the options are freed with the configuration; no test reads them. */
 static void fill(const struct setting *rows, void *options)
 {
     struct config *config = config_of(rows, NULL);

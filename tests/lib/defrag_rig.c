@@ -82,7 +82,7 @@ void defrag_rig_check_whole(int version, const char *text)
     }
 }
 
-/* --- Random, against a model ---------------------------------------------------------------------- */
+/* --- Model for random fragments ------------------------------------------------------------------- */
 
 uint64_t defrag_rig_random_state;
 

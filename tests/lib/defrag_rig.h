@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the tests of defragmentation share: one defragmenter, fragments of text, what a whole must look like. */
+/* Functions for tests of defragmentation: send fragments of text to a defragmenter, and check the whole packet. */
 #ifndef DEFRAG_RIG_H
 #define DEFRAG_RIG_H
 
@@ -8,7 +8,7 @@
 
 static const int versions[] = { 4, 6 };
 
-extern struct defragging defrag_rig; /* one test at a time */
+extern struct defragging defrag_rig; /* the defragmenter of the running test */
 
 void defrag_rig_open_with(bool inline_mode, enum host_os (*of)(const void *, int, const struct address *),
                           const void *user);
@@ -18,14 +18,14 @@ void defrag_rig_open_passive(void);
 void defrag_rig_close(void);
 enum defrag_result defrag_rig_send_text(int version, uint32_t id, uint32_t offset, bool more, const char *text);
 
-/* `length` times the letter. */
+/* Sends a fragment that contains the letter `length` times. */
 enum defrag_result defrag_rig_send_letter(int version, uint32_t id, char letter, uint32_t offset, size_t length,
                                           bool more);
 
 bool defrag_rig_has_event(int version, enum decode_event ipv4, enum decode_event ipv6);
 bool defrag_rig_overlapped(int version);
 
-/* The whole is a header as it should be and then the text. */
+/* Checks the header of the reassembled packet, and that its payload is the text. */
 void defrag_rig_check_whole(int version, const char *text);
 
 enum { MODEL_UNITS = 40 };

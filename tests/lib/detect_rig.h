@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A detector with rules as text, for packets made by hand. */
+/* A detector with rules given as text, for tests that build packets. */
 #ifndef DETECT_RIG_H
 #define DETECT_RIG_H
 

@@ -155,7 +155,7 @@ void sample_flow(struct sample *sample)
         .side = { { .packets = 3, .bytes = 300, .ttl_low = 63, .ttl_high = 64 },
                   { .packets = 2, .bytes = 200, .ttl_low = 50, .ttl_high = 51 } },
         .id = 4503599627370497,
-        .start_ns = SAMPLE_TIME_NS - 900 * 1000 * 1000, /* in the second before */
+        .start_ns = SAMPLE_TIME_NS - 900 * 1000 * 1000, /* within the previous second */
         .last_ns = SAMPLE_TIME_NS,
         .origin = { .in_ifindex = pkt->meta.in_ifindex,
                     .mark = pkt->meta.mark,
@@ -194,7 +194,7 @@ void sample_queue(struct sample *sample)
     sample->packet.meta = (struct queue_meta){
         .id = 99,
         .mark = 5,
-        .in_ifindex = 1, /* lo, in every namespace */
+        .in_ifindex = 1, /* lo has index 1 in every namespace */
         .queue = 3,
         .hook = 2,
         .hardware_address_length = 6,

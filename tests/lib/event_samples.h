@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets and rules made by hand, for the tests of output. A sample is filled in place, because its packet points into
- * it; it stands for what decode and policy would have left behind.
+ * Packets and rules for the tests of output. A sample is what decode and policy would hand to the output. It must not
+ * be moved, because its packet points into it.
  */
 #ifndef EVENT_SAMPLES_H
 #define EVENT_SAMPLES_H
@@ -39,26 +39,26 @@ void sample_tcp(struct sample *sample);
 void sample_icmp(struct sample *sample);
 void sample_udp6(struct sample *sample);
 
-/* Not IP: an ARP packet that is too short. */
+/* Makes a packet that is not IP: an ARP packet that is too short. */
 void sample_arp(struct sample *sample);
 
-/* The TCP packet, inside VXLAN. */
+/* Makes a packet like sample_tcp(), in a VXLAN tunnel. */
 void sample_tunnel(struct sample *sample);
 
-/* The packet's flow: the packet came from its client. Without a session. */
+/* Adds a flow without TCP session; the packet is from its client. */
 void sample_flow(struct sample *sample);
 
-/* The flow of an answer: the packet came from its server. */
+/* Adds a flow; the packet is from its server. */
 void sample_answered_flow(struct sample *sample);
 
-/* The TCP packet, as NFQUEUE gives it. */
+/* Makes a packet like sample_tcp(), with metadata of NFQUEUE. */
 void sample_queue(struct sample *sample);
 
 void sample_alert(struct sample *sample);
 void sample_drop(struct sample *sample);
 void sample_reject(struct sample *sample);
 
-/* Two alerts, of which the second dropped. */
+/* Adds two alerts; the rule of the second one dropped the packet. */
 void sample_second_drops(struct sample *sample);
 
 #endif

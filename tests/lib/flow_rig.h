@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A flow table with packets made by hand, for tests: what ended is kept, and packets go from 10.0.0.1 to 10.0.0.2 and
- * back.
+ * A flow table for tests, with packets between 10.0.0.1 (client) and 10.0.0.2 (server). Ended flows are recorded.
  */
 #ifndef FLOW_RIG_H
 #define FLOW_RIG_H
@@ -15,7 +14,7 @@ static const uint64_t SECOND = 1000000000, START = UINT64_C(1700000000) * 100000
 
 enum { MAX_ENDS = 64 };
 
-/* A table, and what ended in it. */
+/* A table, and the flows that have ended. */
 struct flow_rig {
     struct flow_table *table;
     struct flow_options options;
@@ -33,7 +32,7 @@ extern struct flow_rig flow_rig;
 void flow_rig_setup(void);
 void flow_rig_reopen(void);
 
-/* Room for a few hundred flows. */
+/* Opens the table with room for a few hundred flows. */
 void flow_rig_open_small(void);
 
 void flow_rig_teardown(void);
@@ -49,7 +48,7 @@ struct packet flow_rig_answer(uint8_t protocol);
 struct packet flow_rig_icmp(uint8_t type, uint8_t code, uint32_t from, uint32_t to);
 struct flow *flow_rig_get(struct packet *pkt);
 
-/* Gets and counts. */
+/* Gets the flow of a packet, and counts the packet. */
 struct flow *flow_rig_see(struct packet *pkt);
 
 struct flow *flow_rig_see_at(struct packet pkt, uint64_t time_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fragments for tests: made from a few numbers, decoded, handed to a defragmenter. */
+/* Builds and decodes fragments, and sends them to a defragmenter, for tests. */
 #ifndef FRAGMENTS_H
 #define FRAGMENTS_H
 
@@ -13,7 +13,7 @@
 
 enum { FRAGMENTS_MAX = 70000, FRAGMENTS_CHAIN = 2048 };
 
-/* What one fragment says. */
+/* Description of a fragment. */
 struct piece {
     int version;
     uint32_t id;
@@ -21,9 +21,9 @@ struct piece {
     bool more;
     const uint8_t *bytes;
     size_t length;
-    uint8_t protocol;     /* 17 when 0; IPv6: the fragment header's next header */
-    uint8_t host;         /* last byte of the destination */
-    const uint8_t *chain; /* IPv4 options; IPv6 extension headers, the first a hop-by-hop header, the last says 44 */
+    uint8_t protocol;     /* 0 means 17; IPv6: next header of the fragment header */
+    uint8_t host;         /* last byte of the destination address */
+    const uint8_t *chain; /* IPv4 options; or IPv6 extension headers: first hop-by-hop, the last with next header 44 */
     size_t chain_length;
 };
 
@@ -31,14 +31,14 @@ struct defragging {
     struct decoder *decoder;
     struct defrag *defrag;
     uint64_t now_ns;
-    uint16_t vlan; /* of the next packet, when not 0 */
+    uint16_t vlan; /* VLAN id of the next packet, or 0 */
     uint8_t bytes[FRAGMENTS_MAX];
     struct packet packet, whole;
     struct packet *found[DECODE_MAX_PACKETS];
     enum exception_cause exception;
 };
 
-/* Aborts when something cannot be had: tests have nothing to say then. */
+/* Aborts if memory is short. */
 void defragging_open(struct defragging *d, const struct defrag_options *options);
 
 void defragging_close(struct defragging *d);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The pipeline of pipeline_app_rig.h is written, cleared, and another one takes its place that has read it: as between
- * two processes. */
+/* Replaces the pipeline of pipeline_app_rig.h by a new one that restores its transferred state, as an engine hand-over
+ * does. */
 #ifndef SLUICE_TESTS_HANDOVER_RIG_H
 #define SLUICE_TESTS_HANDOVER_RIG_H
 
@@ -14,7 +14,7 @@ static const struct handover_place rig_place = { 0, 1 };
 
 int rig_memory_file(void);
 
-/* Without the flows: they are not told of. */
+/* Clears the pipeline. Its flows do not end: they are not reported. */
 void rig_discard_pipeline(void);
 
 void rig_new_pipeline(const char *rules, const char *yaml);

@@ -153,7 +153,7 @@ static void describe_verdict(char text[TEXT_SIZE], uint32_t verdict)
         append_text(text, " 0x%08x", verdict);
 }
 
-/* Attributes after the verdict's own. */
+/* Describes the attributes after the verdict header. */
 static void describe_rest(char text[TEXT_SIZE], const uint8_t *at, const uint8_t *end)
 {
     while (at < end) {
@@ -208,7 +208,7 @@ size_t describe_message(char text[TEXT_SIZE], const uint8_t *bytes, size_t left)
     bool batch = (head.netlink.nlmsg_type & 0xff) == NFQNL_MSG_VERDICT_BATCH;
 
     ck_assert(batch || (head.netlink.nlmsg_type & 0xff) == NFQNL_MSG_VERDICT);
-    /* the number of packets, so that a refusal tells how many it is about */
+    /* The sequence number is the number of packets, so that an error message shows how many verdicts failed. */
     if (head.netlink.nlmsg_seq != SEQUENCE_REPEAT_UNJUDGED)
         ck_assert(batch ? head.netlink.nlmsg_seq > 1 : head.netlink.nlmsg_seq == 1);
     append_text(text, "%s%s %u", *text ? "; " : "", batch ? "batch" : "single", ntohl(head.verdict.id));

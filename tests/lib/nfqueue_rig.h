@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A stand-in for the kernel's end of a queue: builds netlink messages byte by byte, hands them to a capture that
- * adopted the other end of a socket pair, and reads back strictly what the capture sends, as a line of text, e.g.
+ * Plays the kernel for an NFQUEUE capture that uses the other end of a socket pair. Builds netlink messages byte by
+ * byte, and parses the verdicts of the capture strictly, into a line of text such as
  * "single 2 drop; batch 4 accept mark 0x1".
  */
 #ifndef TEST_NFQUEUE_RIG_H
@@ -23,7 +23,7 @@
 
 enum { QUEUE = 0x1234, MESSAGE_SIZE = 70000, TEXT_SIZE = 4096 };
 
-/* --- the kernel's part ---------------------------------------------------------------------------- */
+/* --- Messages of the kernel ----------------------------------------------------------------------- */
 
 struct message {
     size_t length;
@@ -38,7 +38,7 @@ void message_finish(struct message *m);
 void packet_start(struct message *m, uint8_t family, uint32_t id, uint16_t protocol);
 void packet_message(struct message *m, uint32_t id, uint32_t mark, const void *payload, size_t length);
 
-/* --- a capture and its kernel --------------------------------------------------------------------- */
+/* --- A capture and its kernel --------------------------------------------------------------------- */
 
 struct rig {
     int kernel;
@@ -55,16 +55,16 @@ void queue_rig_send_packet(struct rig *rig, uint32_t id, uint32_t mark);
 void queue_rig_send_error(struct rig *rig, int error, uint32_t sequence);
 int queue_rig_receive(struct rig *rig);
 
-/* Appends to a text of TEXT_SIZE bytes. */
+/* Appends to `text`, a buffer of TEXT_SIZE bytes. */
 __attribute__((format(printf, 2, 3))) void append_text(char text[TEXT_SIZE], const char *format, ...);
 
-/* One netlink message of the capture; returns its length. */
+/* Appends a description of a netlink message of the capture; returns the length of the message. */
 size_t describe_message(char text[TEXT_SIZE], const uint8_t *bytes, size_t left);
 
-/* All that the capture sent since the last time, in words; returns the number of sends. */
+/* Describes all messages that the capture sent since the last call; returns the number of send calls. */
 size_t queue_rig_sent(struct rig *rig, char text[TEXT_SIZE]);
 
-/* A configuration message that sets or clears the flags of `mask`, and nothing else. */
+/* Expects a configuration message that sets the flags of `mask` to `flags`, and nothing else. */
 void expect_config(struct rig *rig, enum nfqueue_sequence sequence, uint32_t flags, uint32_t mask);
 
 void check_accounts(const struct rig *rig);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An output that writes to a folder of its own, and the lines that it has written. */
+/* An output that writes to a temporary folder, and the events that it has written. */
 #ifndef OUTPUT_RIG_H
 #define OUTPUT_RIG_H
 
@@ -27,16 +27,16 @@ void output_rig_setup(void);
 void output_rig_teardown(void);
 void output_rig_open(unsigned ports);
 
-/* Ends the output and reads what it has written: whole lines, each an object. */
+/* Closes the output and reads its events; each line must be a JSON object. */
 void output_rig_finish(const char *path);
 
 void output_rig_put(unsigned port);
 struct output_counters output_rig_counters(void);
 
-/* The event has (or has not) this piece of text. */
+/* Checks that the event contains the text `piece`, or does not contain it if `present` is false. */
 void output_rig_expect(const char *event, bool present, const char *piece);
 
-/* The number after "key": */
+/* Returns the number after "key": in the event. */
 uint64_t output_rig_number(const char *event, const char *key);
 
 #endif

@@ -15,7 +15,7 @@ static void fill_length(uint8_t *bytes, size_t length, struct text_mark mark)
 
 static uint8_t digit_of(char c)
 {
-    if (!isxdigit((unsigned char)c)) /* no assertion: Check keeps a message of each that holds, here for every digit */
+    if (!isxdigit((unsigned char)c)) /* no ck_assert(), because Check stores a message for each one that succeeds */
         ck_abort_msg("'%c' is no hexadecimal digit", c);
     return (uint8_t)(isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets as text: hexadecimal digits, blanks ignored. A mark before a header has its length field filled in from what
- * follows: {4 IPv4, {6 IPv6, {u UDP. Macros for the headers that most packets have.
+ * Packets as text: hexadecimal digits; blanks are ignored. A mark before a header ({4 IPv4, {6 IPv6, {u UDP) sets its
+ * length field to the number of bytes that follow. The macros are common headers.
  */
 #ifndef PACKET_TEXT_H
 #define PACKET_TEXT_H
@@ -35,7 +35,7 @@ struct text_mark {
 
 size_t packet_from_text(const char *text, uint8_t bytes[PACKET_TEXT_MAX]);
 
-/* A decoder and one packet; the bytes are on the heap with nothing after them, for the sanitizer. */
+/* A decoder and a packet. The bytes are a separate allocation, so that a sanitizer detects reads past the end. */
 struct decoding {
     struct decoder *decoder;
     struct packet packet;
@@ -49,7 +49,7 @@ void decoding_bytes(struct decoding *decoding, enum link_type link, const uint8_
 void decoding_text(struct decoding *decoding, enum link_type link, const char *text);
 void decoding_close(struct decoding *decoding);
 
-/* The counter's value by name; fails when there is no such counter. */
+/* Returns the value of a counter; fails the test if the counter does not exist. */
 uint64_t decoding_counter(const struct decoding *decoding, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The pipeline of pipeline_rig.h with all application protocols, as configured by a text, by default with nothing. */
+/* The pipeline of pipeline_rig.h with all application protocols, and YAML settings (none by default). */
 #ifndef SLUICE_TESTS_PIPELINE_APP_RIG_H
 #define SLUICE_TESTS_PIPELINE_APP_RIG_H
 
@@ -9,7 +9,7 @@
 
 extern struct config *rig_config;
 
-/* Again: the options of before are forgotten. */
+/* Replaces all earlier settings. */
 void rig_configure_applications(const char *yaml);
 
 void rig_setup_applications(void);

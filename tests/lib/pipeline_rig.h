@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A whole pipeline with rules, fed with TCP segments between 10.0.0.1 (client, port 40000) and 10.0.0.2 (server, port
- * 80), for tests. Offsets are those of the stream: 0 is the first byte after the SYN. What matched is told as text: "1
- * 7" are the sids in order.
+ * A whole pipeline with rules for tests, which inspects TCP segments between 10.0.0.1 (client, port 40000) and 10.0.0.2
+ * (server, port 80). Stream offset 0 is the first byte after the SYN. Functions that send a packet return the sids of
+ * the rules that matched, such as "1 7".
  */
 #ifndef PIPELINE_RIG_H
 #define PIPELINE_RIG_H
@@ -37,12 +37,12 @@ struct rig {
     struct keyword_table *keywords;
     struct rule_variables *variables;
     struct rule_names *names;        /* NULL: each ruleset has its own */
-    const char *const *applications; /* words that rules may use; NULL: none */
+    const char *const *applications; /* protocol names that rules may use; NULL: none */
     struct ruleset *ruleset;
-    struct packet packet;              /* the last one */
-    struct packet_conntrack conntrack; /* of the packets that follow */
+    struct packet packet;              /* the last packet */
+    struct packet_conntrack conntrack; /* for later packets */
     uint8_t bytes[70000];
-    uint32_t next[2]; /* offset that each side sends next */
+    uint32_t next[2]; /* offset of the next byte of each side */
     uint16_t client_port;
     uint64_t time_ns, number;
 };
@@ -52,15 +52,15 @@ extern struct rig rig;
 void rig_setup(void);
 void rig_passive(void);
 
-/* In the place of the rules in use, if there are any. */
+/* Compiles rules as a replacement of the rules in use, if there are any. */
 struct ruleset *rig_make_rules(const char *text);
 
-/* As a worker does it between two batches. */
+/* Reloads the rules as a worker does between two batches. */
 void rig_reload(const char *text);
 
 void rig_open(const char *rules);
 
-/* Ends all flows; what their ends reported. */
+/* Ends all flows; returns the number of alerts at their ends. */
 uint64_t rig_finish(void);
 
 void rig_close(void);
@@ -70,21 +70,21 @@ void rig_close(void);
 void rig_put16(uint8_t *at, uint32_t value);
 void rig_put_ip(int from, uint8_t protocol, size_t length);
 
-/* The `length` bytes of rig.bytes; which rules matched. */
+/* Inspects the packet in the first `length` bytes of rig.bytes. */
 const char *rig_judge(size_t length);
 
-/* A segment at an offset: -1 is the SYN. It acknowledges what the other side sent in order. */
+/* Sends a segment with data at a stream offset; -1 is the SYN. It acknowledges the in-order data of the other side. */
 const char *rig_segment(int from, uint8_t flags, int64_t offset, const void *data, size_t length);
 
 void rig_handshake(void);
 
-/* Text at an offset, or next in order. */
+/* Sends text at a stream offset. */
 const char *rig_send_at(int from, int64_t offset, const char *text);
 
 const char *rig_send_bytes(int from, const void *bytes, size_t length);
 const char *rig_send(int from, const char *text);
 
-/* Acknowledges what the other side sent in order. */
+/* Sends an ACK for the in-order data of the other side. */
 const char *rig_acknowledge(int from);
 
 const char *rig_send_filler(int from, size_t length);

@@ -38,7 +38,7 @@ static bool rule_text_has(const char *name)
     return false;
 }
 
-/* All or nothing, like the tests that use it: out of memory ends the program. */
+/* Aborts if memory is short. */
 static void rule_text_tables(struct rule_text *text)
 {
     const struct keyword **keywords = malloc((keyword_list_count + 2) * sizeof(*keywords));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For tests: one rule out of the text of its options, through the real parser with all keywords of the build and more:
- * `test.buffer`, a buffer to select, and `http.uri`, if the build has none.
+ * Parses the text of a rule's options with the real parser, for tests. In addition to the keywords of the build there
+ * is `test.buffer`, a sticky buffer, and `http.uri` if the build does not have it.
  */
 #ifndef TEST_RULE_TEXT_H
 #define TEST_RULE_TEXT_H
@@ -16,13 +16,13 @@ struct rule_text {
     struct rule_variables *variables;
     struct rule_list *list;
     struct diag *diag;
-    const struct rule *rule; /* NULL after a mistake */
-    const char *message;     /* the first mistake; "" without one */
-    size_t at;               /* its place in the options */
+    const struct rule *rule; /* NULL after an error */
+    const char *message;     /* the first error, or "" */
+    size_t at;               /* offset of the first error in the options */
     size_t errors;
 };
 
-/* `options` need not be a string: the fuzz target has any bytes. */
+/* `options` may contain any bytes and need not be terminated. */
 void rule_text_open(struct rule_text *text, const char *options, size_t length);
 void rule_text_close(struct rule_text *text);
 

@@ -32,7 +32,7 @@ void wire_utf16(struct smb_wire *wire, const char *text)
 
 struct smb_wire smb2_begin(uint16_t command, bool is_response, struct smb2_ids ids)
 {
-    struct smb_wire wire = { .length = 4 }; /* of NetBIOS */
+    struct smb_wire wire = { .length = 4 }; /* NetBIOS header */
 
     wire_bytes(&wire, "\xfeSMB", 4);
     wire_number(&wire, 2, 64);
@@ -58,7 +58,7 @@ struct smb_wire smb1_begin(uint8_t command, bool is_response, struct smb1_ids id
     wire_number(&wire, 1, command);
     wire_number(&wire, 4, ids.status);
     wire_number(&wire, 1, is_response ? 0x80 : 0);
-    wire_number(&wire, 2, 0xc001); /* UTF-16, statuses of NT */
+    wire_number(&wire, 2, 0xc001); /* Flags2: UTF-16 names, NT status codes */
     wire_zeros(&wire, 12);
     wire_number(&wire, 2, ids.tree);
     wire_number(&wire, 2, 1);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages of SMB for tests: bodies are written field by field, the headers' lengths are filled in when they are sent.
- */
+/* Builds SMB messages for tests. Tests write the bodies field by field; smb_send() sets the lengths in the headers. */
 #ifndef SMB_MESSAGE_H
 #define SMB_MESSAGE_H
 
@@ -14,7 +13,7 @@ struct smb_wire {
 void wire_bytes(struct smb_wire *wire, const void *bytes, size_t length);
 void wire_zeros(struct smb_wire *wire, size_t length);
 
-/* In little endian. */
+/* Writes a little-endian number. */
 void wire_number(struct smb_wire *wire, unsigned width, uint64_t value);
 
 void wire_utf16(struct smb_wire *wire, const char *text);
@@ -33,7 +32,7 @@ struct smb1_ids {
 
 struct smb_wire smb1_begin(uint8_t command, bool is_response, struct smb1_ids ids);
 
-/* Writes the length of the record. */
+/* Sets the length in the NetBIOS header. */
 void smb_finish(struct smb_wire *wire);
 
 void smb_send(struct app_rig *rig, enum flow_direction direction, struct smb_wire *wire);

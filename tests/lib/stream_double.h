@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stands for stream in the tests of output: sessions made by hand, which the linker puts in the place of the real ones
- * (--wrap, in tests/CMakeLists.txt).
+ * Replaces functions of src/stream in the tests of output (linker option --wrap, tests/CMakeLists.txt), so that tests
+ * can define TCP sessions directly.
  */
 #ifndef STREAM_DOUBLE_H
 #define STREAM_DOUBLE_H

@@ -56,7 +56,7 @@ void stream_rig_teardown(void)
     decoder_free(stream_rig.decoder);
 }
 
-/* --- From a line to a packet ---------------------------------------------------------------------- */
+/* --- Packets from lines of a script --------------------------------------------------------------- */
 
 static uint8_t read_flags(const char *word)
 {
@@ -204,7 +204,7 @@ size_t stream_rig_put_packet(const struct stream_line *line)
     return length;
 }
 
-/* --- Through the stages --------------------------------------------------------------------------- */
+/* --- Decode, flow, stream ------------------------------------------------------------------------- */
 
 void stream_rig_take_views(enum flow_direction direction, bool all)
 {
@@ -261,7 +261,7 @@ void stream_rig_send_line(const char *text)
     stream_rig_take_views(FLOW_TO_CLIENT, false);
 }
 
-/* --- What came of it ------------------------------------------------------------------------------ */
+/* --- Results -------------------------------------------------------------------------------------- */
 
 const char *stream_rig_state_name(void)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP sessions by script, for tests. A script is lines of segments:
+ * Plays scripts of TCP segments, for tests. Each line is a segment:
  *
- *     > S 0            the client sends SYN with its first number; numbers are relative to each side's first one
- *     < SA 0,1         the server's SYN/ACK acknowledges 1
+ *     > S 0            the client's SYN; sequence numbers are relative to the side's ISN
+ *     < SA 0,1         the server's SYN/ACK, which acknowledges 1
  *     > A 1,1 'abc'    data
  *
- * Flags are letters (S A F R P U). Behind the numbers, in any order: 'data', win=N, ws=N, ts=VALUE/ECHO, sackok,
- * sack=A-B, urg=N, tfo, md5, badsum, t=SECONDS (of this and the following segments). Behind a | stands what is
- * expected: the state, events, =invalid, =drop, =midstream, =memcap, =reassembly (what the verdict says), "c:abc" or
- * "s:abc" (the bytes that are yielded of the client's or the server's stream), gap (before them).
+ * Flags are letters (S A F R P U). After the numbers may follow, in any order: 'data', win=N, ws=N, ts=VALUE/ECHO,
+ * sackok, sack=A-B, urg=N, tfo, md5, badsum, t=SECONDS (time of this and later segments). After a | follow the expected
+ * results: the state; events; =invalid, =drop, =midstream, =memcap or =reassembly (verdict and exception); "c:abc" or
+ * "s:abc" (bytes of chunks of the client's or the server's stream); gap (a gap before these bytes).
  */
 #ifndef STREAM_RIG_H
 #define STREAM_RIG_H
@@ -27,7 +27,7 @@
 
 enum {
     CLIENT_ISN = 1000,
-    SERVER_ISN = 0x80000000u - 7, /* crosses the middle of the numbers soon */
+    SERVER_ISN = 0x80000000u - 7, /* the sequence numbers soon cross 2^31 */
     HEADERS = 40 + 40,
     YIELDED = 4096,
 };
@@ -40,15 +40,15 @@ struct stream_rig {
     struct decoder *decoder;
     uint32_t isn[FLOW_DIRECTIONS];
     uint64_t time_ns, number;
-    unsigned client; /* added to the client's address */
+    unsigned client; /* number that is added to the client's address */
     uint8_t bytes[70000];
     struct packet packet;
-    struct packet_conntrack conntrack; /* of the packets that follow */
+    struct packet_conntrack conntrack; /* for later packets */
     struct flow *flow;
     struct stream_verdict verdict;
     char yielded[FLOW_DIRECTIONS][YIELDED];
     bool gap, end;
-    bool keeps_flows; /* never asks for reuse */
+    bool keeps_flows; /* do not replace the flow when a connection reuses its ports */
 };
 
 extern struct stream_rig stream_rig;

@@ -80,7 +80,7 @@ static void talk_send_new(unsigned side)
     host->fin_sent = flags & TCP_FIN;
 }
 
-/* From what is not acknowledged on, perhaps cut in another way. */
+/* Retransmits from the first unacknowledged byte, perhaps with another segmentation. */
 static void talk_send_again(unsigned side)
 {
     struct talk_host *host = &talk.host[side];
@@ -100,7 +100,7 @@ static void talk_send_again(unsigned side)
     talk_put(side, flags, host->una, length);
 }
 
-/* A keep-alive, or a probe of a closed window: one number before, or one byte beyond. */
+/* Sends a keep-alive (sequence number one too low), or a zero window probe (one byte beyond the window). */
 static void talk_probe(unsigned side)
 {
     struct talk_host *host = &talk.host[side];
@@ -133,7 +133,7 @@ static void talk_handshake(unsigned side)
     }
 }
 
-/* --- Getting -------------------------------------------------------------------------------------- */
+/* --- Receiving ------------------------------------------------------------------------------------ */
 
 static struct stream_line talk_read(const struct talk_segment *segment)
 {
@@ -193,7 +193,7 @@ static void talk_take_syn(unsigned side, const struct stream_line *line)
         return;
     host->expected = line->seq + 1;
     if (side == 0)
-        host->told_edge = host->expected + 20000; /* the SYN told so */
+        host->told_edge = host->expected + 20000; /* window of the SYN */
     host->recent = line->timestamp;
     host->synced = true;
 }
@@ -215,7 +215,7 @@ static void talk_get(unsigned side)
         host->reset = true;
         return;
     }
-    if (host->reset) { /* it knows of no connection */
+    if (host->reset) { /* the host has no connection any more */
         talk_put(side, TCP_RST, line.ack, 0);
         return;
     }
@@ -227,7 +227,7 @@ static void talk_get(unsigned side)
         talk_take_data(side, &line);
 }
 
-/* --- The whole ------------------------------------------------------------------------------------ */
+/* --- Conversation --------------------------------------------------------------------------------- */
 
 static void talk_act(unsigned side)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP conversations of two correct hosts, made up: what goes by between them, for tests with stream_rig.h.
+ * Generates random TCP conversations of two correct hosts as a gateway between them sees them, for tests with
+ * stream_rig.h.
  *
- * What a host sends goes by at once and reaches the other some time later, or never; what the other sends in the
- * meantime goes by before it has got it. So segments cross, are lost behind us, are sent again, cut in another way.
- * Windows are small, closed, probed and opened; clocks of timestamps stand still, jump and wrap; either side closes
- * first, both at once, only one, or one resets.
+ * The gateway sees a segment at once; the receiver gets it some time later, or never. So segments cross, are lost after
+ * the gateway, and are retransmitted with another segmentation. Windows are small, closed, probed and opened. Timestamp
+ * clocks stand still, jump and wrap. Either side closes first, both close at once, only one closes, or one resets.
  */
 #ifndef TCP_TALK_H
 #define TCP_TALK_H
@@ -16,23 +16,23 @@
 
 enum { TALK_MAX = 160, TALK_STEPS = 400, TALK_BYTES = 1600 };
 
-/* One segment, as it goes by. */
+/* A segment as the gateway sees it. */
 struct talk_segment {
     uint8_t bytes[TALK_BYTES];
     size_t length;
     uint64_t time_ns;
     bool from_server, lost;
-    int seen; /* the last segment that its sender had got; -1: none */
+    int seen; /* index of the last segment that its sender had received; -1: none */
 };
 
 struct talk_host {
-    uint32_t isn, una, next, expected, edge,
-        told_edge; /* edge: what the other lets it send; told_edge: what it lets the other send */
+    uint32_t isn, una, next, expected;
+    uint32_t edge, told_edge; /* right edge of the window that it was granted, and that it has granted */
     uint32_t clock, recent;
     uint8_t scale;
-    unsigned at; /* of what the other sends: what reaches it next */
+    unsigned at; /* index of the next segment to receive */
     int seen;
-    uint32_t left; /* bytes that it wants to send yet */
+    uint32_t left; /* bytes that it still has to send */
     bool open, synced, wants_fin, fin_sent, fin_got, reset, owes_ack, is_shut;
 };
 
@@ -41,7 +41,7 @@ struct talk {
     unsigned count;
     struct talk_host host[2];
     bool timestamps, scales, probes_with_byte;
-    unsigned loss; /* of 100 */
+    unsigned loss; /* loss rate in percent */
     uint32_t state;
 };
 

@@ -98,7 +98,7 @@ void put_number_extension(struct bytes *out, unsigned type, const char *numbers)
     close_vector(out, extension, 2);
 }
 
-/* The random bytes are 0x40 to 0x5f. */
+/* Writes the 32 bytes 0x40 to 0x5f as random. */
 static void put_random(struct bytes *out)
 {
     for (unsigned i = 0; i < 32; i++)
@@ -116,7 +116,7 @@ void put_client_hello(struct bytes *out, unsigned version, const char *ciphers, 
     list = open_vector(out, 2);
     put_numbers(out, ciphers);
     close_vector(out, list, 2);
-    put_vector(out, 1, "", 1); /* no compression */
+    put_vector(out, 1, "", 1); /* compression method null */
     if (extensions)
         put_vector(out, 2, extensions->at, extensions->length);
     close_vector(out, message, 3);

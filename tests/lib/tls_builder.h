@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bytes of TLS for tests: vectors whose length is written when they end, messages, records.
+ * Builds TLS messages and records for tests. The length of a vector is set by close_vector():
  *
  *     size_t message = open_vector(&b, 3);
  *     put_u16(&b, 0x0303);
@@ -29,19 +29,19 @@ size_t open_vector(struct bytes *out, unsigned width);
 void close_vector(struct bytes *out, size_t at, unsigned width);
 void put_vector(struct bytes *out, unsigned width, const void *bytes, size_t length);
 
-/* "1301,1302": numbers in hexadecimal. */
+/* Writes numbers of two bytes, given in hexadecimal as "1301,1302". */
 void put_numbers(struct bytes *out, const char *list);
 
 void put_extension(struct bytes *out, unsigned type, const void *body, size_t length);
 void put_sni(struct bytes *out, const char *name);
 
-/* "h2,http/1.1" */
+/* Writes an ALPN extension; names are separated by commas ("h2,http/1.1"). */
 void put_alpn(struct bytes *out, const char *names);
 
-/* Extensions whose body is a list of numbers with a length of 16 bits: groups (10), signature algorithms (13). */
+/* Writes an extension that is a list of 16-bit numbers: supported groups (10), signature algorithms (13). */
 void put_number_extension(struct bytes *out, unsigned type, const char *numbers);
 
-/* A handshake message: a ClientHello with these extensions; no vector of extensions when it is NULL. */
+/* Writes a ClientHello. Without `extensions` (NULL) it ends before the length of the extensions. */
 void put_client_hello(struct bytes *out, unsigned version, const char *ciphers, const struct bytes *extensions);
 
 void put_server_hello(struct bytes *out, unsigned version, const char *session, unsigned cipher,
@@ -49,7 +49,7 @@ void put_server_hello(struct bytes *out, unsigned version, const char *session, 
 
 void put_message(struct bytes *out, unsigned type, const void *body, size_t length);
 
-/* A chain: pairs of bytes and length; ends with NULL. */
+/* A certificate of a chain; the last one of the array has bytes == NULL. */
 struct certificate_bytes {
     const void *bytes;
     size_t length;
@@ -57,7 +57,7 @@ struct certificate_bytes {
 
 void put_certificates(struct bytes *out, const struct certificate_bytes *chain);
 
-/* The bytes in records of this type, with at most `limit` bytes each. */
+/* Writes the content in records of at most `limit` bytes. */
 void put_records(struct bytes *out, unsigned type, unsigned version, const struct bytes *content, size_t limit);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Certificates for tests of TLS, made for them with keys that anybody may know (Ed25519, the bytes 0 to 31 and 1 to
- * 32):
+ * Certificates for tests of TLS, made with public keys of two test keys (Ed25519; the private keys are the bytes 0 to
+ * 31 and 1 to 32):
  *
  *   tls_leaf     a server's, with every kind of name; issued by tls_root
  *   tls_root     self-signed, version 3 without extensions

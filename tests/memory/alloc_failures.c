@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fails every allocation once, in every protocol.
+ * Tests that Sluice survives the failure of every single allocation, in every protocol.
  *
  *     alloc_failures SOURCE [--all] [--largest BYTES] [--runs N] [--only TEXT] [--here] [CAPTURE OR FOLDER]...
  *
- * A conversation (conversation.h) is played to the whole pipeline with all rules, all events and the file store, in
- * process. First without a failure, which counts its allocations; then once for each of them, in which that one is
- * refused; then for every ninth one, in which all that follow are refused, too. Of captures N allocations are refused
- * (default 20), spread evenly. --all leaves no allocation out.
+ * Each conversation (conversation.h) is processed by the whole pipeline with all rules, all events and the file store,
+ * many times: once without failures, to count the allocations; once for each allocation, which fails in that run; and
+ * once for every ninth allocation, with which all later ones fail. For captures only N allocations (default 20), spread
+ * evenly, fail. With --all every allocation fails once.
  *
- * Then the start of a daemon or a reload (settings, rules, pipeline, output) is repeated in the same way, for malloc()
- * and its relatives.
+ * Then the start of a daemon (settings, rules, pipeline, output) is repeated in the same way, for malloc() and its
+ * relatives.
  *
- * A run must not crash (the sanitizers' builds run it, too), and must leave nothing taken from the application-layer
- * heap and the pools. The conversations run in a child process, so that all crashes of a run are listed, each with the
- * conversation and the number of the allocation. To debug one: --only takes the conversations whose name has TEXT, and
- * --here runs them without a child.
+ * A run must not crash, and must return all memory to the application-layer heap and the pools. Builds with sanitizers
+ * run this test, too. The conversations run in a child process, which is started again after a crash, so that all
+ * crashes are listed with conversation and number of the allocation. To debug one, use --only (conversations whose name
+ * contains TEXT) and --here (no child process).
  *
- * The table at the end has a line for each application protocol and each pool; one without a refused allocation fails
- * the test, as do those of the writer of events.
+ * The table at the end has a line for each application protocol, each pool and the output thread. The test fails if no
+ * allocation of a line was refused.
  */
 #include <errno.h>
 #include <signal.h>
@@ -62,12 +62,12 @@ enum { CRASHES_MAX = 50, START_RUNS = 150, ALL_LATER_STEP = 9, HOUR_SECONDS = 36
 
 enum mode { ONE_FAILS, ALL_LATER_FAIL, MODES };
 
-/* Shared with the child, which may die at any moment. */
+/* In memory shared with the child, which may crash at any time. */
 struct progress {
-    size_t conversation; /* its index; past the last one: the start */
+    size_t conversation; /* index; the number of conversations: the start of a daemon */
     enum mode mode;
-    uint64_t at; /* the allocation that is refused; 0: none yet */
-    bool failed; /* something was reported by the child */
+    uint64_t at; /* number of the allocation that fails; 0: the conversation has not begun */
+    bool failed; /* the child reported an error */
     uint64_t runs;
     uint64_t flows[APP_MAX_PROTOCOLS], heap_refused_count[APP_MAX_PROTOCOLS];
     uint64_t pool_refused[POOLS];
@@ -145,7 +145,7 @@ static void write_settings(char *out, size_t size)
     require(length > 0 && (size_t)length < size, "the settings are too long");
 }
 
-/* 0 or -errno; the messages go to `diag`. */
+/* Returns 0 or -errno; adds messages to `diag`. */
 static int load_settings(struct config **out, struct diag *diag)
 {
     static char text[16384];
@@ -212,7 +212,7 @@ static void close_side(struct side *side)
     memset(side, 0, sizeof(*side));
 }
 
-/* 0 or -errno. What was opened is closed by close_side(). */
+/* Returns 0 or -errno. close_side() must be called even after an error. */
 static int open_side(struct side *side, const struct config *config, const struct ruleset *ruleset, bool inline_mode,
                      bool has_files)
 {
@@ -263,7 +263,7 @@ static void report(const struct conversation *one, const char *what)
 
 static void check_nothing_left(const struct conversation *one, const struct side *side)
 {
-    static const unsigned emptied[] = { 0, 1, 2, 3, 4, 5, 8, 9 }; /* fragments stay until their time is over */
+    static const unsigned emptied[] = { 0, 1, 2, 3, 4, 5, 8, 9 }; /* fragments stay until they expire */
     char what[128];
 
     app_byterange_clear(side->pipeline.app);
@@ -277,7 +277,7 @@ static void check_nothing_left(const struct conversation *one, const struct side
         }
 }
 
-/* Each run has a writer of its own, because buffers keep what they have grown to. */
+/* Opens a new output for each run, because the buffers of the previous one have grown already. */
 static void renew_output(struct side *side)
 {
     output_close(side->output);
@@ -291,7 +291,7 @@ static uint64_t play(const struct conversation *one, struct side *side, uint64_t
     struct packet packet;
 
     renew_output(side);
-    t.begin_ns += HOUR_SECONDS * UINT64_C(1000000000); /* all that is left of the run before is over */
+    t.begin_ns += HOUR_SECONDS * UINT64_C(1000000000); /* state of the previous run has expired */
     refuse_start(at, all_later);
     for (size_t i = 0; i < one->count; i++) {
         const struct frame *frame = &one->frames[i];
@@ -319,7 +319,7 @@ static uint64_t play(const struct conversation *one, struct side *side, uint64_t
     check_nothing_left(one, side);
     uint64_t calls = refuse_stop();
 
-    refuse_start(at > calls ? at - calls : 0, all_later); /* the writer's allocations come behind */
+    refuse_start(at > calls ? at - calls : 0, all_later); /* the numbers go on with the output's allocations */
     output_stop(side->output);
     calls += refuse_stop();
     t.progress->output_refused += refuse_count(REFUSE_MALLOC);
@@ -347,7 +347,7 @@ static void run_conversation(const struct conversation *one)
     struct side *side = &t.side[one->passive];
     uint64_t calls;
 
-    if (progress->at == 0) { /* otherwise the child before has crashed in the middle */
+    if (progress->at == 0) { /* otherwise continue after a crash of the previous child */
         uint64_t before = one->protocol ? flows_of(side, one->protocol) : 0;
 
         play(one, side, 0, false);
@@ -366,7 +366,8 @@ static void run_conversation(const struct conversation *one)
 
 /* --- The start ------------------------------------------------------------------------------------ */
 
-/* All that a start or a reload allocates: settings, rules, pipeline, output. It may fail; what it has made is freed. */
+/* Allocates everything that a start needs (settings, rules, pipeline, output), and frees it. Returns the number of
+ * allocations. Errors are allowed if an allocation is refused. */
 static uint64_t start_once(uint64_t at, bool all_later)
 {
     static char path[4096];
@@ -446,7 +447,7 @@ static const char *place(void)
     return text;
 }
 
-/* Runs children until one has come to the end. The number of those that crashed. */
+/* Runs children until one exits with 0. Returns the number of crashes. */
 static unsigned run_children(void)
 {
     unsigned crashes = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See conversation.h. Checksums are zero: the pipeline of the test ignores them. */
+/* See conversation.h. All checksums are 0; the pipeline of the test does not verify them. */
 #include "conversation.h"
 
 #include <dirent.h>
@@ -16,10 +16,10 @@
 enum {
     SEGMENT = 1400,
     CLIENT_PORT = 40000,
-    OTHER_PORT = 8081, /* of a server whose protocol has no port of its own */
+    OTHER_PORT = 8081, /* server port for protocols without a default port */
     CLIENT_ISN = 1000,
     SERVER_ISN = 0x7ffffff0,
-    LINK_HEADER = 40, /* the longest IP header made here */
+    LINK_HEADER = 40, /* longest IP header that this file writes */
     STEP_NS = 1000000,
     INPUT_MAX = 1 << 20,
 };
@@ -51,7 +51,7 @@ static struct conversation *add_conversation(struct conversations *all, const ch
 static void add_frame(struct conversation *one, const void *bytes, uint32_t length, uint32_t wire_length,
                       enum link_type link, uint64_t delay_ns)
 {
-    uint8_t *copy = malloc(length ? length : 1); /* of its own, so that reading past it is seen */
+    uint8_t *copy = malloc(length ? length : 1); /* so that a sanitizer detects reads past the end */
 
     if (one->count == one->room) {
         one->room = one->room ? 2 * one->room : 32;
@@ -83,7 +83,7 @@ struct talk {
     uint8_t protocol; /* IPPROTO_TCP, IPPROTO_UDP */
     bool ipv6;
     uint16_t client_port, server_port;
-    uint32_t next[2]; /* TCP: the offset that each side sends next */
+    uint32_t next[2]; /* TCP: stream offset of the next byte of each side */
 };
 
 static void put16(uint8_t *at, uint32_t value)
@@ -98,7 +98,7 @@ static void put32(uint8_t *at, uint32_t value)
     put16(at + 2, value);
 }
 
-/* Writes an IP header from the client (0) or server (1); its length. */
+/* Writes an IP header of a packet from the client (0) or server (1). Returns its length. */
 static uint32_t put_ip(uint8_t *at, bool ipv6, int from, uint8_t protocol, uint32_t payload)
 {
     memset(at, 0, LINK_HEADER);
@@ -215,7 +215,7 @@ static size_t read_file(const char *path, uint8_t *out)
     return size;
 }
 
-/* Pieces as fuzz_app.c describes them. */
+/* Adds the pieces of a fuzz input; fuzz_app.c describes the format. */
 static void talk_pieces(struct talk *talk, const uint8_t *data, size_t size)
 {
     bool ended[2] = { false, false };
@@ -280,7 +280,7 @@ static void add_corpus(struct conversations *all, const char *source, const stru
             snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
             snprintf(name, sizeof(name), "%s: %s", proto->name, entries[i]->d_name);
             add_input(all, name, proto, path, false);
-            if (strstr(entries[i]->d_name, "gap")) /* only who listens sees holes */
+            if (strstr(entries[i]->d_name, "gap")) /* gaps occur only in passive mode */
                 add_input(all, name, proto, path, true);
         }
         free(entries[i]);
@@ -288,7 +288,7 @@ static void add_corpus(struct conversations *all, const char *source, const stru
     free(entries);
 }
 
-/* --- Made up -------------------------------------------------------------------------------------- */
+/* --- Conversations without corpus ----------------------------------------------------------------- */
 
 static const char post[] =
     "POST /upload/report.php?id=1%2e5 HTTP/1.1\r\nHost: www.example.test\r\nUser-Agent: curl/8.5\r\n"
@@ -317,7 +317,7 @@ static void add_http(struct conversations *all, const char *name, bool ipv6, boo
     end_direction(&talk, 1);
 }
 
-/* The announcement by the control connection, and the data connection that it announces. */
+/* An FTP control connection, and the data connection that it announces. */
 static void add_ftp_data(struct conversations *all)
 {
     struct conversation *one = add_conversation(all, "ftp-data: passive mode", app_id_by_name("ftp-data"));
@@ -343,7 +343,7 @@ static void add_ftp_data(struct conversations *all)
     end_direction(&control, 1);
 }
 
-/* Data out of order, twice, overlapping, and by single bytes. */
+/* Segments out of order, repeated, overlapping, and of one byte. */
 static void add_reassembly(struct conversations *all, bool passive)
 {
     struct conversation *one = add_conversation(all, "reassembly", 0);
@@ -352,7 +352,7 @@ static void add_reassembly(struct conversations *all, bool passive)
 
     one->passive = passive;
     begin_talk(&talk);
-    for (uint32_t at = step; at + 2 * step < length; at += 2 * step) { /* every second piece, beside holes */
+    for (uint32_t at = step; at + 2 * step < length; at += 2 * step) { /* every second piece, with gaps between */
         send_segment(&talk, 0, TCP_ACK, 1 + at, post + at, step);
         send_segment(&talk, 0, TCP_ACK, 1 + at + step / 2, post + at + step / 2, step);
     }
@@ -374,7 +374,7 @@ static void fragment4(struct conversation *to, const uint8_t *packet, uint32_t l
 {
     static uint8_t out[UINT16_MAX + 64];
     uint32_t payload = length - 20, step = (payload / 3 + 7) / 8 * 8;
-    uint32_t order[] = { 2 * step, 0, step, 0 }; /* the last first, and one too many */
+    uint32_t order[] = { 2 * step, 0, step, 0 }; /* last fragment first, and one duplicate */
 
     for (unsigned i = 0; i < 4; i++) {
         uint32_t at = order[i], size = at + step < payload ? step : payload - at;
@@ -432,7 +432,7 @@ static uint32_t put_tunnel(uint8_t *out, enum tunnel tunnel, const uint8_t *pack
         tunnel == TUNNEL_IP ? (ipv6 ? IPPROTO_IPV6 : IPPROTO_IPIP) : (tunnel == TUNNEL_GRE ? IPPROTO_GRE : IPPROTO_UDP);
     uint8_t *at = out + put_ip(out, false, 0, protocol, head + length);
 
-    out[15] = 101; /* other hosts than those within */
+    out[15] = 101; /* addresses that differ from the inner ones */
     out[19] = 102;
     memset(at, 0, head);
     if (tunnel == TUNNEL_GRE)
@@ -481,7 +481,7 @@ static void add_carried(struct conversations *all, bool ipv6)
     conversations_clear(&plain);
 }
 
-/* A datagram, and the ICMP error that quotes it. */
+/* A datagram, and an ICMP error that quotes it. */
 static void add_icmp(struct conversations *all)
 {
     struct conversation *one = add_conversation(all, "icmp error", 0);

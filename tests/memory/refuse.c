@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See refuse.h. A refused call of a heap is made with a size that no heap has, so that it is counted as refused by the
- * heap, too. */
+/* See refuse.h. To refuse an allocation of a heap, the heap is called with a size that exceeds every memcap, so that it
+ * counts the refusal itself. */
 #include "refuse.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static struct {
     struct pool_state {
         const struct pool *pool;
         uint64_t refused;
-        bool promised; /* that there is room, until the next packet */
+        bool promised; /* pool_used() has reported room, so pool_alloc() must succeed until the next packet */
     } pools[POOLS_MAX];
 } state;
 
@@ -106,7 +106,7 @@ void *__wrap_heap_grow(struct heap *heap, void *object, size_t used, size_t size
 
 void __wrap_buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length)
 {
-    if (length <= buffer->capacity || !is_refused(REFUSE_HEAP)) /* no mistake of the caller: it is only a hint */
+    if (length <= buffer->capacity || !is_refused(REFUSE_HEAP)) /* only a hint, so a refusal has no effect */
         __real_buffer_reserve(heap, buffer, length);
 }
 
@@ -155,8 +155,7 @@ void *__wrap_pool_alloc(struct pool *pool)
     return is_pool_refused(pool) ? NULL : __real_pool_alloc(pool);
 }
 
-/* Callers that take several objects, all or none, compare this with the capacity first. What they are told must hold.
- */
+/* Callers that need several objects compare the result with the capacity first, so pool_alloc() must then succeed. */
 size_t __wrap_pool_used(const struct pool *pool)
 {
     if (!is_armed)

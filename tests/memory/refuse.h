@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Refuses allocations on demand. The program is linked with --wrap for the functions below, so that the objects under
- * test are the same as in the daemon:
+ * Makes allocations fail. The program is linked with --wrap for the functions below, so that the objects under test are
+ * the same as in the daemon.
  *
- *     heap     heap_alloc(), heap_alloc_uncleared(), heap_grow(), and the growth of buffers: as if app-layer.memcap
- * were reached pool     pool_alloc(), and the answer of pool_used() to callers that ask before they take: as if the
- * memcap of flows, sessions, stream data, fragments, ... were reached malloc   malloc(), calloc(), realloc(),
- * aligned_alloc(), strdup(), ...: as if the process had no memory
+ * - REFUSE_HEAP: heap_alloc(), heap_alloc_uncleared(), heap_grow(), and the growth of buffers fail as if
+ *   app-layer.memcap were reached.
+ * - REFUSE_POOL: pool_alloc() fails, and pool_used() reports a full pool, as if a memcap of flows, sessions, stream
+ *   data or fragments were reached.
+ * - REFUSE_MALLOC: malloc(), calloc(), realloc(), aligned_alloc(), strdup() and others fail.
  *
  * Only calls of the thread that called refuse_start() are counted and refused.
  */
@@ -21,15 +22,15 @@ enum refuse_kind { REFUSE_HEAP, REFUSE_POOL, REFUSE_MALLOC, REFUSE_KINDS };
 
 struct pool;
 
-/* Refuses the allocation with number `at` (from 1; 0: none), and with `all_later` those that follow. */
+/* Begins to count; refuses the allocation with number `at` (from 1; 0: none), and with `all_later` all later ones. */
 void refuse_start(uint64_t at, bool all_later);
-/* Another packet begins: what pool_used() said for the one before holds no longer. */
+/* Call before each packet: pool_alloc() may fail again, although pool_used() has reported room. */
 void refuse_next_packet(void);
-/* The calls are allowed again. Returns the number of calls since refuse_start(). */
+/* Refuses no more allocations. Returns the number of calls since refuse_start(). */
 uint64_t refuse_stop(void);
-/* Calls refused by the last run. */
+/* Number of calls that were refused since refuse_start(). */
 uint64_t refuse_count(enum refuse_kind kind);
-/* Of the last run, the calls refused for one pool. */
+/* The same for one pool. */
 uint64_t refuse_count_pool(const struct pool *pool);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Floods of HTTP: bodies that grow when they are decoded, headers, requests, chunks, forms. */
+/* HTTP floods: compressed bodies, headers, requests, chunks, forms. */
 #include <brotli/encode.h>
 #include <lzma.h>
 #include <zlib.h>
@@ -55,7 +55,7 @@ static struct wire lzma_of(const struct wire *in, uint32_t dictionary)
     return out;
 }
 
-/* A response whose body is this; frees it. */
+/* Sends a response with this body, and frees the body. */
 static void answer(struct work *work, const char *encoding, struct wire *body)
 {
     struct wire wire = { 0 };
@@ -179,7 +179,7 @@ static void same_header(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* Names as long as the limits allow that share all they can. */
+/* Header names of maximum length that differ only in their last bytes. */
 static void alike_headers(struct work *work, uint32_t units)
 {
     struct wire wire = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Floods of lines: SMTP with its messages, FTP, SSH. */
+/* Floods of line-based protocols: SMTP with its mails, FTP, SSH. */
 #include "work.h"
 
 /* --- SMTP ----------------------------------------------------------------------------------------- */
@@ -11,7 +11,7 @@ static void greet(struct work *work)
     work_text(work, FLOW_TO_CLIENT, "250-mail\r\n250 PIPELINING\r\n");
 }
 
-/* Sends `before`, and `again` so many times. */
+/* Sends `before` once, and `again` `units` times. */
 static void repeat(struct work *work, enum flow_direction direction, const char *before, const char *again,
                    uint32_t units)
 {
@@ -237,7 +237,7 @@ static void ssh_records(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* An offer of algorithms after the other, as long as one may be. */
+/* KEXINIT messages with algorithm lists of maximum length. */
 static void ssh_offers(struct work *work, uint32_t units)
 {
     struct wire wire = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Floods of records: TLS, DNS, SMB, DCE/RPC, NFS, Kerberos, IKE. */
+/* Floods of binary protocols: TLS, DNS, SMB 2, DCE/RPC, NFS, Kerberos, IKE. */
 #include "work.h"
 
 /* --- TLS ------------------------------------------------------------------------------------------ */
@@ -12,7 +12,7 @@ static void tls_record(struct wire *wire, uint8_t type, const void *bytes, size_
     wire_put(wire, bytes, length);
 }
 
-/* A message, in records of so many bytes. */
+/* Writes a handshake message, in records of at most `record` bytes. */
 static void tls_message(struct wire *wire, uint8_t type, const struct wire *body, size_t record)
 {
     struct wire whole = { 0 };
@@ -146,15 +146,15 @@ static void dns_loops(struct work *work, uint32_t units)
     dns_query(work);
     for (uint32_t i = 0; i < units; i++) {
         dns_header(&wire, 0x8180, 1, 2);
-        wire_put(&wire, "\1a\xc0\x0c\0\1\0\1", 8); /* a.a.a. ... */
-        wire_put(&wire, "\xc0\x16\xc0\x14", 4);    /* each the other */
+        wire_put(&wire, "\1a\xc0\x0c\0\1\0\1", 8); /* a name that points at itself */
+        wire_put(&wire, "\xc0\x16\xc0\x14", 4);    /* two pointers at each other */
         wire_put(&wire, "\0\1\0\1\0\0\0\0\0\0", 10);
         work_send(work, FLOW_TO_CLIENT, &wire);
     }
     wire_free(&wire);
 }
 
-/* Names that point at each other's parts, each as long as a name may be. */
+/* Names of maximum length that consist of pointers into a long name. */
 static void dns_long_names(struct work *work, uint32_t units)
 {
     struct wire wire = { 0 };
@@ -188,7 +188,7 @@ static void dns_many_records(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* 65,535 answers are announced. */
+/* Headers announce 30,000 answers, but none of them is valid. */
 static void dns_claims(struct work *work, uint32_t units)
 {
     struct wire wire = { 0 };
@@ -220,7 +220,7 @@ static void dns_stream(struct work *work, uint32_t units)
 
 enum { TREE_CONNECT = 3, CREATE = 5, READ = 8, ECHO = 13 };
 
-/* A message with so many bytes behind its header; `next`: another follows in the record. */
+/* Writes a message with this body. `next`: another message follows in the same record (NextCommand). */
 static void smb2_message(struct wire *wire, uint16_t command, bool is_response, uint64_t id, const void *body,
                          size_t length, bool next)
 {
@@ -252,7 +252,7 @@ static void smb_creates(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* As many as may be open, and others that are answered: they are looked for among all. */
+/* Responses to new requests, while the maximum number of requests is open. Each response is searched among all. */
 static void smb_among_many(struct work *work, uint32_t units)
 {
     uint8_t body[64] = { [0] = 57, [46] = 8, [56] = 'a' };
@@ -488,7 +488,7 @@ static void ike2_payloads(struct work *work, uint32_t units)
     ike_payloads(work, units, 0x20, 34, 43);
 }
 
-/* A long secret, which later messages tell again. */
+/* A long key exchange payload, and later messages for whose transactions it is logged, too. */
 static void ike_secrets(struct work *work, uint32_t units)
 {
     struct wire wire = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Floods of SMB 1, and of DCE/RPC through the pipes of SMB 1 and 2. */
+/* Floods of SMB 1, and of DCE/RPC over named pipes of SMB 1 and 2. */
 #include "work.h"
 
 enum {
@@ -32,7 +32,7 @@ static void smb1_message(struct wire *wire, struct smb1 head, const struct wire 
     wire_little(wire, 1, head.command);
     wire_little(wire, 4, head.status);
     wire_little(wire, 1, head.is_response ? 0x80 : 0);
-    wire_little(wire, 2, 0xc001); /* UTF-16, statuses of NT */
+    wire_little(wire, 2, 0xc001); /* Flags2: UTF-16 names, NT status codes */
     wire_fill(wire, 0, 12);
     wire_little(wire, 2, head.tree);
     wire_little(wire, 2, 1);
@@ -53,7 +53,7 @@ static void dce_message(struct wire *wire, uint8_t type, uint8_t flags, uint32_t
     wire_put(wire, body, length);
 }
 
-/* One message that has nothing but what is given. */
+/* Sends a single message. */
 static void send_smb1(struct work *work, enum flow_direction direction, struct smb1 head, const struct wire *body)
 {
     struct wire wire = { 0 };
@@ -101,7 +101,7 @@ static void open_pipe(struct work *work)
     wire_free(&response);
 }
 
-/* A call through the pipe. */
+/* Writes an SMB 1 transaction with a DCE/RPC call on the pipe. */
 static void put_request(struct wire *wire, uint16_t message, const struct wire *call)
 {
     struct wire body = { 0 };
@@ -154,7 +154,7 @@ static void calls(struct work *work, uint32_t units)
     wire_free(&call);
 }
 
-/* Hundreds wait, and the newest is answered: it is looked for among all. */
+/* Responses to new calls, while 900 others are open. Each response is searched among all open calls. */
 static void calls_among_many(struct work *work, uint32_t units)
 {
     struct wire wire = { 0 }, call = { 0 };
@@ -174,7 +174,7 @@ static void calls_among_many(struct work *work, uint32_t units)
     wire_free(&call);
 }
 
-/* A response that never fits: each piece says that there is more. The call it belongs to does not end either. */
+/* A response in pieces without end (STATUS_BUFFER_OVERFLOW), to a call that does not end either. */
 static void endless_pieces(struct work *work, uint32_t units)
 {
     static const uint8_t piece[1000] = { 5, 0, DCE_RESPONSE, DCE_FIRST_AND_LAST, 0x10, 0, 0, 0, 0xff, 0xff };
@@ -193,7 +193,7 @@ static void endless_pieces(struct work *work, uint32_t units)
     wire_free(&call);
 }
 
-/* Where the data are said to be the message has ended. */
+/* Transactions whose data offset points behind the end of the message. */
 static void transactions_cut_off(struct work *work, uint32_t units)
 {
     struct wire wire = { 0 }, body = { 0 };
@@ -212,7 +212,7 @@ static void transactions_cut_off(struct work *work, uint32_t units)
     wire_free(&body);
 }
 
-/* Deletions by name, with names of four thousand letters. */
+/* Deletions of files with names of four thousand letters. */
 static void long_names(struct work *work, uint32_t units)
 {
     struct wire request = { 0 }, response = { 0 };
@@ -251,7 +251,7 @@ static void trees(struct work *work, uint32_t units)
 
 /* --- Pipes of SMB 2 ------------------------------------------------------------------------------- */
 
-/* It is seen that it is a pipe by what is written to it. */
+/* Writes an SMB 2 WRITE with a DCE/RPC call, by which the file is recognised as a pipe. */
 static void put_write(struct wire *wire, uint64_t message, const struct wire *call)
 {
     wire_number(wire, 4, 64 + 48 + call->length);
@@ -289,7 +289,7 @@ static void written_calls(struct work *work, uint32_t units)
     wire_free(&call);
 }
 
-/* One call that never ends. */
+/* Fragments of one call that never ends. */
 static void written_fragments(struct work *work, uint32_t units)
 {
     static const uint8_t body[1024] = { 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Buffers that a rule has uncompressed: gunzip. What comes out is no more than max-size and what the scratch has room
- * for, and the work is no more than what goes in and that.
+ * Floods of the transform gunzip. The output is limited by max-size and the scratch memory; the number of steps is
+ * limited by the sizes of input and output.
  */
 #include "work.h"
 
@@ -14,7 +14,7 @@
 
 enum { STEPS_BASE = 4000, SCRATCH = TRANSFORM_SCRATCH_SIZE };
 
-/* --- What is uncompressed ------------------------------------------------------------------------- */
+/* --- Input ---------------------------------------------------------------------------------------- */
 
 static struct wire bomb(void)
 {
@@ -32,7 +32,7 @@ static struct wire bomb_within(void)
     return outer;
 }
 
-/* Members that are empty, one behind the other. */
+/* Empty gzip members, one after the other. */
 static struct wire empty_members(void)
 {
     struct wire nothing = { 0 }, member = wire_gzip(&nothing), all = { 0 };
@@ -52,7 +52,7 @@ static struct wire endless_name(void)
     return all;
 }
 
-/* Blocks without a byte: none of them is the last. */
+/* Empty stored blocks, none of which is marked as the last one. */
 static struct wire empty_blocks(void)
 {
     struct wire all = { 0 };
@@ -66,8 +66,8 @@ static struct wire empty_blocks(void)
 static const struct {
     const char *name, *transforms;
     struct wire (*make)(void);
-    uint32_t low, high; /* of the result's length */
-    uint64_t out;       /* bytes that may come out of all steps together */
+    uint32_t low, high; /* bounds of the length of the result */
+    uint64_t out;       /* maximum output of all transforms together, in bytes */
 } rows[] = {
     { "a bomb", "gunzip;", bomb, 1024, 1024, 1024 },
     { "a bomb, as much as it may be", "gunzip:max-size 16MiB;", bomb, SCRATCH - (128 << 10), SCRATCH, SCRATCH },
@@ -80,7 +80,7 @@ static const struct {
 };
 const size_t transform_flood_count = sizeof(rows) / sizeof(rows[0]);
 
-/* --- Judging -------------------------------------------------------------------------------------- */
+/* --- Check ---------------------------------------------------------------------------------------- */
 
 static const struct condition *parse(struct rule_text *text, const char *transforms)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs the floods, counts, and judges. */
+/* Runs the floods, counts their steps, and checks the limits. */
 #include "work.h"
-#include "app/app_priv.h" /* the memory in use is in struct app */
+#include "app/app_priv.h" /* for the heap in struct app */
 
 #include <check.h>
 #include <stdarg.h>
@@ -88,7 +88,7 @@ int __wrap_memcmp(const void *a, const void *b, size_t length)
     return __real_memcmp(a, b, length);
 }
 
-/* zlib is not compiled with counters: what goes in and comes out of it is counted. */
+/* zlib is not compiled with step counters, so its input and output bytes are counted. */
 int __real_inflate(z_stream *stream, int flush);
 int __wrap_inflate(z_stream *stream, int flush);
 int __wrap_inflate(z_stream *stream, int flush)
@@ -180,7 +180,7 @@ void wire_free(struct wire *wire)
 
 /* --- Sending -------------------------------------------------------------------------------------- */
 
-/* As the pipeline does: what is there was inspected, and what is complete goes. */
+/* Does the same as the pipeline after a piece: marks data as inspected, and frees completed transactions. */
 static void after(struct app_rig *rig)
 {
     struct work *work = rig->user;
@@ -224,7 +224,7 @@ void work_text(struct work *work, enum flow_direction direction, const char *tex
     wire_free(&wire);
 }
 
-/* --- Judging -------------------------------------------------------------------------------------- */
+/* --- Checks --------------------------------------------------------------------------------------- */
 
 static bool has_event(const struct work *work, const struct flood *flood)
 {
@@ -268,7 +268,7 @@ static struct work run(const struct flood *flood, int cut, uint32_t units)
     return work;
 }
 
-/* Byte by byte the small run says enough, and the large one would take long. */
+/* Runs a flood with few and with many units. With pieces of one byte only the small run, because of its time. */
 static void judge(const struct flood *flood, int cut)
 {
     struct work few = run(flood, cut, flood->units), many = cut == 1 ? few : run(flood, cut, flood->units * GROWTH);

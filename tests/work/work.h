@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Floods: what hostile input costs. A flood sends `units` of something to one flow; it is run with few and with many
- * units, and with the bytes cut in several ways (byte by byte with few only). Then hold
+ * Tests of the cost of hostile input. A flood sends `units` messages or the like to one flow. It runs with few and with
+ * many units, and with the bytes in pieces of several sizes. The test checks:
  *
- *   memory   the heap has no more than the flood's bound, and never refused: it is the memcap of the run;
- *   work     steps of the code under test are at most so many a byte and a piece, and grow no faster than the units;
- *   answer   the event of the field is there, and the flow goes on or is given up, as is expected.
+ * - memory: the memory limit of the flood is enough as memcap of the run, so that no allocation is refused.
+ * - work: the number of steps has a limit per byte and piece, and is about proportional to the units.
+ * - result: the expected event is set, and parsing continues or stops as expected.
  */
 #ifndef WORK_H
 #define WORK_H
@@ -14,7 +14,7 @@
 
 enum { LIBC_BYTES_PER_STEP = 16 };
 
-/* Bytes under construction. */
+/* A growing buffer of bytes to send. */
 struct wire {
     uint8_t *bytes;
     size_t length, room;
@@ -31,10 +31,10 @@ void wire_free(struct wire *wire);
 struct work {
     struct app_rig *rig;
     uint64_t steps, bytes, pieces;
-    uint64_t events[APP_EVENT_WORDS]; /* of all transactions */
+    uint64_t events[APP_EVENT_WORDS]; /* union of the events of all transactions */
     uint64_t transactions;
 };
-/* Sends what there is, and empties the wire. */
+/* Sends the bytes of the buffer, and empties it. */
 void work_send(struct work *work, enum flow_direction direction, struct wire *wire);
 void work_text(struct work *work, enum flow_direction direction, const char *text);
 
@@ -42,22 +42,22 @@ struct flood {
     const char *name, *proto, *yaml;
     uint16_t port;
     bool datagrams;
-    uint32_t units; /* of the small run; the large one has four times as many */
+    uint32_t units; /* in the small run; the large one has four times as many */
     void (*run)(struct work *work, uint32_t units);
-    const char *event; /* NULL: none is expected */
+    const char *event; /* expected event, or NULL */
     bool given_up, may_refuse;
     uint32_t memory_kib;
-    uint32_t steps_per_byte; /* 0: the usual bound */
+    uint32_t steps_per_byte; /* 0: the default limit */
 };
 
 extern const struct flood http_floods[], mail_floods[], record_floods[], smb_floods[];
 extern const size_t http_flood_count, mail_flood_count, record_flood_count, smb_flood_count;
 
-/* --- transform.c: what rules make of a buffer ----------------------------------------------------- */
+/* --- transform.c ---------------------------------------------------------------------------------- */
 
 extern const size_t transform_flood_count;
 void work_judge_transform(unsigned row);
-void work_count(bool on); /* steps from here on, or not */
+void work_count(bool on); /* starts or stops counting */
 uint64_t work_steps(void);
 
 #endif
