@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs a fuzz target without libFuzzer: every file of the folders (or files) given, each also cut short and with bytes
- * changed by a fixed pseudo-random sequence, so that a run is the same every time.
+ * Runs a fuzz target without libFuzzer, on every file of the given folders or files. Each file also runs truncated and
+ * with changed bytes, by a fixed pseudo-random sequence, so that all runs are the same.
  *
  *     fuzz_decode tests/fuzz/corpus/decode [MUTATIONS PER FILE, default 200]
  */
@@ -26,7 +26,7 @@ static uint32_t next_random(void) /* xorshift64* */
     return (uint32_t)(random_state * UINT64_C(0x2545F4914F6CDD1D) >> 32);
 }
 
-/* The target gets exactly `size` bytes on the heap, so that a sanitizer sees a read past the end. */
+/* The target gets an allocation of exactly `size` bytes, so that a sanitizer detects reads past the end. */
 static void run_once(const uint8_t *data, size_t size)
 {
     uint8_t *copy = malloc(size ? size : 1);

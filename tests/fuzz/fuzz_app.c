@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One application protocol, FUZZ_APP, behind the real framework.
+ * One application protocol, FUZZ_APP, in the real framework of src/app.
  *
- * Input: pieces, each of a byte of flags (1: to the client; 2: bytes are lost before it; 4: its direction ends behind
- * it), two bytes of length in network order, and so many bytes. The first byte of all: 1 for UDP where the protocol has
- * both. A direction that has ended sends nothing more, as in the stream.
+ * Input: the first byte is 1 for UDP, if the protocol has both transports. Then follow pieces: a byte of flags (1: to
+ * the client; 2: bytes are lost before it; 4: its direction ends after it), two bytes of length in network order, and
+ * the bytes. A direction that has ended sends nothing more, as in a stream.
  *
- * Contract: no crash, all memory given back, logs well-formed, and the same transactions with the same logs and events
- * however the bytes are cut. With a heap of a few slabs, too: where an allocation was refused the flow fails; where
- * none was, the outcome is the same. What the probe takes as a datagram on any port begins with one of the protocol's
- * heads.
+ * Contract: no crash; all memory is freed; logs are well-formed; and transactions, logs and events do not depend on how
+ * the bytes are cut. With a heap of a few slabs the flow fails if an allocation was refused, and otherwise has the same
+ * result. A datagram that the probe accepts on any port begins with one of the protocol's heads.
  */
 #include "../lib/app_rig.h"
-#include "app/app_priv.h" /* refused allocations are counted in struct app */
+#include "app/app_priv.h" /* for the heap in struct app */
 #include "sluice/bytes.h"
 
 #ifndef FUZZ_SAME_WHEN_CUT
@@ -23,12 +22,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct outcome {
     struct text all;
-    bool failed, refused, refused_at_end; /* refused: the heap had no memory for the parser */
+    bool failed, refused, refused_at_end; /* refused: the heap refused an allocation */
 };
 
 enum { HEAP_SLAB = 64 << 10, HEAP_DEFAULT = 8 << 20, TINY_SLABS_MIN = 2, TINY_SLABS = 14 };
 
-/* What the probe takes on any port begins with one of the protocol's heads: others are never shown to it. */
+/* Datagrams that the probe accepts on any port must begin with one of the protocol's heads, because src/app does not
+ * probe others. */
 static void check_heads(const struct app_proto *proto, const uint8_t *bytes, size_t length)
 {
     const struct app_probe probe = {
@@ -80,7 +80,7 @@ static void run(const uint8_t *data, size_t size, int cut, size_t memcap, struct
         rig->transport = APP_UDP;
         rig->flow.protocol = IPPROTO_UDP;
     }
-    /* What is looked at is this protocol's parser: it alone is there, and hints hold. */
+    /* Enable only this protocol, and use its port, so that its parser gets the bytes. */
     for (size_t i = 0; i < app_list_count; i++)
         rig->app->options.enabled[i] = app_list[i] == proto;
     if (proto->tcp_ports || proto->udp_ports)
@@ -92,8 +92,8 @@ static void run(const uint8_t *data, size_t size, int cut, size_t memcap, struct
     if (size > 0)
         play(rig, data + 1, size - 1);
     out->failed = rig->failed;
-    out->refused = heap_refused_count(rig->app->heap) >
-                   0; /* what follows is the end of the flow: nobody is told of failures there */
+    out->refused =
+        heap_refused_count(rig->app->heap) > 0; /* before the end of the flow, where a failure has no effect */
     app_rig_close(rig);
     for (uint64_t id = 0; id < RIG_MAX_TX; id++) {
         if (rig->json[id].bytes)
@@ -120,7 +120,7 @@ static void compare(const struct outcome *whole, const struct outcome *other, co
     }
 }
 
-/* The number of slabs depends on the input, so that the heap is exhausted in different places. */
+/* The number of slabs depends on the input, so that the heap is exhausted at different places. */
 static void run_in_tiny_heap(const uint8_t *data, size_t size, const struct outcome *whole)
 {
     size_t slabs = TINY_SLABS_MIN + (size + (size > 0 ? data[size - 1] : 0)) % TINY_SLABS;
@@ -128,7 +128,7 @@ static void run_in_tiny_heap(const uint8_t *data, size_t size, const struct outc
 
     run(data, size, 0, slabs * HEAP_SLAB, &tiny);
     if (tiny.refused && !tiny.failed) {
-        fprintf(stderr, "an allocation was refused, and the flow went on as if nothing were missing\n");
+        fprintf(stderr, "an allocation was refused, but the flow did not fail\n");
         abort();
     }
     if (!tiny.refused_at_end)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file of the cache. The first byte says whether its digest is made right before it is read, so that more than the
- * digest is asked. The contract: what is taken is, bit by bit, what would have been written for those bytes.
+ * A file of the database cache. If the first byte is odd, the digest is corrected first, so that later checks are
+ * reached. The contract: an accepted file has exactly the header that Sluice would write for its content.
  */
 #include <nettle/sha2.h>
 #include <stdint.h>

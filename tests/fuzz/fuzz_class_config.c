@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * classification.config and reference.config: an even first byte is the former, the rest is the file. The contract:
- * every line is known afterwards or was reported; the first line of a name counts; rules can be read all the same.
+ * classification.config (first byte even) or reference.config (odd); the rest is the file. The contract: every line is
+ * either loaded or reported; the first line of a name counts; rules can be read afterwards.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The configuration reader with any bytes. The contract:
- *   - what has no mistakes is printed as a configuration that reads back without any and prints the same,
- *   - a file with mistakes leaves the getters with values of their type,
- *   - nothing in a file makes it read other files than those it names (no includes here: they are cut out).
+ * The configuration reader. The contract:
+ * - A configuration without errors is printed as one that can be read again and is printed the same.
+ * - After errors, the getters still return valid values of their types.
+ * - No other file is read. (Include directives are removed from the input.)
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static void check_round_trip(const struct config *config, struct diag *diag)
     text_init(&first);
     text_init(&second);
     config_print(config, &first);
-    if (!first.failed) { /* a configuration near the bound of nodes is past it with all defaults */
+    if (!first.failed) { /* a configuration near the limit of nodes exceeds it with all defaults */
         size_t before = diag_errors(diag);
 
         again = parse(first.bytes, first.length, diag);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The content family: options of a rule, a line feed, and a buffer that they are looked for in.
+ * Content keywords. Input: options of a rule, a line feed, and the buffer to inspect.
  *
- * Contract: options give either a rule or a message, never both and never neither. Looking at the buffer reads nothing
- * outside of it, leaves the place inside it, takes no more steps than it was given, and says the same twice.
+ * Contract: options give either a rule or a message. The evaluation reads nothing outside of the buffer, leaves the
+ * position inside of it, stays below the step limit, and gives the same result twice.
  *
- * Oracle: a buffer whose options begin with '@' is one content made here: '@', the length of the pattern, offset, depth
- * and flags (1 nocase, 2 negated, 4 offset, 8 depth), then the pattern; the answer must be that of a search by hand.
+ * Oracle: an input that begins with '@' describes one content: '@', the length of the pattern, offset, depth and flags
+ * (1 nocase, 2 negated, 4 offset, 8 depth), then the pattern. The result must be that of a simple search.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ enum oracle_flag { ORACLE_NOCASE = 1, ORACLE_NEGATED = 2, ORACLE_OFFSET = 4, ORA
 
 static struct pcre_scratch *scratch_once(void)
 {
-    static struct pcre_scratch *scratch; /* for the run; freed with the process */
+    static struct pcre_scratch *scratch; /* never freed */
 
     if (!scratch) {
         struct detector_options options;
@@ -40,7 +40,7 @@ static struct pcre_scratch *scratch_once(void)
 
 static struct transform_scratch *transforms_once(void)
 {
-    static struct transform_scratch *scratch; /* for the run; freed with the process */
+    static struct transform_scratch *scratch; /* never freed */
 
     if (!scratch)
         scratch = transform_scratch_new();
@@ -99,7 +99,7 @@ static bool equal(const struct oracle *oracle, const uint8_t *bytes)
     return true;
 }
 
-/* By hand: every place, one byte after the other. */
+/* Compares the pattern at every position. */
 static bool oracle_match(const struct oracle *oracle, const uint8_t *bytes, size_t length)
 {
     size_t start = oracle->flags & ORACLE_OFFSET ? oracle->offset : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests on the control socket. The contract: whatever a client sends, the answer is one line of JSON that says OK or
- * NOK, and a command is given only arguments that were there.
+ * Requests on the control socket. The contract: the response to any request is one line of JSON with OK or NOK, and a
+ * command gets only arguments of the request.
  */
 #include <stdlib.h>
 #include <string.h>

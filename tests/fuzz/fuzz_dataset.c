@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of values. The first byte is the type, or above those a file of reputations or of their categories; the rest is
- * the file. The contract: a line of a dataset that is taken is found afterwards, and what is written for it is read as
- * the same; of reputations no more is known than there are lines, and every value is in its range.
+ * Dataset and reputation files. The first byte is the type of a dataset; higher values stand for a reputation file and
+ * a category file. The rest is the file. The contract: each accepted value of a dataset is found afterwards, and is the
+ * same after it is written and read again. There are at most as many reputations as lines, and all values are in range.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void check_line(struct dataset *set, enum dataset_type type, struct span 
     dataset_print_value(type, bytes, length, &text);
     require(!text.failed &&
             !dataset_parse_line(type, (struct span){ text.bytes, text.length }, again, &length_again, &value_again));
-    if (length == length_again) /* an address within ::ffff:0:0/96 comes back as IPv4 */
+    if (length == length_again) /* an address in ::ffff:0:0/96 is written as IPv4 */
         require(memcmp(bytes, again, length) == 0);
     require(dataset_has(set, again, length_again));
     text_clear(&text);

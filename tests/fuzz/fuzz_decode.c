@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The decoder: the first byte chooses the link type and the options, the rest is a packet. The contract: packets found
- * lie inside each other in the promised order, every pointer lies in its packet with the length that goes with it, and
- * the same bytes give the same result. The whole is then decoded again as a datagram from defrag.
+ * The decoder. The first byte selects link type and options; the rest is a packet. The contract: the packets found are
+ * nested in the documented order, every pointer and its length is within the packet, and the same bytes give the same
+ * result. Then the bytes are decoded as a reassembled datagram.
  */
 #include <stdlib.h>
 #include <string.h>

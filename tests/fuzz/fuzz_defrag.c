@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fragments: the first byte chooses the mode, the rest is records of six bytes (what, id, offset, length, fill, time).
- * The contract, against what was sent:
+ * Fragments. The first byte selects the mode; the rest is records of six bytes (kind, id, offset, length, fill, time).
+ * The contract:
  *
- *   - every byte of a whole is one that a fragment had in that place
- *   - inline all that passes, also after the whole, agrees on every byte and on the end
- *   - a whole has no holes and ends where a last fragment ended
- *   - inline, after a drop everything of that datagram is dropped, until its time is over; nothing is dropped passively
- *   - memory stays within the memcap
+ * - Every byte of a reassembled datagram is from a fragment that had it at that offset.
+ * - A reassembled datagram has no gaps, and ends where a last fragment ended.
+ * - Inline, all fragments that pass agree on every byte and on the end, also those after reassembly.
+ * - Inline, after a drop all fragments of that datagram are dropped until it expires. Passive, nothing is dropped.
+ * - Memory stays within the memcap.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +18,11 @@
 enum {
     MODE_INLINE = 0x01,
     MODE_IPV6 = 0x02,
-    MODE_SMALL = 0x04, /* little memory */
+    MODE_SMALL = 0x04, /* small memcap */
     MODE_OS = 0xf0,
     RECORD = 6,
     IDS = 4,
-    SPACE = 2048, /* bytes of a datagram that are looked at */
+    SPACE = 2048, /* maximum size of a datagram */
     LENGTH_MAX = 512,
     MEMCAP = 64 << 10,
     MEMCAP_SMALL = 12 << 10,
@@ -34,9 +34,9 @@ enum {
             abort();                                                                                                   \
     } while (0)
 
-/* What was sent of one id since it was last forgotten. Values are of a letter: a bit each. */
+/* The fragments of an id since it expired last. Bit N of a value: the byte was the Nth letter in some fragment. */
 struct sent {
-    uint32_t values[SPACE]; /* passive: of any fragment; inline: of those that passed */
+    uint32_t values[SPACE]; /* passive: of all fragments; inline: of those that passed */
     bool ends[SPACE + 1];
     bool dropped;
 };
@@ -74,7 +74,7 @@ static void note_sent(struct sent *of, const struct piece *piece)
         of->ends[piece->offset + length] = true;
 }
 
-/* Whatever a receiver has of it, and whether or not it was complete here: what passed makes one datagram. */
+/* All fragments that passed must agree on every byte and on the end, so that every receiver gets the same datagram. */
 static void check_agreement(const struct sent *of)
 {
     unsigned ends = 0;
@@ -97,7 +97,7 @@ static struct piece read_piece(const uint8_t *record, int version, uint8_t bytes
         .length = record[0] & 2 ? record[3] : record[3] % 8 * 8u,
     };
 
-    /* Mostly what belongs to the place, so that inline most agrees. */
+    /* Most bytes depend on the offset only, so that most fragments agree. */
     for (size_t i = 0; i < piece.length; i++)
         bytes[i] = (uint8_t)('a' + (piece.id * 7 + (piece.offset + i) / 8 * 5 + (i % 8)) % 32);
     if ((record[0] & 0xf0) == 0 && piece.length > 0)

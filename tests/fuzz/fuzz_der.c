@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ASN.1 values. The contract: each form reads within the input and advances; a failure leaves the cursor where it was;
- * what DER_DEFINITE accepts DER_ANY reads as the same value.
+ * ASN.1 values. The contract: reading stays within the input and advances the cursor; a failure does not move it; and
+ * DER_ANY reads all values that DER_DEFINITE accepts, with the same result.
  */
 #include <stdlib.h>
 

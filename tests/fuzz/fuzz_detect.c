@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A packet's way from bytes to events: the first byte chooses the link type and whether drops take effect, the rest is
- * decoded, matched against a rule of every keyword (tests/replay/captures/keywords.rules), judged, and written as
- * events.
+ * A packet from bytes to events. The first byte selects the link type and inline mode; the rest is decoded, matched
+ * against rules with every keyword (tests/replay/captures/keywords.rules), and passed to policy and output. The
+ * response of a reject rule is built for every packet.
  *
- * What reject would answer is built for every packet.
- *
- * Contract: the same packet gives the same rules twice, each at most once; the rule for any packet is among them; a
- * verdict has a reason; every event is one line of valid JSON; an answer goes back to one of the two ends, has right
- * checksums, and is not answered itself. There are no thresholds over time: the policy is made anew.
+ * Contract: two inspections of a packet give the same rules, each at most once; the rule for any packet is among them;
+ * a drop has a reason; every event is one line of valid JSON; a reject packet goes to one of the two ends, has correct
+ * checksums, and causes no further response. Each input gets a new policy, so thresholds keep no state.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -243,10 +241,10 @@ static size_t check_hits(struct detector *detector, const struct ruleset *rulese
     return second;
 }
 
-/* What stays from input to input; it goes with the process. */
+/* Objects that all inputs share; never freed. */
 struct tools {
     struct ruleset *ruleset;
-    struct detector *detector, *tiny_detector; /* tiny: with memory for one waiting rule */
+    struct detector *detector, *tiny_detector; /* tiny: memory for one pending candidate */
     struct decoder *decoder, *answer_decoder;
 };
 

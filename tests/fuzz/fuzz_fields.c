@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fields: the input says what is written, into how much room. What comes out is well-formed JSON; what is left of it
- * when it is cut or when a byte that is no address is changed is rendered or refused, and nothing is read that is not
- * there.
+ * Fields of events. The input selects the size of the buffer, and the values to write. The contract: complete fields
+ * are rendered as well-formed JSON; truncated ones are rendered or refused, without a read past their end.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,7 +52,7 @@ static void write_value(struct fields *fields, struct input *in, unsigned kind, 
         fields_bool(fields, key, length & 1);
 }
 
-/* Objects and arrays as the input wants them, closed in the end. */
+/* Writes values, objects and arrays as the input says, and closes them at the end. */
 static void write_all(struct fields *fields, struct input *in)
 {
     bool in_array[64] = { false };
@@ -76,7 +75,7 @@ static void write_all(struct fields *fields, struct input *in)
         (in_array[depth--] ? fields_array_close : fields_object_close)(fields);
 }
 
-/* Brackets match, outside of strings; what is within strings is escaped. */
+/* Returns whether the brackets outside of strings match, and the last string is closed. */
 static bool is_balanced(const char *json, size_t length)
 {
     char open[128];
@@ -100,7 +99,7 @@ static bool is_balanced(const char *json, size_t length)
 
 static bool render(const uint8_t *bytes, uint32_t length, bool check)
 {
-    uint8_t *copy = malloc(length + 1); /* so that one byte more is found */
+    uint8_t *copy = malloc(length + 1); /* a copy, so that a sanitizer detects most reads past the end */
     struct text out;
     bool rendered;
 

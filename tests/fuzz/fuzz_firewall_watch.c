@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Notifications of the ruleset as the kernel sends them, and the same messages taken for the dump of our table. The
- * first byte says how we are attached: bit 0 before in place of after, bit 1 in the families ip and ip6, bit 2 with
- * input and output too. The contract: what is told is whole (strings end, a chain in our way is on one of our hooks and
- * not in our table), a message of our own tells nothing, however the messages are cut the same is told of whole
- * transactions, and an image of the same bytes is the same.
+ * Notifications of nf_tables, and the same messages as a dump of the sluice table. The first byte selects the
+ * attachment: bit 0: before instead of after; bit 1: families ip and ip6; bit 2: hooks input and output, too. The
+ * contract: reported changes are valid (strings are terminated; a misplaced chain is on a hook of Sluice); messages
+ * with Sluice's own port are ignored; the result does not depend on how the messages are split over calls; and images
+ * of the same bytes are equal.
  */
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -60,7 +60,7 @@ static int add_to_image(void *user, const void *bytes, size_t length)
     return 0;
 }
 
-/* With the padding; all that is left when it is none. */
+/* Returns the length of the first message with its padding, or `size` if the message is not valid. */
 static size_t first_length(const uint8_t *bytes, size_t size)
 {
     struct nlmsghdr message;
@@ -73,12 +73,12 @@ static size_t first_length(const uint8_t *bytes, size_t size)
     return NLMSG_ALIGN(message.nlmsg_len) < size ? NLMSG_ALIGN(message.nlmsg_len) : size;
 }
 
-/* Messages that are whole alone: others come from no kernel. */
+/* Adds the valid messages only, because the kernel sends no others. */
 static void add_all(struct image *image, const uint8_t *bytes, size_t size)
 {
     while (size > 0) {
         size_t length = first_length(bytes, size);
-        struct nlmsghdr *message = calloc(1, length + sizeof(*message)); /* aligned */
+        struct nlmsghdr *message = calloc(1, length + sizeof(*message)); /* an aligned copy */
 
         require(message != NULL);
         memcpy(message, bytes, length);
@@ -126,8 +126,8 @@ static void check_change(const struct firewall_options *options, const struct fi
     require(strcmp(chain->family, "bridge") != 0);
 }
 
-/* By one message after the other it is the same. */
-static void hear_in_pieces(const struct notifications *notifications, const uint8_t *bytes, size_t size,
+/* Reads the messages one by one, in separate calls. */
+static void read_in_pieces(const struct notifications *notifications, const uint8_t *bytes, size_t size,
                            struct firewall_change *out)
 {
     while (size > 0) {
@@ -147,7 +147,7 @@ static bool same_change(const struct firewall_change *a, const struct firewall_c
            a->intruder.priority == b->intruder.priority && strcmp(a->intruder.chain, b->intruder.chain) == 0;
 }
 
-/* With the port of each message for our own nothing is left of it. */
+/* A message whose port is Sluice's own must report nothing. */
 static void check_own(const struct notifications *notifications, const uint8_t *bytes, size_t size)
 {
     struct firewall_change pending = { .transactions = 0 }, out = { .transactions = 0 };
@@ -177,7 +177,7 @@ static void check_hearing(const struct firewall_options *options, const struct i
     check_change(options, &out);
     check_change(options, &pending);
     require(out.transactions <= size / sizeof(struct nlmsghdr));
-    hear_in_pieces(&second, bytes, size, &pieces);
+    read_in_pieces(&second, bytes, size, &pieces);
     require(same_change(&out, &pieces) && same_change(&pending, &again) && generation == generation_again);
     check_own(&notifications, bytes, size);
 }

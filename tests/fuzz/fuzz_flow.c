@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The flow table. The input is a sequence of operations of four bytes on a table with room for few flows: packets
- * between few hosts and ports, time that goes forward and back, states, variables, expiry. A list without any
- * cleverness does the same. The contract: a packet finds the flow that the list has unless that is over by the packet's
- * own time; an established flow gives way only when it is idle; the table stays within its memcap and counts what it
- * holds; everything ends once. All of it once more with room for a handful of flows.
+ * between few hosts and ports, time that goes forward and back, states, variables, expiry. The same operations run on a
+ * simple list. The contract: a packet finds the flow that the list has, unless that has expired at the packet's time;
+ * an established flow is evicted only if it is idle; the table stays within its memcap; its counters are correct; every
+ * flow ends once. The input runs a second time with room for a handful of flows.
  *
- * An input that begins with ff is a packet instead, which is decoded and looked up: for what ICMP errors quote.
+ * An input that begins with 0xff is a packet, which is decoded and looked up, to test packets quoted in ICMP errors.
  */
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -51,7 +51,7 @@ struct run {
     struct entry entries[MAX_ENTRIES];
     uint64_t now, numbers, began, ended;
     size_t memcap;
-    bool any_end; /* any flow may end: it is shut down */
+    bool any_end; /* the table is shut down, so any flow may end */
 };
 
 static struct entry *entry_of(struct run *run, const struct flow *flow)
@@ -63,7 +63,7 @@ static struct entry *entry_of(struct run *run, const struct flow *flow)
     return NULL;
 }
 
-/* A flow that is no longer new gives way only when it is idle; a TCP connection when it is for 10 s. */
+/* Returns how long an established flow must be idle before it may be evicted: 10 s for TCP. */
 static uint64_t idle_ns(const struct flow *flow)
 {
     return flow->class == FLOW_CLASS_TCP && flow->state != FLOW_CLOSED ? UINT64_C(10000000000) : 0;
@@ -246,8 +246,8 @@ static void act(struct run *run, const uint8_t *operation)
     }
 }
 
-/* Any packet at all: found twice, with the same hash. */
-static void hand_in(struct run *run, const uint8_t *data, size_t size)
+/* Decodes a packet and gets its flow twice, which must be the same. */
+static void look_up_packet(struct run *run, const uint8_t *data, size_t size)
 {
     struct decode_options options;
     struct decoder *decoder;
@@ -303,7 +303,7 @@ static void run_with(size_t memcap, const uint8_t *data, size_t size)
 
     if (data[0] == 0xff) {
         run.table = open_table(NULL, &run);
-        hand_in(&run, data + 1, size - 1 > UINT16_MAX ? UINT16_MAX : size - 1);
+        look_up_packet(&run, data + 1, size - 1 > UINT16_MAX ? UINT16_MAX : size - 1);
         flow_table_free(run.table);
         return;
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A worker's file of a hand-over, or that of what workers share, without head and digest: those are made here, or
- * nothing would ever be read. The contract:
+ * Transferred state of an engine hand-over: the file of a worker, and that of shared state. The input has neither
+ * header nor digest; this target adds correct ones, because otherwise every file would be refused. The contract:
  *
- *   - what is refused leaves no flow behind
- *   - what was read can be gone on with: packets of its flows, in both directions
- *   - and can be written, and what was written is read again
+ * - A file that is refused leaves no flow behind.
+ * - Packets of restored flows, in both directions, can be inspected.
+ * - The restored state can be written, and what was written can be read again.
  *
- * All of it once more with tiny memcaps: flows that find no room are left out.
+ * The input runs a second time with tiny memcaps, where flows without room are left out.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -48,7 +48,7 @@ static const char rules[] = "alert tcp any any -> any any (content:\"abc\"; cont
                             "content:\"last\"; sid:6;)\n"
                             "alert http any any -> any any (file.data; content:\"tail\"; sid:8;)\n";
 
-/* One with memory for all flows of a file, and one with hardly any. */
+/* Two pipelines: with memory for all flows of a file, and with tiny memcaps. */
 static struct state {
     struct pipeline_options options;
     struct pipeline_shared shared;
@@ -81,7 +81,7 @@ static void make_ruleset(void)
     MUST(ruleset_new(&f->ruleset, list, &options, f->diag) == 0);
 }
 
-/* Once for the process. */
+/* Makes the objects that all inputs share. */
 static void prepare(void)
 {
     struct output_options output;
@@ -134,7 +134,7 @@ static void reopen_pipeline(void)
     open_pipeline();
 }
 
-/* Without flows it is as good as new, and to make one takes longer than all the rest. */
+/* Discards the flows instead of making a new pipeline, which would take longer than everything else. */
 static void empty_pipeline(void)
 {
     pipeline_discard_flows(&f->pipeline);
@@ -175,7 +175,7 @@ static int read_file(int fd)
     return err;
 }
 
-/* What was read may be written, too, and is read again. */
+/* Reads shared state; if that succeeds, writes it and reads it again. */
 static void read_shared(int fd)
 {
     int again = memory_file();
@@ -260,7 +260,7 @@ static void go_on(struct flow *flow, void *user)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* False when the file is of streams that are handled otherwise. */
+/* Reads the file of a worker. Returns false if it is from a pipeline in the other mode (inline or passive). */
 static bool try_worker(const uint8_t *data, size_t size)
 {
     struct handover_counts counts = { 0 };

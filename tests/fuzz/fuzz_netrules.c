@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Live rulesets. The first byte says what follows: 0 a table, a set and a rule of nf_tables, 1 messages of policy
- * routing and links, 2 a legacy table of IPv4, 3 of IPv6 (what IPT_SO_GET_INFO gives, then the entries). libnftnl ends
- * the process on attributes that a kernel never sends; therefore libnftnl also builds the messages of nf_tables, with
- * any expressions in any order and with any values. The contract: whatever comes, the model is whole (every rule has a
- * text and its own chain, a queue's range is one), and the doctor's report says what, why and what to do.
+ * The kernel's rulesets as `sluice doctor` reads them. The first byte selects the kind of input: 0: a table, a set and
+ * a rule of nf_tables; 1: messages of policy routing and links; 2: a legacy table of IPv4; 3: one of IPv6 (the result
+ * of IPT_SO_GET_INFO, then the entries). libnftnl aborts on attributes that a kernel never sends, so this target builds
+ * the messages of nf_tables with libnftnl, from any expressions in any order with any values. The contract: the model
+ * is valid (every rule has a text and a chain; a range of queues is a range), and each finding has a text, a reason and
+ * a remedy.
  */
 #include <errno.h>
 #include <libnftnl/chain.h>
@@ -148,7 +149,7 @@ static void set_attribute(struct nftnl_expr *expression, uint16_t type, enum kin
     size_t length;
 
     switch (kind) {
-    case REGISTER: /* the verdict register, registers of 16 and of 4 bytes, unknown ones */
+    case REGISTER: /* the verdict register, registers of 16 and of 4 bytes, unknown registers */
         nftnl_expr_set_u32(expression, type, next_byte(input) % 28);
         break;
     case SMALL:
@@ -161,7 +162,7 @@ static void set_attribute(struct nftnl_expr *expression, uint16_t type, enum kin
         next_bytes(input, &value, 2);
         nftnl_expr_set_u16(expression, type, (uint16_t)value);
         break;
-    case VALUE32: /* small numbers, negative ones, large ones */
+    case VALUE32: /* small, negative and large numbers */
         length = next_byte(input) % 4;
         next_bytes(input, &value, length ? length : 1);
         nftnl_expr_set_u32(expression, type, length ? (uint32_t)value : 0 - (uint32_t)(value % 8));
@@ -175,7 +176,7 @@ static void set_attribute(struct nftnl_expr *expression, uint16_t type, enum kin
         next_bytes(input, bytes, length);
         nftnl_expr_set(expression, type, bytes, (uint32_t)length);
         break;
-    case CHAIN: /* libnftnl frees it only with these verdicts */
+    case CHAIN: /* libnftnl frees the name only with these verdicts */
         value = nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_VERDICT);
         if (value == (uint32_t)NFT_JUMP || value == (uint32_t)NFT_GOTO)
             nftnl_expr_set_str(expression, type, next_byte(input) % 8 ? "g" : "none");
@@ -198,7 +199,7 @@ static void set_attribute(struct nftnl_expr *expression, uint16_t type, enum kin
     }
 }
 
-/* libnftnl does not parse everything that it builds: a chain without a verdict, for instance. */
+/* Errors are allowed, because libnftnl cannot parse everything that it builds, such as a chain without verdict. */
 static void add(struct netrules *ruleset, const struct nlmsghdr *message)
 {
     int err = nftables_add_message(ruleset, message, message->nlmsg_len);
@@ -271,7 +272,7 @@ static void add_objects(struct netrules *ruleset, const uint8_t *data, size_t si
 
         require(expression != NULL);
         for (size_t i = 0; shapes[which].attributes[i].kind != END; i++)
-            if (!(present >> i & 1)) /* mostly complete */
+            if (!(present >> i & 1)) /* a 0 bit sets the attribute, so that most expressions are complete */
                 set_attribute(expression, shapes[which].attributes[i].type, shapes[which].attributes[i].kind, &input);
         nftnl_rule_add_expr(rule, expression);
     }

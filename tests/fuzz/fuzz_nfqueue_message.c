@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Netlink messages as NFQUEUE sends them. The contract: what a packet lends lies within the message, its lengths and
- * the truncation flag agree, and a message is a packet, an answer, or neither. What conntrack says is read, too:
- * whatever it is, a packet that it calls an answer has the ends of one of its tuples.
+ * Netlink messages of NFQUEUE. The contract: the pointers of a packet are within the message, its lengths agree with
+ * the truncation flag, and every message is a packet, an error message, or unknown. Conntrack data is parsed as well:
+ * it applies to a packet only if the packet has the addresses and ports of the tuple of its direction.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +28,8 @@ static void check_packet(const struct packet *pkt, const uint8_t *data, size_t s
         abort();
 }
 
-/* The packet of a tuple, in the direction that the message says. */
-static void take_tuple(struct packet *pkt, const struct conntrack_tuple *tuple)
+/* Gives the packet the addresses and ports of a tuple. */
+static void set_tuple(struct packet *pkt, const struct conntrack_tuple *tuple)
 {
     pkt->ip_version = tuple->ip_version;
     pkt->protocol = tuple->protocol;
@@ -59,10 +59,10 @@ static void check_conntrack(struct packet *pkt, const uint8_t *data, size_t size
     bool same_kind = tuples[0].ip_version == tuples[1].ip_version && tuples[0].protocol == tuples[1].protocol;
     bool is_reply = conntrack_may_be_reply(pkt);
 
-    take_tuple(pkt, &tuples[is_reply]);
+    set_tuple(pkt, &tuples[is_reply]);
     if (conntrack_parse_packet(&again, pkt) != (same_kind && tuples[0].ip_version != 0 && told->info < 5))
         abort();
-    pkt->source_port ^= 1; /* now both tuples must have it so */
+    pkt->source_port ^= 1; /* NAT may change one tuple, but then the other tuple must have this port */
     if (conntrack_parse_packet(&again, pkt) && again.tuple[!is_reply].destination_port != pkt->source_port)
         abort();
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets through the whole pipeline, from decoding to events, with rules for many protocols; once with room for
- * everything and once with tiny memcaps of flows, sessions, stream data, fragments, protocols and rules.
+ * The whole pipeline, from decoding to events, with rules for many protocols. Each input runs with large memcaps, and
+ * with tiny memcaps of flows, sessions, stream data, fragments, protocols and rules.
  *
- * Input: the first byte: 1: only listens. Then commands, each of a byte, two bytes of length in network
- * order, and so many bytes:
+ * Input: if the first byte is odd, the mode is passive. Then follow commands: a byte of flags, two bytes of length in
+ * network order, and the bytes. The flags are:
  *
- *     bits 0-1   what: 0 an IP packet as it is; 1 bytes of TCP, next in order; 2 a UDP payload; 3 bytes of TCP at an
- * offset (two bytes) from there bit 2      from the server bits 3-5   the server's port, see ports[]; each has a
- * connection of its own, whose handshake comes before the first bytes bit 6      TCP: the sender ends behind it; UDP:
- * in fragments bit 7      an hour has gone by before it
+ * - bits 0-1: 0 an IP packet; 1 TCP data, next in order; 2 a UDP payload; 3 TCP data at an offset, which the first two
+ *   bytes give relative to the next byte in order
+ * - bit 2: from the server
+ * - bits 3-5: index of the server's port in ports[]; each port has one connection, which begins with a handshake
+ * - bit 6: TCP: the sender closes after the data; UDP: in fragments
+ * - bit 7: an hour passes before the packet
  *
- * Contract: no crash; each packet is accepted or dropped; all memory is given back at the end of the flows.
+ * Contract: no crash; each packet is accepted or dropped; all memory is freed at the end of the flows.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -70,7 +72,7 @@ static const char rules[] =
     "alert ip any any -> any any (app-layer-event:applayer_detect_protocol_only_one_direction; sid:14;)\n"
     "alert tcp any any -> any any (stream-event:reassembly_overlap_different_data; sid:15;)\n";
 
-/* What stays from input to input, by memcaps (tiny or not) and mode (inline or not). */
+/* A pipeline that all inputs use; there is one for each combination of memcaps (large, tiny) and mode. */
 struct world {
     struct pipeline_options options;
     struct pipeline_shared shared;
@@ -92,7 +94,7 @@ struct talk {
     uint64_t packets;
 };
 
-/* --- Making it ------------------------------------------------------------------------------------ */
+/* --- Setup ---------------------------------------------------------------------------------------- */
 
 static void load_rules(void)
 {
@@ -117,7 +119,7 @@ static void load_rules(void)
     diag_free(diag);
 }
 
-/* Events are formatted by the thread of the output; what finds no room in the ring is lost. */
+/* Events are formatted by the output thread; events for which the ring has no room are lost. */
 static void open_output(void)
 {
     struct output_options options;
@@ -163,7 +165,7 @@ static void open_world(struct world *world, bool tiny, bool passive)
     options->stream.memcap = tiny ? 4 << 10 : 1 << 20;
     options->stream.reassembly_memcap = tiny ? 24 << 10 : 4 << 20;
     options->defrag.memcap = tiny ? 8 << 10 : 1 << 20;
-    options->app.memcap = tiny ? 512 << 10 : 16 << 20; /* 8 slabs: each class of sizes takes one */
+    options->app.memcap = tiny ? 512 << 10 : 16 << 20; /* 8 slabs of the heap; each size class needs one */
     options->detector.flow_memcap = options->detector.transaction_memcap = tiny ? 1 << 10 : 1 << 20;
     options->host_memcap = tiny ? 1 << 10 : 1 << 20;
     options->policy.threshold_memcap = options->policy.tag_memcap = tiny ? 1 << 10 : 1 << 20;
@@ -189,7 +191,7 @@ static void put32(uint8_t *at, uint32_t value)
     put16(at + 2, value);
 }
 
-/* The bytes are copied, so that a read past their end is seen. */
+/* Inspects a copy of the packet, so that a sanitizer detects reads past its end. */
 static void judge(struct talk *talk, const uint8_t *bytes, size_t length)
 {
     uint8_t *copy = malloc(length ? length : 1);
@@ -264,7 +266,7 @@ static void send_fragments(struct talk *talk, uint8_t *packet, size_t length)
     size_t payload = length - IP_HEADER, step = (payload / 3 + 7) / 8 * 8;
     uint8_t out[IP_HEADER + SEGMENT + 64];
 
-    for (size_t i = 3, at; i-- > 0;) { /* the last first */
+    for (size_t i = 3, at; i-- > 0;) { /* last fragment first */
         at = i * step;
         if (at >= payload)
             continue;
@@ -338,7 +340,7 @@ static void act(struct talk *talk, uint8_t command, const uint8_t *bytes, size_t
     }
 }
 
-/* --- The contract --------------------------------------------------------------------------------- */
+/* --- Contract ------------------------------------------------------------------------------------- */
 
 static void check_nothing_left(const struct world *world)
 {
@@ -359,7 +361,7 @@ static void run(struct world *world, const uint8_t *data, size_t size)
     uint64_t judged = counters->accepted + counters->blocked;
     unsigned commands = 0;
 
-    fuzz.now_ns += 24 * HOUR_NS; /* whatever another input has left is over */
+    fuzz.now_ns += 24 * HOUR_NS; /* state of previous inputs has expired */
     data++;
     size--;
     while (size >= 3 && commands++ < COMMANDS_MAX) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rule parser with the keywords of the build. The contract: every rule of the text either becomes a rule or is
- * reported, never both and never neither; a reported one is reported at a line; a rule that is handed out is whole.
+ * The rule parser with all keywords of the build. The contract: every rule is either loaded or reported; a report has a
+ * line; a loaded rule is complete.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void check_diag(const struct diag *diag)
         const struct diag_entry *entry = diag_get(diag, i);
 
         require(entry->message[0]);
-        if (entry->line > 0) /* 0: of a whole file that a rule names */
+        if (entry->line > 0) /* 0: a message about a file that a rule names */
             require(entry->column > 0 && entry->line_text);
     }
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Settings as the command line has them, one NAME=VALUE a line, and all that is made of them: queues, marks, ports,
- * CPUs, the decoder's and the firewall's options. The contract: what is given out is within its bounds and is one of
- * the forms that `check` admits; where it is refused there is a message; the printed firewall has the names that were
- * asked for.
+ * Settings as on the command line, one NAME=VALUE per line, and the options that are read from them: queues, marks,
+ * ports, CPUs, decoder and firewall. The contract: options are within their bounds and in a form that `sluice check`
+ * accepts; refused values have a message; the printed sluice table has the configured name.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -108,7 +107,7 @@ static void check_affinity(const struct config *config)
         affinity_describe(&affinity, 2, text, sizeof(text));
 }
 
-/* With a priority given nothing is asked of the kernel. */
+/* Sets a priority, because otherwise firewall_print() would read the kernel's ruleset. */
 static void check_firewall(const struct config *config)
 {
     struct firewall_options options;
@@ -142,7 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     apply(config, data, size, diag);
     check_queues(config);
     check_pipeline(config, diag);
-    if (memmem(data, size, "threading.", strlen("threading."))) /* reads the machine's topology, which takes its time */
+    if (memmem(data, size, "threading.", strlen("threading."))) /* slow: reads the topology of the machine */
         check_affinity(config);
     check_firewall(config);
     setup_check_conflicts(config, diag);

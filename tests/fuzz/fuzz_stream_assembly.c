@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reassembly against its model (tests/lib/assembly_model.h): the input is a script of segments, acknowledgments and
- * looks at what has come together, for the two directions of a stream.
+ * Reassembly, compared with a model (tests/lib/assembly_model.h). The input is a script of segments, acknowledgments
+ * and requests for chunks, for both directions of a stream.
  */
 #include "../lib/assembly_model.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP sessions: the first byte chooses the options, every eight bytes after it are a segment, with numbers near those
- * of the session so that states are reached. The contract: a segment that is invalid inline changes nothing that can be
- * seen; views come in order, once, each within its window; and all memory is given back when the flows end.
+ * TCP sessions. The first byte selects the options; every eight bytes after it are a segment, with sequence numbers
+ * near those of the session, so that all states are reached. The contract: inline, an invalid segment does not change
+ * the session; chunks are in order, without repetition, and within their inspection window; all memory is freed when
+ * the flows end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +37,9 @@ struct world {
     struct flow_table *flows;
     struct stream *stream;
     bool is_inline;
-    uint32_t next[FLOW_DIRECTIONS]; /* of the numbers that make sense */
+    uint32_t next[FLOW_DIRECTIONS]; /* next plausible sequence number */
     uint64_t inspected[FLOW_DIRECTIONS];
-    const struct flow *flow; /* that the offsets above are of */
+    const struct flow *flow; /* the flow of `inspected` */
     uint64_t flow_id, time_ns, number;
     uint8_t bytes[4096];
 };
@@ -51,8 +52,7 @@ static enum host_os linux_host(const void *user, int ip_version, const struct ad
     return HOST_OS_LINUX;
 }
 
-/* Views of one flow go on where the last one ended. A session that began anew begins at 0 again, or behind what it
- * misses. */
+/* Takes all chunks. Each begins at the end of the previous one or behind a gap; a new session begins at 0. */
 static void take_views(struct world *world, struct flow *flow, enum flow_direction direction, const struct packet *pkt,
                        bool all)
 {
@@ -121,7 +121,7 @@ static void open_world(struct world *world, uint8_t choice)
     MUST(stream_new(&world->stream, &options) == 0);
 }
 
-/* How the eight bytes are read: flags, direction and form, numbers as distances, window, length, options. */
+/* Builds a segment from eight bytes: flags, direction and form, relative numbers, window, length, options. */
 static void make_packet(struct world *world, const uint8_t *in, struct packet *pkt)
 {
     bool from_server = in[1] & 1;
@@ -162,14 +162,14 @@ static void make_packet(struct world *world, const uint8_t *in, struct packet *p
     pkt->tcp.has_sack_permitted = in[5] & 2;
     pkt->tcp.has_fast_open = in[5] & 4;
     pkt->tcp.has_signature = in[5] & 8;
-    if (in[1] & 64) { /* a block near the acknowledgment */
+    if (in[1] & 64) { /* SACK blocks */
         pkt->tcp.sack = world->bytes + 2048 + in[7] % 64;
         pkt->tcp.sack_count = in[5] % 5;
     }
     if (in[1] & 128)
         pkt->flags |= PACKET_BAD_L4_CHECKSUM;
     if (length > 0)
-        transport[20] = in[7]; /* so that overlaps differ sometimes */
+        transport[20] = in[7]; /* so that some overlaps have different data */
 }
 
 static bool is_same(const struct tcp_summary *a, const struct tcp_summary *b)
@@ -203,12 +203,12 @@ static void send_packet(struct world *world, struct packet *pkt)
     MUST(verdict.exception != EXCEPTION_STREAM_INVALID || is_same(&before, &after));
     MUST(verdict.exception != EXCEPTION_STREAM_INVALID || !(pkt->flags & PACKET_STREAM_ADDED));
     MUST((after.state != TCP_STATE_NONE) == (flow->tcp != NULL));
-    /* A second SYN restarts the stream, and its first byte may be urgent and not inspected. */
+    /* A second SYN restarts the stream at 0. */
     if (pkt->tcp.flags & TCP_SYN && before.state == TCP_STATE_SYN_SENT)
         world->inspected[pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER] = 0;
     take_views(world, flow, FLOW_TO_SERVER, pkt, false);
     take_views(world, flow, FLOW_TO_CLIENT, pkt, false);
-    /* What was accepted is where the next one goes on. */
+    /* The next segment continues after an accepted one. */
     if (verdict.exception == EXCEPTION_NONE && !verdict.drop) {
         bool from_server = pkt->source_address.bytes[0] == 2;
         bool counts = pkt->tcp.flags & (TCP_SYN | TCP_FIN);
@@ -222,7 +222,7 @@ static void check_counters(const struct world *world)
     for (size_t i = 0; i < stream_counter_count(); i++) {
         const char *name = stream_counter_name(i);
 
-        /* The records of half-open sessions stay until others take their places. */
+        /* Records of half-open sessions stay allocated until they are overwritten. */
         if (strcmp(name, "tcp.memuse") == 0)
             MUST(stream_counter_value(world->stream, i) == half_open_memory(&world->stream->half_open_records));
         if (strcmp(name, "tcp.reassembly_memuse") == 0 || strcmp(name, "tcp.active_sessions") == 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Attacks of an engine on the supervisor: writes to the shared memory, and valid or broken messages on the channel,
- * with descriptors. The input is a sequence of such steps and of steps of the supervisor. The contract:
+ * Attacks of an engine on the supervisor: writes to the engine memory, and valid or malformed messages on the channel,
+ * with file descriptors. The input is a sequence of such steps and of steps of the supervisor. The contract:
  *
- *   - the supervisor's own record changes only by steps of the supervisor
- *   - its handle of the memory stays as it was
- *   - descriptors do not pile up
+ * - Only steps of the supervisor change its record.
+ * - Its handle of the engine memory does not change.
+ * - File descriptors do not leak.
  *
  * Messages that make the supervisor start a process (UPGRADE, WANT_EVENTS) are left out.
  */
@@ -38,7 +38,7 @@ static struct {
     struct supervisor supervisor;
     struct supervised_queue queues[QUEUES];
     struct seen_heartbeat pulses[QUEUES];
-    int kernel[QUEUES], engine, next_engine; /* the other ends */
+    int kernel[QUEUES], engine, next_engine; /* the other ends of sockets and channels */
 } f;
 
 static void start_engine(struct engine_process *engine, int *end)
@@ -72,7 +72,7 @@ static void setup(bool has_heir)
         .status_fd = -1,
         .signal_fd = -1,
         .control_fd = -1,
-        .stopping = true, /* no upgrade */
+        .stopping = true, /* so that no upgrade starts a process */
         .engine.channel = -1,
         .next_engine.channel = -1,
         .previous_engine.channel = -1,
@@ -219,8 +219,7 @@ static void adopt(void)
     engine_memory_close(&own);
 }
 
-/* The kernel reads every verdict at once. Without a reader the socket would fill, and the sender would wait for room in
- * it. */
+/* Reads the verdicts in place of the kernel. Otherwise the socket would fill, and the sender would wait. */
 static void read_verdicts(void)
 {
     uint8_t verdict[4096];

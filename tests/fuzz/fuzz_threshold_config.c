@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * threshold.config. The contract: every line either counts or is reported; afterwards a rule has one threshold at most,
- * and the lists of suppressions end.
+ * threshold.config. The contract: every line is either applied or reported; a rule has at most one threshold; and the
+ * lists of suppressions have an end.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static size_t count_statements(const struct source *source, struct arena *arena)
     return count;
 }
 
-/* Lines for all rules are attached once per rule or kept in a list of their gid, so the number is bounded. */
+/* A line for all rules is attached once per rule, or kept in a list of its gid, so the number of entries is bounded. */
 static void check_thresholds(const struct rule_list *list, const struct threshold *threshold, bool only_suppress)
 {
     size_t others = 0, length = 0;

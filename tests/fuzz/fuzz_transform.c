@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Any chain of transforms over any bytes: the first line is the chain as a rule has it, the rest goes through it. The
- * contract: each result is part of its input or lies in the scratch, and is no longer than its transform may make it;
- * the same input gives the same result; the scratch is as it was after a reset.
+ * Transforms. The first line is a chain of transforms as in a rule; the rest is the input. The contract: each result is
+ * part of its input or in the scratch memory, and not longer than the transform allows; the same input gives the same
+ * result; after a reset all scratch memory is available again.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static bool apply(struct transform_scratch *scratch, const struct condition *cha
 
 static struct transform_scratch *scratch_once(void)
 {
-    static struct transform_scratch *scratch; /* for the run; freed with the process */
+    static struct transform_scratch *scratch; /* never freed */
 
     if (!scratch)
         scratch = transform_scratch_new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A certificate. The contract: no crash, no read outside of it; what is found lies within it; text is as long as was
- * counted before it was written.
+ * A certificate. The contract: no crash; no read outside of it; all fields are within it; texts have exactly the length
+ * that a first run without a buffer has counted.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void check_within(const struct cursor *part, const uint8_t *data, size_t 
     require(!part->at || (part->at >= data && part->end <= data + size && part->at <= part->end));
 }
 
-/* All the text that there is. */
+/* Writes the texts of all fields. */
 static void write_all(const struct x509 *x509, struct x509_text *out)
 {
     struct cursor alternatives = x509->alternatives;
