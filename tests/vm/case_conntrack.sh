@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Conntrack around the queue. Its mark keeps what Sluice has said of a connection: only the packets before that are
-# queued. And its tuple of the original direction keeps a connection in one queue although NAT changes its addresses.
+# Queue rules that use conntrack. With the conntrack mark the firewall skips the queue after Sluice has accepted a
+# packet of the connection. With conntrack's original tuple a queue rule selects the same queue for both directions,
+# although NAT changes the addresses.
 . "$(dirname "$0")/lib.sh"
 topology
 gateway nft -f - <<'NFT'
@@ -18,7 +19,7 @@ table inet firewall {
 		udp dport 7000 ct state new accept
 		tcp dport 7001 ct state new accept
 	}
-	chain save { # ahead of postrouting, where our mark is gone
+	chain save { # before postrouting, where Sluice clears its mark
 		type filter hook forward priority 10;
 		meta mark and 0x1 == 0x1 ct mark set meta mark
 	}
@@ -30,7 +31,7 @@ background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 listens "$WORK/got"
 start_sluice ips --queue 0-1 --attach repeat --verdict repeat --mark 0x1/0x1 --rules "$WORK/t.rules"
 ips=$LAST_PID
-# A connection of six datagrams: the first is inspected; of the bad one all are, because none is accepted.
+# A connection of six datagrams. Only the first good one is queued; all bad ones are, because none is accepted.
 cat >"$WORK/send.py" <<'PY'
 import socket, sys, time
 s = socket.socket(socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
@@ -53,10 +54,10 @@ equal "packets that conntrack's mark spared us" \
 	"$(gateway nft list counter inet firewall known | sed -n 's/.*packets \([0-9]*\) .*/\1/p')" 10
 stop_process "$ips" || fail "exit code $?"
 equal "packets in the queues" "$(($(last_stats ips queue.0.packets) + $(last_stats ips queue.1.packets)))" 15
-equal "packets seen again" "$(last_stats ips ips.marked)" 0
-ruleset | cmp -s - "$WORK/before" || fail "the ruleset is not what it was: $(ruleset)"
+equal "packets inspected twice" "$(last_stats ips ips.marked)" 0
+ruleset | cmp -s - "$WORK/before" || fail "Sluice changed the ruleset: $(ruleset)"
 
-# A rule of somebody's own, before destination and after source NAT, where each direction has other addresses.
+# A queue rule of the administrator, before DNAT, where both directions have different addresses.
 gateway nft -f - <<'NFT'
 table ip nat {
 	chain prerouting {
@@ -80,7 +81,7 @@ table ip feed {
 }
 NFT
 echo 'alert tcp any any -> any any (msg:"word"; content:"MARKER"; sid:1;)' >"$WORK/t.rules"
-# To Sluice they are two connections, of each of which it sees one side.
+# Sluice sees two one-sided connections for each real one.
 start_sluice nat --queue 4-7 --rules "$WORK/t.rules" --set stream.async-oneside=yes --set stream.midstream=yes
 nat=$LAST_PID
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
@@ -95,10 +96,10 @@ queues, used = collections.defaultdict(set), set()
 for line in open(sys.argv[1]):
     e = json.loads(line)
     if e['event_type'] == 'alert':
-        # The gateway's port is the one that NAT left as it was.
+        # NAT does not change the port at the gateway.
         queues[e['src_port'] if e['dest_port'] == 7001 else e['dest_port']].add(e['queue']['number'])
         used.add(e['queue']['number'])
 assert len(queues) == 8 and all(len(q) == 1 for q in queues.values()), queues
 assert len(used) > 1, used
 PY
-stop_process "$nat" || fail "exit code $?"
+stop_process "$nat" || fail "sluice run ended with exit code $?"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The doctor where the kernel has nft's own queue and flowtables: clean beside an ordinary firewall with a daemon that
-# listens, and the findings about what only this kernel has.
+# `sluice nft doctor` on a kernel with nft's queue expression and flowtables: no findings beside an ordinary firewall,
+# and findings about features that only this kernel has.
 . "$(dirname "$0")/lib.sh"
 topology
 gateway nft -f - <<'NFT'
@@ -15,7 +15,8 @@ table inet firewall {
 NFT
 echo 'drop udp any any -> any 7000 (msg:"bad word"; content:"EVIL"; sid:1;)' >"$WORK/t.rules"
 
-# examine NAME [ARGS...]: findings as "severity id", and the ruleset is what it was.
+# examine NAME [ARGS...]: runs the doctor, and writes the findings to findings.log as "severity id rule text". The
+# doctor must not change the ruleset.
 examine() {
 	NAME=$1
 	shift
@@ -52,9 +53,9 @@ gateway nft 'add rule inet shortcut forward ct mark 0x77 flow add @fast'
 examine "flowtable for marked connections"
 found 'note offload.flowtable ct mark 0x0*77 flow add @fast'
 gateway nft delete table inet shortcut
-stop_process "$ips" || fail "exit code $?"
+stop_process "$ips" || fail "sluice run ended with exit code $?"
 
-# What the documents say: the examples in nft/ as they are, and the guide's flowtable.
+# The examples in nft/, and the flowtable of the guide, must give no findings.
 for file in "$SOURCE"/nft/*.nft; do
 	mode=$(basename "$file" .nft)
 	options=(--mode "$mode")
@@ -74,7 +75,7 @@ for file in "$SOURCE"/nft/*.nft; do
 		file=$WORK/chain.nft
 		;;
 	esac
-	gateway nft -f "$file" || fail "nft/$mode.nft is not loaded"
+	gateway nft -f "$file" || fail "cannot load nft/$mode.nft"
 	examine "nft/$mode.nft" "${options[@]}"
 	equal "nft/$mode.nft: findings" "$(grep -vE '^note |queue.no-listener' "$WORK/findings.log")" ""
 	for table in sluice mine; do gateway nft delete table inet $table 2>/dev/null || true; done
@@ -83,7 +84,7 @@ awk '/^```nft$/ { inside = 1; text = ""; next }
 	/^```$/ { if (inside && text ~ /flow add @fast/) printf "%s", text; inside = 0 } inside { text = text $0 "\n" }' \
 	"$SOURCE/docs/guide/attach.md" | sed 's/lan0/g0/g; s/wan0/g1/g' >"$WORK/flowtable.nft"
 [ -s "$WORK/flowtable.nft" ] || fail "docs/guide/attach.md has no flowtable"
-gateway nft -f "$WORK/flowtable.nft" || fail "the guide's flowtable is not loaded"
+gateway nft -f "$WORK/flowtable.nft" || fail "cannot load the flowtable of docs/guide/attach.md"
 gateway "$SLUICE" nft install --config /dev/null --mode after --queue 0-3 >/dev/null
 examine "the guide's flowtable"
 equal "the guide's flowtable: findings" "$(grep -vE '^note |queue.no-listener' "$WORK/findings.log")" ""
@@ -91,8 +92,8 @@ found 'note offload.flowtable .*ct mark 0x0*100 flow add @fast'
 gateway nft delete table inet gateway
 gateway "$SLUICE" nft remove --config /dev/null
 
-# Native queue rules of somebody's own.
-queue() { # queue STATEMENT: in a chain of its own, ahead of nothing
+# Queue rules of the administrator.
+queue() { # queue STATEMENT: replaces the table `mine` by one whose only rule is the statement
 	gateway nft delete table inet mine 2>/dev/null || true
 	gateway nft "add table inet mine; add chain inet mine f { type filter hook forward priority 60; }
 		add rule inet mine f $1"
@@ -119,19 +120,19 @@ examine "jhash of the original tuple" --queue 0-3
 equal "jhash: findings" "$(grep -v no-listener "$WORK/findings.log" || true)" \
 	"$(grep family "$WORK/findings.log" || true)"
 
-# In the firewall's own chain: what nft's manual shows, and what it costs.
+# A queue rule in the firewall's own chain, as in nft's manual: bypass accepts packets for the rest of the chain.
 gateway nft delete table inet mine
 gateway nft insert rule inet firewall forward 'udp dport 7001 queue flags bypass to 0'
 examine "in the firewall's chain"
 found 'broken queue.bypass-shared'
 found 'broken queue.accept-shared'
-# And so it is: what the policy drops passes, because nobody listens.
+# Without a listener a packet passes that the policy of the chain would drop.
 background srv python3 "$HERE/traffic.py" udp-sink 7001 "$WORK/got"
 listens "$WORK/got"
 udp_send cli 10.66.2.2 7001 "through by bypass"
 arrives "through by bypass" "$WORK/got"
 
-# Our own table by the native expression: altered, and as it was.
+# The sluice table: changed by another process, and installed again.
 gateway nft delete table inet firewall
 gateway "$SLUICE" nft install --config /dev/null --mode after --queue 0-3 >/dev/null
 examine "own"

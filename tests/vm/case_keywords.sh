@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What rules ask of the kernel's connection tracking, which hands it over here: ctmark, ctstate, and the connection in
-# events.
+# The keywords ctmark and ctstate, and the conntrack id and mark in events, on a kernel that attaches conntrack data to
+# queued packets.
 . "$(dirname "$0")/lib.sh"
 topology
 gateway nft -f - <<'NFT'
@@ -36,9 +36,9 @@ ips=$LAST_PID
 grep -q "queued packets carry conntrack data$" "$WORK/ips.log" || fail "conntrack: $(cat "$WORK/ips.log")"
 udp_send cli 10.66.2.2 7000 one two
 udp_send cli fd66:2::2 7000 one two
-udp_send cli 10.66.2.2 7009 closed # nobody listens: the server's error is of this connection
-# That a packet has no connection is known on a queue that had one with a connection: a source port each, so that both
-# queues have.
+udp_send cli 10.66.2.2 7009 closed # the server answers with an ICMP error
+# Sluice knows that a packet is untracked only after a tracked packet in the same queue. 20 connections reach both
+# queues.
 client bash -c 'for _ in {1..20}; do echo tracked >/dev/udp/10.66.2.2/7000; done'
 udp_send cli 10.66.2.2 7010 untracked
 arrives two "$WORK/got"

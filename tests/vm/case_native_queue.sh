@@ -22,11 +22,12 @@ RULES
 start_sluice ips --queue 0-3 --attach after --rules "$WORK/t.rules"
 ips=$LAST_PID
 ruleset >"$WORK/ruleset.log"
-grep -q "queue flags bypass to symhash mod 4" "$WORK/ruleset.log" || fail "the rule is not the native one"
+grep -q "queue flags bypass to symhash mod 4" "$WORK/ruleset.log" ||
+	fail "the sluice table has no native queue expression"
 
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 listens "$WORK/got"
-# Each one a connection of its own: symhash takes the ports, too.
+# Each datagram has another source port, and symhash uses the ports, so several queues get packets.
 for i in $(seq 8); do
 	udp_send cli 10.66.2.2 7000 "good $i"
 	udp_send cli fd66:2::2 7000 "good $i"
@@ -44,5 +45,5 @@ wait_events ips 3 event_type=alert alert.signature_id=2
 wait_events ips 3 event_type=alert alert.signature_id=3
 used=$(gateway awk '$8 > 0 { n++ } END { print n + 0 }' /proc/net/netfilter/nfnetlink_queue)
 [ "$used" -ge 2 ] || fail "symhash used $used queue(s) for 21 connections"
-stop_process "$ips" || fail "exit code $?"
-ruleset | cmp -s - "$WORK/before" || fail "the ruleset is not what it was: $(ruleset)"
+stop_process "$ips" || fail "sluice run ended with exit code $?"
+ruleset | cmp -s - "$WORK/before" || fail "Sluice changed the ruleset: $(ruleset)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A kernel without NFQUEUE: one line that says what is missing, no table, and traffic passes.
+# A kernel without NFQUEUE: an error names the missing module, no table is installed, and traffic passes.
 . "$(dirname "$0")/lib.sh"
 topology
 for module in nft_queue xt_NFQUEUE nfnetlink_queue; do rmmod $module 2>/dev/null || true; done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A flowtable of our own, for connections that we have accepted: the kernel forwards them at ingress, past all hooks,
-# and counts them all the same; what we have dropped, or not yet accepted, never gets there.
+# nft.offload.flowtable: the kernel forwards accepted connections at ingress, without passing the hooks, and counts
+# their packets. Dropped connections, and connections that are not accepted yet, are not in the flowtable.
 . "$(dirname "$0")/lib.sh"
 . "$HERE/offload_lib.sh"
 topology
@@ -18,15 +18,17 @@ gateway "$SLUICE" nft install --config /dev/null --set nft.offload.flows=accepte
 	2>"$WORK/error" &&
 	fail "a flowtable of a device that is not there"
 grep "nft.offload.flowtable" "$WORK/error" >/dev/null || fail "$(cat "$WORK/error")"
-gateway nft list tables | grep sluice >/dev/null && fail "half a table"
+gateway nft list tables | grep sluice >/dev/null && fail "a table was installed in spite of the error"
 
 start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set nft.offload.flows=both \
 	--set stats.interval=0 \
 	--set nft.offload.interval=1 --set 'nft.offload.flowtable=[g0,g1]'
 ips=$LAST_PID
 gateway "$SLUICE" nft doctor --config /dev/null >"$WORK/doctor.txt" || true
-grep -E "^(broken|warning) (offload|own)" "$WORK/doctor.txt" && fail "the doctor finds fault with our own flowtable"
-gateway nft list flowtables | grep g1 >/dev/null || fail "no flowtable: $(gateway nft list table inet sluice)"
+grep -E "^(broken|warning) (offload|own)" "$WORK/doctor.txt" &&
+	fail "the doctor reports the flowtable of the sluice table"
+gateway nft list flowtables | grep g1 >/dev/null ||
+	fail "the sluice table has no flowtable: $(gateway nft list table inet sluice)"
 for name in v4 v6; do
 	to=10.66.2.2
 	[ $name = v4 ] || to=fd66:2::2
@@ -38,7 +40,7 @@ for name in v4 v6; do
 	before=$(queued 0 1) hooks=$(counter firewall kept)
 	for text in two EVIL three four; do says "$name" $text $text; done
 	equal "$name: packets that reached the queue" "$(queued 0 1)" "$before"
-	equal "$name: packets that came to any hook" "$(counter firewall kept)" "$hooks"
+	equal "$name: packets that reached the forward hook" "$(counter firewall kept)" "$hooks"
 done
 talk bad 10.66.2.3 7001
 says bad one one
@@ -50,9 +52,9 @@ to_server() { tracked "$1" 7001 "$(cat "$WORK/$2.port")" | cut -d' ' -f1; }
 wait_least "v4: packets in conntrack" 10 to_server 10.66.2.2 v4
 wait_least "v6: packets in conntrack" 10 to_server fd66:0002:0000:0000:0000:0000:0000:0002 v6
 for name in v4 v6; do hang_up $name; done
-stop_process "$ips" || fail "exit code $?"
-equal "flows that never came back" "$(events ips event_type=flow flow.bypass=capture)" 2
-python3 - "$WORK/ips/eve.json" <<'PY' || fail "records of flows in the flowtable"
+stop_process "$ips" || fail "sluice run ended with exit code $?"
+equal "bypassed flows" "$(events ips event_type=flow flow.bypass=capture)" 2
+python3 - "$WORK/ips/eve.json" <<'PY' || fail "wrong counts in the flow events of offloaded connections"
 import json, sys
 for line in open(sys.argv[1]):
     event = json.loads(line)
@@ -60,5 +62,5 @@ for line in open(sys.argv[1]):
         print(event['flow'])
         assert event['flow']['bypassed']['pkts_toserver'] >= 4, event['flow']
 PY
-gateway nft list tables | grep sluice >/dev/null && fail "the table is still there"
+gateway nft list tables | grep sluice >/dev/null && fail "the sluice table was not removed"
 neighbours | cmp -s - "$WORK/neighbours" || fail "the neighbour's rules have changed"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Connections that are older than Sluice, where the kernel says with each packet what its conntrack knows: who is the
-# client is right although the server's packet is the first one seen, also behind NAT; one that conntrack knows is
-# picked up without a grace, and a forged segment is not; when the grace is over packets come without conntrack data,
-# and a connection is looked up in conntrack's table.
+# Connections that began before Sluice, on a kernel that attaches conntrack data to queued packets:
+# - The client is identified correctly although the server's packet is the first one, also behind NAT.
+# - A connection that conntrack knows is picked up without stream.midstream-grace; a forged segment is not.
+# - After the grace period packets have no conntrack data, and Sluice looks connections up in the conntrack table.
 . "$(dirname "$0")/lib.sh"
 topology
 gateway nft -f - <<'NFT'
@@ -26,8 +26,8 @@ table ip nat {
 	}
 }
 NFT
-# The server says WORD when the file is there; the client prints what it hears. TCP by connection, UDP after one
-# datagram.
+# The server sends SERVERWORD to each client as soon as the file GO exists: over TCP after the connection, over UDP
+# after a datagram of the client. The client prints what it receives.
 cat >"$WORK/old.py" <<'PY'
 import os, socket, sys, threading, time
 role, kind, address, port, go = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5]
@@ -69,7 +69,7 @@ if stream:
     except OSError:
         print('TIMEOUT', flush=True)
 PY
-# A segment of a connection that there never was.
+# A segment of a connection that never existed.
 cat >"$WORK/forge.py" <<'PY'
 import socket, struct
 def checksum(data):
@@ -122,7 +122,8 @@ RULES
 start_sluice ips --queue 0 --attach after --rules "$WORK/t.rules" --set queue.conntrack=always \
 	--set stream.midstream-grace=0
 ips=$LAST_PID
-grep -q "queued packets carry conntrack data$" "$WORK/ips.log" || fail "conntrack in messages: $(cat "$WORK/ips.log")"
+grep -q "queued packets carry conntrack data$" "$WORK/ips.log" ||
+	fail "queued packets carry no conntrack data: $(cat "$WORK/ips.log")"
 touch "$WORK/go.one"
 for name in four six nat; do heard $name "$went_on"; done
 heard udp "connected
@@ -134,15 +135,15 @@ for sid in 2 4 6; do equal "alerts of rule $sid" "$(events ips event_type=alert 
 equal "drops until now" "$(events ips event_type=drop)" 0
 client python3 "$WORK/forge.py"
 wait_events ips 1 event_type=drop src_port=5555 "drop.reason=stream midstream"
-stop_process "$ips" || fail "exit code $?"
-equal "flows that were taken for the server's" "$(events ips event_type=flow src_port=7001)" 0
+stop_process "$ips" || fail "sluice run ended with exit code $?"
+equal "flows with swapped client and server" "$(events ips event_type=flow src_port=7001)" 0
 equal "connections to the server" "$(events ips event_type=flow proto=TCP dest_port=7001)" 4 # with the forged one
 equal "datagrams to the server" "$(events ips event_type=flow proto=UDP dest_port=7000)" 1
-equal "flows turned" "$(last_stats ips flow.conntrack_reply)" 4
-equal "picked up because conntrack knew them" "$(last_stats ips tcp.midstream_conntrack)" 3
+equal "flows whose direction conntrack corrected" "$(last_stats ips flow.conntrack_reply)" 4
+equal "sessions picked up by conntrack data" "$(last_stats ips tcp.midstream_conntrack)" 3
 equal "packets with conntrack" "$(last_stats ips queue.0.conntrack)" "$(last_stats ips queue.0.packets)"
 
-# With a grace, until it is over.
+# During and after the grace period.
 serve tcp 10.66.2.3 7001 two
 serve tcp 10.66.2.4 7001 three
 connect inside tcp 10.66.2.3 7001
@@ -151,19 +152,20 @@ connect late tcp 10.66.2.4 7001
 connect late_nat tcp 10.66.1.1 7003
 start_sluice grace --queue 0 --attach after --rules "$WORK/t.rules" --set stream.midstream-grace=6
 started=$SECONDS
-grep -q "queued packets carry conntrack data for a time" "$WORK/grace.log" || fail "no word of the grace"
+grep -q "queued packets carry conntrack data for a time" "$WORK/grace.log" ||
+	fail "the log does not mention conntrack data for a time"
 touch "$WORK/go.two"
 heard inside "$went_on"
 while [ $((SECONDS - started)) -le 7 ]; do sleep 0.2; done # the grace is what is tested; nothing shows that it is over
 touch "$WORK/go.three"
 heard late "$went_on"
-# With both kinds of NAT the table cannot be searched by what a packet shows: the kernel attaches conntrack data to the
-# retransmission.
+# With DNAT and SNAT Sluice cannot find the connection in the conntrack table by the packet's addresses. The first
+# packet is dropped; the kernel then attaches conntrack data to the retransmission.
 heard late_nat "$went_on"
-equal "drops, but for that packet" "$(events grace event_type=drop src_ip=10.66.2.6)" "$(events grace event_type=drop)"
-stop_process "$LAST_PID" || fail "exit code $?"
+equal "drops of other connections" "$(events grace event_type=drop src_ip=10.66.2.6)" "$(events grace event_type=drop)"
+stop_process "$LAST_PID" || fail "sluice run ended with exit code $?"
 told=$(last_stats grace queue.0.conntrack)
-[ "$(last_stats grace tcp.conntrack_queries)" -gt 0 ] || fail "no connection was looked up"
-[ "$told" -gt 0 ] || fail "nothing was told in the grace"
-[ "$told" -lt "$(last_stats grace queue.0.packets)" ] || fail "the kernel still tells after the grace"
-equal "refused by the kernel" "$(last_stats grace queue.0.verdict_errors)" 0
+[ "$(last_stats grace tcp.conntrack_queries)" -gt 0 ] || fail "no lookup in the conntrack table"
+[ "$told" -gt 0 ] || fail "no packet had conntrack data during the grace period"
+[ "$told" -lt "$(last_stats grace queue.0.packets)" ] || fail "packets still have conntrack data after the grace period"
+equal "verdicts refused by the kernel" "$(last_stats grace queue.0.verdict_errors)" 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced by what systemd runs inside the machine: the service as it is installed, and its configuration in $ETC.
+# Helpers for scripts that systemd runs inside the machine, with Sluice installed as a service. Its configuration is in
+# $ETC. To be sourced.
 set -euo pipefail
 WORK=/tmp/work
 mkdir -p $WORK /etc/systemd/system/sluice.service.d
@@ -16,7 +17,7 @@ fail() {
 equal() { [ "$2" = "$3" ] || fail "$1: got '$2', wanted '$3'"; }
 field() { awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status"; }
 show() { systemctl show -P "$1" sluice.service; }
-engine() { # of the supervisor: its only child
+engine() { # prints the PID of the engine, the only child of the supervisor
 	local supervisor
 	supervisor=$(show MainPID)
 	awk '{ print $1 }' "/proc/$supervisor/task/$supervisor/children"
@@ -24,7 +25,7 @@ engine() { # of the supervisor: its only child
 await() { # await WHAT COMMAND...: until the command succeeds; its output is of no interest
 	wait_for "${@:2}" >/dev/null 2>&1 || fail "$1 does not come to pass"
 }
-# configure SIZE: pings larger than that are dropped, EVIL to port 7001 is reset; two queues.
+# configure SIZE: two queues; pings with more than SIZE bytes are dropped, connections with EVIL to port 7001 are reset.
 configure() {
 	cat >"$ETC/t.rules" <<-RULES
 		drop icmp any any -> any any (msg:"large"; itype:8; dsize:>$1; sid:1;)
@@ -36,18 +37,18 @@ configure() {
 		nft: {attach: after, hooks: [input, output, forward]}
 	YAML
 }
-# start_service [SETTING...]: with these in [Service], and its log in $WORK/log.
+# start_service [SETTING...]: adds the settings to [Service], and starts it; its log is $WORK/log.
 start_service() {
 	printf '[Service]\nStandardOutput=append:%s/log\nStandardError=append:%s/log\n' $WORK $WORK \
 		>/etc/systemd/system/sluice.service.d/test.conf
 	printf '%s\n' "$@" >>/etc/systemd/system/sluice.service.d/test.conf
 	systemctl daemon-reload
 	: >$WORK/log
-	systemctl start sluice.service || fail "no start"
-	is_ready || fail "started, and does not answer"
+	systemctl start sluice.service || fail "systemctl start failed"
+	is_ready || fail "the service has started but does not answer"
 }
 is_ready() { [ "$(show ActiveState)" = active ] && sluice status --socket $CONTROL; }
-# A host beside the machine: 10.66.1.2, to its 10.66.1.1.
+# Adds a client host 10.66.1.2; the machine is 10.66.1.1.
 one_client() {
 	ip netns add cli
 	ip link add g0 type veth peer name c0 netns cli
@@ -63,7 +64,7 @@ client() { ip netns exec cli "$@"; }
 # them may be lost.
 . /source/tests/netns/continuity_lib.sh
 pings_begin() {
-	ip netns exec cli ping -i 0.2 10.66.1.1 >$WORK/pings 2>&1 & # its own process, for the signal
+	ip netns exec cli ping -i 0.2 10.66.1.1 >$WORK/pings 2>&1 & # not by client(), so that $! is the PID of ping
 	PINGS=$!
 	wait_text $WORK/pings "icmp_seq=3 "
 }

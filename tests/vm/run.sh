@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs tests in virtual machines: Debian's cloud kernel in QEMU, with the programs of this host in a memory file system.
+# Runs tests in virtual machines: Debian's cloud kernel in QEMU, with programs of this host in an initramfs.
 #
 #   run.sh SCRIPT                 boot a machine, run SCRIPT of tests/vm or tests/netns in it as root, and pass if that
 #                                 exits with 0
@@ -9,14 +9,14 @@
 #                                 that called run.sh (ctest)
 #   run.sh --fetch                download the kernel and pack the files that all machines have
 #
-# A machine is used again only if the last script passed and left no process, file, kernel module or firewall rule
-# behind.
+# The exit code is 0 if SCRIPT exits with 0. A machine is used again only if the last script passed and left no process,
+# file, kernel module or firewall rule behind.
 #
-# systemd runs a script called systemd_NAME.sh, in a machine of its own where Sluice is installed: the systemd of this
-# host, with nothing but its targets and D-Bus, and the files that `cmake --install` of SLUICE_BUILD installs.
+# A script systemd_NAME.sh runs in a new machine that boots the systemd of this host, with only a few targets and D-Bus.
+# Sluice is installed there by `cmake --install` of SLUICE_BUILD.
 #
-# The kernel comes from Debian's package, unpacked into VM_CACHE and not installed, and what all machines have is packed
-# there once. Software emulation on purpose: it runs everywhere, and these tests ask for right and wrong only.
+# The kernel is unpacked from Debian's package into VM_CACHE; it is not installed. Files that all machines have are
+# packed there once. Software emulation is slow but works everywhere, and these tests measure nothing.
 set -euo pipefail
 machine=
 if [ "$1" = --machine ]; then
@@ -53,7 +53,7 @@ fetch_kernel() {
 	apt-cache show linux-image-cloud-amd64 >/dev/null 2>&1 || apt-get update -qq || true
 	package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null | awk '$1 == "Depends:" { print $2; exit }')
 	[ -n "$package" ] || { echo "SKIP: no package linux-image-cloud-amd64"; exit 77; }
-	# apt downloads as a user of its own, who can't write here; it says so, and goes on as root.
+	# By default apt downloads as the user _apt, who may not write to this folder.
 	(cd "$work" && apt-get download -qq -o APT::Sandbox::User=root "$package" && dpkg-deb -x "$package"_*.deb kernel)
 	version=$(ls "$work/kernel/lib/modules")
 	depmod -b "$work/kernel" "$version"
@@ -61,8 +61,8 @@ fetch_kernel() {
 	mv "$work/kernel" "$VM_CACHE/kernel"
 	echo "$version" >"$VM_CACHE/version"
 }
-# --- Programs and their libraries, under the names that they ask for --------------------------------------------------
-new_root() { # new_root FOLDER: it becomes $root
+# --- Programs and their libraries -------------------------------------------------------------------------------------
+new_root() { # new_root FOLDER: creates a folder and sets $root to it
 	root=$1
 	mkdir -p "$root"/{etc,usr/bin,usr/lib,usr/lib64,source/tests}
 	echo root:x:0:0:root:/root:/bin/bash >"$root/etc/passwd"
@@ -72,12 +72,12 @@ new_root() { # new_root FOLDER: it becomes $root
 	: >"$work/libraries"
 }
 
-add() { # add FILE [NAME]: a program
+add() { # add FILE [NAME]: adds a program and its libraries
 	cp -L "$1" "$root/usr/bin/${2:-$(basename "$1")}"
 	{ ldd "$1" 2>/dev/null || true; } | awk '$2 == "=>" { print $3 } $1 ~ /^\// { print $1 }' >>"$work/libraries"
 }
 
-copy_files() { # copy_files LIST: under their names
+copy_files() { # copy_files LIST: copies the files that LIST names to the same paths in $root
 	sort -u "$1" | while read -r file; do
 		[ -f "$file" ] || continue
 		mkdir -p "$root$(dirname "$file")"
@@ -85,11 +85,11 @@ copy_files() { # copy_files LIST: under their names
 	done
 }
 
-pack() { # pack ARCHIVE
+pack() { # pack ARCHIVE: packs $root
 	(cd "$root" && find . | cpio -o -H newc --quiet) >"$1"
 }
 
-# --- What all machines have -------------------------------------------------------------------------------------------
+# --- Files of all machines --------------------------------------------------------------------------------------------
 add_tools() {
 	local tool name
 	for tool in $tools; do add "$(type -P "$tool")" "$tool"; done
@@ -100,7 +100,8 @@ add_tools() {
 	done
 }
 
-# Of Python the modules that the tests import, with what these import; compiled ones too, and so with their times.
+# Adds Python, and the modules that the tests import directly or indirectly. Compiled modules are valid only with the
+# times of their sources, so times are kept.
 add_python() {
 	local extension
 	/usr/bin/python3 -c '
@@ -118,7 +119,7 @@ for module in list(sys.modules.values()):
 	cat "$work/python" >>"$work/libraries"
 }
 
-# In the order in which they can be inserted.
+# Adds kernel modules; modules/order has the order in which to insert them.
 add_modules() {
 	local version module file modules
 	version=$(cat "$VM_CACHE/version")
@@ -162,7 +163,7 @@ export PATH=/usr/bin:/busybox HOME=/root LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 
 timeout 400 bash "/source/tests/$(cat /case)" && echo "CASE PASSED" || echo "CASE FAILED: $?"
 poweroff -f
 CASE
-	# Runs each script whose name comes by the serial line, until one of them fails or leaves something behind.
+	# Runs each script whose name arrives on the serial line, until one fails or leaves something behind.
 	cat >"$root/cases.sh" <<'CASES'
 #!/bin/busybox sh
 state() {
@@ -192,7 +193,7 @@ CASES
 	chmod +x "$root/init" "$root/case.sh" "$root/cases.sh"
 }
 
-# Packed anew when this script or a package has changed.
+# Packs the common files. Called again if this script or a package has changed.
 pack_common() {
 	new_root "$work/common"
 	mkdir -p "$root"/{dev,proc,sys,tmp,run,modules}
@@ -200,7 +201,7 @@ pack_common() {
 	add_python
 	copy_files "$work/libraries"
 	add_modules
-	cp /etc/protocols /etc/services "$root/etc/" 2>/dev/null || true # names, for nft
+	cp /etc/protocols /etc/services "$root/etc/" 2>/dev/null || true # names that nft rules use
 	add_start
 	pack "$work/common.cpio"
 	mv "$work/common.cpio" "$common"
@@ -215,9 +216,9 @@ flock -u 9
 exec 9>&-
 [ "$script" != --fetch ] || exit 0
 
-# --- What this one has ------------------------------------------------------------------------------------------------
+# --- Files of this machine --------------------------------------------------------------------------------------------
 version=$(cat "$VM_CACHE/version")
-# What keeps attackers out of a kernel costs a quarter of an emulated program's start.
+# Hardening of the kernel would take a quarter of the time that an emulated program needs to start.
 unguarded="mitigations=off init_on_alloc=0 hardened_usercopy=off randomize_kstack_offset=off nokaslr"
 qemu=(qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel
 	"$VM_CACHE/kernel/boot/vmlinuz-$version")
@@ -264,7 +265,7 @@ UNIT
 	printf '[Unit]\nWants=case.service dbus.socket\n' >"$root/etc/systemd/system/default.target"
 }
 
-# A machine is a folder with the process id of QEMU (pid) and its serial line (in: a FIFO; console: a file).
+# A machine has a folder ($place) with the PID of QEMU (pid) and its serial line (in: a FIFO; console: a file).
 runs() { [ -s "$place/pid" ] && kill -0 "$(cat "$place/pid")" 2>/dev/null; }
 
 end_machine() {
@@ -277,7 +278,7 @@ end_machine() {
 	rm -rf "$place"
 }
 
-# The machine runs in the background. $place.lock is held as long as a script uses it.
+# Boots a machine in the background. $place.lock is locked while a script uses it.
 boot() {
 	rm -rf "$place"
 	mkdir -p "$place"
@@ -298,17 +299,17 @@ boot() {
 		done 2>/dev/null
 		exec 8>"$place.lock"
 		flock 8
-		# There may be another machine at this place by now.
+		# Another run.sh may have booted a new machine in this folder.
 		[ "$(cat "$place/pid" 2>/dev/null)" != $pid ] || end_machine
 	) >"$place/console" 2>&1 </dev/null 8>&- &
 	local end=$((SECONDS + 60))
 	until [ -s "$place/pid" ] || [ $SECONDS -ge $end ]; do sleep 0.05; done
 }
 
-# The output of the machine since the script was sent to it.
+# Prints the output of the machine since the script was sent to it.
 output() { tail -c "+$start" "$place/console" 2>/dev/null; }
 
-# wait_output PATTERN SECONDS: fails if the machine ends before it prints the pattern.
+# wait_output PATTERN SECONDS: waits until the machine prints the pattern. Fails after SECONDS, or if the machine ends.
 wait_output() {
 	local end=$((SECONDS + $2))
 	until output | grep -qaE "$1"; do
@@ -329,7 +330,7 @@ if [ -z "$machine" ] || [ -n "$systemd" ]; then
 fi
 exec 8>"$place.lock"
 flock 8
-# A machine in use (busy) was left by a run.sh that was killed.
+# The file `busy` is left by a run.sh that was killed while its script ran. Such a machine is not used again.
 if runs && [ -e "$place/busy" ]; then end_machine; fi
 if runs && [ -n "$(find "$SLUICE" "$source/tests/netns" "$source/tests/vm" -newer "$place/initrd" -print -quit)" ]; then
 	end_machine
@@ -340,7 +341,7 @@ if ! runs; then
 	if [ -z "$systemd" ] && ! wait_output "MACHINE READY" 300; then
 		print_output
 		end_machine
-		echo "the machine does not start"
+		echo "the machine did not boot within 300 s"
 		exit 1
 	fi
 fi

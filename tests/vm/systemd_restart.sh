@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `systemctl restart`: nothing is lost, flows go on, nothing passes uninspected; and whatever keeps the next supervisor
-# from coming makes a stop of it, which takes everything down.
+# `systemctl restart` must keep packets and flows, and no packet may pass uninspected (restart hand-over). If the next
+# supervisor cannot start, the restart becomes a stop, which removes the sluice table.
 . "$(dirname "$0")/lib_systemd.sh"
 one_client
 
 configure 300
 start_service
 
-# A restart: systemd keeps the queues and what is known of flows, the table stays, and the next supervisor goes on with
-# all of it. A literal of which one half came before and the other one afterwards is found, so the flow's state went
-# along.
-queues() { awk '{ print $1, $2, $6, $7 }' /proc/net/netfilter/nfnetlink_queue; } # who has them, and what was dropped
+# systemd keeps the queues and the state of flows, the table stays, and the next supervisor continues with them. A
+# literal that is split over packets before and after the restart must match, which shows that the flow's state was
+# transferred.
+queues() { awk '{ print $1, $2, $6, $7 }' /proc/net/netfilter/nfnetlink_queue; } # owner and drop counters of each queue
 table() { nft -a list tables | grep sluice; }
 python3 /source/tests/netns/traffic.py tcp-echo 7001 >$WORK/echo 2>&1 &
 await "a server" grep -q listening $WORK/echo
@@ -27,7 +27,7 @@ client ping -c 80 -i 0.1 -W 1 -q -s 400 10.66.1.1 >$WORK/large 2>&1 &
 large=$!
 systemctl restart sluice.service || fail "no restart"
 is_ready || fail "no answer after the restart"
-[ "$(show MainPID)" != "$supervisor" ] || fail "the supervisor is the same after a restart"
+[ "$(show MainPID)" != "$supervisor" ] || fail "the supervisor was not restarted"
 echo "IL text" >&3
 await "another answer" grep -q RESET $WORK/answers
 exec 3>&-
@@ -39,7 +39,8 @@ equal "queues, table, socket and store" "$(queues) $(table) $(stat -c %i $CONTRO
 equal "hand-overs" "$(sluice stats engine.handovers --socket $CONTROL | awk '{ print $2 }')" 1
 grep -q "handed over [0-9]* flows" $WORK/log || fail "no flows were handed over"
 
-# Nor does an engine that does not hand over keep it; who stops the service meanwhile gets a stop.
+# A hung engine that does not hand over its flows must not delay a restart forever. A stop of the service during such a
+# restart must stop it.
 grow() { [ "$(cat $WORK/log | wc -l)" -gt "$1" ]; }
 lines=$(cat $WORK/log | wc -l)
 kill -STOP "$(engine)"
@@ -49,30 +50,31 @@ systemctl stop sluice.service || fail "no stop of a restart"
 grep -q "before it handed over its flows" $WORK/log || fail "no word of the engine that stands still"
 grep -q sluice <<<"$(nft list tables)" && fail "the table is left by a restart that became a stop"
 equal "sockets that systemd keeps" "$(show NFileDescriptorStore)" 0
-systemctl start sluice.service || fail "no start after that"
-is_ready || fail "no answer after that"
+systemctl start sluice.service || fail "systemctl start failed after the stop"
+is_ready || fail "no answer after the stop and start"
 
-# One that could not start again is a stop: packets wait for nobody.
+# With a broken configuration the next supervisor cannot start, so the restart must remove the table. Otherwise packets
+# would wait for a daemon that does not come.
 cp "$ETC/sluice.yaml" $WORK/sluice.yaml
 echo "no-such-setting: 1" >>"$ETC/sluice.yaml"
-systemctl restart sluice.service && fail "a restart with a broken configuration succeeds"
-grep -q "this restart removes the sluice table" $WORK/log || fail "no word of the broken configuration"
-grep -q sluice <<<"$(nft list tables)" && fail "the table is left by a restart that failed"
+systemctl restart sluice.service && fail "a restart with a broken configuration succeeded"
+grep -q "this restart removes the sluice table" $WORK/log || fail "no message about the broken configuration"
+grep -q sluice <<<"$(nft list tables)" && fail "a failed restart did not remove the sluice table"
 systemctl stop sluice.service
-systemctl reset-failed sluice.service 2>/dev/null || true # it may be forgotten already
+systemctl reset-failed sluice.service 2>/dev/null || true # fails if systemd has unloaded the unit
 cp $WORK/sluice.yaml "$ETC/sluice.yaml"
-systemctl start sluice.service || fail "no start after a broken configuration"
+systemctl start sluice.service || fail "systemctl start failed after a broken configuration"
 is_ready || fail "no answer after a broken configuration"
 
 # Without D-Bus a restart is a stop and a start, and the log says so.
-systemctl stop dbus.service dbus.socket || fail "no stop of D-Bus"
-systemctl restart sluice.service || fail "no restart without D-Bus"
+systemctl stop dbus.service dbus.socket || fail "cannot stop D-Bus"
+systemctl restart sluice.service || fail "systemctl restart failed without D-Bus"
 is_ready || fail "no answer after a restart without D-Bus"
 grep -q "the hand-over of a restart needs a D-Bus daemon" $WORK/log || fail "no warning about D-Bus"
 equal "hand-overs" "$(sluice stats engine.handovers --socket $CONTROL | awk '{ print $2 }')" 0
-systemctl start dbus.socket || fail "no start of D-Bus"
+systemctl start dbus.socket || fail "cannot start D-Bus"
 
-systemctl stop sluice.service || fail "no stop"
+systemctl stop sluice.service || fail "systemctl stop failed"
 equal "result" "$(show Result)" success
-grep -q sluice <<<"$(nft list tables)" && fail "the table is left"
+grep -q sluice <<<"$(nft list tables)" && fail "the sluice table was not removed"
 equal "sockets that systemd keeps" "$(show NFileDescriptorStore)" 0

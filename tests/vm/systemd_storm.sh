@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The service under load: engine and supervisor are killed again and again, and its rules reloaded. systemd has the
-# sockets of the queues meanwhile. Nothing is lost, no request fails, nothing passes uninspected.
+# The service under load: engine and supervisor are killed repeatedly, and the rules are reloaded. systemd keeps the
+# sockets of the queues. No packet may be lost, no request may fail, and no packet may pass uninspected.
 . "$(dirname "$0")/lib_systemd.sh"
 HERE=/source/tests/netns P=vm
 background() {
@@ -24,7 +24,7 @@ for side in "cli 1" "srv 2"; do
 	ip -n "vm-$1" route add default via "10.66.$2.1"
 done
 sysctl -qw net.ipv4.ip_forward=1
-ip netns exec vm-cli ping -c 1 -W 5 -q 10.66.2.2 >/dev/null || fail "nothing is forwarded"
+ip netns exec vm-cli ping -c 1 -W 5 -q 10.66.2.2 >/dev/null || fail "the machine does not forward packets"
 
 continuity_rules "$ETC/t.rules"
 cat >"$ETC/sluice.yaml" <<'YAML'
@@ -42,7 +42,7 @@ table inet books {
 }
 NFT
 counted() { nft list counter inet books "$1" | awk '/packets/ { print $2 }'; }
-another() { # another WHAT BEFORE: the engine, or the supervisor, is not that one any more, and answers
+another() { # another engine|supervisor PID: succeeds if a process other than PID runs as such, and the daemon answers
 	local now
 	if [ "$1" = engine ]; then now=$(engine); else now=$(show MainPID); fi
 	[ -n "$now" ] && [ "$now" != 0 ] && [ "$now" != "$2" ] && is_ready
@@ -61,7 +61,7 @@ done
 stall "the engine killed 4 times"
 for i in 1 2 3 4; do
 	before=$(show MainPID)
-	[ $((i % 2)) = 0 ] && kill -9 "$(engine)" # both
+	[ $((i % 2)) = 0 ] && kill -9 "$(engine)" # kill the engine, too
 	kill -9 "$before"
 	await "another supervisor" another supervisor "$before"
 	sleep "0.$((RANDOM % 10))"
@@ -89,5 +89,5 @@ for queue in 0 1; do
 	[ "$(awk -v q=$queue '$1 == q { print $8 }' /proc/net/netfilter/nfnetlink_queue)" -gt 100 ] ||
 		fail "queue $queue has no traffic"
 done
-systemctl stop sluice.service || fail "no stop"
+systemctl stop sluice.service || fail "systemctl stop failed"
 equal "result" "$(show Result)" success

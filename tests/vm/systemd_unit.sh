@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The service as it is installed, under systemd: it starts as the user sluice, is ready when packets are inspected,
-# reloads, survives the death of engine and supervisor without losing a packet, and takes its table along when it is
-# stopped.
+# The installed service under systemd. It runs as the user sluice, is active only when packets are inspected, reloads
+# its rules, survives the death of engine and supervisor without packet loss, and removes its table at a stop.
 . "$(dirname "$0")/lib_systemd.sh"
 one_client
 
@@ -10,7 +9,7 @@ configure 500
 echo 'security: {sandbox: auto}' >>"$ETC/sluice.yaml"
 start_service WatchdogSec=10s
 
-# Who runs, with what.
+# User, capabilities and sandbox.
 supervisor=$(show MainPID)
 user=$(awk -F: '$1 == "sluice" { print $3 }' /etc/passwd)
 equal "user of the supervisor" "$(field "$supervisor" Uid)" "$user"
@@ -25,7 +24,7 @@ done
 equal "owner of the events" "$(stat -c %U /var/log/sluice/eve.json)" sluice
 [ "$(show NFileDescriptorStore)" -ge 6 ] || fail "systemd keeps $(show NFileDescriptorStore) sockets"
 
-# What it does.
+# Inspection, and reload.
 client ping -c 3 -i 0.2 -W 2 -q 10.66.1.1 >/dev/null || fail "pings are lost"
 client ping -c 1 -W 1 -q -s 800 10.66.1.1 >/dev/null && fail "large pings are not dropped"
 python3 /source/tests/netns/traffic.py tcp-echo 7001 >$WORK/echo 2>&1 &
@@ -38,7 +37,7 @@ systemctl reload sluice.service || fail "no reload"
 await "the reload" grep -q "reloaded: generation 2" $WORK/log
 client ping -c 1 -W 1 -q -s 400 10.66.1.1 >/dev/null && fail "the new rule does not drop"
 
-# Death, first of the engine, then of the supervisor: pings go on all the time, and none is lost.
+# Kill the engine, then the supervisor, while pings run; none may be lost.
 pings_begin
 before=$(engine)
 kill -9 "$before"
@@ -52,18 +51,18 @@ pings_end
 client ping -c 1 -W 1 -q -s 800 10.66.1.1 >/dev/null && fail "large pings are not dropped any more"
 equal "bad text" "$(client python3 /source/tests/netns/traffic.py tcp-ask 10.66.1.1 7001 'some EVIL text')" RESET
 
-# A supervisor that stands still is noticed by systemd.
+# The watchdog of systemd must replace a hung supervisor.
 supervisor=$(show MainPID)
 kill -STOP "$supervisor"
 await "the watchdog" another_supervisor
 client ping -c 1 -W 2 -q 10.66.1.1 >/dev/null || fail "no ping after the watchdog"
 
-systemctl stop sluice.service || fail "no stop"
+systemctl stop sluice.service || fail "systemctl stop failed"
 equal "result" "$(show Result)" success
-grep -q sluice <<<"$(nft list tables)" && fail "the table is left"
+grep -q sluice <<<"$(nft list tables)" && fail "the sluice table was not removed"
 equal "sockets that systemd keeps" "$(show NFileDescriptorStore)" 0
-client ping -c 1 -W 2 -q -s 800 10.66.1.1 >/dev/null || fail "no ping after the stop"
-systemctl start sluice.service || fail "no second start"
-is_ready || fail "the second start does not answer"
-client ping -c 1 -W 1 -q -s 800 10.66.1.1 >/dev/null && fail "the second start does not drop"
+client ping -c 1 -W 2 -q -s 800 10.66.1.1 >/dev/null || fail "ping failed after the stop"
+systemctl start sluice.service || fail "the second systemctl start failed"
+is_ready || fail "no answer after the second start"
+client ping -c 1 -W 1 -q -s 800 10.66.1.1 >/dev/null && fail "large pings are not dropped after the second start"
 systemctl stop sluice.service
