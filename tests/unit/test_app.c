@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The framework of application protocols, with protocols of its own: a line is a transaction, in both directions. */
+/* The framework of application protocols, tested with protocols that this file defines. In `line` each line is a
+ * transaction, in both directions. */
 #include <check.h>
 
 #include "../lib/app_rig.h"
-#include "app/app_priv.h" /* defines protocols of its own, and reads struct app_flow */
+#include "app/app_priv.h" /* to define protocols, and to read struct app_flow */
 
 /* --- Protocols for the test ----------------------------------------------------------------------- */
 
@@ -26,7 +27,7 @@ static struct app_tx *tx_to_answer(struct app_context *context)
     return tx;
 }
 
-/* What the lines ask for. */
+/* Executes the commands in a line of the protocol `line`. */
 static void obey(struct app_context *context, const uint8_t *line, uint32_t length)
 {
     struct app_expectation what = { .ip_version = 4, .server_port = 2121, .proto = "told" };
@@ -126,7 +127,7 @@ static const struct app_proto app_line = {
     .log = log_line,
 };
 
-/* Told by another one alone; gaps do not matter. */
+/* A protocol that only an expectation of another flow identifies; it ignores gaps. */
 static const struct app_proto app_told = {
     .name = "told",
     .transports = APP_TCP,
@@ -140,7 +141,8 @@ static const struct app_proto app_told = {
     .log = log_line,
 };
 
-/* Units of a length byte and so many bytes; asks for what it needs. Over UDP a datagram is one. */
+/* Parses units: a length byte and that number of bytes. Requests the bytes that it needs. Over UDP a datagram is a
+ * unit. */
 static struct app_result feed_units(struct app_context *context, void *data, const struct app_input *in)
 {
     struct line_state *state = data;
@@ -184,7 +186,7 @@ static const struct app_proto app_bin = {
 
 const struct app_proto *const app_list[] = { &app_bin, &app_line, &app_told, NULL };
 const size_t app_list_count = 3;
-/* What a list of real protocols would bring. */
+/* Replaces the generated list of keywords. */
 const struct keyword *const keyword_list[] = { NULL };
 const size_t keyword_list_count = 0;
 
@@ -217,7 +219,7 @@ static uint64_t counter(const char *name)
 /* --- Identification ------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *client, *server; /* what they say first; the client before the server */
+    const char *client, *server; /* first bytes of both sides; the client's arrive first */
     uint16_t port;
     const char *protocol;
 } firsts[] = {
@@ -228,9 +230,9 @@ static const struct {
     { "LIN", "", 80, NULL },
     { "LINX", "nobody\n", 80, "failed" },
     { "\003bcd", "", 80, "bin" },
-    { "\003xyz", "", 4242, "bin" }, /* by the port's hint */
+    { "\003xyz", "", 4242, "bin" }, /* identified by the port */
     { "\003xyz", "no way, no way", 80, "failed" },
-    { "\003rev", "", 80, "bin" }, /* a beginning that was seen is not turned round */
+    { "\003rev", "", 80, "bin" }, /* the direction is not swapped, because the first packet was seen */
 };
 
 START_TEST(finds_the_protocol)
@@ -317,7 +319,7 @@ START_TEST(a_lost_beginning_is_no_beginning)
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\n");
     ck_assert_ptr_null(app_rig_protocol(rig));
     app_rig_text(rig, FLOW_TO_CLIENT, "hello\n");
-    ck_assert_str_eq(app_rig_protocol(rig), "line"); /* the other one's was seen */
+    ck_assert_str_eq(app_rig_protocol(rig), "line"); /* the server's first packet was seen */
 }
 END_TEST
 
@@ -345,7 +347,8 @@ START_TEST(a_parser_is_called_when_it_has_what_it_needs)
     unsigned calls = state()->calls;
 
     app_rig_text(rig, FLOW_TO_SERVER, "\020123456789abcdef");
-    ck_assert_uint_eq(state()->calls, calls + 1); /* for the length, and no more */
+    ck_assert_uint_eq(state()->calls,
+                      calls + 1); /* called once for the length byte, but not before the unit is complete */
     app_rig_text(rig, FLOW_TO_SERVER, "0");
     ck_assert_uint_eq(state()->calls, calls + 2);
     ck_assert_ptr_nonnull(app_rig_tx(rig, 1));
@@ -362,7 +365,7 @@ START_TEST(what_is_not_consumed_is_bounded)
     app_rig_send(rig, FLOW_TO_SERVER, bytes, sizeof(bytes));
     ck_assert(rig->failed);
     ck_assert_uint_eq(counter("app_layer.error.line.parser"), 1);
-    ck_assert(app_tx_is_complete(app_rig_tx(rig, 0), FLOW_TO_CLIENT)); /* nothing more will come */
+    ck_assert(app_tx_is_complete(app_rig_tx(rig, 0), FLOW_TO_CLIENT)); /* the direction has ended */
 }
 END_TEST
 
@@ -381,7 +384,7 @@ START_TEST(a_gap_ends_parsing_where_it_matters)
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\nhalf");
     app_rig_lose(rig, FLOW_TO_SERVER, 7);
     app_rig_text(rig, FLOW_TO_SERVER, "more\n");
-    ck_assert(!rig->failed); /* the network's fault: no exception */
+    ck_assert(!rig->failed); /* a gap is no exception */
     ck_assert(rig->flow.app->stopped);
     ck_assert_uint_eq(counter("app_layer.error.line.gap"), 1);
 }
@@ -405,7 +408,7 @@ START_TEST(the_end_is_told_once)
     app_rig_end(rig, FLOW_TO_SERVER);
     ck_assert_uint_eq(state()->ends, 1);
     app_rig_close(rig);
-    ck_assert_uint_eq(state()->ends, 2); /* the other direction's */
+    ck_assert_uint_eq(state()->ends, 2); /* the end of the other direction */
     ck_assert(app_tx_is_complete(app_rig_tx(rig, 0), FLOW_TO_CLIENT));
     app_rig_close(rig);
     ck_assert_uint_eq(state()->ends, 2);
@@ -416,7 +419,7 @@ START_TEST(no_more_is_no_more)
 {
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\nCLOSE\nrest\n");
     ck_assert(rig->stop_stream);
-    ck_assert(!(rig->flow.flags & FLOW_BYPASS_REQUESTED)); /* not configured */
+    ck_assert(!(rig->flow.flags & FLOW_BYPASS_REQUESTED)); /* app-layer bypass is not configured */
     ck_assert_ptr_null(app_rig_tx(rig, 2));
 }
 END_TEST
@@ -479,7 +482,7 @@ START_TEST(an_announced_flow_gets_what_was_said_of_it)
     ck_assert_int_eq(memcmp(app_expectation_tag(&context, &length), "EXPECT me", 9), 0);
     ck_assert_uint_eq(length, 9);
 
-    app_flow_free(rig->app, &rig->flow, NULL, NULL); /* and it was one */
+    app_flow_free(rig->app, &rig->flow, NULL, NULL); /* the flow had exactly one transaction */
     app_rig_start_flow(rig);
     rig->flow.server_port = 2121;
     app_rig_text(rig, FLOW_TO_CLIENT, "data\n");
@@ -570,7 +573,7 @@ START_TEST(a_transaction_goes_when_all_have_seen_it)
 }
 END_TEST
 
-/* The ids of those in a list, in its order. */
+/* Returns the ids of the transactions in a list, in its order. */
 static const char *ids_in(enum app_tx_list list)
 {
     static char text[64];
@@ -646,7 +649,7 @@ START_TEST(without_memory_a_flow_is_an_exception)
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\n");
     ck_assert(rig->failed);
     ck_assert_uint_gt(taken, 0);
-    heap_free(rig->app->heap); /* what was taken here was lost on purpose */
+    heap_free(rig->app->heap); /* frees the blocks that the loops above have allocated */
     rig->flow.app = NULL;
     ck_assert_int_eq(heap_new(&rig->app->heap, 1 << 20), 0);
 }
@@ -666,7 +669,7 @@ START_TEST(a_datagram_is_one_unit)
     datagrams();
     app_rig_text(rig, FLOW_TO_SERVER, "\003xyz");
     ck_assert_str_eq(app_rig_protocol(rig), "bin");
-    app_rig_text(rig, FLOW_TO_CLIENT, "\002no"); /* what is known is not probed again */
+    app_rig_text(rig, FLOW_TO_CLIENT, "\002no"); /* an identified protocol is not probed again */
     ck_assert_uint_eq(app_rig_tx(rig, 1)->directions, APP_TO_CLIENT);
     ck_assert_uint_eq(counter("app_layer.flow.bin_udp"), 1);
     ck_assert_uint_eq(counter("app_layer.tx.bin_udp"), 2);

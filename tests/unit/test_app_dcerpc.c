@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DCE/RPC: calls and their fragments, what is bound, gaps, datagrams, limits. */
+/* DCE/RPC: calls and their fragments, bindings, gaps, datagrams, limits. */
 #include <check.h>
 
 #include "../lib/app_rig.h"
@@ -8,7 +8,7 @@
 static const int cuts[] = { 0, 1, 7, -1 };
 enum { CUTS = sizeof(cuts) / sizeof(cuts[0]) };
 
-/* [C706]: 367abb81-9844-35f1-ad32-98f038001003, svcctl, as it is sent in little endian. */
+/* The interface svcctl, 367abb81-9844-35f1-ad32-98f038001003 [C706], in little endian. */
 static const uint8_t svcctl[16] = { 0x81, 0xbb, 0x7a, 0x36, 0x44, 0x98, 0xf1, 0x35,
                                     0xad, 0x32, 0x98, 0xf0, 0x38, 0x00, 0x10, 0x03 };
 
@@ -154,7 +154,7 @@ START_TEST(fragments_are_put_together)
 }
 END_TEST
 
-/* What never ends is looked at when the limit is reached. */
+/* A stub without end is inspected when it reaches the limit. */
 START_TEST(stub_has_a_limit)
 {
     struct app_rig *rig = app_rig_new("dcerpc", "app-layer:\n  protocols:\n    dcerpc:\n      max-stub-size: 1024\n");
@@ -184,7 +184,7 @@ static bool has_interface(const struct app_rig *rig, uint64_t id)
     return false;
 }
 
-/* A call keeps what held when it was made. */
+/* A call keeps the binding that was valid when it was made. */
 START_TEST(bindings_are_kept_apart)
 {
     struct app_rig *rig = start(cuts[_i]);
@@ -232,10 +232,10 @@ static const struct {
 } openings[] = {
     { "\x05\x00\x0b\x03\x10\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00", 16, true },
     { "\x05\x01\x0b\x03\x10\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00", 16, false }, /* another version */
-    { "\x05\x00\x20\x03\x10\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00", 16, false }, /* no such type */
+    { "\x05\x00\x20\x03\x10\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00", 16, false }, /* unknown type */
     { "\x05\x00\x0b\x03\x11\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00", 16, true },
-    { "\x05\x00\x0b\x03\x20\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00", 16, false }, /* no such order of bytes */
-    { "\x05\x00\x0b\x03\x10\x04\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00", 16, false }, /* nor numbers */
+    { "\x05\x00\x0b\x03\x20\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00", 16, false }, /* unknown byte order */
+    { "\x05\x00\x0b\x03\x10\x04\x00\x00\x10\x00\x00\x00\x01\x00\x00\x00", 16, false }, /* unknown format of numbers */
     { "\x05\x00\x0b\x03\x10\x00\x00\x00\x0f\x00\x00\x00\x01\x00\x00\x00", 16, false }, /* too short */
 };
 
@@ -297,7 +297,7 @@ START_TEST(datagrams_are_read)
     rig->flow.server_port = 1034;
     send_datagram(rig, DCE_REQUEST, 4, 9, "in ");
     send_datagram(rig, DCE_REQUEST, 6, 9, "parts");
-    send_datagram(rig, 1, 0, 9, ""); /* a ping says nothing */
+    send_datagram(rig, 1, 0, 9, ""); /* a ping has no call */
     send_datagram(rig, DCE_RESPONSE, 0, 9, "results");
     assert_stub(rig, 0, FLOW_TO_SERVER, "in parts");
     assert_stub(rig, 0, FLOW_TO_CLIENT, "results");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DHCP: options that are fine and that are not, EVE in both lengths, buffers. */
+/* DHCP: valid and malformed options, short and extended EVE, buffers. */
 #include <check.h>
 
 #include "../lib/app_rig.h"
@@ -61,7 +61,7 @@ static const struct {
       true },
     { NULL, 9, DATA("\x35\x01\x63\xff"), HEADER("<unknown>") ",\"dhcp_type\":\"unknown\"}", false },
     { NULL, 2, DATA("\x35\0\xff"), HEADER("reply") "}", false },
-    /* The first of two counts. */
+    /* Of two options with the same code the first one counts. */
     { NULL, 2, DATA("\x35\x01\x05\x35\x01\x06\xff"), HEADER("reply") ",\"dhcp_type\":\"ack\"}", true },
     { NULL, 2, DATA("\x35\x01\x05"), HEADER("reply") ",\"dhcp_type\":\"ack\",\"events\":[\"truncated_options\"]}",
       true },

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DNS, mDNS and LLMNR: messages, names that go wrong, limits, events, buffers, EVE, and finding the protocol. */
+/* DNS, mDNS and LLMNR: messages, malformed names, limits, events, buffers, EVE, and identification of the protocol. */
 #include <check.h>
 
 #include "../lib/app_rig.h"
 #include "app/dns/dns_priv.h"
 
-/* A message under construction. */
+/* A message that tests build. */
 struct message {
     uint8_t bytes[65536];
     size_t length;
@@ -57,7 +57,7 @@ static void put_query(struct message *m, const char *name, unsigned type)
     put16(m, 1);
 }
 
-/* With the name at byte 12 of the message. */
+/* Appends a record whose name is a pointer to offset 12. */
 static void put_record(struct message *m, unsigned type, const void *data, size_t length)
 {
     put16(m, 0xc00c);
@@ -172,7 +172,7 @@ END_TEST
 
 static const int cuts[] = { 0, 1, 7, -1 };
 
-/* Two messages in one segment, and whatever pieces: each is a transaction in its own direction. */
+/* Two messages in one stream, cut at any place: each is a transaction of its direction. */
 START_TEST(stream_has_messages)
 {
     struct app_rig *rig = app_rig_new("dns", NULL);
@@ -235,19 +235,19 @@ END_TEST
 
 /* --- What goes wrong ------------------------------------------------------------------------------ */
 
-/* A response with one query, and an answer whose data is a name of these bytes (they lie at 35). */
+/* A response with a query, and an answer whose data is a name with these bytes (at offset 35). */
 static const struct {
     const char *name;
     size_t length;
     const char *event, *rdata, *also;
 } names[] = {
-    { DATA("\xc0\x23"), "malformed_data", NULL, "infinite_loop" },       /* points to itself at once */
+    { DATA("\xc0\x23"), "malformed_data", NULL, "infinite_loop" },       /* a pointer to itself */
     { DATA("\x01x\xc0\x23"), "too_many_labels", NULL, "name_too_long" }, /* a loop of a label and a pointer */
     { DATA("\xc0\x25\xc0\x25"), "infinite_loop", "", NULL },             /* to a pointer to itself */
     { DATA("\xc1\xff"), "malformed_data", NULL, NULL },                  /* outside of the message */
     { DATA("\x80\x01"), "malformed_data", NULL, NULL },                  /* neither label nor pointer */
     { DATA("\x09short"), "malformed_data", NULL, NULL },                 /* a label longer than the data */
-    { DATA("\x01x"), NULL, "x", NULL },                                  /* no end: the data's is one */
+    { DATA("\x01x"), NULL, "x", NULL }, /* without root label: the end of the data ends the name */
 };
 
 START_TEST(name_goes_wrong)
@@ -262,7 +262,7 @@ START_TEST(name_goes_wrong)
     start(&m, 0x8180, 1, 1, 0, 0);
     put_query(&m, "a.test", DNS_CNAME);
     ck_assert_uint_eq(m.length + 12, 36);
-    put(&m, "", 1); /* the root as the answer's name, to have its data at a round place */
+    put(&m, "", 1); /* root as name of the answer, so that its data is at offset 35 */
     put16(&m, DNS_CNAME);
     put16(&m, 1);
     put16(&m, 0);
@@ -318,7 +318,7 @@ START_TEST(header_has_event)
 }
 END_TEST
 
-/* The last sections may be broken: what came before them counts. */
+/* Malformed authority and additional sections do not discard the earlier ones. */
 START_TEST(last_sections_may_be_broken)
 {
     struct app_rig *rig = udp_rig("dns", 53, NULL);
@@ -358,7 +358,7 @@ START_TEST(long_name_is_cut)
 }
 END_TEST
 
-/* Thousands of records whose names are pointers to long ones take neither more memory nor more work than allowed. */
+/* Thousands of records with pointers to long names stay within the limits of memory and work. */
 START_TEST(names_are_limited_in_all)
 {
     struct app_rig *rig = udp_rig("dns", 53, NULL);
@@ -372,7 +372,7 @@ START_TEST(names_are_limited_in_all)
     put16(&m, DNS_A);
     put16(&m, 1);
     for (unsigned i = 0; i < count; i++) {
-        put16(&m, 0xc000 | (DNS_HEADER_LENGTH + 4 * (i % 200))); /* each another one than the last */
+        put16(&m, 0xc000 | (DNS_HEADER_LENGTH + 4 * (i % 200))); /* differs from the previous one */
         put(&m, "\0\x01\0\x01\0\0\0\0\0\x04\x01\x02\x03\x04", 14);
     }
     send_message(rig, FLOW_TO_CLIENT, &m);
@@ -429,8 +429,8 @@ START_TEST(broken_message_is_passed_over)
 }
 END_TEST
 
-/* dnsmasq answers a readable question whatever the header counts and whatever comes behind: rules see it, and only its
- * event is logged. */
+/* dnsmasq answers a valid question whatever counts the header has and whatever follows. Rules must match such a
+ * question; of the message only the event is logged. */
 static const struct {
     unsigned answers, authorities, additionals;
     const char *behind;
@@ -451,7 +451,7 @@ START_TEST(readable_question_is_inspected)
     enum flow_direction direction = FLOW_TO_SERVER;
 
     rig->flow.server_port = 53;
-    if (after_response) { /* a forged one, which says that the client is the server */
+    if (after_response) { /* a forged response in the direction of the server */
         start(&m, 0x8180, 1, 0, 0, 0);
         put_query(&m, "good.test", DNS_A);
         send_message(rig, FLOW_TO_SERVER, &m);
@@ -471,7 +471,7 @@ START_TEST(readable_question_is_inspected)
 }
 END_TEST
 
-/* Resolvers read a record by its length: data that is no MX record hides none of the records behind it. */
+/* Resolvers skip a record by its length, so invalid data of an MX record must not hide later records. */
 START_TEST(broken_data_hides_nothing)
 {
     struct app_rig *rig = udp_rig("dns", 53, NULL);
@@ -497,7 +497,7 @@ START_TEST(broken_data_hides_nothing)
 }
 END_TEST
 
-/* The numbers of a record are not read when its data ends before them, here at the end of the message. */
+/* Numbers of a record are not read if its data ends before them, here at the end of the message. */
 START_TEST(short_data_has_no_numbers)
 {
     static const struct {
@@ -532,7 +532,7 @@ END_TEST
 static const struct {
     const char *yaml;
     bool request, response;
-    const char *has, *has_not; /* in the response */
+    const char *has, *has_not; /* texts that the log of the response has, and has not */
 } settings[] = {
     { "eve:\n  types:\n    dns:\n      requests: no\n", false, true, "answers", NULL },
     { "eve:\n  types:\n    dns:\n      responses: no\n", true, false, "answers", NULL },
@@ -587,7 +587,7 @@ static const struct {
     { 40000, 9999, 0x0140, "a.test", 1, "dns", false },
     { 40000, 9999, 0x3800, "a.test", 1, "dns", false },
     { 40000, 9999, 0x0100, "a b.test", 1, "dns", false },
-    /* odd in two respects */
+    /* two oddities */
     { 40000, 9999, 0x0140, "a.test", 77, NULL, false },
     { 40000, 9999, 0x3800, "a b.test", 1, NULL, false },
     { 40000, 9999, 0x0100, "a b.test", 77, NULL, false },
@@ -621,7 +621,7 @@ START_TEST(protocol_is_found)
 }
 END_TEST
 
-/* On any port of TCP a whole message is waited for. */
+/* On other TCP ports a complete message is needed for identification. */
 START_TEST(stream_is_found)
 {
     struct app_rig *rig = app_rig_new("dns", NULL);
@@ -638,7 +638,7 @@ START_TEST(stream_is_found)
 }
 END_TEST
 
-/* Whether DNS is found over UDP to port 5353 and 53, and over TCP. */
+/* For each message: whether it is identified over UDP to port 5353 and to port 53, and over TCP. */
 static const struct {
     const char *yaml;
     bool at_5353, at_53, tcp;
@@ -691,7 +691,7 @@ START_TEST(mdns_is_logged)
     start(&m, 0x8400, 0, 2, 0, 0);
     put_name(&m, "_http._tcp.local");
     put(&m, "\0\x0c\0\x01\0\0\0\x0a\0\x06\x01p\xc0\x0c\0\0", 16);
-    m.bytes[m.length - 7] = 4; /* the length of the data: "p" and the pointer */
+    m.bytes[m.length - 7] = 4; /* RDLENGTH: the label "p" and a pointer */
     m.length -= 2;
     put_record(&m, DNS_TXT,
                "\x03"

@@ -86,11 +86,11 @@ static const struct {
     { "|2|2001:db8::1|65535|", true, true, 6, 65535 },
     { " Entering Extended Passive Mode (|||37100|)", true, true, 0, 37100 },
     { "!1!10.0.0.1!1025!", true, true, 4, 1025 },
-    { "|1|10.0.0.1|1025", true, true, 4, 1025 }, /* vsftpd takes it */
+    { "|1|10.0.0.1|1025", true, true, 4, 1025 }, /* vsftpd accepts it */
     { "|1|10.0.0.1|0001025|", true, true, 4, 1025 },
     { "|1|host|1025|", true, false, 0, 0 },
     { "|1|10.0.0.1|65536|", true, false, 0, 0 },
-    { "|1|10.0.0.1|66561|", true, true, 4, 1025 }, /* ProFTPD takes the lower 16 bits */
+    { "|1|10.0.0.1|66561|", true, true, 4, 1025 }, /* ProFTPD uses the lower 16 bits */
     { "|1|10.0.0.1|0|", true, false, 0, 0 },
     { "|", true, false, 0, 0 },
     { "", true, false, 0, 0 },
@@ -120,7 +120,7 @@ END_TEST
 static const struct {
     const char *port, *agreed, *command;
     bool active;
-    enum flow_direction direction; /* of the data */
+    enum flow_direction direction; /* direction of the file */
     const char *name;
 } transfers[] = {
     { "PASV\r\n", "227 Entering (10,0,0,2,4,1)\r\n", "RETR a b.txt\r\n", false, FLOW_TO_CLIENT, "a b.txt" },
@@ -130,7 +130,7 @@ static const struct {
     { "PASV\r\n", "227 Entering (10,0,0,2,4,1)\r\n", "NLST\r\n", false, FLOW_TO_CLIENT, NULL },
 };
 
-/* The flow of the data that was announced, in the same rig. */
+/* Makes the flow of the rig the announced data connection. */
 static void begin_data(struct app_rig *rig, bool active)
 {
     struct address client = rig->flow.client, server = rig->flow.server;
@@ -176,7 +176,7 @@ START_TEST(data_is_followed)
 }
 END_TEST
 
-/* Another connection to the same port is not taken for it, nor one without a command. */
+/* A connection is a data connection only if it has the announced addresses and port, and a command was sent for it. */
 START_TEST(only_what_was_announced)
 {
     struct app_rig *rig = ftp_rig(0, NULL);
@@ -236,8 +236,8 @@ END_TEST
 /* --- Readings ------------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *line, *command, *argument;      /* as written */
-    const char *plain_command, *plain_argument; /* NULL: the same */
+    const char *line, *command, *argument;      /* as the client sends it */
+    const char *plain_command, *plain_argument; /* after removal of Telnet codes; NULL: unchanged */
 } readings[] = {
     { "DELE a b\r\n", "DELE", "a b", NULL, NULL },
     { "DELE a\xff\xf1z\r\n", "DELE", "a\xff\xf1z", "DELE", "az" },
@@ -291,11 +291,11 @@ START_TEST(both_readings_are_kept)
 }
 END_TEST
 
-/* Each of these sessions moves a file on port 1025, whatever stands before it. */
+/* Each of these sessions transfers a file on port 1025, whatever commands come before. */
 static const struct {
-    const char *steps[8]; /* of the client and the server, in turn */
+    const char *steps[8]; /* texts of client and server in turn */
     bool active;
-    const char *command, *name; /* of the data; name NULL: a listing */
+    const char *command, *name; /* expected command and file name; NULL: a directory listing */
 } files_of[] = {
     { { "PORT 10\xff\xf6,0,0,1,4,1\r\n", "200 ok\r\n", "STOR a\r\n", "150 go\r\n" }, true, "STOR", "a" },
     { { "PORT +10x,0,0,1,+4,1\r\n", "200 ok\r\n", "STOR a\r\n", "150 go\r\n" }, true, "STOR", "a" },
@@ -408,7 +408,7 @@ START_TEST(data_without_port_is_told)
 }
 END_TEST
 
-/* Replies without an end are kept as far as allowed. */
+/* A reply without end is stored up to the limit. */
 START_TEST(replies_are_limited)
 {
     struct app_rig *rig = ftp_rig(0, NULL);
@@ -425,7 +425,7 @@ START_TEST(replies_are_limited)
 }
 END_TEST
 
-/* What follows the server's 234 is TLS. */
+/* After the server's reply 234 the connection uses TLS. */
 START_TEST(tls_takes_over)
 {
     struct app_rig *rig = ftp_rig(cuts[_i], NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* HTTP/1: what becomes of messages, whatever way their bytes are cut. */
+/* HTTP/1: transactions and buffers must be the same however the bytes are cut. */
 #include <check.h>
 
 #include "app_rig.h"
@@ -30,15 +30,15 @@ struct wanted {
     const char *keyword;
     enum flow_direction direction;
     unsigned index;
-    const char *bytes; /* NULL: it is not there */
+    const char *bytes; /* NULL: the buffer does not exist */
 };
 
 struct http_case {
     const char *name, *settings;
     struct piece pieces[MAX_PIECES];
-    const char *json[4]; /* by transaction; NULL: not looked at */
+    const char *json[4]; /* by transaction; NULL: not checked */
     struct wanted wanted[MAX_WANTED];
-    unsigned transactions; /* 0: not looked at */
+    unsigned transactions; /* 0: not checked */
     bool fails;
 };
 
@@ -342,7 +342,7 @@ static const struct http_case cases[] = {
     { .name = "a line that is too long",
       .settings = "app-layer: { protocols: { http: { libhtp: { default-config: { meta-field-limit: 256 } } } } }",
       .pieces = { CLIENT(
-          "GET /" /* 260 */
+          "GET /" /* 260 bytes */
           "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123"
           "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123"
           "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123") },
@@ -447,7 +447,7 @@ static const struct {
     { "http://host/a/../b?c", "/b?c", NULL },
     { "http://user:pw@host:80", NULL, NULL },
     { "*", "*", NULL },
-    { "/a%00b", NULL, NULL }, /* looked at below */
+    { "/a%00b", NULL, NULL }, /* checked below */
     { "/%2541", "/A", "app-layer: { http: { double-decode-path: yes } }" },
     { "/?%2541", "/?A", "app-layer: { http: { double-decode-query: yes } }" },
     { "/a%2fb//c\\d", "/a%2fb/c\\d", "app-layer: { http: { personality: Apache_2 } }" },
@@ -484,7 +484,7 @@ END_TEST
 
 /* --- When ----------------------------------------------------------------------------------------- */
 
-/* A rule may decide on the packet that completes what it looks at. */
+/* A buffer is available with the packet that completes it, so that a rule can drop this packet. */
 START_TEST(buffers_are_there_at_once)
 {
     struct app_rig *rig = app_rig_new("http", NULL);
@@ -522,7 +522,7 @@ START_TEST(other_protocols_follow)
 }
 END_TEST
 
-/* The client need not wait for the response to CONNECT. What it sent meanwhile is parsed when the response is there. */
+/* The client need not wait for the response to CONNECT. Bytes that it sends before the response are parsed after it. */
 START_TEST(tunnels_begin_early)
 {
     static const int cuts[] = { 0, 1, 7 };
@@ -549,7 +549,7 @@ START_TEST(tunnels_begin_early)
 }
 END_TEST
 
-/* A proxy that refuses the tunnel reads on. */
+/* After a refused CONNECT the connection continues as HTTP. */
 START_TEST(refused_tunnels_are_http)
 {
     struct app_rig *rig = app_rig_new("http", NULL);
@@ -572,7 +572,7 @@ START_TEST(refused_tunnels_are_http)
 }
 END_TEST
 
-/* First bytes of connections that servers answer with a response; port 80 unless another one is named. */
+/* First requests that servers answer with a response; on port 80 unless stated otherwise. */
 START_TEST(first_requests_are_identified)
 {
     static const struct {
@@ -597,7 +597,7 @@ START_TEST(first_requests_are_identified)
     for (size_t i = 0; i < 2 * sizeof(firsts) / sizeof(firsts[0]); i++) {
         struct app_rig *rig = app_rig_new("http", NULL);
 
-        rig->cut = (int)(i % 2); /* 1: byte by byte */
+        rig->cut = (int)(i % 2); /* 1: one byte per piece */
         rig->flow.server_port = firsts[i / 2].port;
         app_rig_text(rig, FLOW_TO_SERVER, firsts[i / 2].request);
         bool is_http = app_flow_protocol(&rig->flow) == app_id_by_name("http");
@@ -605,7 +605,7 @@ START_TEST(first_requests_are_identified)
         ck_assert_msg(is_http || app_other_protocols(&rig->flow) >> app_id_by_name("http") & 1, "%s",
                       firsts[i / 2].request);
         app_rig_text(rig, FLOW_TO_CLIENT, HELLO);
-        /* That the server's bytes are none of the other protocol is no error. */
+        /* It is no error that the server does not speak the other protocol. */
         ck_assert_msg(!rig->failed, "%s", firsts[i / 2].request);
         app_rig_free(rig);
     }
@@ -632,7 +632,7 @@ START_TEST(failures_beside_another_protocol)
     for (size_t i = 0; i < 2 * sizeof(servers) / sizeof(servers[0]); i++) {
         struct app_rig *rig = app_rig_new("http", NULL);
 
-        rig->cut = (int)(i % 2); /* 1: byte by byte */
+        rig->cut = (int)(i % 2); /* 1: one byte per piece */
         rig->flow.server_port = 8000;
         if (servers[i / 2].before)
             app_rig_text(rig, FLOW_TO_CLIENT, servers[i / 2].before);
@@ -667,7 +667,7 @@ START_TEST(long_blanks_and_lines_are_identified)
 }
 END_TEST
 
-/* The server's answer turns bytes that were not identified into a request. */
+/* The server's response identifies earlier bytes of the client as a request. */
 START_TEST(responses_identify_requests)
 {
     struct app_rig *rig = app_rig_new("http", NULL);
@@ -717,7 +717,7 @@ START_TEST(many_requests)
     ck_assert(!app_transactions(&rig->flow));
     for (unsigned i = 0; i < 10000 && !rig->failed; i++)
         app_rig_text(rig, FLOW_TO_SERVER, GET_A);
-    ck_assert(rig->failed); /* nobody answers */
+    ck_assert(rig->failed); /* no response */
     app_rig_free(rig);
 }
 END_TEST

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bodies of HTTP: encodings, files, forms, holes, and what grows out of proportion. */
+/* HTTP bodies: encodings, files, forms, gaps, and decompression bombs. */
 #include <check.h>
 #include <zlib.h>
 
 #include "app_rig.h"
-#include "app/app_priv.h" /* the memory in use is in struct app */
+#include "app/app_priv.h" /* for the heap in struct app */
 
 #define FOX "The quick brown fox jumps over the lazy dog. The quick brown fox.\n"
 
@@ -81,7 +81,7 @@ static const struct encoded {
     const uint8_t *bytes;
     size_t length;
     const char *settings, *event;
-    const char *decoded; /* NULL: FOX */
+    const char *decoded; /* expected content; NULL: FOX */
 } encoded[] = {
     { "gzip", gzip_bytes, sizeof(gzip_bytes), NULL, NULL, NULL },
     { "x-gzip", gzip_named, sizeof(gzip_named), NULL, NULL, NULL },
@@ -152,8 +152,8 @@ START_TEST(responses_are_decoded)
 }
 END_TEST
 
-/* One uncompressed meta-block, and a second one whose header is invalid or missing: the content of the first is
- * inspected, but for a few bytes before the error. */
+/* An uncompressed meta-block, and a second one whose header is invalid or missing. The content of the first one is
+ * inspected, except for a few bytes before the error. */
 START_TEST(brotli_ends_early)
 {
     enum { SIZE = 40000 }; /* more than the decoder's output buffer */
@@ -164,13 +164,12 @@ START_TEST(brotli_ends_early)
     const struct file *file;
     char head[256];
 
-    uint32_t first =
-        (SIZE - 1) << 4 |
-        1 << 20; /* a window of 64 KiB, not the last one, two bytes for the length, uncompressed (RFC 7932, 9) */
+    uint32_t first = (SIZE - 1) << 4 |
+                     1 << 20; /* window of 64 KiB, ISLAST 0, MLEN of two bytes, ISUNCOMPRESSED (RFC 7932, section 9) */
 
     memcpy(bytes, (uint8_t[]){ (uint8_t)first, (uint8_t)(first >> 8), (uint8_t)(first >> 16) }, 3);
     memset(bytes + 3, 'x', SIZE);
-    bytes[3 + SIZE] = 0x0e; /* no bytes for the length, and the reserved bit */
+    bytes[3 + SIZE] = 0x0e; /* MNIBBLES 0 with the reserved bit set */
     rig->cut = _i < 2 ? 0 : 1460;
     snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: %zu\r\n\r\n", length);
     app_rig_text(rig, FLOW_TO_SERVER, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -178,7 +177,7 @@ START_TEST(brotli_ends_early)
     app_rig_send(rig, FLOW_TO_CLIENT, bytes, length);
     file = app_rig_tx(rig, 0)->files[FLOW_TO_CLIENT].first;
     ck_assert(app_rig_has_event(rig, 0, "gzip_decompression_failed") == is_invalid);
-    ck_assert_uint_ge(file->size, is_invalid ? SIZE - 32 : SIZE); /* the decoder gets 32 bytes at a time */
+    ck_assert_uint_ge(file->size, is_invalid ? SIZE - 32 : SIZE); /* the decoder gets its input in pieces of 32 bytes */
     app_rig_free(rig);
 }
 END_TEST
@@ -219,7 +218,7 @@ static size_t bomb(uint8_t *out, size_t room, size_t size)
     return z.total_out;
 }
 
-/* 64 MiB of zeros, compressed twice, and a body without limit. */
+/* 64 MiB of zeros, compressed twice, without body limit: decoding must stay within the memory limit. */
 START_TEST(bombs_go_off_outside)
 {
     static uint8_t once[128 << 10], twice[128 << 10];
@@ -238,7 +237,7 @@ START_TEST(bombs_go_off_outside)
 }
 END_TEST
 
-/* With a limit nothing is decoded behind it. */
+/* With a body limit, decoding stops at the limit. */
 START_TEST(decoding_ends_at_the_limit)
 {
     static uint8_t once[128 << 10];
@@ -462,7 +461,7 @@ START_TEST(chunks_have_holes)
 }
 END_TEST
 
-/* A body without a limit is kept as a window. */
+/* Of a body without limit only the latest bytes are stored. */
 START_TEST(bodies_without_limit_slide)
 {
     static char block[32 << 10];

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "app_rig.h"
-#include "app/app_priv.h" /* the counts of reassembled files are in struct app */
+#include "app/app_priv.h" /* for the counters in struct app */
 
 enum { TOTAL = 300, SECOND = 1000000000 };
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests that servers read in different ways: every reading is inspected, and whatever way the bytes are cut makes no
- * difference. */
+/* Requests that servers interpret differently: every reading must be inspected, however the bytes are cut. */
 #include <check.h>
 
 #include "app_rig.h"
-#include "app/app_priv.h" /* the memory in use is in struct app */
+#include "app/app_priv.h" /* for the heap in struct app */
 
 #define POST(headers) "POST /a HTTP/1.1\r\nHost: h\r\n" headers "\r\n"
 #define EVIL "GET /evil HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -15,8 +14,7 @@
 
 enum { CLEAR, AMBIGUOUS };
 
-/* What follows a header that says how long the body is, for one server; `bytes` must be in the buffer of some
- * transaction. */
+/* Requests whose length some server interprets in this way. `bytes` must be in the buffer of some transaction. */
 static const struct {
     const char *name, *client;
     size_t length;
@@ -181,7 +179,7 @@ START_TEST(the_policy_decides)
     ck_assert_msg((rig->verdict.exception == EXCEPTION_APP_AMBIGUOUS) == cases[_i].ambiguous, "%s: exception %d",
                   cases[_i].name, rig->verdict.exception);
     app_rig_text(rig, FLOW_TO_SERVER, "GET");
-    ck_assert_int_ne(rig->verdict.exception, EXCEPTION_APP_AMBIGUOUS); /* told once */
+    ck_assert_int_ne(rig->verdict.exception, EXCEPTION_APP_AMBIGUOUS); /* reported once per flow */
     app_rig_free(rig);
     rig = app_rig_new("http", PASS);
     app_rig_send(rig, FLOW_TO_SERVER, cases[_i].client, cases[_i].length);
@@ -191,7 +189,7 @@ START_TEST(the_policy_decides)
 }
 END_TEST
 
-/* Many ambiguous requests, each of which may begin readings: these meet again, and no reading is left over. */
+/* Many ambiguous requests, each of which may begin readings. The readings converge again, and none is left. */
 START_TEST(readings_are_bounded)
 {
     struct app_rig *rig = app_rig_new("http", NULL);
@@ -212,7 +210,7 @@ START_TEST(readings_are_bounded)
 }
 END_TEST
 
-/* Bodies that are not complete, with headers on which all dialects differ: a reading for each, and no more. */
+/* Incomplete bodies with headers that all dialects interpret differently: one reading for each dialect, not more. */
 START_TEST(readings_do_not_multiply)
 {
     struct app_rig *rig = app_rig_new("http", NULL);
@@ -227,7 +225,8 @@ START_TEST(readings_do_not_multiply)
 }
 END_TEST
 
-/* The main reading ends at what is no chunk; the one that takes the length goes on, and the flow is no error. */
+/* The main reading fails at an invalid chunk; the reading that uses Content-Length continues, so the flow does not
+ * fail. */
 START_TEST(one_reading_is_enough)
 {
     struct app_rig *rig = app_rig_new("http", NULL);
@@ -240,7 +239,7 @@ START_TEST(one_reading_is_enough)
 }
 END_TEST
 
-/* A line that no server reads, longer than any, is no error of the flow. */
+/* A line that is too long for all servers is skipped and is no parser error. */
 START_TEST(long_junk_is_skipped)
 {
     static char junk[40000];
@@ -260,7 +259,7 @@ START_TEST(long_junk_is_skipped)
 }
 END_TEST
 
-/* Lost bytes: a reading goes on within a body of known length, and ends elsewhere. */
+/* Gaps: a reading continues after a gap within a body of known length, and ends at other gaps. */
 START_TEST(lost_bytes)
 {
     struct app_rig *rig = app_rig_new("http", NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Odd responses, as clients read them: what they deliver to their user is in the buffers of rules. */
+/* Unusual responses: the buffers must contain the content that real clients deliver to their users. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void request(struct app_rig *rig)
     app_rig_text(rig, FLOW_TO_SERVER, "GET /f HTTP/1.1\r\nHost: h\r\n\r\n");
 }
 
-/* The connection has not ended yet: clients deliver what came. */
+/* Clients deliver received content before the connection ends, so the buffers must contain it. */
 START_TEST(bodies_are_those_of_clients)
 {
     const struct odd *o = &odd[_i / CUTS];
@@ -92,7 +92,7 @@ START_TEST(bodies_are_those_of_clients)
 }
 END_TEST
 
-/* The name in the header of a gzip may have any length. */
+/* The file name in a gzip header may have any length. */
 START_TEST(names_in_gzip_are_long)
 {
     static const uint8_t before[] = { 0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 0xff };

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Protocols of datagrams: the tables that refute most of them give the answer that asking every protocol gives.
+ * Identification of datagram protocols: the tables that exclude protocols must give the same result as probing every
+ * protocol.
  */
 #include <check.h>
 
 #include "../lib/app_rig.h"
-#include "app/app_priv.h" /* calls the tables of protocol detection */
+#include "app/app_priv.h" /* for the tables of protocol detection */
 
 #define DATA(text) text, sizeof(text) - 1
 
-/* Of each protocol that any port may have, one message for each of its heads. */
+/* Messages of the protocols that are identified on any port, one for each of their heads. */
 static const struct {
     const char *protocol, *bytes;
     size_t length;
@@ -27,7 +28,7 @@ static const struct {
 };
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]), SAMPLE_MAX = 128 };
 
-/* Of no service, of services, and those at which only a client is known. */
+/* Unassigned ports, service ports, and ports for which the protocol is identified only from the client. */
 static const uint16_t ports[] = { 9999, 40000, 53, 88, 67, 500, 123, 69, 2049, 5353, 5355, 5300 };
 enum { PORTS = sizeof(ports) / sizeof(ports[0]) };
 
@@ -39,7 +40,7 @@ static bool has_port(const struct app_ports *list, uint16_t port)
     return list->any;
 }
 
-/* Every protocol is asked: those first that the ports hint at. */
+/* Probes every protocol, those that the ports suggest first. */
 static unsigned ask_all(const struct app *app, const struct app_probe *probe, struct app_datagram_match *out)
 {
     unsigned count = 0;
@@ -64,8 +65,8 @@ static unsigned ask_all(const struct app *app, const struct app_probe *probe, st
     return count;
 }
 
-/* Whether the tables and all protocols say the same, whichever way the datagram goes. Without an assertion for each:
- * there are many. */
+/* Returns whether the tables and ask_all() give the same result, in both directions. No assertion for each case,
+ * because there are many. */
 static bool is_same(const struct app *app, const uint8_t *bytes, uint32_t length, uint16_t client_port,
                     uint16_t server_port)
 {
@@ -120,7 +121,7 @@ START_TEST(most_datagrams_ask_nobody)
 
     for (size_t i = 0; i < app_list_count; i++)
         if (app_list[i]->transports & APP_UDP)
-            ck_assert_uint_eq(app_list[i]->pattern_count, 0); /* ask_all() does not look for any */
+            ck_assert_uint_eq(app_list[i]->pattern_count, 0); /* ask_all() does not evaluate patterns */
     ck_assert(app_matches_no_head(rig->app, (const uint8_t *)samples[SAMPLES - 1].bytes, 64));
     ck_assert(!app_has_known_port(rig->app, 40000, 9999));
     ck_assert(app_has_known_port(rig->app, 40000, 53));
@@ -129,7 +130,7 @@ START_TEST(most_datagrams_ask_nobody)
 }
 END_TEST
 
-/* Also where the settings name other ports than the protocol's own. */
+/* Repeats the test with ports that the settings change. */
 static void move_ports(struct app *app)
 {
     unsigned dns = app_id_by_name("dns") - 1, mdns = app_id_by_name("mdns") - 1, llmnr = app_id_by_name("llmnr") - 1;
@@ -179,7 +180,7 @@ START_TEST(tables_say_what_all_protocols_say)
 }
 END_TEST
 
-/* The second and third byte of a message may say together what neither says alone. */
+/* A head may need the second and third byte of a message together. */
 START_TEST(heads_admit_pairs_of_bytes)
 {
     struct app *app = app_with(false);

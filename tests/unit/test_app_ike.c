@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* IKE: both versions, what is weak and what is broken, the marker of port 4500, buffers, EVE. */
+/* IKE: both versions, weak and malformed proposals, the marker of port 4500, buffers, EVE. */
 #include <check.h>
 
 #include "../lib/app_rig.h"
@@ -17,7 +17,7 @@ static struct app_rig *ike_rig(uint16_t port)
     return rig;
 }
 
-/* A message with this content; `first` is the type of the first payload. */
+/* Sends a message with this content; `head` has first payload, version, exchange type and flags. */
 static void send_message(struct app_rig *rig, enum flow_direction direction, const char *head, const char *body,
                          size_t length)
 {
@@ -34,7 +34,7 @@ static void send_message(struct app_rig *rig, enum flow_direction direction, con
 
 /* --- Version 1 ------------------------------------------------------------------------------------ */
 
-/* An SA of one proposal with one transform: AES, 128 bits, SHA, group 2, a key shared before, 86,400 seconds. */
+/* An SA of one proposal with one transform: AES-128, SHA, group 2, pre-shared key, 86,400 seconds. */
 #define TRANSFORM(next)                                                                                                \
     next "\0\0\x28\x01\x01\0\0\x80\x01\0\x07\x80\x0e\0\x80\x80\x02\0\x02\x80\x04\0\x02\x80\x03\0\x01\x80\x0b\0\x01"    \
          "\0\x0c\0\x04\0\x01\x51\x80"
@@ -92,7 +92,7 @@ END_TEST
 #define V1 "\x01\x10\x02\0"
 #define V2 "\x21\x20\x22\x08"
 #define T2(more, type, id) more "\0\0\x08" type "\0\0" id
-/* An SA of version 2 of one proposal with two, or four, transforms. */
+/* An IKEv2 SA of one proposal with two or four transforms. */
 #define P2(protocol, transforms) "\0\0\0\x1c\0\0\0\x18\x01" protocol "\0\x02" transforms
 #define P4(protocol, transforms) "\0\0\0\x2c\0\0\0\x28\x01" protocol "\0\x04" transforms
 
@@ -100,7 +100,7 @@ static const struct {
     enum flow_direction direction;
     const char *head, *body;
     size_t length;
-    const char *events; /* the end of the log */
+    const char *events; /* expected end of the log */
 } cases[] = {
     { FLOW_TO_CLIENT, V1, DATA(SA_TWO), "\"events\":[\"multiple_server_proposal\"]}" },
     { FLOW_TO_SERVER, V1, DATA(SA_TWO), "}}}" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Kerberos: messages on both transports, what is broken, buffers, EVE, finding the protocol, the reader of BER. */
+/* Kerberos: messages on both transports, malformed messages, buffers, EVE, identification, the BER reader. */
 #include <check.h>
 
 #include "../lib/app_rig.h"
@@ -157,7 +157,7 @@ START_TEST(broken_messages_are_passed_over)
     send_message(rig, FLOW_TO_SERVER, DATA(cut));
     send_message(rig, FLOW_TO_SERVER, DATA(ap_req));
     send_message(rig, FLOW_TO_SERVER, DATA("\x1f\x81\x01"));
-    send_message(rig, FLOW_TO_SERVER, DATA("\x30\x03\x02\x01\x05")); /* of another class */
+    send_message(rig, FLOW_TO_SERVER, DATA("\x30\x03\x02\x01\x05")); /* wrong class */
     send_message(rig, FLOW_TO_SERVER, DATA(tgs_req));
     ck_assert(!app_rig_has_event(rig, 0, "malformed_data"));
     for (uint64_t id = 1; id <= 3; id++) {
@@ -189,12 +189,12 @@ static const struct {
     unsigned transport;
     const char *bytes;
     size_t length;
-    unsigned directions; /* of the transaction; 0: another protocol */
+    unsigned directions; /* directions of the transaction; 0: not identified as Kerberos */
 } finds[] = {
     { APP_UDP, DATA(as_req), APP_TO_SERVER },
     { APP_TCP, DATA(as_req), APP_TO_SERVER },
     { APP_UDP, DATA(as_rep_weak), APP_TO_CLIENT },
-    { APP_TCP, DATA(error), APP_TO_SERVER }, /* who is who on TCP tells the handshake */
+    { APP_TCP, DATA(error), APP_TO_SERVER }, /* on TCP the handshake shows which side is the client */
     { APP_UDP, DATA("\x6a\x10\x30\x0e\xa1\x03\x02\x01\x04\xa2\x03\x02\x01\x0a\0\0"), 0 },
     { APP_UDP, DATA("\x6a\x10\x30\x0e\xa1\x03\x02\x01\x05\xa2\x03\x02\x01\x0b\0\0"), 0 },
     { APP_UDP, DATA("\x6a\x10\x31\x0e\xa1\x03\x02\x01\x05\xa2\x03\x02\x01\x0a\0\0"), 0 },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* NFS: calls and replies of all versions, names of handles, records on TCP, what is lost, what is broken, EVE. */
+/* NFS: calls and replies of all versions, names of handles, records on TCP, gaps, malformed messages, EVE. */
 #include <check.h>
 
 #include "../lib/app_rig.h"
@@ -106,7 +106,7 @@ START_TEST(calls_are_paired_with_replies)
     put_opaque(&m, "a.txt");
     send_record(rig, FLOW_TO_SERVER, &m);
     start_call(&m, 2, 3, NFS3_RENAME);
-    put_opaque(&m, "123456789"); /* whose CRC-32 is known to all */
+    put_opaque(&m, "123456789"); /* its CRC-32 is a well-known test value */
     put_opaque(&m, "old");
     put_opaque(&m, "dir");
     put_opaque(&m, "new");
@@ -209,7 +209,7 @@ START_TEST(compound_has_its_operation)
     put32(&m, 1);
     put32(&m, 1);
     send_record(rig, FLOW_TO_SERVER, &m);
-    start_call(&m, 2, 4, 1); /* only what prepares */
+    start_call(&m, 2, 4, 1); /* only operations that select a file */
     put_opaque(&m, "");
     put32(&m, 1);
     put32(&m, 1);
@@ -241,7 +241,7 @@ START_TEST(broken_messages_have_their_event)
     put_opaque(&m, "a");
     send_record(rig, FLOW_TO_SERVER, &m);
     start_call(&m, 2, 3, NFS3_LOOKUP);
-    put32(&m, 200); /* a handle that is too long */
+    put32(&m, 200); /* handle too long */
     send_record(rig, FLOW_TO_SERVER, &m);
     start_call(&m, 3, 5, 1);
     send_record(rig, FLOW_TO_SERVER, &m);
@@ -277,7 +277,7 @@ START_TEST(long_records_are_skipped)
         put32(&m, 0x61616161);
     send_record(rig, FLOW_TO_SERVER, &m);
     app_rig_send(rig, FLOW_TO_SERVER, "\x80\0\x4e\x20",
-                 4); /* 20,000 bytes, of which 5,000 are lost behind the first 16,384 */
+                 4); /* 20,000 bytes, with a gap of 5,000 after the first 16,384 */
     start_call(&m, 2, 3, NFS3_WRITE);
     put_opaque(&m, "h");
     memcpy(rest, m.bytes, m.length);
@@ -296,7 +296,7 @@ START_TEST(long_records_are_skipped)
         ck_assert_ptr_nonnull(strstr(app_rig_json(rig, id), "\"procedure\":\"WRITE\""));
     ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 2), "\"procedure\":\"FSSTAT\""));
     ck_assert(!app_rig_has_event(rig, 1, "malformed_data"));
-    app_rig_lose(rig, FLOW_TO_SERVER, 10); /* between records: nothing can be found any more */
+    app_rig_lose(rig, FLOW_TO_SERVER, 10); /* a gap between records: no later record can be found */
     send_record(rig, FLOW_TO_SERVER, &m);
     ck_assert_ptr_null(app_rig_tx(rig, 3));
     ck_assert(!rig->failed);

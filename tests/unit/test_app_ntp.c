@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* NTP: messages, what is no message, buffers, EVE, and finding the protocol. */
+/* NTP: valid and invalid messages, buffers, EVE, identification. */
 #include <check.h>
 
 #include "../lib/app_rig.h"

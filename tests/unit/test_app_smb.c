@@ -296,7 +296,7 @@ START_TEST(read_file_ends)
 }
 END_TEST
 
-/* Lost bytes of a file's middle cost the file's middle, nothing else. */
+/* A gap in the middle of a file affects only the missing bytes. */
 START_TEST(gap_in_a_file_is_survived)
 {
     struct app_rig *rig = open_share(cuts[_i]);
@@ -330,7 +330,7 @@ START_TEST(record_is_found_after_a_gap)
 }
 END_TEST
 
-/* A write that says it is longer than its record, or than what was agreed on. */
+/* A write that is longer than its record, or than the negotiated maximum. */
 static const struct {
     uint32_t length;
     const char *event;
@@ -445,7 +445,8 @@ START_TEST(pipe_is_read)
 }
 END_TEST
 
-/* A response that does not fit comes in pieces: the first by the ioctl, the rest by a read. */
+/* A response that does not fit into a message arrives in pieces: the first with the ioctl response, the rest by a read.
+ */
 START_TEST(cut_response_is_put_together)
 {
     struct app_rig *rig = open_pipe(cuts[_i]);
@@ -466,7 +467,7 @@ START_TEST(cut_response_is_put_together)
 }
 END_TEST
 
-/* Nothing was seen of the tree and the file: what looks like a call is one. */
+/* The messages that opened tree and file were not seen; a DCE/RPC call is recognised by its bytes. */
 START_TEST(pipe_is_recognized)
 {
     struct app_rig *rig = start(cuts[_i]);
@@ -515,7 +516,7 @@ START_TEST(encrypted_records_are_passed_over)
 }
 END_TEST
 
-/* A long record of which only the beginning is of interest. */
+/* Only the beginning of a long record is stored. */
 START_TEST(long_record_is_not_kept)
 {
     struct app_rig *rig = start(cuts[_i] == 1 ? 1000 : cuts[_i]);

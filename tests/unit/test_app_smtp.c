@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SMTP: sessions, transactions, replies, chunks, TLS, gaps; and MIME: parts, encodings, names, limits. */
+/* SMTP: sessions, transactions, replies, BDAT, TLS, gaps. MIME: parts, encodings, names, limits. */
 #include <check.h>
 
 #include "../lib/app_rig.h"
@@ -34,7 +34,7 @@ static void ask(struct app_rig *rig, const char *command, const char *reply)
     server(rig, reply);
 }
 
-/* Up to a message. */
+/* Sends a session up to DATA and its reply. */
 static void begin(struct app_rig *rig)
 {
     server(rig, "220 mail ESMTP\r\n");
@@ -120,22 +120,21 @@ START_TEST(mail_is_read)
 }
 END_TEST
 
-/* A whole session in one write, before the server has greeted; then its replies. */
+/* A whole session in one write before the server's greeting, followed by the server's replies. */
 static const struct {
     const char *client, *server;
-    const char
-        *found; /* subjects of which each is that of a transaction while no reply has come, in order of transactions */
-    const char *absent; /* a subject that none has */
-    const char *at_end; /* the subject of the transaction that the server took */
+    const char *found;  /* subjects of the transactions before the replies, in order */
+    const char *absent; /* a subject that no transaction has */
+    const char *at_end; /* subject of the transaction that the server accepted */
 } one_writes[] = {
-    /* The server takes the message. */
+    /* The server accepts the message. */
     { "EHLO x\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nDATA\r\nSubject: one\r\n\r\nx\r\n.\r\nQUIT\r\n",
       "220 m\r\n250 m\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n221 bye\r\n", "one", "two", "one" },
-    /* It refuses the first DATA, which has no recipient: the message of the second one is the first one's text
-       otherwise. */
+    /* The server refuses the first DATA, which has no recipient. If it had accepted, the second message would be part
+       of the first. */
     { "EHLO x\r\nDATA\r\nSubject: one\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nDATA\r\nSubject: two\r\n\r\nx\r\n.\r\n",
       "220 m\r\n250 m\r\n503 no\r\n500 what\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n", "one two", NULL, "two" },
-    /* It refuses two of them. */
+    /* The server refuses two DATA commands. */
     { "EHLO x\r\nDATA\r\nDATA\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nDATA\r\nSubject: three\r\n\r\nx\r\n.\r\n",
       "220 m\r\n250 m\r\n503 no\r\n503 no\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n", "three", NULL, "three" },
     /* Two messages. */
@@ -144,14 +143,15 @@ static const struct {
       "Subject: two\r\n\r\nx\r\n.\r\n",
       "220 m\r\n250 m\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n", "one two",
       NULL, "two" },
-    /* A server that does not know BDAT reads commands behind it. */
+    /* A server without BDAT reads the chunk as commands. */
     { "EHLO x\r\nBDAT 500\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nDATA\r\nSubject: four\r\n\r\nx\r\n.\r\n",
       "220 m\r\n250 m\r\n502 what\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n", "four", NULL, "four" },
     { "EHLO x\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nBDAT 16 LAST\r\nSubject: five\r\n\r\nQUIT\r\n",
       "220 m\r\n250-m\r\n250 CHUNKING\r\n250 1\r\n250 2\r\n250 taken\r\n221 bye\r\n", "five", NULL, "five" },
 };
 
-/* The transaction with this subject; NULL. `logged`: of the reading that is the server's, as far as is known. */
+/* Returns the transaction with this subject, or NULL. `logged`: only in the reading that agrees with the server's
+ * replies. */
 static const struct app_tx *find_subject(struct app_rig *rig, const char *subject, bool logged)
 {
     for (uint64_t id = 0; id < 32; id++) {
@@ -185,7 +185,7 @@ START_TEST(one_write_is_read_in_every_way)
 
     ck_assert_ptr_nonnull(tx);
     ck_assert(app_tx_is_complete(tx, FLOW_TO_SERVER) && app_tx_is_complete(tx, FLOW_TO_CLIENT));
-    /* The session goes on in the reading that was right. */
+    /* The session continues in the correct reading. */
     ask(rig, "MAIL FROM:<z>\r\n", "250 1\r\n");
     ask(rig, "RCPT TO:<z>\r\n", "250 1\r\n");
     ask(rig, "DATA\r\n", "354 go\r\n");
@@ -196,7 +196,7 @@ START_TEST(one_write_is_read_in_every_way)
 }
 END_TEST
 
-/* More doubt than is followed ends the parsing, and app-layer.error-policy decides. */
+/* With too many readings parsing stops, and app-layer.error-policy decides about the flow. */
 START_TEST(readings_are_limited)
 {
     struct app_rig *rig = smtp_rig(0, NULL);
@@ -209,11 +209,11 @@ START_TEST(readings_are_limited)
 }
 END_TEST
 
-/* What is said in one go, and how many transactions it makes; the events of the first. */
+/* Commands in one write, the number of transactions, and the events of the first one. */
 static const struct {
     const char *client, *server;
     unsigned count, complete;
-    const char *sender; /* of the last one */
+    const char *sender; /* sender of the last transaction */
     const char *events;
 } sessions[] = {
     { "MAIL FROM:<a>\r\nRSET\r\nMAIL FROM:<b>\r\n", "250 1\r\n250 2\r\n250 3\r\n", 2, 1, "<b>", NULL },
@@ -276,7 +276,7 @@ START_TEST(pipelined_mails_are_told_apart)
 }
 END_TEST
 
-/* A server that knows PIPELINING gets the message behind DATA; one that refuses DATA gets commands again. */
+/* A server with PIPELINING gets the message right after DATA. If it refuses DATA, commands follow. */
 START_TEST(data_is_not_waited_for)
 {
     struct app_rig *rig = smtp_rig(cuts[_i % CUTS], NULL);
@@ -317,7 +317,7 @@ START_TEST(invalid_replies_are_told)
 }
 END_TEST
 
-/* What is said within AUTH is no command, even when it looks like one. */
+/* Lines within AUTH are no commands, even if they look like commands. */
 START_TEST(auth_is_passed_over)
 {
     struct app_rig *rig = smtp_rig(cuts[_i], NULL);
@@ -367,7 +367,7 @@ START_TEST(long_lines_are_cut)
 }
 END_TEST
 
-/* Commands without end, and replies to none of them. */
+/* Commands without end and without replies: the number of open commands is limited. */
 START_TEST(waiting_is_bounded)
 {
     struct app_rig *rig = smtp_rig(0, NULL);
@@ -408,7 +408,8 @@ START_TEST(gap_in_a_message)
     app_rig_lose(rig, FLOW_TO_SERVER, 100);
     client(rig, "rest\r\nthree\r\n.\r\n");
     server(rig, "250 ok\r\n");
-    ck_assert_uint_eq(file_of(rig, 0, 0)->size, strlen("onethree") + 102); /* what waited is lost, too */
+    ck_assert_uint_eq(file_of(rig, 0, 0)->size,
+                      strlen("onethree") + 102); /* bytes that were waiting before the gap are lost, too */
     ck_assert_int_eq(file_of(rig, 0, 0)->state, FILE_TRUNCATED);
     ck_assert(file_of(rig, 0, 0)->has_gaps);
     ck_assert(is_complete(rig, 0) && !rig->failed);
@@ -416,7 +417,7 @@ START_TEST(gap_in_a_message)
 }
 END_TEST
 
-/* Where a chunk ends is known, whatever is lost of it. */
+/* The end of a BDAT chunk is known even if bytes of it are lost. */
 START_TEST(gap_in_a_chunk)
 {
     struct app_rig *rig = smtp_rig(cuts[_i % CUTS], NULL);
@@ -546,7 +547,7 @@ START_TEST(parts_are_found)
 }
 END_TEST
 
-/* The same messages in chunks that end anywhere. */
+/* Messages in BDAT chunks that end at any place. */
 START_TEST(chunks_are_joined)
 {
     struct app_rig *rig = smtp_rig(cuts[_i % CUTS], NULL);
@@ -597,7 +598,7 @@ START_TEST(urls_are_found)
 }
 END_TEST
 
-/* Whoever waits for an URL is told when it comes, not with the message's end. */
+/* A URL is available to rules when it arrives, not only at the end of the message. */
 START_TEST(urls_are_told_at_once)
 {
     struct app_rig *rig = smtp_rig(0, NULL);
@@ -614,7 +615,7 @@ START_TEST(urls_are_told_at_once)
 }
 END_TEST
 
-/* A line of a message with `length` times a letter between two texts. */
+/* Lines of a message: `length` letters between two texts. */
 static const struct {
     const char *before, *after;
     unsigned length;
@@ -732,7 +733,7 @@ START_TEST(settings_hold)
 }
 END_TEST
 
-/* The digest of the body is made where somebody asks for it. */
+/* The digest of the body is computed only if a rule or a setting needs it. */
 static const struct {
     const char *yaml;
     unsigned wanted;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SMTP: what servers and receivers of mail read in different ways. */
+/* SMTP: input that servers and mail readers interpret differently. */
 #include <check.h>
 
 #include "../lib/app_rig.h"
@@ -33,7 +33,7 @@ static void ask(struct app_rig *rig, const char *command, const char *reply)
     server(rig, reply);
 }
 
-/* Up to a message. */
+/* Sends a session up to DATA and its reply. */
 static void begin(struct app_rig *rig)
 {
     server(rig, "220 mail ESMTP\r\n");
@@ -74,13 +74,13 @@ static const struct file *file_of(const struct app_rig *rig, uint64_t id, unsign
 #define MIXED "Content-Type: multipart/mixed; boundary=\"b\"\r\n\r\n"
 #define PART "--b\r\nContent-Disposition: attachment; filename=\"f\"\r\n"
 
-/* What receivers read in different ways: rules see each of them. */
-#define DATA64 "Y29udGVudA==\r\n" /* content */
+/* MIME that mail readers interpret differently; rules must see every interpretation. */
+#define DATA64 "Y29udGVudA==\r\n" /* Base64 of "content" */
 
 static const struct {
     const char *message;
-    const char *content; /* some file has it */
-    const char *name;    /* file.name has it, when not NULL */
+    const char *content; /* some file has this content */
+    const char *name;    /* if not NULL, file.name has this value */
 } ambiguous[] = {
     { MIXED PART "Content-Transfer-Encoding: x-uuencode\r\n\r\nbegin 644 u\r\n'8V]N=&5N=```\r\n`\r\nend\r\n--b--\r\n",
       "content", "u" },
@@ -167,7 +167,7 @@ START_TEST(all_readings_are_there)
 }
 END_TEST
 
-/* Many other headers do not displace those that matter. */
+/* Many other headers do not displace the ones that are inspected. */
 START_TEST(many_headers_displace_none)
 {
     struct app_rig *rig = smtp_rig(0, NULL);
@@ -187,7 +187,7 @@ START_TEST(many_headers_displace_none)
 }
 END_TEST
 
-/* Servers that want CRLF read what follows as a part of the message, others as commands. */
+/* For servers that require CRLF the following bytes are part of the message, for others commands. */
 static const char *const ends[] = { "\n.\n", "\n.\r\n", "\r\n.\n" };
 
 START_TEST(message_goes_on_behind_a_doubtful_end)
@@ -213,7 +213,7 @@ START_TEST(message_goes_on_behind_a_doubtful_end)
 }
 END_TEST
 
-/* The reply shows that the server found the end; there is no other reading then. */
+/* A reply shows that the server found the end of the message, so the other reading ends. */
 START_TEST(reply_ends_the_doubt)
 {
     struct app_rig *rig = smtp_rig(cuts[_i], NULL);
@@ -236,7 +236,7 @@ START_TEST(reply_ends_the_doubt)
 }
 END_TEST
 
-/* The first HELO and MAIL FROM, and those that servers may take instead. */
+/* Besides the first HELO and MAIL FROM, the ones that servers may use instead are inspected. */
 START_TEST(other_names_are_kept)
 {
     struct app_rig *rig = smtp_rig(cuts[_i], NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SSH: banners and their ends, records, HASSH, what ends parsing, settings. */
+/* SSH: banners and their line ends, records, HASSH, the end of parsing, settings. */
 #include <check.h>
 
 #include "../lib/app_rig.h"
@@ -8,7 +8,7 @@
 static const int cuts[] = { 0, 1, 5, -1 };
 enum { CUTS = sizeof(cuts) / sizeof(cuts[0]) };
 
-/* An offer of algorithms with these four for each direction. */
+/* Writes a KEXINIT message with four lists of algorithms for each direction. */
 static size_t make_kex(uint8_t *out)
 {
     static const char *const lists[] = { "kex-a,kex-b", "ssh-ed25519", "enc-c", "enc-s", "mac-c",
@@ -110,7 +110,7 @@ START_TEST(banner_is_read)
 }
 END_TEST
 
-/* Cut at the limit; what follows the line's end is read. */
+/* A long banner is truncated; parsing continues after the end of its line. */
 START_TEST(long_banner_is_cut)
 {
     struct app_rig *rig = app_rig_new("ssh", NULL);
@@ -144,7 +144,7 @@ START_TEST(bad_record_fails)
 }
 END_TEST
 
-/* A long offer is skipped, with an event; a broken one gives no fingerprint. */
+/* A long KEXINIT is skipped with an event; a malformed one gives no fingerprint. */
 START_TEST(odd_offers_are_skipped)
 {
     struct app_rig *rig = app_rig_new("ssh", NULL);
@@ -186,7 +186,7 @@ START_TEST(settings_are_kept)
 }
 END_TEST
 
-/* One side alone is worth an event, at the end. */
+/* A session with only one banner is logged at its end. */
 START_TEST(half_a_session_is_logged)
 {
     struct app_rig *rig = app_rig_new("ssh", NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* TFTP: requests, what is none, EVE, and finding the protocol. */
+/* TFTP: valid and invalid requests, EVE, identification. */
 #include <check.h>
 
 #include "../lib/app_rig.h"

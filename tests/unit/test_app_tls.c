@@ -121,8 +121,7 @@ static const char session_json[] =
     "060f71bfff68\",\"client_alpns\":[\"h2\",\"http/1.1\"],"
     "\"server_alpns\":[\"http/1.1\"]}";
 
-/* Record sizes by _i / CUT_COUNT: messages in one record, one over many records, and the header of a message over two.
- */
+/* Record sizes: several messages in a record, a message in many records, and a message header in two records. */
 static const size_t record_sizes[] = { 16384, 700, 100, 7, 3, 1 };
 
 START_TEST(session_of_tls12)
@@ -147,7 +146,7 @@ START_TEST(session_of_tls12)
 
     client_end(&bytes, false);
     send_all(rig, FLOW_TO_SERVER, &bytes);
-    ck_assert_str_eq(app_rig_json(rig, 0), session_json); /* and no event by what is encrypted */
+    ck_assert_str_eq(app_rig_json(rig, 0), session_json); /* and no event from encrypted records */
     ck_assert(!rig->failed && !rig->stop_stream);
     app_rig_close(rig);
     ck_assert_ptr_null(app_rig_json(rig, 1));
@@ -201,7 +200,7 @@ START_TEST(client_certificate)
     send_all(rig, FLOW_TO_SERVER, &bytes);
     server_flight(&bytes, 16384, true);
     send_all(rig, FLOW_TO_CLIENT, &bytes);
-    ck_assert(!app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false)); /* the client's is to come */
+    ck_assert(!app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false)); /* the client's certificate may still arrive */
     client_end(&bytes, true);
     send_all(rig, FLOW_TO_SERVER, &bytes);
     ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
@@ -505,7 +504,7 @@ START_TEST(hello_of_sslv2)
     ck_assert_str_eq(app_rig_protocol(rig), "tls");
     ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_SERVER], TLS_CLIENT_HELLO_DONE);
     ck_assert_uint_eq(((struct tls_tx *)app_rig_tx(rig, 0))->side[FLOW_TO_SERVER].version, TLS_10);
-    server_flight(&bytes, 100, false); /* TLS answers */
+    server_flight(&bytes, 100, false); /* the server answers with TLS */
     send_all(rig, FLOW_TO_CLIENT, &bytes);
     client_end(&bytes, false);
     send_all(rig, FLOW_TO_SERVER, &bytes);
@@ -522,7 +521,7 @@ START_TEST(session_of_sslv2)
     static const uint8_t key[] = { 0x80, 0x04, 2, 1, 0, 0x80 };
     struct app_rig *rig = rig_new(cuts[_i], NULL);
 
-    rig->flow.server_port = 4433; /* SSLv2 is known without a hint */
+    rig->flow.server_port = 4433; /* SSLv2 is identified on any port */
     app_rig_send(rig, FLOW_TO_SERVER, hello, sizeof(hello));
     app_rig_send(rig, FLOW_TO_CLIENT, answer, sizeof(answer));
     app_rig_send(rig, FLOW_TO_SERVER, key, sizeof(key));
@@ -552,7 +551,7 @@ struct bad_case {
 #define ZEROS8 "\0\0\0\0\0\0\0\0"
 #define RANDOM32 ZEROS8 ZEROS8 ZEROS8 ZEROS8
 
-/* A ClientHello of TLS 1.2 with one suite and these extensions, of `n` bytes less than 0x60. */
+/* A ClientHello of TLS 1.2 with one cipher suite and these extensions; all lengths are string literals. */
 #define HELLO(total, message, list, extensions)                                                                        \
     "\x16\x03\x01\x00" total "\x01\x00\x00" message "\x03\x03" RANDOM32                                                \
     "\x00\x00\x02\x13\x01\x01\x00\x00" list extensions
@@ -593,7 +592,7 @@ static const struct bad_case bad_cases[] = {
     CASE("\x80\x00\x01", FLOW_TO_SERVER, "invalid_sslv2_header", true),
 };
 
-/* The protocol is known by a first record that says nothing. */
+/* A valid first record identifies the protocol before the bad bytes. */
 START_TEST(bad_bytes)
 {
     const struct bad_case *c = &bad_cases[_i / CUT_COUNT];
@@ -707,12 +706,13 @@ START_TEST(limits)
     put_records(&bytes, 22, 0x0303, &messages, 16384);
     send_all(rig, FLOW_TO_CLIENT, &bytes);
     ck_assert(app_rig_has_event(rig, 0, "handshake_invalid_length"));
-    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT], TLS_SERVER_HELLO_DONE); /* what follows is read */
+    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT],
+                      TLS_SERVER_HELLO_DONE); /* later messages are parsed */
     app_rig_free(rig);
 }
 END_TEST
 
-/* A hello whose names rules would not all see ends the parsing. */
+/* A ClientHello with too many server names is a parser error, because rules would not see all names. */
 START_TEST(too_many_names)
 {
     static struct bytes extensions, messages, bytes;
@@ -747,8 +747,8 @@ static void put_name(struct bytes *extensions, unsigned type, const char *name)
     put_vector(extensions, 2, name, strlen(name));
 }
 
-/* Servers differ in which of several names they take, and in what they forgive: each name is inspected, and what comes
- * behind a broken extension. */
+/* Servers differ in which of several names they use, and in which errors they tolerate. So each name is inspected, also
+ * after a malformed extension. */
 START_TEST(all_names_are_inspected)
 {
     static struct bytes extensions, messages, bytes;
@@ -766,9 +766,9 @@ START_TEST(all_names_are_inspected)
     close_vector(&extensions, list, 2);
     close_vector(&extensions, extension, 2);
     put_u16(&extensions, 10);
-    put_vector(&extensions, 2, "\x00\x09\x00", 3); /* groups, cut off */
+    put_vector(&extensions, 2, "\x00\x09\x00", 3); /* supported groups, truncated */
     put_u16(&extensions, 16);
-    put_vector(&extensions, 2, "\x00\x03\x02h2\x01z", 7); /* the list is longer than it says */
+    put_vector(&extensions, 2, "\x00\x03\x02h2\x01z", 7); /* bytes after the end of the list */
     put_u16(&extensions, 0);
     extension = open_vector(&extensions, 2), list = open_vector(&extensions, 2);
     put_name(&extensions, 0, "third.test");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The keywords of TLS: what they refuse, what becomes of contents, and which transactions hold. */
+/* TLS keywords: invalid values, normalised contents, and matching transactions. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 static const struct {
     const char *options;
-    const char *message; /* NULL: there is none */
+    const char *message; /* expected message, or NULL */
 } rules[] = {
     { "tls.sni; content:\"a\";", NULL },
     { "tls_sni; content:\"a\";", NULL },
@@ -152,9 +152,9 @@ static const struct {
     { "tls.fingerprint:\"49:2D:03:1d:57:2f:cf:98:2e:3c:dd:51:d4:22:23:b9:43:7c:b7:17\";", FLOW_TO_CLIENT, false },
     { "tls.cert_chain_len:3;", FLOW_TO_CLIENT, true },
     { "tls.cert_chain_len:>3;", FLOW_TO_CLIENT, false },
-    { "tls.cert_chain_len:0;", FLOW_TO_SERVER, false }, /* no message of the client */
+    { "tls.cert_chain_len:0;", FLOW_TO_SERVER, false }, /* the client sent no certificate message */
     { "tls_cert_notbefore:2015;", FLOW_TO_CLIENT, true },
-    { "tls_cert_notbefore:>2015-01-01;", FLOW_TO_CLIENT, true }, /* the time itself belongs to it */
+    { "tls_cert_notbefore:>2015-01-01;", FLOW_TO_CLIENT, true }, /* inclusive */
     { "tls_cert_notbefore:>2015-01-01 00:00:01;", FLOW_TO_CLIENT, false },
     { "tls_cert_notbefore:<2014-12-31T23:59:59;", FLOW_TO_CLIENT, false },
     { "tls_cert_notbefore:1420070400;", FLOW_TO_CLIENT, true },
@@ -222,7 +222,7 @@ START_TEST(certificates_expire)
     ck_assert(!holds(&tx, "tls_cert_valid;", FLOW_TO_CLIENT, VALID_FROM - 1));
     ck_assert(!holds(&tx, "tls_cert_valid;", FLOW_TO_CLIENT, VALID_UNTIL + 1));
     ck_assert(holds(&tx, "tls_cert_expired;", FLOW_TO_CLIENT, VALID_UNTIL + 1));
-    tx.side[FLOW_TO_CLIENT].certificates.decoded = false; /* no certificate: none of both */
+    tx.side[FLOW_TO_CLIENT].certificates.decoded = false; /* without a certificate neither matches */
     ck_assert(!holds(&tx, "tls_cert_expired;", FLOW_TO_CLIENT, VALID_UNTIL + 1));
     ck_assert(!holds(&tx, "tls_cert_valid;", FLOW_TO_CLIENT, NOW));
 }

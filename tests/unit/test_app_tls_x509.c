@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Certificates: DER, times, and what a change of each kind does to a good certificate. */
+/* Certificates: DER, times, and the effect of each kind of change to a valid certificate. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +27,12 @@ static const struct der_case der_cases[] = {
     DER("\x02\x00", true, 0),
     DER("\x02\x02\x05", false, 0),                     /* too short */
     DER("\x02", false, 0),                             /* no length */
-    DER("", false, 0),                                 /* nothing */
+    DER("", false, 0),                                 /* empty */
     DER("\x30\x81\x01\x00", true, 1),                  /* longer form than needed */
     DER("\x30\x82\x00\x01\x00", true, 1),              /* longer form than needed */
     DER("\x30\x84\x00\x00\x00\x01\x00", true, 1),      /* four octets */
-    DER("\x30\x85\x00\x00\x00\x00\x01\x00", false, 0), /* five */
-    DER("\x30\x84\xff\xff\xff\xff\x00", false, 0),     /* wraps */
+    DER("\x30\x85\x00\x00\x00\x00\x01\x00", false, 0), /* five octets */
+    DER("\x30\x84\xff\xff\xff\xff\x00", false, 0),     /* the length would overflow */
     DER("\x30\x80\x00\x00", false, 0),                 /* indefinite */
     DER("\x30\x81", false, 0),                         /* the length is cut */
     DER("\x1f\x01\x00", false, 0),                     /* a high tag number */
@@ -52,7 +52,7 @@ START_TEST(values)
         ck_assert_uint_eq(cursor_remaining(&value.body), c->body);
         ck_assert_uint_eq(cursor_remaining(&cur), 0);
     } else {
-        ck_assert_uint_eq(cursor_remaining(&cur), c->length); /* nothing was taken */
+        ck_assert_uint_eq(cursor_remaining(&cur), c->length); /* the cursor has not moved */
     }
     free(bytes);
 }
