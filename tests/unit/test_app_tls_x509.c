@@ -138,7 +138,7 @@ START_TEST(good_certificates)
 }
 END_TEST
 
-/* The examples of the field. */
+/* Example certificates with the expected values. */
 START_TEST(outer_values)
 {
     struct x509 x509;
@@ -149,7 +149,7 @@ START_TEST(outer_values)
 }
 END_TEST
 
-/* One that ends anywhere is broken; each length that does not fit its parent is seen. */
+/* A truncated certificate is malformed; each length that exceeds its parent is detected. */
 START_TEST(every_cut)
 {
     struct x509 x509;
@@ -164,11 +164,11 @@ START_TEST(every_cut)
 }
 END_TEST
 
-/* The first occurrence of some bytes in the certificate, and what they become. */
+/* Replaces the first occurrence of some bytes in the certificate. */
 struct change {
     const char *find;
     size_t length;
-    const char *put; /* as many */
+    const char *put; /* replacement of the same length */
     enum x509_result result;
 };
 #define CHANGE(find, put, result)                                                                                      \
@@ -227,7 +227,7 @@ static const struct {
          "CN=a\0"), /* a NUL stays */
     NAME("\x31\x0a\x30\x08\x06\x03\x55\x04\x03\x04\x01"
          "\xab",
-         "CN=AB"), /* no string: its bytes */
+         "CN=AB"), /* not a string type: the bytes are used */
     NAME("\x31\x00", ""),
     NAME("\x31\x0a\x30\x08\x06\x03\x55\x04\x03\x0c\x01"
          "a"

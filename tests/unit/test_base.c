@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Arena, diagnostics, cursor and folders; ring, text and address have tests of their own. */
+/* Arena, diagnostics, cursor and folders; ring, text and address have separate tests. */
 #include <check.h>
 #include <errno.h>
 #include <limits.h>
@@ -28,7 +28,7 @@ START_TEST(arena_lends_zeroed_aligned_memory)
 
             ck_assert_ptr_nonnull(bytes);
             ck_assert_uint_eq((uintptr_t)bytes % 16, 0);
-            bool zeroed = true; /* Check writes a file at every assertion: one for all bytes */
+            bool zeroed = true; /* one assertion for all bytes, because each one costs a write to a file */
 
             for (size_t k = 0; k < sizes[i]; k++)
                 zeroed &= bytes[k] == 0;
@@ -218,7 +218,7 @@ START_TEST(folder_is_made_with_those_above)
     snprintf(inner, sizeof(inner), "%s/a", base);
     snprintf(deep, sizeof(deep), "%s/b/", inner);
     ck_assert_int_eq(folder_create(deep), 0);
-    ck_assert_int_eq(folder_create_for_owner(deep, 1, 1), 0); /* it exists: its owner stays */
+    ck_assert_int_eq(folder_create_for_owner(deep, 1, 1), 0); /* the folder exists, so its owner does not change */
     ck_assert_int_eq(stat(deep, &st), 0);
     ck_assert_uint_eq(st.st_uid, geteuid());
     ck_assert(S_ISDIR(st.st_mode) && (st.st_mode & 07027) == 0);

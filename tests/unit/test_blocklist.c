@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocked hosts without the kernel: which rules ask for it, and for whom; who is never blocked; what workers hand over;
- * the chains with their sets; the events. With the kernel: tests/netns/blocklist.sh and monitor.sh.
+ * Blocked hosts, without the kernel: which rules block which host; block exemptions; the block port of workers; chains
+ * and sets; events. tests/netns/blocklist.sh and monitor.sh test with the kernel.
  */
 #include "../lib/default_options.h"
 #include "output_rig.h"
@@ -28,7 +28,7 @@
 
 enum { DEFAULT_SECONDS = 77 };
 
-/* One rule with these options; NULL when it is refused. The list is the caller's. */
+/* Parses a rule with these options. Returns NULL if it is refused. The caller frees the list. */
 static const struct rule *parse(const char *text, uint8_t priority, const char *const *classtypes,
                                 struct rule_list **list, struct diag *diag)
 {
@@ -113,7 +113,7 @@ START_TEST(mistakes_are_told)
 }
 END_TEST
 
-/* Of rules that don't ask: by priority, with the side that attacks. */
+/* Rules without a keyword that blocks: blocking by priority, and the host that is blocked. */
 static const struct {
     const char *rule;
     uint8_t priority;
@@ -146,7 +146,7 @@ END_TEST
 
 /* --- Policy --------------------------------------------------------------------------------------- */
 
-/* The first rule that drops and asks; nobody when drops have no effect. */
+/* The first rule that drops and blocks decides; no host is blocked if drops have no effect. */
 START_TEST(a_drop_asks)
 {
     const struct rule rules[] = {
@@ -205,7 +205,7 @@ static const struct {
     const char *yaml, *address;
     bool never;
 } spared[] = {
-    { "", "192.168.7.7", true }, /* HOME_NET, as it is by default */
+    { "", "192.168.7.7", true }, /* in HOME_NET, which is exempt by default */
     { "", "203.0.113.7", false },
     { "vars: {address-groups: {HOME_NET: '[203.0.113.0/24,2001:db8::/32]'}}", "203.0.113.7", true },
     { "vars: {address-groups: {HOME_NET: '[203.0.113.0/24,2001:db8::/32]'}}", "2001:db8::7", true },
@@ -304,7 +304,7 @@ START_TEST(without_blocklist_nothing_of_it)
 }
 END_TEST
 
-/* Base chains of others on the wrong side of ours, which is at 60 or at -140. */
+/* Base chains of other tables that are misplaced relative to Sluice's chain, which has priority 60 or -140. */
 static const struct {
     enum attach_mode mode;
     uint32_t family;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What rules cost by a clock of the test's own, and when they are not asked any more. Each look at the clock takes
- * `step_ns`. */
+/* Time per rule, and suspension of rules that exceed the budget. The test has its own clock, which each reading
+ * advances by `step_ns`. */
 #include <stdatomic.h>
 
 #include "pipeline_rig.h"
@@ -34,7 +34,7 @@ static void open_rules(const struct budget_options *options, const char *rules)
     rig_handshake();
 }
 
-/* A packet of which the evaluation of each rule takes so long. */
+/* Sends a packet for which the evaluation of each rule takes `takes_ns`. */
 static const char *send_slowly(uint64_t takes_ns, const char *text)
 {
     const char *sids;
@@ -75,7 +75,7 @@ START_TEST(costs_are_booked_on_rules)
     ck_assert_uint_eq(booked_on(1)->evaluations, 2);
     ck_assert_uint_eq(booked_on(1)->total_ns, 9 * MS);
     ck_assert_uint_eq(booked_on(1)->max_ns, 7 * MS);
-    ck_assert_uint_eq(booked_on(1)->over, 0); /* there is no budget for rules */
+    ck_assert_uint_eq(booked_on(1)->over, 0); /* without a budget per rule */
     ck_assert_uint_eq(booked_on(2)->evaluations, 0);
     ck_assert_ptr_null(detector_cost(rig.pipeline.detector, 0));
 }
@@ -127,7 +127,7 @@ START_TEST(fast_ones_are_left_alone)
 }
 END_TEST
 
-/* Whatever has a part in what is let through is asked on, however long it takes. */
+/* Rules whose result affects more than alerts (drop, pass, flowbits and so on) are never suspended. */
 START_TEST(what_does_more_than_alert_is_not_suspended)
 {
     static const char *const rules[] = {
@@ -173,7 +173,7 @@ START_TEST(nor_is_any_when_it_is_not_wanted)
 }
 END_TEST
 
-/* By the number of the rule: another ruleset changes nothing. */
+/* A suspension survives a reload, because it is stored with the number of the rule. */
 START_TEST(a_reload_does_not_bring_it_back)
 {
     open_rules(&defaults, ALERT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The cache of compiled databases: nothing comes out of it but what was put in, whatever happened to its files. */
+/* The cache of compiled databases: it returns only what was stored, whatever happened to its files. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ static void make_folder(void)
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 
-/* All files of the folder, but for the first dots. */
+/* Calls visit() for all files of the folder, and returns their number. */
 static unsigned each_file(void (*visit)(const char *path))
 {
     DIR *dir = opendir(folder);
@@ -95,7 +95,7 @@ static bool has(struct cache *cache, const struct cache_key *key, const char *te
     return true;
 }
 
-/* The warnings as one text; that there are so many. */
+/* Checks the number of warnings, and returns them as one text. */
 static const char *told(const struct cache *cache, unsigned count)
 {
     static char text[4096];
@@ -136,7 +136,7 @@ START_TEST(a_whole_file_is_taken)
 }
 END_TEST
 
-/* Each length gets memory of its own, so that a sanitizer sees a read past the end. */
+/* Each length has a separate allocation, so that a sanitizer detects reads past the end. */
 START_TEST(no_file_that_is_cut_or_grew_is_taken)
 {
     uint8_t file[FILE_SIZE];
@@ -183,7 +183,7 @@ START_TEST(what_was_put_is_got)
         ck_assert(has(cache, &key_b, ""));
         told(cache, 0);
         cache_close(cache);
-        ck_assert_uint_eq(each_file(NULL), 2); /* and nothing temporary */
+        ck_assert_uint_eq(each_file(NULL), 2); /* and no temporary file */
     }
     remove_folder();
 }
@@ -284,7 +284,7 @@ static const struct {
     { put_another_there, "key does not match the file name" },
 };
 
-/* It is told, once, by its name; and putting it again mends it. */
+/* A damaged file is reported once, with its name; storing the database again repairs it. */
 START_TEST(a_spoiled_file_is_not_used_and_told)
 {
     make_folder();
@@ -330,7 +330,7 @@ START_TEST(what_cannot_be_written_is_told_once)
 {
     struct cache *cache;
 
-    snprintf(folder, sizeof(folder), "/proc/self"); /* where root cannot write either */
+    snprintf(folder, sizeof(folder), "/proc/self"); /* a folder in which even root cannot write */
     cache = open_it(60, 1);
     cache_put(cache, &key_a, "1", 1);
     cache_put(cache, &key_b, "2", 1);
@@ -353,7 +353,7 @@ struct writer {
     bool sound;
 };
 
-/* Each has a cache of its own, as two programs have. */
+/* Each thread opens the cache itself, like two programs. */
 static void *put_and_get(void *arg)
 {
     struct writer *writer = arg;
@@ -396,7 +396,7 @@ START_TEST(two_writers_do_not_disturb_each_other)
     for (unsigned i = 0; i < 2; i++) {
         pthread_join(writers[i].thread, NULL);
         ck_assert(writers[i].sound);
-        ck_assert_uint_eq(writers[i].hits, ROUNDS); /* what was put is never away again */
+        ck_assert_uint_eq(writers[i].hits, ROUNDS); /* a stored database is always found */
     }
     ck_assert_uint_eq(each_file(NULL), ROUNDS / 2);
     remove_folder();
@@ -424,7 +424,7 @@ static const struct {
     { 0, 0, { true, true, true, true } },
     { 7 * DAY, 0, { false, false, true, true } },
     { 9 * DAY, 0, { false, true, true, true } },
-    { 1, 0, { false, false, false, true } }, /* others may be about to use it */
+    { 1, 0, { false, false, false, true } }, /* the newest file stays, because another program may be about to use it */
     { 0, 1 << 20, { true, true, true, true } },
     { 0, 3 * (CACHE_FILE_HEADER + 4), { false, true, true, true } },
     { 0, 3 * (CACHE_FILE_HEADER + 4) - 1, { false, false, true, true } },
@@ -464,7 +464,7 @@ START_TEST(what_is_used_stays)
 }
 END_TEST
 
-/* The folder may be that of another program, too. */
+/* The folder may contain files of other programs. */
 START_TEST(files_of_others_are_left_alone)
 {
     static const char *const names[] = { "12345_v2.hs", "abcd.database", ".new-1-2-3",
@@ -481,7 +481,7 @@ START_TEST(files_of_others_are_left_alone)
 
     cache_expire(cache);
     cache_close(cache);
-    for (unsigned i = 0; i < 4; i++) { /* but one that was never finished */
+    for (unsigned i = 0; i < 4; i++) { /* only the temporary file is removed */
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
         ck_assert_int_eq(access(path, F_OK) == 0, i != 2);
     }
@@ -565,7 +565,7 @@ static void check_hits(const struct ruleset *ruleset, const char *payload, uint1
     detector_free(detector);
 }
 
-/* Loads the rules; that so many databases came from the cache (-1: all), with so many warnings. */
+/* Loads the rules; expects this number of databases from the cache (-1: all), and of warnings. */
 static void expect_load(const char *text, const char *path, int cached, unsigned warnings)
 {
     struct loaded loaded;
@@ -600,7 +600,7 @@ START_TEST(rules_from_the_cache_are_the_rules)
 }
 END_TEST
 
-/* Only the database of the rule that changed is compiled. */
+/* Only the database with the changed rule is compiled. */
 START_TEST(rules_that_changed_are_compiled)
 {
     struct loaded loaded;
@@ -615,7 +615,7 @@ START_TEST(rules_that_changed_are_compiled)
 
     ck_assert_uint_eq(databases.cached + 1, databases.count);
     unload(&loaded);
-    memcpy(text, rules, sizeof(rules)); /* other letters' case, where it is all one */
+    memcpy(text, rules, sizeof(rules)); /* change the case of letters of a nocase content */
     memcpy(strstr(text, "TWO"), "tWo", 3);
     memcpy(strstr(text, "two"), "TwO", 3);
     expect_load(text, folder, -1, 0);

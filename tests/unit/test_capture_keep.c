@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A queue whose reader died, as the one who keeps the socket sees it. */
+/* Functions for the process that keeps the socket of a queue (the supervisor) after the reader of the queue has died.
+ */
 #include "nfqueue_rig.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* The status file says this of the queue. */
+/* Makes a file like /proc/net/netfilter/nfnetlink_queue, with one line for the queue. */
 static int status_file(unsigned waiting, unsigned sequence)
 {
     int fd = memfd_create("status", MFD_CLOEXEC);
@@ -26,7 +27,7 @@ static int open_pair(struct rig *rig)
     return pair[0];
 }
 
-/* The next message is a configuration with one attribute of a number. */
+/* Expects a configuration message that sets the length of the queue. */
 static void expect_length(struct rig *rig, uint32_t length)
 {
     struct {
@@ -46,18 +47,18 @@ static void expect_length(struct rig *rig, uint32_t length)
 
 static const struct {
     unsigned waiting, sequence;
-    uint32_t unread[3]; /* ids in the socket; 0: an answer to the dead one */
+    uint32_t unread[3]; /* packet ids in the socket; 0: an error message for the dead reader */
     size_t unread_count;
     uint32_t last_id, taken;
 } surveys[] = {
     { 0, 0, { 0 }, 0, 0, 0 },
-    { 3, 10, { 0 }, 0, 10, 3 },                    /* all were taken */
-    { 5, 10, { 9, 10 }, 2, 8, 3 },                 /* the last two were not */
-    { 5, 10, { 0, 0, 9 }, 3, 8, 4 - 1 },           /* behind answers */
-    { 2, 10, { 9, 10 }, 2, 8, 0 },                 /* all that were taken were judged */
-    { 4, 10, { 11 }, 1, 10, 4 },                   /* one that came after the number was read */
-    { 3, 10, { 13 }, 1, 12, 3 },                   /* and more, which were taken */
-    { 9, 2, { 0xffffffff, 1 }, 2, 0xfffffffe, 5 }, /* round the end of the numbers */
+    { 3, 10, { 0 }, 0, 10, 3 },          /* the dead reader had received all */
+    { 5, 10, { 9, 10 }, 2, 8, 3 },       /* it had not received the last two */
+    { 5, 10, { 0, 0, 9 }, 3, 8, 4 - 1 }, /* packets after error messages */
+    { 2, 10, { 9, 10 }, 2, 8, 0 },       /* it had issued verdicts for all that it received */
+    { 4, 10, { 11 }, 1, 10, 4 },         /* a packet arrived after the status was read */
+    { 3, 10, { 13 }, 1, 12, 3 }, /* a packet arrived after the status was read, and earlier ones were received */
+    { 9, 2, { 0xffffffff, 1 }, 2, 0xfffffffe, 5 }, /* ids wrap around */
 };
 
 START_TEST(surveys_what_is_left)
@@ -78,7 +79,7 @@ START_TEST(surveys_what_is_left)
     ck_assert_uint_eq(backlog.waiting, surveys[_i].waiting);
     ck_assert_uint_eq(backlog.taken, surveys[_i].taken);
     expect_length(&rig, 999);
-    /* The packets are still there for who reads next. */
+    /* The packets are still in the socket, for the next reader. */
     for (size_t i = 0; i < surveys[_i].unread_count; i++)
         if (surveys[_i].unread[i] > 0)
             ck_assert_int_gt(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT), 0);
@@ -134,9 +135,9 @@ static const struct {
     { QUEUE_ACCEPT, 0, 0, 0, false, false, QUEUE_BACKLOG_REPEAT, "batch 42 repeat" },
     { QUEUE_ACCEPT, 0, 0, 0, false, true, QUEUE_BACKLOG_DROP, "single 42 drop" },
     { QUEUE_ACCEPT, 0, 0, 0, false, false, QUEUE_BACKLOG_ACCEPT, "batch 42 accept" },
-    { QUEUE_ACCEPT, 1, 1, 0, false, false, QUEUE_BACKLOG_ACCEPT, "batch 42 accept" }, /* their other bits stay */
+    { QUEUE_ACCEPT, 1, 1, 0, false, false, QUEUE_BACKLOG_ACCEPT, "batch 42 accept" }, /* the packets keep their marks */
     { QUEUE_REPEAT, 4, 4, 0, false, false, QUEUE_BACKLOG_REPEAT,
-      "batch 42 repeat" }, /* without the mark: queued again */
+      "batch 42 repeat" }, /* without the mark, so that the packets are queued again */
     { QUEUE_REPEAT, 4, 4, 0, false, false, QUEUE_BACKLOG_ACCEPT, "batch 42 repeat mark 0x4" },
     { QUEUE_REPEAT, 4, 4, 0, false, false, QUEUE_BACKLOG_DROP, "batch 42 drop" },
     { QUEUE_ROUTE, 0, 0, 5, false, false, QUEUE_BACKLOG_ACCEPT, "batch 42 0x00050003" },
@@ -166,7 +167,7 @@ START_TEST(judges_in_place_of_the_dead)
 }
 END_TEST
 
-/* Of a socket that is kept nothing is repeated by its reader, and nothing is asked before it is bound. */
+/* A reader whose socket is kept by another process neither repeats packets nor sends a configuration. */
 START_TEST(a_held_queue_is_left_to_its_owner)
 {
     struct nfqueue_options options = options_for(-1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The NFQUEUE capture without a kernel queue: what it makes of packets, and which verdicts it sends. */
+/* The NFQUEUE capture without a kernel queue: the packets that it returns, and the verdicts that it sends. */
 #include "nfqueue_rig.h"
 
 #include <endian.h>
@@ -14,7 +14,7 @@ enum action { END, PASS, DROP, REPLACE, REPLACE_EMPTY, REPLACE_TOO_LONG, MARK, M
 
 struct item {
     enum action action;
-    uint32_t mark; /* the packet's */
+    uint32_t mark; /* mark of the packet */
     uint32_t set_mark, set_mask;
 };
 
@@ -30,19 +30,19 @@ static const struct {
     { .items = { { PASS }, { PASS }, { PASS } }, .sent = "batch 3 accept" },
     { .items = { { DROP } }, .sent = "single 1 drop" },
     { .items = { { DROP }, { DROP }, { DROP } }, .sent = "single 1 drop; single 2 drop; single 3 drop" },
-    /* drops go out ahead of the batch that would accept them */
+    /* drops are sent before the batch verdict that would accept them */
     { .items = { { PASS }, { DROP }, { PASS }, { PASS } }, .sent = "single 2 drop; batch 4 accept" },
     { .items = { { PASS }, { DROP } }, .sent = "single 2 drop; single 1 accept" },
     { .items = { { DROP }, { PASS }, { DROP }, { PASS }, { DROP } },
       .sent = "single 1 drop; single 3 drop; single 5 drop; batch 4 accept" },
-    /* another payload ends the run, so that packets leave in order */
+    /* a changed payload ends the batch, so that the order of packets is kept */
     { .items = { { PASS }, { PASS }, { REPLACE }, { PASS }, { PASS } },
       .sent = "batch 2 accept; single 3 accept payload 5 'hello'; batch 5 accept" },
     { .items = { { REPLACE }, { REPLACE } },
       .sent = "single 1 accept payload 5 'hello'; single 2 accept payload 5 'hello'" },
     { .items = { { PASS }, { REPLACE_EMPTY } }, .sent = "batch 2 accept" },
     { .items = { { REPLACE_TOO_LONG }, { PASS } }, .sent = "single 1 drop; single 2 accept" },
-    /* marks that stay as they are need no attribute */
+    /* unchanged marks need no attribute */
     { .items = { { PASS, 7 }, { PASS, 0xffffffff }, { PASS } }, .sent = "batch 3 accept" },
     { .mark = 0x25,
       .mask = 0xf0,
@@ -72,7 +72,7 @@ static const struct {
       .sent = "batch 2 repeat mark 0xffffffff" },
     { QUEUE_REPEAT, 0, 1, .items = { { PASS, 0xffffffff } }, .sent = "single 1 repeat mark 0xfffffffe" },
     { QUEUE_REPEAT, 0xff02, 0x03, .items = { { PASS, 0x11 } }, .sent = "single 1 repeat mark 0x12" },
-    /* one that comes back marked is not sent round again */
+    /* a packet that comes back with the mark is not repeated */
     { QUEUE_REPEAT, 1, 1, .items = { { PASS, 0 }, { PASS, 3 }, { PASS, 0 } },
       .sent = "single 1 repeat mark 0x1; single 2 accept; single 3 repeat mark 0x1" },
     { QUEUE_REPEAT, 1, 1, .items = { { DROP, 1 } }, .sent = "single 1 drop" },
@@ -131,7 +131,7 @@ START_TEST(verdicts_of_a_batch)
 }
 END_TEST
 
-/* Each packet that the kernel has dropped meanwhile is to be heard of. */
+/* With single verdicts only, an error is reported for each packet that the kernel has dropped meanwhile. */
 START_TEST(exact_verdicts_are_single)
 {
     static const char *const sent[] = { "single 1 accept; single 2 accept; single 3 drop; single 4 accept",
@@ -155,7 +155,7 @@ START_TEST(exact_verdicts_are_single)
 }
 END_TEST
 
-/* The bytes themselves, once. The head of a netlink message and of an attribute is in host order. */
+/* Compares the bytes of a verdict. Headers of messages and attributes are in host byte order. */
 START_TEST(verdict_bytes)
 {
     static const uint8_t expected[] = {
@@ -193,7 +193,7 @@ START_TEST(verdict_bytes)
     queue_rig_open_with(&rig, options, 0);
     queue_rig_send_packet(&rig, 0xfffffffe, 0);
     ck_assert_int_eq(queue_rig_receive(&rig), 1);
-    ck_assert_int_eq(recv(rig.kernel, bytes, sizeof(bytes), 0), 32); /* adopted: what came before is repeated */
+    ck_assert_int_eq(recv(rig.kernel, bytes, sizeof(bytes), 0), 32); /* adopting a socket repeats earlier packets */
     act(rig.batch[0], &item);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
     ck_assert_int_eq(recv(rig.kernel, bytes, sizeof(bytes), 0), sizeof(wanted));
@@ -203,11 +203,11 @@ START_TEST(verdict_bytes)
 }
 END_TEST
 
-/* Several calls for one receive: a batch verdict must not reach over packets that are still to be judged. */
+/* Several calls for the packets of one receive: a batch verdict must not include packets without verdict. */
 static const struct {
     const char *verdicts; /* 'd' or 'a' for each packet */
-    const char *calls;    /* packets by number, one call up to each space */
-    const char *sent;     /* calls separated by | */
+    const char *calls;    /* numbers of packets; a space ends a call */
+    const char *sent;     /* expected messages; | separates calls */
 } partial_cases[] = {
     { "aaaa", "12 34", "batch 2 accept|batch 4 accept" },
     { "aaaa", "34 12", "single 3 accept; single 4 accept|batch 2 accept" },
@@ -250,14 +250,15 @@ START_TEST(verdicts_in_several_calls)
 }
 END_TEST
 
-/* More payload than one send can take goes out in several, in order. */
+/* Changed payloads that exceed the send buffer are sent in several calls, in order. */
 START_TEST(large_payloads_are_split)
 {
     static uint8_t data[8000] = "replaced";
     char text[TEXT_SIZE], expected[TEXT_SIZE] = "";
     struct rig rig;
 
-    queue_rig_open_with(&rig, options_for(-1), 10000); /* the kernel makes it 20000: two payloads in a send */
+    queue_rig_open_with(&rig, options_for(-1),
+                        10000); /* the kernel doubles it to 20000, which is enough for two payloads */
     for (uint32_t id = 1; id <= 9; id++) {
         queue_rig_send_packet(&rig, id, 0);
         append_text(expected, "%ssingle %u accept payload 8000 'replaced'", id > 1 ? "; " : "", id);
@@ -275,7 +276,7 @@ START_TEST(large_payloads_are_split)
 }
 END_TEST
 
-/* A drop whose verdict could not be sent waits in the kernel: no later batch may reach over it. */
+/* If a drop cannot be sent, its packet stays in the queue, so no later batch verdict may include it. */
 START_TEST(no_batches_after_a_failed_send)
 {
     static uint8_t data[60000];
@@ -304,7 +305,7 @@ START_TEST(no_batches_after_a_failed_send)
 }
 END_TEST
 
-/* How many packets a message judges comes back with a refusal. */
+/* The kernel returns the sequence number, which is the number of packets, with an error. */
 START_TEST(sequence_counts_the_packets)
 {
     struct nlmsghdr head;
@@ -362,7 +363,7 @@ static void build_full_message(struct message *m)
     add_u32(m, NFQA_SKB_INFO, NFQA_SKB_CSUMNOTREADY | NFQA_SKB_GSO);
     add_attribute(m, NFQA_CT | NLA_F_NESTED, "conntrack's", 11);
     add_u32(m, NFQA_CT_INFO, 4);
-    add_u32(m, 99, 1); /* from a kernel newer than we are */
+    add_u32(m, 99, 1); /* an attribute of a newer kernel */
     add_attribute(m, NFQA_PAYLOAD, "payload", 7);
     message_finish(m);
 }
@@ -418,7 +419,7 @@ START_TEST(all_that_the_kernel_says)
 }
 END_TEST
 
-/* The packet that was in a slot before must not shine through. */
+/* No field of the previous packet in the slot may remain. */
 START_TEST(nothing_is_left_from_earlier_packets)
 {
     struct item item = { MARK, 0, 0xff, 0xff };
@@ -445,13 +446,13 @@ START_TEST(nothing_is_left_from_earlier_packets)
     ck_assert_mem_eq(&pkt->meta, &meta, sizeof(meta));
     ck_assert_ptr_null(pkt->conntrack.bytes);
     ck_assert_uint_eq(pkt->conntrack.length, 0);
-    ck_assert_uint_ge(pkt->conntrack.info, 5); /* nothing that means anything */
+    ck_assert_uint_ge(pkt->conntrack.info, 5); /* an invalid value */
     ck_assert_uint_eq(capture_counters(rig.capture)->conntrack, 1);
     ck_assert_uint_eq(pkt->flags, 0);
     ck_assert_uint_eq(pkt->length, 4);
     ck_assert_uint_eq(pkt->wire_length, 4);
     ck_assert_uint_eq(pkt->number, 2);
-    ck_assert_uint_ne(pkt->time_ns, UINT64_C(1700000000123456000)); /* the clock's now */
+    ck_assert_uint_ne(pkt->time_ns, UINT64_C(1700000000123456000)); /* the current time */
     ck_assert_uint_gt(pkt->time_ns, UINT64_C(1500000000000000000));
     ck_assert_int_eq(pkt->verdict, VERDICT_ACCEPT);
     ck_assert_int_eq(pkt->drop_reason, DROP_REASON_NONE);
@@ -499,8 +500,8 @@ static const struct {
 } gap_cases[] = {
     { { 1, 2, 3 }, 3, 0, 0 },       { { 1, 2, 5, 6, 10 }, 5, 5, 2 },
     { { 1, 1001 }, 2, 999, 1 },     { { 0xfffffffe, 0xffffffff, 0, 1 }, 4, 0, 0 },
-    { { 0xfffffffe, 2 }, 2, 3, 1 }, { { 7, 8 }, 2, 0, 0 }, /* an adopted queue goes on where it was */
-    { { 100, 50, 51 }, 3, 0, 0 },                          /* backwards is not a loss of four thousand million */
+    { { 0xfffffffe, 2 }, 2, 3, 1 }, { { 7, 8 }, 2, 0, 0 }, /* the ids of an adopted queue need not begin at 1 */
+    { { 100, 50, 51 }, 3, 0, 0 },                          /* a lower id does not count as a loss */
 };
 
 START_TEST(gaps_are_losses)
@@ -521,7 +522,8 @@ START_TEST(gaps_are_losses)
 }
 END_TEST
 
-/* What a former reader of the same socket took and did not judge is queued again, once, before anything is accepted. */
+/* Packets that a previous reader of the socket received without a verdict are queued again, once, before any packet is
+ * accepted. */
 START_TEST(adopted_queue_repeats_what_was_left)
 {
     char text[TEXT_SIZE];
@@ -536,7 +538,7 @@ START_TEST(adopted_queue_repeats_what_was_left)
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), 0);
     queue_rig_sent(&rig, text);
     ck_assert_str_eq(text, "batch 9 accept");
-    queue_rig_send_error(&rig, -ENOENT, SEQUENCE_REPEAT_UNJUDGED); /* there was nothing left */
+    queue_rig_send_error(&rig, -ENOENT, SEQUENCE_REPEAT_UNJUDGED); /* no packet was left */
     queue_rig_send_packet(&rig, 10, 0);
     ck_assert_int_eq(queue_rig_receive(&rig), 1);
     ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
@@ -554,13 +556,13 @@ START_TEST(refused_verdicts_are_counted)
     queue_rig_open(&rig);
     queue_rig_send_packet(&rig, 1, 0);
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
-        queue_rig_send_error(&rig, errors[i], i == 0 ? 64 : 1); /* of a batch, of single verdicts */
+        queue_rig_send_error(&rig, errors[i], i == 0 ? 64 : 1); /* of a batch verdict, then of single ones */
     queue_rig_send_packet(&rig, 2, 0);
-    ck_assert_int_eq(queue_rig_receive(&rig), 2); /* the packets first */
+    ck_assert_int_eq(queue_rig_receive(&rig), 2); /* packets before the error */
     ck_assert_uint_eq(capture_counters(rig.capture)->verdict_lost, 65);
     ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 3);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), 0);
-    ck_assert_int_eq(queue_rig_receive(&rig), -EPERM); /* then that we may not judge, once */
+    ck_assert_int_eq(queue_rig_receive(&rig), -EPERM); /* then the error (verdicts are not permitted), once */
     ck_assert_int_eq(queue_rig_receive(&rig), 0);
     queue_rig_send_error(&rig, -EPERM, 1);
     ck_assert_int_eq(queue_rig_receive(&rig), 0);
@@ -654,13 +656,14 @@ START_TEST(conntrack_is_asked_for_and_taken_away)
     ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0);
     expect_flags(&rig, 0);
     ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
-    ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0); /* once */
+    ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0); /* the second call does nothing */
     ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
     queue_rig_close(&rig);
 }
 END_TEST
 
-/* A packet without a connection has none: from the first one that has one on, as long as it is asked for. */
+/* A packet without conntrack data is known to be untracked only after a packet with such data, and while they are
+ * requested. */
 START_TEST(conntrack_that_knows_no_connection)
 {
     static const bool connected[] = { false, true, false };
@@ -696,7 +699,7 @@ START_TEST(conntrack_that_knows_no_connection)
 }
 END_TEST
 
-/* It is no verdict that was refused, and all goes on. */
+/* A refused configuration is not counted as a refused verdict, and the capture continues. */
 START_TEST(conntrack_that_is_refused)
 {
     struct nfqueue_options options = options_for(-1);
@@ -733,7 +736,7 @@ END_TEST
 
 /* --- damage --------------------------------------------------------------------------------------- */
 
-/* A damaged packet is judged like any other; a message of another kind or queue is none of ours. */
+/* A damaged packet gets a verdict; messages of other types or queues are ignored. */
 START_TEST(damaged_messages_are_counted)
 {
     char text[TEXT_SIZE];
@@ -765,8 +768,8 @@ START_TEST(damaged_messages_are_counted)
 }
 END_TEST
 
-/* A packet without an id cannot be judged: it stays in the kernel, and must not be accepted along with its neighbours.
- */
+/* A packet without id cannot get a verdict. It stays in the kernel; a batch verdict for its neighbours must not accept
+ * it. */
 START_TEST(packet_without_an_id_ends_batches)
 {
     char text[TEXT_SIZE];

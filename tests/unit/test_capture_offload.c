@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Verdicts that say what is to become of the rest of a connection. */
+/* Verdicts that offload the rest of a connection. */
 #include "nfqueue_rig.h"
 
 #include <linux/netfilter/nfnetlink_conntrack.h>
@@ -12,17 +12,17 @@ enum action { END, PASS, DROP, PASS_ALL, DROP_ALL, REPLACE_ALL };
 static const struct {
     enum queue_offload how;
     enum queue_verdict_mode mode;
-    bool behind; /* who saves the mark drops */
+    bool behind; /* the chain that saves the mark also drops */
     struct {
         enum action action;
-        uint32_t mark; /* the packet's */
+        uint32_t mark; /* mark of the packet */
     } items[MAX_ITEMS];
     const char *sent;
-    uint64_t accepted, dropped; /* connections */
+    uint64_t accepted, dropped; /* number of offloaded connections */
 } cases[] = {
-    /* nobody asked for it */
+    /* offload is off */
     { QUEUE_OFFLOAD_NONE, .items = { { PASS_ALL }, { DROP_ALL } }, .sent = "single 2 drop; single 1 accept" },
-    /* by the connection's own mark: a message for each packet */
+    /* by NFQA_CT in the verdict: one message for each packet */
     { QUEUE_OFFLOAD_CONNECTION, .items = { { PASS }, { PASS_ALL, 7 }, { PASS }, { PASS } },
       .sent = "single 1 accept; single 2 accept connection 0x10/0x30; batch 4 accept", .accepted = 1 },
     { QUEUE_OFFLOAD_CONNECTION, .items = { { PASS_ALL }, { PASS_ALL } },
@@ -36,18 +36,18 @@ static const struct {
     { QUEUE_OFFLOAD_CONNECTION, QUEUE_ROUTE, .items = { { PASS_ALL }, { DROP_ALL } },
       .sent = "single 1 0x00050003 connection 0x10/0x30; single 2 drop connection 0x40/0xc0", .accepted = 1,
       .dropped = 1 },
-    /* by the packet's: equal ones go together */
+    /* by the packet's mark: packets with equal marks share a batch verdict */
     { QUEUE_OFFLOAD_PACKET_MARK, .items = { { PASS_ALL, 0x8000 }, { PASS_ALL, 0x8020 }, { PASS, 0x8000 } },
       .sent = "batch 2 accept mark 0x8010; single 3 accept", .accepted = 2 },
     { QUEUE_OFFLOAD_PACKET_MARK, .behind = true, .items = { { DROP_ALL, 5 }, { DROP }, { DROP_ALL, 5 } },
       .sent = "single 2 drop; batch 3 accept mark 0x45", .dropped = 2 },
-    /* it would pass where nobody drops it */
+    /* no chain drops marked packets, so the packet must be dropped here */
     { QUEUE_OFFLOAD_PACKET_MARK, .items = { { DROP_ALL } }, .sent = "single 1 drop" },
-    /* it has been where it should have been dropped */
+    /* the packet already has the mark, so the chain did not drop it */
     { QUEUE_OFFLOAD_PACKET_MARK, .behind = true, .items = { { DROP_ALL, 0x41 } }, .sent = "single 1 drop" },
     { QUEUE_OFFLOAD_PACKET_MARK, .behind = true, .items = { { DROP_ALL, 0xc1 } }, .sent = "single 1 accept mark 0x41",
       .dropped = 1 },
-    /* accepted to be dropped is not what others get, and not what accepted packets get */
+    /* a packet that is accepted for the chain to drop it does not get the mark or queue of accepted packets */
     { QUEUE_OFFLOAD_PACKET_MARK, QUEUE_REPEAT, .behind = true, .items = { { DROP_ALL }, { PASS_ALL } },
       .sent = "single 1 accept mark 0x40; single 2 repeat mark 0x11", .accepted = 1, .dropped = 1 },
     { QUEUE_OFFLOAD_PACKET_MARK, QUEUE_ROUTE, .behind = true, .items = { { DROP_ALL }, { PASS_ALL } },
@@ -93,7 +93,7 @@ START_TEST(verdicts_for_the_rest)
     int count = 0, dropped = 0;
 
     queue_rig_open_with(&rig, options_of(_i), 0);
-    ((struct nfqueue *)rig.capture)->offload = cases[_i].how; /* of a queue that is adopted it is not known */
+    ((struct nfqueue *)rig.capture)->offload = cases[_i].how; /* unknown for an adopted queue */
     for (; count < MAX_ITEMS && cases[_i].items[count].action != END; count++)
         queue_rig_send_packet(&rig, (uint32_t)count + 1, cases[_i].items[count].mark);
     ck_assert_int_eq(queue_rig_receive(&rig), count);
@@ -107,13 +107,13 @@ START_TEST(verdicts_for_the_rest)
     counters = capture_counters(rig.capture);
     ck_assert_uint_eq(counters->offload_accept, cases[_i].accepted);
     ck_assert_uint_eq(counters->offload_drop, cases[_i].dropped);
-    ck_assert_uint_eq(counters->dropped, (uint64_t)dropped); /* whoever drops it */
+    ck_assert_uint_eq(counters->dropped, (uint64_t)dropped); /* dropped by verdict or by the chain */
     ck_assert_uint_eq(counters->accepted + counters->repeated + counters->routed, (uint64_t)(count - dropped));
     queue_rig_close(&rig);
 }
 END_TEST
 
-/* Many at once fit where many were reserved. */
+/* A whole batch of such verdicts fits into the buffer. */
 START_TEST(a_whole_batch)
 {
     struct nfqueue_options options = options_of(1);
@@ -122,7 +122,7 @@ START_TEST(a_whole_batch)
     int count;
 
     options.batch = 64;
-    options.mark = 1; /* another mark for the packet, too */
+    options.mark = 1; /* the verdict also changes the packet's mark */
     options.mark_mask = 1;
     queue_rig_open_with(&rig, options, 0);
     ((struct nfqueue *)rig.capture)->offload = QUEUE_OFFLOAD_CONNECTION;
@@ -148,7 +148,7 @@ static const struct {
     { QUEUE_OFFLOAD_PACKET_MARK, QUEUE_OFFLOAD_PACKET_MARK },
 };
 
-/* What the kernel of an adopted queue can is not known, and nothing is asked of it. */
+/* For an adopted queue the features of the kernel are unknown and are not queried, so packets are marked. */
 START_TEST(adopted_queues_mark_packets)
 {
     struct nfqueue_options options = options_of(0);

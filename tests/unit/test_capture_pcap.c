@@ -77,7 +77,7 @@ static uint32_t empty(size_t i)
     return 0;
 }
 
-/* So that many end in the midst of what is read at once. */
+/* Sizes for which many records cross the boundary of a read. */
 static uint32_t mixed(size_t i)
 {
     return (uint32_t)(i * 7919 % 9001);
@@ -110,7 +110,7 @@ static const struct {
 } batch_cases[] = {
     { small, 0, 64, 0 },  { small, 1, 64, 1 },      { small, 64, 64, 64 }, { small, 1000, 64, 64 },
     { small, 600, 1, 1 }, { small, 600, 999, 256 }, { mixed, 3000, 7, 7 }, { empty, 300, 64, 64 },
-    { huge, 20, 64, 1 },                           /* a large one does not share its place, and none is lost */
+    { huge, 20, 64, 1 },                           /* large packets need separate buffers; none is lost */
     { huge, 60, 64, 1 },  { mixed, 9000, 64, 64 }, /* large files are read ahead */
 };
 
@@ -230,7 +230,7 @@ START_TEST(packets_cut_by_a_snapshot_length)
 }
 END_TEST
 
-/* Both units of time in the byte order that this machine does not have: version 2.4, 64 KiB, raw IP, two packets. */
+/* Files in the other byte order, with both time units: version 2.4, snaplen 64 KiB, raw IP, two packets. */
 static const struct {
     uint32_t magic;
     uint64_t time_ns;
@@ -262,7 +262,7 @@ START_TEST(other_byte_order)
 }
 END_TEST
 
-/* The seconds of a capture have 32 bits without a sign: they end in 2106. */
+/* The seconds of a pcap file are unsigned 32-bit numbers, so times after 2038 are valid. */
 START_TEST(times_after_2038)
 {
     static const uint32_t words[] = { 0xa1b2c3d4, 4 << 16 | 2, 0, 0, 65536, 101, 0x80000001, 9, 4, 4, 0x45454545 };
@@ -278,7 +278,7 @@ START_TEST(times_after_2038)
 }
 END_TEST
 
-/* A record longer than the file says that any is, between others: libpcap cuts it, and goes on. */
+/* A record above the file's snaplen, between others: libpcap truncates it and continues. */
 START_TEST(record_past_the_snapshot_length)
 {
     static const uint32_t words[] = {
@@ -306,7 +306,7 @@ START_TEST(record_past_the_snapshot_length)
 }
 END_TEST
 
-/* A section header, an interface with nanoseconds, two packets: what libpcap cannot write itself. */
+/* A pcapng file, which libpcap cannot write: section header, an interface with nanoseconds, two packets. */
 START_TEST(pcapng)
 {
     static const uint32_t words[] = {
@@ -334,8 +334,8 @@ START_TEST(pcapng)
 }
 END_TEST
 
-/* The file ends this many bytes before its end; how many packets of three are whole. A packet has 16 + 60 to 62 bytes.
- */
+/* Number of bytes removed from the end of the file, and number of complete packets of three. A record has 16 + 60 to 62
+ * bytes. */
 static const struct {
     off_t cut;
     int packets;
@@ -378,7 +378,7 @@ END_TEST
 
 enum { MANY = 9000 };
 
-/* Of a large file, too, the packets before the damage are there. */
+/* The packets before the damage are returned from a large file, too. */
 START_TEST(corrupt_tail_of_a_large_file)
 {
     struct packet *batch[64];
@@ -428,7 +428,7 @@ START_TEST(absurd_record_length)
     FILE *file = fopen(path, "r+b");
 
     ck_assert_ptr_nonnull(file);
-    fseek(file, st.st_size - 78 + 8, SEEK_SET); /* the captured length of the last */
+    fseek(file, st.st_size - 78 + 8, SEEK_SET); /* captured length of the last record */
     fwrite(&absurd, sizeof(absurd), 1, file);
     fclose(file);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Around the queue: damaged messages, opening and adopting, the status file, the owner of a queue. */
+/* Functions around a queue: damaged messages, opening and adopting, the status file, the owner of a queue. */
 #include "nfqueue_rig.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ START_TEST(link_types)
 }
 END_TEST
 
-/* An attribute after the packet header: its length as it says, its type, and the bytes that follow. */
+/* An attribute after the packet header: its length field, its type, and the bytes that follow. */
 static const struct {
     const char *name;
     uint16_t says, type;
@@ -107,7 +107,7 @@ START_TEST(damaged_attributes)
 }
 END_TEST
 
-/* However a message is cut, it is read within its bounds, and its id is known once it is there. */
+/* A truncated message is read within its bounds; the packet id is returned if the message contains it. */
 START_TEST(cut_messages)
 {
     size_t id_known = NLMSG_HDRLEN + sizeof(struct nfgenmsg) + NLA_HDRLEN + sizeof(struct nfqnl_msg_packet_hdr);
@@ -116,7 +116,7 @@ START_TEST(cut_messages)
     packet_message(&m, 5, 1, "abcdefgh", 8);
     for (size_t length = 0; length <= m.length; length++) {
         enum nfqueue_message_kind kind, expected = NFQUEUE_DAMAGED;
-        uint8_t *copy = malloc(length ? length : 1); /* exactly as long, for a sanitizer to see */
+        uint8_t *copy = malloc(length ? length : 1); /* of exact size, so that a sanitizer detects reads past the end */
         struct nfqueue_result result;
         struct packet pkt;
 
@@ -171,7 +171,7 @@ START_TEST(adopting_no_socket_leaves_it_alone)
     ck_assert_int_eq(nfqueue_open(&capture, &options, error), -ENOTSOCK);
     ck_assert_ptr_null(capture);
     ck_assert_msg(strstr(error, "not a socket") != NULL, "%s", error);
-    ck_assert_int_eq(close(pair[0]), 0); /* still open */
+    ck_assert_int_eq(close(pair[0]), 0); /* the descriptor is still open */
     close(pair[1]);
 }
 END_TEST
@@ -183,7 +183,7 @@ START_TEST(binding_without_privilege_says_what_is_missing)
     struct capture *capture = NULL;
 
     if (geteuid() == 0)
-        ck_assert_int_eq(setresuid(65534, 65534, 65534), 0); /* in this test's own process */
+        ck_assert_int_eq(setresuid(65534, 65534, 65534), 0); /* affects only this test, which has its own process */
 
     int err = nfqueue_open(&capture, &options, error);
 
@@ -204,7 +204,7 @@ START_TEST(what_was_read_back)
     ck_assert_uint_gt(nfqueue_receive_buffer(rig.capture), 0);
     ck_assert_int_ge(nfqueue_fd(rig.capture), 0);
     ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
-    ck_assert_int_lt(capture_status(rig.capture, &status), 0); /* nobody has bound it, or we may not look */
+    ck_assert_int_lt(capture_status(rig.capture, &status), 0); /* the queue is not bound, or the file is not readable */
     queue_rig_close(&rig);
 }
 END_TEST
@@ -246,7 +246,7 @@ START_TEST(status_of_queues)
     ck_assert_uint_eq(status[0].id_sequence, 99);
     ck_assert_uint_eq(status[1].port_id, UINT32_MAX);
     ck_assert_uint_eq(status[1].id_sequence, UINT32_MAX);
-    ck_assert_int_eq(nfqueue_read_status(fd, status, 1), 1); /* from the start again */
+    ck_assert_int_eq(nfqueue_read_status(fd, status, 1), 1); /* the file is read from its start again */
     ck_assert_int_eq(nfqueue_read_status(fd, status, 0), 0);
     ck_assert_int_eq(nfqueue_find_status(fd, 65535, &found), 0);
     ck_assert_uint_eq(found.id_sequence, 6);

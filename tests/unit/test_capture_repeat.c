@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Packets that come back from REPEAT without the mark, as the capture sees them: which of them go round in circles. */
+/* The repeat guard: detection of looping packets, which come back from REPEAT without the mark. */
 #include <stdlib.h>
 
 #include "nfqueue_rig.h"
@@ -24,7 +24,7 @@ static struct nfqueue_options repeat_options(uint32_t limit)
     return options;
 }
 
-/* Receives what waits, and says which of it circles: 'L' or '.'. */
+/* Receives all packets; returns for each one 'L' (looping) or '.'. */
 static const char *take_all(struct rig *rig)
 {
     static char text[CAPTURE_MAX_BATCH + 1];
@@ -45,7 +45,7 @@ START_TEST(a_packet_in_circles_is_found)
     uint32_t id = 1;
 
     queue_rig_open_with(&rig, repeat_options(3), 0);
-    for (int i = 0; i < 4; i++, id++) { /* seen, and back three times */
+    for (int i = 0; i < 4; i++, id++) { /* received once, then repeated three times */
         send_text(&rig, id, "circle");
         ck_assert_str_eq(take_all(&rig), ".");
         ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
@@ -61,7 +61,7 @@ START_TEST(a_packet_in_circles_is_found)
 }
 END_TEST
 
-/* What comes after a receive that left nothing behind is another packet. */
+/* An equal packet that arrives after the queue was empty is a new packet. */
 START_TEST(equal_packets_one_by_one_are_none)
 {
     struct rig rig;
@@ -71,16 +71,16 @@ START_TEST(equal_packets_one_by_one_are_none)
     for (int i = 0; i < 50; i++) {
         send_text(&rig, id++, "heartbeat");
         ck_assert_str_eq(take_all(&rig), ".");
-        ck_assert_str_eq(take_all(&rig), ""); /* nothing came back */
+        ck_assert_str_eq(take_all(&rig), ""); /* the queue is empty */
     }
-    for (int i = 0; i < 50; i++) { /* the same with others in between, that leave no room in the batch */
+    for (int i = 0; i < 50; i++) { /* the same with other packets in between, which fill the batch */
         send_text(&rig, id++, "heartbeat");
         send_text(&rig, id++, "and more");
         ck_assert_str_eq(take_all(&rig), "..");
         send_text(&rig, id++, "something else");
         ck_assert_str_eq(take_all(&rig), ".");
     }
-    for (int i = 0; i < 3; i++, id++) /* several at once are several */
+    for (int i = 0; i < 3; i++, id++) /* several equal packets at once are different packets */
         send_text(&rig, id, "heartbeat");
     ck_assert_str_eq(take_all(&rig), "...");
     ck_assert_uint_eq(capture_counters(rig.capture)->looping, 0);
@@ -88,7 +88,7 @@ START_TEST(equal_packets_one_by_one_are_none)
 }
 END_TEST
 
-/* A queue that is never empty: what circles comes back behind those that wait, at most a queue later. */
+/* In a queue that is never empty, a looping packet comes back behind the waiting ones, after at most a queue length. */
 START_TEST(circles_in_a_full_queue)
 {
     struct rig rig;
@@ -96,7 +96,7 @@ START_TEST(circles_in_a_full_queue)
     unsigned looping = 0;
 
     queue_rig_open_with(&rig, repeat_options(3), 0);
-    for (int i = 0; i < 4; i++) /* eight wait all the time */
+    for (int i = 0; i < 4; i++) /* eight packets always wait */
         send_text(&rig, id++, "first");
     for (int i = 0; i < 4; i++)
         send_text(&rig, id++, "second");
@@ -105,7 +105,7 @@ START_TEST(circles_in_a_full_queue)
         for (int i = 0; i < 3; i++, id++) {
             struct message m;
 
-            packet_message(&m, id, 0, &id, sizeof(id)); /* no two alike */
+            packet_message(&m, id, 0, &id, sizeof(id)); /* all packets differ */
             queue_rig_send(&rig, &m);
         }
         looping += strchr(take_all(&rig), 'L') != NULL;
@@ -128,7 +128,7 @@ START_TEST(circles_without_a_limit)
 }
 END_TEST
 
-/* More of them than there is room for: all are found, though not at once. */
+/* More looping packets than table entries: all are detected, but not at once. */
 START_TEST(many_circles)
 {
     enum { CIRCLES = 200, LIMIT = 3 };

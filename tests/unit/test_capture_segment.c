@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Super-packets that go back to the kernel to be segmented: the queue's GSO flag, the verdicts, and what bounds them.
+/* Super-packets that are repeated for segmentation by the kernel: the queue's GSO flag, the verdicts, and the limits.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void send_super_packet(struct rig *rig, uint32_t id)
     queue_rig_send(rig, &m);
 }
 
-/* The flag is cleared before the first verdict, and not again; the packets behind it are judged in one message. */
+/* The flag is cleared once, before the first verdict; later packets get one batch verdict. */
 START_TEST(segmented_super_packets)
 {
     char text[TEXT_SIZE];
@@ -47,7 +47,8 @@ START_TEST(segmented_super_packets)
 }
 END_TEST
 
-/* One that comes back as it was does so only as often as packets may have waited when the flag was cleared. */
+/* A super-packet that comes back unsegmented is repeated only as often as packets can have waited when the flag was
+ * cleared. */
 START_TEST(a_super_packet_that_is_not_segmented)
 {
     struct nfqueue_options options = options_for(-1);
@@ -76,7 +77,7 @@ START_TEST(a_super_packet_that_is_not_segmented)
 }
 END_TEST
 
-/* A kernel that refuses to change the flag, and a queue without it: the packets stay whole. */
+/* Super-packets stay whole if the kernel refuses to change the flag, or the queue does not have it. */
 START_TEST(super_packets_stay_whole)
 {
     struct nfqueue_options options = options_for(-1);
@@ -101,7 +102,7 @@ START_TEST(super_packets_stay_whole)
 }
 END_TEST
 
-/* A reader that follows one that died sets the flag, which that one may have cleared. */
+/* The next reader sets the flag again, because the dead one may have cleared it. */
 START_TEST(the_flag_is_set_for_the_next_reader)
 {
     struct nfqueue_options options = options_for(-1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The configuration: what a file may say, what it means, and where mistakes are shown. */
+/* The configuration: syntax and values of files, and positions of errors. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +41,8 @@ static void parse_clean(const char *text)
     ck_assert_uint_eq(diag_count(diag), 0);
 }
 
-/* The value of one setting, by config_fill() with a row for it: numbers, booleans and enums in canonical form. */
+/* Returns the value of a setting, by config_fill() with a row for it. Numbers, booleans and enums are in canonical
+ * form. */
 static const char *string_of(const char *name)
 {
     const struct setting rows[] = { { .name = name, .type = SETTING_STRING, .size = sizeof(char *) },
@@ -158,7 +159,7 @@ END_TEST
 static const struct {
     const char *text;
     unsigned line, column;
-    const char *message; /* a part of it */
+    const char *message; /* a part of the expected message */
 } bad_values[] = {
     { "queue:\n  length: abc\n", 2, 11, "'queue.length' needs a number from 1 to 1048576, got 'abc'" },
     { "queue: {length: 0}", 1, 17, "got '0'" },
@@ -247,7 +248,7 @@ START_TEST(unknown_settings_are_warnings_when_lenient)
 
     ck_assert_int_eq(config_parse(config, "t", text, strlen(text), CONFIG_LENIENT, diag), 0);
     ck_assert_uint_eq(diag_warnings(diag), 1);
-    ck_assert_uint_eq(diag_errors(diag), 1); /* a wrong value stays an error */
+    ck_assert_uint_eq(diag_errors(diag), 1); /* a wrong value is still an error */
 }
 END_TEST
 
@@ -667,7 +668,7 @@ END_TEST
 
 static const struct {
     const char *text;
-    int64_t seconds; /* -1: it is none */
+    int64_t seconds; /* -1: not a valid time */
 } durations[] = {
     { "0", 0 },       { "90", 90 },     { "90s", 90 },     { "15m", 900 }, { "2 min", 120 },
     { "12h", 43200 }, { "7d", 604800 }, { "2w", 1209600 }, { "", -1 },     { "d", -1 },
@@ -748,7 +749,8 @@ START_TEST(rows_are_complete)
         ck_assert_msg(row->help && row->help[0], "%s", row->name);
         ck_assert_msg(row->type != SETTING_ENUM || row->choices, "%s", row->name);
         ck_assert_msg(row->low <= row->high, "%s", row->name);
-        if (row->type == SETTING_NUMBER || row->type == SETTING_SIZE) { /* the field has all values of the range */
+        if (row->type == SETTING_NUMBER ||
+            row->type == SETTING_SIZE) { /* the type of the field must have all values of the range */
             uint64_t high = (uint64_t)row->high * (row->scale ? row->scale : 1);
 
             ck_assert_msg(row->size == 0 || row->size == 8 || (row->low >= 0 && high >> (8 * row->size) == 0), "%s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the kernel's conntrack says of a packet: reading it, whose it is, and what it means. */
+/* Conntrack data of packets: parsing, direction, and meaning. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ START_TEST(counts)
 }
 END_TEST
 
-/* As it lies in the message, once: the head of an attribute is in host order. */
+/* The bytes of a tuple in a message. Headers of attributes are in host byte order. */
 START_TEST(bytes_of_a_tuple)
 {
     static const uint8_t big[] = {
@@ -133,7 +133,7 @@ START_TEST(bytes_of_a_tuple)
 }
 END_TEST
 
-/* Read within its bounds, however it is cut; what is cut within an attribute is damaged. */
+/* Truncated data is read within its bounds, and is invalid if it ends within an attribute. */
 START_TEST(cut_anywhere)
 {
     struct conntrack_bytes ct;
@@ -141,14 +141,14 @@ START_TEST(cut_anywhere)
 
     ct_build(&ct, &plain);
     for (size_t length = 0; length <= ct.length; length++) {
-        uint8_t *copy = malloc(length ? length : 1); /* exactly as long, for a sanitizer to see */
+        uint8_t *copy = malloc(length ? length : 1); /* of exact size, so that a sanitizer detects reads past the end */
         struct conntrack read;
 
         memcpy(copy, ct.bytes, length);
         whole += conntrack_parse(&read, copy, length);
         free(copy);
     }
-    ck_assert_int_eq(whole, 8); /* at the ends of the seven attributes, and empty */
+    ck_assert_int_eq(whole, 8); /* at the ends of the seven attributes, and for length 0 */
 }
 END_TEST
 
@@ -210,7 +210,8 @@ END_TEST
 
 /* --- Whose it is ---------------------------------------------------------------------------------- */
 
-/* The client 10.0.0.1:1234 asks 192.0.2.1:8080, which is 10.0.0.2:80; there the client is 198.51.100.7:5000. */
+/* The client 10.0.0.1:1234 connects to 192.0.2.1:8080. DNAT changes that to 10.0.0.2:80, SNAT the client to
+ * 198.51.100.7:5000. */
 static const struct conntrack_text translated = {
     .client = "10.0.0.1",
     .server = "192.0.2.1",
@@ -251,11 +252,11 @@ static const struct {
     { &plain, "10.0.0.2", "10.0.0.1", 80, 1235, IP_CT_ESTABLISHED_REPLY, false, false },
     { &plain, "10.0.0.3", "10.0.0.1", 80, 1234, IP_CT_ESTABLISHED_REPLY, false, false },
     { &plain, "10.0.0.2", "10.0.0.3", 80, 1234, IP_CT_ESTABLISHED_REPLY, false, false },
-    /* unknown to conntrack, by the numbers of old and of new kernels */
+    /* untracked, with the numbers of old and new kernels */
     { &plain, "10.0.0.2", "10.0.0.1", 80, 1234, IP_CT_NUMBER, false, false },
     { &plain, "10.0.0.2", "10.0.0.1", 80, 1234, 7, false, false },
     { &plain, "10.0.0.2", "10.0.0.1", 80, 1234, UINT32_MAX, false, false },
-    /* before any NAT, between destination and source NAT, and after all of it */
+    /* before NAT, between DNAT and SNAT, and after NAT */
     { &translated, "10.0.0.1", "192.0.2.1", 1234, 8080, IP_CT_ESTABLISHED, true, false },
     { &translated, "10.0.0.1", "10.0.0.2", 1234, 80, IP_CT_ESTABLISHED, true, false },
     { &translated, "198.51.100.7", "10.0.0.2", 5000, 80, IP_CT_ESTABLISHED, true, false },
@@ -295,7 +296,7 @@ START_TEST(whose_it_is)
 }
 END_TEST
 
-/* Of ICMP the type tells who asks. */
+/* For ICMP the type gives the direction, not the ports. */
 START_TEST(only_protocols_with_ports)
 {
     struct conntrack_text text = plain;
@@ -332,12 +333,12 @@ static const struct {
     { IP_CT_ESTABLISHED_REPLY, ESTABLISHED_STATUS, TCP_CONNTRACK_CLOSE, false, false },
     { IP_CT_ESTABLISHED_REPLY, ESTABLISHED_STATUS, TCP_CONNTRACK_SYN_RECV, false, false },
     { IP_CT_ESTABLISHED, ESTABLISHED_STATUS, -1, false, false },
-    /* one that conntrack takes for a connection because it would not be so strict: only one side has spoken */
+    /* picked up by conntrack (nf_conntrack_tcp_loose): only one side has sent packets */
     { IP_CT_NEW, 0, TCP_CONNTRACK_ESTABLISHED, false, true },
     { IP_CT_NEW, IPS_CONFIRMED, TCP_CONNTRACK_ESTABLISHED, false, true },
     { IP_CT_RELATED, IPS_CONFIRMED | IPS_EXPECTED, TCP_CONNTRACK_ESTABLISHED, false, true },
     { IP_CT_ESTABLISHED, IPS_CONFIRMED, TCP_CONNTRACK_ESTABLISHED, false, true },
-    /* and the answer to it: seen, but not assured */
+    /* and its reply: seen, but not assured */
     { IP_CT_ESTABLISHED_REPLY, IPS_SEEN_REPLY | IPS_CONFIRMED, TCP_CONNTRACK_ESTABLISHED, false, false },
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The control socket: lines and their answers, clients that do as they should and others, answers that come later. */
+/* The control socket: requests and responses, correct and misbehaving clients, deferred responses. */
 #include <check.h>
 #include <errno.h>
 #include <grp.h>
@@ -183,7 +183,7 @@ static void say(int fd, const char *text)
     ck_assert_int_eq(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
 }
 
-/* The next line, or "" at the end of the connection; the server runs meanwhile. */
+/* Runs the server until the next line arrives; returns it, or "" at the end of the connection. */
 static const char *hear(int fd)
 {
     static char line[4096];
@@ -235,7 +235,7 @@ START_TEST(clients_are_served)
 }
 END_TEST
 
-/* Clients whose requests wait for a deferred answer do not give way to others of the same user. */
+/* Clients that wait for a deferred response are not closed in favour of other clients of the same user. */
 START_TEST(one_too_many_is_told)
 {
     char error[CONTROL_ERROR_SIZE];
@@ -267,8 +267,7 @@ static bool is_connected(int fd)
     return recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0 && errno == EAGAIN;
 }
 
-/* Far more connections than places: those with a part of a request, those without, and those that do not read their
- * answer. */
+/* Far more connections than places: with an incomplete request, without request, and without reading the response. */
 START_TEST(half_open_and_slow_clients_give_way)
 {
     enum { PLACES = 8, OTHERS = 2 * CONTROL_MAX_CONNECTIONS };
@@ -306,7 +305,7 @@ START_TEST(half_open_and_slow_clients_give_way)
 }
 END_TEST
 
-/* All connect and send before the server accepts the first of them: each gets its answer, whatever the order. */
+/* All clients connect and send before the server accepts the first one. Each must get its response, in any order. */
 START_TEST(whole_requests_are_answered_in_any_order)
 {
     enum { PLACES = 1, CLIENTS = 2 * CONTROL_MAX_CONNECTIONS };
@@ -330,7 +329,7 @@ END_TEST
 
 enum { OTHER_UID = 65534, PLACES_OF_USERS = CONTROL_MAX_CONNECTIONS };
 
-/* Another process connects as that user and sends a request. */
+/* Connects in another process as another user, and sends a request. Returns whether there is a response. */
 static bool another_user_is_answered(void)
 {
     int fd, status, ready[2];
@@ -347,7 +346,7 @@ static bool another_user_is_answered(void)
         say(fd, "{\"command\":\"nothing\"}\n");
         if (write(ready[1], "x", 1) != 1)
             _exit(3);
-        n = recv(fd, answer, sizeof(answer) - 1, 0); /* the server sends it whole */
+        n = recv(fd, answer, sizeof(answer) - 1, 0); /* the server sends the whole response at once */
         answer[n > 0 ? n : 0] = '\0';
         _exit(strstr(answer, "\"OK\"") ? 0 : 1);
     }
@@ -360,7 +359,7 @@ static bool another_user_is_answered(void)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* As another user, half-open connections until there is no place left. They are closed when the pipe is. */
+/* Fills all places with incomplete requests of another user. The connections stay until the pipe is closed. */
 static pid_t occupy_as_another_user(int *hold)
 {
     int pipe_fds[2], ready[2];
@@ -400,7 +399,7 @@ START_TEST(users_cannot_lock_out_root)
     ck_assert_int_eq(chmod(folder, 0755), 0);
     ck_assert_int_eq(chmod(path, 0666), 0);
 
-    /* Connections of another user give way to root's, which do not give way to it. */
+    /* Connections of another user are closed in favour of root's, but not the other way round. */
     pid = occupy_as_another_user(&hold);
     control_server_run(server);
     for (unsigned i = 0; i < PLACES_OF_USERS; i++) {
@@ -445,7 +444,7 @@ START_TEST(a_line_that_is_too_long_ends_it)
 }
 END_TEST
 
-/* While a client has an answer to read nothing more of it is asked, and others are served. */
+/* While a client does not read its response, its further requests wait, and other clients are served. */
 START_TEST(a_client_that_does_not_read_waits_alone)
 {
     char error[CONTROL_ERROR_SIZE];
@@ -491,7 +490,7 @@ START_TEST(an_answer_may_come_later)
         control_server_run(server);
         usleep(1000);
     }
-    close(fd); /* it does not wait for it */
+    close(fd); /* the client does not wait for the response */
     for (int i = 0; i < 1000 && control_answer_later(server, ticket, true); i++) {
         control_finish_later(server, ticket);
         control_server_run(server);
@@ -514,7 +513,7 @@ START_TEST(the_socket_has_one_owner)
     ck_assert_int_eq(access(path, F_OK), 0);
     control_server_free(first);
 
-    /* Left by one that died. */
+    /* A socket that a dead server has left. */
     fd = socket(AF_UNIX, SOCK_STREAM, 0);
     strcpy(address.sun_path, path);
     ck_assert_int_eq(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
@@ -528,7 +527,7 @@ START_TEST(the_socket_has_one_owner)
 }
 END_TEST
 
-/* What is no socket is not removed. */
+/* A file that is not a socket is not removed. */
 START_TEST(a_file_in_its_place_is_kept)
 {
     char error[CONTROL_ERROR_SIZE];
