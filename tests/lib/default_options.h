@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options of modules with the default values of the settings, as in a daemon without a configuration file. */
+/* Options of modules as a daemon without a configuration file has them: the defaults of the rows of settings. */
 #ifndef DEFAULT_OPTIONS_H
 #define DEFAULT_OPTIONS_H
 
@@ -14,12 +14,15 @@
 #include "sluice/stream.h"
 
 void decode_options_default(struct decode_options *options);
-void defrag_options_default(struct defrag_options *options); /* VLAN ids count, as by default (flow.vlan-tracking) */
+void defrag_options_default(struct defrag_options *options); /* with VLANs, as flow.vlan-tracking */
+void detector_options_default(struct detector_options *options);
+void ruleset_options_default(struct ruleset_options *options);
+void policy_options_default(struct policy_options *options);
 void flow_options_default(struct flow_options *options);
 void overload_options_default(struct overload_options *options);
-/* Inline, but retransmissions with different bytes are dropped, not rewritten, and urgent data is out of band. */
+/* Inline, but retransmissions with other bytes are dropped, not rewritten, and urgent data is out of band. */
 void stream_options_default(struct stream_options *options);
 void nfqueue_options_default(struct nfqueue_options *options);
-void firewall_options_default(struct firewall_options *options); /* attach the sluice table after the firewall */
+void firewall_options_default(struct firewall_options *options); /* with a sluice table, after the firewall */
 
 #endif
