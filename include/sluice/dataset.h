@@ -41,7 +41,6 @@ struct datasets_options {
     bool allow_write;          /* rules may use `save` and `state` */
     bool allow_absolute_names; /* rules may use `save` and `state` with paths outside of data_dir */
 };
-void datasets_options_default(struct datasets_options *options);
 
 struct datasets;
 struct dataset;

@@ -465,7 +465,7 @@ bool rule_parser_find_class(const struct rule_parser *parser, struct span name, 
 bool rule_parser_find_reference(const struct rule_parser *parser, struct span name, const char **system,
                                 const char **prefix);
 
-/* Returns the datasets that all rules of the rule_list share. */
+/* Returns the datasets that all rules of the rule_list share; NULL: none. */
 struct datasets *rule_parser_datasets(const struct rule_parser *parser);
 /* Returns the IP reputation for iprep; NULL: not configured. */
 const struct reputation *rule_parser_reputation(const struct rule_parser *parser);

@@ -334,8 +334,7 @@ struct rule_list_options {
     const char *threshold_file;      /* NULL: none */
     struct rule_policy_files policy;
     struct rule_names *names;            /* NULL: the list uses names of its own */
-    const char *data_dir;                /* folder for the state of datasets; NULL: none */
-    struct datasets *datasets;           /* must outlive the list; NULL: the list creates its own, below data_dir */
+    struct datasets *datasets;           /* must outlive the list; NULL: no rule can use a dataset */
     bool owns_datasets;                  /* the list owns `datasets` once rule_list_new() has succeeded */
     const char *reputation_categories;   /* file with the categories for the keyword iprep; NULL: none */
     const char *const *reputation_files; /* NULL-terminated, or NULL */

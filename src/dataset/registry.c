@@ -32,14 +32,6 @@ struct datasets {
     struct set_entry *first, **last;
 };
 
-void datasets_options_default(struct datasets_options *options)
-{
-    *options = (struct datasets_options){
-        .memcap = (size_t)100 << 20,
-        .allow_write = true,
-    };
-}
-
 int datasets_new(struct datasets **out, const struct datasets_options *options)
 {
     struct datasets *datasets = calloc(1, sizeof(*datasets));

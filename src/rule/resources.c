@@ -28,42 +28,31 @@ static int open_reputation(struct rule_list *list, struct diag *diag)
 
 int rule_resources_open(struct rule_list *list, struct diag *diag)
 {
-    struct datasets_options options;
-    int err = 0;
+    int err = open_reputation(list, diag);
 
-    /* with options.owns_datasets the list owns them, but only if this function succeeds */
-    list->datasets = list->options.datasets;
-    if (!list->datasets) {
-        datasets_options_default(&options);
-        options.data_dir = list->options.data_dir;
-        list->own_datasets = true;
-        err = datasets_new(&list->datasets, &options);
-    }
-    if (!err)
-        err = open_reputation(list, diag);
-    if (!err && list->options.owns_datasets)
-        list->own_datasets = true;
+    /* the list owns the datasets only if this function succeeds */
+    list->own_datasets = !err && list->options.owns_datasets;
     return err;
 }
 
 void rule_resources_close(struct rule_list *list)
 {
     if (list->own_datasets)
-        datasets_free(list->datasets);
+        datasets_free(list->options.datasets);
     reputation_free(list->reputation);
     geoip_close(list->geoip);
 }
 
 struct datasets *rule_list_datasets(const struct rule_list *list)
 {
-    return list->datasets;
+    return list->options.datasets;
 }
 
 /* --- For keywords --------------------------------------------------------------------------------- */
 
 struct datasets *rule_parser_datasets(const struct rule_parser *parser)
 {
-    return parser->list->datasets;
+    return parser->list->options.datasets;
 }
 
 const struct reputation *rule_parser_reputation(const struct rule_parser *parser)

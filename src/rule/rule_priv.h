@@ -94,7 +94,7 @@ int rule_policy_finish(struct rule_policy *policy, struct diag *diag);
 
 /* --- Shared resources ----------------------------------------------------------------------------- */
 
-/* Reads the reputation files, and creates list->datasets unless the options provide datasets. Returns 0 or -ENOMEM. */
+/* Reads the reputation files. Returns 0 or -ENOMEM. */
 int rule_resources_open(struct rule_list *list, struct diag *diag);
 void rule_resources_close(struct rule_list *list);
 
@@ -118,9 +118,7 @@ struct missing {
 struct rule_list {
     struct arena *arena;
     struct rule_names *names;
-    bool own_names, has_host_tags;
-    struct datasets *datasets;
-    bool own_datasets;
+    bool own_names, own_datasets, has_host_tags;
     struct reputation *reputation; /* NULL: none is configured */
     struct geoip *geoip;           /* NULL: not opened yet, or opening failed */
     bool geoip_failed;             /* true: opening failed and the cause was reported; it is not tried again */

@@ -54,11 +54,10 @@ static void open_set(struct datasets *datasets, const struct config *config, con
 int setup_open_datasets(struct datasets **out, const struct config *config, const struct ruleset *before,
                         struct diag *diag)
 {
-    struct rules_options rules = { .cache = false };
+    struct rules_options rules;
     const char *name;
     int err;
 
-    datasets_options_default(&rules.datasets);
     config_fill(config, rules_settings, NULL, &rules);
     if (getrandom(&rules.datasets.seed, sizeof(rules.datasets.seed), GRND_NONBLOCK) < 0)
         rules.datasets.seed = 0;

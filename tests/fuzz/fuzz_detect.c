@@ -45,6 +45,8 @@ static struct ruleset *load_rules(void)
         .applications = words,
         .keywords = keyword_table_new(keyword_list, keyword_list_count),
         .variables = variables,
+        .datasets = datasets_new_default(NULL),
+        .owns_datasets = true,
         .reputation_categories = CAPTURES "categories.txt",
         .reputation_files = reputations,
         .geoip_database = CAPTURES "countries.mmdb",

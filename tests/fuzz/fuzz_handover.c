@@ -68,6 +68,8 @@ static void make_ruleset(void)
     const struct rule_list_options list_options = {
         .keywords = keyword_table_new(keyword_list, keyword_list_count),
         .variables = rule_variables_new(),
+        .datasets = datasets_new_default(NULL),
+        .owns_datasets = true,
         .applications = words,
     };
     struct ruleset_options options;

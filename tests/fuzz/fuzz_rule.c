@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "default_options.h"
 #include "rule/rule_priv.h"
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
@@ -78,7 +79,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char *const applications[] = { "http", NULL };
     struct rule_variables *variables = rule_variables_new();
     struct diag *diag = diag_new();
-    struct rule_list_options options = { .variables = variables, .applications = applications };
+    struct rule_list_options options = {
+        .variables = variables,
+        .datasets = datasets_new_default(NULL),
+        .owns_datasets = true,
+        .applications = applications,
+    };
     struct rule_list *list;
 
     if (!keywords)

@@ -104,6 +104,28 @@ void policy_options_default(struct policy_options *options)
     config_free(config);
 }
 
+void datasets_options_default(struct datasets_options *options)
+{
+    struct rules_options rules;
+
+    fill(rules_settings, &rules);
+    *options = rules.datasets;
+    options->data_dir = NULL;
+    options->seed = 0;
+}
+
+struct datasets *datasets_new_default(const char *data_dir)
+{
+    struct datasets_options options;
+    struct datasets *datasets;
+
+    datasets_options_default(&options);
+    options.data_dir = data_dir;
+    if (datasets_new(&datasets, &options))
+        abort();
+    return datasets;
+}
+
 void firewall_options_default(struct firewall_options *options)
 {
     struct config *config = config_of(firewall_settings, NULL);

@@ -4,6 +4,7 @@
 #define DEFAULT_OPTIONS_H
 
 #include "sluice/capture.h"
+#include "sluice/dataset.h"
 #include "sluice/decode.h"
 #include "sluice/defrag.h"
 #include "sluice/detect.h"
@@ -14,10 +15,12 @@
 #include "sluice/stream.h"
 
 void decode_options_default(struct decode_options *options);
-void defrag_options_default(struct defrag_options *options); /* with VLANs, as flow.vlan-tracking */
+void defrag_options_default(struct defrag_options *options); /* VLAN ids count, as by default (flow.vlan-tracking) */
 void detector_options_default(struct detector_options *options);
 void ruleset_options_default(struct ruleset_options *options);
 void policy_options_default(struct policy_options *options);
+void datasets_options_default(struct datasets_options *options); /* without a data folder */
+struct datasets *datasets_new_default(const char *data_dir);
 void flow_options_default(struct flow_options *options);
 void overload_options_default(struct overload_options *options);
 /* Inline, but retransmissions with other bytes are dropped, not rewritten, and urgent data is out of band. */

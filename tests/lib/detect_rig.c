@@ -27,6 +27,8 @@ void detect_rig_load(const char *text)
     app_list_names(words, sizeof(words) / sizeof(words[0]));
     const struct rule_list_options list_options = { .keywords = keywords,
                                                     .variables = variables,
+                                                    .datasets = datasets_new_default(NULL),
+                                                    .owns_datasets = true,
                                                     .applications = words };
 
     ck_assert_int_eq(rule_list_new(&list, &list_options, diag), 0);

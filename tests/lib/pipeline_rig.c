@@ -32,7 +32,12 @@ void rig_passive(void)
 struct ruleset *rig_make_rules(const char *text)
 {
     const struct rule_list_options list_options = {
-        .keywords = rig.keywords, .variables = rig.variables, .names = rig.names, .applications = rig.applications
+        .keywords = rig.keywords,
+        .variables = rig.variables,
+        .names = rig.names,
+        .datasets = datasets_new_default(NULL),
+        .owns_datasets = true,
+        .applications = rig.applications,
     };
     struct ruleset *ruleset = NULL;
     struct ruleset_options options;

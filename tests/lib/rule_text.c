@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "default_options.h"
+
 static int select_test_buffer(struct rule_parser *parser, struct span value);
 
 static const struct keyword test_buffer = {
@@ -54,6 +56,8 @@ static void rule_text_tables(struct rule_text *text)
     text->diag = diag_new();
     options.keywords = text->table;
     options.variables = text->variables;
+    options.datasets = datasets_new_default(NULL);
+    options.owns_datasets = true;
     if (!text->table || !text->variables || !text->diag || rule_list_new(&text->list, &options, text->diag))
         abort();
     free(keywords);

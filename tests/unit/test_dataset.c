@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "default_options.h"
 #include "dataset/dataset_priv.h"
 
 static char folder[64];

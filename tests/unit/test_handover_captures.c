@@ -82,6 +82,8 @@ static struct ruleset *make_ruleset(const char *shared)
 {
     const struct rule_list_options list_options = { .keywords = rig.keywords,
                                                     .variables = rig.variables,
+                                                    .datasets = datasets_new_default(NULL),
+                                                    .owns_datasets = true,
                                                     .applications = rig.applications };
     struct ruleset_options options;
     struct ruleset *ruleset = NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "default_options.h"
 #include "../lib/country_database.h"
 #include "detect/inspect.h"
 #include "sluice/dataset.h"
@@ -74,7 +75,8 @@ static void open_rules(const char *const *options, size_t count, bool with_files
     const struct rule_list_options list_options = {
         .keywords = keywords,
         .variables = variables,
-        .data_dir = folder,
+        .datasets = datasets_new_default(folder),
+        .owns_datasets = true,
         .reputation_categories = with_files ? categories : NULL,
         .reputation_files = with_files ? files : NULL,
         .geoip_database = with_files ? database : NULL,

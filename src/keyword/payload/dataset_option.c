@@ -137,6 +137,8 @@ int dataset_option_get(struct rule_parser *parser, struct span value, struct spa
         err = option_list(parser, rest, options, sizeof(options) / sizeof(options[0]), &fields);
     if (!err && !rule_parser_current_buffer(parser))
         err = rule_parser_error(parser, value, "a buffer must be selected before: ip.src; dataset:...");
+    if (!err && !rule_parser_datasets(parser))
+        err = rule_parser_error(parser, value, "no datasets can be used here");
     if (err)
         return err;
     err = datasets_get(rule_parser_datasets(parser), &fields.spec, out, rule_parser_diag(parser), error);
