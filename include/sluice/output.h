@@ -70,7 +70,7 @@ struct eve_options {
         struct xff_options alert, http, files;
         struct xff_options common; /* for event types without a separate section */
     } xff;
-    bool types;                 /* true: eve.types is configured; false: the default event types are written */
+    bool types;                 /* false: eve.types is `no`: the default event types are written */
     const char *pcap_file_name; /* value of pcap_filename in events, written if pcap_file is true; NULL: none */
     struct {
         bool payload, payload_printable, payload_length, packet, verdict, reference, rule_raw, rule_metadata;
@@ -99,8 +99,6 @@ struct eve_options {
         bool totals, threads, deltas, null_values;
     } stats;
 };
-/* enables the event types of Suricata's shipped configuration, and drop */
-void eve_options_default(struct eve_options *options);
 
 /* The type of the event file (eve.filetype). */
 enum output_file_type { OUTPUT_FILE_REGULAR, OUTPUT_FILE_UNIX_STREAM, OUTPUT_FILE_UNIX_DATAGRAM };
@@ -115,6 +113,8 @@ struct log_options {
 };
 extern const struct setting output_settings[]; /* of struct log_options */
 extern const struct setting eve_settings[];    /* of struct eve_options */
+/* Enables the event types that are written if no file has eve.types. */
+void eve_enable_default_types(struct eve_options *options);
 
 struct output_options {
     const char *eve_path; /* NULL: no EVE file */
@@ -131,7 +131,6 @@ struct output_options {
                                        integers are not written */
     struct eve_options eve;
 };
-void output_options_default(struct output_options *options);
 
 struct output;
 struct output_port; /* interface through which one worker records its events */

@@ -174,12 +174,11 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct config *config = engine->options->config;
-    struct output_options out;
+    struct output_options out = { .inline_mode = true };
     struct log_options log;
     char path[4096], cause[256];
     int err;
 
-    output_options_default(&out);
     setup_eve_options(config, &out.eve);
     config_fill(config, output_settings, NULL, &log);
     err = setup_eve_path(config, engine->options->log_dir, path, sizeof(path), error);
@@ -187,7 +186,6 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     out.eve_path = log.eve ? path : NULL;
     out.eve_type = log.eve_type;
-    out.inline_mode = true;
     out.names = engine->names;
     out.queue_fields = true;
     out.ring_size = log.ring_size;

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "sluice/config.h"
 
@@ -412,3 +413,16 @@ const struct setting eve_settings[] = {
       .help = "Name of the HTTP header" },
     { .name = NULL },
 };
+
+void eve_enable_default_types(struct eve_options *options)
+{
+    static const char section[] = "eve.types.";
+
+    for (const struct setting *row = eve_settings; row->name; row++) {
+        if (strncmp(row->name, section, sizeof(section) - 1) != 0)
+            continue;
+        for (const char *const *type = default_event_types; *type; type++)
+            if (strcmp(row->name + sizeof(section) - 1, *type) == 0)
+                *(bool *)((char *)options + row->offset) = true;
+    }
+}

@@ -150,13 +150,12 @@ static void print_diag(const struct diag *diag)
 static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 {
     const struct replay_options *options = replay->options;
-    struct output_options out;
+    struct output_options out = { .eve_truncate = true, .lossless = true };
     struct log_options log;
     char cause[256];
     char path[4096];
     int err;
 
-    output_options_default(&out);
     setup_eve_options(options->config, &out.eve);
     config_fill(options->config, output_settings, NULL, &log);
     /* no rate limits, because each run must write the same events */
@@ -165,8 +164,6 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     out.eve_path = log.eve ? path : NULL;
-    out.eve_truncate = true;
-    out.lossless = true;
     if (out.eve_path && options->log_dir)
         folder_create(options->log_dir); /* if this fails, output_open() reports the error */
     out.inline_mode = options->inline_mode;

@@ -349,18 +349,13 @@ void setup_policy_options(const struct config *config, struct policy_options *ou
 
 void setup_eve_options(const struct config *config, struct eve_options *out)
 {
-    struct eve_options defaults;
-
-    eve_options_default(&defaults);
-    *out = defaults;
+    memset(out, 0, sizeof(*out));
     config_fill(config, eve_settings, NULL, out);
-    if (out->types) {
-        out->enabled[OUTPUT_WOULD_DROP] = out->enabled[OUTPUT_DROP];
-        /* tagged packets are logged if alerts are, subject to alert.tagged_packets */
-        out->enabled[OUTPUT_PACKET] = out->enabled[OUTPUT_ALERT];
-    } else {
-        memcpy(out->enabled, defaults.enabled, sizeof(out->enabled));
-    }
+    if (!out->types)
+        eve_enable_default_types(out);
+    out->enabled[OUTPUT_WOULD_DROP] = out->enabled[OUTPUT_DROP];
+    /* tagged packets are logged if alerts are, subject to alert.tagged_packets */
+    out->enabled[OUTPUT_PACKET] = out->enabled[OUTPUT_ALERT];
     setup_app_events(config, out);
     if (!out->alert.metadata)
         out->alert.rule_raw = out->alert.rule_metadata = out->alert.flow = out->alert.app_layer = false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sluice/config.h"
+#include "sluice/daemon.h"
 #include "sluice/setup.h"
 
 static struct config *config_of(const struct setting *rows, const struct setting *more)
@@ -101,6 +102,20 @@ void policy_options_default(struct policy_options *options)
     struct config *config = config_of(policy_settings, ips_mode_settings);
 
     setup_policy_options(config, options);
+    config_free(config);
+}
+
+void output_options_default(struct output_options *options)
+{
+    struct config *config;
+    struct log_options log;
+
+    if (daemon_new_config(&config))
+        abort();
+    config_fill(config, output_settings, NULL, &log);
+    *options = (struct output_options){ .inline_mode = true, .ring_size = log.ring_size };
+    setup_eve_options(config, &options->eve);
+    options->eve.drop.rate_limit = options->eve.flow_rate_limit = 0;
     config_free(config);
 }
 

@@ -10,6 +10,7 @@
 #include "sluice/detect.h"
 #include "sluice/firewall.h"
 #include "sluice/flow.h"
+#include "sluice/output.h"
 #include "sluice/overload.h"
 #include "sluice/policy.h"
 #include "sluice/stream.h"
@@ -18,6 +19,7 @@ void decode_options_default(struct decode_options *options);
 void defrag_options_default(struct defrag_options *options); /* VLAN ids count, as by default (flow.vlan-tracking) */
 void detector_options_default(struct detector_options *options);
 void ruleset_options_default(struct ruleset_options *options);
+void output_options_default(struct output_options *options); /* without rate limits, as in a replay */
 void policy_options_default(struct policy_options *options);
 void datasets_options_default(struct datasets_options *options); /* without a data folder */
 struct datasets *datasets_new_default(const char *data_dir);

@@ -183,10 +183,9 @@ static void load(void)
 
 static int open_output(struct output **out, const struct config *config)
 {
-    struct output_options options;
+    struct output_options options = { .inline_mode = true, .ring_size = 4 << 20 };
     char error[256];
 
-    output_options_default(&options);
     setup_eve_options(config, &options.eve);
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         options.eve.enabled[kind] = true;

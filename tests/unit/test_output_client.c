@@ -154,6 +154,7 @@ static void configure(const struct event_case *c)
     eve->xff.alert = eve->xff.http = eve->xff.files = xff;
     eve->enabled[OUTPUT_APP] = eve->enabled[OUTPUT_FILE] = true;
     eve->app[app_id_by_name("http") - 1] = true;
+    eve->anomaly.application = false;
     if (c->how & NO_METADATA)
         eve->alert.app_layer = false;
 }

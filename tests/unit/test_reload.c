@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "default_options.h"
 #include "sluice/config.h"
 #include "sluice/capture.h"
 #include "sluice/daemon.h"
