@@ -352,7 +352,7 @@ const struct app_proto *app_proto_by_id(unsigned id); /* NULL for id 0 and unkno
 
 struct heap *app_heap(struct app_context *context);
 struct file_engine *app_files(struct app_context *context);
-const void *app_get_settings(const struct app_context *context); /* the settings; NULL if there are none */
+const void *app_get_settings(const struct app_context *context); /* the settings; NULL if settings_size is 0 */
 const struct flow *app_context_flow(const struct app_context *context);
 uint64_t app_packet_time_ns(const struct app_context *context); /* time of the current packet */
 unsigned app_get_needs(const struct app_context *context); /* needs of the loaded rules, as passed to app_set_needs() */
@@ -485,12 +485,9 @@ struct app_options {
     struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* for TCP, UDP */
     void *settings[APP_MAX_PROTOCOLS];            /* objects of the protocols' settings, owned; NULL: none */
     bool bypass_encrypted;                        /* app_stop_parsing(whole) allows a bypass: app_may_bypass() */
-    uint32_t detect_limit;                        /* bytes of a direction after which protocol detection gives up */
-    uint32_t expectation_seconds;                 /* lifetime of an expectation */
 };
-void app_options_default(struct app_options *options);
-/* Reads the settings common to all protocols and those of each protocol. Returns 0, -ENOMEM, or -EINVAL with
- * a message in `diag`; on failure nothing is allocated. */
+/* Reads the settings common to all protocols and those of each protocol; clears the other options. Returns 0, -ENOMEM,
+ * or -EINVAL with a message in `diag`; on failure nothing is allocated. */
 int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag);
 void app_options_clear(struct app_options *options); /* frees the settings */
 

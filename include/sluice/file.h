@@ -4,7 +4,7 @@
  *
  * A parser opens a file in the file list of a transaction, appends bytes to it and closes it; a message may carry
  * several files, sequentially or interleaved. Only the digests that rules or the configuration need are computed (with
- * nettle). The first `inspect_limit` bytes are kept for rules, later bytes in a sliding window.
+ * nettle). The first FILE_INSPECT_LIMIT bytes are kept for rules, later bytes in a sliding window.
  *
  * Threads:   a file engine belongs to one worker.
  * Ownership: files belong to their list, which belongs to a transaction; file_list_clear() frees them.
@@ -84,16 +84,16 @@ struct file_list {
 
 struct file_engine;
 
+/* Bytes that are kept from the start of a file, and after them in a sliding window. */
+enum { FILE_INSPECT_LIMIT = 100 << 10, FILE_INSPECT_WINDOW = 16 << 10 };
+
 struct file_options {
-    uint32_t inspect_limit;   /* bytes kept from the start of the file; default 100 KiB */
-    uint32_t inspect_window;  /* bytes kept in the sliding window after the first inspect_limit bytes; default 16 KiB */
     unsigned digests;         /* kinds requested by the configuration (force-hash) */
     bool magic;               /* force-magic */
     struct file_spool *spool; /* outlives the engine; NULL: no file store */
     bool store_all;           /* force-filestore */
     uint64_t store_limit;     /* larger files are not stored; 0: no limit */
 };
-void file_options_default(struct file_options *options);
 
 /* Creates an engine; `heap` must outlive it. Returns 0 or -ENOMEM. */
 int file_engine_new(struct file_engine **out, const struct file_options *options, struct heap *heap);

@@ -17,18 +17,6 @@ static const char *const count_formats[COUNT_KINDS] = {
     [COUNT_GAP] = "app_layer.error.%s.gap",
 };
 
-void app_options_default(struct app_options *options)
-{
-    *options = (struct app_options){
-        .memcap = (size_t)256 << 20,
-        .detect_limit = 4096,
-        .expectation_seconds = 30,
-    };
-    file_options_default(&options->files);
-    for (size_t i = 0; i < app_list_count && i < APP_MAX_PROTOCOLS; i++)
-        options->enabled[i] = true, options->transports[i] = APP_TCP | APP_UDP;
-}
-
 void app_parse_ports(struct app_ports *ports, const char *text)
 {
     while (text && *text && ports->count < APP_PORTS_MAX) {

@@ -13,7 +13,7 @@
 #include "app_priv.h"
 #include "sluice/transfer.h"
 
-enum { TAG_MAX = 4096, PER_CLIENT = 32 };
+enum { TAG_MAX = 4096, PER_CLIENT = 32, EXPECTATION_SECONDS = 30 };
 
 static void remove_entry(struct app_shared *shared, struct expected_flow *entry)
 {
@@ -83,7 +83,7 @@ bool app_expect(struct app_context *context, const struct app_expectation *what,
     place = alloc_entry(shared, what, context->now_ns);
     *place = (struct expected_flow){
         .what = *what,
-        .until_ns = context->now_ns + context->app->options.expectation_seconds * UINT64_C(1000000000),
+        .until_ns = context->now_ns + EXPECTATION_SECONDS * UINT64_C(1000000000),
         .tag = copy,
         .tag_length = tag_length,
         .proto = (uint8_t)proto,

@@ -8,6 +8,9 @@
 #include "feed.h"
 #include "sluice/stream.h"
 
+/* Bytes of a direction after which detection gives up. */
+enum { DETECT_LIMIT = 4096 };
+
 /* --- Detection ------------------------------------------------------------------------------------ */
 
 bool app_start_parser(struct feeding *f, unsigned id)
@@ -243,7 +246,7 @@ void feed_detect_protocol(struct feeding *f, enum flow_direction direction)
         feed_start_protocol(f, id, direction);
         return;
     }
-    side->failed |= !unsure || side->pending.length >= f->app->options.detect_limit || side->ended;
+    side->failed |= !unsure || side->pending.length >= DETECT_LIMIT || side->ended;
     if (side->failed && (id = survivor_at_port(f)) > 0) {
         feed_start_protocol(f, id, direction);
         return;
@@ -251,7 +254,7 @@ void feed_detect_protocol(struct feeding *f, enum flow_direction direction)
     if (side->failed)
         app_set_direction_protocol(af, direction, APP_FAILED);
     if ((af->side[FLOW_TO_SERVER].failed && af->side[FLOW_TO_CLIENT].failed) ||
-        side->pending.length >= 2 * f->app->options.detect_limit)
+        side->pending.length >= 2 * DETECT_LIMIT)
         end_detection(f, direction);
 }
 

@@ -69,8 +69,10 @@ size_t app_list_names(const char **out, size_t max)
 
 int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag)
 {
-    int err = app_options_read(options, config, diag);
+    int err;
 
+    *options = (struct app_options){ .memcap = 0 };
+    err = app_options_read(options, config, diag);
     for (size_t i = 0; i < app_list_count && !err; i++) {
         const struct app_proto *proto = app_list[i];
 

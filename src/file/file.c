@@ -3,11 +3,11 @@
  * File engine. It adds the received bytes of a file to the file's digests and to its inspection window (file->data),
  * which rules inspect, and, if the file is stored, writes them to the file store.
  *
- * The window starts at the beginning of the file. When it is full, with `inspect_limit` plus `inspect_window` bytes,
- * all inspected bytes except the last `inspect_window` ones are removed at once, so that the window is not moved in
- * memory for each segment. Bytes received since the last file_engine_tick() have not been inspected yet and are kept,
- * unless one call appends more than HEAP_OBJECT_MAX bytes. If the heap is exhausted, the window is cleared and restarts
- * at the next byte.
+ * The window starts at the beginning of the file. When it is full, with FILE_INSPECT_LIMIT plus FILE_INSPECT_WINDOW
+ * bytes, all inspected bytes except the last FILE_INSPECT_WINDOW ones are removed at once, so that the window is not
+ * moved in memory for each segment. Bytes received since the last file_engine_tick() have not been inspected yet and
+ * are kept, unless one call appends more than HEAP_OBJECT_MAX bytes. If the heap is exhausted, the window is cleared
+ * and restarts at the next byte.
  */
 #include "file_priv.h"
 
@@ -24,11 +24,6 @@ const char *file_state_name(enum file_state state)
     };
 
     return names[state];
-}
-
-void file_options_default(struct file_options *options)
-{
-    *options = (struct file_options){ .inspect_limit = 100 << 10, .inspect_window = 16 << 10 };
 }
 
 /* --- Engine --------------------------------------------------------------------------------------- */
@@ -167,11 +162,11 @@ void file_add_names(struct file_engine *engine, struct file *file, const void *n
         engine->counts.no_memory++;
 }
 
-/* Removes inspected bytes from the start of the window, except the last `inspect_window` ones. */
+/* Removes inspected bytes from the start of the window, except the last FILE_INSPECT_WINDOW ones. */
 static void slide_window(struct file_engine *engine, struct file *file)
 {
     uint64_t seen = file->tick == engine->tick ? file->fresh_offset : file_received(file);
-    uint64_t start = seen > engine->options.inspect_window ? seen - engine->options.inspect_window : 0;
+    uint64_t start = seen > FILE_INSPECT_WINDOW ? seen - FILE_INSPECT_WINDOW : 0;
 
     if (start <= file->data_offset)
         return;
@@ -186,9 +181,9 @@ static void slide_window(struct file_engine *engine, struct file *file)
 
 static void append_part(struct file_engine *engine, struct file *file, const void *bytes, uint32_t length)
 {
-    uint32_t room = engine->options.inspect_limit + engine->options.inspect_window, kept;
+    uint32_t room = FILE_INSPECT_LIMIT + FILE_INSPECT_WINDOW, kept;
 
-    if ((uint64_t)file->data.length + length > room && file_received(file) > engine->options.inspect_limit)
+    if ((uint64_t)file->data.length + length > room && file_received(file) > FILE_INSPECT_LIMIT)
         slide_window(engine, file);
     kept = buffer_append(engine->heap, &file->data, bytes, length, HEAP_OBJECT_MAX);
     if (kept < length) {

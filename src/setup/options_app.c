@@ -11,12 +11,14 @@
 int setup_app_options(const struct config *config, unsigned workers, struct app_options *out, struct diag *diag)
 {
     struct inspection_options inspection;
+    int err = app_options_configure(out, config, diag);
 
-    app_options_default(out);
+    if (err)
+        return err;
     config_fill(config, inspection_settings, NULL, &inspection);
     out->memcap = inspection.app_memcap / (workers > 0 ? workers : 1);
     setup_file_options(config, &out->files);
-    return app_options_configure(out, config, diag);
+    return 0;
 }
 
 /* Selects the protocols whose events are written: those in eve.types, or all if eve.types is not set. */
@@ -42,6 +44,4 @@ void setup_app_events(const struct config *config, struct eve_options *out)
         out->app[i] = !out->types || type.written;
         out->enabled[OUTPUT_APP] |= out->app[i];
     }
-    if (!out->types)
-        out->enabled[OUTPUT_FILE] = true;
 }

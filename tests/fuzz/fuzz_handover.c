@@ -112,7 +112,6 @@ static void prepare(void)
 
 static void open_pipeline(void)
 {
-    app_options_default(&f->options.app);
     MUST(app_options_configure(&f->options.app, f->config, f->diag) == 0);
     f->options.app.memcap = f == &states[1] ? TINY_HEAP : 1 << 20;
     MUST(pipeline_shared_init(&f->shared, &f->options) == 0);

@@ -143,7 +143,6 @@ static void configure_applications(struct app_options *out)
     struct diag *diag = diag_new();
 
     MUST(daemon_new_config(&config) == 0);
-    app_options_default(out);
     MUST(app_options_configure(out, config, diag) == 0);
     config_free(config);
     diag_free(diag);

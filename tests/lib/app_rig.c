@@ -34,7 +34,6 @@ static void app_rig_configure(struct app_options *options, const char *yaml)
         app_rig_require(config_parse(config, "rig.yaml", yaml, strlen(yaml), CONFIG_STRICT, diag) == 0 &&
                             diag_errors(diag) == 0,
                         "the settings are wrong");
-    app_options_default(options);
     app_rig_require(app_options_configure(options, config, diag) == 0, "the settings are refused");
     config_free(config);
     diag_free(diag);

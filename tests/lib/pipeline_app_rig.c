@@ -11,7 +11,6 @@ void rig_configure_applications(const char *yaml)
     ck_assert_int_eq(daemon_new_config(&rig_config), 0);
     ck_assert_int_eq(config_parse(rig_config, "test", yaml, strlen(yaml), CONFIG_STRICT, diag), 0);
     ck_assert_uint_eq(diag_errors(diag), 0);
-    app_options_default(&rig.options.app);
     ck_assert_int_eq(app_options_configure(&rig.options.app, rig_config, diag), 0);
     rig.options.app.memcap = 8 << 20;
     diag_free(diag);

@@ -141,15 +141,13 @@ static void move_ports(struct app *app)
 
 static struct app *app_with(bool moved)
 {
-    struct app_options options;
-    struct app *first, *app;
+    struct app_rig *rig = app_rig_new("dns", NULL);
+    struct app *app;
 
-    app_options_default(&options);
-    ck_assert_int_eq(app_new(&first, &options, NULL), 0);
     if (moved)
-        move_ports(first);
-    ck_assert_int_eq(app_new(&app, &first->options, NULL), 0);
-    app_free(first);
+        move_ports(rig->app);
+    ck_assert_int_eq(app_new(&app, &rig->app->options, NULL), 0);
+    app_rig_free(rig);
     return app;
 }
 

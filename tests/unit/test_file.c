@@ -38,14 +38,6 @@ static void rig_start(struct rig *rig, size_t memcap)
     ck_assert_int_eq(file_engine_new(&rig->engine, &rig->options, rig->heap), 0);
 }
 
-static struct rig new_rig(void)
-{
-    struct rig rig = { 0 };
-
-    file_options_default(&rig.options);
-    return rig;
-}
-
 static void rig_end(struct rig *rig)
 {
     file_list_clear(rig->engine, &rig->list);
@@ -101,7 +93,7 @@ static void check_window(const struct file *file)
 
 START_TEST(files_are_listed_with_their_names)
 {
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
     char long_name[FILE_NAME_MAX + 10];
 
     memset(long_name, 'n', sizeof(long_name));
@@ -131,7 +123,7 @@ static const uint32_t steps[] = { 1, 100, 1460, 16384, 65535, 300000, MIB };
 START_TEST(the_window_slides)
 {
     enum { SIZE = 700000 };
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
     uint32_t step = steps[_i], size = step == 1 ? 200000 : SIZE;
 
     rig_start(&rig, 16 * MIB);
@@ -142,9 +134,9 @@ START_TEST(the_window_slides)
 
         feed(&rig, file, done, part, step);
         done += part;
-        uint64_t least = part + rig.options.inspect_window, most = rig.options.inspect_limit + least + step;
+        uint64_t least = part + FILE_INSPECT_WINDOW, most = FILE_INSPECT_LIMIT + least + step;
 
-        if (done <= rig.options.inspect_limit)
+        if (done <= FILE_INSPECT_LIMIT)
             ck_assert_uint_eq(file->data_offset, 0);
         ck_assert_uint_ge(file->data.length, least < done ? least : done);
         ck_assert_uint_le(file->data.length, most);
@@ -163,7 +155,7 @@ END_TEST
 
 START_TEST(without_memory_the_window_begins_anew)
 {
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
 
     rig_start(&rig, 2 * 65536);
     struct file *file = rig_open(&rig, "x");
@@ -179,7 +171,7 @@ END_TEST
 
 START_TEST(without_memory_there_is_no_file)
 {
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
     struct file *file = NULL;
 
     rig_start(&rig, 1);
@@ -218,7 +210,7 @@ static const struct {
 
 START_TEST(digests_are_there_at_the_end)
 {
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
 
     rig.options.digests = 1 << FILE_MD5;
     rig_start(&rig, MIB);
@@ -247,7 +239,7 @@ END_TEST
 
 START_TEST(only_digests_that_are_wanted)
 {
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
 
     rig_start(&rig, MIB);
     struct file *none = rig_open(&rig, "x");
@@ -267,7 +259,7 @@ END_TEST
 /* Rules have not seen what came before it. */
 START_TEST(a_gap_keeps_the_window)
 {
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
 
     rig_start(&rig, MIB);
     struct file *file = rig_open(&rig, "x");
@@ -287,7 +279,7 @@ END_TEST
 
 START_TEST(nothing_begins_behind_a_gap)
 {
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
 
     rig_start(&rig, MIB);
     struct file *file = rig_open(&rig, "x");
@@ -308,7 +300,7 @@ static const uint8_t png[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n', 0,  
 /* The same answer whatever way the bytes are cut, and at the latest at the end. */
 START_TEST(magic_is_known_in_time)
 {
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
     uint32_t step = steps[_i];
     uint8_t bytes[FILE_MAGIC_BYTES + 1000] = { 0 };
 
@@ -332,7 +324,7 @@ END_TEST
 
 START_TEST(magic_is_not_asked_unless_wanted)
 {
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
 
     rig_start(&rig, 4 * MIB);
     struct file *file = rig_open(&rig, "x");
@@ -423,7 +415,7 @@ static void run_keep(struct rig *rig, struct file *file, int row)
 
 START_TEST(what_is_wanted_is_stored)
 {
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
     char path[256];
 
     rig.options.store_limit = keeps[_i].limit;
@@ -456,7 +448,7 @@ END_TEST
 
 START_TEST(everything_is_stored_when_forced)
 {
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
     char path[256];
 
     rig.options.store_all = true;
@@ -479,7 +471,7 @@ END_TEST
 
 START_TEST(without_a_store_nothing_is)
 {
-    struct rig rig = new_rig();
+    struct rig rig = { 0 };
 
     rig_start(&rig, 16 * MIB);
     struct file *file = rig_open(&rig, "x");

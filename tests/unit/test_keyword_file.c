@@ -308,12 +308,11 @@ START_TEST(filestore_keeps_files)
 {
     struct heap *heap;
     struct file_engine *engine;
-    struct file_options options;
+    struct file_options options = { 0 };
     struct app_tx tx = { 0 };
     struct rule_text text;
     char kept[8];
 
-    file_options_default(&options);
     ck_assert_int_eq(heap_new(&heap, 1 << 20), 0);
     ck_assert_int_eq(file_engine_new(&engine, &options, heap), 0);
     for (int i = 0; i < 4; i++) {

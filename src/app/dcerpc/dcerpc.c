@@ -35,7 +35,7 @@ uint32_t dcerpc_stub_max(const struct app_context *context)
 {
     const struct dcerpc_settings *settings = app_get_settings(context);
 
-    return settings ? settings->stub_max : DCE_STUB_MAX;
+    return settings->stub_max;
 }
 
 static void complete_direction(struct app_tx *tx, enum flow_direction direction)
@@ -49,7 +49,7 @@ struct dcerpc_tx *dcerpc_tx_new(struct app_context *context)
     const struct dcerpc_settings *settings = app_get_settings(context);
     struct dcerpc_tx *oldest = get_first_open(context);
 
-    if (oldest && app_tx_open_count(context) >= (settings ? settings->tx_max : 1024)) {
+    if (oldest && app_tx_open_count(context) >= settings->tx_max) {
         complete_direction(&oldest->head.tx, FLOW_TO_SERVER);
         complete_direction(&oldest->head.tx, FLOW_TO_CLIENT);
     }

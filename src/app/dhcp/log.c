@@ -149,7 +149,7 @@ void dhcp_log(const struct app_tx *tx, const void *settings, struct fields *out)
 {
     const struct dhcp_tx *dhcp = (const struct dhcp_tx *)tx;
     const struct dhcp_settings *log_settings = settings;
-    bool extended = log_settings && log_settings->extended;
+    bool extended = log_settings->extended;
     uint8_t length = 0;
 
     if (dhcp->message.length == 0)
@@ -175,5 +175,5 @@ bool dhcp_wants_log(const struct app_tx *tx, const void *settings)
 
     if (dhcp->message.length == 0)
         return false;
-    return (log_settings && log_settings->extended) || (type && length > 0 && type[0] == DHCP_ACK);
+    return log_settings->extended || (type && length > 0 && type[0] == DHCP_ACK);
 }

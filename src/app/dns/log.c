@@ -434,8 +434,6 @@ bool dns_wants_log(const struct app_tx *tx, const void *settings)
 
     if (!dns->parsed || tx->only_events)
         return tx->only_events;
-    if (!log_settings)
-        return true;
     if (dns->response ? !log_settings->responses : !log_settings->requests)
         return false;
     for (uint16_t i = 0; i < queries->count; i++)

@@ -36,20 +36,6 @@ static const struct app_event events[FTP_EVENTS] = {
     [FTP_FILE_WITHOUT_NAME] = { "file_without_name", "a RETR or STOR command has no file name" },
 };
 
-static uint32_t line_max(const struct app_context *context)
-{
-    const struct ftp_settings *settings = app_get_settings(context);
-
-    return settings ? settings->line_max : FTP_LINE_MAX;
-}
-
-static uint32_t tx_max(const struct app_context *context)
-{
-    const struct ftp_settings *settings = app_get_settings(context);
-
-    return settings ? settings->tx_max : 1024;
-}
-
 /* --- Lines ------------------------------------------------------------------------------------------- */
 
 /* A command line or a line of a reply. */
@@ -237,9 +223,11 @@ static void apply_command(struct app_context *context, struct ftp_state *state, 
 
 static int handle_request(struct app_context *context, struct ftp_state *state, const struct line *line)
 {
+    const struct ftp_settings *settings = app_get_settings(context);
+
     if (line->length == 0)
         return 0;
-    if (app_tx_open_count(context) >= tx_max(context) && oldest_tx(context)) {
+    if (app_tx_open_count(context) >= settings->tx_max && oldest_tx(context)) {
         app_event(context, &oldest_tx(context)->tx, FTP_TOO_MANY_TRANSACTIONS);
         return -EINVAL;
     }
@@ -406,6 +394,7 @@ static int handle_reply(struct app_context *context, struct ftp_state *state, co
 
 static struct app_result ftp_feed(struct app_context *context, void *data, const struct app_input *in)
 {
+    const struct ftp_settings *settings = app_get_settings(context);
     struct ftp_state *state = data;
     struct app_result result = { .status = APP_OK };
     bool *skip = &state->skip[in->direction], changed = false;
@@ -421,7 +410,7 @@ static struct app_result ftp_feed(struct app_context *context, void *data, const
             seen = 0;
             continue;
         }
-        if (!next_line(skip, at, left, seen, line_max(context), &line)) {
+        if (!next_line(skip, at, left, seen, settings->line_max, &line)) {
             if (!in->end || in->direction != FLOW_TO_SERVER)
                 break;
             /* ProFTPD executes a command without a line end when the client closes the connection. */

@@ -11,7 +11,6 @@
 #include "sluice/app.h"
 
 enum {
-    FTP_LINE_MAX = 4096,     /* default of app-layer.protocols.ftp.max-line-length */
     FTP_REPLIES_MAX = 256,   /* reply lines stored per command */
     FTP_REPLY_BYTES = 65536, /* bytes of reply lines stored per command */
     FTP_NAME_MAX = 1024,     /* bytes of a file name */

@@ -334,7 +334,7 @@ struct app_result http_feed(struct app_context *context, void *state, const stru
     struct http_feed f = {
         .context = context,
         .state = s,
-        .settings = http_get_settings(context),
+        .settings = app_get_settings(context),
         .parser = &s->parser[in->direction],
         .direction = in->direction,
         .bytes = in->bytes ? in->bytes : nothing,

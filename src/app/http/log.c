@@ -186,7 +186,7 @@ static void log_headers(const struct http_message *message, const struct http_se
 void http_log(const struct app_tx *base, const void *configured, struct fields *out)
 {
     const struct http_tx *tx = (const struct http_tx *)base;
-    const struct http_settings *settings = configured ? configured : http_default_settings();
+    const struct http_settings *settings = configured;
 
     log_basic(tx, out);
     if (settings->log_extended)
@@ -213,7 +213,7 @@ void http_describe_alert(const struct app_tx *base, const void *configured, stru
         [FLOW_TO_SERVER] = { "http_request_body", "http_request_body_printable" },
         [FLOW_TO_CLIENT] = { "http_response_body", "http_response_body_printable" },
     };
-    const struct http_settings *settings = configured ? configured : http_default_settings();
+    const struct http_settings *settings = configured;
 
     if (!settings->alert_body && !settings->alert_body_printable)
         return;

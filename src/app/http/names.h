@@ -135,7 +135,6 @@ enum http_known {
 
 enum {
     HTTP_FIELD_LIMIT = 32 << 10, /* upper limit of meta-field-limit: bytes of a line with its continuation lines */
-    HTTP_FIELD_DEFAULT = 18000,  /* default of meta-field-limit */
     HTTP_RESPONSE_FIELD_MAX = 256 << 10, /* bytes of a response line with its continuation lines: the limit of the most
                                             tolerant clients */
     HTTP_NAME_MAX = 60000,               /* bytes of a header name */

@@ -22,9 +22,6 @@
 extern const struct setting http_setting_table[];
 extern const struct app_event http_event_table[HTTP_EVENT_COUNT];
 int http_configure(const struct config *config, void *settings);
-const struct http_settings *http_get_settings(const struct app_context *context);
-/* Returns the default settings. */
-const struct http_settings *http_default_settings(void);
 
 static inline void http_event(struct http_feed *f, struct http_tx *tx, enum http_event event)
 {

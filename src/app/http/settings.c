@@ -318,34 +318,6 @@ static struct http_personality parse_personality(const char *name)
     return p;
 }
 
-static const struct http_settings defaults = {
-    .personality = { .backslash_is_slash = true,
-                     .compress_slashes = true,
-                     .decode_slashes = true,
-                     .decode_u = true,
-                     .best_fit = true },
-    .body_limit = { 100 << 10, 100 << 10 },
-    .field_limit = HTTP_FIELD_DEFAULT,
-    .headers_limit = 1024,
-    .bomb_limit = 1 << 20,
-    .decoder_layers = 2,
-    .lzma_memory = 1 << 20,
-    .log_extended = true,
-    .range_timeout_ns = UINT64_C(60000000000),
-};
-
-const struct http_settings *http_default_settings(void)
-{
-    return &defaults;
-}
-
-const struct http_settings *http_get_settings(const struct app_context *context)
-{
-    const struct http_settings *settings = app_get_settings(context);
-
-    return settings ? settings : &defaults;
-}
-
 /* --- Completion ----------------------------------------------------------------------------------- */
 
 int http_configure(const struct config *config, void *data)

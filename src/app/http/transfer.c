@@ -267,7 +267,7 @@ void http_transfer(struct app_context *context, void *state, struct transfer *t)
     struct http_feed f = {
         .context = context,
         .state = state,
-        .settings = http_get_settings(context),
+        .settings = app_get_settings(context),
         .parser = &((struct http_state *)state)->parser[FLOW_TO_SERVER],
         .quiet = true,
         .transferred = true,

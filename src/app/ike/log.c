@@ -161,7 +161,7 @@ void ike_log(const struct app_tx *tx, const void *settings, struct fields *out)
     fields_uint(out, "message_id", ike->message_id);
     fields_uint(out, "exchange_type", ike->exchange);
     if (ike->major == 1) {
-        if (log_settings && log_settings->extended)
+        if (log_settings->extended)
             fields_string(out, "exchange_type_verbose", ike_exchange_name(ike->exchange));
         log_attributes(&ike->chosen, "attributes", out);
     } else {

@@ -318,5 +318,5 @@ bool smb_wants_log(const struct app_tx *tx, const void *settings)
 {
     const struct smb_settings *log_settings = settings;
 
-    return tx->only_events || !log_settings || log_settings->logs[((const struct smb_tx *)tx)->kind];
+    return tx->only_events || log_settings->logs[((const struct smb_tx *)tx)->kind];
 }

@@ -129,7 +129,6 @@ extern const struct app_buffer smb_buffers[SMB_BUFFERS];
 extern const struct app_condition smb_conditions[SMB_CONDITIONS];
 
 extern const struct setting smb_setting_rows[];
-const struct smb_settings *smb_get_settings(const struct app_context *context); /* the defaults if there are none */
 int smb_configure(const struct config *config, void *settings);
 
 #endif

@@ -108,28 +108,6 @@ const struct setting smb_setting_rows[] = {
     { .name = NULL },
 };
 
-static const struct smb_settings defaults = {
-    .max_read_size = 16 << 20,
-    .max_write_size = 16 << 20,
-    .max_read_queue_size = 64 << 20,
-    .max_write_queue_size = 64 << 20,
-    .max_read_queue_count = 64,
-    .max_write_queue_count = 64,
-    .max_tx = 1024,
-    .max_names = 1024,
-    .max_reads = 128,
-    .max_trees = 512,
-    .max_fragments = 128,
-    .max_pending = 512,
-};
-
-const struct smb_settings *smb_get_settings(const struct app_context *context)
-{
-    const struct smb_settings *settings = app_get_settings(context);
-
-    return settings ? settings : &defaults;
-}
-
 int smb_configure(const struct config *config, void *data)
 {
     struct smb_settings *settings = data;

@@ -255,7 +255,7 @@ static struct app_result smb_feed(struct app_context *context, void *state, cons
         .context = context,
         .heap = app_heap(context),
         .state = state,
-        .settings = smb_get_settings(context),
+        .settings = app_get_settings(context),
         .direction = in->direction,
     };
     struct app_result result;

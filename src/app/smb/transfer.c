@@ -80,7 +80,7 @@ static void transfer_side(struct transfer *t, struct smb_side *side)
 
 void smb_transfer(struct app_context *context, void *data, struct transfer *t)
 {
-    const struct smb_settings *settings = smb_get_settings(context);
+    const struct smb_settings *settings = app_get_settings(context);
     struct smb_state *state = data;
 
     transfer_side(t, &state->side[FLOW_TO_SERVER]);

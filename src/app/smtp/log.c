@@ -174,9 +174,9 @@ void smtp_log_email(const struct app_tx *tx, const void *data, struct fields *ou
         }
         fields_array_close(out);
     }
-    if (settings && (settings->log_fields || settings->log_extended))
+    if (settings->log_fields || settings->log_extended)
         log_added_fields(mime, settings, out);
-    if (settings && settings->log_subject_md5 && (subject = mime_headers_find(&mime->main, "subject", 0))) {
+    if (settings->log_subject_md5 && (subject = mime_headers_find(&mime->main, "subject", 0))) {
         uint8_t digest[MD5_DIGEST_SIZE];
         struct md5_ctx md5;
 
@@ -185,7 +185,7 @@ void smtp_log_email(const struct app_tx *tx, const void *data, struct fields *ou
         md5_digest(&md5, sizeof(digest), digest);
         fields_hex(out, "subject_md5", digest, sizeof(digest));
     }
-    if (settings && settings->log_body_md5 && mime->md5_done)
+    if (settings->log_body_md5 && mime->md5_done)
         fields_bytes(out, "body_md5", mime->md5_text, sizeof(mime->md5_text));
     fields_object_close(out);
 }

@@ -145,7 +145,7 @@ static void handle_newkeys(struct app_context *context, struct ssh_state *state,
     app_tx_advance(tx, FLOW_TO_CLIENT, SSH_FINISHED);
     state->finished = true;
     state->tx = NULL;
-    if (!settings || settings->encryption != SSH_FULL)
+    if (settings->encryption != SSH_FULL)
         app_stop_parsing(context, true);
 }
 
@@ -153,7 +153,7 @@ static bool is_hassh_enabled(const struct app_context *context)
 {
     const struct ssh_settings *settings = app_get_settings(context);
 
-    return !settings || settings->hassh != SETTING_NO;
+    return settings->hassh != SETTING_NO;
 }
 
 /* Parses the record that begins at `bytes`. */

@@ -131,7 +131,7 @@ static enum tls_encrypted encryption_handling(const struct tls_parser *parser)
 {
     const struct tls_settings *settings = app_get_settings(parser->context);
 
-    return settings ? settings->encrypted : TLS_ENCRYPTED_FULL;
+    return settings->encrypted;
 }
 
 /* Stops parsing the flow, because further data is encrypted; bypasses the flow if configured. */
@@ -356,8 +356,8 @@ struct tls_tx *tls_new_transaction(struct app_context *context)
     if (!tx)
         return NULL;
     tx->heap = app_heap(context);
-    tx->ja3_off = settings && settings->ja3 == TLS_FINGERPRINT_NEVER;
-    tx->ja4_off = settings && settings->ja4 == TLS_FINGERPRINT_NEVER;
+    tx->ja3_off = settings->ja3 == TLS_FINGERPRINT_NEVER;
+    tx->ja4_off = settings->ja4 == TLS_FINGERPRINT_NEVER;
     tx->from_proto = (uint8_t)app_original_protocol(app_context_flow(context));
     return tx;
 }
