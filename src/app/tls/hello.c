@@ -358,11 +358,15 @@ bool tls_hello_is_equal(const struct tls_hello *before, struct cursor body)
 {
     struct cursor ciphers, skipped, list = cursor_of(NULL, 0);
     struct cursor known = tls_piece_cursor(&before->body, before->ciphers);
+    const uint8_t *random;
     uint16_t version;
 
-    if (!before->whole || !cursor_be16(&body, &version) || version != before->version ||
-        !cursor_skip(&body, TLS_RANDOM_LENGTH) || !read_vector8(&body, &skipped) || !read_vector16(&body, &ciphers) ||
-        !read_vector8(&body, &skipped))
+    if (!before->whole || !cursor_be16(&body, &version) || version != before->version)
+        return false;
+    random = cursor_read(&body, TLS_RANDOM_LENGTH);
+    if (!random || memcmp(random, tls_piece_cursor(&before->body, before->random).at, TLS_RANDOM_LENGTH) != 0)
+        return false;
+    if (!read_vector8(&body, &skipped) || !read_vector16(&body, &ciphers) || !read_vector8(&body, &skipped))
         return false;
     if (cursor_remaining(&ciphers) != cursor_remaining(&known) ||
         memcmp(ciphers.at, known.at, cursor_remaining(&known)) != 0)

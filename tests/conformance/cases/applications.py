@@ -165,11 +165,20 @@ tls_packets = tcp(443, client(client_hello('www.example.org', signatures=(0x0804
     tcp(443, client(client_hello('old.example.org', (0x1301,), random=bytes(32))),
         server(server_hello(old, certificate('Old CA', 'Old CA', 1))), client_port=40001)
 
+# Two ClientHello messages on one connection that differ in the random only: both are inspected.
+tls_again_packets = tcp(443, client(client_hello('again.example.org')),
+                        client(client_hello('again.example.org', random=bytes(range(7, 39)))))
+
 
 def hexadecimal(data):
     return '|' + data.hex(' ') + '|'
 
 
+tls_again_rules = [
+    (1, rule('tls', f'tls.random; content:"{hexadecimal(RANDOM)}";')),
+    (1, rule('tls', f'tls.random; content:"{hexadecimal(bytes(range(7, 39)))}";')),
+    (0, rule('tls', f'tls.random; content:"{hexadecimal(bytes(range(8, 40)))}";')),
+]
 tls_rules = [
     (2, rule('tls', 'tls.version:1.2; tls.sni; content:"example.org";')),
     (0, rule('tls', 'tls.version:1.3;')),
@@ -385,6 +394,7 @@ cases = {
     'smtp': (smtp, smtp_rules),
     'ftp': (ftp_packets, ftp_rules),
     'tls': (tls_packets, tls_rules),
+    'tls_again': (tls_again_packets, tls_again_rules),
     'ssh': (ssh_packets, ssh_rules),
     'smb': (login + pipe, smb_rules),
     'dcerpc': (dcerpc_packets, dcerpc_rules),
