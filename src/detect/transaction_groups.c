@@ -207,19 +207,20 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum f
             return 0;
         plan->access[buffers] = access;
         plan->grows |= access->grows;
-        if (direction == evaluated &&
-            access->progress > plan->progress) /* progress of the other direction does not trigger the evaluation */
+        /* Progress of the other direction does not trigger the evaluation. */
+        if (direction == evaluated && access->progress > plan->progress)
             plan->progress = access->progress;
     }
     for (const struct condition *c = rule->transaction_conditions; c; c = c->next, conditions++) {
-        int progress = condition_progress(proto, c->keyword, direction_of(c->directions, evaluated));
+        enum flow_direction direction = direction_of(c->directions, evaluated);
+        int progress = condition_progress(proto, c->keyword, direction);
 
         if (progress < 0)
             return 0;
         plan->condition_progress[conditions] = (uint8_t)progress;
         plan->events |= c->keyword->scope.applications == NULL;
         plan->on_event |= c->keyword->scope.applications == NULL && !c->negated;
-        if (progress > plan->progress)
+        if (direction == evaluated && progress > plan->progress)
             plan->progress = (uint8_t)progress;
     }
     plan->next = signature->plans;
