@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Datasets: a set against a plain model, its bounds, several workers; lines and files; who may name which files. */
+/* Datasets: a set compared with a plain model, limits, several workers, lines and files, and which files rules may
+ * name. */
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
@@ -73,7 +74,7 @@ static const uint8_t *bytes_of(const char *text)
 
 enum { VALUES = 300, STEPS = 30000 };
 
-/* Value i: some of every length around the sizes of blocks. */
+/* Makes value `i`. The values have all lengths around the block sizes. */
 static size_t make_value(unsigned i, uint8_t *bytes)
 {
     size_t length = 1 + i % 171;
@@ -135,7 +136,7 @@ START_TEST(a_full_set_refuses_and_counts)
     ck_assert_uint_eq(added + refused, 10000);
     ck_assert_uint_eq(dataset_memcap_hits(set), refused);
     ck_assert_uint_eq(dataset_memory(set), memory);
-    for (uint32_t i = 0; i < 10000; i++) { /* what is taken out makes room for as much again */
+    for (uint32_t i = 0; i < 10000; i++) { /* removed values make room for as many new ones */
         memcpy(bytes, &i, sizeof(i));
         dataset_remove(set, bytes, sizeof(bytes));
     }
@@ -187,7 +188,7 @@ END_TEST
 enum { THREADS = 4, PER_THREAD = 3000 };
 static struct dataset *shared;
 
-/* All add the same values; each value is new to one of them. */
+/* All workers add the same values; for each value exactly one of them is told that it is new. */
 static void *add_values(void *arg)
 {
     uintptr_t added = 0;
@@ -227,7 +228,7 @@ END_TEST
 static const struct {
     enum dataset_type type;
     const char *line;
-    const char *printed; /* NULL: a mistake */
+    const char *printed; /* NULL: an error */
     uint16_t value;
 } lines[] = {
     { DATASET_STRING, "YQ==", "YQ==", 0 },
@@ -407,7 +408,7 @@ END_TEST
 static const struct {
     const char *save;
     bool allow_write, allow_absolute;
-    const char *message; /* NULL: allowed */
+    const char *message; /* expected error message; NULL: allowed */
 } saves[] = {
     { "a.lst", true, false, NULL },
     { "sub/..x/a.lst", true, false, NULL },
@@ -454,7 +455,7 @@ START_TEST(who_names_a_set_again_must_agree)
 }
 END_TEST
 
-/* A file that is too big for the memcap is not loaded by half. */
+/* A file that exceeds the memcap is not loaded at all. */
 START_TEST(a_file_must_fit)
 {
     struct datasets *datasets = open_datasets(true, false);
@@ -473,7 +474,7 @@ START_TEST(a_file_must_fit)
 }
 END_TEST
 
-/* A reload: sets that come and go are the same, what is only read is read again, and another type is another set. */
+/* A reload: writable sets keep their values, read-only sets are loaded again, and a changed type makes a new set. */
 START_TEST(sets_outlive_their_registry)
 {
     const struct dataset_spec dynamic = { .name = span_of("dynamic"), .has_type = true, .type = DATASET_STRING };
@@ -505,11 +506,11 @@ START_TEST(sets_outlive_their_registry)
     ck_assert_int_eq(datasets_inherit(after, before), 0);
     ck_assert_int_eq(datasets_get(after, &dynamic, &set, diag, error), 0);
     ck_assert_ptr_eq(set, old);
-    dataset_add(old, bytes_of("by an old rule"), 14); /* a worker may be that late */
+    dataset_add(old, bytes_of("by an old rule"), 14); /* a worker may still use the old rules */
     other.type = DATASET_IPV4;
     ck_assert_int_eq(datasets_get(after, &other, &set, diag, error), 0);
     ck_assert_uint_eq(dataset_type_of(set), DATASET_IPV4);
-    other.type = DATASET_MD5; /* now it is this registry's */
+    other.type = DATASET_MD5; /* the set belongs to this registry now */
     ck_assert_int_eq(datasets_get(after, &other, &set, diag, error), -EINVAL);
     datasets_free(before);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The fields that headers leave in a packet, one row a packet; the counters; cutting every packet at every length. */
+/* Decoding: one row per packet with the expected fields and counters; and every packet truncated at every length. */
 #include <netinet/in.h>
 #include <stdio.h>
 
 #include "packet_text.h"
 
-/* What a row expects of the packet itself; offsets are from its first byte, -1: not there. */
+/* The expected fields of a packet. Offsets are from its first byte; -1: not present. */
 struct expected {
     uint8_t ip_version, protocol, ttl, tos, vlan_count;
     uint16_t vlan_id[PACKET_MAX_VLANS];
@@ -15,7 +15,7 @@ struct expected {
     uint16_t source_port, destination_port;
     uint16_t ip_extension_length;
     uint16_t ether_type;
-    const char *counters; /* those that are 1 but for pkts, with a blank between */
+    const char *counters; /* counters that must be 1, other than decoder.pkts, separated by blanks */
 };
 
 #define TO_80 .source_port = 12345, .destination_port = 80
@@ -36,14 +36,14 @@ static const struct {
       IP6("11") UDP "61",
       { IPV6_UDP, .ethernet = -1, .transport = 40, .payload = 48, .payload_length = 1, .counters = "ipv6 udp" } },
     { LINK_ETHERNET,
-      ETH("0800") IP4("06") TCP "6162 000000" /* padding is payload: IP says so here */,
+      ETH("0800") IP4("06") TCP "6162 000000" /* padding is payload, because IP's length includes it */,
       { IPV4_TCP, .ip = 14, .transport = 34, .payload = 54, .payload_length = 5, .ether_type = 0x0800,
         .counters = "ethernet ipv4 tcp" } },
     { LINK_ETHERNET,
       ETH("0800") "4500001c 12344000 40110000 0a000001 0a000002 30390050 0008 0000 6161616161",
       { IPV4_UDP, .ip = 14, .transport = 34, .payload = -1, .ether_type = 0x0800, .counters = "ethernet ipv4 udp" } },
     { LINK_RAW,
-      IP4("11") "30390050 0009 0000 616263", /* UDP's own length is the shorter one */
+      IP4("11") "30390050 0009 0000 616263", /* UDP's length is shorter than IP's */
       { IPV4_UDP, .ethernet = -1, .transport = 20, .payload = 28, .payload_length = 1, .counters = "raw ipv4 udp" } },
     { LINK_ETHERNET,
       ETH("88a8") "2064 8100 0fff 9100 e001 0800" IP4("11") UDP,
@@ -90,7 +90,7 @@ static const struct {
       "02000000" IP4("11") UDP,
       { IPV4_UDP, .ethernet = -1, .ip = 4, .transport = 24, .payload = -1, .counters = "null ipv4 udp" } },
     { LINK_NULL,
-      "0000001e" IP6("11") UDP, /* captured on a machine of the other order */
+      "0000001e" IP6("11") UDP, /* captured on a machine of other byte order */
       { IPV6_UDP, .ethernet = -1, .ip = 4, .transport = 44, .payload = -1, .counters = "null ipv6 udp" } },
     { LINK_LOOP,
       "00000018" IP6("11") UDP,
@@ -284,7 +284,7 @@ static const struct {
       { IPV4_UDP, .ethernet = -1, .transport = 20, .payload = 28, .payload_length = 3,
         .counters = "raw ipv4 udp invalid event.udp.pkt_too_small" } },
     { LINK_RAW,
-      IP6("11") "30390050 000a 0000 616263" /* every stack we know discards the rest */,
+      IP6("11") "30390050 000a 0000 616263" /* all known stacks discard the rest */,
       { IPV6_UDP, .ethernet = -1, .transport = 40, .payload = 48, .payload_length = 2, .counters = "raw ipv6 udp" } },
     { LINK_RAW,
       IP6("2c") "1100000000000007" UDP,
@@ -566,7 +566,7 @@ START_TEST(reads_cipso)
 }
 END_TEST
 
-/* Whatever an earlier packet left is gone, but for what capture says. */
+/* Fields of an earlier packet are reset, except for those that the capture sets. */
 START_TEST(starts_anew)
 {
     struct decoding decoding;
@@ -590,7 +590,7 @@ START_TEST(starts_anew)
 }
 END_TEST
 
-/* What a frame carries, with its header and outermost tag beside it. */
+/* The payload of a frame; its header and outermost VLAN tag are in packet metadata. */
 static const struct {
     const char *text;
     uint16_t type, vlan_protocol, tci;
@@ -605,7 +605,7 @@ static const struct {
       .ip_version = 4,
       .vlan_count = 1,
       .vlan_id = { 0x64 } },
-    /* a tag of VLAN 0, which is only a priority, and a second one in the frame */
+    /* a tag with VLAN id 0 (priority only), and a second tag in the frame */
     { .text = "0007 0800" IP4("11") UDP,
       .type = 0x8100,
       .vlan_protocol = 0x88a8,

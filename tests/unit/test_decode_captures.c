@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The decoder over other people's captures, where they are found (SLUICE_SHARED): whatever is in them, the packets
- * found lie in the bytes there are, and real traffic is mostly sound. libpcap is used here only to read the files.
+ * The decoder on public captures, if SLUICE_SHARED has them: packets found are within the captured bytes, and most
+ * packets are valid. libpcap only reads the files.
  */
 #include <ftw.h>
 #include <pcap/pcap.h>
@@ -11,7 +11,7 @@
 
 enum { MAX_OPEN_FOLDERS = 16, MAX_PACKETS_PER_FILE = 20000 };
 
-/* nftw() hands its callback nothing of ours. */
+/* A global variable, because nftw() passes no user pointer to its callback. */
 static struct decoding decoding;
 static unsigned long file_count, packet_count, invalid_count, tunnel_count;
 

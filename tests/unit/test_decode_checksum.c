@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checksums: packets as they were on the wire, each byte of them changed in turn, and what is not to be checked. */
+/* Checksums: valid packets, each byte of them changed in turn, and packets whose checksum is not verified. */
 #include <netinet/in.h>
 
 #include "packet_text.h"
 
 enum { BAD_BOTH = PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM, NO_CHECKSUM = 0 };
 
-/* Right packets; their checksums are not from this code. */
+/* Valid packets; their checksums were computed by other programs. */
 static const struct {
     const char *text;
-    uint16_t transport; /* checksum */
+    uint16_t transport; /* expected checksum */
 } rows[] = {
     /* UDP over IPv4, odd length */
     { "4500001f 00010000 4011 66cb 0a000001 0a000002 3039 0050 000b f6e9 616263", 0xf6e9 },
-    /* the same without a checksum: nothing to be wrong */
+    /* the same without a checksum, which is valid */
     { "4500001f 00010000 4011 66cb 0a000001 0a000002 3039 0050 000b 0000 616263", 0xf6e9 },
     { "45000028 00010000 4006 66cd 0a000001 0a000002 3039 0050 00000001 00000002 5010 0100 6a46 0000", 0x6a46 },
     { "4500001c 00010000 4001 66de 0a000001 0a000002 0800 f7fb 0001 0003", 0xf7fb },
@@ -42,7 +42,7 @@ START_TEST(accepts_right_packets)
 }
 END_TEST
 
-/* A changed byte shows in the header's sum, in the transport's, or made another packet of it. */
+/* A changed byte invalidates the checksum of the IP header or the transport, or changes the kind of packet. */
 START_TEST(notices_every_byte)
 {
     uint8_t bytes[PACKET_TEXT_MAX];
@@ -64,10 +64,10 @@ START_TEST(notices_every_byte)
 }
 END_TEST
 
-/* With the checksum that decode computes a packet is right: over IPv6 too, and for every protocol that has one. */
+/* A packet with the checksum that decode computes is valid, also over IPv6, for every protocol with a checksum. */
 static const struct {
     const char *text;
-    unsigned offset; /* of the checksum in the transport header */
+    unsigned offset; /* offset of the checksum in the transport header */
 } filled_rows[] = {
     { IP4("11") UDP, 6 },
     { IP4("11") UDP "6162636465", 6 },
@@ -105,7 +105,7 @@ END_TEST
 
 static const struct {
     const char *text;
-    uint32_t flags; /* from capture */
+    uint32_t flags; /* flags that the capture sets */
     uint32_t bad;
 } flag_rows[] = {
     { IP4("06") TCP, 0, BAD_BOTH },
@@ -114,10 +114,12 @@ static const struct {
     { IP6("06") TCP, 0, PACKET_BAD_L4_CHECKSUM },
     { IP6("06") TCP, PACKET_CHECKSUM_NOT_READY, 0 },
     { "45000024 00072000 40110000 0a000001 0a000002 30390050 0020 1234 6162636465666768", 0, PACKET_BAD_L3_CHECKSUM },
-    { IP6("2b") "0602040100000000" IP6_TO TCP, 0, 0 }, /* the sum is over an address further on */
+    { IP6("2b") "0602040100000000" IP6_TO TCP, 0,
+      0 }, /* the checksum covers the final destination of the routing header */
     { IP6("2b") "0602040000000000" IP6_TO TCP, 0, PACKET_BAD_L4_CHECKSUM },
-    { IP6("11") UDP, 0, PACKET_BAD_L4_CHECKSUM }, /* zero is no checksum over IPv6 */
-    { IP6("11") UDP_PORTS("3039", "12b5") "08000000 00000100" ETH("0800") IP4("11") UDP, 0, 0 }, /* but for tunnels */
+    { IP6("11") UDP, 0, PACKET_BAD_L4_CHECKSUM }, /* a checksum of 0 is invalid over IPv6 */
+    { IP6("11") UDP_PORTS("3039", "12b5") "08000000 00000100" ETH("0800") IP4("11") UDP, 0,
+      0 }, /* except for tunnels */
     { IP6("84") "30390050 00000001 00000000", 0, 0 },
     { IP6("32") "00000001 00000002", 0, 0 },
     { "4500", 0, 0 },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every event that decode can set: the packet that has it, all its events in their order, and whether it is invalid. */
+/* A packet for every event of the decoder: all its events in order, and whether the packet is invalid. */
 #include <stdio.h>
 
 #include "packet_text.h"
@@ -13,7 +13,7 @@
 static const struct {
     enum link_type link;
     const char *text;
-    const char *events; /* names with a blank between */
+    const char *events; /* names of events, separated by blanks */
     bool invalid;
     uint8_t ip_version;
 } rows[] = {
@@ -151,7 +151,7 @@ static const struct {
     { LINK_RAW, IP6("00") "3b001e0400000000", "ipv6.hopopts_unknown_opt", false, 6 },
     { LINK_RAW, IP6("00") "3b00050100000000", "ipv6.exthdr_invalid_optlen", true, 6 },
     { LINK_RAW, IP6("00") "3b00050600000000", "ipv6.exthdr_invalid_optlen", true, 6 },
-    { LINK_RAW, IP6("00") "3b00050500000000", "", false, 6 }, /* one byte too long: let pass, as in the field */
+    { LINK_RAW, IP6("00") "3b00050500000000", "", false, 6 }, /* one byte too long: accepted, as in Suricata */
     { LINK_RAW, IP6("00") "3b00c20400010000", "", false, 6 },
     { LINK_RAW, IP6("3c") "3b00c90400000000", "ipv6.exthdr_invalid_optlen", true, 6 },
     { LINK_RAW, IP6("2c") "3b01000000000001", "ipv6.fh_non_zero_reserved_field ipv6.exthdr_useless_fh", false, 6 },
@@ -242,10 +242,10 @@ static const struct {
 
 enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
 
-/* Events that another module sets, or that exist for rules only: nothing sets them in the field either. */
+/* Events that another module sets, or that never occur and exist only for rules, as in Suricata. */
 static const enum decode_event elsewhere[] = {
     DECODE_EVENT_AFPACKET_TRUNC_PKT,
-    DECODE_EVENT_ERSPAN_TOO_MANY_VLAN_LAYERS, /* a mirrored frame begins without tags */
+    DECODE_EVENT_ERSPAN_TOO_MANY_VLAN_LAYERS, /* a mirrored frame begins without VLAN tags */
     DECODE_EVENT_GRE_VERSION1_MALFORMED_SRE_HDR,
     DECODE_EVENT_IPV4_FRAG_IGNORED,
     DECODE_EVENT_IPV4_FRAG_OVERLAP,
@@ -267,7 +267,7 @@ static void join_events(const struct packet *pkt, char *out)
     }
 }
 
-/* The bits, the list and the counters say the same. */
+/* The event bits, the event list and the counters of a packet must agree. */
 static void check_record(const struct decoding *decoding)
 {
     unsigned wanted[DECODE_EVENT_COUNT] = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Packets inside packets: which are found in which order, what they know of each other, depth, options, reassembly. */
+/* Tunnels: inner packets and their order, references between packets, depth, options, reassembly. */
 #include <netinet/in.h>
 
 #include "default_options.h"
@@ -14,16 +14,16 @@
 static const struct {
     const char *text;
     enum packet_source source;
-    uint8_t ip_version; /* of the one inside */
+    uint8_t ip_version; /* IP version of the inner packet */
     uint8_t vlan_count;
-    uint16_t offset; /* where it begins */
+    uint16_t offset; /* offset of the inner packet */
     const char *counter;
 } rows[] = {
     { IP4("04") INNER4, PACKET_SOURCE_IPV4, 4, 0, 20, "ipv4_in_ipv4" },
     { IP4("29") INNER6, PACKET_SOURCE_IPV4, 6, 0, 20, "ipv6_in_ipv4" },
     { IP6("04") INNER4, PACKET_SOURCE_IPV6, 4, 0, 40, "ipv4_in_ipv6" },
     { IP6("29") INNER6, PACKET_SOURCE_IPV6, 6, 0, 40, "ipv6_in_ipv6" },
-    { IP6("3c") "2900040100000000" INNER6, PACKET_SOURCE_IPV6, 6, 0, 48, "ipv6_in_ipv6" }, /* as Linux sends */
+    { IP6("3c") "2900040100000000" INNER6, PACKET_SOURCE_IPV6, 6, 0, 48, "ipv6_in_ipv6" }, /* as Linux sends it */
     { IP6("2f") "00000800" INNER4, PACKET_SOURCE_GRE, 4, 0, 44, "gre" },
     { GRE("0800") INNER4, PACKET_SOURCE_GRE, 4, 0, 24, "gre" },
     { GRE("86dd") INNER6, PACKET_SOURCE_GRE, 6, 0, 24, "gre" },
@@ -103,31 +103,33 @@ START_TEST(survives_being_cut)
 }
 END_TEST
 
-/* Carriers of which nothing is found, with the length of payload that is inspected instead. */
+/* Packets that look like tunnels but have no valid inner packet, with the length of the payload that is inspected
+ * instead. */
 static const struct {
     const char *text;
     uint32_t payload_length;
-    const char *events_counter; /* one that is 1, or NULL when there is no event */
+    const char *events_counter; /* a counter that must be 1; NULL: no event */
 } lone_rows[] = {
-    { IP4("04") "4500001500000000 40110000 0a000001 0a000002", 20, NULL }, /* cut inside */
+    { IP4("04") "4500001500000000 40110000 0a000001 0a000002", 20, NULL }, /* inner packet truncated */
     { GRE("86dd") "60000000", 4, NULL },
     { GRE("1234") "6162", 2, NULL },
     { GRE("0806") "0001", 2, NULL },
-    { IP4("2f") "2001880b 00000001", 0, NULL }, /* PPTP's bare acknowledgment */
+    { IP4("2f") "2001880b 00000001", 0, NULL }, /* PPTP acknowledgment without payload */
     { VXLAN("00000000") ETH("0800") INNER4, 51, NULL },
     { VXLAN("88000000") ETH("0800") INNER4, 51, NULL }, /* group policy, and strict */
     { VXLAN("08000000") ETH("0806") "0001", 24, NULL },
     { VXLAN("08000000") "020000", 11, NULL },
     { VXLAN("08000000") ETH("88cc") "0001", 24, "event.vxlan.unknown_payload_type" },
-    { IP4("11") UDP_PORTS("12b5", "3039") "08000000 00000100" ETH("0800") INNER4, 51, NULL }, /* from its port */
-    { IP4("11") UDP_PORTS("3039", "17c1") "40000800 00000100" INNER4, 37, NULL },             /* version 1 */
-    { IP4("11") UDP_PORTS("3039", "17c1") "00010800 00000100" INNER4, 37, NULL },             /* reserved flag */
-    { IP4("11") UDP_PORTS("3039", "17c1") "01000800 00000100 01080001" INNER4, 41, NULL },    /* option too long */
+    { IP4("11") UDP_PORTS("12b5", "3039") "08000000 00000100" ETH("0800") INNER4, 51,
+      NULL },                                                                     /* from the VXLAN port, not to it */
+    { IP4("11") UDP_PORTS("3039", "17c1") "40000800 00000100" INNER4, 37, NULL }, /* version 1 */
+    { IP4("11") UDP_PORTS("3039", "17c1") "00010800 00000100" INNER4, 37, NULL }, /* reserved flag */
+    { IP4("11") UDP_PORTS("3039", "17c1") "01000800 00000100 01080001" INNER4, 41, NULL }, /* option too long */
     { IP4("11") UDP_PORTS("3039", "17c1") "00000806 00000100", 8, NULL },
     { IP4("11") UDP_PORTS("3039", "0dd8") "60000000 0008 1140" IP6_FROM IP6_TO "30390050 0008 0000 00", 49,
-      NULL }, /* IPv6 says less */
+      NULL }, /* IPv6 payload length is shorter */
     { IP4("11") UDP_PORTS("3039", "0dd8") "{6 60000000 0000 11 00" IP6_FROM IP6_TO UDP, 48, NULL },
-    { IP4("11") UDP_PORTS("3039", "0dd8") IP6("11") "30390050 0007 0000", 48, NULL }, /* inside invalid */
+    { IP4("11") UDP_PORTS("3039", "0dd8") IP6("11") "30390050 0007 0000", 48, NULL }, /* inner packet invalid */
     { IP4("11") UDP_PORTS("3039", "0dd8") "0001 1234 0a000003" INNER6, 57, NULL },
 };
 
@@ -171,7 +173,7 @@ START_TEST(finds_innermost_first)
 }
 END_TEST
 
-/* A mirrored frame that holds VXLAN, and VXLAN around a mirrored frame. */
+/* VXLAN in a mirrored frame (ERSPAN), and a mirrored frame in VXLAN. */
 START_TEST(erspan_and_vxlan_nest)
 {
     static const struct {
@@ -215,7 +217,7 @@ START_TEST(hands_down_what_capture_says)
 }
 END_TEST
 
-/* As many as layers allow: the carrier one, those inside two each. */
+/* As many inner packets as the layer limit allows: the outermost packet is one layer, each inner one two. */
 START_TEST(stops_at_max_layers)
 {
     char text[PACKET_TEXT_MAX] = "";
@@ -336,7 +338,7 @@ START_TEST(reassembles_inside_a_tunnel)
     ck_assert_uint_eq(whole.flags & PACKET_TUNNELED, PACKET_TUNNELED);
     ck_assert_uint_eq(whole.tunnel_depth, 1);
     ck_assert_uint_eq(decoding.found[0]->tunnel_depth, 2);
-    /* What was lent stays: the fragment, and the packet inside the first datagram. */
+    /* Earlier packets stay valid: the fragment, and the inner packet of the first datagram. */
     const struct packet *first = decoding.found[0];
 
     ck_assert_uint_eq(reassemble(&decoding, &again, fragment, IP6("29") INNER6, more), 2);
@@ -347,7 +349,7 @@ START_TEST(reassembles_inside_a_tunnel)
 }
 END_TEST
 
-/* Endless datagrams of one packet run out of packets inside, not out of memory. */
+/* The number of inner packets is limited, also if one packet completes many datagrams. */
 START_TEST(reassembly_is_bounded)
 {
     uint8_t bytes[PACKET_TEXT_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rules in rules/: all of them load without a remark, and a packet of each kind meets the rules that it should. */
+/* The rules in rules/: all load without a message, and a packet of each kind matches the expected rules. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void setup(void)
     ck_assert_int_eq(rule_list_finish(list, diag), 0);
 }
 
-/* Scans are seen by how often something happens: every packet of theirs is a hit, so they are loaded by themselves. */
+/* Rules on scans count packets, so every packet is a hit. They are loaded separately. */
 START_TEST(scans_load)
 {
     static const char *const files[] = { "scan.rules" };
@@ -74,7 +74,7 @@ START_TEST(scans_load)
         ck_assert_int_eq(rule_list_load(more, path_of(files[i]), diag), 0);
         ck_assert_int_eq(rule_list_finish(more, diag), 0);
         ck_assert_uint_gt(rule_list_count(more), 5);
-        for (size_t k = 0; k < rule_list_count(more); k++) /* no sid twice in all of rules/ */
+        for (size_t k = 0; k < rule_list_count(more); k++) /* sids are unique in all of rules/ */
             ck_assert_ptr_null(rule_list_find(list, 1, rule_list_get(more, k)->sid));
         rule_list_free(more);
     }
@@ -98,7 +98,7 @@ static void setup_detector(void)
     setup();
     ruleset_options_default(&options);
     ck_assert_int_eq(ruleset_new(&ruleset, list, &options, diag), 0);
-    list = NULL; /* belongs to the ruleset now */
+    list = NULL; /* the ruleset owns the list now */
     detector_options_default(&detector_options);
     ck_assert_int_eq(detector_new(&detector, &detector_options), 0);
     ck_assert_int_eq(detector_prepare(detector, ruleset), 0);
@@ -164,7 +164,7 @@ END_TEST
 #define TCP(port) IPPROTO_TCP, port
 #define UDP(port) IPPROTO_UDP, port
 #define SMB1(command) "\x00\x00\x10\x35\xffSMB" command "\x00\x00\x00\x00\x18\x07\xc0"
-#define SMB_FILLER "0123456789012345678901234567890123456789012345678" /* from offset 16 to 65 */
+#define SMB_FILLER "0123456789012345678901234567890123456789012345678" /* fills offsets 16 to 64 */
 
 static const struct payload_case {
     const char *payload;
@@ -173,7 +173,7 @@ static const struct payload_case {
     uint8_t protocol;
     uint16_t port;
 } payloads[] = {
-    /* What must pass */
+    /* Harmless packets */
     { BYTES(GET("/")), "", TCP(80) },
     { BYTES(GET("/search?q=union+station+select+hotels")), "", TCP(80) },
     { BYTES(GET("/search?q=trade+union+and+select+committee")), "", TCP(80) },
@@ -291,7 +291,7 @@ static const struct payload_case {
     { BYTES("X5O!P%@AP[4\\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"), "9000230", TCP(12345) },
 };
 
-/* The sids of the hits in their order. */
+/* Returns the sids of the hits, in order. */
 static const char *sids(struct packet *pkt)
 {
     static char text[256];
@@ -413,7 +413,7 @@ END_TEST
 
 START_TEST(find_bad_ip)
 {
-    uint8_t last[20] = { 0x45, 0, 1 }; /* the length of the last fragment follows */
+    uint8_t last[20] = { 0x45, 0, 1 }; /* the length field of the last fragment is set below */
     struct packet pkt = packet_of(IPPROTO_UDP);
 
     pkt.ip_options_seen = 1u << IP_OPTION_LSRR;

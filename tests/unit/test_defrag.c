@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Order, headers, keys, time, memory, and whose bytes count where nothing is dropped. What is dropped:
- * test_defrag_inline.c. */
+/* Order, headers, keys, timeouts, memory, and overlaps in passive mode. test_defrag_inline.c tests the drops of inline
+ * mode. */
 #include <check.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -39,7 +39,7 @@ START_TEST(completes_in_any_order)
 }
 END_TEST
 
-/* The smallest fragments of the largest datagram, in an order that is neither. */
+/* A datagram of maximum size in fragments of minimum size, neither in order nor in reverse order. */
 START_TEST(completes_from_the_smallest)
 {
     enum { UNITS = 65504 / 8 };
@@ -121,7 +121,7 @@ START_TEST(makes_a_packet_that_decodes)
 }
 END_TEST
 
-/* More in front of the fragment header than the datagram itself has room for. */
+/* Extension headers before the fragment header may be longer than the datagram itself. */
 START_TEST(keeps_long_chains)
 {
     uint8_t chain[1000] = { 44 }; /* padding without end */
@@ -143,7 +143,7 @@ START_TEST(keeps_long_chains)
         ck_assert_uint_eq(defrag_rig.whole.data[6], 0);
         ck_assert_uint_eq(defrag_rig.whole.data[40], IPPROTO_UDP);
         ck_assert_mem_eq(defrag_rig.whole.data + 40 + 960, "AAAAAAAABBBBBBBB", 16);
-        /* Without end: nobody sends that, and inline it must not pass unseen. */
+        /* An invalid chain: no host sends it, and inline it must not pass uninspected. */
         chain[1] = 1000 / 8 - 1;
         piece.chain_length = 1000;
         piece.id = 8;
@@ -177,13 +177,13 @@ END_TEST
 
 static const struct {
     const char *what;
-    struct piece other; /* than version, id 7, UDP, host 2 */
+    struct piece other; /* fields that differ from: version, id 7, UDP, host 2 */
     uint16_t vlan;
-    bool joins[2]; /* in IPv4, IPv6 */
+    bool joins[2]; /* whether it joins the datagram, over IPv4 and IPv6 */
 } keys[] = {
     { "the same", { .id = 7 }, 0, { true, true } },
     { "id", { .id = 8 }, 0, { false, false } },
-    { "high bits of the id", { .id = 7 | 1 << 16 }, 0, { true, false } }, /* IPv4 has none */
+    { "high bits of the id", { .id = 7 | 1 << 16 }, 0, { true, false } }, /* IPv4 has no such bits */
     { "destination", { .id = 7, .host = 3 }, 0, { false, false } },
     { "protocol", { .id = 7, .protocol = 6 }, 0, { false, true } },
     { "vlan", { .id = 7 }, 4, { false, false } },
@@ -225,7 +225,7 @@ END_TEST
 
 /* --- Overlaps, passive: whose bytes count --------------------------------------------------------- */
 
-/* Novak's sequence: units of eight bytes. The second half overlaps the first in all ways. */
+/* Novak's sequence, in units of eight bytes. Fragments of the second half overlap those of the first in all ways. */
 static const struct {
     char letter;
     uint8_t offset, length;
@@ -278,7 +278,7 @@ START_TEST(settles_overlaps_as_the_host_does)
 }
 END_TEST
 
-/* What lost its front begins later from then on. */
+/* A fragment whose beginning was trimmed counts as one that begins later. */
 START_TEST(a_trimmed_fragment_begins_later)
 {
     static const enum host_os os = HOST_OS_BSD;
@@ -293,7 +293,7 @@ START_TEST(a_trimmed_fragment_begins_later)
 }
 END_TEST
 
-/* The header comes from the fragment whose first bytes count. */
+/* The IP header is that of the fragment whose bytes at offset 0 count. */
 START_TEST(takes_the_header_of_the_winner)
 {
     static const enum host_os first = HOST_OS_MACOS, second = HOST_OS_LINUX;
@@ -318,7 +318,7 @@ START_TEST(takes_the_header_of_the_winner)
 }
 END_TEST
 
-/* Several ends: the nearest counts. */
+/* Of several ends the lowest counts. */
 START_TEST(passive_takes_the_nearest_end)
 {
     int version = versions[_i];
@@ -342,11 +342,13 @@ START_TEST(forgets_in_time)
     defrag_rig_open_inline();
     defrag_rig_send_text(version, 7, 0, true, "AAAAAAAA");
     defrag_rig.now_ns += 60 * NS_PER_SECOND - 1;
-    ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED); /* its time begins again */
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, true, "CCCCCCCC"),
+                     DEFRAG_STORED); /* the timeout starts again */
     defrag_rig.now_ns += 60 * NS_PER_SECOND - 1;
     ck_assert_int_eq(defrag_rig_send_text(version, 7, 24, false, "D"), DEFRAG_STORED);
     defrag_rig.now_ns += 60 * NS_PER_SECOND;
-    ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, true, "BBBBBBBB"), DEFRAG_STORED); /* alone now */
+    ck_assert_int_eq(defrag_rig_send_text(version, 7, 8, true, "BBBBBBBB"),
+                     DEFRAG_STORED); /* the first fragment of a new datagram */
     ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.wrk.tracker_timeout"), 1);
     ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_STORED);
     ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, false, "Z"), DEFRAG_COMPLETE);
@@ -369,7 +371,7 @@ START_TEST(expires_by_budget)
     ck_assert_uint_eq(defrag_expire(defrag_rig.defrag, defrag_rig.now_ns + 60 * NS_PER_SECOND, 100), 4);
     ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.mgr.tracker_timeout"), 10);
     ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.memuse"), 0);
-    /* Accepted and dropped ones too. */
+    /* Accepted and dropped datagrams expire, too. */
     defrag_rig_send_text(4, 1, 0, true, "AAAAAAAA");
     defrag_rig_send_text(4, 1, 8, false, "B");
     defrag_rig_send_text(4, 2, 0, true, "AAAAAAAA");
@@ -392,8 +394,8 @@ static void open_small(bool inline_mode, size_t memcap)
     defragging_open(&defrag_rig, &options);
 }
 
-/* A flood of datagrams that are never complete costs no other datagram its place, and makes room for no half of one
- * that gave way. */
+/* A flood of incomplete datagrams must not displace open datagrams. Later fragments of a displaced datagram must not be
+ * taken for a new one. */
 START_TEST(stays_within_its_memory)
 {
     enum { MEMCAP = 256 << 10, FLOOD = 3000 };
@@ -405,7 +407,7 @@ START_TEST(stays_within_its_memory)
     defrag_rig_send_letter(version, 60000, 'B', 0, length, true); /* dropped for good */
     for (uint32_t id = 0; id < FLOOD; id++)
         dropped += defrag_rig_send_letter(version, id, 'A', 0, length, true) != DEFRAG_STORED;
-    ck_assert_uint_le(dropped, FLOOD / 100); /* that look like one that gave way */
+    ck_assert_uint_le(dropped, FLOOD / 100); /* falsely taken for displaced datagrams */
     ck_assert_uint_le(defragging_counter(&defrag_rig, "defrag.memuse"), MEMCAP);
     ck_assert_uint_gt(defragging_counter(&defrag_rig, "defrag.evicted"), FLOOD / 2);
     ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.max_trackers_reached") +
@@ -415,14 +417,14 @@ START_TEST(stays_within_its_memory)
     ck_assert_int_eq(defrag_rig_send_letter(version, 0, 'A', length, 8, false), DEFRAG_DROPPED);
     ck_assert_int_eq(defrag_rig_send_letter(version, 60000, 'A', 0, length, true), DEFRAG_DROPPED);
     ck_assert_uint_ge(defragging_counter(&defrag_rig, "defrag.evicted_fragments"), 1);
-    /* Receivers have forgotten them after that time. */
+    /* After this time receivers have discarded the fragments. */
     defrag_rig.now_ns += 121 * NS_PER_SECOND;
     ck_assert_int_eq(defrag_rig_send_letter(version, 0, 'A', 0, length, true), DEFRAG_STORED);
     defrag_rig_close();
 }
 END_TEST
 
-/* Remembered datagrams give way, dropped and open ones do not. */
+/* Records of accepted datagrams are displaced; records of dropped ones and open datagrams are not. */
 START_TEST(gives_up_what_was_accepted)
 {
     open_small(true, 64 << 10);
@@ -441,7 +443,7 @@ START_TEST(gives_up_what_was_accepted)
 }
 END_TEST
 
-/* The rest of a fragment that found room for a part only is not taken for bytes. */
+/* If only a part of a fragment could be stored, its remaining bytes count as missing. */
 START_TEST(half_a_fragment_is_none)
 {
     open_small(true, 24 << 10);
@@ -479,7 +481,7 @@ START_TEST(ignores_what_is_too_large)
 }
 END_TEST
 
-/* Only the first fragment tells how long the header is. */
+/* Only the first fragment has the length of the header. */
 START_TEST(ignores_what_is_too_large_with_its_header)
 {
     static const uint8_t options[8] = { 1, 1, 1, 1, 1, 1, 1, 0 }, chain[8] = { 44, 0, 1, 4, 0, 0, 0, 0 };
@@ -525,7 +527,7 @@ START_TEST(ignores_what_has_no_bytes)
 }
 END_TEST
 
-/* Linux cuts an IPv4 fragment down to whole units; an IPv6 one is discarded by all. */
+/* Linux truncates an IPv4 fragment to whole units; all stacks discard such an IPv6 fragment. */
 START_TEST(broken_lengths)
 {
     defrag_rig_open_inline();
@@ -540,7 +542,7 @@ START_TEST(broken_lengths)
 }
 END_TEST
 
-/* RFC 6946: whole by itself, whatever else has its identification. */
+/* An atomic fragment (RFC 6946) is complete, also if other fragments have the same identification. */
 START_TEST(atomic_fragments_are_none)
 {
     defrag_rig_open_inline();
@@ -562,7 +564,7 @@ END_TEST
 
 /* --- Fragments in datagrams ----------------------------------------------------------------------- */
 
-/* The fragment header of datagram `id` as the bytes of another one: the last eight bytes of it follow. */
+/* Writes a fragment header of datagram `id`, as payload of another datagram. The last eight bytes of `id` follow it. */
 static void inner_header(uint8_t out[8], uint8_t id)
 {
     memcpy(out, (const uint8_t[8]){ 44, 0, 0, 8, 0, 0, 0, id }, 8);
@@ -606,13 +608,13 @@ START_TEST(nests_to_a_bound)
     ck_assert_uint_eq(depth, DEFRAG_NESTED);
     ck_assert_int_eq(result, _i ? DEFRAG_DROPPED : DEFRAG_IGNORED);
     ck_assert(packet_has_event(&wholes[depth - 1], DECODE_EVENT_IPV6_FRAG_IGNORED));
-    /* All are still there, and each can be dropped by itself. */
+    /* All datagrams are still stored, and each can be dropped separately. */
     for (unsigned i = 0; i < depth; i++)
         ck_assert_mem_eq(wholes[i].data + 48, "ENDENDEN", 8);
     if (_i) {
         defrag_drop(defrag_rig.defrag, &wholes[2]);
         ck_assert_int_eq(defrag_rig_send_text(6, 3, 0, true, "AAAAAAAA"), DEFRAG_DROPPED);
-        ck_assert_uint_eq(defrag_rig.packet.event_count, 0); /* not because it contradicts */
+        ck_assert_uint_eq(defrag_rig.packet.event_count, 0); /* not because of an overlap */
         defrag_rig_send_text(6, 2, 0, true, "AAAAAAAA");
         ck_assert(defrag_rig_overlapped(6));
     }
@@ -622,7 +624,8 @@ END_TEST
 
 /* --- Random, against a model ---------------------------------------------------------------------- */
 
-/* macOS: the first wins, byte by byte. BSD-right: the one that begins farthest right, of those the latest. */
+/* macOS: the first fragment wins for each byte. BSD-right: the fragment with the highest offset wins, of several the
+ * latest. */
 START_TEST(agrees_with_a_model_when_passive)
 {
     static const enum host_os policies[] = { HOST_OS_MACOS, HOST_OS_BSD_RIGHT };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What passes of a datagram agrees, whatever a receiver has of it. */
+/* Inline, all fragments that pass must agree, so that every receiver reassembles the same datagram. */
 #include <check.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 /* --- Overlaps, inline ----------------------------------------------------------------------------- */
 
-/* What contradicts "AAAAAAAABBBBBBBB" at 8, with more to come; or a datagram that ends at 32, for `ended`. */
+/* Fragments that contradict "AAAAAAAABBBBBBBB" at offset 8 with MF set, or (`ended`) a datagram that ends at 32. */
 static const struct {
     const char *what, *text;
     uint32_t offset;
@@ -43,7 +43,7 @@ START_TEST(inline_drops_what_contradicts)
                                            contradictions[_i].text) == DEFRAG_DROPPED,
                       "%s", contradictions[_i].what);
         ck_assert_int_eq(defrag_rig_overlapped(version), contradictions[_i].overlaps);
-        /* Nothing of it passes now, good or bad. */
+        /* No further fragment of the datagram passes. */
         for (unsigned k = 0; k < 3; k++)
             ck_assert_int_eq(defrag_rig_send_text(version, 7, k * 8, true, probes[k]), DEFRAG_DROPPED);
         ck_assert_int_eq(defrag_rig_send_text(version, 8, 0, true, "AAAAAAAA"), DEFRAG_STORED);
@@ -75,7 +75,7 @@ START_TEST(inline_passes_copies)
 }
 END_TEST
 
-/* The receiver takes one of them for the protocol. */
+/* Receivers use the next header of any of the fragments. */
 START_TEST(inline_wants_one_chain_of_headers)
 {
     static const uint8_t chain[] = { 44, 0, 1, 4, 0, 0, 0, 0 };
@@ -97,7 +97,7 @@ START_TEST(inline_wants_one_chain_of_headers)
     ck_assert_int_eq(defragging_send(&defrag_rig, &first), DEFRAG_STORED);
     ck_assert_int_eq(defragging_send(&defrag_rig, &other), DEFRAG_DROPPED);
     defrag_rig_close();
-    /* And when it was complete. */
+    /* The same after the datagram was complete. */
     defrag_rig_open_inline();
     ck_assert_int_eq(defragging_send(&defrag_rig, &first), DEFRAG_STORED);
     ck_assert_int_eq(defrag_rig_send_text(6, 7, 8, false, "B"), DEFRAG_COMPLETE);
@@ -117,12 +117,12 @@ START_TEST(remembers_what_was_accepted)
     ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
     ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED);
     ck_assert_int_eq(defrag_rig_send_text(version, 7, 24, false, "DD"), DEFRAG_COMPLETE);
-    /* Copies pass, and complete nothing. */
+    /* Copies of fragments pass, and complete no datagram. */
     ck_assert_int_eq(defrag_rig_send_text(version, 7, 24, false, "DD"), DEFRAG_STORED);
     ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
     ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED);
     ck_assert_uint_eq(defragging_counter(&defrag_rig, "defrag.repeated_fragments"), 3);
-    /* What a receiver that lacks some of it could complete does not. */
+    /* A fragment with other bytes is dropped, because a receiver that lost some of the first ones could use it. */
     ck_assert_int_eq(defrag_rig_send_text(version, 7, 0, true, "AAAAAAAABBBBBBBX"), DEFRAG_DROPPED);
     ck_assert(defrag_rig_overlapped(version));
     ck_assert_int_eq(defrag_rig_send_text(version, 7, 16, false, "CCCCCCCC"), DEFRAG_DROPPED);
@@ -140,7 +140,7 @@ START_TEST(remembers_what_was_accepted)
 }
 END_TEST
 
-/* A copy that passes may begin the receiver's time again. */
+/* A copy that passes may restart the receiver's timeout. */
 START_TEST(copies_keep_the_memory)
 {
     int version = versions[_i];
@@ -188,7 +188,7 @@ START_TEST(passive_drops_nothing)
 }
 END_TEST
 
-/* Digests are kept of so many fragments; copies of others are not known. */
+/* Digests are stored for a limited number of fragments; copies of further ones are not recognised. */
 START_TEST(knows_many_fragments_again)
 {
     defrag_rig_open_inline();
@@ -204,7 +204,7 @@ END_TEST
 
 /* --- Random, against a model ---------------------------------------------------------------------- */
 
-/* Inline every byte has one value: a contradiction ends it. */
+/* Inline every byte of a datagram has one value; a contradiction drops the datagram. */
 START_TEST(agrees_with_a_model_inline)
 {
     unsigned complete = 0, dropped = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rules as text, packets by hand: which rules match, in which order, and by which way they were found. */
+/* Tests which rules match a packet, in which order, and how the prefilter found them. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static struct packet packet_of(uint8_t protocol, uint16_t sport, uint16_t dport,
     return pkt;
 }
 
-/* The sids of the hits as text: "3 1 2". */
+/* Returns the sids of the hits as text, such as "3 1 2". */
 static const char *sids(struct packet *pkt)
 {
     static char text[256];
@@ -194,7 +194,7 @@ END_TEST
 
 /* --- Short payloads ------------------------------------------------------------------------------- */
 
-/* Payloads of two letters, in which words begin and end everywhere. */
+/* Payloads of two letters, in which contents occur at many places. The result must be that of a plain search. */
 START_TEST(rules_match_where_a_plain_search_finds_their_word)
 {
     static const char *const words[] = { "ab", "bbba", "aaaaaa" };
@@ -283,7 +283,7 @@ START_TEST(of_many_lists_of_addresses_one_is_evaluated)
 }
 END_TEST
 
-/* A rule that did not become a candidate costs nothing; one that did is evaluated once. */
+/* Only candidates are evaluated, each once. */
 START_TEST(only_candidates_are_evaluated)
 {
     char rules[64 * 1024] = "";

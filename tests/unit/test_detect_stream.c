@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rules over streams: words in several segments, rules that wait, and that nothing is looked at by nobody. */
+/* Rules on streams: contents in several segments, pending candidates, and all bytes are inspected. */
 #include "pipeline_rig.h"
 #include "detect/detect_priv.h" /* the size of struct flow_detection */
 
@@ -49,7 +49,7 @@ START_TEST(a_word_at_one_place_is_found_wherever_it_is_split)
     ck_assert_str_eq(rig_send_bytes(RIG_CLIENT, word + at, strlen(word) - at), "1 2 3");
     ck_assert_str_eq(rig_send_filler(RIG_CLIENT, 3), "");
     ck_assert_str_eq(rig_send(RIG_CLIENT, ".EvilWord"), "4");
-    ck_assert_str_eq(rig_send(RIG_CLIENT, word), "1 2 3"); /* for the packet its own start counts */
+    ck_assert_str_eq(rig_send(RIG_CLIENT, word), "1 2 3"); /* rules on the packet count from its own start */
 }
 END_TEST
 
@@ -64,7 +64,7 @@ START_TEST(a_word_is_found_byte_by_byte)
 }
 END_TEST
 
-/* The prefilter looks for 64 bytes of it at most; the rest may come later. */
+/* The prefilter searches at most 64 bytes of a content; the rest may arrive later. */
 START_TEST(a_long_word_is_found_wherever_it_is_split)
 {
     char rule[512], text[101] = "";
@@ -144,13 +144,13 @@ START_TEST(a_hole_parts_words)
     ck_assert_str_eq(rig_send(RIG_CLIENT, "Evil"), "");
     ck_assert_str_eq(rig_send_at(RIG_CLIENT, 5, "Word"), "");
     ck_assert(rig.packet.flags & PACKET_STREAM_ADDED);
-    rig.next[RIG_CLIENT] = 9; /* the server had the byte in the hole on another way */
+    rig.next[RIG_CLIENT] = 9; /* the server acknowledges the byte in the gap, which took another route */
     rig_acknowledge(RIG_SERVER);
     ck_assert_str_eq(rig_send(RIG_CLIENT, "EvilWord"), "1");
 }
 END_TEST
 
-/* What comes for a place that was given up is in no view: it is looked at as a packet. */
+/* Bytes that arrive for a gap after it was given up are in no chunk; they are inspected as a packet. */
 START_TEST(bytes_of_a_lost_place_are_looked_at)
 {
     open_inline("alert tcp any any -> any any (content:\"EvilWord\"; sid:1;)");
@@ -182,7 +182,7 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-/* Cuts [0, TEXT) into pieces, in random order: start and end of each. */
+/* Cuts [0, TEXT) into pieces (start and end), in random order. */
 static size_t cut_and_shuffle(uint32_t *state, size_t pieces[PIECES][2])
 {
     size_t count = 0;
@@ -203,7 +203,7 @@ static size_t cut_and_shuffle(uint32_t *state, size_t pieces[PIECES][2])
     return count;
 }
 
-/* Some bytes of the neighbours come along: they are the same wherever they come. */
+/* Sends a piece with some equal bytes of its neighbours. */
 static int send_piece(uint32_t *state, const char *text, const size_t piece[2])
 {
     size_t before = next_random(state) % 4, after = next_random(state) % 4;
@@ -240,12 +240,12 @@ END_TEST
 
 /* --- ICMP ----------------------------------------------------------------------------------------- */
 
-/* An ICMP error belongs to the flow, and takes nothing away from its stream. */
+/* An ICMP error belongs to the flow, but must not consume chunks of its stream. */
 static const char *send_icmp_error(int from)
 {
     uint8_t *icmp = rig.bytes + 20, *quoted = icmp + 8;
 
-    rig_put_ip(!from, IPPROTO_TCP, 40); /* of the other side */
+    rig_put_ip(!from, IPPROTO_TCP, 40); /* quotes a packet of the other side */
     memmove(quoted, rig.bytes, 20);
     memset(icmp, 0, 8);
     icmp[0] = 3;
@@ -255,7 +255,7 @@ static const char *send_icmp_error(int from)
     rig_put16(quoted + 22, from == RIG_CLIENT ? rig.client_port : 80);
     quoted[32] = 0x50;
     rig_put_ip(from, IPPROTO_ICMP, 20 + 8 + 40);
-    rig.bytes[15] = 9; /* a router's */
+    rig.bytes[15] = 9; /* sent by a router */
     return rig_judge(20 + 8 + 40);
 }
 
@@ -273,7 +273,7 @@ START_TEST(an_icmp_error_does_not_consume_the_stream)
 }
 END_TEST
 
-/* Nor does it count as the first packet of the flow in its direction. */
+/* An ICMP error is not the first packet of the flow in its direction. */
 START_TEST(an_icmp_error_does_not_consume_rules_on_addresses)
 {
     rig_open("alert ip 10.0.0.2 any -> any any (sid:1;)");
@@ -360,14 +360,14 @@ END_TEST
 
 /* --- Rewritten retransmissions -------------------------------------------------------------------- */
 
-/* Nothing new is in the stream, but the packet carries the stream's bytes. */
+/* A rewritten retransmission adds nothing to the stream, but its payload is inspected. */
 START_TEST(a_rewritten_segment_is_looked_at_without_a_view)
 {
     rig.options.stream.overlap = STREAM_OVERLAP_REWRITE;
     open_inline("alert tcp any any -> any any (pcre:\"/ab+c/\"; sid:1;)\n"
                 "alert tcp any any -> any any (content:\"abbc\"; sid:2;)");
     ck_assert_str_eq(rig_send(RIG_CLIENT, "abbc"), "1 2");
-    for (int i = 0; i < 2; i++) /* the match is out of the window then, but not acknowledged */
+    for (int i = 0; i < 2; i++) /* the match is then outside of the window, but not acknowledged */
         rig_send_filler(RIG_CLIENT, 4000);
     ck_assert_str_eq(rig_send_at(RIG_CLIENT, 0, "xxxx"), "1 2");
     ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
@@ -394,7 +394,7 @@ START_TEST(without_memory_the_window_is_scanned_again)
     open_inline("alert tcp any any -> any any (content:\"First\"; content:\"TheLongerOne\"; sid:1;)\n"
                 "alert tcp any any -> any any (content:\"Simple\"; sid:2;)\n"
                 "alert tcp any any -> any any (pcre:\"/ab+c/\"; sid:3;)");
-    rig_send(RIG_SERVER, "TheLongerOne"); /* takes what there is */
+    rig_send(RIG_SERVER, "TheLongerOne"); /* uses all memory */
     ck_assert_str_eq(rig_send(RIG_CLIENT, "Simple TheLongerOne "), "2");
     ck_assert(rig.packet.flow->flags & FLOW_RESCAN);
     ck_assert_str_eq(rig_send(RIG_CLIENT, "xx"), "");
@@ -410,7 +410,7 @@ START_TEST(without_memory_the_window_is_scanned_again)
 }
 END_TEST
 
-/* What is kept behind bytes that were not is looked at when those are acknowledged. */
+/* Bytes stored behind a part for which there was no memory are inspected when that part is acknowledged. */
 START_TEST(without_memory_for_bytes_nothing_is_missed)
 {
     rig.options.stream.reassembly_memcap = 8192;
@@ -486,7 +486,7 @@ END_TEST
 
 /* --- Passive -------------------------------------------------------------------------------------- */
 
-/* What lies before and behind a gap are two views, of one packet. */
+/* The data before and after a gap are two chunks of one packet. */
 START_TEST(actions_are_done_once_a_packet)
 {
     rig_passive();

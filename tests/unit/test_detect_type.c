@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The types of rules, and with them whether drop and pass apply to the packet or to its flow. The expected ones are
- * those that `suricata --engine-analysis` of version 8.0.7 reports (de_only, which applies to the packet, is
- * RULE_TYPE_PACKET here). */
+/* Rule types, which determine whether drop and pass apply to the packet or to its flow. The expected types are those of
+ * `suricata --engine-analysis` of version 8.0.7 (de_only, which applies to the packet, is RULE_TYPE_PACKET here). */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The doctor on rulesets that are made by hand: the way through chains, and what needs a kernel that the machine may
- * not have (nft's own queue, flowtables). Live rulesets are in tests/netns/doctor*.sh and tests/vm/case_doctor.sh.
+ * The doctor on constructed rulesets: paths through chains, and features that the running kernel may lack (nft's queue
+ * expression, flowtables). tests/netns/doctor*.sh and tests/vm/case_doctor.sh test real rulesets.
  */
 #include <check.h>
 #include <linux/netfilter.h>
@@ -109,12 +109,12 @@ static void listen(uint16_t queue, uint32_t delivered)
 
 /* --- The way to the queue ------------------------------------------------------------------------- */
 
-/* Each ruleset: rules of the base chain, rules of `sub`, and where the queue's rule stands. */
+/* Rulesets: rules of the base chain, rules of the chain `sub`, and the position of the queue rule. */
 static const struct {
     const char *name;
     struct netrules_rule base[4], sub[3];
     bool queue_in_sub;
-    const char *finding; /* NULL: none about the order */
+    const char *finding; /* expected finding about the order of rules, or NULL */
 } ways[] = {
     { "drops and jumps ahead",
       { { .verdict = NETRULES_DROP, .conditional = true }, { .verdict = NETRULES_JUMP, .target = "sub" } },
@@ -228,7 +228,7 @@ START_TEST(way_to_the_queue)
 }
 END_TEST
 
-/* A verdict map: one of its branches accepts what is established. */
+/* A verdict map of which one branch accepts established connections. */
 START_TEST(branches_are_ways)
 {
     struct netrules_table *table = add_table(NFPROTO_INET, "firewall");
@@ -249,7 +249,7 @@ START_TEST(branches_are_ways)
 }
 END_TEST
 
-/* An accept ends its own base chain only. */
+/* An accept affects its own base chain only. */
 START_TEST(accept_in_another_base_chain_takes_nothing)
 {
     struct netrules_table *table = add_table(NFPROTO_INET, "firewall");
@@ -264,7 +264,7 @@ START_TEST(accept_in_another_base_chain_takes_nothing)
 }
 END_TEST
 
-/* Chains that jump to each other, which no kernel takes: an end all the same. */
+/* Chains that jump to each other. No kernel accepts that, but the search must end. */
 START_TEST(rings_end)
 {
     struct netrules_table *table = add_table(NFPROTO_INET, "firewall");
@@ -325,9 +325,9 @@ START_TEST(one_queue_has_it_all)
     listen(0, 960);
     listen(1, 39);
     judge();
-    ck_assert_ptr_null(find("queue.one-loaded")); /* too few to say */
+    ck_assert_ptr_null(find("queue.one-loaded")); /* too few packets for a finding */
     listen(1, 0);
-    host->listeners->delivered = 100000; /* the one that was put in last is found first */
+    host->listeners->delivered = 100000; /* the last listener added is the first of the list */
     judge();
     ck_assert_ptr_nonnull(find("queue.one-loaded"));
     host->listeners->delivered = 1000;
@@ -347,7 +347,7 @@ START_TEST(offload_is_found_wherever_it_stands)
     struct netrules_rule *offload;
 
     table->flowtables = &flowtable;
-    base->priority = 100; /* behind us */
+    base->priority = 100; /* behind the sluice table */
     add_rule(ours, queue_rule);
     judge();
     ck_assert_ptr_nonnull(find("offload.unused"));
@@ -357,10 +357,10 @@ START_TEST(offload_is_found_wherever_it_stands)
     ck_assert_ptr_nonnull(find("offload.flowtable"));
     ck_assert_int_eq(find("offload.flowtable")->severity, DOCTOR_BROKEN);
     ck_assert_ptr_eq(find("offload.flowtable")->rule, offload);
-    offload->matches_connection_mark = true; /* may be what somebody has judged */
+    offload->matches_connection_mark = true; /* may match connections that Sluice has accepted */
     judge();
     ck_assert_int_eq(find("offload.flowtable")->severity, DOCTOR_NOTE);
-    ours->hook = NF_INET_LOCAL_IN; /* to the host itself nothing is offloaded */
+    ours->hook = NF_INET_LOCAL_IN; /* packets to the host itself are never offloaded */
     judge();
     ck_assert_ptr_null(find("offload.flowtable"));
 }
@@ -376,7 +376,7 @@ static int add_message(void *user, const void *bytes, size_t length)
 static const enum attach_mode modes[] = { ATTACH_AFTER, ATTACH_BEFORE, ATTACH_REPEAT, ATTACH_CHAIN, ATTACH_ROUTE };
 enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 
-/* As the firewall module would make it, of any kind: clean. */
+/* A table as the firewall module makes it, in any mode, gives no finding. */
 START_TEST(own_table_as_made_is_clean)
 {
     struct firewall_options options = input.options;
@@ -400,13 +400,13 @@ START_TEST(own_table_as_made_is_clean)
     ck_assert_uint_eq(report->queue_first, 4);
     ck_assert_uint_eq(report->queue_last, 7);
     ck_assert_uint_eq(report->counts[DOCTOR_WARNING], 0);
-    ck_assert_uint_eq(report->counts[DOCTOR_BROKEN], options.mode == ATTACH_CHAIN); /* nothing jumps there */
-    input.queues_given = true; /* other queues than those that were asked for */
+    ck_assert_uint_eq(report->counts[DOCTOR_BROKEN], options.mode == ATTACH_CHAIN); /* no rule jumps to the chain */
+    input.queues_given = true; /* queues other than the configured ones */
     judge();
     ck_assert_ptr_nonnull(find("own.altered"));
     input.queues_given = false;
     chain = netrules_find_chain(ruleset->tables, options.mode == ATTACH_CHAIN ? "sluice_ips" : "forward");
-    ((struct netrules_rule *)chain->rules)->next = NULL; /* the queue's rule is gone */
+    ((struct netrules_rule *)chain->rules)->next = NULL; /* removes the queue rule */
     judge();
     ck_assert_ptr_nonnull(find("own.not-feeding"));
 }
@@ -414,7 +414,7 @@ END_TEST
 
 /* --- State of the host ---------------------------------------------------------------------------- */
 
-/* A recorded dump: the fuzz target's corpus. */
+/* Adds a recorded dump from the fuzz corpus. */
 static void add_recorded(const char *name)
 {
     char path[4096];
@@ -479,7 +479,7 @@ END_TEST
 
 static const struct {
     struct doctor_kernel kernel;
-    const char *finding; /* NULL: none */
+    const char *finding; /* expected finding, or NULL */
 } kernels[] = {
     { { 0, 0, 0 }, NULL },
     { { 6, 1, 140 }, NULL },
@@ -510,7 +510,7 @@ START_TEST(kernels_with_defects)
 }
 END_TEST
 
-/* Kernels that drop super-packets of new flows, where an interface makes them. */
+/* Kernels that drop super-packets of new flows, if a network interface makes them. */
 START_TEST(kernels_that_drop_udp)
 {
     static const struct {
@@ -562,7 +562,7 @@ START_TEST(report_is_written)
 }
 END_TEST
 
-/* The line of a rule in what libnftables lists: in its own table, by its handle. */
+/* The text of a rule is taken from the output of libnftables: the line in its table with its handle. */
 START_TEST(texts_are_taken_from_the_listing)
 {
     static const char listing[] = "table ip mine { # handle 1\n"
@@ -589,7 +589,7 @@ START_TEST(texts_are_taken_from_the_listing)
     ck_assert_str_eq(find("order.accept")->text, "[ cmp ]");
     set_rule_texts(report, listing);
     ck_assert_str_eq(find("order.accept")->text, "tcp dport 1 accept comment \"# handle 1\"");
-    ck_assert_str_eq(find("queue.no-listener")->text, queue_rule.text); /* is not listed */
+    ck_assert_str_eq(find("queue.no-listener")->text, queue_rule.text); /* the listing does not have this rule */
     set_rule_texts(report, "");
 }
 END_TEST

@@ -101,7 +101,8 @@ START_TEST(decodes_by_the_rules_of_the_mode)
 {
     static const enum base64_mode modes[] = { BASE64_RFC4648, BASE64_RFC2045, BASE64_STRICT, BASE64_PADDED };
     uint32_t length = (uint32_t)strlen(texts[_i].text);
-    uint8_t *out = malloc(base64_decoded_size(length)); /* exact, for the sanitizer */
+    uint8_t *out =
+        malloc(base64_decoded_size(length)); /* of exact size, so that a sanitizer detects writes past the end */
 
     for (int mode = 0; mode < ROWS(modes); mode++) {
         uint32_t decoded = base64_decode(texts[_i].text, length, modes[mode], out);
@@ -118,7 +119,8 @@ static const struct {
     bool invalid;
 } streams[] = {
     { "YWJj", "abc", false },      { "YWI=", "ab", false },      { "YWI", "ab", false },    { "Y", "", false },
-    { "YW\t Jj\r", "abc", false }, { "YW*Jj", "abc", true },     { "YWJj\n", "abc", true }, /* lines have no line end */
+    { "YW\t Jj\r", "abc", false }, { "YW*Jj", "abc", true },     { "YWJj\n", "abc", true }, /* each input is a line
+                                                                                               without its end */
     { "YQ==YWJj", "aabc", false }, { "YQ=YWJj", "aabc", false }, { "=YWJj", "abc", false }, { "Y=WI=", "X", false },
     { "Y\xc3W=", "a", true },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From settings to options; CPUs for threads; a worker with a source of packets that the test makes up. */
+/* Options from settings; CPUs for threads; a worker with a fake capture. */
 #include <check.h>
 #include <errno.h>
 #include <sched.h>
@@ -45,9 +45,9 @@ static struct config *config_of(const char *yaml)
 
 static const struct {
     const char *yaml;
-    int count; /* negative: an error whose text has `detail` */
+    int count; /* negative: an error whose text contains `detail` */
     const char *detail;
-    unsigned check; /* the queue to look at */
+    unsigned check; /* index of the queue to check */
     struct nfqueue_options expected;
 } queue_cases[] = {
     { "queue: {numbers: 5}", 1, NULL, 5, { .queue = 5, .mode = QUEUE_ACCEPT, .marked_policy = QUEUE_MARKED_ACCEPT } },
@@ -292,7 +292,7 @@ START_TEST(sets_of_the_configuration_count)
 }
 END_TEST
 
-/* With two CPUs and one worker there is one for the verdicts. */
+/* With two CPUs and one worker, the other CPU is for the verdict sender. */
 static const struct {
     const char *yaml;
     bool wanted;
@@ -331,11 +331,11 @@ struct fake_capture {
     uint8_t bytes[FAKE_BATCH][64];
     unsigned batches, judged, dropped;
     struct capture_counters counters;
-    int end;          /* what receive returns after the last batch */
-    atomic_uint ends; /* how often it did */
+    int end;          /* return value of receive() after the last batch */
+    atomic_uint ends; /* number of these returns */
 };
 
-/* An IPv4 UDP datagram; every fourth has the bad word. */
+/* Makes an IPv4 UDP datagram; every fourth has the forbidden word. */
 static void make_datagram(struct fake_capture *fake, unsigned i)
 {
     static const uint8_t header[28] = { 0x45, 0, 0,  36, 0, 1, 0, 0, 64, 17, 0, 0,  10, 0,
@@ -482,7 +482,7 @@ START_TEST(every_packet_is_judged_once)
     struct bench bench;
 
     bench_open(&bench, 0);
-    do { /* snapshots while it works, until all batches are through */
+    do { /* take snapshots until all batches are processed */
         ck_assert(worker_take_snapshot(&bench.worker));
         const struct worker_snapshot *s = &bench.worker.snapshot;
 
@@ -496,12 +496,12 @@ START_TEST(every_packet_is_judged_once)
     ck_assert_uint_eq(bench.worker.snapshot.pipeline.drop_reason[DROP_REASON_RULES], bench.fake.dropped);
     ck_assert_int_eq(atomic_load(&bench.worker.error), 0);
     ck_assert_uint_ge(atomic_load(&bench.worker.epoch), FAKE_BATCHES);
-    ck_assert_int_eq(worker_start(&bench.worker), 0); /* stops at once: for bench_close() to join */
+    ck_assert_int_eq(worker_start(&bench.worker), 0); /* the thread ends at once; bench_close() joins it */
     bench_close(&bench);
 }
 END_TEST
 
-/* Main frees an old ruleset when the worker has the new one, and there may be no packets. */
+/* An idle worker must switch to the new ruleset, too, because the main thread frees the old one only then. */
 START_TEST(an_idle_worker_takes_another_ruleset)
 {
     struct bench bench;
@@ -524,7 +524,7 @@ START_TEST(an_idle_worker_takes_another_ruleset)
     atomic_store(&bench.worker.stop, true);
     pthread_join(bench.worker.thread, NULL);
     ck_assert_ptr_eq(bench.worker.pipeline.ruleset, bench.ruleset);
-    ck_assert_int_eq(worker_start(&bench.worker), 0); /* stops at once: for bench_close() to join */
+    ck_assert_int_eq(worker_start(&bench.worker), 0); /* the thread ends at once; bench_close() joins it */
     bench_close(&bench);
 }
 END_TEST

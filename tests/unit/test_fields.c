@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fields: what is written comes out as JSON, whole, however little room there is; what nobody wrote is refused. */
+/* Fields: written values are rendered as complete JSON, with any buffer size; invalid bytes are refused. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "sluice/fields.h"
 #include "sluice/text.h"
 
-/* The fields as an object. */
+/* Renders the fields as a JSON object. */
 static char *render(const struct fields *fields)
 {
     struct text out;
@@ -29,7 +29,7 @@ static void expect(const struct fields *fields, const char *json)
     free(text);
 }
 
-/* One of everything, nested. */
+/* Writes a value of each type, in nested objects and arrays. */
 static void write_all(struct fields *fields)
 {
     struct address address = { { 192, 0, 2, 1 } };
@@ -98,7 +98,7 @@ START_TEST(times_have_four_digits_of_years)
 }
 END_TEST
 
-/* Whatever room there is, whole members come out in their order, and what is open is closed. */
+/* With a small buffer only the first members are rendered, each complete, and all objects are closed. */
 START_TEST(too_little_room_leaves_whole_members_out)
 {
     uint8_t whole[1024], *bytes;
@@ -109,7 +109,7 @@ START_TEST(too_little_room_leaves_whole_members_out)
     write_all(&fields);
     length = fields.length;
     for (uint32_t room = 0; room <= length; room++) {
-        bytes = malloc(room + 1); /* so that one byte more is found */
+        bytes = malloc(room + 1); /* of exact size, so that a sanitizer detects writes past the end */
         fields_init(&fields, bytes, room);
         write_all(&fields);
         ck_assert_uint_le(fields.length, room);
@@ -166,13 +166,13 @@ START_TEST(nests_so_deep_and_no_deeper)
 }
 END_TEST
 
-/* Bytes that end in `tail`, cut at FIELDS_VALUE_MAX, which lies `split` bytes into the tail. */
+/* A value that is truncated at FIELDS_VALUE_MAX, `split` bytes after the begin of `tail`. */
 static const struct {
     const char *tail;
     size_t split, kept;
 } cuts[] = {
     { "abcd", 2, 2 },         { "\xc3\xa4xx", 1, 0 },       { "\xc3\xa4xx", 2, 2 },       { "\xe2\x82\xac", 2, 0 },
-    { "\xe2\x82\xac", 1, 0 }, { "\xf0\x9f\x98\x80", 3, 0 }, { "\xff\xff\xff\xff", 2, 2 }, /* is no UTF-8 anyway */
+    { "\xe2\x82\xac", 1, 0 }, { "\xf0\x9f\x98\x80", 3, 0 }, { "\xff\xff\xff\xff", 2, 2 }, /* not valid UTF-8 */
 };
 
 START_TEST(cuts_values_between_characters)
@@ -222,7 +222,7 @@ START_TEST(cuts_other_values)
 }
 END_TEST
 
-/* Every beginning of it that is not the whole is refused or is a shorter list of whole members. */
+/* Truncated fields are refused, or are a shorter list of complete members. */
 START_TEST(refuses_what_is_cut)
 {
     uint8_t bytes[1024];
@@ -265,9 +265,9 @@ static const struct {
     { { BYTES, 4, 0, 'a' }, 4 },
     { { BYTES, 0xff, 0xff, 'a' }, 4 },
     { { UINT, 1, 2, 3 }, 4 },
-    { { OBJECT, BYTES, 0, 0, OBJECT_END }, 5 },                  /* no key in an object */
+    { { OBJECT, BYTES, 0, 0, OBJECT_END }, 5 },                  /* a member of an object without key */
     { { ARRAY, BYTES | NAMED, 1, 0, 'k', 0, 0, ARRAY_END }, 8 }, /* a key in an array */
-    { { UINT | NAMED, 1, 0, 'k', 0, 0, 0, 0, 0, 0, 0, 0 }, 12 }, /* only bytes have such keys */
+    { { UINT | NAMED, 1, 0, 'k', 0, 0, 0, 0, 0, 0, 0, 0 }, 12 }, /* only byte strings may have such keys */
     { { BYTES | NAMED, 9, 0, 'k' }, 4 },
     { { BYTES | BOTH, 0, 0 }, 3 },
 };
@@ -282,7 +282,7 @@ START_TEST(refuses_what_nobody_writes)
 }
 END_TEST
 
-/* Bytes at random, without addresses of keys: nothing is read behind the end, and what is accepted is well-formed. */
+/* Random bytes, without pointers to keys: nothing is read past the end, and accepted fields are well-formed JSON. */
 START_TEST(survives_random_bytes)
 {
     struct text out;

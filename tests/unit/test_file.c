@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file engine: windows, digests, libmagic, and what of a file is stored. */
+/* The file engine: windows, digests, libmagic, and the stored bytes. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static uint8_t byte_at(uint64_t i)
     return (uint8_t)(i * 7 + i / 251);
 }
 
-/* Bytes [from, from + length) of the content that byte_at() says, `step` with each feed. */
+/* Feeds the bytes [from, from + length) of the content that byte_at() defines, in pieces of `step` bytes. */
 static void feed(struct rig *rig, struct file *file, uint64_t from, uint64_t length, uint32_t step)
 {
     static uint8_t bytes[MIB];
@@ -118,8 +118,7 @@ END_TEST
 
 static const uint32_t steps[] = { 1, 100, 1460, 16384, 65535, 300000, MIB };
 
-/* The first bytes are all there until the limit; behind it, never fewer than the window and what the last feed brought.
- */
+/* Up to the limit all bytes are stored; after it, at least the window and the bytes of the last feed. */
 START_TEST(the_window_slides)
 {
     enum { SIZE = 700000 };
@@ -256,7 +255,7 @@ START_TEST(only_digests_that_are_wanted)
 }
 END_TEST
 
-/* Rules have not seen what came before it. */
+/* Rules have not inspected the bytes before the gap. */
 START_TEST(a_gap_keeps_the_window)
 {
     struct rig rig = { 0 };
@@ -297,7 +296,7 @@ END_TEST
 static const uint8_t png[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n', 0,  0, 0, 13, 'I', 'H', 'D',
                                'R',  0,   0,   0,   16,   0,    0,    0,    16, 8, 6, 0,  0,   0 };
 
-/* The same answer whatever way the bytes are cut, and at the latest at the end. */
+/* The type is the same however the bytes are cut, and is known at the end of the file at the latest. */
 START_TEST(magic_is_known_in_time)
 {
     struct rig rig = { 0 };
@@ -441,7 +440,7 @@ START_TEST(what_is_wanted_is_stored)
     else
         ck_assert_int_ne(access(path, F_OK), 0);
     snprintf(path, sizeof(path), "%s/tmp", rig.dir);
-    ck_assert_int_eq(rmdir(path), 0); /* nothing is left in it */
+    ck_assert_int_eq(rmdir(path), 0); /* the folder is empty */
     rig_end(&rig);
 }
 END_TEST

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file store: its layout, several workers, loss, and a file system that refuses. */
+/* The file store: layout, several workers, losses, and errors of the file system. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -39,7 +39,7 @@ static struct file_store *new_store(unsigned workers, size_t ring_size, bool los
     return store;
 }
 
-/* A name, and what path belongs to it. */
+/* Makes a digest; path_of() returns the path of its file. */
 static const uint8_t *digest_of(unsigned number, uint8_t *out)
 {
     memset(out, 0, 32);
@@ -106,7 +106,7 @@ START_TEST(files_get_their_names)
 }
 END_TEST
 
-/* What is there already stays, and has been seen now. */
+/* A file that is stored already is kept; its modification time is updated. */
 START_TEST(equal_files_are_one)
 {
     uint8_t digest[32];
@@ -152,7 +152,7 @@ START_TEST(what_is_not_finished_is_taken_away)
     ck_assert_uint_eq(files_in_tmp(), 1);
     file_store_free(store);
     ck_assert_uint_eq(files_in_tmp(), 0);
-    /* Of a run that was killed. */
+    /* A temporary file of a run that was killed. */
     snprintf(left, sizeof(left), "%s/tmp/file.0.9", dir);
     FILE *out = fopen(left, "w");
 
@@ -166,7 +166,8 @@ START_TEST(what_is_not_finished_is_taken_away)
 }
 END_TEST
 
-/* The thread is not there: the ring fills, and what is full says so at once. What is not bytes has room still. */
+/* Without the thread the ring fills. A write to the full ring fails at once; there is still room for commands without
+ * bytes. */
 START_TEST(a_full_ring_is_no_wait)
 {
     static uint8_t bytes[100000];
@@ -203,7 +204,7 @@ START_TEST(a_file_system_that_refuses_is_counted)
     struct file_store *store = new_store(1, 0, false);
     struct file_spool *spool = file_store_spool(store, 0);
 
-    /* Where the folder 09 would be there is a file. */
+    /* A file is in the place of the folder 09. */
     snprintf(path, sizeof(path), "%s/09", dir);
     FILE *out = fopen(path, "w");
 
@@ -214,7 +215,7 @@ START_TEST(a_file_system_that_refuses_is_counted)
 
     ck_assert(file_spool_write(spool, a, "x", 1));
     ck_assert(file_spool_finish(spool, a, digest_of(9, digest)));
-    ck_assert(file_spool_write(spool, a, "x", 1)); /* nobody told the worker */
+    ck_assert(file_spool_write(spool, a, "x", 1)); /* the worker does not know of the error yet */
     ck_assert(file_spool_finish(spool, b, digest_of(10, digest)));
     file_store_stop(store);
     file_store_counts(store, &counts);
@@ -248,7 +249,7 @@ struct worker {
     unsigned index;
 };
 
-/* More files at once than the thread keeps descriptors for, written in turns. */
+/* More open files than the thread keeps descriptors for, written in turns. */
 static void *work(void *user)
 {
     struct worker *worker = user;

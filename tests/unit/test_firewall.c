@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The firewall: options, priorities beside rulesets that are made up, rules as text and as netlink, the printed
- * examples; with the kernel only what the command line does not reach. The rest of that is in tests/netns/nft_*.sh. */
+/* The firewall module: options, priorities beside constructed rulesets, rules as text and netlink messages, the printed
+ * examples. Only functions that the command line does not reach are tested with the kernel; tests/netns/nft_*.sh test
+ * the others. */
 #include <check.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -71,7 +72,7 @@ END_TEST
 static const struct {
     const char *settings[6];
     int err;
-    const char *message; /* part of it */
+    const char *message; /* part of the expected message */
 } configurations[] = {
     { { "nft.attach=before", "queue.numbers=4-7", "nft.family=ip6", "nft.bypass=no", "nft.priority=-77" }, 0, "" },
     { { "nft.attach=after", "queue.numbers=1,3" }, -EINVAL, "one range" },
@@ -144,7 +145,7 @@ END_TEST
 
 static const struct {
     struct firewall_options options;
-    const char *message; /* NULL: they are good */
+    const char *message; /* expected message; NULL: valid options */
 } combinations[] = {
     { { .mode = ATTACH_AFTER, .hooks = FIREWALL_FORWARD, .table = "sluice" }, NULL },
     { { .mode = ATTACH_CHAIN, .table = "sluice" }, NULL },
@@ -189,7 +190,7 @@ static const struct {
         .mark_mask = 1,
         .offload = { .drop = true, .saves = true, .drop_mark = 1, .drop_mask = 1 } },
       "queue.mark" },
-    { { .mode = ATTACH_AFTER, /* of connections alone the same bits are others */
+    { { .mode = ATTACH_AFTER, /* for conntrack marks only, the same bits are not in conflict */
         .hooks = 1,
         .table = "x",
         .reject_mark = 1,
@@ -239,7 +240,7 @@ static const struct {
     { ATTACH_ROUTE, FIREWALL_INET, { { 0 } }, 60 },
     { ATTACH_BEFORE, FIREWALL_INET, { { 0 } }, -10 },
     { ATTACH_REPEAT, FIREWALL_INET, { { 0 } }, -10 },
-    /* The highest filter chain of any family that meets our packets counts. */
+    /* The filter chain with the highest priority counts, of all families that see the packets. */
     { ATTACH_AFTER, FIREWALL_INET, { { IP, FORWARD, 100, false, NULL }, { IP6, FORWARD, 200, false, NULL } }, 210 },
     { ATTACH_AFTER, FIREWALL_IPV4, { { IP, FORWARD, 100, false, NULL }, { IP6, FORWARD, 200, false, NULL } }, 110 },
     { ATTACH_AFTER, FIREWALL_IPV6, { { INET, FORWARD, 70, false, NULL } }, 80 },
@@ -247,27 +248,30 @@ static const struct {
     { ATTACH_AFTER, FIREWALL_INET, { { INET, NF_INET_LOCAL_IN, 500, false, NULL } }, 60 },
     { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 55, false, NULL } }, 65 },
     { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 10, false, NULL } }, 60 },
-    /* Other types have no say but for the place itself. */
+    /* Chains of other types count only if they have the same priority. */
     { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 90, true, NULL } }, 60 },
     { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 60, true, NULL } }, 61 },
-    { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 290, false, NULL } }, 301 }, /* 300 is conntrack's helper */
+    { ATTACH_AFTER,
+      FIREWALL_INET,
+      { { INET, FORWARD, 290, false, NULL } },
+      301 }, /* 300 is the priority of conntrack helpers */
     { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, INT32_MAX, false, NULL } }, 60 },
     { ATTACH_AFTER,
       FIREWALL_INET,
       { { INET, FORWARD, INT32_MAX - 1, false, NULL }, { IP, FORWARD, 70, false, NULL } },
       80 },
-    /* Our own table that is replaced, and others of ours. */
+    /* The table that is replaced does not count; other tables of Sluice do. */
     { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 60, false, "sluice" } }, 60 },
     { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 60, false, "second" } }, 61 },
     { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -10, false, "second" } }, -11 },
-    /* Ahead of the first filter chain, behind mangle. */
+    /* Before the first filter chain, after mangle. */
     { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -50, false, NULL }, { IP, FORWARD, 0, false, NULL } }, -60 },
     { ATTACH_BEFORE, FIREWALL_INET, { { IP, FORWARD, -150, false, NULL }, { IP, FORWARD, -300, false, NULL } }, -10 },
     { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -145, false, NULL } }, -149 },
     { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -149, false, NULL } }, -151 },
     { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -10, true, NULL } }, -11 },
-    { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -90, false, NULL } }, -101 }, /* -100 is where DNAT sits */
-    /* A bridge has places of its own. */
+    { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -90, false, NULL } }, -101 }, /* -100 is the priority of DNAT */
+    /* The family bridge has different priorities. */
     { ATTACH_AFTER, FIREWALL_BRIDGE, { { 0 } }, 10 },
     { ATTACH_AFTER, FIREWALL_BRIDGE, { { BRIDGE, FORWARD, 40, false, NULL }, { INET, FORWARD, 70, false, NULL } }, 50 },
     { ATTACH_BEFORE, FIREWALL_BRIDGE, { { BRIDGE, FORWARD, -200, false, NULL } }, -210 },
@@ -309,7 +313,7 @@ START_TEST(priority_is_found)
 }
 END_TEST
 
-/* A table of our name that is not ours is somebody else's firewall. */
+/* A table with the configured name but without Sluice's comment belongs to another firewall. */
 START_TEST(foreign_table_of_our_name_counts)
 {
     struct survey_chain chain = { .family = IP, .table = "sluice", .base = true, .filter = true, .hook = FORWARD };
@@ -523,7 +527,7 @@ static const struct {
     enum firewall_family family;
     unsigned hooks;
     uint32_t reject_mask;
-    unsigned chains, rules; /* of the plan */
+    unsigned chains, rules; /* expected numbers of chains and rules */
 } plans[] = {
     { ATTACH_AFTER, FIREWALL_INET, FIREWALL_FORWARD, 1, 1, 2 },
     { ATTACH_AFTER, FIREWALL_INET, FIREWALL_FORWARD, 0, 1, 1 },
@@ -532,7 +536,7 @@ static const struct {
     { ATTACH_CHAIN, FIREWALL_INET, FIREWALL_FORWARD | FIREWALL_INPUT, 1, 2, 3 },
 };
 
-/* The messages of a batch, in their order. */
+/* Lists the types of the messages of a batch, in order. */
 static unsigned list_messages(const struct batch *batch, uint16_t *types, unsigned max)
 {
     const struct nlmsghdr *message = (const struct nlmsghdr *)batch->bytes;
@@ -577,7 +581,7 @@ START_TEST(table_is_replaced_whole)
 }
 END_TEST
 
-/* Three chains with all their rules, in two families: the most that a batch ever holds. */
+/* The largest batch: three chains with all rules, in two families. */
 START_TEST(largest_plan_fits)
 {
     struct session session = { .sequence = 1 };
@@ -615,7 +619,7 @@ START_TEST(exceptions_are_the_users)
     nft_plan_make(&plan, &options, NULL);
     ck_assert_int_eq(nft_build_rule_replacement(batch, &plan), 0);
     ck_assert_uint_eq(list_messages(batch, types, BATCH_MESSAGES), 5);
-    ck_assert_uint_eq(types[1], NFT_MSG_DELRULE); /* of sluice_ips, and of nothing else */
+    ck_assert_uint_eq(types[1], NFT_MSG_DELRULE); /* flushes sluice_ips only */
     for (unsigned i = 2; i < 5; i++)
         ck_assert_uint_eq(types[i], NFT_MSG_NEWRULE);
     nft_batch_free(batch);
@@ -696,7 +700,7 @@ static char *read_source(const char *name)
     return content;
 }
 
-/* What `sluice nft print` prints with the options of the second line. */
+/* Each example must be the output of `sluice nft print` with the options in its head. */
 START_TEST(example_is_what_print_says)
 {
     struct firewall_options example = examples[_i].options;
@@ -740,7 +744,7 @@ START_TEST(print_names_all_options)
     ck_assert_ptr_nonnull(strstr(out.bytes, "delete table ip6 ips\n"));
     ck_assert_ptr_nonnull(
         strstr(out.bytes, "type filter hook output priority -42; policy accept;\n\t\toif \"lo\" accept\n"));
-    ck_assert_ptr_null(strstr(out.bytes, "were sent by Sluice")); /* there is no reject mark */
+    ck_assert_ptr_null(strstr(out.bytes, "were sent by Sluice")); /* without a reject mark */
     text_clear(&out);
     options.family = FIREWALL_BRIDGE;
     options.expression = QUEUE_EXPRESSION_XT;
@@ -752,8 +756,8 @@ END_TEST
 
 /* --- With the kernel, in a network namespace of the test's own ------------------------------------ */
 
-/* False, with a word why, where there is no root or no nf_tables with a way to queue. Check runs each test in a
- * process. */
+/* Returns false and prints the reason without root, or if nf_tables cannot queue. Each test is a process, so the
+ * namespace does not affect others. */
 static bool enter_namespace(void)
 {
     struct firewall_status status;
@@ -788,7 +792,7 @@ START_TEST(quiet_chains_stay)
     options.queue_last = 6;
     if (!enter_namespace())
         return;
-    ck_assert_int_eq(firewall_quiesce("sluice", error), 0); /* there is none */
+    ck_assert_int_eq(firewall_quiesce("sluice", error), 0); /* the table does not exist */
     ck_assert(!look().installed);
     ck_assert_int_eq(firewall_install(&options, error), 0);
     status = look();
@@ -800,7 +804,7 @@ START_TEST(quiet_chains_stay)
     status = look();
     ck_assert(status.installed && !status.feeding);
     ck_assert_uint_eq(status.hooks, options.hooks);
-    ck_assert_int_eq(firewall_install(&options, error), 0); /* feeds again */
+    ck_assert_int_eq(firewall_install(&options, error), 0); /* the rules queue packets again */
     ck_assert(look().feeding);
     ck_assert_int_eq(firewall_remove("sluice", error), 0);
     ck_assert(!look().installed);
@@ -821,7 +825,7 @@ START_TEST(quiet_chain_accepts)
 }
 END_TEST
 
-/* What is validated only, and what names a ruleset that has changed, changes nothing. */
+/* A validation only, and a batch for an outdated ruleset generation, change nothing. */
 START_TEST(only_commits_change_the_ruleset)
 {
     struct session session;
