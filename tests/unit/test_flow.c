@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whose packet is whose: keys, directions, ICMP, states, variables. */
+/* The flow table: keys, directions, ICMP, states, variables. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ START_TEST(both_directions_are_one_flow)
 }
 END_TEST
 
-/* A security association has one direction: its opposite has another SPI, and a flow of its own. */
+/* An ESP security association has one direction. The opposite one has another SPI, and is a separate flow. */
 START_TEST(esp_flows_have_one_spi)
 {
     struct packet there = flow_rig_request(IPPROTO_ESP), back = flow_rig_answer(IPPROTO_ESP);
@@ -46,7 +46,7 @@ START_TEST(esp_flows_have_one_spi)
     ck_assert_ptr_eq(flow_rig_see(&there), flow);
     ck_assert_uint_eq(flow->client_port, 0x1234);
     ck_assert_uint_eq(flow->server_port, 0x5678);
-    /* Both are inspected by one worker. */
+    /* Both are assigned to the same worker. */
     ck_assert_uint_eq(flow_rig_spread(&there), flow_rig_spread(&back));
     there.esp.spi++;
     ck_assert_ptr_ne(flow_rig_see(&there), flow);
@@ -54,7 +54,7 @@ START_TEST(esp_flows_have_one_spi)
 }
 END_TEST
 
-/* Each differs from flow_rig_request(IPPROTO_TCP) in one part of the key. */
+/* Changes one part of the key of flow_rig_request(IPPROTO_TCP). */
 static void differ(struct packet *pkt, int part)
 {
     switch (part) {
@@ -81,12 +81,12 @@ static void differ(struct packet *pkt, int part)
         pkt->vlan_id[0] = 5;
         break;
     case 7:
-        pkt->vlan_count = 1; /* VLAN 0 is not no VLAN */
+        pkt->vlan_count = 1; /* VLAN 0 differs from no VLAN */
         break;
     case 8:
         pkt->tunnel_depth = 1;
         break;
-    case 9: /* ports the other way round */
+    case 9: /* ports swapped */
         pkt->source_port = 80;
         pkt->destination_port = 12345;
         break;
@@ -187,7 +187,7 @@ START_TEST(flow_id_is_of_key_and_start)
     ck_assert_uint_ne(flow_rig_see(&later)->id, id);
     flow_rig_reopen();
     later = flow_rig_request(IPPROTO_TCP);
-    later.number++; /* ports used again within the clock's grain */
+    later.number++; /* ports reused within the resolution of the clock */
     ck_assert_uint_ne(flow_rig_see(&later)->id, id);
 }
 END_TEST
@@ -259,7 +259,7 @@ END_TEST
 #define IP6_BACK "{6 60000000 0000 3a 40" IP6_TO IP6_FROM
 #define QUOTED6(next) "60000000 0010" next "01" IP6_FROM IP6_TO
 
-/* A packet and an error about it. */
+/* A packet, and an ICMP error that quotes it. */
 static const struct {
     const char *packet, *error;
     bool found, server_sent;
@@ -279,13 +279,13 @@ static const struct {
     { IP6("11") UDP, IP6_BACK "0300 0000 00000000" QUOTED6("00") "1100 0000 0000 0000 3039 0050", true, false },
     { IP6("11") UDP, IP6_BACK "0301 0000 00000000" QUOTED6("2c") "1100 0001 0000 0001 3039 0050", true, false },
     { IP6("06") TCP, IP6_BACK "0101 0000 00000000" QUOTED6("06") "3039 0050 00000001", true, false },
-    /* about a packet of the server's */
+    /* quotes a packet of the server */
     { IP4("11") UDP,
       "{445 00 0000 1234 4000 4001 0000 0a000001 0a000002"
       "0303 0000 00000000"
       "4500 0020 0001 0000 0111 0000 0a000002 0a000001 0050 3039 000c 0000",
       true, true },
-    /* other ports, too short, a later fragment, an error about an error */
+    /* quotes other ports; a truncated packet; a later fragment; an ICMP error */
     { IP4("11") UDP,
       IP4_BACK("01") "0303 0000 00000000 4500 0020 0001 0000 0111 0000 0a000001 0a000002 303a 0050 000c 0000", false,
       false },
@@ -329,7 +329,7 @@ START_TEST(icmp_errors_belong_to_what_they_quote)
 }
 END_TEST
 
-/* As in the field. */
+/* As in Suricata. */
 START_TEST(a_strange_icmpv6_error_has_its_own_flow)
 {
     struct decoding error;
@@ -454,7 +454,7 @@ START_TEST(mac_addresses_are_recorded_once)
     ck_assert_uint_eq(flow->macs->address[FLOW_TO_CLIENT][0][5], 2);
     ck_assert_uint_eq(flow->macs->address[FLOW_TO_CLIENT][1][5], 3);
 
-    /* From a queue only the sender's address is known. */
+    /* From a queue only the sender's MAC address is known. */
     pkt = flow_rig_answer(IPPROTO_UDP);
     pkt.meta.hardware_address_length = MAC_SIZE;
     pkt.meta.hardware_address[5] = 4;
@@ -474,7 +474,7 @@ START_TEST(mac_addresses_are_recorded_once)
 }
 END_TEST
 
-/* What the kernel said of the packet that it had, which may carry this one in a tunnel; and of no later one. */
+/* Metadata of the queued packet, which may contain this one in a tunnel. Only the first packet of the flow counts. */
 START_TEST(origin_is_of_the_first_packet)
 {
     static const struct conntrack_text text = { .client = "10.0.0.1", .server = "10.0.0.2", .protocol = IPPROTO_TCP };
@@ -641,7 +641,7 @@ START_TEST(a_flow_is_found_by_its_ends)
     ends = ends_of(&there);
     ends.vlan_count = 1;
     ck_assert_ptr_null(flow_table_find(flow_rig.table, &ends));
-    ck_assert_uint_eq(flow_rig_counter("flow.total"), 1); /* asking makes none */
+    ck_assert_uint_eq(flow_rig_counter("flow.total"), 1); /* a lookup creates no flow */
 }
 END_TEST
 
@@ -671,7 +671,7 @@ START_TEST(a_flow_is_found_by_its_id)
 }
 END_TEST
 
-/* However they are asked for, each is told once. */
+/* For any page size, each flow is reported once. */
 START_TEST(pages_have_all_flows)
 {
     enum { FLOWS = 3000, PAGE = 16 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Flows whose first packet here is not their first: conntrack knows who the client is. */
+/* Flows that began before Sluice: conntrack data shows which side is the client. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static const struct {
     uint8_t protocol;
     enum flow_state first, second;
 } protocols[] = {
-    { IPPROTO_TCP, FLOW_NEW, FLOW_NEW }, /* stream says what state it is */
+    { IPPROTO_TCP, FLOW_NEW, FLOW_NEW }, /* src/stream sets the state of TCP flows */
     { IPPROTO_UDP, FLOW_ESTABLISHED, FLOW_ESTABLISHED },
     { IPPROTO_SCTP, FLOW_ESTABLISHED, FLOW_ESTABLISHED },
 };
@@ -65,7 +65,8 @@ START_TEST(an_answer_first)
 }
 END_TEST
 
-/* What conntrack says is not believed: of the first packet, of other addresses, unknown, damaged. */
+/* Conntrack data is ignored if it is of a connection's first packet, has other addresses, or is untracked or damaged.
+ */
 START_TEST(otherwise_the_first_is_the_client)
 {
     struct packet first = flow_rig_answer(IPPROTO_UDP);
@@ -89,7 +90,7 @@ START_TEST(otherwise_the_first_is_the_client)
 }
 END_TEST
 
-/* Of a flow that is there nothing changes. */
+/* An existing flow does not change. */
 START_TEST(a_flow_keeps_its_direction)
 {
     struct packet first = flow_rig_answer(IPPROTO_UDP), second = flow_rig_answer(IPPROTO_UDP);
@@ -109,7 +110,7 @@ START_TEST(a_full_table_turns_nothing)
 
     flow_rig.options.memcap = 1;
     flow_rig_reopen();
-    for (uint16_t port = 1; port < 2000; port++) { /* established ones do not give way */
+    for (uint16_t port = 1; port < 2000; port++) { /* established flows are not evicted */
         struct packet there = flow_rig_packet(IPPROTO_UDP, CLIENT, port, SERVER, 80);
         struct packet back = flow_rig_packet(IPPROTO_UDP, SERVER, 80, CLIENT, port);
         struct flow *flow = flow_table_get(flow_rig.table, &there, &exception);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When flows end: timeouts, emergency, and random operations against a model. */
+/* Ends of flows: timeouts, emergency mode, and random operations compared with a model. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static uint64_t timeout_of(int i)
     return flow_rig.options.timeouts[timed[i].class].seconds[timed[i].state] * SECOND;
 }
 
-/* With nobody expiring, and with somebody expiring all the time. */
+/* Without calls of flow_table_expire(), and with a call after each packet. */
 START_TEST(timeouts_are_exact)
 {
     for (int expiring = 0; expiring < 2; expiring++) {
@@ -84,7 +84,7 @@ START_TEST(a_shorter_timeout_is_kept_too)
     struct flow *flow = flow_rig_see_at(pkt, START);
 
     flow_set_state(flow_rig.table, flow, FLOW_ESTABLISHED);
-    flow_table_expire(flow_rig.table, START + 100 * SECOND, 100); /* by now in the slot of 600 s */
+    flow_table_expire(flow_rig.table, START + 100 * SECOND, 100); /* the flow is in the slot of 600 s now */
     flow_rig_see_at(pkt, START + 200 * SECOND);
     flow_set_state(flow_rig.table, flow, FLOW_CLOSED);
     ck_assert_uint_eq(flow_table_expire(flow_rig.table, START + 259 * SECOND, 100), 0);
@@ -135,12 +135,12 @@ START_TEST(time_may_go_back)
     flow_rig_see_at(other, START);
     ck_assert_uint_eq(flow_table_expire(flow_rig.table, START, 10), 0);
     ck_assert_uint_eq(flow_table_expire(flow_rig.table, START + 61 * SECOND, 10),
-                      0); /* the wheel is elsewhere: late, not lost */
+                      0); /* the timer wheel is at another slot: the flow ends late, but does end */
     ck_assert_uint_eq(flow_table_expire(flow_rig.table, START + 1001 * SECOND, 10), 1);
     flow_rig_see_at(other, START + 100000 * SECOND);
     flow_table_expire(flow_rig.table, START + 100000 * SECOND, 10);
     ck_assert_uint_eq(flow_rig.ended, 2);
-    flow_rig_see_at(pkt, START); /* back by more than a turn: everything goes on from there */
+    flow_rig_see_at(pkt, START); /* the time jumps back by more than a turn of the timer wheel */
     ck_assert_uint_eq(flow_table_expire(flow_rig.table, START + SECOND, 10), 0);
     ck_assert_uint_eq(flow_table_expire(flow_rig.table, START + 1200 * SECOND, 10), 1);
     ck_assert_uint_eq(flow_rig_counter("flow.active"), 1);
@@ -175,7 +175,7 @@ START_TEST(all_end_the_oldest_first)
     ck_assert_uint_eq(flow_rig.ended, FLOWS);
     struct packet pkt = flow_rig_request(IPPROTO_TCP);
 
-    flow_rig_see(&pkt); /* the table goes on */
+    flow_rig_see(&pkt); /* the table still works */
 }
 END_TEST
 
@@ -190,7 +190,7 @@ START_TEST(all_whose_time_is_over_end_the_oldest_first)
         flow_rig_see_at(pkt, START + i * 11u % 6 * 20 * SECOND);
     }
     flow_table_expire_all(flow_rig.table, START + 95 * SECOND);
-    ck_assert_uint_eq(flow_rig.ended, FLOWS / 6 * 4); /* began at 0, 20, 40 and 60; the timeout is 30 */
+    ck_assert_uint_eq(flow_rig.ended, FLOWS / 6 * 4); /* flows that began at 0, 20, 40 and 60 s; the timeout is 30 s */
     for (size_t i = 0; i < flow_rig.ended; i++) {
         unsigned begin = flow_rig.ends[i].client_port * 11u % 6;
         unsigned before = i == 0 ? 0 : flow_rig.ends[i - 1].client_port * 11u % 6;
@@ -271,7 +271,7 @@ START_TEST(an_established_flow_never_gives_way)
     ck_assert_uint_eq(flow_rig_counter("flow.memcap"), 1);
     ck_assert_uint_eq(flow_rig_counter("flow.get_used_failed"), 1);
     for (uint32_t i = 0; i < capacity; i++)
-        knock(i, START + SECOND); /* they are found as ever */
+        knock(i, START + SECOND); /* all flows are found */
     flow_table_end(flow_rig.table, knock(7, START + SECOND), FLOW_END_TIMEOUT);
     ck_assert_ptr_nonnull(flow_rig_get(&pkt));
 }
@@ -288,18 +288,18 @@ START_TEST(emergency_has_timeouts_of_its_own)
     for (uint32_t i = 0; i < capacity; i++)
         flow_set_state(flow_rig.table, knock(i, START + (i < old ? 0 : 90 * SECOND)), FLOW_ESTABLISHED);
     flow_table_expire(flow_rig.table, START + 101 * SECOND, 10000);
-    ck_assert_uint_eq(flow_rig.ended, 0); /* 7440 s */
+    ck_assert_uint_eq(flow_rig.ended, 0); /* timeout 7440 s */
     pkt.time_ns = START + 101 * SECOND;
     flow_table_get(flow_rig.table, &pkt,
-                   &exception); /* no room is what begins it, even if this finds one that is over */
+                   &exception); /* lack of memory starts the emergency, even if an expired flow makes room */
     ck_assert_uint_eq(flow_rig_counter("flow.emerg_mode_entered"), 1);
-    ck_assert_int_eq(knock(0, START + 101 * SECOND)->state, FLOW_NEW); /* 100 s, to the look-up too */
-    for (int i = 0; i < 100; i++) /* looked through by budget, until enough is free */
+    ck_assert_int_eq(knock(0, START + 101 * SECOND)->state, FLOW_NEW); /* timeout 100 s, for lookups, too */
+    for (int i = 0; i < 100; i++) /* expires flows in steps, until enough memory is free */
         flow_table_expire(flow_rig.table, START + 101 * SECOND, 10);
     ck_assert_uint_eq(flow_rig_counter("flow.emerg_mode_over"), 1);
     ck_assert_uint_ge(flow_rig_counter("flow.end.state.established"), capacity * 3 / 10);
     ck_assert_uint_le(flow_rig_counter("flow.end.state.established"), old);
-    flow_table_expire(flow_rig.table, START + 7529 * SECOND, 10000); /* the young have their 7440 s again */
+    flow_table_expire(flow_rig.table, START + 7529 * SECOND, 10000); /* newer flows have the timeout of 7440 s again */
     ck_assert_uint_eq(flow_rig_counter("flow.active"), capacity - old);
     flow_table_expire(flow_rig.table, START + 7531 * SECOND, 10000);
     ck_assert_uint_eq(flow_rig_counter("flow.active"), 0);
@@ -317,7 +317,7 @@ static size_t resident_pages(void)
     return resident;
 }
 
-/* A flood of a million sources, 20 established flows in its midst. */
+/* A flood of a million sources, with 20 established flows in between. */
 START_TEST(a_flood_keeps_the_memcap)
 {
     enum { SOURCES = 1000000, FRIENDS = 20 };
@@ -359,13 +359,12 @@ END_TEST
 
 enum { MODEL_FLOWS = 64, MODEL_STEPS = 200000, SERVER_PORT = 5353 };
 
-/* Port pairs between two hosts: number i is client port i. `alive` as the contract says: by the time of the last
- * packet. */
+/* Flows between two hosts; flow i has client port i. `alive`: not expired at the time of the last packet. */
 struct model {
     struct flow *flow;
     uint64_t last_ns, packets;
     bool alive;
-    unsigned seen; /* directions, as bits */
+    unsigned seen; /* bit mask of directions */
     enum flow_state state;
 };
 
@@ -396,7 +395,7 @@ static void model_packet(struct model *model, uint16_t port, bool back, uint64_t
     must(flow, "there is room", step);
     if (!model->alive) {
         must(flow->first_number == (uint64_t)step, "a flow that is over begins anew", step);
-        /* The first packet is the client's, whoever that is. */
+        /* The sender of the first packet is the client. */
         *model = (struct model){ .flow = flow, .alive = true, .state = FLOW_NEW };
     }
     must(flow == model->flow, "a flow that is not over is found", step);
@@ -410,7 +409,8 @@ static void model_packet(struct model *model, uint16_t port, bool back, uint64_t
     must(flow->side[0].packets + flow->side[1].packets == model->packets, "its packets", step);
 }
 
-/* What ended was over; and when time never went back, all that was is gone. Returns how many ended. */
+/* Checks that only expired flows have ended, and that all expired ones have ended if time never went back. Returns the
+ * number of ended flows. */
 static size_t model_expire(struct model *models, uint64_t now, size_t budget, bool complete, int step)
 {
     size_t before = flow_rig.ended = 0, count = flow_table_expire(flow_rig.table, now, budget);

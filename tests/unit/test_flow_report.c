@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the kernel says of flows that it handles alone. */
+/* The kernel's reports on offloaded flows. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static struct flow_report report_of(uint64_t there, uint64_t back)
     };
 }
 
-/* Two packets of the client's came to us, and one of the server's. */
+/* Makes a flow of which Sluice has seen two packets of the client and one of the server. */
 static struct flow *offloaded(enum packet_offload offload)
 {
     struct packet first = flow_rig_request(IPPROTO_TCP), second = flow_rig_answer(IPPROTO_TCP),
@@ -47,7 +47,7 @@ START_TEST(numbers_are_kept)
     ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + SECOND));
     ck_assert_uint_eq(flow->kernel->packets[FLOW_TO_SERVER], 10);
     ck_assert_uint_eq(flow->kernel->bytes[FLOW_TO_CLIENT], 700);
-    ck_assert_uint_eq(flow->side[FLOW_TO_SERVER].packets, 2); /* ours stay ours */
+    ck_assert_uint_eq(flow->side[FLOW_TO_SERVER].packets, 2); /* packets that Sluice has seen are counted separately */
     ck_assert_uint_eq(flow_rig_counter("flow_bypassed.pkts"), 8 + 6);
     ck_assert_uint_eq(flow_rig_counter("flow_bypassed.bytes"), 800 + 600);
     report = report_of(12, 7);
@@ -57,7 +57,7 @@ START_TEST(numbers_are_kept)
 }
 END_TEST
 
-/* The server sent first, or conntrack has another opinion of who asked. */
+/* The flow and conntrack disagree about which side is the client. */
 START_TEST(sides_are_the_flows)
 {
     struct flow *flow = offloaded(OFFLOAD_ACCEPT);
@@ -70,7 +70,7 @@ START_TEST(sides_are_the_flows)
 }
 END_TEST
 
-/* As long as something moves; 100 seconds is the time of a flow that is bypassed. */
+/* A flow stays as long as its counters grow. The timeout of a bypassed flow is 100 s. */
 START_TEST(what_moves_lives_on)
 {
     bool counts = _i == 0;
@@ -83,7 +83,7 @@ START_TEST(what_moves_lives_on)
         ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + i * 50 * SECOND));
         ck_assert_uint_eq(flow_table_expire(flow_rig.table, START + i * 50 * SECOND, 100), 0);
     }
-    for (uint64_t i = 21; i <= 22; i++) { /* nothing more: the same counts, and the time runs out */
+    for (uint64_t i = 21; i <= 22; i++) { /* no more packets: the counts are equal, and the flow expires */
         struct flow_report report = report_of(30, 7);
 
         report.has_counts = counts;
@@ -103,7 +103,8 @@ START_TEST(ends_with_its_connection)
     offloaded(_i == 0 ? OFFLOAD_ACCEPT : OFFLOAD_DROP);
     report.ended = true;
     ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + SECOND));
-    ck_assert_uint_eq(flow_rig.ended, _i == 0); /* what is dropped is not let go by a reset that nobody else saw */
+    ck_assert_uint_eq(flow_rig.ended,
+                      _i == 0); /* a reset does not end a dropped flow, because the other host did not get it */
     ck_assert_uint_eq(flow_rig_counter("flow_bypassed.closed"), _i == 0);
 }
 END_TEST
@@ -128,7 +129,7 @@ START_TEST(others_are_left_alone)
 }
 END_TEST
 
-/* Without room for the numbers a flow goes on nevertheless. */
+/* A flow stays even if there is no memory for its counters. */
 START_TEST(no_room_for_numbers)
 {
     struct flow_report report;
@@ -142,7 +143,7 @@ START_TEST(no_room_for_numbers)
         struct flow *flow = flow_table_get(flow_rig.table, &pkt, &exception);
 
         if (!flow)
-            return; /* not even for the flow */
+            return; /* no memory for the flow itself */
         flow_update(flow_rig.table, flow, &pkt);
         flow_update(flow_rig.table, flow, &back);
         flow->offload = OFFLOAD_ACCEPT;

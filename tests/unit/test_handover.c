@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hand-over between two pipelines: a conversation that is cut by it at any point gives the same alerts, verdicts and
- * events as one that is not.
+ * Engine hand-over between two pipelines: a conversation with a hand-over at any point gives the same alerts, verdicts
+ * and events as without.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,10 @@ enum { NEXT = -2, TOLD = 16384, UDP = 0x100 };
 
 struct step {
     int from;       /* RIG_CLIENT or RIG_SERVER */
-    unsigned flags; /* of TCP, or UDP; 0: data */
-    int64_t offset; /* NEXT: in order */
+    unsigned flags; /* TCP flags, or UDP; 0: TCP data */
+    int64_t offset; /* stream offset, or NEXT for the next byte in order */
     const char *text;
-    size_t length; /* 0: that of the text */
+    size_t length; /* 0: length of the text */
 };
 
 struct conversation {
@@ -115,7 +115,7 @@ static void tell_transactions(struct flow *flow, void *user)
                                    (unsigned long long)app_tx_count(flow));
 }
 
-/* With HANDOVER_CORPUS, what is written goes there, too: tests/fuzz/corpus/handover is made so. */
+/* With HANDOVER_CORPUS, stores the written files in that folder. tests/fuzz/corpus/handover is made in this way. */
 static void keep_file(const struct conversation *talk, int cut, bool shared)
 {
     enum { HEAD = 16, DIGEST = 8 };
@@ -148,7 +148,8 @@ static void hand_over(const struct conversation *talk, int cut)
     rig_hand_over_to(talk->rules, talk->yaml ? talk->yaml : "");
 }
 
-/* What is told of the conversation, with a hand-over before step `cut` (behind the handshake, that is step 0). */
+/* Plays the conversation with a hand-over before step `cut` (step 0 follows the handshake); writes alerts, verdicts and
+ * events to `out`. */
 static void converse(const struct conversation *talk, int cut, char *out)
 {
     const char *yaml = talk->yaml ? talk->yaml : "";
@@ -511,7 +512,7 @@ static void put_handshake(struct bytes *client, struct bytes *server)
     put_records(server, 22, 0x0303, &message, 700);
 }
 
-/* The handshake in pieces of 100 bytes, then what is encrypted; with a hand-over before piece `cut`. */
+/* Plays a TLS handshake in pieces of 100 bytes, then encrypted records, with a hand-over before piece `cut`. */
 static void converse_tls(int cut, char *out)
 {
     static const char encrypted[] = "\x17\x03\x03\x00\x0dsecretsecrets";
@@ -573,7 +574,7 @@ START_TEST(names_have_other_numbers)
 }
 END_TEST
 
-/* What waits is of rules that are the same; others begin with what comes. */
+/* Pending candidates are restored for rules that are unchanged; other rules begin with new data. */
 START_TEST(rules_have_other_places)
 {
     rig_setup_applications();
@@ -624,7 +625,7 @@ static int read_state(int fd, struct handover_place place, struct handover_count
     return handover_read(&rig.pipeline, rig.ruleset, place, fd, counts);
 }
 
-/* Two queues become four and one: a flow of the second is with the third or fourth, or with the one that there is. */
+/* From two queues to four and to one: flows of the second queue move to the third or fourth, or to the only one. */
 START_TEST(queues_have_another_number)
 {
     static const struct {
@@ -745,7 +746,7 @@ START_TEST(files_are_not_mixed_up)
 }
 END_TEST
 
-/* One of the corpus, with a head and a digest again. */
+/* Reads a file of the corpus, after adding header and digest. */
 static int read_stored(const char *path)
 {
     struct handover_counts counts = { 0 };
@@ -769,8 +770,8 @@ static int read_stored(const char *path)
 }
 
 /*
- * The program of before wrote them, as it were. Who changes what is written raises TRANSFER_VERSION, and makes them
- * anew: HANDOVER_CORPUS=tests/fuzz/corpus/handover CK_FORK=no test_handover
+ * Files of earlier versions must be readable. If you change the format, increment TRANSFER_VERSION and make the files
+ * again: HANDOVER_CORPUS=tests/fuzz/corpus/handover CK_FORK=no test_handover
  */
 START_TEST(what_was_written_before_is_read)
 {
@@ -823,14 +824,15 @@ START_TEST(fragments_go_on)
     ck_assert_int_eq(send_fragment(3, 8, false, "word"), VERDICT_DROP);
     hand_over(&(struct conversation){ .name = "fragments", .rules = fragment_rules }, 2);
     ck_assert_int_eq(send_fragment(1, 8, false, "word"), VERDICT_DROP);
-    ck_assert_int_eq(send_fragment(2, 8, false, "last"), VERDICT_ACCEPT);  /* a copy of one that was accepted */
-    ck_assert_int_eq(send_fragment(2, 8, false, "LAST"), VERDICT_DROP);    /* other bytes for the same place */
-    ck_assert_int_eq(send_fragment(3, 0, true, "12345678"), VERDICT_DROP); /* of one that was dropped */
+    ck_assert_int_eq(send_fragment(2, 8, false, "last"), VERDICT_ACCEPT);  /* a copy of an accepted fragment */
+    ck_assert_int_eq(send_fragment(2, 8, false, "LAST"), VERDICT_DROP);    /* other bytes at the same offset */
+    ck_assert_int_eq(send_fragment(3, 0, true, "12345678"), VERDICT_DROP); /* a fragment of a dropped datagram */
     rig_close_applications();
 }
 END_TEST
 
-/* Of a datagram that gave way in a flood no fragment passes, since its receiver may still have the others. */
+/* No fragment of a datagram that was displaced in a flood passes, because the receiver may still have the other
+ * fragments. */
 START_TEST(datagrams_that_gave_way_go_on)
 {
     rig_setup_applications();

@@ -10,7 +10,7 @@
 
 #include "default_options.h"
 #include "handover_rig.h"
-#include "detect/detect_priv.h" /* the hits in struct detector */
+#include "detect/detect_priv.h" /* for the hits in struct detector */
 
 enum { MAX_OPEN_FOLDERS = 16, MAX_PACKETS = 3000, MAX_HITS = 24, CUTS = 4, SAMPLE = 4 };
 
@@ -19,7 +19,7 @@ struct capture_packet {
     uint8_t *bytes;
 };
 
-/* What was found on a packet. */
+/* The sids that matched on a packet. */
 struct found {
     uint32_t sids[MAX_HITS];
     unsigned count;
@@ -39,7 +39,7 @@ static bool prints;
 
 /* --- Rules ---------------------------------------------------------------------------------------- */
 
-/* What each protocol yields, so that a rule matches on nearly every message. */
+/* Rules on buffers of each protocol, so that a rule matches on nearly every message. */
 static const char own_rules[] =
     "alert http any any -> any any (http.uri; content:\"/\"; sid:1001;)\n"
     "alert http any any -> any any (http.stat_code; content:\"0\"; sid:1002;)\n"
@@ -143,7 +143,7 @@ static int by_number(const void *a, const void *b)
     return *left < *right ? -1 : *left > *right;
 }
 
-/* Hits of the packet itself; those of packets inside of it are told by the last. */
+/* Inspects a packet; stores its hits. For tunnels they are those of the innermost packet. */
 static void judge(unsigned index, struct found *out)
 {
     const struct capture_packet *from = &capture.packets[index];
@@ -164,7 +164,7 @@ static void judge(unsigned index, struct found *out)
     qsort(out->sids, out->count, sizeof(out->sids[0]), by_number);
 }
 
-/* Whether a hand-over comes before the packet: they are spread evenly. */
+/* Returns whether there is a hand-over before this packet. They are distributed evenly. */
 static bool is_cut(unsigned index)
 {
     for (unsigned cut = 1; cut <= cuts && index > 0; cut++) {

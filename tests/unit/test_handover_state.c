@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Hand-over between two pipelines: what is no conversation. History, tallies, time, datasets, counters; a direction
- * behind its depth. */
+/* Engine hand-over between two pipelines: state other than streams: history, threshold counts, time, datasets,
+ * counters, and a direction beyond its depth. */
 #include "handover_rig.h"
 #include "sluice/worker.h"
 
 #define ALERT(sid, options) "alert tcp any any -> any any (" options "; sid:" #sid ";)\n"
 
-/* What was found in the flow is told of it still, and its tag goes on counting packets. */
+/* Earlier alerts of a flow are still reported, and its tag continues to count packets. */
 START_TEST(history_and_tags_go_on)
 {
     static const char rules[] = "alert tcp any any -> any any (content:\"data\"; tag:session,3,packets; sid:5;)\n"
@@ -34,14 +34,14 @@ START_TEST(history_and_tags_go_on)
         const struct rule_tally *tally = policy_tally(rig.pipeline.policy, rule->number);
 
         ck_assert_ptr_nonnull(tally);
-        ck_assert_uint_eq(tally->matches, 2); /* one before, one after */
+        ck_assert_uint_eq(tally->matches, 2); /* one match before the hand-over, one after */
         ck_assert_uint_eq(tally->alerts, 2);
     }
     rig_close_applications();
 }
 END_TEST
 
-/* A flow is over its timeout after its last packet, whoever saw that. */
+/* A flow expires its timeout after the last packet, also if the previous engine saw that packet. */
 START_TEST(time_goes_on)
 {
     rig_setup_applications();
@@ -73,8 +73,7 @@ static const char *request(const char *path, const char *agent)
     return rig_send(RIG_CLIENT, text);
 }
 
-/* Behind the depth of the responses, with a request that waits for the next packet to be given back, or is under way.
- */
+/* A hand-over after the responses have reached the depth, while a request is complete but not freed, or incomplete. */
 START_TEST(a_truncated_direction_goes_on)
 {
     static const char rules[] = "alert tcp any any -> any any (http.uri; content:\"/learn\"; sid:1;)\n";
@@ -114,7 +113,7 @@ START_TEST(a_truncated_direction_goes_on)
 }
 END_TEST
 
-/* They have no file: who takes over has the values from nowhere else. */
+/* Datasets without a file: the next engine gets their values only by the hand-over. */
 START_TEST(datasets_go_on)
 {
     rig_setup_applications();
@@ -131,7 +130,7 @@ START_TEST(datasets_go_on)
     ck_assert_str_eq(request("/ask", "three"), "");
     ck_assert_str_eq(request("/learn", "four"), "1");
     rig_hand_over("alert tcp any any -> any any (http.user_agent; dataset:isset,agents,type md5; sid:1;)\n");
-    rig_hand_over(dataset_rules); /* one of another type was no place for them */
+    rig_hand_over(dataset_rules); /* values are not restored into a dataset of another type */
     ck_assert_str_eq(request("/ask", "one"), "");
     rig_close_applications();
 }
@@ -142,7 +141,7 @@ static uint64_t carried(const char *name, uint64_t value)
     return transferred_counters_add(rig.shared.counters, name, value);
 }
 
-/* Sums go on, a largest value stays, and what is the state of now begins anew. */
+/* Sums continue, maxima stay, and gauges begin at 0. */
 START_TEST(counters_go_on)
 {
     const struct output_stat before[] = {

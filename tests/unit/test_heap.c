@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The heap: sizes, memcap, slabs that change their class, and against a model at random. */
+/* The heap: sizes, memcap, slabs that change their size class, and random operations compared with a model. */
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static bool is_zero(const unsigned char *bytes, size_t length)
     return true;
 }
 
-/* Every size gets what it asked for, cleared, aligned, and without more than a quarter of waste among small ones. */
+/* Objects of every size are large enough, cleared and aligned; small ones waste at most a quarter. */
 START_TEST(sizes)
 {
     struct heap *heap = new_heap(8 * MIB);
@@ -73,7 +73,7 @@ START_TEST(what_is_too_large_is_refused)
 }
 END_TEST
 
-/* Takes objects of one size until there are no more; returns how many, linked through their first word. */
+/* Allocates objects of one size until the heap is full, linked through their first word. Returns their number. */
 static size_t fill(struct heap *heap, size_t size, void **all)
 {
     size_t count = 0;
@@ -98,7 +98,7 @@ static void give_all(struct heap *heap, void *all)
     }
 }
 
-/* Size, and how many of them 1 MiB has room for. */
+/* Sizes, and the number of objects for which 1 MiB has room. */
 static const struct {
     size_t size, count;
 } fills[] = {
@@ -112,7 +112,7 @@ START_TEST(keeps_the_memcap_and_gives_slabs_to_other_classes)
     struct heap *heap = new_heap(MIB);
     void *all = NULL;
 
-    /* Whatever was there before, and in whatever order it went: the room is that of an empty heap. */
+    /* After all earlier objects were freed, in any order, the heap has the same room as an empty one. */
     for (size_t before = 0; before < sizeof(fills) / sizeof(fills[0]); before++) {
         fill(heap, fills[before].size, &all);
         give_all(heap, all);
@@ -198,7 +198,7 @@ static unsigned next_random(unsigned *state)
     return *state / 65536;
 }
 
-/* Mostly small ones, and some of every magnitude. */
+/* Returns a random size: mostly small, sometimes of any magnitude. */
 static size_t random_size(unsigned *state)
 {
     unsigned magnitude = next_random(state) % 100;
@@ -273,7 +273,7 @@ START_TEST(holds_what_is_written)
         heap_release(heap, models[i].object);
     }
     ck_assert_uint_eq(heap_memory(heap), 0);
-    ck_assert_ptr_nonnull(heap_alloc(heap, MODEL_MEMCAP)); /* in one piece again */
+    ck_assert_ptr_nonnull(heap_alloc(heap, MODEL_MEMCAP)); /* the free memory is contiguous again */
     heap_free(heap);
 }
 END_TEST
@@ -313,7 +313,8 @@ START_TEST(a_buffer_keeps_its_limit)
 }
 END_TEST
 
-/* Where twice as much is not there, what is needed will do; then it takes what it has room for. */
+/* If there is no memory to double a buffer, it gets the size that it needs; if that fails, it takes only bytes that
+ * fit. */
 START_TEST(a_buffer_grows_once_when_it_has_room)
 {
     struct heap *heap = new_heap(MIB);
@@ -325,9 +326,9 @@ START_TEST(a_buffer_grows_once_when_it_has_room)
     ck_assert(at && buffer.length == 0);
     for (unsigned i = 0; i < 10; i++)
         ck_assert_uint_eq(buffer_append(heap, &buffer, "0123456789012345678901234567890123456789", 40, 400), 40);
-    buffer_reserve(heap, &buffer, 900); /* it is there */
+    buffer_reserve(heap, &buffer, 900); /* enough capacity already */
     ck_assert_ptr_eq(buffer.bytes, at);
-    buffer_reserve(heap, &buffer, HEAP_OBJECT_MAX); /* there is no memory: it stays as it is */
+    buffer_reserve(heap, &buffer, HEAP_OBJECT_MAX); /* no memory: the buffer does not change */
     ck_assert_ptr_eq(buffer.bytes, at);
     buffer_reserve(heap, &buffer, 10000);
     ck_assert_uint_eq(buffer.length, 400);

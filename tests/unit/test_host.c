@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bits of hosts: against a plain model, at their limits, and with several workers. */
+/* Host bits: compared with a plain model, at their limits, and with several workers. */
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -45,9 +45,9 @@ START_TEST(a_bit_lasts_until_its_time)
     ck_assert(host_bit_set(table, &key, 10, 20));
     ck_assert(host_bit_is_set(table, &key, 20));
     ck_assert(!host_bit_is_set(table, &key, 21));
-    ck_assert(!host_bit_is_set(table, &key, 15)); /* gone for good */
+    ck_assert(!host_bit_is_set(table, &key, 15)); /* removed for good */
     ck_assert(host_bit_set(table, &key, 30, 40));
-    ck_assert(host_bit_set(table, &key, 35, 60)); /* set again: longer */
+    ck_assert(host_bit_set(table, &key, 35, 60)); /* set again, with a later expiry */
     ck_assert(host_bit_is_set(table, &key, 60));
     host_bit_clear(table, &key);
     ck_assert(!host_bit_is_set(table, &key, 60));
@@ -65,7 +65,7 @@ START_TEST(toggling_turns_a_bit_round)
     ck_assert(!host_bit_toggle(table, &key, 11, 20));
     ck_assert(!host_bit_is_set(table, &key, 11));
     ck_assert(host_bit_toggle(table, &key, 12, 20));
-    ck_assert(host_bit_toggle(table, &key, 21, 30)); /* it had expired */
+    ck_assert(host_bit_toggle(table, &key, 21, 30)); /* the bit had expired, so it is set */
     ck_assert(host_bit_is_set(table, &key, 21));
 }
 END_TEST
@@ -89,7 +89,7 @@ START_TEST(keys_that_differ_are_apart)
 }
 END_TEST
 
-/* A scan from many addresses: memory stays, what finds no room is counted, and what has expired makes room. */
+/* A scan from many addresses: memory is bounded, bits without room are counted, and expired bits make room. */
 START_TEST(memory_is_bounded)
 {
     size_t memory = host_table_memory(table);
@@ -118,7 +118,7 @@ END_TEST
 enum { HOSTS = 8, NUMBERS = 4, STEPS = 50000 };
 
 struct model {
-    uint64_t single[HOSTS][NUMBERS]; /* when the bit expires; 0: it is not set */
+    uint64_t single[HOSTS][NUMBERS]; /* expiry time of the bit; 0: not set */
     uint64_t pair[HOSTS][HOSTS][NUMBERS];
 };
 
@@ -173,7 +173,7 @@ END_TEST
 
 enum { THREADS = 4, TOGGLES = 5001 };
 
-/* Each sets bits of its own, and all toggle one. */
+/* Each worker sets its own bits; all toggle the same one. */
 static void *work(void *arg)
 {
     uint32_t number = (uint32_t)(uintptr_t)arg;
@@ -193,7 +193,8 @@ static void *work(void *arg)
     return (void *)failures;
 }
 
-/* An even number of odd numbers of toggles: not set. One more: set. A lost one would show. */
+/* An even number of workers toggle the bit an odd number of times: it must not be set. After one more toggle it must be
+ * set. A lost toggle would change that. */
 START_TEST(workers_lose_nothing)
 {
     struct host_key common = key_of(1, 1);

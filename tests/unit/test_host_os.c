@@ -6,7 +6,7 @@
 #include "sluice/daemon.h"
 #include "sluice/host_os_table.h"
 
-/* 0, or the error of reading it; `errors` is how many were reported. */
+/* Reads the table from YAML. Returns 0 or an error; sets `errors` to the number of reported errors. */
 static int read_table(struct host_os_table *table, const char *yaml, size_t *errors)
 {
     struct diag *diag = diag_new();

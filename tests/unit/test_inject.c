@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The answers of `reject`: every field of what is built, and what must not be answered. */
+/* The packets of `reject`: every field, and packets that must not be answered. */
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
@@ -29,7 +29,8 @@ static struct address address_of(int version, const char *text)
     return address;
 }
 
-/* An IP header from 192.0.2.1 or 2001:db8::1, and `length` bytes of transport header and payload, counting up. */
+/* Makes an IP packet from 192.0.2.1 or 2001:db8::1 with `length` bytes of transport header and payload, which count up.
+ */
 static void sample_ip(struct sample *s, int version, uint8_t protocol, uint16_t header_length, uint32_t length)
 {
     struct packet *pkt = &s->pkt;
@@ -64,7 +65,7 @@ static void sample_tcp(struct sample *s, int version, uint8_t flags, uint32_t pa
 
 /* --- what comes out ------------------------------------------------------------------------------- */
 
-/* Straight from RFC 1071: all 16-bit words, in big pieces, folded at the end. */
+/* Checksum as in RFC 1071: the sum of all 16-bit words, folded at the end. */
 static uint16_t checksum(const uint8_t *bytes, size_t length, uint64_t sum)
 {
     for (size_t i = 0; i < length; i++)
@@ -109,7 +110,7 @@ static void check_ip(const uint8_t *answer, size_t length, const struct packet *
     ck_assert_mem_eq(answer + 24, destination->bytes, 16);
 }
 
-/* The whole answer of a known packet, byte by byte, checksums worked out by hand. */
+/* The whole RST for a known packet, with checksums computed by hand. */
 START_TEST(reset_bytes)
 {
     static const uint8_t expected[] = {
@@ -132,7 +133,8 @@ static const struct {
     uint32_t sequence, acknowledgment;
     uint8_t reset_flags;
 } reset_cases[] = {
-    /* to the sender: what it expects next, or else an acknowledgment of all it sent (RFC 9293 §3.10.7.1) */
+    /* to the sender: the sequence number that it expects, or an acknowledgment of all that it sent (RFC 9293
+       section 3.10.7.1) */
     { TCP_ACK, 0, 0, REJECT_SOURCE, 0x01020304, 0, TCP_RST },
     { TCP_ACK | TCP_FIN, 10, 0, REJECT_SOURCE, 0x01020304, 0, TCP_RST },
     { TCP_SYN | TCP_ACK, 0, 0, REJECT_SOURCE, 0x01020304, 0, TCP_RST },
@@ -140,8 +142,8 @@ static const struct {
     { TCP_SYN, 100, 0, REJECT_SOURCE, 0, 0x55, TCP_RST | TCP_ACK },
     { TCP_SYN | TCP_FIN, 0, 0, REJECT_SOURCE, 0, 0xfffffff2, TCP_RST | TCP_ACK },
     { 0, 16, 0, REJECT_SOURCE, 0, 0, TCP_RST | TCP_ACK },
-    { TCP_FIN, 16, 16, REJECT_SOURCE, 0, 0x11, TCP_RST | TCP_ACK }, /* bytes that were not captured count */
-    /* to the receiver: in the place of the packet that it never got */
+    { TCP_FIN, 16, 16, REJECT_SOURCE, 0, 0x11, TCP_RST | TCP_ACK }, /* bytes that were not captured count, too */
+    /* to the receiver: with the sequence number of the dropped packet */
     { TCP_ACK, 0, 0, REJECT_DESTINATION, 0xfffffff0, 0x01020304, TCP_RST | TCP_ACK },
     { TCP_ACK | TCP_PSH, 1000, 0, REJECT_DESTINATION, 0xfffffff0, 0x01020304, TCP_RST | TCP_ACK },
     { TCP_SYN | TCP_ACK, 0, 0, REJECT_DESTINATION, 0xfffffff1, 0x01020304, TCP_RST | TCP_ACK },
@@ -184,13 +186,13 @@ END_TEST
 static const struct {
     int version;
     uint8_t protocol;
-    uint32_t length; /* of transport header and payload */
-    size_t quoted;   /* IP header included */
+    uint32_t length; /* length of transport header and payload */
+    size_t quoted;   /* quoted bytes, with the IP header */
 } quote_cases[] = {
     { 4, IPPROTO_UDP, 8, 28 },      { 4, IPPROTO_UDP, 9, 29 },
-    { 4, IPPROTO_UDP, 528, 548 },   { 4, IPPROTO_UDP, 1400, 548 }, /* 576 in all */
+    { 4, IPPROTO_UDP, 528, 548 },   { 4, IPPROTO_UDP, 1400, 548 }, /* 576 bytes in total */
     { 6, IPPROTO_UDP, 8, 48 },      { 6, IPPROTO_UDP, 1192, 1232 },
-    { 6, IPPROTO_UDP, 1400, 1232 }, /* 1280 */
+    { 6, IPPROTO_UDP, 1400, 1232 }, /* 1280 bytes in total */
     { 4, IPPROTO_SCTP, 40, 60 },    { 6, IPPROTO_ICMPV6, 8, 48 },
     { 4, IPPROTO_ICMP, 8, 28 },     { 4, 200, 30, 50 },
 };
@@ -204,7 +206,7 @@ START_TEST(unreachables)
     struct sample s;
 
     sample_ip(&s, version, quote_cases[_i].protocol, 8, quote_cases[_i].length);
-    s.pkt.icmp.type = version == 4 ? 8 : 128; /* an echo request, when it is ICMP */
+    s.pkt.icmp.type = version == 4 ? 8 : 128; /* if ICMP, an echo request */
     ck_assert_uint_eq(inject_build(&s.pkt, REJECT_SOURCE, answer), header + 8 + quoted);
     check_ip(answer, header + 8 + quoted, &s.pkt, REJECT_SOURCE, version == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
     ck_assert_uint_eq(answer[header], version == 4 ? 3 : 1);
@@ -218,7 +220,7 @@ START_TEST(unreachables)
 }
 END_TEST
 
-/* Padding behind the IP packet is not quoted. */
+/* Padding after the IP packet is not quoted. */
 START_TEST(quote_ends_with_the_packet)
 {
     uint8_t answer[INJECT_MAX_PACKET];
@@ -230,7 +232,7 @@ START_TEST(quote_ends_with_the_packet)
 }
 END_TEST
 
-/* The receiver of a datagram is told that its own (which nobody saw) was not delivered. */
+/* The receiver of a datagram gets an error about a datagram of its own, although it may not have sent one. */
 START_TEST(unreachable_to_the_receiver)
 {
     int version = _i == 0 ? 4 : 6;
@@ -316,7 +318,7 @@ static void (*const refusals[])(struct packet *) = {
     is_reset,     has_no_ports,   is_later_fragment, is_no_ip,     is_tunneled,
     to_multicast, from_multicast, to_broadcast,      from_nowhere, is_group_frame,
 };
-/* The first two are about TCP. */
+/* The first two cases are TCP. */
 enum { TCP_REFUSALS = 2 };
 
 START_TEST(no_answer)
@@ -381,7 +383,8 @@ START_TEST(icmp_errors_are_never_answered)
     sample_ip(&s, icmp_cases[_i].version, protocol, 8, 40);
     s.pkt.icmp.type = icmp_cases[_i].type;
     ck_assert_int_eq(inject_build(&s.pkt, REJECT_SOURCE, answer) > 0, icmp_cases[_i].answered);
-    ck_assert_uint_eq(inject_build(&s.pkt, REJECT_DESTINATION, answer), 0); /* it would not know what about */
+    ck_assert_uint_eq(inject_build(&s.pkt, REJECT_DESTINATION, answer),
+                      0); /* there is nothing that the error could quote */
     s.pkt.transport = NULL;
     ck_assert_uint_eq(inject_build(&s.pkt, REJECT_SOURCE, answer), 0);
 }
@@ -393,12 +396,12 @@ END_TEST
 #define MAC_CLIENT "\x02\x00\x00\x00\x00\x01"
 #define MAC_MANY "\x01\x00\x5e\x00\x00\x01"
 
-/* Frames from client to server: what their header says, what the kernel keeps beside it, and what lies ahead of IP. */
+/* Frames from client to server: Ethernet header, metadata of the kernel, and bytes before the IP header. */
 static const struct {
     const char *header, *ahead;
     size_t ahead_length;
     uint16_t protocol, vlan_protocol, vlan_tci;
-    const char *types; /* what follows the addresses in an answer */
+    const char *types; /* expected bytes after the MAC addresses of the answer */
     size_t types_length;
 } frame_cases[] = {
     { MAC_SERVER MAC_CLIENT "\x08\x00", "", 0, 0x0800, 0, 0, "\x08\x00", 2 },
@@ -411,9 +414,9 @@ static const struct {
     { MAC_SERVER MAC_MANY "\x08\x00", "", 0, 0x0800, 0, 0, NULL, 0 },
     { NULL, "", 0, 0x0800, 0, 0, NULL, 0 },
     { MAC_SERVER MAC_CLIENT "\x88\x64", "\x11\x00\x00\x01\x00\x2a\x00\x21", 8, 0x8864, 0, 0, NULL, 0 }, /* PPPoE */
-    { MAC_SERVER MAC_CLIENT "\x81\x00", "\x00\x07\x08", 3, 0x8100, 0, 0, NULL, 0 },                     /* cut */
+    { MAC_SERVER MAC_CLIENT "\x81\x00", "\x00\x07\x08", 3, 0x8100, 0, 0, NULL, 0 },                     /* truncated */
     { MAC_SERVER MAC_CLIENT "\x81\x00", "\0\1\x81\0\0\2\x81\0\0\3\x81\0\0\4\x81\0\0\5\x81\0\0\6\x08\0", 24, 0x8100, 0,
-      0, NULL, 0 }, /* no room */
+      0, NULL, 0 }, /* no room in the buffer */
 };
 
 START_TEST(answers_cross_a_bridge)
@@ -430,7 +433,7 @@ START_TEST(answers_cross_a_bridge)
                   .in_physical_ifindex = 5,
                   .out_physical_ifindex = 6 },
     };
-    struct packet whole = { .root = &root }; /* a datagram made of fragments */
+    struct packet whole = { .root = &root }; /* a reassembled datagram */
     size_t wanted = frame_cases[_i].types ? 12 + frame_cases[_i].types_length : 0;
 
     ck_assert_uint_eq(inject_link_header(&whole, REJECT_SOURCE, header), wanted);
@@ -443,7 +446,7 @@ START_TEST(answers_cross_a_bridge)
     }
     ck_assert_uint_eq(inject_port(&whole, REJECT_SOURCE), 5);
     ck_assert_uint_eq(inject_port(&root, REJECT_DESTINATION), 6);
-    root.link = LINK_RAW; /* routed */
+    root.link = LINK_RAW; /* a routed packet, without Ethernet header */
     ck_assert_uint_eq(inject_link_header(&root, REJECT_SOURCE, header), 0);
     ck_assert_uint_eq(inject_port(&root, REJECT_SOURCE), 0);
 }
@@ -455,7 +458,7 @@ START_TEST(sockets_need_privilege)
     struct injector *injector = NULL;
 
     if (geteuid() == 0)
-        ck_assert_int_eq(setresuid(65534, 65534, 65534), 0); /* in this test's own process */
+        ck_assert_int_eq(setresuid(65534, 65534, 65534), 0); /* affects only this test, which has its own process */
     ck_assert_int_eq(injector_new(&injector, NULL, 1, error), -EPERM);
     ck_assert_ptr_null(injector);
     ck_assert_msg(strstr(error, "CAP_NET_RAW") != NULL, "%s", error);

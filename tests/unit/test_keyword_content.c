@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The content family through the walk over a buffer: a rule's options and a buffer, and whether they match. What is
- * expected is what Suricata's detect-engine-content-inspection.c does.
+ * Content keywords: options of a rule, a buffer, and whether the rule matches. The expected results are those of
+ * Suricata's detect-engine-content-inspection.c.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -115,8 +115,9 @@ static const struct match_case position_cases[] = {
     NO("content:!\"abc\"; endswith;", "xabc"),
     YES("content:!\"abc\"; endswith;", "xyz"),
     YES("content:!\"abc\"; endswith;", ""),
-    YES("content:!\"abc\"; endswith;", "abcxabc"),        /* the first occurrence decides */
-    YES("content:!\"abc\"; offset:1; endswith;", "xabc"), /* the place counts from the start, the window does not */
+    YES("content:!\"abc\"; endswith;", "abcxabc"), /* the first occurrence decides */
+    YES("content:!\"abc\"; offset:1; endswith;",
+        "xabc"), /* the position counts from the start of the buffer, not from offset */
     YES("content:\"x\"; content:!\"abc\"; endswith; content:\"abc\";", "xabcx"),
     NO("content:\"x\"; content:!\"abc\"; endswith; content:\"abc\";", "xabc"),
 };
@@ -144,13 +145,13 @@ static const struct match_case relative_cases[] = {
     NO("content:\"abc\"; content:\"c\"; distance:-2; within:1;", "abc"),
     /* a window that would end before the buffer's start does not limit */
     YES("content:\"c\"; content:\"e\"; distance:-100; within:10;", "abcde"),
-    /* the first content is tried again */
+    /* the next match of the first content is tried */
     YES("content:\"a\"; content:\"b\"; within:1;", "axab"),
     YES("content:\"a\"; content:\"b\"; within:1;", "aab"),
     YES("content:\"a\"; content:\"b\"; within:1;", "aaaaab"),
     YES("content:\"a\"; content:\"b\"; within:1; content:\"c\"; within:1;", "abxabc"),
     NO("content:\"a\"; content:\"b\"; within:1; content:\"c\"; within:1;", "abxabxc"),
-    /* the next try counts from where the first did */
+    /* a retry counts from the same position as the first attempt */
     NO("content:\"x\"; content:\"b\"; within:3; content:\"c\"; within:1;", "xbyybc"),
     NO("content:\"x\"; pcre:\"/^.{0,2}b/R\"; content:\"c\"; within:1;", "xbyybc"),
     YES("content:\"a\"; content:\"b\"; distance:0; content:\"c\"; within:1;", "abxbc"),
@@ -171,7 +172,7 @@ static const struct match_case relative_cases[] = {
     YES("content:\"a\"; content:!\"b\"; distance:0;", "axbxa"),
     YES("content:\"a\"; content:!\"b\"; distance:5;", "ab"),
     YES("content:\"a\"; content:!\"b\"; within:1;", "a"),
-    /* a negated content does not move the place, and takes the retries of the one before it */
+    /* a negated content does not move the position, and stops retries of the content before it */
     YES("content:\"a\"; content:!\"x\"; content:\"b\"; within:1;", "ab"),
     NO("content:\"a\"; content:!\"x\"; content:\"b\"; within:1;", "acab"),
     YES("content:\"a\"; content:!\"x\"; within:1; content:\"b\"; within:1;", "axab"),
@@ -183,7 +184,7 @@ static const struct match_case relative_cases[] = {
     YES("content:\"a\"; content:\"c\"; distance:0; endswith;", "acxc"),
     YES("content:\"x\"; content:\"yy\"; distance:1; within:5; endswith;", "xzzzyy"),
     NO("content:\"x\"; content:\"yy\"; distance:1; within:4; endswith;", "xzzzzyy"),
-    /* an absolute content in between moves the place, too */
+    /* an absolute content also moves the position */
     YES("content:\"c\"; content:\"a\"; content:\"b\"; distance:0;", "abc"),
     NO("content:\"a\"; content:\"c\"; content:\"b\"; distance:0;", "abc"),
 };
@@ -221,7 +222,7 @@ static const struct match_case isdataat_cases[] = {
 #define TEN(text) text text text text text text text text text text
 #define HUNDRED(text) TEN(TEN(text))
 
-/* X.690's example values, and what exploits made of them. */
+/* Example values of X.690, and exploits. */
 static const struct match_case asn1_cases[] = {
     YES("asn1:bitstring_overflow, absolute_offset 0;", "\x03\x01\xff"),
     NO("asn1:bitstring_overflow, absolute_offset 0;", "\x03\x01\x07"),
@@ -243,7 +244,7 @@ static const struct match_case asn1_cases[] = {
                                   "abc"),
     NO("asn1:oversize_length 2;", "\x04\x03"
                                   "ab"),
-    /* within others, behind others, and behind a broken one */
+    /* nested values, values after others, and after a malformed one */
     YES("asn1:bitstring_overflow;", "\x30\x05\x02\x00\x03\x01\xff"),
     YES("asn1:bitstring_overflow;", "\x30\x80\x03\x01\xff\x00\x00"),
     NO("asn1:bitstring_overflow;", "\x30\x80\x03\x01\xff"),
@@ -253,14 +254,14 @@ static const struct match_case asn1_cases[] = {
     YES("asn1:bitstring_overflow;", "\x03\x01\xff\x05"),
     YES("asn1:bitstring_overflow;", "\x30\x07\x30\x80\x03\x01\xff\x00\x00"),
     NO("asn1:bitstring_overflow;",
-       "\x30\x04\x30\x80\x03\x01\xff\x00\x00"), /* the inner value ends behind the outer one */
-    /* places */
+       "\x30\x04\x30\x80\x03\x01\xff\x00\x00"), /* the inner value ends after the outer one */
+    /* positions */
     YES("asn1:bitstring_overflow absolute_offset 2;", "xx\x03\x01\xff"),
     NO("asn1:bitstring_overflow absolute_offset 9;", "xx\x03\x01\xff"),
     YES("content:\"x\"; asn1:bitstring_overflow,relative_offset 1;", "xy\x03\x01\xff"),
     YES("content:\"|ff|\"; asn1:oversize_length 0,relative_offset -3;", "xy\x03\x01\xff"),
     NO("content:\"x\"; asn1:bitstring_overflow,relative_offset -2;", "xy\x03\x01\xff"),
-    /* nested deeper than is looked at */
+    /* nested beyond the depth limit */
     NO("asn1:oversize_length 1000;", HUNDRED("\x30\x80")),
     NO("asn1:bitstring_overflow;", HUNDRED("\x05\x00") "\x03\x01\xff"),
 };
@@ -316,7 +317,7 @@ static const struct match_case byte_test_cases[] = {
     NO("byte_extract:1,0,w; byte_test:w,=,0x4142,1;", "\x09"
                                                       "AB"),
     YES("test.buffer; byte_test:1,=,0x88,1,relative;", "x\x88"),
-    /* in the payload only the condition right before is tried again, in a buffer the content before */
+    /* in the payload only the previous condition is retried; in a buffer the previous content */
     NO("content:\"n\"; byte_test:1,>,0,0; byte_test:1,=,2,0,relative;", "n\x01n\x02"),
     YES("test.buffer; content:\"n\"; byte_test:1,>,0,0; byte_test:1,=,2,0,relative;", "n\x01n\x02"),
 };
@@ -327,7 +328,7 @@ static const struct match_case byte_jump_cases[] = {
     YES("byte_jump:2,0,little; content:\"b\"; within:1;", "\x01\x00xb"),
     YES("byte_jump:1,0; content:\"b\"; distance:1; within:1;", "\x01xxb"),
     NO("byte_jump:1,0;", "\x04xxx"),
-    YES("byte_jump:1,0;", "\x03xxx"), /* to the very end */
+    YES("byte_jump:1,0;", "\x03xxx"), /* to the end of the buffer */
     NO("byte_jump:1,0; isdataat:1,relative;", "\x03xxx"),
     NO("byte_jump:4,0;", "\x00\x00\x00"),
     NO("byte_jump:1,0;", ""),
@@ -359,7 +360,7 @@ static const struct match_case byte_jump_cases[] = {
     YES("byte_extract:1,0,n; byte_jump:1,n; content:\"b\"; within:1;", "\x02\x00\x01xb"),
     YES("content:\"|00 00|\"; byte_extract:1,1,n,relative; byte_jump:n,0,relative; isdataat:1,relative;",
         "\x00\x00x\x01\x01yy"),
-    /* 64 bits wrap: a jump back over the number and the byte before it */
+    /* 64-bit overflow: a jump back over the number and the byte before it */
     YES("byte_jump:8,1; content:\"a\"; within:1;", "a\xff\xff\xff\xff\xff\xff\xff\xf7z"),
 };
 
@@ -386,7 +387,7 @@ static const struct match_case byte_extract_cases[] = {
     YES("byte_extract:1,0,n,align 4; content:\"b\"; offset:n; depth:1;", "\x01xxxb"),
     YES("byte_extract:1,0,n,align 2; content:\"b\"; offset:n; depth:1;", "\x01xb"),
     YES("byte_extract:2,0,n,little; content:\"b\"; offset:n; depth:1;", "\x03\x00xb"),
-    YES("byte_extract:1,0,n; content:\"b\"; distance:0; within:1;", "xb"),             /* it moves the place */
+    YES("byte_extract:1,0,n; content:\"b\"; distance:0; within:1;", "xb"),             /* it moves the position */
     YES("byte_extract:3,0,n,string,dec; content:\"x\"; distance:0; within:1;", "12x"), /* over the digits only */
     NO("byte_extract:3,0,n,string,dec;", "abc"),
     NO("byte_extract:4,0,n;", "abc"),
@@ -475,11 +476,12 @@ static const struct match_case pcre_cases[] = {
     YES("content:\"AB\"; pcre:\"/[0-9]+/R\"; isdataat:1,relative;", "ABx12x"),
     NO("content:\"AB\"; pcre:\"/[0-9]+/R\"; isdataat:2,relative;", "ABx12x"),
     YES("test.buffer; pcre:\"/^a/R\";", "ab"),
-    /* after the last match of a pcre an earlier condition may still help: it sets the variable */
+    /* if the last pcre match does not help, an earlier condition is retried, because it sets the variable */
     YES("content:\"a\"; byte_extract:1,0,n,relative; pcre:\"/x/\"; content:\"b\"; distance:n; within:1;", "a\x05"
                                                                                                           "a\x00xb"),
     NO("pcre:\"/(a+)+$/\";", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"),
-    NO("pcre:!\"/(a+)+$/\";", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"), /* the limit is no match */
+    NO("pcre:!\"/(a+)+$/\";",
+       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"), /* reaching the limit is no match */
     YES("pcre:\"/\\x00\\xff/\";", "\x00\xff"),
     YES("content:\"a\"; pcre:\"/(?<=a)b/R\"; content:\"c\"; within:1;", "axabc"),
 };
@@ -502,7 +504,7 @@ static const struct match_case buffer_cases[] = {
     NO("test.buffer; bsize:1kb;", "abc"),
     YES("test.buffer; content:\"b\"; bsize:3; content:\"c\"; distance:0; within:1;", "abc"),
     YES("content:\"a\"; test.buffer; content:\"b\"; pkt_data; content:\"c\";", "abc"),
-    /* each buffer starts at its beginning; the payload goes on where it was left */
+    /* each buffer starts at its beginning; the payload continues at its last position */
     YES("content:\"c\"; test.buffer; content:\"a\"; within:1;", "abc"),
     YES("content:\"a\"; test.buffer; content:\"c\"; pkt_data; content:\"b\"; within:1;", "abc"),
 };
@@ -521,13 +523,13 @@ static const struct match_case base64_cases[] = {
         "foobar=nm0="),
     YES("content:\"a\"; base64_decode:bytes 8, offset 1, relative; base64_data; content:\"bar\";", "xa=Zm9vYmFy"),
     NO("content:\"b\"; base64_decode:relative; base64_data; content:!\"x\";", "Zm9vYmFy"),
-    /* relative conditions count from the start of what was decoded, and then from each other */
+    /* relative conditions count from the start of the decoded bytes, then from each other */
     YES("content:\"!\"; base64_decode:relative; base64_data; content:\"foo\"; within:3; content:\"ar\"; distance:1;",
         "x!Zm9vYmFy"),
     NO("content:\"!\"; base64_decode:relative; base64_data; content:\"bar\"; within:3;", "x!Zm9vYmFy"),
     YES("base64_decode; base64_data; pcre:\"/^f/\"; byte_test:1,=,0x6f,0,relative;", "Zm9v"),
     YES("test.buffer; content:\"!\"; base64_decode:relative; base64_data; bsize:3;", "!Zm9v"),
-    /* a place before it is not tried again, unless another condition asks for it */
+    /* conditions before base64_decode are not retried, unless another condition requires it */
     NO("content:\"!\"; base64_decode:relative; base64_data; content:\"foo\";", "!YmFy!Zm9v"),
     YES("content:\"!\"; content:\"!\"; distance:0; base64_decode:relative; base64_data; content:\"foo\";",
         "!YmFy!Zm9v"),
@@ -552,8 +554,8 @@ static bool matches_in(const struct rule *rule, const void *bytes, size_t length
     return true;
 }
 
-/* Every buffer of the rule has the same bytes, on the heap and of the exact size, so that a read past the end is seen.
- */
+/* All buffers of the rule have these bytes, in an allocation of exact size, so that a sanitizer detects reads past the
+ * end. */
 static void run(const struct match_case *test)
 {
     uint8_t *copy = malloc(test->length ? test->length : 1);
@@ -610,7 +612,7 @@ static void close_scratch(void)
 
 enum { LONG = 64 << 10 };
 
-/* Whether the rule matches LONG bytes of `filling` with `word` at `at`. */
+/* Returns whether the rule matches LONG bytes of `filling` with `word` at offset `at`. */
 static bool matches_long(const char *options, char filling, const char *word, size_t at)
 {
     uint8_t *bytes = malloc(LONG);
@@ -629,7 +631,7 @@ static bool matches_long(const char *options, char filling, const char *word, si
     return match;
 }
 
-/* What search_first() has to find, whatever the ways it takes. */
+/* A plain search; search_first() must return the same result. */
 static const uint8_t *find_plainly(const struct content *content, const uint8_t *bytes, size_t length)
 {
     for (size_t at = 0; at + content->length <= length; at++)
@@ -638,8 +640,7 @@ static const uint8_t *find_plainly(const struct content *content, const uint8_t 
     return NULL;
 }
 
-/* Contents cut out of few different bytes, and changed here and there, in buffers of all lengths around those of the
- * blocks. */
+/* Contents from a small alphabet, with a few changes, in buffers of all lengths around the block sizes. */
 START_TEST(search_finds_what_a_plain_one_finds)
 {
     static const uint8_t letters[] = { 'a', 'B', 'b', 'A', 0, '[', '{', 0xff };
@@ -684,8 +685,8 @@ START_TEST(a_word_is_found_at_any_place_of_a_long_buffer)
 }
 END_TEST
 
-/* The content after the one with many places is searched for from each of them: what is known of it must hold from all.
- */
+/* A content after one with many matches is searched from each of them; the search cache must be correct for all of
+ * them. */
 START_TEST(what_is_remembered_of_a_search_holds_for_the_next)
 {
     static const char *const near = "content:\"aa\"; content:\"aa\"; within:4; content:\"bc\"; distance:0; "
