@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Other people's captures (SLUICE_SHARED), each judged as a whole and with hand-overs in the middle: the same rules
- * match on the same packets, but for what is known to be lost: bodies that are inspected when they have gone by. Every
- * fourth capture is taken; CAPTURES names a capture or a folder of which all are, and has each difference printed. CUTS
- * is the number of hand-overs in a capture.
+ * Public captures (SLUICE_SHARED), each inspected as a whole and with engine hand-overs in the middle. The same rules
+ * must match on the same packets, except for known losses: bodies that are inspected only at their end. The test uses
+ * every fourth capture. CAPTURES names a capture or a folder of which all are used, with each difference printed. CUTS
+ * is the number of hand-overs per capture.
  */
 #include <ftw.h>
 #include <pcap/pcap.h>

@@ -696,11 +696,11 @@ START_TEST(what_is_remembered_of_a_search_holds_for_the_next)
     ck_assert(matches_long(near, 'a', "bcxxbcxd", 50000));
     ck_assert(!matches_long(near, 'a', "bcd", 50000));
     ck_assert(!matches_long(near, 'a', "bx", 50000));
-    /* a window that moves with the place before it, until the word is in it */
+    /* a window that moves with the position, until it contains the content */
     ck_assert(matches_long("content:\"a\"; content:\"bc\"; within:1000;", 'a', "bc", 3900));
     ck_assert(!matches_long("content:\"a\"; content:\"bc\"; distance:600; within:400;", 'a', "bc", 9000));
     ck_assert(matches_long("content:\"a\"; content:\"bc\"; distance:600; within:400;", 'a', "bc", 3000));
-    /* a place before those that were searched */
+    /* a position before the ones that were searched */
     ck_assert(matches_long("content:\"x\"; content:\"bc\"; distance:-700; within:700;", 'a', "bcxx", 30000));
     ck_assert(!matches_long("content:\"x\"; content:!\"bc\"; distance:-700; within:710;", 'a', "bcxx", 30000));
     ck_assert(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords on files: names, sizes, types, digests, and filestore. Rules through the real parser, on files made by hand.
- */
+/* File keywords: names, sizes, types, digests, and filestore. Rules are parsed by the real parser, and evaluated on
+ * files that the tests define. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 /* --- What is parsed ------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *options, *mistake; /* NULL: it is right */
+    const char *options, *mistake; /* expected error message; NULL: valid */
     unsigned needs;
 } parsed[] = {
     { "filename:\"a|2e|b\";", NULL, 0 },
@@ -246,7 +246,7 @@ START_TEST(a_line_of_another_length_is_a_mistake)
 }
 END_TEST
 
-/* Many, in no order: each is found, and its neighbours are not. */
+/* Lists of many unsorted digests: each is found, and similar ones are not. */
 START_TEST(long_lists_are_searched)
 {
     enum { COUNT = 5000 };
@@ -283,8 +283,9 @@ END_TEST
 
 static const struct {
     const char *options;
-    const char *kept;     /* of "ab" to the server and "cd" to the client; the rule has matched to the client */
-    const char *new_kept; /* of "e" to the server and "f" to the client, which come later */
+    const char *kept; /* stored files of "ab" (to the server) and "cd" (to the client); the rule matches on a file to
+                         the client */
+    const char *new_kept; /* stored files of the later "e" (to the server) and "f" (to the client) */
 } stores[] = {
     { "filestore;", "cd", "" },
     { "filestore; filesize:>1;", "d", "" },
@@ -340,7 +341,7 @@ START_TEST(filestore_keeps_files)
 }
 END_TEST
 
-/* A rule that is not about transactions can have it, and does nothing. */
+/* filestore in a rule without transaction is valid, but has no effect. */
 START_TEST(filestore_without_a_transaction_does_nothing)
 {
     struct rule_text text;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The keywords about flows: rules as they are written, packets of a real flow, what matches and what is left in the
- * flow. */
+/* Flow keywords: rules as text, packets of a real flow, whether they match, and the resulting flowbits and integers. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@ static struct rule_names *names;
 static struct diag *diag;
 static struct rule_list *list;
 
-/* One list whose names are kept from parse() to parse(), as from reload to reload. */
+/* Parses a rule. The numbers of names are kept from call to call, as from reload to reload. */
 static const struct rule *parse_as(const char *protocol, const char *options)
 {
     const struct rule_list_options list_options = { .keywords = keywords, .variables = variables, .names = names };
@@ -86,7 +85,7 @@ static struct packet packet_of(bool to_client, uint64_t time_ns, uint32_t length
     return pkt;
 }
 
-/* Gives the packet to its flow, as the pipeline does. */
+/* Assigns the packet to its flow, as the pipeline does. */
 static void track(struct packet *pkt)
 {
     enum exception_cause exception;
@@ -172,7 +171,7 @@ static const struct {
     { "flow:only_stream; content:\"a\"", 0, false },
     { "flow:no_stream; content:\"a\"", 0, true },
     { "flow:no_stream; content:\"a\"", IN_STREAM, false },
-    /* Without contents there is nothing to search in one place only. */
+    /* Without contents only_stream and no_stream have no effect. */
     { "flow:only_stream", 0, true },
     { "flow:no_stream", IN_STREAM, true },
     { "flow:only_frag", REASSEMBLED, true },
@@ -180,7 +179,7 @@ static const struct {
     { "flow:no_frag", REASSEMBLED, false },
     { "flow:to_client,established,only_stream,no_frag", TO_CLIENT | ESTABLISHED | IN_STREAM, true },
     { "flow:to_client,established,only_stream,no_frag", TO_CLIENT | ESTABLISHED | IN_STREAM | REASSEMBLED, false },
-    /* Packets that belong to no flow. */
+    /* Packets without a flow. */
     { "flow:to_server", NO_FLOW, true },
     { "flow:to_client", NO_FLOW, false },
     { "flow:stateless", NO_FLOW, false },
@@ -229,7 +228,7 @@ END_TEST
 
 /* --- flowbits and flowint ------------------------------------------------------------------------- */
 
-/* One rule after the other on the same flow; what matches does its actions. */
+/* Rules that are evaluated one after the other on the same flow; a matching rule executes its actions. */
 struct step {
     const char *options;
     bool expected;
@@ -255,7 +254,7 @@ static const struct step bit_steps[] = {
     { "flowbits:isset,a; flowbits:unset,a", true },
     { "flowbits:isset,a", false },
     { "flowbits:unset,a", true },
-    { "flowint:a,isset", false }, /* a bit and an integer of one name are different things */
+    { "flowint:a,isset", false }, /* flowbits and flowints have separate names */
 };
 
 static const struct step integer_steps[] = {
@@ -366,14 +365,15 @@ START_TEST(acts_on_nothing_without_a_flow)
     const struct rule *rule =
         parse("flowbits:set,a; flowbits:unset,a; flowbits:toggle,a; flowint:n,=,1; flowint:n,+,1");
 
-    ck_assert(holds(rule, &pkt, false)); /* changing is no condition */
+    ck_assert(holds(rule, &pkt, false)); /* keywords that only change a value match always */
     act(rule, &pkt);
 }
 END_TEST
 
 /* --- Totals --------------------------------------------------------------------------------------- */
 
-/* Asked after packets of 100, 200 (to the server) and 50 bytes (to the client), 2.9 s after a start at 1.5 s. */
+/* Evaluated after packets of 100 and 200 bytes (to the server) and 50 bytes (to the client), at 4.4 s, in a flow that
+ * began at 1.5 s. */
 static const struct {
     const char *options;
     bool expected;
@@ -400,7 +400,7 @@ static const struct {
     { "flow.bytes_toserver:>1kb", false },
     { "flow.bytes_toclient:50", true },
     { "flow.bytes_toclient:>50", false },
-    { "flow.age:3", true }, /* 4 s - 1 s: seconds are cut before they are subtracted */
+    { "flow.age:3", true }, /* 4 s - 1 s: times are truncated to seconds before the subtraction */
     { "flow.age:<3", false },
     { "flow.age:>2", true },
 };
@@ -460,7 +460,7 @@ START_TEST(uses_state)
 }
 END_TEST
 
-/* Which conditions leave the rule's contents in the stream; the field's SIG_FLAG_REQUIRE_PACKET. */
+/* Whether a condition restricts contents to the packet (Suricata's SIG_FLAG_REQUIRE_PACKET). */
 static const struct {
     const char *name;
     bool in_stream;

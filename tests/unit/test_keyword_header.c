@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The header keywords and buffers: an option as a rule writes it, a packet by hand, whether it matches. */
+/* Header keywords and buffers: the text of an option, a packet, and whether it matches. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -161,7 +161,7 @@ static void teardown(void)
 
 #define HEADER "alert pkthdr any any -> any any ("
 
-/* The only rule, with this option; NULL when it was rejected. */
+/* Parses a rule with this option. Returns NULL if it is rejected. */
 static const struct rule *parse(const char *option)
 {
     char text[256];
@@ -524,7 +524,7 @@ static const struct {
     { "sctp.chunk_cnt:65536", "65536" },
 };
 
-/* Where `at` begins, counted from 1 in the line. */
+/* Returns the column (from 1) at which `at` begins in the line. */
 static unsigned column_of(const char *option, const char *at)
 {
     const char *found = option + strlen(option), *next = option;
@@ -552,7 +552,7 @@ END_TEST
 static const struct buffer_case {
     const char *name;
     enum packet_name packet;
-    const uint8_t *expected; /* NULL: the packet has none */
+    const uint8_t *expected; /* NULL: the packet does not have this buffer */
     uint32_t length;
 } buffer_cases[] = {
     { "tcp.hdr", TCP_SYNC, AT(tcp_bytes, 34), 24 },

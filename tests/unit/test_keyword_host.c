@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hostbits and xbits: what they say, ask and do, rule by rule on packets in their order. */
+/* hostbits and xbits: parsing, conditions and actions, with several rules on a sequence of packets. */
 #include <check.h>
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void count_wait(struct replay_order *order)
 
 static struct replay_order order = { .wait = count_wait };
 
-/* A packet between hosts a to z at a second; the rule's conditions, and its actions when they hold. */
+/* Evaluates the rule on a packet between two hosts (a to z) at a second, and executes its actions if it matches. */
 static bool run(const struct rule *rule, char from, char to, uint64_t second)
 {
     struct packet pkt = {
@@ -39,7 +39,7 @@ static bool run(const struct rule *rule, char from, char to, uint64_t second)
     return true;
 }
 
-/* Which rule meets which packet, and whether it matches. */
+/* A step: the rule, the packet, and whether the rule matches. */
 struct step {
     unsigned rule;
     char from, to;
@@ -64,7 +64,7 @@ static const struct {
       { { 2, 'a', 'b', 1, true }, { 0, 'a', 'b', 1, true }, { 1, 'b', 'a', 11, true }, { 1, 'a', 'c', 2, false },
         { 1, 'a', 'b', 12, false }, { 3, 'b', 'a', 13, true }, { 1, 'a', 'b', 14, true }, { 3, 'a', 'b', 14, true },
         { 1, 'a', 'b', 14, false } } },
-    /* The same bit by two keywords, and 30 seconds when nothing is said. */
+    /* Both keywords use the same bits. The default expiry is 30 seconds. */
     { { "xbits:set,a,track ip_src;", "hostbits:isset,a;", "xbits:isset,a,track ip_dst;",
         "xbits:isset,a,track ip_pair;" },
       { { 0, 'a', 'b', 1, true }, { 1, 'a', 'b', 1, true }, { 2, 'b', 'a', 31, true }, { 2, 'b', 'a', 32, false },
@@ -123,7 +123,7 @@ START_TEST(bits_are_found_where_they_were_set)
 }
 END_TEST
 
-/* Without an address or a table nothing is set, and nothing holds. */
+/* Without addresses or table no bit is set, and no condition matches. */
 START_TEST(packets_without_hosts_never_match)
 {
     static const char *const options[] = { "hostbits:isset,a;", "hostbits:isnotset,a;", "xbits:set,a,track ip_pair;" };

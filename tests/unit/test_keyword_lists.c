@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords that ask lists: dataset, datarep, iprep, geoip. Rules through the real parser, on packets by their
- * addresses. */
+/* Keywords on lists: dataset, datarep, iprep, geoip. Rules are parsed by the real parser, and evaluated on packets with
+ * given addresses. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void tear_down(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* Rules with sids from 1 on. */
+/* Parses rules; their sids begin at 1. */
 static void open_rules(const char *const *options, size_t count, bool with_files)
 {
     const char *files[] = { reputations, NULL };
@@ -127,7 +127,7 @@ static const struct {
     const char *rules[4];
     struct step steps[10];
 } scenes[] = {
-    /* A set is filled and emptied by rules; a rule that changes nothing does not match. */
+    /* Rules add and remove values; a rule that changes nothing does not match. */
     { { "ip.src; dataset:set,seen,type ip;", "ip.dst; dataset:isset,seen;", "ip.src; dataset:isnotset, seen, type ip;",
         "ip.src; dataset:unset,seen;" },
       { { 2, "10.0.0.1", "10.0.0.2", false }, { 1, "10.0.0.1", "10.0.0.2", true }, { 1, "10.0.0.1", "10.0.0.2", false },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the kernel says of a packet, as rules ask for it, and the mark that a rule gives. */
+/* Keywords on the kernel's metadata of a packet, and nfq_set_mark. */
 #include <check.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -17,7 +17,7 @@ static struct rule_variables *variables;
 static struct diag *diag;
 static struct rule_list *list;
 
-/* NULL when it is refused. */
+/* Returns NULL if the options are refused. */
 static const struct rule *try_parse(const char *options)
 {
     const struct rule_list_options list_options = { .keywords = keywords, .variables = variables };
@@ -79,7 +79,7 @@ static void act(const struct rule *rule, const struct packet *pkt)
 
 enum { LOOPBACK = 1, LAN = 70001, PORT = 70002, WAN = 70003 };
 
-/* Marks and interfaces of packets that were queued: 0xffffffff and 0 too, as the kernel leaves out a mark of 0. */
+/* Marks and interfaces of queued packets. The kernel omits a mark of 0. */
 static const struct {
     const char *options;
     struct queue_meta meta;
@@ -87,7 +87,7 @@ static const struct {
 } meta_cases[] = {
     { "mark:0", { .id = 1 }, true },
     { "mark:!0", { .id = 1 }, false },
-    { "mark:0", { .id = 0 }, false }, /* from no queue */
+    { "mark:0", { .id = 0 }, false }, /* not from a queue */
     { "mark:!7", { .id = 0 }, false },
     { "mark:0x10", { .id = 1, .mark = 16 }, true },
     { "mark:0x10", { .id = 1, .mark = 17 }, false },
@@ -107,18 +107,18 @@ static const struct {
     { "iif:!70001,70003", { .id = 1, .in_ifindex = WAN }, false },
     { "iifname:70002", { .id = 1, .in_ifindex = LAN, .in_physical_ifindex = PORT }, true },
     { "iif:!70002", { .id = 1, .in_ifindex = LAN, .in_physical_ifindex = PORT }, false },
-    { "iif:!lo", { .id = 1, .out_ifindex = LAN }, false }, /* a hook without it */
+    { "iif:!lo", { .id = 1, .out_ifindex = LAN }, false }, /* a hook without input interface */
     { "oif:70001", { .id = 1, .out_ifindex = LAN }, true },
     { "oif:70001", { .id = 1, .in_ifindex = LAN }, false },
     { "oifname:!70002", { .id = 1, .out_ifindex = LAN, .out_physical_ifindex = PORT }, false },
     { "iif:70001; oif:70003", { .id = 1, .in_ifindex = LAN, .out_ifindex = WAN }, true },
     { "iif:no-such-if", { .id = 1, .in_ifindex = LAN }, false },
     { "iif:!no-such-if", { .id = 1, .in_ifindex = LAN }, true },
-    { "ctmark:0", { .id = 1 }, false }, /* nothing is said of a connection */
+    { "ctmark:0", { .id = 1 }, false }, /* no conntrack data */
     { "ctmark:!5", { .id = 1 }, false },
     { "ctstate:new,established,related", { .id = 1 }, false },
     { "ctstate:!new", { .id = 1 }, false },
-    { "ctstate:invalid,untracked", { .id = 1 }, false }, /* nor that there is none */
+    { "ctstate:invalid,untracked", { .id = 1 }, false }, /* not known to be untracked either */
 };
 
 START_TEST(what_came_with_the_packet)
@@ -168,7 +168,7 @@ START_TEST(what_the_kernel_knows_of_its_connection)
     struct packet pkt = { .ip_version = 4, .meta.id = 1 };
 
     ct_build(&ct, &connection);
-    ct_u32(&ct, CTA_MARK, conntrack_cases[_i].mark); /* the last one holds */
+    ct_u32(&ct, CTA_MARK, conntrack_cases[_i].mark); /* the last attribute counts */
     pkt.conntrack = (struct packet_conntrack){ ct.bytes, (uint32_t)ct.length, conntrack_cases[_i].info };
     pkt.root = &pkt;
 
@@ -176,7 +176,7 @@ START_TEST(what_the_kernel_knows_of_its_connection)
 
     ck_assert(rule->needs_conntrack);
     ck_assert_msg(holds(rule, &pkt) == conntrack_cases[_i].expected, "row %d: %s", _i, conntrack_cases[_i].options);
-    pkt.conntrack.length /= 2; /* damaged: nothing of it is believed, or nothing of it was there */
+    pkt.conntrack.length /= 2; /* truncated conntrack data is ignored */
     holds(rule, &pkt);
 }
 END_TEST
@@ -201,7 +201,7 @@ START_TEST(the_kernel_knows_no_connection)
 }
 END_TEST
 
-/* It is the packet that the kernel had which is asked, whatever was found in it; and none that was never sent. */
+/* The keywords use the metadata of the queued packet, also for its inner packets; they never match pseudo packets. */
 START_TEST(packets_inside)
 {
     struct packet carrier = { .ip_version = 4, .meta = { .id = 9, .mark = 3, .in_ifindex = LAN } };
@@ -227,12 +227,12 @@ START_TEST(marks_what_matched)
     ck_assert(pkt.mark_set);
     ck_assert_uint_eq(pkt.mark_value, 0x10);
     ck_assert_uint_eq(pkt.mark_mask, 0xf0);
-    act(parse("nfq_set_mark:0x80000003/0x8000000f"), &pkt); /* a second rule adds to it */
+    act(parse("nfq_set_mark:0x80000003/0x8000000f"), &pkt); /* a second rule adds bits */
     ck_assert_uint_eq(pkt.mark_value, 0x80000013);
     ck_assert_uint_eq(pkt.mark_mask, 0x800000ff);
     act(parse("nfq_set_mark:0/0x10"), &pkt);
     ck_assert_uint_eq(pkt.mark_value, 0x80000003);
-    act(parse("nfq_set_mark:0xfff/0xf00"), &pkt); /* bits outside the mask */
+    act(parse("nfq_set_mark:0xfff/0xf00"), &pkt); /* bits outside of the mask are ignored */
     ck_assert_uint_eq(pkt.mark_value, 0x80000f03);
     ck_assert_uint_eq(pkt.mark_mask, 0x80000fff);
 }

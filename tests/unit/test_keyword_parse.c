@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mistakes in the values of the content family: the message and the place it points at. In a row
- * the caret stands below the options, where the message must point.
+ * Errors in the values of content keywords: message and position. In each row the caret below the options marks the
+ * expected position.
  */
 #include <check.h>
 #include <string.h>
 
 #include "../lib/rule_text.h"
 
-/* A mark stands below what it points at. */
+/* carets must stay below the marked text */
 /* clang-format off */
 static const struct {
     const char *options;
-    const char *mark; /* NULL: the place does not matter */
+    const char *mark; /* NULL: any position */
     const char *message;
 } bad_cases[] = {
     { "content:abc;",
@@ -242,7 +242,7 @@ START_TEST(points_at_the_mistake)
 }
 END_TEST
 
-/* The buffers of the rule and how many conditions each has. */
+/* Buffers of a rule, with the number of conditions of each. */
 static const struct {
     const char *options, *buffers;
 } letter_rows[] = {

@@ -48,7 +48,7 @@ static void teardown(void)
     stream_free(stream);
 }
 
-/* What a side sends; the numbers count from its first one. */
+/* A segment. Sequence numbers are relative to the ISN of the side. */
 struct segment {
     bool to_client;
     uint8_t flags;
@@ -92,7 +92,7 @@ static struct packet packet_of(const struct segment *segment, uint64_t time_ns)
     };
 }
 
-/* The packet at which `rule` is asked, after those before it. */
+/* Sends the first `count` packets; returns the last one, on which the rule is evaluated. */
 static struct packet play(size_t count)
 {
     struct packet pkt = { 0 };
@@ -182,7 +182,7 @@ START_TEST(needs_a_session)
     pkt.flow = flow_table_get(flows, &pkt, &exception);
     ck_assert_ptr_nonnull(pkt.flow);
     ck_assert(!holds(without_session[_i], &pkt));
-    ck_assert(holds("tcp.session:setup", &pkt)); /* the field asks for the flow alone */
+    ck_assert(holds("tcp.session:setup", &pkt)); /* Suricata requires only a flow */
 }
 END_TEST
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The live ruleset: rules that libnftnl builds, and recorded dumps of nft and iptables (the fuzz target's corpus).
- * What only a live kernel can tell is in tests/netns/doctor*.sh.
+ * The kernel's ruleset: rules that libnftnl builds, and recorded dumps of nft and iptables (from the fuzz corpus).
+ * tests/netns/doctor*.sh test with the kernel.
  */
 #include <check.h>
 #include <errno.h>
@@ -76,7 +76,7 @@ static void add_table_and_chain(void)
     nftnl_chain_free(chain);
 }
 
-/* One expression: its name, then its attributes as numbers; what is wider than four bytes has no number here. */
+/* An expression: its name and attributes. Attributes of more than four bytes are not numbers. */
 struct attribute {
     uint16_t type;
     uint8_t size; /* 0 ends the list; STRING: `text`; BYTES: `value` as four bytes of data */
@@ -417,7 +417,7 @@ START_TEST(mark_is_read)
 }
 END_TEST
 
-/* A counter counts the packets of a queue only when all of them go on from it to the queue. */
+/* A counter counts the packets of a queue only if all packets that it counts are queued. */
 START_TEST(counter_right_before_the_queue)
 {
     static const struct {
@@ -465,7 +465,7 @@ static void add_recorded(const char *name)
         struct nlmsghdr header, *message;
 
         memcpy(&header, bytes + at, sizeof(header));
-        message = malloc(header.nlmsg_len); /* aligned */
+        message = malloc(header.nlmsg_len); /* an aligned copy */
         memcpy(message, bytes + at, header.nlmsg_len);
         ck_assert_int_eq(nftables_add_message(ruleset, message, header.nlmsg_len), 0);
         free(message);
@@ -479,7 +479,7 @@ static void add_recorded(const char *name)
     free(bytes);
 }
 
-/* The rules of a chain of the first table with that name. */
+/* Returns the rules of a chain, in the first table with that name. */
 static const struct netrules_rule *rules_of(const char *table_name, const char *chain_name)
 {
     for (const struct netrules_table *table = ruleset->tables; table; table = table->next)
@@ -580,7 +580,7 @@ START_TEST(what_is_no_message_is_refused)
 }
 END_TEST
 
-/* Expressions of a later kernel make a rule conditional: nobody takes it for one that matches everything. */
+/* An unknown expression counts as a condition, so that the rule is not taken for one that matches all packets. */
 START_TEST(unknown_expression_is_a_condition)
 {
     const struct netrules_rule *rule;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What output writes of packets and rules made by hand. */
+/* Events of packets and rules that the tests define. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "conntrack_bytes.h"
 #include "output_rig.h"
 
-/* The first event of a type. */
+/* Returns the first event of a type. */
 static const char *event_of(const char *type)
 {
     char piece[64];
@@ -80,7 +80,7 @@ static void passed(struct sample *sample)
     sample->decision.passed = true;
 }
 
-/* The rule that dropped is suppressed, or has noalert. */
+/* The alert of the rule that dropped is suppressed, or the rule has noalert. */
 static void drops_silently(struct sample *sample)
 {
     sample_drop(sample);
@@ -164,7 +164,7 @@ static void sample_icmp_flow(struct sample *sample)
     sample_flow(sample);
 }
 
-/* Reassembly put back what was seen first. */
+/* Reassembly has restored the bytes that were seen first. */
 static void sample_rewritten(struct sample *sample)
 {
     static const uint8_t bytes[] = "rewritten";
@@ -174,7 +174,7 @@ static void sample_rewritten(struct sample *sample)
     sample->packet.new_length = sizeof(bytes) - 1;
 }
 
-/* Another packet of it is dropped. */
+/* An earlier packet of the flow was dropped. */
 static void flow_dropped_before(struct sample *sample)
 {
     sample->packet.verdict = VERDICT_DROP;
@@ -242,8 +242,7 @@ static void alert_with_traffic(struct sample *sample)
 
 enum { WITHOUT, WITH };
 
-/* Events are compact JSON in a fixed order, so a field is a piece of the line. That the lines are JSON is what
- * schema.py checks. */
+/* Events are compact JSON with a fixed order, so a field can be searched as text. schema.py validates the JSON. */
 static const struct field_case {
     void (*packet)(struct sample *sample);
     void (*decision)(struct sample *sample);
@@ -523,7 +522,7 @@ START_TEST(needs_no_decision)
 }
 END_TEST
 
-/* One after the other: seconds and days that begin, and earlier ones. */
+/* Timestamps in sequence: new seconds and days, and earlier ones. */
 static const struct {
     uint64_t time_ns;
     const char *text;
@@ -567,7 +566,7 @@ START_TEST(writes_one_anomaly_per_event)
     packet_add_event(&output_rig->sample.packet, DECODE_EVENT_ARP_PKT_TOO_SMALL);
     output_rig_put(0);
     output_rig_finish(output_rig->path);
-    ck_assert_uint_eq(output_rig->count, 3); /* in the order they came, a repeated one again */
+    ck_assert_uint_eq(output_rig->count, 3); /* in the order of arrival, also repeated ones */
     output_rig_expect(output_rig->events[0], true, "\"event\":\"decoder.arp.pkt_too_small\"");
     output_rig_expect(output_rig->events[1], true, "\"event\":\"decoder.afpacket.trunc_pkt\"");
     output_rig_expect(output_rig->events[2], true, "\"event\":\"decoder.arp.pkt_too_small\"");
@@ -576,7 +575,7 @@ END_TEST
 
 /* --- Community ID --------------------------------------------------------------------------------- */
 
-/* From the baseline of the specification, and from captures that Suricata has hashed. */
+/* Examples of the Community ID specification, and captures with the IDs that Suricata computes. */
 static const struct {
     const char *source, *destination;
     uint16_t source_port, destination_port; /* type and code for ICMP */
@@ -618,7 +617,7 @@ START_TEST(hashes_both_directions_alike)
 }
 END_TEST
 
-/* An ICMP message that nobody answers has a direction. */
+/* The ID of an ICMP message without a counterpart keeps its direction. */
 START_TEST(keeps_the_direction_of_one_way_icmp)
 {
     const struct endpoints there = { .ip_version = 4, .protocol = IPPROTO_ICMP, .source = { { 10, 0, 0, 2 } } };
@@ -763,7 +762,7 @@ static const struct {
     { sample_arp, nothing, coloured, "\033[2m00:00:01.000123 ANOMALY decoder.arp.pkt_too_small (packet 13)\033[0m\n" },
 };
 
-/* With the file in the first half of the runs, without it in the other. */
+/* The first half of the runs writes the file, the second half does not. */
 START_TEST(writes_lines_for_people)
 {
     const int row = _i % ROWS(lines);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Addresses of clients behind proxies: how they are read, and where events have them. */
+/* Client addresses behind proxies (xff): parsing, and their place in events. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 /* --- Reading -------------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *header, *first, *last; /* NULL: none */
+    const char *header, *first, *last; /* expected addresses; NULL: none */
 } headers[] = {
     { "192.0.2.1", "192.0.2.1", "192.0.2.1" },
     { "192.0.2.1, 192.0.2.2, 192.0.2.3", "192.0.2.1", "192.0.2.3" },
@@ -40,7 +40,7 @@ static const struct {
 
 static void expect_client(const char *header, size_t length, bool first, const char *wanted)
 {
-    uint8_t *bytes = malloc(length + 1); /* so that a byte too far is seen */
+    uint8_t *bytes = malloc(length + 1); /* of exact size, so that a sanitizer detects reads past the end */
     struct record_client client;
     char text[ADDRESS_TEXT_SIZE];
 
@@ -115,7 +115,7 @@ static const struct event_case {
       "\"src_ip\":\"192.0.2.2\",\"src_port\":40000,\"dest_ip\":\"10.0.0.2\",\"dest_port\":80" },
     { REQUEST(TWO), OVERWRITE, true, WITHOUT_TX, "alert", true, "\"dest_ip\":\"192.0.2.1\",\"dest_port\":40000" },
     { REQUEST(TWO), OVERWRITE, false, 0, "alert", false, "\"xff\":\"192.0.2.2\"}" },
-    { REQUEST(TWO), OVERWRITE, false, 0, "alert", false, "10.0.0.1" }, /* in "flow" neither */
+    { REQUEST(TWO), OVERWRITE, false, 0, "alert", false, "10.0.0.1" }, /* not in "flow" either */
     { REQUEST("X-Forwarded-For: [2001:db8::1]:80\r\n"), OVERWRITE, false, 0, "alert", true,
       "\"dest_ip\":\"2001:0db8:0000:0000:0000:0000:0000:0001\"" },
     { REQUEST("X-Forwarded-For: [2001:db8:0::1]:80\r\n"), EXTRA, false, 0, "alert", true, "\"xff\":\"2001:db8::1\"}" },
@@ -159,7 +159,7 @@ static void configure(const struct event_case *c)
         eve->alert.app_layer = false;
 }
 
-/* The sample's packet as one of the rig's flow. */
+/* Makes the sample's packet a packet of the rig's flow. */
 static void put_into_flow(struct app_rig *rig, bool to_client)
 {
     struct packet *pkt = &output_rig->sample.packet;

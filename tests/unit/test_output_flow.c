@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What output writes of flows and streams made by hand. */
+/* Events of flows and streams that the tests define. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +136,7 @@ static void of_unnamed_protocol(struct flow *flow)
 
 enum { WITHOUT, WITH };
 
-/* Events of a flow in their order: flow, netflow to the server, netflow to the client. */
+/* The order of the events of a flow: flow, netflow to the server, netflow to the client. */
 enum { EVENT_FLOW, EVENT_TO_SERVER, EVENT_TO_CLIENT };
 
 static const struct field_case {
@@ -286,7 +286,7 @@ START_TEST(writes_what_is_enabled)
 
     ck_assert_uint_eq(got.written[OUTPUT_FLOW], kinds[_i].flows);
     ck_assert_uint_eq(got.written[OUTPUT_NETFLOW], kinds[_i].netflows);
-    ck_assert_uint_eq(size, 0); /* nothing for people */
+    ck_assert_uint_eq(size, 0); /* no line for the console */
     free(text);
 }
 END_TEST
@@ -316,7 +316,7 @@ START_TEST(counts_what_a_full_ring_loses)
 }
 END_TEST
 
-/* More than a record has room for: the rest is left out, the event is whole. */
+/* Variables for which the record has no room are omitted; the event is still complete. */
 START_TEST(bounds_the_variables)
 {
     char name[32], last[40], beyond[40];
@@ -347,7 +347,7 @@ END_TEST
 
 enum { BY_RULE = 1, TO_CLIENT = 2, OF_PACKET = 4, NO_FLOW = 8, LAST = 16 };
 
-/* Packets that are dropped, one after the other, and how many events they make. */
+/* Sequences of dropped packets, and the number of drop events. */
 static const struct {
     int packets[8];
     uint64_t at_start, all;
@@ -359,7 +359,7 @@ static const struct {
     { { NO_FLOW, NO_FLOW, 0, NO_FLOW, 0, LAST }, 4, 5 },
 };
 
-/* The first half of the runs with drop.flows: start, the other with all. */
+/* The first half of the runs uses drop.flows: start, the second half all. */
 START_TEST(tells_a_dropped_flow_once_per_direction)
 {
     const int row = _i % ROWS(drops);
@@ -388,7 +388,7 @@ START_TEST(tells_a_dropped_flow_once_per_direction)
 }
 END_TEST
 
-/* In a flood: five drops and five flows in each of two seconds, of which a second may have two. What a rule did has its
+/* In each of two seconds five drops and five flows, with a limit of two events per second. Drops by rules always have
  * events. */
 START_TEST(floods_have_few_events)
 {
@@ -453,7 +453,7 @@ END_TEST
 /* --- Payload from the stream ---------------------------------------------------------------------- */
 
 static const struct payload_case {
-    const char *bytes; /* of the stream; NULL: no stream */
+    const char *bytes; /* bytes of the stream; NULL: no stream */
     struct {
         size_t at;
         uint64_t missing;
@@ -528,7 +528,7 @@ static const struct payload_case {
       true,
       false,
       true,
-      4096, /* nothing is kept of it */
+      4096, /* the stream stores none of it */
       "\"payload\":\"eHh4\",\"payload_length\":3,\"payload_printable\":\"xxx\",\"stream\":1}" },
     { NULL,
       { { 0 } },
@@ -554,7 +554,8 @@ static void prepare_payload(const struct payload_case *c)
     sample_flow(&output_rig->sample);
     sample_alert(&output_rig->sample);
     output_rig->sample.alerts[0].in_stream = c->in_stream;
-    output_rig->sample.decision.stream = (const struct stream *)output_rig; /* the double does not look into it */
+    output_rig->sample.decision.stream =
+        (const struct stream *)output_rig; /* not NULL; the functions of stream_double.c ignore it */
     if (c->to_client)
         output_rig->sample.packet.flags |= PACKET_TO_CLIENT;
     if (!c->has_payload)
@@ -581,7 +582,7 @@ START_TEST(shows_the_stream)
 }
 END_TEST
 
-/* Without a stream and without a payload there is nothing to show. */
+/* Without stream and payload the event has no payload. */
 START_TEST(shows_nothing_of_an_empty_stream)
 {
     static const struct payload_case empty = { .bytes = "", .in_stream = true, .buffer_size = 4096 };
@@ -595,7 +596,7 @@ START_TEST(shows_nothing_of_an_empty_stream)
 }
 END_TEST
 
-/* One packet, a match in the packet and one in the stream: each alert shows its own. */
+/* A match in the packet and one in the stream, for the same packet: each alert has the corresponding payload. */
 START_TEST(shows_to_each_alert_its_own)
 {
     prepare_payload(&payloads[0]);
@@ -610,7 +611,7 @@ START_TEST(shows_to_each_alert_its_own)
 }
 END_TEST
 
-/* The record has no room for all holes: what it has is in its place. */
+/* The record has no room for all gaps; those that it has are at the right positions. */
 START_TEST(bounds_the_holes)
 {
     static char bytes[SAMPLE_MAX_GAPS + 1];

@@ -49,7 +49,7 @@ END_TEST
 
 enum { LOSSLESS_PACKETS = 4000 };
 
-/* Each worker has a sample of its own; payloads make it more than the ring holds. */
+/* Each worker has its own sample. The payloads exceed the size of the ring. */
 static void *work(void *argument)
 {
     struct output_port *port = argument;
@@ -57,7 +57,7 @@ static void *work(void *argument)
 
     sample_tcp(sample);
     sample_alert(sample);
-    sample->alerts[0].rule = &output_rig->sample.rule; /* outlives the worker */
+    sample->alerts[0].rule = &output_rig->sample.rule; /* valid after the worker has ended */
     memset(sample->bytes + SAMPLE_HEADERS, 'x', SAMPLE_PAYLOAD);
     sample->packet.payload_length = SAMPLE_PAYLOAD;
     for (uint64_t i = 1; i <= LOSSLESS_PACKETS; i++) {
@@ -125,7 +125,7 @@ END_TEST
 struct merge_worker {
     struct output_port *port;
     unsigned index;
-    _Atomic uint64_t next; /* the place that it comes to */
+    _Atomic uint64_t next; /* position that the writer reaches next */
 };
 
 static void progress_of(void *user, unsigned port, struct replay_position *out)
@@ -135,7 +135,7 @@ static void progress_of(void *user, unsigned port, struct replay_position *out)
     *out = (struct replay_position){ .sequence = atomic_load(&workers[port].next) };
 }
 
-/* Whose place it is; without a pattern. */
+/* Returns the worker of a position, without regular pattern. */
 static unsigned owner_of(uint64_t place)
 {
     return (unsigned)(place * UINT64_C(0x9E3779B97F4A7C15) >> 60) % 3;
@@ -190,7 +190,7 @@ START_TEST(merges_ports_by_their_places)
 }
 END_TEST
 
-/* Of the same moment: by the start of the flow, then by its first packet. */
+/* Flow events of the same time are ordered by the start of the flow, then by its first packet. */
 START_TEST(merges_flows_of_a_moment)
 {
     static const struct {
@@ -219,7 +219,7 @@ START_TEST(merges_flows_of_a_moment)
 }
 END_TEST
 
-/* Polls, because the other thread says when; the limit is for a hang only. */
+/* Polls until another thread fulfils the condition. The limit only detects hangs. */
 static bool eventually(bool (*condition)(void *argument), void *argument)
 {
     for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms++) {
@@ -247,7 +247,7 @@ START_TEST(tells_when_rules_are_unused)
     ck_assert(!output_drained(output_rig->output, ticket));
     ck_assert_int_eq(output_start(output_rig->output), 0);
     ck_assert(eventually(is_drained, &ticket));
-    memset(&output_rig->sample.rule, 0xff, sizeof(output_rig->sample.rule)); /* nobody looks at it any more */
+    memset(&output_rig->sample.rule, 0xff, sizeof(output_rig->sample.rule)); /* the output must not use it any more */
 
     for (int i = 0; i < 100; i++) {
         sample_rules(&output_rig->sample);
@@ -366,7 +366,7 @@ static void put_line(struct sink *sink, const char *line)
     sink_end_event(sink, OUTPUT_ALERT);
 }
 
-/* A file limit stands for the full disk: it cuts a write in the middle. */
+/* RLIMIT_FSIZE acts as a full disk: a write ends in the middle of a line. */
 START_TEST(finishes_a_line_that_was_cut)
 {
     struct event_counters counters = { 0 };
@@ -383,7 +383,7 @@ START_TEST(finishes_a_line_that_was_cut)
     ck_assert_uint_eq(counters.written[OUTPUT_ALERT], 1);
     ck_assert_uint_eq(counters.lost[OUTPUT_ALERT], 1);
     put_line(&sink, "lost too");
-    sink_flush(&sink); /* nothing */
+    sink_flush(&sink); /* writes nothing */
     ck_assert_uint_eq(counters.written[OUTPUT_ALERT], 1);
     ck_assert_uint_eq(counters.lost[OUTPUT_ALERT], 2);
     ck_assert_uint_eq(counters.write_errors, 2);
@@ -433,7 +433,7 @@ static void *add_names(void *registry)
     return NULL;
 }
 
-/* Names are asked for by events while rules that are loaded add others. */
+/* Events look up names while loading rules adds others. */
 START_TEST(names_are_read_while_others_are_added)
 {
     struct rule_names *names = rule_names_new();
@@ -482,8 +482,8 @@ START_TEST(deaths_of_engines_are_told)
 }
 END_TEST
 
-/* The writer before was killed in the middle of a line; the next one writes whole lines, and adds none to whole ones.
- */
+/* The previous writer was killed in the middle of a line. The next one begins a new line, but adds no empty line
+ * otherwise. */
 START_TEST(begins_a_line_behind_one_that_was_cut)
 {
     static const struct {
@@ -510,7 +510,7 @@ START_TEST(begins_a_line_behind_one_that_was_cut)
 }
 END_TEST
 
-/* A file that was removed is nobody's; nor is one in a folder that has gone, until that is back. */
+/* A removed file is created again; if its folder was removed, after the folder exists again. */
 START_TEST(makes_a_file_anew_that_was_removed)
 {
     struct event_counters counters = { 0 };
@@ -523,7 +523,7 @@ START_TEST(makes_a_file_anew_that_was_removed)
     put_line(&sink, "one");
     sink_flush(&sink);
     unlink(path);
-    sink.tried_ns = 0; /* a second has passed */
+    sink.tried_ns = 0; /* as if a second had passed */
     put_line(&sink, "two");
     sink_flush(&sink);
     ck_assert_int_eq(access(path, F_OK), 0);
@@ -558,7 +558,8 @@ static int listen_at(const char *path, int type)
     return fd;
 }
 
-/* Nobody listens, somebody reads, he stops reading, he goes, another one comes: all lines are whole, and counted. */
+/* No reader; a reader; the reader stops reading; it disconnects; another one connects. All lines are complete or
+ * counted as lost. */
 START_TEST(a_reader_may_come_and_go)
 {
     struct event_counters counters = { 0 };
@@ -580,7 +581,7 @@ START_TEST(a_reader_may_come_and_go)
     ck_assert_int_eq(recv(reader, bytes, sizeof(bytes), 0), 8);
     ck_assert_str_eq(bytes, "one\ntwo\n");
 
-    memset(large, 'x', 3000000); /* more than the socket has room for: cut, and he does not read */
+    memset(large, 'x', 3000000); /* exceeds the socket buffer, and the reader does not read: the line is incomplete */
     put_line(&sink, large);
     put_line(&sink, "behind");
     sink_flush(&sink);
@@ -588,7 +589,8 @@ START_TEST(a_reader_may_come_and_go)
     ck_assert(sink.cut);
     close(reader);
     put_line(&sink, "gone");
-    sink_flush(&sink); /* finds that he has gone: the rest of the large one and what is behind are lost */
+    sink_flush(
+        &sink); /* detects that the reader has disconnected: the rest of the large line, and later lines, are lost */
     ck_assert_uint_eq(counters.lost[OUTPUT_ALERT], 4);
     ck_assert_uint_eq(counters.written[OUTPUT_ALERT], 2);
     sink.tried_ns = 0;
@@ -624,7 +626,7 @@ START_TEST(a_datagram_is_an_event)
     ck_assert_int_eq(recv(reader, bytes, sizeof(bytes), 0), 4);
     ck_assert_int_eq(recv(reader, bytes, sizeof(bytes), 0), 7);
     ck_assert_str_eq(bytes, "second\n");
-    for (; sent < 1000; sent++) /* he does not read: the kernel keeps a few */
+    for (; sent < 1000; sent++) /* the reader does not read; the kernel buffers a few datagrams */
         put_line(&sink, "more");
     sink_flush(&sink);
     ck_assert_uint_gt(counters.lost[OUTPUT_ALERT], 0);

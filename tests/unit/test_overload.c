@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Overload: how long packets have waited by what is known of their ids, when it begins and ends, which flows are shed
- * then, and what a worker makes of its receives. Time is given.
+ * Overload: the waiting time of packets, estimated by their ids; begin and end of overload; the flows that are shed;
+ * and the functions that a worker calls. The tests set the time.
  */
 #include "default_options.h"
 #include "sluice/overload.h"
@@ -33,8 +33,8 @@ START_TEST(an_age_lies_between_two_marks)
     ck_assert_uint_eq(queue_age_of(&age, 150, 1040 * MS), 35 * MS);
     ck_assert_uint_eq(queue_age_of(&age, 200, 1040 * MS), 30 * MS);
     ck_assert_uint_eq(queue_age_of(&age, 250, 1040 * MS), 20 * MS);
-    ck_assert_uint_eq(queue_age_of(&age, 301, 1045 * MS), 15 * MS); /* at most */
-    ck_assert_uint_eq(queue_age_of(&age, 301, 1020 * MS), 0);       /* a clock that went back */
+    ck_assert_uint_eq(queue_age_of(&age, 301, 1045 * MS), 15 * MS); /* an upper bound */
+    ck_assert_uint_eq(queue_age_of(&age, 301, 1020 * MS), 0);       /* the clock went back */
 }
 END_TEST
 
@@ -50,7 +50,7 @@ START_TEST(ids_begin_again)
 }
 END_TEST
 
-/* Who sleeps for a packet finds one that has just come. */
+/* After a receive that slept, the first packet has just arrived. */
 START_TEST(sleeping_is_not_waiting)
 {
     struct queue_age age = { 0 };
@@ -59,12 +59,12 @@ START_TEST(sleeping_is_not_waiting)
     queue_age_slept(&age, 200 * MS);
     ck_assert_uint_eq(queue_age_of(&age, 8, 1201 * MS), MS);
     queue_age_mark(&age, 20, 1300 * MS, false);
-    queue_age_slept(&age, 200 * MS); /* a receive with packets waiting did not sleep */
+    queue_age_slept(&age, 200 * MS); /* a receive does not sleep if packets are waiting */
     ck_assert_uint_eq(queue_age_of(&age, 21, 1301 * MS), MS);
 }
 END_TEST
 
-/* The oldest marks are forgotten, and ages are then rather too high. */
+/* The oldest marks are discarded; ages are then overestimated. */
 START_TEST(marks_are_bounded)
 {
     struct queue_age age = { 0 };
@@ -78,7 +78,7 @@ START_TEST(marks_are_bounded)
 }
 END_TEST
 
-/* Packets that were lost on the way to us leave marks whose ids do not grow. */
+/* After packet loss the ids of marks may not grow. */
 START_TEST(lost_ids_do_no_harm)
 {
     struct queue_age age = { 0 };
@@ -114,7 +114,7 @@ START_TEST(percentiles)
 }
 END_TEST
 
-/* Each age is at most an eighth below what is told for it, and never above. */
+/* An age is at most an eighth below the reported bound of its bucket, and never above. */
 START_TEST(buckets_hold_what_they_say)
 {
     for (uint64_t us = 0; us < 5000000; us += us / 100 + 1) {
@@ -151,7 +151,7 @@ START_TEST(a_full_queue_is_overload_at_once)
 }
 END_TEST
 
-/* One pause is over with the batch that follows it. */
+/* A single pause is no overload: the next batch ends it. */
 START_TEST(old_packets_are_overload_when_it_goes_on)
 {
     ck_assert_int_eq(overload_update(&state, 0, 500 * MS, 1000 * MS), OVERLOAD_SAME);
@@ -166,12 +166,12 @@ START_TEST(classes_follow_each_other_while_it_lasts)
 {
     ck_assert_int_eq(overload_update(&state, 900, 0, 1000 * MS), OVERLOAD_ENTERED);
     ck_assert_int_eq(overload_update(&state, 900, 0, 1049 * MS), OVERLOAD_SAME);
-    ck_assert_int_eq(overload_update(&state, 400, 0, 1051 * MS), OVERLOAD_SAME); /* less than too much */
+    ck_assert_int_eq(overload_update(&state, 400, 0, 1051 * MS), OVERLOAD_SAME); /* below the limit */
     ck_assert_int_eq(overload_update(&state, 500, 0, 1052 * MS), OVERLOAD_WIDENED);
     ck_assert_uint_eq(overload_shedding(&state), 1u << SHED_ENCRYPTED | 1u << SHED_BULK);
     ck_assert_int_eq(overload_update(&state, 500, 0, 1101 * MS), OVERLOAD_SAME);
     ck_assert_int_eq(overload_update(&state, 500, 0, 1102 * MS), OVERLOAD_WIDENED);
-    ck_assert_int_eq(overload_update(&state, 500, 0, 1500 * MS), OVERLOAD_SAME); /* there is no more */
+    ck_assert_int_eq(overload_update(&state, 500, 0, 1500 * MS), OVERLOAD_SAME); /* nothing more can be shed */
     ck_assert_uint_eq(overload_shedding(&state), 1u << SHED_ENCRYPTED | 1u << SHED_BULK | 1u << SHED_NEW);
 }
 END_TEST
@@ -182,10 +182,11 @@ START_TEST(it_ends_below_half_for_a_second)
     ck_assert_int_eq(overload_update(&state, 250, 0, 3000 * MS), OVERLOAD_SAME);
     ck_assert_int_eq(overload_update(&state, 0, 50 * MS, 4500 * MS), OVERLOAD_SAME);
     ck_assert_int_eq(overload_update(&state, 249, 49 * MS, 5000 * MS), OVERLOAD_SAME);
-    ck_assert_int_eq(overload_update(&state, 0, 60 * MS, 5900 * MS), OVERLOAD_SAME); /* and anew */
+    ck_assert_int_eq(overload_update(&state, 0, 60 * MS, 5900 * MS),
+                     OVERLOAD_SAME); /* and the waiting time starts again */
     ck_assert_uint_eq(overload_shedding(&state), 1u << SHED_ENCRYPTED);
     ck_assert_int_eq(overload_update(&state, 0, 0, 6000 * MS), OVERLOAD_SAME);
-    ck_assert_uint_eq(overload_shedding(&state), 0); /* while it is quiet */
+    ck_assert_uint_eq(overload_shedding(&state), 0); /* as long as there is no overload */
     ck_assert(state.active);
     ck_assert_int_eq(overload_update(&state, 0, 0, 6999 * MS), OVERLOAD_SAME);
     ck_assert_int_eq(overload_update(&state, 0, 0, 7000 * MS), OVERLOAD_LEFT);
@@ -193,7 +194,7 @@ START_TEST(it_ends_below_half_for_a_second)
     ck_assert_uint_eq(state.times, 1);
     ck_assert_uint_eq(state.total_ns, 6000 * MS);
     ck_assert_int_eq(overload_update(&state, 900, 0, 7001 * MS), OVERLOAD_ENTERED);
-    ck_assert_uint_eq(overload_shedding(&state), 1u << SHED_ENCRYPTED); /* from the first class on */
+    ck_assert_uint_eq(overload_shedding(&state), 1u << SHED_ENCRYPTED); /* begins with the first class again */
 }
 END_TEST
 
@@ -286,14 +287,14 @@ START_TEST(an_established_flow_is_shed_and_says_so)
     ck_assert_uint_eq(rig.packet.flow->exceptions[EXCEPTION_OVERLOAD], EXCEPTION_BYPASS + 1);
     ck_assert_uint_eq(shed_count(SHED_ESTABLISHED), 1);
     ck_assert_uint_eq(bypasses(), 1);
-    rig.pipeline.shedding = 0; /* for good */
+    rig.pipeline.shedding = 0; /* permanently */
     ck_assert_str_eq(rig_send(RIG_CLIENT, "EVIL"), "");
     ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
     ck_assert_uint_eq(bypasses(), 1);
 }
 END_TEST
 
-/* Where flows are handed to the kernel, it is with the packet that sheds it. */
+/* If flows are offloaded, the packet that sheds a flow also offloads it. */
 START_TEST(the_kernel_gets_what_is_shed)
 {
     rig.options.offload.accept = true;
@@ -307,7 +308,7 @@ START_TEST(the_kernel_gets_what_is_shed)
 }
 END_TEST
 
-/* The packet with which a flow is shed has been inspected. */
+/* The packet with which a flow is shed is still inspected. */
 START_TEST(the_packet_at_hand_is_still_inspected)
 {
     rig_open(EVIL);
@@ -347,7 +348,7 @@ START_TEST(bulk_is_more_than_so_much)
 }
 END_TEST
 
-/* Past what is inspected as a stream, too. */
+/* Flows beyond the stream depth are bulk, too. */
 START_TEST(bulk_past_the_depth)
 {
     rig.options.overload.limits.bulk_bytes = 50000;
@@ -364,7 +365,7 @@ START_TEST(bulk_past_the_depth)
 }
 END_TEST
 
-/* What lies behind a hole has not been looked at. */
+/* Bytes after a gap are not inspected yet, so the flow must not be shed. */
 START_TEST(a_stream_with_a_hole_waits)
 {
     rig.options.overload.limits.bulk_bytes = 1000;
@@ -419,7 +420,7 @@ START_TEST(plain_flows_are_not_encrypted)
 }
 END_TEST
 
-/* The first request is small; the second one's answer is in its midst. */
+/* The response to the first request is small; that to the second one is large and incomplete. */
 START_TEST(who_carries_a_large_file_is_shed)
 {
     rig.options.overload.limits.file_bytes = 3000;
@@ -457,7 +458,7 @@ START_TEST(new_flows_are_treated_by_their_policy)
     ck_assert_int_eq(rig.packet.verdict, rows[_i].dropped ? VERDICT_DROP : VERDICT_ACCEPT);
     ck_assert_int_eq(rig.packet.drop_reason == DROP_REASON_OVERLOAD, rows[_i].dropped);
     ck_assert_uint_eq(shed_count(SHED_NEW), 1);
-    rig_segment(RIG_CLIENT, TCP_SYN, -1, NULL, 0); /* again */
+    rig_segment(RIG_CLIENT, TCP_SYN, -1, NULL, 0); /* a new connection */
     ck_assert_int_eq(rig.packet.verdict, rows[_i].dropped ? VERDICT_DROP : VERDICT_ACCEPT);
     ck_assert_uint_eq(shed_count(SHED_NEW), 1);
     if (rows[_i].dropped)
@@ -525,7 +526,8 @@ static void close_watch(void)
     ring_free(watch.notices);
 }
 
-/* Packets with ids up to `last`, received at `at` and judged a millisecond later; what is shed then. */
+/* Receives packets with ids `first` to `last`, with verdicts a millisecond later. Returns the classes that are shed
+ * then. */
 static unsigned receive(uint32_t first, uint32_t last, uint64_t receive_ns, uint64_t at_ns)
 {
     struct packet one = { .meta.id = first }, other = { .meta.id = last };
@@ -539,14 +541,15 @@ static unsigned receive(uint32_t first, uint32_t last, uint64_t receive_ns, uint
 START_TEST(an_idle_queue_has_young_packets_and_is_not_looked_at)
 {
     receive(1, 2, 1000 * MS, 1000 * MS);
-    receive(3, 4, 1001 * MS, 1200 * MS); /* it slept for them */
+    receive(3, 4, 1001 * MS, 1200 * MS); /* the receive slept until they arrived */
     ck_assert_uint_eq(watch.ages.last_ns,
-                      2 * MS); /* a millisecond after the last receive at most, and one to be judged */
+                      2 * MS); /* at most a millisecond since the last receive, and one until the verdict */
     ck_assert_uint_eq(source.looks, 0);
 }
 END_TEST
 
-/* A receive waits for 200 ms at most: after one that took seconds the packets may have waited for all of them. */
+/* A receive waits at most 200 ms. If it took seconds, the worker was stopped, and the packets may have waited all the
+ * time. */
 START_TEST(a_worker_that_was_stopped_hides_no_age)
 {
     receive(1, 2, 1000 * MS, 1000 * MS);
@@ -554,7 +557,7 @@ START_TEST(a_worker_that_was_stopped_hides_no_age)
     source.level.id_sequence = 4;
     queue_watch_receiving(&watch, 1001 * MS);
     queue_watch_received(&watch, &source.capture, NULL, 0,
-                         6000 * MS); /* it was stopped in the receive, which a signal ended */
+                         6000 * MS); /* the worker was stopped in the receive, which a signal interrupted */
     queue_watch_update(&watch, 0, none_shed, 6000 * MS);
     receive(3, 4, 6000 * MS, 6000 * MS);
     ck_assert_uint_ge(watch.ages.max_ns, 5000 * MS);
@@ -597,7 +600,8 @@ START_TEST(a_queue_that_is_never_empty_is_looked_at_now_and_then)
     source.level.id_sequence = 201;
     receive(102, 103, 1010 * MS, 1010 * MS);
     ck_assert_uint_eq(source.looks, 2);
-    ck_assert_uint_ge(watch.ages.last_ns, 10 * MS); /* behind 101, which was the last one ten milliseconds before */
+    ck_assert_uint_ge(watch.ages.last_ns,
+                      10 * MS); /* arrived after packet 101, which was the last one ten milliseconds earlier */
     ck_assert_uint_le(watch.ages.last_ns, 11 * MS);
 }
 END_TEST
@@ -628,7 +632,7 @@ START_TEST(main_is_told_what_was_shed)
     ck_assert_uint_eq(notice->shed[SHED_ENCRYPTED], 0);
     ring_release(watch.notices);
     none_shed[SHED_ENCRYPTED] = 12;
-    ck_assert_uint_eq(receive(3, 4, 1010 * MS, 1010 * MS), 0); /* quiet, and still in it */
+    ck_assert_uint_eq(receive(3, 4, 1010 * MS, 1010 * MS), 0); /* no waiting packets, but the overload has not ended */
     ck_assert(watch.overload.active);
     ck_assert_ptr_null(ring_peek(watch.notices, &size));
     for (uint32_t i = 0; i < 5; i++)
@@ -643,7 +647,7 @@ START_TEST(main_is_told_what_was_shed)
 }
 END_TEST
 
-/* What waited before the worker began is no overload, unless it goes on. */
+/* Packets that waited before the worker started are no overload, unless waiting continues. */
 START_TEST(a_backlog_at_the_start_is_none)
 {
     watch.begun = false;
@@ -661,7 +665,7 @@ START_TEST(after_the_backlog_it_is)
 {
     watch.begun = false;
     source.level.waiting = 900;
-    ck_assert_uint_eq(receive(1, 2, 1000 * MS, 1000 * MS), 0); /* all there was */
+    ck_assert_uint_eq(receive(1, 2, 1000 * MS, 1000 * MS), 0); /* all packets that waited */
     source.counters.full_batches = 1;
     ck_assert_uint_eq(receive(3, 4, 1010 * MS, 1010 * MS), 1u << SHED_ENCRYPTED);
 }
@@ -678,7 +682,7 @@ START_TEST(the_kernels_time_goes_ahead)
     queue_watch_received(&watch, &source.capture, batch, 1, 1000 * MS);
     ck_assert_uint_ge(watch.oldest_ns, 3000 * MS);
     ck_assert_uint_lt(watch.oldest_ns, 50000 * MS);
-    pkt.time_ns = 5; /* of another clock */
+    pkt.time_ns = 5; /* not from the clock of the worker */
     queue_watch_received(&watch, &source.capture, batch, 1, 1000 * MS);
     ck_assert_uint_lt(watch.oldest_ns, 3000 * MS);
 }

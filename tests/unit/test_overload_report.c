@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What main tells of overload, while a worker runs and is asked for its counters: events, from the worker's notices to
- * the file. */
+/* Reports of overload by the main thread, while a worker runs: from the worker's notices to the lines of the event
+ * file. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -162,7 +162,7 @@ static void close_report(void)
     unlink(eve_path);
 }
 
-/* The lines of the file, when all of it has been written. */
+/* Returns the content of the event file after all events were written. */
 static char text[1 << 16];
 static void read_events(void)
 {
@@ -192,7 +192,7 @@ START_TEST(a_worker_enters_and_leaves)
     unsigned turns = 0;
 
     ck_assert_int_eq(worker_start(&worker), 0);
-    do { /* as main does */
+    do { /* as the main thread does */
         nanosleep(&pause, NULL);
         overload_report_poll(report, clock_monotonic_ns(), false);
         ck_assert(worker_take_snapshot(&worker));
@@ -219,10 +219,10 @@ START_TEST(what_the_kernel_dropped_is_told_once)
     overload_report_poll(report, 2 * RIG_SECOND, false);
     overload_report_poll(report, 3 * RIG_SECOND, false);
     atomic_store(&queue.queue_dropped, 6);
-    overload_report_poll(report, 3 * RIG_SECOND + 1000, false); /* too soon to look again */
+    overload_report_poll(report, 3 * RIG_SECOND + 1000, false); /* too early for the next check */
     atomic_store(&queue.queue_dropped, 7);
     atomic_store(&queue.user_dropped, 1);
-    atomic_store(&worker.missing, 3); /* of no meaning without fail-open: those that were dropped */
+    atomic_store(&worker.missing, 3); /* without fail-open, missing packets are dropped ones */
     overload_report_poll(report, 4 * RIG_SECOND, false);
     read_events();
     ck_assert_uint_eq(count_of("\"action\":\"lost\""), 2);
@@ -246,7 +246,7 @@ START_TEST(with_fail_open_packets_pass)
 }
 END_TEST
 
-/* The previous engine has reported what was dropped before. */
+/* Drops that the previous engine has reported are not reported again. */
 START_TEST(drops_are_reported_once_for_all_engines)
 {
     account.queue_dropped = 1000;
@@ -261,7 +261,7 @@ START_TEST(drops_are_reported_once_for_all_engines)
 }
 END_TEST
 
-/* The kernel's counters begin at 0 when the queue is bound, before the first look. */
+/* The kernel's counters begin at 0 when the queue is bound, so drops before the first check count. */
 START_TEST(drops_before_the_first_look_are_reported)
 {
     worker.queue.inherited_fd = 3;
@@ -272,7 +272,7 @@ START_TEST(drops_before_the_first_look_are_reported)
 }
 END_TEST
 
-/* Packets of the rig go through its own detector: the worker has that one for the time being. */
+/* Sends packets through the rig's detector, which the worker uses meanwhile. */
 static void send_slowly(unsigned count)
 {
     test_step_ns = 2000000;
@@ -292,7 +292,7 @@ START_TEST(slow_rules_are_told_and_come_back)
     atomic_store(&worker.slow_evaluations, 2);
     overload_report_poll(report, test_now_ns, false);
     overload_report_poll(report, test_now_ns + 9 * RIG_SECOND, false);
-    atomic_store(&worker.slow_packets, 5); /* within a minute nothing is told */
+    atomic_store(&worker.slow_packets, 5); /* no report within a minute */
     overload_report_poll(report, test_now_ns + 11 * RIG_SECOND, false);
     overload_report_poll(report, test_now_ns + 12 * RIG_SECOND, false);
     read_events();

@@ -18,10 +18,10 @@ static uint32_t random_number(void)
 
 enum { PACKETS = 3000, RULES = 14 };
 
-static const char marker[] = "marker"; /* in each payload */
+static const char marker[] = "marker"; /* part of each payload */
 
-/* Of two bytes, with all that says where they may be, and what follows: decided by their place, or by what was read
- * before, with one place or with several. */
+/* Contents of two bytes, with conditions on their position and on the bytes after them. They are decided by position or
+ * by earlier values, with one or several positions. */
 static const char *const rules[RULES] = {
     "content:\"|79 94|\";",
     "content:\"|79 94|\"; offset:8; content:\"|00|\"; distance:0; within:1;",
@@ -39,7 +39,7 @@ static const char *const rules[RULES] = {
     "content:\"|79 94|\"; content:!\"|00|\"; within:5; byte_test:1,<,100,2;",
 };
 
-/* With the marker as the literal of each rule, no condition is evaluated in advance. */
+/* If the marker is the literal of each rule, there is no precheck. */
 static void load_rules(bool by_marker)
 {
     static char text[32768];
@@ -71,7 +71,7 @@ static size_t detect(const uint8_t *payload, uint32_t length, const struct hit *
     return detect_finish(detect_rig_detector, hits);
 }
 
-/* The rules that match, as bits. The memory is the same for each, as a queue's is. */
+/* Returns a bit mask of the rules that match. All payloads use the same memory, as in a queue. */
 static unsigned matches_of(uint32_t number)
 {
     static const uint8_t letters[] = { 0x79, 0x94, 0, 'a', 'b', 'B', 'Z' };
@@ -121,7 +121,7 @@ START_TEST(rules_match_alike_with_and_without_prechecks)
 }
 END_TEST
 
-/* By how many candidates there are, and whether the rule matches. */
+/* Checks the number of candidates, and whether the rule matches. */
 static void check_follow(const char *options, const uint8_t *payload, uint32_t length, uint64_t candidates, bool match)
 {
     char text[256];
@@ -138,7 +138,7 @@ static void check_follow(const char *options, const uint8_t *payload, uint32_t l
     detect_rig_unload();
 }
 
-/* The length of a packet before a pair: 51 at the first place says nothing, 100 at the second one does. */
+/* A rule is no candidate if the bytes after its two-byte literal contradict its conditions. */
 START_TEST(a_rule_whose_pair_is_followed_by_something_else_is_no_candidate)
 {
     static const char jump[] = "content:\"|79 94|\"; byte_jump:1,-3,relative,from_beginning; isdataat:!1,relative;";
@@ -150,12 +150,12 @@ START_TEST(a_rule_whose_pair_is_followed_by_something_else_is_no_candidate)
     check_follow("content:\"|79 94|\"; pcre:\"/^y/R\";", payload, sizeof(payload), 1, false);
     check_follow("content:\"|79 94|\"; content:!\"x\"; within:1;", payload, sizeof(payload), 0, false);
     check_follow("content:\"|79 94|\"; content:\"y\"; within:1;", payload, sizeof(payload), 0, false);
-    /* only the walk tries the next place of the second one */
+    /* only the full evaluation tries the next position of the second content */
     check_follow("content:\"|79 94|\"; content:\"x\"; within:9; isdataat:90,relative;", payload, sizeof(payload), 1,
                  false);
     memcpy(payload + 60, "\x64\x79\x94", 3);
     check_follow(jump, payload, sizeof(payload), 1, true);
-    payload[60] = 0x65; /* beyond the end */
+    payload[60] = 0x65; /* after the end of the payload */
     check_follow(jump, payload, sizeof(payload), 0, false);
 }
 END_TEST

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The packet's whole path: what happens around the rules. */
+/* The whole pipeline, other than the evaluation of rules. */
 #include <unistd.h>
 
 #include "pipeline_rig.h"
@@ -37,7 +37,7 @@ START_TEST(what_was_inspected_is_not_inspected_again)
 }
 END_TEST
 
-/* The server acknowledged what is behind the hole: it had all, we had not. */
+/* The server acknowledged bytes after a gap, so it has bytes that Sluice has not seen. */
 START_TEST(inline_what_is_behind_a_hole_is_inspected_at_the_end)
 {
     rig_open("alert tcp any any -> any any (content:\"EvilWord\"; sid:1;)");
@@ -122,8 +122,8 @@ START_TEST(older_connections_are_picked_up_for_a_while)
 }
 END_TEST
 
-/* The server is heard first, of a connection that conntrack knows: rules see it as what it is, and the policy is not
- * asked. */
+/* The first packet is from the server of a connection that conntrack knows: the direction is correct, and
+ * stream.midstream-policy is not applied. */
 START_TEST(connections_that_conntrack_knows_are_picked_up)
 {
     const struct conntrack_text known = {
@@ -154,7 +154,7 @@ START_TEST(connections_that_conntrack_knows_are_picked_up)
 }
 END_TEST
 
-/* Whose session is not known is inspected packet by packet. */
+/* Packets without a known session are inspected one by one. */
 START_TEST(without_a_session_packets_are_inspected)
 {
     rig_open("drop tcp any any -> any any (content:\"EvilWord\"; sid:1;)");
@@ -171,7 +171,7 @@ START_TEST(a_wrong_checksum_keeps_a_segment_out_of_its_stream)
     rig.options.checksums = CHECKSUMS_CHECK;
     rig.options.policy.exceptions[EXCEPTION_STREAM_INVALID] = EXCEPTION_DROP_PACKET;
     rig_open("alert tcp any any -> any any (tcpv4-csum:invalid; sid:1;)");
-    ck_assert_str_eq(rig_segment(RIG_CLIENT, TCP_SYN, -1, NULL, 0), "1"); /* those of the rig are all zero */
+    ck_assert_str_eq(rig_segment(RIG_CLIENT, TCP_SYN, -1, NULL, 0), "1"); /* all checksums of the rig are 0 */
     ck_assert_int_eq(rig.packet.drop_reason, DROP_REASON_STREAM_ERROR);
     ck_assert_ptr_null(rig.packet.flow->tcp);
 }
@@ -190,7 +190,7 @@ END_TEST
 
 /* --- Tunnels -------------------------------------------------------------------------------------- */
 
-/* The last segment once more, inside of IPv4. */
+/* Sends the last segment again, in an IPv4 tunnel. */
 static const char *send_in_tunnel(size_t length)
 {
     memmove(rig.bytes + 20, rig.bytes, length);
@@ -213,7 +213,7 @@ START_TEST(the_drop_of_what_is_inside_is_that_of_the_packet)
 }
 END_TEST
 
-/* The kernel verified the packet's checksum, but not the one inside. */
+/* The kernel has verified the checksum of the outer packet, but not that of the inner one. */
 START_TEST(what_is_inside_is_not_verified_by_the_kernel)
 {
     rig.options.checksums = CHECKSUMS_CHECK;
@@ -229,7 +229,7 @@ END_TEST
 
 /* --- Replaced bytes ------------------------------------------------------------------------------- */
 
-/* How streams are followed has nothing to do with what goes on. */
+/* Bytes are replaced in both modes of stream tracking. */
 START_TEST(bytes_are_replaced_however_streams_are_followed)
 {
     rig.options.stream.inline_mode = _i;

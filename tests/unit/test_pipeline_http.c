@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* HTTP in the packet's whole path: when its parser gets bytes, and what becomes of a flow that it gives up. */
+/* HTTP in the whole pipeline: when the parser gets bytes, and the flow after a parser error. */
 #include "app/app_priv.h"
 #include "pipeline_app_rig.h"
 
-/* Captures may have the acknowledgment first: then nothing but the data's own packet brings it to the parser. */
+/* If a capture has the acknowledgment before the data, the packet with the data must pass it to the parser. */
 START_TEST(what_was_acknowledged_before_it_was_seen_is_parsed)
 {
     char request[4096] = "GET /evil HTTP/1.1\r\nHost: a\r\nX: ";
@@ -25,11 +25,11 @@ static const struct {
     enum verdict verdict;
 } policies[] = {
     { EXCEPTION_IGNORE, VERDICT_ACCEPT },
-    { EXCEPTION_DROP_PACKET, VERDICT_ACCEPT }, /* of the packet that comes next */
+    { EXCEPTION_DROP_PACKET, VERDICT_ACCEPT }, /* verdict of the next packet */
     { EXCEPTION_DROP_FLOW, VERDICT_DROP },
 };
 
-/* A request with too many headers: the event is told, and the flow is what the policy for errors says. */
+/* A request with too many headers has an event, and app-layer.error-policy decides about the flow. */
 START_TEST(a_flood_of_headers_is_told_and_judged)
 {
     rig.options.policy.exceptions[EXCEPTION_APP_ERROR] = policies[_i].policy;
@@ -45,7 +45,7 @@ START_TEST(a_flood_of_headers_is_told_and_judged)
 }
 END_TEST
 
-/* No rule is asked of it any more, and its requests go nevertheless: they are not too many after a while. */
+/* After pass no rule is evaluated for the flow, but its transactions must still be freed. */
 START_TEST(a_flow_that_is_passed_goes_on_for_ever)
 {
     rig.options.policy.exceptions[EXCEPTION_APP_ERROR] = EXCEPTION_DROP_FLOW;
@@ -86,8 +86,8 @@ static void send_response(void)
 }
 
 /*
- * The responses of a connection that is kept alive reach the stream's depth after some 1,400. Nothing is known of those
- * that follow, and each request is a transaction all the same: inspected, and given back.
+ * The responses of a keep-alive connection reach the stream depth after about 1,400 requests. Later responses are not
+ * parsed, but each request must still be a transaction that is inspected and freed.
  */
 START_TEST(requests_are_inspected_when_responses_have_reached_the_depth)
 {
@@ -97,7 +97,7 @@ START_TEST(requests_are_inspected_when_responses_have_reached_the_depth)
     if (_i == 1)
         rig_passive();
     rig.options.policy.exceptions[EXCEPTION_APP_ERROR] = EXCEPTION_DROP_FLOW;
-    /* Passive, a drop rule would end the evaluation of rules for the flow. */
+    /* In passive mode a drop rule would end the evaluation of rules for the flow. */
     rig_open(_i == 1
                  ? "alert tcp any any -> any any (http.uri; content:\"/evil\"; sid:1;)\n"
                    "alert tcp any any -> any any (http.uri; content:\"/last\"; http.method; content:\"GET\"; sid:2;)"
@@ -128,7 +128,7 @@ START_TEST(requests_are_inspected_when_responses_have_reached_the_depth)
 }
 END_TEST
 
-/* Those that had not been answered when it was reached are complete, too. */
+/* Requests that had no response when the depth was reached become complete, too. */
 START_TEST(requests_that_wait_at_the_depth_are_complete)
 {
     rig.options.stream.depth = 4096;
@@ -146,7 +146,7 @@ START_TEST(requests_that_wait_at_the_depth_are_complete)
 }
 END_TEST
 
-/* Requests are the larger ones: what follows of responses is seen, and nothing stays. */
+/* Requests reach the depth first: later responses are inspected, and no memory stays allocated. */
 START_TEST(responses_are_inspected_when_requests_have_reached_the_depth)
 {
     char request[1024];
@@ -172,7 +172,7 @@ START_TEST(responses_are_inspected_when_requests_have_reached_the_depth)
 }
 END_TEST
 
-/* A tunnel whose answer is not seen: nothing is kept for it. */
+/* A CONNECT whose response is beyond the depth: no bytes are stored for it. */
 START_TEST(a_tunnel_is_not_waited_for_behind_the_depth)
 {
     rig.options.policy.exceptions[EXCEPTION_APP_ERROR] = EXCEPTION_DROP_FLOW;

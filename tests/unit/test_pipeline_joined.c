@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A body that comes as it is has the bytes of its stream, and one search does for both. That must not show: random
- * words in the stream, in bodies and in files, against what the bytes say, in segments of all sizes.
+ * An unencoded body consists of bytes of its stream, and a merged database searches both at once. The result must not
+ * differ: random contents in the stream, in bodies and in files, in segments of all sizes, compared with a plain
+ * search.
  */
 #include "pipeline_app_rig.h"
-#include "detect/detect_priv.h" /* the hits and counters in struct detector */
+#include "detect/detect_priv.h" /* for the hits and counters in struct detector */
 
 enum {
     RULES = 120,
@@ -22,13 +23,13 @@ enum where { IN_STREAM, IN_BODY, IN_FILE, WHERES };
 struct word_rule {
     char word[WORD_MAX + 1];
     enum where where;
-    unsigned depth; /* 0: anywhere */
+    unsigned depth; /* 0: any position */
 };
 
 struct response {
     char bytes[HEAD_MAX + BODY_MAX];
     size_t head, length;
-    size_t inside[PLANTED]; /* places within words */
+    size_t inside[PLANTED]; /* positions within contents */
 };
 
 static uint32_t next_random(uint32_t *state)
@@ -37,7 +38,7 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-/* Few letters, so that words are found here and there, lie within others, and stand in heads as well as in bodies. */
+/* Few letters, so that contents occur at random, within others, and in headers as well as in bodies. */
 static char random_letter(uint32_t *state)
 {
     return "abcdxyz-"[next_random(state) % 8];
@@ -68,7 +69,7 @@ static void write_rule(struct text *text, const struct word_rule *rule, unsigned
     text_printf(text, "sid:%u;)\n", sid);
 }
 
-/* Beside these the words of two letters are searched apart. */
+/* Contents of two letters are searched separately, too. */
 static void open_rules(uint32_t *state, struct word_rule rules[RULES])
 {
     struct text text;
@@ -85,7 +86,7 @@ static void open_rules(uint32_t *state, struct word_rule rules[RULES])
     text_clear(&text);
 }
 
-/* Long words, too, one in each part of it. */
+/* Makes a body that also has a long content in each of its parts. */
 static void make_body(uint32_t *state, const struct word_rule *rules, struct response *response)
 {
     char *body = response->bytes + response->head;
@@ -136,7 +137,7 @@ static void note_matches(bool matched[RULES])
     }
 }
 
-/* Most segments end within a word. */
+/* Returns the size of a segment. Most segments end within a content. */
 static size_t segment_size(uint32_t *state, const struct response *response, size_t at, size_t most)
 {
     size_t size = next_random(state) % 2 ? most : 1 + next_random(state) % most;
@@ -191,8 +192,8 @@ START_TEST(words_are_found_in_streams_and_bodies_alike)
 }
 END_TEST
 
-/* By how many bytes are searched for a body of some segments: once, when it comes as it is, and twice in chunks, of
- * which the stream has more. */
+/* Returns the number of bytes that are searched for a body of some segments: once for an unencoded body, twice for a
+ * chunked one, of which the stream has more bytes. */
 static uint64_t scanned_for(const char *head, const char *chunk)
 {
     const struct detector *detector = rig.pipeline.detector;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How rules are found must not show: many rules of random words against what their contents say, and rules on
- * transactions that are found by what lies in the payload.
+ * The prefilter must not affect results: many rules with random contents, compared with a plain search, and rules on
+ * transactions whose literal is in the payload.
  */
 #include "pipeline_app_rig.h"
-#include "detect/detect_priv.h" /* the hits in struct detector */
+#include "detect/detect_priv.h" /* for the hits in struct detector */
 
 enum { RULES = 400, WORD_MAX = 40, ROUNDS = 8, REQUESTS = 24, MANY = 200 };
 
@@ -16,7 +16,8 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-/* Of few pieces, so that words lie within words, begin and end alike, and differ in case alone. */
+/* Makes a word of few different pieces, so that words contain others, have equal beginnings and ends, and differ only
+ * in case. */
 static void random_word(uint32_t *state, char out[WORD_MAX], unsigned pieces)
 {
     static const char *const piece[] = { "a",     "index", "INDEX", ".php", "down",
@@ -50,7 +51,7 @@ static struct word_rule random_rule(uint32_t *state)
 
     random_word(state, rule.word, 1 + next_random(state) % 5);
     rule.place = rule.where == IN_PAYLOAD ? ANYWHERE : next_random(state) % PLACES;
-    if (rule.where == IN_BODY && rule.place == AT_END) /* it ends anew with each segment */
+    if (rule.where == IN_BODY && rule.place == AT_END) /* the end moves with each segment */
         rule.place = ANYWHERE;
     rule.depth = (unsigned)strlen(rule.word) + next_random(state) % 8;
     return rule;
@@ -106,7 +107,7 @@ static bool has_matched(unsigned sid)
     return false;
 }
 
-/* In up to three segments, so that the body grows. */
+/* Sends the text in up to three segments, and records the rules that match. */
 static void send_noting(uint32_t *state, const char *text, bool matched[RULES])
 {
     size_t length = strlen(text), at = 0;
@@ -139,8 +140,7 @@ static void check_request(uint32_t *state, const struct word_rule *rules)
     }
 }
 
-/* Each request has a connection of its own: what lies in the payload lies in the stream, and that would be in its
- * window. */
+/* Each request has its own connection, because the bytes of earlier requests would be in the inspection window. */
 START_TEST(random_words_are_found_as_their_contents_say)
 {
     uint32_t state = (uint32_t)_i + 1;
@@ -176,7 +176,7 @@ static const struct {
     { RULE(BY_PAYLOAD "http.method; content:\"GET\";"), TELLING, 1 },
     { RULE(BY_PAYLOAD "http.method; content:\"GET\";"), PLAIN, 0 },
     { RULE(BY_PAYLOAD "http.method; content:\"POST\";"), TELLING, 0 },
-    { RULE(BY_PAYLOAD "http.method; content:\"GET\";"), PLAIN TELLING, 2 }, /* the stream is that of both */
+    { RULE(BY_PAYLOAD "http.method; content:\"GET\";"), PLAIN TELLING, 2 }, /* both contents are in the stream */
     { RULE(BY_PAYLOAD "urilen:2;"), TELLING, 1 },
     { RULE(BY_PAYLOAD "urilen:3;"), TELLING, 0 },
     { RULE("content:\"Host|3a| h\"; content:\"secret\"; fast_pattern; http.uri; content:\"/\";"), TELLING, 1 },
@@ -236,7 +236,7 @@ static unsigned count_hits(void)
     return count;
 }
 
-/* More at once than are noted of a packet, and than wait with a flow. */
+/* More candidates than are stored for a packet, and more pending ones than for a flow. */
 START_TEST(many_are_found)
 {
     struct text text;
@@ -254,7 +254,7 @@ START_TEST(many_are_found)
 }
 END_TEST
 
-/* What has left the window is not there any more. */
+/* Bytes that have left the inspection window do not match any more. */
 START_TEST(what_is_long_past_is_not_found)
 {
     char filler[4096];

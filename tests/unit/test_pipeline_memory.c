@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Memcaps in the packet's whole path: idle connections give way, new ones are inspected, and what gave way hides
- * nothing. */
+/* Memcaps in the whole pipeline: memory of idle connections is freed, new connections are inspected, and the freed
+ * memory must not hide anything from rules. */
 #include "pipeline_app_rig.h"
 #include "stream/stream_priv.h"
 
 enum { FIRST_PORT = 40000, BODIES = 60, HEADS = 600 };
 
-/* The first connection, to go on with it later. */
+/* Sequence numbers of the first connection, which continues later. */
 static uint32_t first_next[2];
 
 static void begin_connection(unsigned number)
@@ -45,8 +45,7 @@ static void check_new_connection(void)
     ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);
 }
 
-/* The parser of a connection whose body gave way stays in step: the rest of the body and the next request are
- * inspected. */
+/* A parser whose stored body was freed continues: the rest of the body and the next request are inspected. */
 START_TEST(idle_bodies_give_way)
 {
     rig.options.app.memcap = 2 << 20;
@@ -91,8 +90,8 @@ static void open_unfinished_heads(enum exception_policy policy)
     return_to_first();
 }
 
-/* A connection whose parser gave way is inspected as a stream, reported once, and parsed again from the next request
- * on. */
+/* A connection whose parser was freed is inspected as a stream, reported once, and parsed again from the next request.
+ */
 START_TEST(idle_parsers_give_way)
 {
     open_unfinished_heads(EXCEPTION_IGNORE);
@@ -116,8 +115,8 @@ START_TEST(the_policy_drops_what_lacks_its_parser)
 }
 END_TEST
 
-/* Data behind holes gives way to new connections; what would complete it is refused, as its receiver may have the rest.
- */
+/* Data after gaps is freed for new connections. A segment that would fill such a gap is refused, because the receiver
+ * may have the freed data. */
 START_TEST(data_behind_holes_gives_way)
 {
     enum { CONNECTIONS = 60, PIECES = 20, BETWEEN = 2048 };
@@ -143,7 +142,7 @@ START_TEST(data_behind_holes_gives_way)
 }
 END_TEST
 
-/* Connections of which nothing came for a while give way to new ones. */
+/* Sessions of idle connections are freed for new ones. */
 START_TEST(idle_connections_give_way)
 {
     enum { CONNECTIONS = 200 };
@@ -161,7 +160,7 @@ START_TEST(idle_connections_give_way)
 }
 END_TEST
 
-/* Flows of which both ends have spoken give way, too, when there are no new ones. */
+/* Idle established flows are evicted, too, if there are no new flows to evict. */
 START_TEST(idle_flows_give_way)
 {
     enum { CONNECTIONS = 400 };
@@ -172,7 +171,7 @@ START_TEST(idle_flows_give_way)
         begin_connection(i);
         ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
         ck_assert_ptr_nonnull(rig.packet.flow);
-        rig.time_ns += RIG_SECOND / 5; /* before their timeout in emergency */
+        rig.time_ns += RIG_SECOND / 5; /* before their emergency timeout */
     }
     ck_assert_uint_gt(flow_table_evicted(rig.pipeline.flows), CONNECTIONS / 4);
     check_new_connection();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Other rules between two packets of a connection: what waits goes on waiting, and what has matched does not match
- * again. */
+/* A reload between two packets of a connection: pending candidates stay pending, and rules that have matched do not
+ * match again. */
 #include <stdatomic.h>
 
 #include "pipeline_app_rig.h"
-#include "detect/detect_priv.h" /* the hits in struct detector */
+#include "detect/detect_priv.h" /* for the hits in struct detector */
 
 #define TWO_PARTS "alert tcp any any -> any any (content:\"first\"; content:\"second\"; distance:0; sid:1;)\n"
 #define OTHERS                                                                                                         \
@@ -17,7 +17,7 @@ static void setup(void)
     rig.names = rule_names_new();
 }
 
-/* The other rules change the numbers of all. */
+/* The reload changes the numbers of all rules. */
 START_TEST(what_waits_goes_on_waiting)
 {
     rig_open(TWO_PARTS);
@@ -30,7 +30,7 @@ START_TEST(what_waits_goes_on_waiting)
 }
 END_TEST
 
-/* Its numbers mean nothing any more, so its bytes are looked at again. */
+/* The numbers of the pending candidate are outdated after two reloads, so its bytes are searched again. */
 START_TEST(what_waits_for_longer_than_one_reload_is_found_again)
 {
     rig_open(TWO_PARTS);
@@ -53,7 +53,7 @@ START_TEST(a_rule_that_has_gone_is_forgotten)
 }
 END_TEST
 
-/* The same ids with another text are another rule: it is asked of what comes. */
+/* A rule with the same sid but another text is a new rule, and is evaluated on later bytes. */
 START_TEST(a_rule_that_has_changed_begins_anew)
 {
     rig_open(TWO_PARTS);
@@ -98,7 +98,7 @@ END_TEST
 #define OF_BOTH                                                                                                        \
     "alert tcp any any -> any any (http.uri; content:\"/once\"; http.request_body; content:\"evil\"; sid:2;)\n"
 
-/* The request came before the reload, its body comes after it. */
+/* The request arrives before the reload, its body after it. */
 START_TEST(transactions_go_on)
 {
     rig_open(OF_URI OF_BOTH);
@@ -112,7 +112,7 @@ START_TEST(transactions_go_on)
 }
 END_TEST
 
-/* A rule that is new is asked of all that is there of a transaction. */
+/* A new rule is evaluated on all data of an existing transaction. */
 START_TEST(a_new_rule_is_asked_of_a_transaction_that_has_begun)
 {
     rig_open(OTHERS);
@@ -123,7 +123,7 @@ START_TEST(a_new_rule_is_asked_of_a_transaction_that_has_begun)
 }
 END_TEST
 
-/* More candidates of a transaction than a piece of memory has, some of which go. */
+/* More candidates of a transaction than fit into a block; the reload removes some of them. */
 START_TEST(many_candidates_are_carried_over)
 {
     enum { MANY = 60, RULE = 160 };

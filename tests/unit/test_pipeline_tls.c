@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TLS through the whole pipeline: that a rule decides on the packet which completes the ClientHello, and what becomes
- * of the stream when it is encrypted.
+ * TLS in the whole pipeline: a rule decides on the packet that completes the ClientHello, and the stream is not
+ * inspected any more when it is encrypted.
  */
 #include "pipeline_app_rig.h"
 #include "tls_builder.h"
@@ -36,8 +36,8 @@ START_TEST(the_packet_that_completes_the_hello_is_dropped)
 }
 END_TEST
 
-/* Passive, a small piece of a stream waits for more to come. When the stream is given up it has been looked at
- * nevertheless. */
+/* In passive mode a small part of a stream waits for more data. It must be inspected before the inspection of the
+ * stream ends. */
 START_TEST(the_hello_is_looked_at_before_the_stream_is_given_up)
 {
     static const char encrypted[] = "\x17\x03\x03\x00\x0dsecretsecrets";
@@ -66,7 +66,7 @@ START_TEST(the_hello_is_looked_at_before_the_stream_is_given_up)
 }
 END_TEST
 
-/* A flow is bypassed when both directions have been looked at. */
+/* A flow is bypassed after both directions were inspected. */
 START_TEST(an_encrypted_flow_is_bypassed)
 {
     static const char encrypted[] = "\x17\x03\x03\x00\x0dsecretsecrets";

@@ -4,13 +4,13 @@
  * packet.
  */
 #include "pipeline_app_rig.h"
-#include "detect/detect_priv.h" /* the hits in struct detector */
+#include "detect/detect_priv.h" /* for the hits in struct detector */
 
 #define REQUEST "POST /download HTTP/1.1\r\nHost: a.example\r\nConnection: keep-alive\r\n"
 #define RESPONSE "HTTP/1.1 200 OK\r\nServer: Apache\r\nConnection: Keep-Alive\r\nContent-Length: 5\r\n\r\nhello"
 #define BOTH(options) "alert tcp any any => any any (" options ")\n"
 
-/* One byte a segment, or all at once; what matched on the way. */
+/* Sends the text in segments of one byte, or at once. Returns the rules that matched. */
 static const char *send_text(int from, const char *text, bool in_pieces)
 {
     static char all[256];
@@ -88,7 +88,7 @@ START_TEST(however_the_bytes_are_cut)
 }
 END_TEST
 
-/* The header is that of packets to the server, as with ->. */
+/* The header of the rule applies to packets to the server, as with ->. */
 START_TEST(the_header_names_the_client_first)
 {
     rig_open(
@@ -101,7 +101,7 @@ START_TEST(the_header_names_the_client_first)
 }
 END_TEST
 
-/* Each transaction for itself: what one asks for is not answered by another. */
+/* Conditions on request and response must be fulfilled by the same transaction. */
 START_TEST(transactions_are_not_mixed)
 {
     rig_open(BOTH("http.uri; content:\"/a\"; http.stat_code; content:\"404\"; sid:1;")
@@ -113,7 +113,7 @@ START_TEST(transactions_are_not_mixed)
 }
 END_TEST
 
-/* The body has gone by when the response comes. */
+/* The body is not available any more when the response arrives. */
 START_TEST(what_was_found_in_a_body_is_remembered)
 {
     rig_open(BOTH("http.request_body; content:\"secret\"; http.stat_code; content:\"200\"; sid:1;")
