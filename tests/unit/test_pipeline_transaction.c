@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules on transactions through the whole pipeline: those for both directions (=>), and what pcre takes out of a
- * packet.
+ * Rules on transactions in the whole pipeline: rules for both directions, and texts that pcre captures.
  */
 #include "pipeline_app_rig.h"
 #include "detect/detect_priv.h" /* for the hits in struct detector */
@@ -155,7 +154,7 @@ START_TEST(passive_both_directions_are_asked)
 }
 END_TEST
 
-/* Without memory it is found by what is still there of the request. */
+/* Without memory for the candidate, the rule is found by the part of the request that is still available. */
 START_TEST(without_memory_nothing_that_is_there_is_missed)
 {
     rig.options.detector.transaction_memcap = 0;
@@ -186,14 +185,14 @@ static uint64_t body_at_the_end(bool acknowledged)
     return policy_counters(rig.pipeline.policy)->alerts;
 }
 
-/* The receiver had what we have not. */
+/* The receiver acknowledged bytes that Sluice has not seen. */
 START_TEST(passive_a_protocol_gets_what_is_behind_a_hole_that_was_acknowledged)
 {
     ck_assert_uint_gt(body_at_the_end(true), 0);
 }
 END_TEST
 
-/* The receiver never had it in order. */
+/* The receiver never acknowledged the bytes before. */
 START_TEST(passive_a_protocol_gets_nothing_behind_a_hole_that_was_not)
 {
     ck_assert_uint_eq(body_at_the_end(false), 0);
@@ -202,7 +201,7 @@ END_TEST
 
 /* --- What pcre takes out -------------------------------------------------------------------------- */
 
-/* "kind name=value" of the packet's texts, and "flow name=value" of the flow's. */
+/* Appends "kind name=value" for texts of the packet, and "flow name=value" for those of the flow. */
 static void add_flow_text(uint32_t number, const uint8_t *bytes, uint32_t length, void *user)
 {
     const struct rule_names *names = rule_list_names((struct rule_list *)ruleset_rules(rig.ruleset));
@@ -262,7 +261,7 @@ START_TEST(texts_are_taken_out)
     ck_assert_str_eq(rig_send(RIG_CLIENT, "user=alice&pass=secret"), captures[_i].hits);
     ck_assert_str_eq(texts(), captures[_i].texts);
     rig_send(RIG_CLIENT, "nothing of the kind");
-    ck_assert_ptr_null(detector_captures(rig.pipeline.detector)); /* the packet's went with it */
+    ck_assert_ptr_null(detector_captures(rig.pipeline.detector)); /* the texts of the previous packet are gone */
 }
 END_TEST
 
@@ -283,7 +282,7 @@ START_TEST(alerts_know_their_texts)
 }
 END_TEST
 
-/* A rule that waits for the response takes out of the request what it took before. */
+/* A rule that waits for the response keeps the texts that it captured from the request. */
 START_TEST(texts_of_a_transaction_come_with_its_decision)
 {
     rig_open("alert tcp any any => any any (http.uri; pcre:\"/(\\w+)$/,alert:name\"; http.stat_code; content:\"200\"; "

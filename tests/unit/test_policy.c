@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Thresholds as tables of matches in time and what becomes of each; the order of actions; the bounds of the state. */
+/* Thresholds: sequences of matches, and the result of each; the order of actions; limits of the state. */
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "sluice/clock.h"
 #include "sluice/policy.h"
 
-static struct rule_list *no_rules; /* without thresholds for all */
+static struct rule_list *no_rules; /* without thresholds for all rules */
 static struct policy_shared *shared;
 static struct policy *policy;
 
@@ -75,7 +75,8 @@ static struct decision apply(struct packet *pkt, const struct rule *const *rules
 
 /* --- Thresholds ----------------------------------------------------------------------------------- */
 
-/* One match a letter: A alert and drop, s silent drop, . nothing. Times are in seconds, one a match. */
+/* Expected result of each match: A alert and drop, s drop without alert, . nothing. One time in seconds for each match.
+ */
 static const struct {
     const char *name;
     struct threshold threshold;
@@ -135,7 +136,7 @@ END_TEST
 
 static const struct {
     enum threshold_track track;
-    unsigned distinct; /* counts kept apart for: 1->9, 2->9, 9->1, 1->9 from another port */
+    unsigned distinct; /* number of separate counts for: 1->9, 2->9, 9->1, 1->9 from another port */
 } tracks[] = {
     { TRACK_SOURCE, 3 }, { TRACK_DESTINATION, 2 }, { TRACK_BOTH, 2 }, { TRACK_FLOW, 3 }, { TRACK_RULE, 1 },
 };
@@ -261,8 +262,7 @@ START_TEST(suppression_hides_the_alert_and_keeps_the_drop)
 }
 END_TEST
 
-/* A scan from many addresses: memory stays, and the counts that are low give way; who was counted more often stays
- * counted. */
+/* A scan from many addresses: memory is bounded; low counts are evicted, higher ones stay. */
 START_TEST(state_is_bounded)
 {
     struct threshold threshold = { .kind = THRESHOLD_LIMIT, .track = TRACK_SOURCE, .count = 1, .seconds = 10 };
@@ -296,7 +296,7 @@ START_TEST(state_is_bounded)
 
         apply(&pkt, list, 1);
     }
-    ck_assert_uint_eq(policy_thresholds_evicted(policy), evicted); /* those that expired are reused */
+    ck_assert_uint_eq(policy_thresholds_evicted(policy), evicted); /* expired entries are reused */
     ck_assert_uint_eq(policy_counters(policy)->threshold_memcap_hits, 0);
     ck_assert_uint_eq(policy_shared_memory(shared), memory);
     free_policy();
@@ -326,7 +326,7 @@ static const struct {
     { "alert before pass", { &alert_rule, &pass, &drop }, true, false, REJECT_NONE, 1 },
     { "drop and alert", { &drop, &alert_rule }, true, true, REJECT_NONE, 2 },
     { "reject", { &reject_both }, true, true, REJECT_BOTH, 1 },
-    { "reject, not inline", { &reject_both }, false, false, REJECT_BOTH, 1 }, /* for the event */
+    { "reject, not inline", { &reject_both }, false, false, REJECT_BOTH, 1 }, /* only for the event */
     { "noalert drops", { &quiet_drop }, true, true, REJECT_NONE, 0 },
 };
 
@@ -358,7 +358,7 @@ START_TEST(alerts_per_packet_are_bounded)
         many[i] = i == 15 ? &drop : &alert_rule;
     make_policy(true, 5, 1 << 20);
     ck_assert_uint_eq(apply(&pkt, many, 16).alert_count, 5);
-    ck_assert_int_eq(pkt.verdict, VERDICT_DROP); /* what is not reported still acts */
+    ck_assert_int_eq(pkt.verdict, VERDICT_DROP); /* an action without alert still takes effect */
     ck_assert_uint_eq(policy_counters(policy)->alerts_overflow, 11);
     free_policy();
 }
@@ -452,7 +452,7 @@ START_TEST(alert_only_rule_lets_others_drop)
 }
 END_TEST
 
-/* One more packet of a flow, with a rule that matches in its stream, or none. True when its rules are evaluated. */
+/* Sends a packet of the flow; `rule` matches in its stream, unless NULL. Returns whether rules are evaluated for it. */
 static bool send_in_flow(struct flow *flow, const struct rule *rule, struct packet *pkt)
 {
     struct hit hit = { .rule = rule, .in_stream = true, .of_flow = true };
@@ -483,8 +483,8 @@ START_TEST(alert_only_inspects_a_flow_further)
     ck_assert_uint_eq(flow.flags & FLOW_DROPPED, 0);
     ck_assert_uint_eq(flow.drop_sid, drop.sid);
 
-    /* Drop returns: what the flow did is forgiven, rules on addresses alone are evaluated again, and the next match
-     * drops. */
+    /* Back in mode drop: earlier matches of the flow are ignored, address-only rules are evaluated again, and the next
+     * match drops. */
     policy_set_mode(policy, IPS_MODE_DROP);
     ck_assert(send_in_flow(&flow, NULL, &pkt));
     ck_assert_int_eq(pkt.would_drop, DROP_REASON_NONE);
@@ -495,7 +495,7 @@ START_TEST(alert_only_inspects_a_flow_further)
     ck_assert_int_eq(pkt.verdict, VERDICT_DROP);
     policy_flow_end(policy, &flow);
 
-    /* Of an alert-only rule the later packets are counted, and nothing is evaluated again. */
+    /* After a match of an alert-only rule, later packets are counted, and rules are not evaluated again. */
     const struct rule quiet = { .action = ACTION_DROP, .sid = 7, .alert_only = true };
 
     flow = (struct flow){ .flags = FLOW_IP_ONLY_TO_SERVER };
@@ -544,7 +544,7 @@ START_TEST(alert_only_covers_exception_policies)
     policy_set_mode(policy, IPS_MODE_ALERT_ONLY);
     pkt.root = &pkt;
     pkt.flow = &flow;
-    /* Inspection goes on as with `ignore`. */
+    /* Inspection continues as with `ignore`. */
     ck_assert(policy_exception(policy, &pkt, EXCEPTION_APP_ERROR) == (!drops && action != EXCEPTION_IGNORE));
     ck_assert_int_eq(pkt.verdict, VERDICT_ACCEPT);
     ck_assert_int_eq(pkt.reject, REJECT_NONE);
@@ -576,13 +576,13 @@ START_TEST(alert_only_covers_drops_of_stream_and_tunnels)
     policy_drop(policy, &inner, DROP_REASON_STREAM_URGENT);
     ck_assert_int_eq(inner.verdict, VERDICT_ACCEPT);
     ck_assert_int_eq(outer.verdict, VERDICT_ACCEPT);
-    ck_assert_int_eq(inner.would_drop, DROP_REASON_STREAM_ERROR); /* the first reason */
+    ck_assert_int_eq(inner.would_drop, DROP_REASON_STREAM_ERROR); /* the first reason stays */
     ck_assert_int_eq(outer.would_drop, DROP_REASON_TUNNEL);
     free_policy();
 }
 END_TEST
 
-/* Hosts with few ports leave room for those with many; what finds none is counted. */
+/* Hosts with few ports leave room for hosts with many; ports without room are counted. */
 START_TEST(ports_of_many_hosts_have_room)
 {
     struct threshold filter = { .kind = THRESHOLD_DETECTION_FILTER,
@@ -618,7 +618,7 @@ START_TEST(ports_of_many_hosts_have_room)
 }
 END_TEST
 
-/* Two workers count the same key: nothing is lost between them. */
+/* Several workers count the same key; no count may be lost. */
 enum { THREADS = 4, PER_THREAD = 2000 };
 
 static void *count_matches(void *arg)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What policy does to whole flows: drops and passes, exceptions, and tags. */
+/* Policy for whole flows: drop, pass, exceptions, and tags. */
 #include "pipeline_rig.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -103,7 +103,7 @@ START_TEST(passive_nothing_is_dropped)
 }
 END_TEST
 
-/* Its ports begin a new connection, which nobody has decided about. */
+/* A decision about a flow does not apply to a new connection with the same ports. */
 START_TEST(a_new_connection_is_judged_anew)
 {
     rig.options.policy.exceptions[EXCEPTION_STREAM_MIDSTREAM] = EXCEPTION_DROP_FLOW;
@@ -205,7 +205,7 @@ START_TEST(exceptions_do_what_is_configured)
 }
 END_TEST
 
-/* A flow that an exception lets through is not stopped by the next one. */
+/* A flow that an exception policy passes is not dropped by a later exception. */
 START_TEST(an_exception_does_not_stop_what_another_let_through)
 {
     rig.options.policy.exceptions[EXCEPTION_STREAM_REASSEMBLY] = EXCEPTION_PASS_FLOW;
@@ -221,7 +221,7 @@ END_TEST
 
 /* --- Tags ----------------------------------------------------------------------------------------- */
 
-/* Bit n: the n-th packet after the match is written. 100 bytes and a second apart each. */
+/* Bit n: the n-th packet after the match is logged. Packets have 100 bytes, one per second. */
 static const struct {
     const char *name;
     struct rule_tag tag;
@@ -263,7 +263,7 @@ static bool tag_packet(const struct rule_tag *tag, unsigned rules)
     return decision.tagged;
 }
 
-/* With a rule that tags hosts, so that packets are looked up. */
+/* Opens the rig with a rule that tags hosts, so that tags are looked up for packets. */
 static void open_for_tags(void)
 {
     rig_open("alert tcp any any -> any any (content:\"xyz\"; tag:host,10,packets,src; sid:99;)");
@@ -313,7 +313,7 @@ START_TEST(an_exclusive_tag_is_not_begun_anew)
 }
 END_TEST
 
-/* More rules than a flow has room for tags: the rest is not written, and nothing else happens. */
+/* More rules with tag than a flow has room for: further tags are ignored. */
 START_TEST(a_flow_has_a_handful_of_tags)
 {
     const struct rule_tag tag = { .unit = TAG_PACKETS, .count = 2 };

@@ -71,7 +71,7 @@ START_TEST(gives_the_last_one_first)
 }
 END_TEST
 
-/* Objects do not overlap, whatever the order in which they come and go. */
+/* Objects do not overlap, in any order of allocations. */
 START_TEST(objects_are_apart)
 {
     enum { OBJECTS = 50, ROUNDS = 20000, SIZE = 40 };
@@ -101,7 +101,7 @@ START_TEST(objects_are_apart)
 }
 END_TEST
 
-/* A reservation costs no memory: the kernel has backed nothing of it. */
+/* A pool reserves address space only; the kernel has not allocated memory for it. */
 START_TEST(reserves_address_space_only)
 {
     enum { SIZE = 1 << 20, COUNT = 64 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How far loading is: who says it, and when it is shown. */
+/* Progress of loading: the reports, and when they are shown. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ START_TEST(loading_says_how_far_it_is)
     ruleset_options_default(&options);
     heard = (struct heard){ 0 };
     ck_assert_int_eq(ruleset_new(&ruleset, list, &options, diag), 0);
-    if (heard.calls > 0) /* other threads may have done it all */
+    if (heard.calls > 0) /* other threads may have done all the work */
         ck_assert_str_eq(heard.what, "compiling the rules");
     diag_on_progress(diag, NULL, NULL);
     diag_progress(diag, "nobody", 1, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The comparison of a rule's counter with the queues': what it reports, and above all what it does not. */
+/* The queue account: the comparison of rule and queue counters, and cases in which it must report nothing. */
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 
 enum { PLACE = 7, MAX_STEPS = 6 };
 
-/* One reading: the rule, what the queue had before and after it was read, and what is reported. */
+/* One reading of the counters: the rule's, the queue's before and after it, and the packets to report. */
 struct step {
     uint64_t handle, packets; /* handle 0: no rule */
-    uint32_t before, after;   /* ids */
-    uint32_t dropped;         /* at the full queue */
-    uint32_t port;            /* 0: nobody listens */
+    uint32_t before, after;   /* packet ids of the queue */
+    uint32_t dropped;         /* packets dropped by the full queue */
+    uint32_t port;            /* port id of the listener; 0: none */
     uint64_t reported;
     bool unbound;
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reloads while workers judge: a hundred of them, with connections whose patterns come in parts, so that whatever a
- * reload loses or tells twice shows in the numbers. Mistakes, files that are not there and memory that is not to be had
- * leave everything as it was.
+ * A hundred reloads while workers inspect connections whose contents are split over packets. Alerts that a reload loses
+ * or repeats change the counts. Errors in rules, missing files and lack of memory must not change the rules in use.
  */
 #include <check.h>
 #include <errno.h>
@@ -40,16 +39,16 @@ struct source {
     struct capture_counters counters;
     struct packet packets[BATCH];
     uint8_t bytes[BATCH][PACKET_SIZE];
-    uint8_t network; /* of its addresses */
+    uint8_t network; /* third byte of its addresses */
     uint64_t sent, judged, dropped, time_ns;
     atomic_bool stop;
-    atomic_bool idle; /* it has stopped at the end of a connection */
+    atomic_bool idle; /* the source has stopped at the end of a connection */
 };
 
 struct step {
     bool from_server;
     uint8_t flags;
-    uint32_t offset; /* 0: the SYN */
+    uint32_t offset; /* stream offset; 0: the SYN */
     uint32_t acknowledged;
     const char *text;
 };
@@ -98,10 +97,10 @@ static void make_packet(struct source *source, unsigned i)
     put32(tcp + 4, (step->from_server ? 5000 : 1000) + step->offset);
     put32(tcp + 8, step->flags & TCP_ACK ? (step->from_server ? 1000 : 5000) + step->acknowledged : 0);
     tcp[12] = 0x50;
-    tcp[13] = connection == 0 && step->flags == TCP_RST ? 0 : step->flags; /* the first one goes on */
+    tcp[13] = connection == 0 && step->flags == TCP_RST ? 0 : step->flags; /* the first connection is not reset */
     put16(tcp + 14, 65000);
     memcpy(tcp + 20, step->text, length);
-    source->time_ns = clock_realtime_ns(); /* flows end by the worker's clock */
+    source->time_ns = clock_realtime_ns(); /* flows expire by the worker's clock */
     source->packets[i] = (struct packet){ .data = ip,
                                           .length = (uint32_t)(40 + length),
                                           .wire_length = (uint32_t)(40 + length),
@@ -157,7 +156,7 @@ static const struct capture_ops ops = {
 
 /* --- An engine ------------------------------------------------------------------------------------ */
 
-/* What is in every set, and what differs, in front so that all have other numbers. */
+/* Rules of every ruleset, and rules that differ. The latter come first, so that all numbers change. */
 #define STREAM_RULE "alert tcp any any -> any 80 (content:\"POST\"; content:\"evil\"; distance:0; sid:1;)\n"
 #define BODY_RULE                                                                                                      \
     "alert tcp any any -> any any (http.uri; content:\"/once\"; http.request_body; content:\"evil\"; sid:2;)\n"
@@ -302,7 +301,7 @@ static void close_engine(void)
     unlink(eve_path);
 }
 
-/* Until it is over, and the old rules have gone. */
+/* Reloads, and waits until the old rules were freed. */
 static enum reload_event do_reload(void)
 {
     enum reload_event event = RELOAD_NOTHING, last;
@@ -341,7 +340,7 @@ START_TEST(a_hundred_reloads_lose_nothing)
     unsigned done = 0;
 
     open_engine("stats: {interval: 1}");
-    /* A sanitizer on a busy machine has its time, too. */
+    /* Limited by time, too, because sanitizers are slow. */
     for (unsigned i = 0; i < RELOADS && clock_monotonic_ns() - begin < RELOAD_SECONDS * NS_PER_SECOND; i++) {
         write_rules(fronts[i % 3], i % 7);
         done++;
@@ -366,13 +365,13 @@ START_TEST(a_hundred_reloads_lose_nothing)
 END_TEST
 
 static const struct {
-    const char *front; /* NULL: the file has gone */
+    const char *front; /* NULL: the file does not exist */
     const char *cause;
 } broken[] = {
     { "alert tcp any any -> any any (content:\"x\"; sid:abc;)\n", "1 mistake in the rules" },
     { "alert tcp any any -> any any (contnt:\"x\"; sid:60;)\nalert tcp any any -> any any (contnt:\"x\"; sid:61;)\n",
       "2 mistakes in the rules" },
-    { NULL, "could not be loaded" }, /* no rule would be left */
+    { NULL, "could not be loaded" }, /* no rule would be loaded */
 };
 
 START_TEST(a_mistake_changes_nothing)
@@ -412,7 +411,7 @@ START_TEST(mistakes_are_skipped)
 }
 END_TEST
 
-/* With engine.init-failure-fatal neither a mistake nor an unsupported rule is left out. */
+/* With engine.init-failure-fatal a reload with an invalid or unsupported rule fails. */
 START_TEST(a_strict_reload_refuses_any_left_out_rule)
 {
     open_engine("engine: {init-failure-fatal: yes}");
@@ -428,7 +427,7 @@ START_TEST(a_strict_reload_refuses_any_left_out_rule)
 }
 END_TEST
 
-/* The same mistake as before is none of the reload's. */
+/* An error that the rules in use already had does not stop a reload. */
 START_TEST(mistakes_that_were_there_do_not_stop_it)
 {
     open_engine("reload: {mistakes: skip}");
@@ -450,7 +449,7 @@ END_TEST
 START_TEST(memory_is_asked_for_before)
 {
     open_engine("reload: {memory-max: 1 MiB}");
-    ck_assert_int_eq(do_reload(), RELOAD_FAILED); /* the rules in use took 1 MiB, it was said */
+    ck_assert_int_eq(do_reload(), RELOAD_FAILED); /* as if the rules in use had needed 1 MiB */
     ck_assert_int_eq(reload_last(reload)->error, -ENOMEM);
     ck_assert_ptr_nonnull(strstr(reload_last(reload)->cause, "reload.memory-max"));
     stop_workers();
@@ -484,7 +483,7 @@ START_TEST(settings_are_read_anew)
                 "overload: {queue-fill: 70, shed: [bulk, new], bulk-size: 1 MiB, policy: pass-flow}";
     write_rules("alert tcp $HOME_NET any -> any any (content:\"POST\"; sid:9;)\n", 0);
     ck_assert_int_eq(do_reload(), RELOAD_DONE);
-    ck_assert_uint_eq(diag_warnings(reload_last(reload)->diag), 1); /* flow.memcap: at the next start */
+    ck_assert_uint_eq(diag_warnings(reload_last(reload)->diag), 1); /* flow.memcap applies at the next start */
     ck_assert_str_eq(diag_get(reload_last(reload)->diag, 0)->message,
                      "'flow.memcap' has changed: it takes effect with `sluice upgrade`, or at the next start");
     stop_workers();

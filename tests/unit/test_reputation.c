@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reputations: categories, addresses and networks, against a search through all lines; and what is wrong with lines. */
+/* Reputations: categories, addresses and networks, compared with a linear search; and errors in lines. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ START_TEST(the_smallest_network_counts)
     ck_assert_uint_eq(diag_count(diag), 0);
     ck_assert_int_eq(value_of(1, "10.9.9.9"), 8);
     ck_assert_int_eq(value_of(1, "10.1.9.9"), 16);
-    ck_assert_int_eq(value_of(1, "10.1.2.3"), 0); /* known, with nothing against it */
+    ck_assert_int_eq(value_of(1, "10.1.2.3"), 0); /* listed, with value 0 */
     ck_assert_int_eq(value_of(2, "10.1.2.3"), 50);
     ck_assert_int_eq(value_of(2, "10.1.2.4"), -1);
     ck_assert_int_eq(value_of(1, "11.0.0.1"), -1);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Packets that go on with other bytes: what is in them, their checksums, and when they stay as they are; from rule to
- * packet. */
+/* Packets with changed bytes: their content and checksums, packets that must not change, and the keyword replace. */
 #include "default_options.h"
 #include "../lib/packet_text.h"
 #include "../lib/rule_text.h"
@@ -12,7 +11,7 @@
 #include "sluice/pipeline.h"
 #include "worker/pipeline_priv.h"
 
-/* For what is asked in loops: Check keeps a message of every assertion that holds. */
+/* An assertion for loops. Check's own assertions store a message each time. */
 static void expect(bool holds, const char *what)
 {
     if (!holds)
@@ -55,7 +54,7 @@ static const struct {
     { IP4("84") "03e8 0050 00000001 00000000 00030010 00000000 00000000 00000000 68656c6c", false },
 };
 
-/* Decodes; with right checksums when `right`. */
+/* Makes and decodes a packet; with valid checksums if `right`. */
 static void make_packet(struct packet *pkt, uint8_t *bytes, const char *text, bool right)
 {
     struct packet *found[DECODE_MAX_PACKETS];
@@ -110,7 +109,7 @@ START_TEST(checksums_stay_right)
         return;
     ck_assert_uint_eq(pkt.new_length, pkt.length);
     ck_assert_mem_eq(pkt.new_data + (pkt.payload - pkt.data), "hEllO_WorlD", 11);
-    ck_assert_mem_eq(pkt.payload, "hello world", 11); /* what came stays as it came */
+    ck_assert_mem_eq(pkt.payload, "hello world", 11); /* the original packet does not change */
     ck_assert(checksum_is_right(&pkt));
 }
 END_TEST
@@ -129,7 +128,7 @@ START_TEST(random_edits_keep_checksums_right)
 
             for (int k = 0; k < length; k++)
                 changed[i][k] = rand() % 4 ? (uint8_t)rand() : 0xff;
-            edit_note(pkt.edits, 0, (uint32_t)rand() % 6, length, changed[i]); /* some reach beyond the end */
+            edit_note(pkt.edits, 0, (uint32_t)rand() % 6, length, changed[i]); /* some edits extend past the end */
             edit_commit(pkt.edits, 0);
         }
         expect(rewriter_finish(&rewriter, &pkt), "stays as it came");
@@ -165,7 +164,7 @@ START_TEST(udp_without_a_checksum_stays_without)
 }
 END_TEST
 
-/* The sum of the pseudo header is the kernel's to complete in a super-packet; a single packet is completed here. */
+/* In a super-packet the kernel completes the checksum; that of a single packet is completed here. */
 START_TEST(checksums_that_are_not_ready)
 {
     uint8_t bytes[PACKET_TEXT_MAX];
@@ -209,7 +208,7 @@ START_TEST(what_is_dropped_or_cut_is_left_alone)
 }
 END_TEST
 
-/* Of a whole batch, those of the stream too, which has one buffer for all. */
+/* The bytes stay valid for a whole batch, also those from src/stream, which has one buffer for all packets. */
 START_TEST(bytes_stay_for_a_batch)
 {
     static struct packet batch[CAPTURE_MAX_BATCH];
@@ -237,7 +236,7 @@ END_TEST
 
 /* --- From the rule -------------------------------------------------------------------------------- */
 
-/* Asks the rule about the payload "hello world" as detect does; the payload that goes on, or NULL when it is the same.
+/* Evaluates the rule on the payload "hello world" as detect does. Returns the new payload, or NULL if it is unchanged.
  */
 static const char *replaced(const char *options, bool begin)
 {
@@ -272,13 +271,14 @@ static const char *replaced(const char *options, bool begin)
 }
 
 static const struct {
-    const char *options, *payload; /* NULL: it stays */
+    const char *options, *payload; /* expected payload; NULL: unchanged */
 } replacements[] = {
     { "content:\"hello\"; replace:\"HELLO\";", "HELLO world" },
     { "content:\"hello\"; replace:\"|48 65|llo\"; content:\"world\"; replace:\"earth\";", "Hello earth" },
     { "content:\"hello\"; replace:\"HELLO\"; content:\"moon\";", NULL },
     { "content:\"o\"; replace:\"0\"; offset:5;", "hello w0rld" },
-    { "content:\"L\"; nocase; replace:\"1\"; content:\"d\"; within:1;", "hello wor1d" }, /* where the rule matched */
+    { "content:\"L\"; nocase; replace:\"1\"; content:\"d\"; within:1;",
+      "hello wor1d" }, /* the match with which the whole rule matched */
     { "content:\"hello\"; replace:\"HELLO\"; content:\"llo\"; replace:\"LLY\";", "HELLY world" },
 };
 

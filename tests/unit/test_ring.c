@@ -18,7 +18,7 @@ static struct ring *new_ring(size_t capacity)
     return ring;
 }
 
-/* Check writes to a file at every assertion: where there are very many, only a failure is one. */
+/* An assertion for loops. Check's own assertions write to a file each time. */
 static void must(bool ok, const char *what)
 {
     if (!ok)
@@ -138,7 +138,7 @@ START_TEST(is_full_to_the_last_byte)
     const size_t records = CAPACITY / 64;
 
     for (size_t i = 0; i < records; i++)
-        ck_assert(put(ring, 56, (uint8_t)i)); /* 64 with the header */
+        ck_assert(put(ring, 56, (uint8_t)i)); /* 64 bytes with the header */
     ck_assert_uint_eq(ring_used(ring), CAPACITY);
     ck_assert(!put(ring, 0, 0));
     expect(ring, 56, 0);
@@ -152,7 +152,7 @@ START_TEST(is_full_to_the_last_byte)
 }
 END_TEST
 
-/* The row's number of bytes is in front when a quarter-sized record comes: it must wrap whole. */
+/* After a record of the row's size, a record of a quarter of the ring must wrap as a whole. */
 START_TEST(wraps_a_record_whole)
 {
     struct ring *ring = new_ring(CAPACITY);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rule parser: positions, what keywords call, tables of keywords, limits, duplicates.
- *
- * The keyword table is a small one made here. What the parser makes of whole rules is compared in tests/rules.
+ * The rule parser: positions, functions for keywords, keyword tables, limits, duplicates. The test has a small keyword
+ * table. tests/rules tests whole rules.
  */
 #include <check.h>
 #include <errno.h>
@@ -84,7 +83,7 @@ static int parse_packet(struct rule_parser *parser, struct span value)
     return rule_parser_add_packet_condition(parser, NULL, rule_parser_is_negated(parser));
 }
 
-/* value:name; defines one, or fails when all are taken. */
+/* value:name; defines a variable, or fails if all are in use. */
 static int parse_value(struct rule_parser *parser, struct span value)
 {
     return rule_parser_add_value(parser, value) < 0 ? rule_parser_error(parser, value, "no room") : 0;
@@ -96,7 +95,7 @@ static int refuse(struct rule_parser *parser, const struct condition *condition)
     return rule_parser_error(parser, (struct span){ 0 }, "refused at the end");
 }
 
-/* Counts what is outside of the arena. */
+/* Number of allocations outside of the arena. */
 static int held;
 
 static int parse_holding(struct rule_parser *parser, struct span value)
@@ -270,7 +269,7 @@ static void parse(const char *text)
     ck_assert_int_eq(rule_list_parse(list, "test", text, strlen(text), diag), 0);
 }
 
-/* The one rule of the text. */
+/* Parses a text with one rule. */
 static const struct rule *parse_one(const char *text)
 {
     parse(text);
@@ -495,7 +494,7 @@ START_TEST(values_are_bounded)
 }
 END_TEST
 
-/* Mistakes, and rules that Sluice lacks a feature for; an unsupported feature beside a mistake is a mistake. */
+/* Rules with errors, and rules with unsupported features. A rule with both counts as an error. */
 START_TEST(left_out_rules_keep_their_reason)
 {
     static const struct {
@@ -566,7 +565,7 @@ START_TEST(what_is_missing_is_counted_by_rule)
           "alert tcp any any -> any any (sid:3; websocket.payload; content:\"a\"; within:1; regex:\"x\"; nocase;)\n");
     rule_list_each_missing(list, count_tag, text);
     ck_assert_str_eq(text, "entropy=2 frame=1 nothing_like_it=1 protocol http=1 regex=1 websocket.payload=1 ");
-    ck_assert_uint_eq(diag_errors(diag), 1); /* nothing_like_it: nobody has it */
+    ck_assert_uint_eq(diag_errors(diag), 1); /* nothing_like_it: unknown keyword */
     ck_assert_uint_eq(diag_unsupported(diag), 6);
     ck_assert_str_eq(diag_get(diag, 0)->tag, "entropy");
     ck_assert_str_eq(diag_get(diag, 2)->tag, "protocol http");
@@ -630,7 +629,7 @@ START_TEST(known_names_are_in_order_and_not_supported)
 }
 END_TEST
 
-/* Every keyword of the build is in the list of the field's names, unless it is our own. */
+/* Every keyword of the build is in the list of Suricata's keywords, unless it is an extension of Sluice. */
 START_TEST(keywords_of_the_build_have_one_owner_each)
 {
     struct keyword_table *all = keyword_table_new(keyword_list, keyword_list_count);
@@ -660,7 +659,7 @@ START_TEST(the_highest_revision_stays)
     ck_assert_int_eq(rule_list_finish(list, diag), 0);
     ck_assert_uint_eq(rule_list_count(list), 2);
     ck_assert_uint_eq(rule_list_rejected(list), 1);
-    ck_assert_uint_eq(rule_list_replaced(list), 2); /* by a higher revision, and a copy */
+    ck_assert_uint_eq(rule_list_replaced(list), 2); /* one by a higher revision, and a duplicate */
     ck_assert_uint_eq(rule_list_get(list, 0)->sid, 4);
     ck_assert_uint_eq(rule_list_get(list, 0)->index, 0);
     ck_assert_uint_eq(rule_list_get(list, 1)->sid, 5);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What rules know of application protocols: whose they are, their directions, buffers with transforms, absent buffers.
- */
+/* Rules on application protocols: protocols, directions, buffers with transforms, absent buffers. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -163,8 +162,8 @@ static int parse_move(struct rule_parser *parser, struct span value)
 #define R(protocol, options) "alert " protocol " any any -> any any (sid:1; " options ")"
 #define B(protocol, options) "alert " protocol " any any => any any (sid:1; " options ")"
 
-/* What is left of a rule: protocols, directions, then each buffer as NAME>DIRECTIONS|TRANSFORM...(a, o: absent) and its
- * number of contents; or the column of the first mistake. */
+/* The parsed rule as text: protocols, directions, and each buffer as NAME>DIRECTIONS|TRANSFORM...(a, o: absent) with
+ * its number of contents; or the column of the first error. */
 static const struct {
     const char *rule, *expected;
     unsigned column;

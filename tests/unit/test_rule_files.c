@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * threshold.config, files that are not there, and real rulesets.
+ * threshold.config, missing files, and real rulesets.
  */
 #include <check.h>
 #include <dirent.h>
@@ -173,7 +173,7 @@ struct shared_files {
     size_t files, rules;
 };
 
-/* The lines that errors point at; a rule's errors come together. */
+/* Returns the number of lines with errors. Errors of a rule are adjacent. */
 static size_t count_lines_with_errors(const struct diag *entries)
 {
     size_t lines = 0;
@@ -211,7 +211,8 @@ static void load_shared_file(struct shared_files *shared, const char *path)
     ck_assert_int_eq(rule_list_load(rules, path, entries), 0);
     rejected = rule_list_rejected(rules);
     ck_assert_uint_eq(rule_list_count(rules) + rejected, rule_list_read(rules));
-    /* Every rejected rule has an error that points at it; a rule that goes on over lines may have them on several. */
+    /* Every rejected rule has an error at its line. A rule that continues on further lines may have errors on several
+     * lines. */
     if (has_continued_lines(rules, path, entries))
         ck_assert_uint_ge(count_lines_with_errors(entries), rejected);
     else

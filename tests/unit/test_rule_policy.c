@@ -112,7 +112,7 @@ static const struct {
     { "disable metadata: deployment perimeter", "1:alert 3:alert" },
     { "disable metadata:a b c", "1:alert 3:alert 4:pass" },
     { "disable metadata:a b", "1:alert 3:alert 4:pass 5:drop" },
-    /* Actions: not of rules with noalert, and of pass rules only by their ids. */
+    /* Actions do not apply to rules with noalert, and to pass rules only by id. */
     { "drop *", "1:drop 3:alert 4:pass 5:drop" },
     { "drop 4, 3:3", "1:alert 3:alert 4:drop 5:drop" },
     { "reject re:.", "1:reject 3:alert 4:pass 5:reject" },
@@ -128,7 +128,7 @@ static const struct {
     { "disable *\nenable 1", "1:alert" },
     { "enable 1\ndisable *", "" },
     { "drop 1\nalert re:scan", "1:alert 3:alert 4:pass 5:drop" },
-    /* Later lines match the text that earlier ones left. */
+    /* Later lines match the text as changed by earlier lines. */
     { "modify 1 SCAN BAN\ndisable re:ET BAN\ndisable re:ET SCAN", "3:alert 4:pass 5:drop" },
     { "modify 1 sid:1 sid:9\ndisable 9\nenable 1", "3:alert 4:pass 5:drop" },
     { "modify 1 \"^alert\" \"drop\"", "1:drop 3:alert 4:pass 5:drop" },
@@ -154,7 +154,7 @@ static const struct {
     { "\"(ET) (SCAN) one\"", "\"\\\\2 \\1\"", "SCAN ET" },
     { "\"(ET) SCAN one\"", "'${1}'", "ET" },
     { "\"(?P<a>ET) SCAN one\"", "'\\g<a>\\g<1>'", "ETET" },
-    { "\"et scan one\"", "x", "ET SCAN one" }, /* not without case, as the expression of a matcher is */
+    { "\"et scan one\"", "x", "ET SCAN one" }, /* case-sensitive, unlike the expression of a matcher */
     { "\"ET SCAN\"", "'$1 \\$HOME \\\\\\\\'", "$1 $HOME \\ one" },
     { "\"(x)?ET\"", "'\\1y'", "y SCAN one" }, /* a group without a match is empty */
     { "E(?=T)|(?<=T) S", "-", "-T-CAN one" },
@@ -191,7 +191,7 @@ START_TEST(disabled_rules_are_known)
     ck_assert_ptr_null(rule_list_find_disabled(list, 1, 3));
     ck_assert_ptr_null(rule_list_find_disabled(list, 1, 5));
     ck_assert_uint_eq(rule_list_policy_counts(list)->disabled, 1);
-    ck_assert_uint_eq(rule_list_policy_counts(list)->enabled, 0); /* it was enabled before */
+    ck_assert_uint_eq(rule_list_policy_counts(list)->enabled, 0); /* the rule was enabled already */
 }
 END_TEST
 
@@ -219,7 +219,7 @@ START_TEST(rules_are_counted_by_their_final_state)
 }
 END_TEST
 
-/* An expression that backtracks too much is cut short and reported; the other lines are applied. */
+/* An expression that reaches the match limit is reported; the other lines are applied. */
 START_TEST(match_limit_is_reported)
 {
     load("disable re:(.|..)*(?!)\ndrop 1\n");
@@ -228,7 +228,7 @@ START_TEST(match_limit_is_reported)
 }
 END_TEST
 
-/* Text that doubles with each line stays bounded. */
+/* Text that doubles with each line is limited. */
 START_TEST(growth_is_bounded)
 {
     static char policy[64 * 64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sets of addresses and ports: what they have, that equal ones are one object, and their limits.
+ * Sets of addresses and ports: members, sharing of equal sets, and limits.
  */
 #include <check.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ static void parse(const char *text)
     ck_assert_int_eq(rule_list_parse(list, "test", text, strlen(text), diag), 0);
 }
 
-/* The one rule of the text. */
+/* Parses a text with one rule. */
 static const struct rule *parse_one(const char *text)
 {
     parse(text);
@@ -152,7 +152,7 @@ static const struct {
     { "[1:100,!50]", 50, false },
     { "[1:100,!50]", 49, true },
     { "[1:100,!50]", 101, false },
-    { "![!80]", 80, false }, /* as in the field: with ports a second ! changes nothing */
+    { "![!80]", 80, false }, /* as in Suricata, a second ! has no effect for ports */
 };
 
 START_TEST(port_sets_have_what_they_say)
@@ -163,7 +163,7 @@ START_TEST(port_sets_have_what_they_say)
 }
 END_TEST
 
-/* Against one bit per port. */
+/* Compared with a bit set. */
 START_TEST(ranges_subtract_like_bit_sets)
 {
     static bool in[256];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sandbox holds: each row is one thing that the process or a worker thread of it does or can't do. Each is tried in
- * a process of its own, as there is no way out, and with the very same walls that the engine has.
+ * The sandbox: each row is an operation that the engine process or a worker thread may or may not do. Each runs in a
+ * separate process, because a sandbox cannot be left, with the same restrictions as the engine.
  */
 #include <check.h>
 #include <errno.h>
@@ -34,14 +34,14 @@
 #include "sandbox/sandbox_priv.h"
 
 enum { NO_SANDBOX = 250, NO_LANDLOCK = 251, PATH_SIZE = 128 };
-enum { DIES = -1 }; /* by the kernel's hand, in place of an errno */
+enum { DIES = -1 }; /* killed by the kernel, in place of an errno */
 
 struct rig {
     char folder[64]; /* with read/file, write/one/ and write/two/, other/file */
     struct sandbox *sandbox;
     int (*attempt)(const struct rig *rig);
     int result;
-    int socket; /* TCP, opened before */
+    int socket; /* a TCP socket that was opened before */
 };
 
 /* --- Folders -------------------------------------------------------------------------------------- */
@@ -342,7 +342,7 @@ static int make_runnable(const struct rig *rig)
     return memory == MAP_FAILED ? EBADE : result_of(mprotect(memory, 4096, PROT_READ | PROT_EXEC));
 }
 
-/* What a worker does all day. */
+/* The usual work of a worker. */
 static int work(const struct rig *rig)
 {
     const struct timespec moment = { .tv_nsec = 1000 };
@@ -360,7 +360,7 @@ static int work(const struct rig *rig)
     return recv(ends[0], &random, sizeof(random), MSG_DONTWAIT) < 0 && errno == EPERM ? EPERM : 0;
 }
 
-/* The only capability is CAP_NET_ADMIN, and nothing can come back. */
+/* The only capability is CAP_NET_ADMIN, and no other can be regained. */
 static int show_status(const struct rig *rig)
 {
     FILE *file = fopen("/proc/self/status", "re");
@@ -384,7 +384,7 @@ static int show_status(const struct rig *rig)
     return good == 7 ? 0 : EBADE;
 }
 
-/* Signals by way of a descriptor would reach other processes of the same user. */
+/* Signals of a file descriptor (F_SETOWN) could reach other processes of the same user. */
 static int own_signals(const struct rig *rig)
 {
     return result_of(fcntl(rig->socket, F_SETOWN, getppid()));
@@ -424,7 +424,7 @@ static int set_timeout(const struct rig *rig)
     return result_of(setsockopt(rig->socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)));
 }
 
-/* Operations of the supervisor. */
+/* Operations that only the supervisor may do. */
 static int start_and_kill(const struct rig *rig)
 {
     pid_t pid = fork();
@@ -569,7 +569,7 @@ struct row {
     const char *name;
     int (*attempt)(const struct rig *rig);
     int wanted;
-    bool files; /* Landlock's part */
+    bool files; /* enforced by Landlock */
 };
 
 static const struct row process_rows[] = {
@@ -643,7 +643,8 @@ static void check_row(const struct row *row, bool worker)
     remove_folders(&rig);
     if (got == NO_LANDLOCK)
         return;
-    if (row->wanted == DIES && SANDBOX_HAS_SANITIZER) /* it is refused there, so that the checkers can do their work */
+    if (row->wanted == DIES &&
+        SANDBOX_HAS_SANITIZER) /* with sanitizers the system call fails instead, because they need it */
         ck_assert_msg(got != 0, "%s", row->name);
     else
         ck_assert_msg(got == row->wanted, "%s: got %d, wanted %d", row->name, got, row->wanted);
@@ -743,7 +744,7 @@ END_TEST
 
 /* --- Where something is not to be had ------------------------------------------------------------- */
 
-/* A container's own list, which forbids what makes walls; the capabilities go all the same. */
+/* A container whose seccomp filter forbids seccomp and Landlock. The capabilities must be dropped nevertheless. */
 static int enter_in_container(void)
 {
     const struct sandbox_options options = { .landlock = true, .seccomp = true };
@@ -826,7 +827,7 @@ static int become_nobody(struct rig *rig)
         return 1;
     if (getuid() != user.uid || getgid() != user.gid || geteuid() != user.uid)
         return 2;
-    /* What root may, it still may; and what it makes is its own. */
+    /* Root keeps its file permissions, and owns the files that it creates. */
     if (open_in(rig, "read/secret", O_RDONLY) || open_in(rig, "write/mine", O_WRONLY | O_CREAT) ||
         stat(path_of(rig, "write/mine", path), &status) || status.st_uid != user.uid)
         return 3;
@@ -849,7 +850,7 @@ START_TEST(becomes_somebody)
     chmod(path_of(&rig, "read/secret", path), 0600);
     pid = fork();
     if (pid == 0) {
-        /* A user that is not root can't become another one by its name. */
+        /* A user other than root cannot switch to another user (run-as). */
         int result = become_nobody(&rig);
         struct sandbox_user root;
         char error[SANDBOX_ERROR_SIZE];

@@ -42,7 +42,7 @@ static int add(uint64_t offset, const char *text)
     return assembly_add(store, &assembly, offset, (const uint8_t *)text, (uint32_t)strlen(text), HOST_OS_BSD, &report);
 }
 
-/* Views up to `until`: their texts, "|" before each but the first, "~" before one behind a gap. */
+/* Returns the texts of the chunks up to `until`, separated by "|"; a chunk after a gap has "~" before it. */
 static const char *views(uint64_t until)
 {
     static char out[256];
@@ -139,7 +139,7 @@ END_TEST
 
 /* --- Passive -------------------------------------------------------------------------------------- */
 
-/* Old: [10, 14). How the new one lies to it, and who wins: in the order of `shapes`, N new and O old. */
+/* The old segment is [10, 14). Positions of the new segment; the winners below are in this order (N new, O old). */
 static const struct {
     uint64_t start, end;
 } shapes[] = {
@@ -187,7 +187,7 @@ START_TEST(acknowledged_bytes_do_not_change)
     add(2, "OOOO");
     add(0, "ab");
     assembly_acknowledge(store, &assembly, 4);
-    add(1, "NNNNN"); /* begins before: BSD takes it */
+    add(1, "NNNNN"); /* begins before: for BSD the new segment wins */
     ck_assert(report.differs);
     ck_assert_str_eq(views(4), "abOO");
     ck_assert_str_eq(views(UINT64_MAX), "NN");
@@ -207,8 +207,8 @@ END_TEST
 START_TEST(must_win_against_all)
 {
     add(4, "1111");
-    add(2, "22222222"); /* wins over the first */
-    add(3, "333333");   /* begins before the first, behind the second, which keeps its bytes */
+    add(2, "22222222"); /* replaces the first */
+    add(3, "333333");   /* begins before the first and after the second, which keeps its bytes */
     add(0, "ab");
     ck_assert_str_eq(views(UINT64_MAX), "ab22222222");
 }
@@ -247,7 +247,7 @@ START_TEST(nothing_is_kept_behind_the_limit)
     ck_assert(!report.beyond_limit);
     ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
     ck_assert(view.length == 4 && view.end);
-    ck_assert(!assembly_acknowledge(store, &assembly, 100)); /* beyond it nothing is lost */
+    ck_assert(!assembly_acknowledge(store, &assembly, 100)); /* no gap beyond it */
     ck_assert(!assembly.has_gap);
     ck_assert_uint_eq(assembly.contiguous, 4);
 }
@@ -280,7 +280,7 @@ START_TEST(too_many_extents)
     ck_assert(report.too_many_extents && report.added == 0);
     ck_assert_uint_eq(assembly_store_memory(store), memory);
     ck_assert_uint_eq(assembly.max_extents_seen, MAX_PIECES);
-    ck_assert_int_eq(add(3, "y"), 0); /* it makes one of two */
+    ck_assert_int_eq(add(3, "y"), 0); /* joins two extents */
     ck_assert_int_eq(add(2 + MAX_PIECES * 2, "x"), 0);
     ck_assert_int_eq(add(0, "ab"), 0);
     ck_assert_str_eq(views(UINT64_MAX), "abxyx");
@@ -293,7 +293,7 @@ START_TEST(no_memory)
     static const uint8_t bytes[SIZE];
     struct assembly other = { 0 };
 
-    /* Of the other direction, in a block each. */
+    /* Fills the blocks with data of the other direction. */
     for (uint64_t i = 1;; i++) {
         int err = assembly_add(store, &other, i * 2 * BLOCK, bytes, 1, HOST_OS_BSD, &report);
 
@@ -352,7 +352,7 @@ START_TEST(acknowledged_holes_are_gaps)
     add(0, "ab");
     add(4, "ef");
     ck_assert(!assembly_acknowledge(store, &assembly, 2));
-    ck_assert(assembly_acknowledge(store, &assembly, 7)); /* two holes: behind "ab" and behind "ef" */
+    ck_assert(assembly_acknowledge(store, &assembly, 7)); /* two gaps: after "ab" and after "ef" */
     ck_assert(assembly.has_gap);
     ck_assert_uint_eq(assembly.contiguous, 7);
     add(2, "cd");
@@ -407,7 +407,7 @@ START_TEST(skipped_bytes_are_left_out)
     ck_assert_uint_eq(assembly_window(store, &assembly, &view, &bytes, &length, &view_at), 0);
     ck_assert(length == 4 && view_at == 2);
     ck_assert_mem_eq(bytes, "abcd", 4);
-    add(2, "X"); /* whatever comes for it */
+    add(2, "X"); /* any later data for it */
     ck_assert(!report.differs && report.added == 0);
 }
 END_TEST
@@ -424,7 +424,7 @@ START_TEST(skipped_out_of_order)
 }
 END_TEST
 
-/* More gaps than can be remembered: those that were inspected become one, the others wait for it. */
+/* More gaps than can be stored: gaps before the inspected position are merged; others wait for that. */
 START_TEST(endless_gaps)
 {
     enum { ROUNDS = 20, PIECES = 200 };
@@ -452,7 +452,7 @@ START_TEST(endless_gaps)
 }
 END_TEST
 
-/* Skipped places that become one take no bytes with them that a retransmission may still be compared with. */
+/* Merging skipped ranges must not discard bytes that are still compared with retransmissions. */
 START_TEST(endless_skips)
 {
     enum { COUNT = 1000, ROOM = 256 };
@@ -477,11 +477,11 @@ START_TEST(endless_skips)
     ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
     ck_assert(!view.gap && view.offset == ROOM * 2 + 1);
     assembly_window(store, &assembly, &view, &bytes, &length, &view_at);
-    ck_assert_uint_eq(view_at, ROOM - 2); /* behind the two that are one now */
+    ck_assert_uint_eq(view_at, ROOM - 2); /* after the two merged ranges */
 }
 END_TEST
 
-/* With no object left to remember a gap by, what was before it is forgotten. */
+/* Without memory for a gap, the history before it is discarded. */
 START_TEST(gap_without_memory)
 {
     struct assembly other = { 0 };
@@ -491,7 +491,7 @@ START_TEST(gap_without_memory)
     add(0, "ab");
     for (uint64_t at = 2; assembly_add(store, &other, at, (const uint8_t *)"x", 1, HOST_OS_BSD, &report) == 0; at += 2)
         ck_assert_uint_lt(at, BLOCK);
-    ck_assert(!assembly_acknowledge(store, &assembly, 4)); /* "ab" was not inspected: later */
+    ck_assert(!assembly_acknowledge(store, &assembly, 4)); /* later, because "ab" is not inspected yet */
     ck_assert_str_eq(views(UINT64_MAX), "ab");
     ck_assert(assembly_acknowledge(store, &assembly, 4));
     ck_assert_int_eq(add(4, "ef"), 0);
@@ -518,7 +518,7 @@ START_TEST(points_into_the_payload)
     assembly_add(store, &assembly, 0, bytes, sizeof(bytes), HOST_OS_BSD, &report);
     ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, bytes, 0, sizeof(bytes), &view));
     ck_assert(view.data == bytes && view.is_payload && view.length == sizeof(bytes));
-    /* A part of the payload is new: the view points there and is not all of it. */
+    /* Only a part of the payload is new: the chunk points into the payload. */
     assembly_add(store, &assembly, 4000, bytes + 4000, 1000, HOST_OS_BSD, &report);
     assembly_add(store, &assembly, 4990, bytes + 4990, 10, HOST_OS_BSD, &report);
     assembly_add(store, &assembly, 4996, bytes, 4, HOST_OS_BSD, &report);
@@ -540,7 +540,7 @@ START_TEST(does_not_point_where_other_bytes_are)
     ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, second, 0, 4, &view));
     ck_assert(!view.is_payload && view.length == 4);
     ck_assert_mem_eq(view.data, "Xbcd", 4);
-    /* Nor where the payload is not what was added. */
+    /* The chunk must not point into a payload that differs from the stored bytes. */
     add(4, "1234");
     ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, third, 4, 4, &view));
     ck_assert_mem_eq(view.data, "1234", 4);
@@ -614,7 +614,7 @@ START_TEST(no_window_of_another_stream)
 }
 END_TEST
 
-/* What one side sends and nobody acknowledges is kept, up to the limit. */
+/* Unacknowledged data is stored, up to the limit. */
 START_TEST(keeps_what_is_not_acknowledged)
 {
     static const uint8_t bytes[1000];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sessions that begin in the middle, where conntrack knows them or does not. */
+/* Midstream sessions, with and without conntrack data. */
 #include "stream_rig.h"
 
 #include <check.h>
@@ -12,7 +12,7 @@
 
 enum { ESTABLISHED_STATUS = IPS_SEEN_REPLY | IPS_ASSURED | IPS_CONFIRMED };
 
-/* What conntrack says of the script's connection. */
+/* Conntrack data of the script's connection. */
 static const struct conntrack_text known = {
     .client = "11.0.0.0",
     .server = "10.0.0.2",
@@ -51,7 +51,7 @@ static const struct {
     const char *line;
     bool by_conntrack;
 } cases[] = {
-    /* without a grace */
+    /* without grace period */
     { STREAM_CONNTRACK_YES, false, false, KNOWN, "> PA 1,1 'abc' | established c:abc", true },
     { STREAM_CONNTRACK_ONLY, false, false, KNOWN, "> PA 1,1 'abc' | established c:abc", true },
     { STREAM_CONNTRACK_NO, false, false, KNOWN, "> PA 1,1 'abc' | none =midstream", false },
@@ -62,11 +62,11 @@ static const struct {
     { STREAM_CONNTRACK_YES, false, false, KNOWN, "> FA 1,1 'abc' | fin_wait1 c:abc", true },
     { STREAM_CONNTRACK_YES, false, false, KNOWN, "> RA 1,1 | none rst_but_no_session =invalid", false },
     { STREAM_CONNTRACK_YES, false, false, HANDSHAKE_ONLY, "< SA 0,1 | none =midstream", false },
-    /* picked up anyway, and the policy is asked where conntrack does not know it */
+    /* stream.midstream is on; connections that conntrack does not know are an exception */
     { STREAM_CONNTRACK_YES, true, false, ONE_SIDED, "> PA 1,1 'abc' | established =midstream c:abc", false },
     { STREAM_CONNTRACK_YES, true, false, KNOWN, "> PA 1,1 'abc' | established c:abc", true },
     { STREAM_CONNTRACK_NO, true, false, KNOWN, "> PA 1,1 'abc' | established =midstream c:abc", false },
-    /* in the grace */
+    /* in the grace period */
     { STREAM_CONNTRACK_YES, false, true, NOTHING, "> PA 1,1 'abc' | established c:abc", false },
     { STREAM_CONNTRACK_YES, false, true, ONE_SIDED, "> PA 1,1 'abc' | established c:abc", false },
     { STREAM_CONNTRACK_NO, false, true, KNOWN, "> PA 1,1 'abc' | established c:abc", false },
@@ -106,7 +106,7 @@ static void say(enum says says, bool from_server)
     conntrack_says(&text, IP_CT_ESTABLISHED + reply);
 }
 
-/* Connections that are older than the program, and die or begin while it does. */
+/* Connections that began before Sluice, and end or are replaced while it starts. */
 static const char *const older[][6] = {
     { "> RA 1,1 | none rst_but_no_session" },
     { "> S 0,0 ts=200/0 | syn_sent", "< SA 0,1 ts=7/100 | syn_recv", "> A 1,1 ts=201/7 | established",
@@ -144,7 +144,7 @@ START_TEST(whether_it_is_picked_up)
 }
 END_TEST
 
-/* The one who sends first is not the client. */
+/* The sender of the first packet is not the client. */
 START_TEST(the_server_is_heard_first)
 {
     stream_rig.options.conntrack = STREAM_CONNTRACK_YES;
@@ -162,7 +162,7 @@ START_TEST(the_server_is_heard_first)
 }
 END_TEST
 
-/* Of the server alone many segments may be heard, further than its own window reaches. */
+/* Many segments of the server may arrive before the first one of the client, beyond the server's own window. */
 START_TEST(the_other_side_is_heard_late)
 {
     stream_rig.options.conntrack = STREAM_CONNTRACK_YES;
@@ -226,7 +226,7 @@ START_TEST(connection_is_not_found)
 }
 END_TEST
 
-/* The first packet is undecided, and the next one is not. */
+/* If the lookup is not possible yet, the packet is undecided; the next one is decided. */
 START_TEST(connection_cannot_be_looked_up)
 {
     open_look_up(-EAGAIN, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
@@ -239,8 +239,8 @@ START_TEST(connection_cannot_be_looked_up)
 }
 END_TEST
 
-/* The kernel attaches conntrack data, and has none for this packet: conntrack does not accept it, whatever connection
- * has its addresses. */
+/* The kernel attaches conntrack data, but not to this packet: conntrack considers it invalid, even if a connection has
+ * its addresses. */
 START_TEST(packet_that_conntrack_refuses_is_not_looked_up)
 {
     open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
@@ -250,7 +250,7 @@ START_TEST(packet_that_conntrack_refuses_is_not_looked_up)
 }
 END_TEST
 
-/* Bytes before those that were seen first are in no view: the packet is to be inspected by itself. */
+/* Bytes before the pick-up are in no chunk; the packet must be inspected separately. */
 START_TEST(data_from_before_the_pick_up)
 {
     open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
@@ -263,7 +263,7 @@ START_TEST(data_from_before_the_pick_up)
 }
 END_TEST
 
-/* A segment far ahead of what the receiver expects does not make a stream of which the rest is no part. */
+/* A first segment far beyond the receiver's position must not make later correct segments invalid. */
 START_TEST(picked_up_at_the_wrong_place)
 {
     open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
@@ -280,7 +280,7 @@ START_TEST(picked_up_at_the_wrong_place)
 }
 END_TEST
 
-/* What a rule has dropped stays dropped, whatever the receiver says. */
+/* A flow that a rule has dropped stays dropped, also if the receiver answers. */
 START_TEST(a_dropped_flow_does_not_begin_anew)
 {
     open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
@@ -310,8 +310,8 @@ START_TEST(end_of_an_idle_connection_passes)
 }
 END_TEST
 
-/* The client's scale is 2: with a window of 100 the server may send 400 bytes, and what acknowledges more is not the
- * client's. */
+/* The client's window scale is 2, so with a window of 100 the server may send 400 bytes. A segment that acknowledges
+ * more is not from the client. */
 START_TEST(window_scales_are_known)
 {
     stream_rig.options.conntrack = STREAM_CONNTRACK_YES;

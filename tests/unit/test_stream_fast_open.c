@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Data in a SYN (TCP fast open, RFC 7413), by scripts of segments: see tests/lib/stream_rig.h for how they are
- * written. */
+/* Data in a SYN (TCP Fast Open, RFC 7413). tests/lib/stream_rig.h describes the scripts. */
 #include <check.h>
 
 #include "stream_rig.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Half-open TCP connections under a SYN flood, and ports that are used again: see tests/lib/stream_rig.h for the
- * scripts. */
+/* Half-open TCP connections under a SYN flood, and port reuse. tests/lib/stream_rig.h describes the scripts. */
 #include <check.h>
 #include <string.h>
 
@@ -19,7 +18,7 @@ static uint64_t counter(const char *name)
     ck_abort_msg("no counter %s", name);
 }
 
-/* A server answers all SYNs of a flood, with SYN cookies: its clients' sessions must not stay for good. */
+/* A server with SYN cookies answers all SYNs of a flood; the sessions must not stay forever. */
 static void flood_answered(unsigned clients)
 {
     for (stream_rig.client = 1000; stream_rig.client < 1000 + clients; stream_rig.client++) {
@@ -192,7 +191,7 @@ START_TEST(reset_with_one_side_seen)
 }
 END_TEST
 
-/* To an engine with other secrets. */
+/* Transfers the records to an engine with other hash seeds. */
 static void hand_records_over(void)
 {
     struct transfer written, read;

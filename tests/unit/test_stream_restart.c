@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What becomes of correct connections when an engine dies, or hands over: the next one knows nothing (or what the last
- * one knew), and what had been read and not judged comes again behind what came meanwhile. Nothing that would have
- * passed otherwise may be dropped.
- *
- * Conversations are made up (tests/lib/tcp_talk.h), or captures of SLUICE_SHARED. RESTART_TALKS is the number of the
- * former; SEED one of them, of which every segment is told; TELL is how many drops are; CAPTURES names a capture or a
- * folder of which all are taken and not a few.
+ * Correct connections must survive the death of an engine and an engine hand-over. The next engine has no state, or the
+ * state of the previous one; packets that were read without a verdict arrive again, after later ones. A packet that
+ * would have passed without the restart must not be dropped. The conversations are random (tests/lib/tcp_talk.h) or
+ * captures of SLUICE_SHARED. Environment: RESTART_TALKS is the number of random conversations; SEED selects one, of
+ * which every segment is printed; TELL is the number of drops to print; CAPTURES is a capture or a folder of which all
+ * captures are used.
  */
 #include "stream_rig.h"
 
@@ -23,13 +22,13 @@
 enum { TALKS = 1500, RESTARTS = 12, RUN_MAX = 16, CAPTURE_PACKETS = 400, CAPTURE_BYTES = 2048, OPEN_FOLDERS = 16 };
 enum { CAPTURE_SAMPLE = 12, CAPTURE_RESTARTS = 12, NOT_SEEN = 0, PASSED = 1, DROPPED = 2 };
 
-/* What goes by, and what it was judged to be when nothing happened. */
+/* A packet, and its verdict without a restart. */
 struct passage {
     const uint8_t *bytes;
     uint32_t length;
     uint64_t time_ns;
     uint8_t whole;
-    bool until_reset; /* a reset comes so soon behind that it may come before */
+    bool until_reset; /* a RST follows so soon that it may arrive earlier */
     bool follows_reset;
 };
 
@@ -40,7 +39,7 @@ static struct {
     uint8_t bytes[CAPTURE_PACKETS][CAPTURE_BYTES];
 } play_list;
 
-/* Before `cut`, `run` packets come again, when `after` others have come. */
+/* A restart after `cut` packets. The last `run` of them arrive again, after `after` later ones. */
 struct restart {
     bool forgets, has_conntrack, is_linux, is_captured;
     unsigned cut, run, after;
@@ -157,13 +156,13 @@ static void tell(uint32_t seed, const struct restart *restart, unsigned index, c
            stream_rig.packet.flags & PACKET_TO_CLIENT ? "<" : ">", stream_rig.packet.tcp.flags, what_was_said());
 }
 
-/* Its receiver has got it, or the connection is reset: nobody waits for it. */
+/* Returns whether a drop does no harm, because the receiver has the packet, or the connection is reset. */
 static bool is_needless(const struct restart *restart, unsigned index)
 {
     bool comes_again = index < restart->cut, is_reset = stream_rig.packet.tcp.flags & TCP_RST;
     bool is_syn_ack = (stream_rig.packet.tcp.flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK);
 
-    /* No SYN comes behind its answer; who contradicts himself, or does without ACK, is not right. */
+    /* In captures: a SYN after its response, contradicting data, and segments without ACK do not count. */
     if (restart->is_captured && ((comes_again && stream_rig.packet.tcp.flags & TCP_SYN) || stream_rig.verdict.drop ||
                                  !(stream_rig.packet.tcp.flags & TCP_ACK)))
         return true;
@@ -251,7 +250,8 @@ static void list_talk(void)
     }
 }
 
-/* With all that was known, only what nobody answers before it has gone on can come behind others; otherwise a SYN. */
+/* Returns whether a segment cannot arrive before the repeated segment `of`, because its sender must have received `of`
+ * first. */
 static bool waits_for(unsigned index, unsigned of, bool forgets)
 {
     const struct talk_segment *segment = &talk.segments[index], *held = &talk.segments[of];
@@ -324,7 +324,8 @@ static enum link_type link_of(int datalink)
     }
 }
 
-/* Those with larger packets than fit are left out, and what comes behind as many as do. */
+/* Reads a capture up to CAPTURE_PACKETS packets, or up to the first packet that is too large. Returns false if it has
+ * too few. */
 static bool list_capture(const char *path)
 {
     char error[PCAP_ERRBUF_SIZE];
@@ -356,7 +357,7 @@ static bool list_capture(const char *path)
 static const char *capture_name;
 static unsigned long captures, capture_failed;
 
-/* Captures have holes and oddities of their own: nothing is told of who had got what. */
+/* Captures have gaps, and do not show which segments a host has received, so some drops are allowed. */
 static void restart_capture(const char *path)
 {
     struct restart restart = { .is_linux = false };
@@ -403,7 +404,7 @@ static void open_restarts(void)
     stream_rig_open();
 }
 
-/* What was found by the others: the session begins with the first line. */
+/* Cases that the random tests have found; the session begins with the first line. */
 static const struct found {
     const char *name;
     const char *script[10];
@@ -476,7 +477,7 @@ START_TEST(captured)
     printf("%lu captures, of %lu restarts in them %lu drop, %lu packets\n", captures, captures * CAPTURE_RESTARTS,
            capture_failed, failed);
     ck_assert_uint_le(capture_failed * 200,
-                      captures * CAPTURE_RESTARTS); /* some orders cannot be: a reset before its cause */
+                      captures * CAPTURE_RESTARTS); /* some orders are impossible, such as a RST before its cause */
 }
 END_TEST
 

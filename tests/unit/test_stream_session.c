@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* TCP sessions, by scripts of segments: see tests/lib/stream_rig.h for how they are written. */
+/* TCP sessions. tests/lib/stream_rig.h describes the scripts. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -597,7 +597,7 @@ START_TEST(counts)
 }
 END_TEST
 
-/* As many clients as there are sessions, and one more. */
+/* Opens as many sessions as there is memory for, and one more. */
 static void fill_sessions(bool answered)
 {
     static const char *const lines[] = { HANDSHAKE };
@@ -639,7 +639,7 @@ START_TEST(established_sessions_do_not)
 }
 END_TEST
 
-/* Many short connections: those that are over are not worth the refusal of a new one. */
+/* Many short connections: finished sessions are evicted, so that no new one is refused. */
 START_TEST(sessions_that_are_over_give_way)
 {
     static const char *const whole[] = { HANDSHAKE, "> FA 1,1", "< FA 1,2", "> A 2,2" };
@@ -658,7 +658,7 @@ START_TEST(sessions_that_are_over_give_way)
         ck_assert_uint_lt(stream_rig.client, 100);
     }
     ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 0);
-    stream_rig.client = 4; /* the first that stays */
+    stream_rig.client = 4; /* the first session that is not evicted */
     stream_rig_play("others stay", (const char *const[]){ "> A 2,2 | closed", NULL });
     ck_assert_ptr_eq(stream_rig.flow, second);
     flow_table_end_all(stream_rig.flows, FLOW_END_SHUTDOWN);
@@ -672,7 +672,7 @@ START_TEST(no_memory_for_data)
     unsigned seq = 1;
 
     stream_rig.options.reassembly_memcap = 4096;
-    stream_rig.options.window[0] = 1 << 20; /* so that nothing is given back */
+    stream_rig.options.window[0] = 1 << 20; /* so that no memory is freed */
     stream_rig_open();
     stream_rig_send_line("> S 0,0 win=65535");
     stream_rig_send_line("< SA 0,1 win=65535");
@@ -688,7 +688,7 @@ START_TEST(no_memory_for_data)
 }
 END_TEST
 
-/* What goes on instead of the packet, with a good checksum. */
+/* Decodes the packet that is sent in place of the original; its checksum must be valid. */
 static struct packet what_goes_on(void)
 {
     struct packet again = { .data = stream_rig.packet.new_data,
@@ -730,11 +730,11 @@ START_TEST(urgent_data_goes_on_as_what_it_was_inspected_as)
 
     ck_assert(!(plain.tcp.flags & TCP_URG) && plain.tcp.urgent == 0);
     ck_assert_mem_eq(plain.payload, "malXicious", 10);
-    stream_rig_send_line("> PAU 3,1 'XXmal' urg=2"); /* contradicts as well */
+    stream_rig_send_line("> PAU 3,1 'XXmal' urg=2"); /* also has contradicting data */
     plain = what_goes_on();
     ck_assert(!(plain.tcp.flags & TCP_URG) && plain.tcp.urgent == 0);
     ck_assert_mem_eq(plain.payload, "ODmal", 5);
-    stream_rig_send_line("> AU 15,1 urg=1"); /* of the next segment */
+    stream_rig_send_line("> AU 15,1 urg=1"); /* the urgent byte is in the next segment */
     ck_assert(!(what_goes_on().tcp.flags & TCP_URG));
 }
 END_TEST
@@ -805,7 +805,7 @@ START_TEST(a_flow_turns_when_the_server_is_seen_first)
 }
 END_TEST
 
-/* The caller may as well go on with the flow that has no session. */
+/* The flow is usable without a session. */
 START_TEST(a_flow_without_session_turns_to_the_client)
 {
     stream_rig.keeps_flows = true;

@@ -25,8 +25,7 @@ static uint64_t counter(const char *name)
     ck_abort_msg("no counter %s", name);
 }
 
-/* All readings of the client's bytes at `offset` that a receiver may have besides the one of the views, each followed
- * by a blank. */
+/* Returns all readings of the client's bytes at `offset` other than that of the chunks, each followed by a blank. */
 static const char *readings(const char *text, uint64_t offset)
 {
     static char all[4096];
@@ -58,7 +57,7 @@ START_TEST(the_flag_stays_and_the_stream_has_two_readings)
     ck_assert_str_eq(stream_rig.yielded[FLOW_TO_SERVER], "malXicious");
     ck_assert(goes_on_urgent());
     ck_assert_str_eq(readings("malXicious", 4), "GOODmalicious ");
-    stream_rig_send_line("> PAU 5,1 'malXicious' urg=4"); /* sent again: the same place */
+    stream_rig_send_line("> PAU 5,1 'malXicious' urg=4"); /* retransmitted with the same urgent position */
     ck_assert(goes_on_urgent());
     ck_assert_str_eq(readings("malXicious", 4), "GOODmalicious ");
     ck_assert_uint_eq(counter("tcp.urgent_cleared"), 0);
@@ -105,7 +104,7 @@ START_TEST(one_too_many_is_no_longer_urgent)
     ck_assert_uint_eq(stream_rig.packet.new_data[stream_rig.packet.transport - stream_rig.packet.data + 13] & TCP_URG,
                       0);
     ck_assert_uint_eq(counter("tcp.urgent_cleared"), 1);
-    /* Fifteen readings of four bytes, the last without any of them. */
+    /* Four urgent bytes give fifteen further readings; the last one is without all of them. */
     ck_assert_str_eq(strstr(readings("5", 8), "GOOD15 "), "GOOD15 GOOD5 ");
 }
 END_TEST

@@ -83,7 +83,7 @@ static void teardown(void)
     free(f);
 }
 
-/* Verdicts that the supervisor sent, without the configuration around them. */
+/* Describes the verdicts that the supervisor sent, without its configuration messages. */
 static void verdicts(char text[TEXT_SIZE])
 {
     uint8_t bytes[4096];
@@ -129,7 +129,7 @@ START_TEST(repeats_what_was_taken)
     const struct engine_death death = crash(-1);
     char text[TEXT_SIZE];
 
-    queue_rig_send_packet(&f->rig, 19, 0); /* and 20: four were taken */
+    queue_rig_send_packet(&f->rig, 19, 0); /* packets 19 and 20 are unread, so the engine had received four */
     ck_assert_uint_eq(queues_repeat(&f->supervisor, &death), 4);
     verdicts(text);
     ck_assert_str_eq(text, "batch 18 repeat");
@@ -168,7 +168,7 @@ START_TEST(drops_at_the_second_death)
 }
 END_TEST
 
-/* Nobody's fault: somebody killed it, or another thread made the mistake. */
+/* No packet is blamed if the engine was killed from outside, or another thread crashed. */
 START_TEST(blames_no_packet_without_cause)
 {
     const struct engine_death death = crash(-1);
@@ -184,7 +184,7 @@ START_TEST(blames_no_packet_without_cause)
 }
 END_TEST
 
-/* A link in place of the folder, which the engine could make, is not followed. */
+/* A symbolic link in place of the folder, which an engine could create, is not followed. */
 START_TEST(follows_no_link)
 {
     const struct current_packet packet = { (const uint8_t *)"poison", 6, 1 };
@@ -197,7 +197,7 @@ START_TEST(follows_no_link)
     quarantine_packet(&f->supervisor, 0, &packet);
     ck_assert_uint_eq(count_files(), 0);
     ck_assert_str_eq(f->supervisor.record.events[0].path, "");
-    ck_assert_int_eq(rmdir(elsewhere), 0); /* nothing is in it */
+    ck_assert_int_eq(rmdir(elsewhere), 0); /* the folder is empty */
 }
 END_TEST
 
@@ -211,7 +211,7 @@ START_TEST(forgets_the_oldest_suspects)
     number = 0;
     ck_assert(quarantine_is_repeated(&f->supervisor, &packet));
     number = QUARANTINE_SUSPECTS;
-    ck_assert(!quarantine_is_repeated(&f->supervisor, &packet)); /* in the place of the first */
+    ck_assert(!quarantine_is_repeated(&f->supervisor, &packet)); /* replaces the first entry */
     number = 0;
     ck_assert(!quarantine_is_repeated(&f->supervisor, &packet));
 }
@@ -222,7 +222,7 @@ START_TEST(has_the_configured_room_again)
     char text[TEXT_SIZE];
 
     f->queue.raised = true;
-    f->queue.options.length = 4 * WAITING - 1; /* too many wait */
+    f->queue.options.length = 4 * WAITING - 1; /* too many packets wait */
     queues_restore_limits(&f->supervisor);
     ck_assert(f->queue.raised);
     f->queue.options.length = 4 * WAITING;
@@ -265,7 +265,8 @@ START_TEST(says_how_it_died)
 }
 END_TEST
 
-/* A limit of messages: a burst passes, invalid ones cost more, and who exceeds it is killed once. */
+/* The rate limit of messages: a burst passes, invalid messages count more, and an engine that exceeds the limit is
+ * killed once. */
 START_TEST(limits_messages)
 {
     struct engine_process engine = { .pid = 0x3fffffff, .credit = 1000 };
@@ -303,7 +304,7 @@ START_TEST(takes_sealed_files_only)
     engine_handover_add_file(&f->supervisor, ENGINE_MEMORY_MAX_WORKERS, sealed_file());
     ck_assert_uint_eq(f->supervisor.file_count, 0);
     engine_handover_add_file(&f->supervisor, 3, sealed_file());
-    engine_handover_add_file(&f->supervisor, 3, sealed_file()); /* there is one already */
+    engine_handover_add_file(&f->supervisor, 3, sealed_file()); /* the worker has a file already */
     ck_assert_uint_eq(f->supervisor.file_count, 1);
     engine_handover_cancel(&f->supervisor);
 }
@@ -342,7 +343,7 @@ START_TEST(opens_as_configured_for_the_cause)
 }
 END_TEST
 
-/* Everything else is a plain stop. */
+/* In all other cases the stop removes everything. */
 START_TEST(leaves_only_for_a_restart)
 {
     static const char *const types[] = { "", "stop", "start", "try-restart", "restart-or-stop" };
@@ -358,7 +359,7 @@ START_TEST(leaves_only_for_a_restart)
 }
 END_TEST
 
-/* Nobody could take over what systemd does not keep. */
+/* Without sockets stored by systemd there is no restart hand-over. */
 START_TEST(does_not_leave_what_nobody_keeps)
 {
     const struct systemd_job job = { .type = "restart", .descriptors = 0 };
@@ -404,7 +405,7 @@ START_TEST(has_the_engine_hand_over_once)
     f->supervisor.engine.ready = true;
     f->supervisor.engine.channel = ends[0];
     engine_handover_to_next_supervisor(&f->supervisor);
-    engine_handover_to_next_supervisor(&f->supervisor); /* it was told for another engine before */
+    engine_handover_to_next_supervisor(&f->supervisor); /* the message was sent for another engine before */
     ck_assert_int_eq(heard(ends[1], &file), CHANNEL_HAND_OVER);
     ck_assert_int_eq(heard(ends[1], &file), CHANNEL_NOTHING);
     ck_assert_uint_gt(f->supervisor.hand_over_ns, 0);
@@ -420,7 +421,7 @@ START_TEST(gives_on_what_was_left)
     ck_assert_int_eq(channel_open_pair(ends), 0);
     f->supervisor.engine.pid = 1;
     f->supervisor.engine.channel = ends[0];
-    engine_handover_send_stored(&f->supervisor); /* nothing was */
+    engine_handover_send_stored(&f->supervisor); /* nothing is stored */
     ck_assert_int_eq(heard(ends[1], &file), CHANNEL_NOTHING);
     ck_assert_uint_eq(f->supervisor.record.handovers, 0);
     engine_handover_add_file(&f->supervisor, 0, sealed_file());

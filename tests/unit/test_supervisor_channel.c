@@ -41,7 +41,7 @@ START_TEST(messages_arrive_whole_and_in_order)
 }
 END_TEST
 
-/* What was said before the end is still heard. */
+/* Messages that were sent before the channel was closed are still received. */
 START_TEST(last_words_are_heard)
 {
     struct channel_message message;
@@ -66,7 +66,7 @@ START_TEST(what_is_no_message_is_invalid)
     ck_assert_int_eq(send(ends[0], &message, sizeof(message), 0), sizeof(message)); /* another version */
     message.version = CHANNEL_VERSION;
     ck_assert_int_eq(send(ends[0], &message, 7, 0), 7);
-    message.kind = CHANNEL_CLOSED; /* is not said by anybody */
+    message.kind = CHANNEL_CLOSED; /* is never sent over the channel */
     ck_assert_int_eq(send(ends[0], &message, sizeof(message), 0), sizeof(message));
     message.kind = CHANNEL_READY;
     memset(message.text, 'x', sizeof(message.text));
@@ -152,7 +152,7 @@ END_TEST
 
 /* --- An engine that was taken over ---------------------------------------------------------------- */
 
-/* It writes to all words, at the worst, cuts the file, and opens it again by its descriptor. */
+/* Acts as a malicious engine: writes to all words, truncates the file, and opens it again by its descriptor. */
 static void write_garbage(const struct memory_map *memory_map, uint8_t byte)
 {
     int again;
@@ -183,7 +183,7 @@ START_TEST(trusts_no_number_of_the_engine)
     for (unsigned i = 0; i < ENGINE_MEMORY_MAX_WORKERS; i++)
         engine_memory_copy_packet(&memory_map, i, buffer, sizeof(buffer), &packet);
     engine_memory_collect(&memory_map, &record);
-    ck_assert_uint_eq(record.reported, 38); /* neither what was reported again, nor what has not happened */
+    ck_assert_uint_eq(record.reported, 38); /* neither repeated reports nor reports of what did not happen */
     engine_memory_restore(&memory_map, &record);
     ck_assert_uint_eq(atomic_load(&memory_map.memory->engines), 3);
     ck_assert_uint_eq(memory_map.memory->event_count, 40);
@@ -196,7 +196,7 @@ END_TEST
 static const struct {
     const char *name;
     uint32_t version, workers;
-    size_t slots_at, slots_size; /* 0: as they are */
+    size_t slots_at, slots_size; /* new values of the fields; 0: unchanged */
     int err;
 } heads[] = {
     { "as it is", ENGINE_MEMORY_VERSION, 2, 0, 0, 0 },
@@ -227,7 +227,7 @@ START_TEST(adopts_possible_sizes_only)
     fd = dup(memory_map.fd);
     ck_assert_msg(engine_memory_adopt(&adopted, fd) == heads[_i].err, "%s", heads[_i].name);
     if (heads[_i].err == 0) {
-        memset(adopted.memory, 0xff, adopted.size); /* what is changed later has no effect */
+        memset(adopted.memory, 0xff, adopted.size); /* later changes of the shared memory have no effect */
         for (unsigned i = 0; i < ENGINE_MEMORY_MAX_WORKERS; i++)
             engine_memory_copy_packet(&adopted, i, buffer, sizeof(buffer), &packet);
         engine_memory_close(&adopted);
@@ -264,7 +264,7 @@ static unsigned count_descriptors(void)
     return count;
 }
 
-/* Sends the bytes, with that many descriptors. */
+/* Sends the bytes with `files` file descriptors. */
 static void send_raw(int fd, const void *bytes, size_t length, unsigned files)
 {
     union {
@@ -286,7 +286,7 @@ static void send_raw(int fd, const void *bytes, size_t length, unsigned files)
     ck_assert_int_eq(sendmsg(fd, &header, 0), (ssize_t)length);
 }
 
-/* Descriptors that nobody asked for do not pile up. */
+/* Unexpected file descriptors are closed. */
 START_TEST(descriptors_do_not_pile_up)
 {
     struct channel_message message = { .version = CHANNEL_VERSION };

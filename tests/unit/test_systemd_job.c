@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The query of the unit's job, with a bus in a child process that answers as systemd does, or does not answer. */
+/* The query of the unit's job on D-Bus. A child process plays the bus; it answers as systemd does, or not at all. */
 #include <check.h>
 #include <errno.h>
 #include <signal.h>
@@ -109,7 +109,7 @@ START_TEST(finds_the_job)
 }
 END_TEST
 
-/* As during a shutdown: the socket accepts connections, and nobody answers. */
+/* As during a shutdown: the socket accepts connections, but there is no response. */
 START_TEST(gives_up_a_bus_that_does_not_answer)
 {
     struct systemd_job job = { .type = "unset" };

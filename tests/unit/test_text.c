@@ -111,21 +111,21 @@ static const struct {
       "b",
       3,
       "\"a\xef\xbf\xbd"
-      "b\"" }, /* no such byte */
+      "b\"" }, /* no valid byte */
     { "\xc2\x9b"
       "1m",
-      4, "\"\\u009b1m\"" },                                  /* a terminal obeys it */
-    { "\xe2\x80\xae!", 4, "\"\\u202e!\"" },                  /* shows what follows backwards */
-    { "\xe2\x80\x8b\xe2\x81\xa0", 6, "\"\\u200b\\u2060\"" }, /* not visible */
-    { "\xf3\xa0\x80\x81", 4, "\"\\udb40\\udc01\"" },         /* a tag */
+      4, "\"\\u009b1m\"" },                                  /* terminals interpret it (CSI) */
+    { "\xe2\x80\xae!", 4, "\"\\u202e!\"" },                  /* right-to-left override */
+    { "\xe2\x80\x8b\xe2\x81\xa0", 6, "\"\\u200b\\u2060\"" }, /* invisible characters */
+    { "\xf3\xa0\x80\x81", 4, "\"\\udb40\\udc01\"" },         /* a tag character */
     { "\xe2\x80\x90\xf0\x9f\x98\x80\xc2\xa0", 9, "\"\xe2\x80\x90\xf0\x9f\x98\x80\xc2\xa0\"" },
-    { "\x80", 1, "\"\xef\xbf\xbd\"" },                                                 /* continuation alone */
-    { "\xc3", 1, "\"\xef\xbf\xbd\"" },                                                 /* cut */
-    { "\xc3(", 2, "\"\xef\xbf\xbd(\"" },                                               /* not continued */
-    { "\xe2\x82", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"" },                                 /* cut in the third */
-    { "\xc0\xaf", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"" },                                 /* overlong slash */
-    { "\xe0\x80\xaf", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },                 /* the same in three */
-    { "\xed\xa0\x80", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },                 /* surrogate */
+    { "\x80", 1, "\"\xef\xbf\xbd\"" },                                 /* lone continuation byte */
+    { "\xc3", 1, "\"\xef\xbf\xbd\"" },                                 /* truncated */
+    { "\xc3(", 2, "\"\xef\xbf\xbd(\"" },                               /* not continued */
+    { "\xe2\x82", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"" },                 /* third byte missing */
+    { "\xc0\xaf", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"" },                 /* overlong slash */
+    { "\xe0\x80\xaf", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" }, /* overlong slash in three bytes */
+    { "\xed\xa0\x80", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" }, /* surrogate */
     { "\xf4\x90\x80\x80", 4, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" }, /* past U+10FFFF */
     { "\xf0\x8f\xbf\xbf", 4, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" }, /* overlong */
 };
@@ -141,7 +141,7 @@ START_TEST(escapes_strings)
 }
 END_TEST
 
-/* What one byte becomes in a string, byte by byte. */
+/* Appends the expected form of a byte in a string. */
 static void expect_byte(struct text *out, uint8_t byte)
 {
     static const char *const short_forms[128] = {
@@ -158,8 +158,8 @@ static void expect_byte(struct text *out, uint8_t byte)
         text_append(out, (const char *)&byte, 1);
 }
 
-/* Strings are looked at several bytes at a time: the row is the length, and each byte is at each place. As keys, too.
- */
+/* Strings are processed several bytes at a time, so each byte is tested at each position, for each length. As keys,
+ * too. */
 START_TEST(escapes_each_byte_at_each_place)
 {
     struct text text, expected, string;
@@ -192,7 +192,7 @@ START_TEST(escapes_each_byte_at_each_place)
 }
 END_TEST
 
-/* One less than each power of ten, and the power. */
+/* Each power of ten, and one less. */
 START_TEST(writes_numbers_of_every_length)
 {
     struct text text;
@@ -242,7 +242,7 @@ START_TEST(puts_commas_where_they_belong)
 }
 END_TEST
 
-/* One with keys that are constants is the same text, wherever its memory has to grow. */
+/* Constant keys give the same text, at whatever position the buffer has to grow. */
 START_TEST(members_with_constant_keys)
 {
     struct text text, expected;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every transform: what it makes of bytes, what it takes for a value, and its limits. */
+/* Every transform: results, valid values, and limits. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void teardown(void)
     transform_scratch_free(scratch);
 }
 
-/* The rule with a buffer and these transforms; the buffer is asked for any size. */
+/* Parses a rule with a buffer and these transforms, and a bsize condition that always matches. */
 static const struct condition *parse_transforms(struct rule_text *text, const char *transforms)
 {
     char options[2048];
@@ -137,7 +137,7 @@ static const struct {
       BYTES("Thisiscompressedthenbase64-encoded") },
     { "from_base64: bytes 20; zlib_deflate;", BYTES("eJwLycgsVgCi5PzcgqLU4uLUFIWSjNQ8haTE4lQzE93UvOT8lNQULgAeFA3n"),
       BYTES("This is compre") },
-    /* The checksum is wrong: zlib's counts, gzip's does not. */
+    /* A wrong checksum: zlib's is verified, gzip's is not. */
     { "from_base64; zlib_deflate;", BYTES("eJwLycgsVgCi5PzcgqLU4uLUFIWSjNQ8haTE4lQzE93UvOT8lNQULgAeFA3o"), BYTES("") },
     { "from_base64; gunzip;", BYTES("H4sIAAAAAAACA8tIzcnJV8hAkACAiPnlEQAAAA=="), BYTES("hello hello hello") },
     { "from_base64; gunzip;", BYTES("H4sIAAAAAAACA8tIzcnJV8hAkACBiPnlEQAAAA=="), BYTES("hello hello hello") },
@@ -151,7 +151,7 @@ START_TEST(bytes_are_transformed)
 {
     struct rule_text text;
     const struct condition *transforms = parse_transforms(&text, rows[_i].transforms);
-    /* On the heap and no longer than it is, for the sanitizer. */
+    /* In an allocation of exact size, so that a sanitizer detects reads past the end. */
     uint8_t *copy = malloc(rows[_i].in_length + 1);
     const uint8_t *bytes = copy + 1;
     uint32_t length = (uint32_t)rows[_i].in_length;
@@ -203,7 +203,7 @@ static const char *const bad_rows[] = {
     "zlib_deflate:size 1;",
     "to_md5:1;",
     "dotprefix:.;",
-    /* Contents that can't be in the buffer any more. */
+    /* Contents that cannot occur in the transformed buffer. */
     "to_lowercase; content:\"aB\";",
     "to_uppercase; content:\"aB\";",
     "strip_whitespace; content:\"a b\";",
@@ -246,7 +246,7 @@ START_TEST(what_may_be_found_is_accepted)
 }
 END_TEST
 
-/* When there is no room the buffer is not there; and a failure takes no room. */
+/* Without room the buffer does not exist; a failed transform uses no room. */
 START_TEST(memory_is_bounded)
 {
     static const char *const needy[] = {
@@ -286,7 +286,7 @@ START_TEST(memory_is_bounded)
 }
 END_TEST
 
-/* A bomb: what comes out ends where the scratch does. */
+/* A decompression bomb: the output is limited by the scratch memory. */
 START_TEST(large_results_are_cut)
 {
     struct rule_text text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Verdicts that another thread sends: the same ones, in the same order, as when the worker sends all. */
+/* The verdict sender: its verdicts are the same, in the same order, as without it. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ static void send_packet(struct rig *rig, uint32_t id, size_t length)
     queue_rig_send(rig, &m);
 }
 
-/* A batch of so many with the same answer, whose last one is `id`. */
+/* Receives `count` packets, the last one with `id`, and sends the same verdict for all. */
 static int pass(struct rig *rig, uint32_t id, uint32_t count, size_t length, enum verdict verdict)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -66,7 +66,7 @@ START_TEST(only_bulk_is_given_away)
     pthread_t thread = start(&rig);
 
     ck_assert_int_eq(pass(&rig, 40, BULK, SMALL, VERDICT_ACCEPT), 0);
-    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1); /* at once, by the worker */
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1); /* sent at once, by the worker */
     ck_assert_int_eq(pass(&rig, 45, 5, LARGE, VERDICT_ACCEPT), 0);
     ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_uint_eq(given(&rig), 0);
@@ -75,7 +75,7 @@ START_TEST(only_bulk_is_given_away)
     ck_assert_int_eq(nfqueue_wait_sent(rig.capture), 0);
     ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_str_eq(text, "batch 85 accept");
-    ck_assert_int_eq(pass(&rig, 125, BULK, LARGE, VERDICT_DROP), 0); /* drops are not */
+    ck_assert_int_eq(pass(&rig, 125, BULK, LARGE, VERDICT_DROP), 0); /* drops are sent by the worker */
     ck_assert_uint_eq(given(&rig), 1);
     ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_uint_eq(capture_counters(rig.capture)->send_calls, 4);
@@ -90,8 +90,7 @@ static uint32_t random_number(void)
     return random_state = random_state * 1664525 + 1013904223;
 }
 
-/* Rounds of packets that arrive together, few or many, large or small, of which one is dropped now and then. Returns
- * all that was sent. */
+/* Processes rounds of packets, few or many, large or small, with some drops. Returns all messages that were sent. */
 static char *judge_rounds(struct rig *rig, uint32_t seed)
 {
     char *all = calloc(ROUNDS, 256), text[TEXT_SIZE];
@@ -110,7 +109,7 @@ static char *judge_rounds(struct rig *rig, uint32_t seed)
         if (random_number() >> 30 == 0)
             rig->batch[random_number() % (unsigned)count]->verdict = VERDICT_DROP;
         ck_assert_int_eq(capture_send_verdicts(rig->capture, rig->batch, (size_t)count), 0);
-        if (round % 8 == 7 || round == ROUNDS - 1) { /* the socket holds so many */
+        if (round % 8 == 7 || round == ROUNDS - 1) { /* the socket has room for so many messages */
             ck_assert_int_eq(nfqueue_wait_sent(rig->capture), 0);
             queue_rig_sent(rig, text);
             used += (size_t)snprintf(all + used, (size_t)ROUNDS * 256 - used, "%s; ", text);
@@ -141,7 +140,7 @@ START_TEST(verdicts_are_the_same_and_in_order)
 }
 END_TEST
 
-/* More under way than there is room for: the worker waits, and nothing is lost. */
+/* More verdicts than there is room for: the worker waits, and none is lost. */
 START_TEST(worker_waits_for_a_slow_sender)
 {
     char text[TEXT_SIZE], expected[TEXT_SIZE] = "";
@@ -150,7 +149,7 @@ START_TEST(worker_waits_for_a_slow_sender)
 
     queue_rig_open(&rig);
     ck_assert_int_eq(nfqueue_add_sender(rig.capture), 0);
-    for (uint32_t i = 1; i <= 16; i++) /* and the thread does not even run */
+    for (uint32_t i = 1; i <= 16; i++) /* although the thread does not run yet */
         ck_assert_int_eq(pass(&rig, i * BULK, BULK, LARGE, VERDICT_ACCEPT), 0);
     ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
     ck_assert_int_eq(pthread_create(&thread, NULL, run, rig.capture), 0);
@@ -165,8 +164,8 @@ START_TEST(worker_waits_for_a_slow_sender)
 }
 END_TEST
 
-/* What could not be sent is told once, with these verdicts or the next, or when the worker settles, and no batch
- * reaches over it. */
+/* A failed send is reported once, with these verdicts, the next ones or when the worker waits for the sender. No batch
+ * verdict may include its packets. */
 START_TEST(failed_send_is_told)
 {
     struct rig rig;
@@ -182,7 +181,7 @@ START_TEST(failed_send_is_told)
 
     int err = capture_send_verdicts(rig.capture, rig.batch, BULK);
 
-    if (!err) /* the thread may have been faster */
+    if (!err) /* the thread may have reported it already */
         err = nfqueue_wait_sent(rig.capture);
     ck_assert_int_eq(err, -EPIPE);
     ck_assert_int_eq(nfqueue_wait_sent(rig.capture), 0);
@@ -191,7 +190,7 @@ START_TEST(failed_send_is_told)
 }
 END_TEST
 
-/* Stopped, it still sends what it has. */
+/* A stopped sender sends its remaining verdicts first. */
 START_TEST(nothing_is_left_at_the_end)
 {
     char text[TEXT_SIZE];

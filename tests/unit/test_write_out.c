@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A log that grows fast: the page cache keeps its end only. */
+/* A log that grows fast: only its end stays in the page cache. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { MIB = 1 << 20, TMPFS = 0x01021994, RAMFS = (int)0x858458f6 };
 
-/* A file without a name, in the current folder: /tmp may be in memory. */
+/* Opens an unnamed file in the current folder, because /tmp may be a tmpfs. */
 static int open_log(void)
 {
     char path[] = "write_out.XXXXXX";
@@ -35,7 +35,7 @@ static void append_bytes(int fd, size_t length, char letter)
     free(bytes);
 }
 
-/* Pages of this part of the file that are in memory. */
+/* Returns the number of pages of this part of the file that are in memory. */
 static size_t pages_in_memory(int fd, off_t from, size_t length)
 {
     static unsigned char seen[64 * MIB / 4096];
@@ -66,9 +66,9 @@ START_TEST(only_the_end_is_kept)
     for (int i = 0; i < 32 * 4; i++) {
         append_bytes(fd, MIB / 4 + 100, 'x');
         if (i % 4 == 3)
-            ck_assert_int_eq(fdatasync(fd), 0); /* a disk that keeps up */
+            ck_assert_int_eq(fdatasync(fd), 0); /* as a fast disk would do */
         write_out_note(&out, fd, MIB / 4 + 100);
-        out.windows_to_skip = 0; /* however long this machine's disk takes */
+        out.windows_to_skip = 0; /* for any speed of the machine's disk */
     }
     ck_assert_uint_lt(pages_in_memory(fd, 0, 20 * MIB), MIB / 4096);
     ck_assert_uint_gt(pages_in_memory(fd, 28 * MIB, 4 * MIB), 2 * MIB / 4096);
@@ -91,7 +91,7 @@ START_TEST(little_is_left_alone)
 }
 END_TEST
 
-/* A disk that took too long, and then does not. */
+/* After a slow write-out, the next windows are skipped. */
 START_TEST(slow_disk_is_left_alone_for_a_while)
 {
     struct write_out out = { .windows_to_skip = 2 };
@@ -110,7 +110,7 @@ START_TEST(slow_disk_is_left_alone_for_a_while)
 }
 END_TEST
 
-/* logrotate's copytruncate, and what is no file. */
+/* logrotate's copytruncate, and a pipe. */
 START_TEST(cut_file_and_pipe)
 {
     struct write_out out = { 0 };
