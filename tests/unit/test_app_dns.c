@@ -233,7 +233,7 @@ START_TEST(root_does_not_hide_others)
 }
 END_TEST
 
-/* --- What goes wrong ------------------------------------------------------------------------------ */
+/* --- Errors --------------------------------------------------------------------------------------- */
 
 /* A response with a query, and an answer whose data is a name with these bytes (at offset 35). */
 static const struct {

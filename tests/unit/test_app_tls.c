@@ -534,7 +534,7 @@ START_TEST(session_of_sslv2)
 }
 END_TEST
 
-/* --- What is wrong -------------------------------------------------------------------------------- */
+/* --- Errors --------------------------------------------------------------------------------------- */
 
 struct bad_case {
     const char *bytes;
@@ -649,7 +649,7 @@ START_TEST(heartbeat_that_leaks)
 }
 END_TEST
 
-/* --- Certificates that can't be read: the others of the chain count ------------------------------- */
+/* --- Unreadable certificates in a chain ----------------------------------------------------------- */
 
 START_TEST(second_certificate_is_read)
 {

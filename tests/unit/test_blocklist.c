@@ -187,7 +187,7 @@ START_TEST(a_drop_asks)
 }
 END_TEST
 
-/* --- Who is never blocked ------------------------------------------------------------------------- */
+/* --- Block exemptions ----------------------------------------------------------------------------- */
 
 static struct config *config_of(const char *yaml)
 {

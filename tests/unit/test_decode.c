@@ -270,7 +270,7 @@ static const struct {
         .payload = 72,
         .payload_length = 4,
         .counters = "raw ipv6 udp invalid event.udp.len_invalid" } },
-    /* --- UDP with a wrong length: what there is, is payload --------------------------------------- */
+    /* --- UDP with a wrong length: all bytes are payload ------------------------------------------- */
     { LINK_RAW,
       IP6("11") "30390050 0000 0000 616263",
       { IPV6_UDP, .ethernet = -1, .transport = 40, .payload = 48, .payload_length = 3,

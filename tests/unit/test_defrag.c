@@ -457,7 +457,7 @@ START_TEST(half_a_fragment_is_none)
 }
 END_TEST
 
-/* --- What is not used ----------------------------------------------------------------------------- */
+/* --- Unused fields -------------------------------------------------------------------------------- */
 
 START_TEST(ignores_what_is_too_large)
 {
@@ -622,7 +622,7 @@ START_TEST(nests_to_a_bound)
 }
 END_TEST
 
-/* --- Random, against a model ---------------------------------------------------------------------- */
+/* --- Random operations, compared with a model ----------------------------------------------------- */
 
 /* macOS: the first fragment wins for each byte. BSD-right: the fragment with the highest offset wins, of several the
  * latest. */

@@ -107,7 +107,7 @@ START_TEST(inline_wants_one_chain_of_headers)
 }
 END_TEST
 
-/* --- Inline: datagrams that are over -------------------------------------------------------------- */
+/* --- Inline: completed datagrams ------------------------------------------------------------------ */
 
 START_TEST(remembers_what_was_accepted)
 {
@@ -202,7 +202,7 @@ START_TEST(knows_many_fragments_again)
 }
 END_TEST
 
-/* --- Random, against a model ---------------------------------------------------------------------- */
+/* --- Random operations, compared with a model ----------------------------------------------------- */
 
 /* Inline every byte of a datagram has one value; a contradiction drops the datagram. */
 START_TEST(agrees_with_a_model_inline)

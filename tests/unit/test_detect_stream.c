@@ -16,7 +16,7 @@ static void open_inline(const char *rules)
     rig_handshake();
 }
 
-/* --- Words over borders --------------------------------------------------------------------------- */
+/* --- Contents across segments --------------------------------------------------------------------- */
 
 static const char word[] = "EvilWord";
 
@@ -95,7 +95,7 @@ START_TEST(part_of_a_word_as_fast_pattern)
 }
 END_TEST
 
-/* --- Words in different segments ------------------------------------------------------------------ */
+/* --- Contents in several segments ----------------------------------------------------------------- */
 
 START_TEST(words_in_any_order_of_segments)
 {
@@ -283,7 +283,7 @@ START_TEST(an_icmp_error_does_not_consume_rules_on_addresses)
 }
 END_TEST
 
-/* --- Where contents are looked for ---------------------------------------------------------------- */
+/* --- Where contents are searched ------------------------------------------------------------------ */
 
 static const struct {
     const char *name, *rule, *first, *second;

@@ -52,7 +52,7 @@ static const struct doctor_finding *find(const char *id)
     return NULL;
 }
 
-/* --- Rulesets by hand ----------------------------------------------------------------------------- */
+/* --- Constructed rulesets ------------------------------------------------------------------------- */
 
 static struct netrules_table *add_table(uint32_t family, const char *name)
 {
@@ -366,7 +366,7 @@ START_TEST(offload_is_found_wherever_it_stands)
 }
 END_TEST
 
-/* --- Our own table -------------------------------------------------------------------------------- */
+/* --- The sluice table ----------------------------------------------------------------------------- */
 
 static int add_message(void *user, const void *bytes, size_t length)
 {

@@ -340,7 +340,7 @@ START_TEST(magic_is_not_asked_unless_wanted)
 }
 END_TEST
 
-/* --- What is stored ------------------------------------------------------------------------------- */
+/* --- Stored bytes --------------------------------------------------------------------------------- */
 
 enum when { NEVER, FROM_THE_START, AFTER_THE_FIRST_BYTES, BEFORE_THE_END, BEHIND_THE_END };
 

@@ -754,7 +754,7 @@ START_TEST(print_names_all_options)
 }
 END_TEST
 
-/* --- With the kernel, in a network namespace of the test's own ------------------------------------ */
+/* --- With the kernel, in a separate network namespace --------------------------------------------- */
 
 /* Returns false and prints the reason without root, or if nf_tables cannot queue. Each test is a process, so the
  * namespace does not affect others. */

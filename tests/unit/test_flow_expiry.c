@@ -30,7 +30,7 @@ static uint64_t timeout_of(int i)
     return flow_rig.options.timeouts[timed[i].class].seconds[timed[i].state] * SECOND;
 }
 
-/* Without calls of flow_table_expire(), and with a call after each packet. */
+/* Without calls of flow_table_expire(), and with calls between the packets. */
 START_TEST(timeouts_are_exact)
 {
     for (int expiring = 0; expiring < 2; expiring++) {
@@ -355,7 +355,7 @@ START_TEST(a_flood_keeps_the_memcap)
 }
 END_TEST
 
-/* --- Against a model ------------------------------------------------------------------------------ */
+/* --- Comparison with a model ---------------------------------------------------------------------- */
 
 enum { MODEL_FLOWS = 64, MODEL_STEPS = 200000, SERVER_PORT = 5353 };
 

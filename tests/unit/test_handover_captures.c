@@ -103,7 +103,7 @@ static struct ruleset *make_ruleset(const char *shared)
     return ruleset;
 }
 
-/* --- Judging -------------------------------------------------------------------------------------- */
+/* --- Verdicts ------------------------------------------------------------------------------------- */
 
 static void open_pipeline(void)
 {

@@ -14,7 +14,7 @@
 
 enum { PACKET_SIZE = 2000 };
 
-/* --- packets as decode would leave them ----------------------------------------------------------- */
+/* --- packets as decode returns them --------------------------------------------------------------- */
 
 struct sample {
     uint8_t bytes[PACKET_SIZE];
@@ -63,7 +63,7 @@ static void sample_tcp(struct sample *s, int version, uint8_t flags, uint32_t pa
     s->pkt.tcp.flags = flags;
 }
 
-/* --- what comes out ------------------------------------------------------------------------------- */
+/* --- results -------------------------------------------------------------------------------------- */
 
 /* Checksum as in RFC 1071: the sum of all 16-bit words, folded at the end. */
 static uint16_t checksum(const uint8_t *bytes, size_t length, uint64_t sum)
@@ -259,7 +259,7 @@ START_TEST(unreachable_to_the_receiver)
 }
 END_TEST
 
-/* --- what is not answered ------------------------------------------------------------------------- */
+/* --- packets without answer ----------------------------------------------------------------------- */
 
 static void is_reset(struct packet *pkt)
 {

@@ -12,7 +12,7 @@
 #include "sluice/app.h"
 #include "sluice/file.h"
 
-/* --- What is parsed ------------------------------------------------------------------------------- */
+/* --- Parsed rules --------------------------------------------------------------------------------- */
 
 static const struct {
     const char *options, *mistake; /* expected error message; NULL: valid */

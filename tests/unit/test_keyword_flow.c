@@ -419,7 +419,7 @@ START_TEST(counts_what_the_flow_had)
 }
 END_TEST
 
-/* --- What is not asked of packets ----------------------------------------------------------------- */
+/* --- Rules that are not evaluated on packets ------------------------------------------------------ */
 
 START_TEST(tags)
 {

@@ -442,7 +442,7 @@ START_TEST(matches_as_the_field_has_it)
 }
 END_TEST
 
-/* --- Mistakes ------------------------------------------------------------------------------------- */
+/* --- Errors --------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *option, *at; /* the error points at the last occurrence of `at` in the option */

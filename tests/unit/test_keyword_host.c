@@ -72,7 +72,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* --- Rules out of their options ------------------------------------------------------------------- */
+/* --- Rules from options --------------------------------------------------------------------------- */
 
 static struct keyword_table *keywords;
 static struct rule_variables *variables;
@@ -158,7 +158,7 @@ START_TEST(rules_say_what_they_use)
 }
 END_TEST
 
-/* --- Mistakes ------------------------------------------------------------------------------------- */
+/* --- Errors --------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *options, *message;

@@ -176,7 +176,7 @@ START_TEST(what_the_kernel_knows_of_its_connection)
 
     ck_assert(rule->needs_conntrack);
     ck_assert_msg(holds(rule, &pkt) == conntrack_cases[_i].expected, "row %d: %s", _i, conntrack_cases[_i].options);
-    pkt.conntrack.length /= 2; /* truncated conntrack data is ignored */
+    pkt.conntrack.length /= 2; /* truncated data must not be read past its end */
     holds(rule, &pkt);
 }
 END_TEST
@@ -265,7 +265,7 @@ START_TEST(tunnels_mark_nothing)
 }
 END_TEST
 
-/* --- Mistakes ------------------------------------------------------------------------------------- */
+/* --- Errors --------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *options, *says;

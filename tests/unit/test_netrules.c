@@ -37,7 +37,7 @@ static void teardown(void)
     netrules_free(ruleset);
 }
 
-/* --- What libnftnl builds ------------------------------------------------------------------------- */
+/* --- Rules built by libnftnl ---------------------------------------------------------------------- */
 
 enum { MESSAGE_SIZE = 8192 };
 
@@ -565,7 +565,7 @@ START_TEST(recorded_tables_are_whole)
 }
 END_TEST
 
-/* --- What is wrong or unknown --------------------------------------------------------------------- */
+/* --- Errors and unknown names --------------------------------------------------------------------- */
 
 START_TEST(what_is_no_message_is_refused)
 {

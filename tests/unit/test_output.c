@@ -433,7 +433,7 @@ START_TEST(names_every_reason)
 }
 END_TEST
 
-/* --- Which events --------------------------------------------------------------------------------- */
+/* --- Selection of events -------------------------------------------------------------------------- */
 
 enum { A = 1 << OUTPUT_ALERT, D = 1 << OUTPUT_DROP, N = 1 << OUTPUT_ANOMALY, P = 1 << OUTPUT_PACKET, ALL = ~0 };
 

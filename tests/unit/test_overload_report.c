@@ -16,7 +16,7 @@
 
 enum { BUSY_BATCHES = 50, BATCH = 8, QUEUE = 7, PATIENCE_MS = 20000 };
 
-/* --- A queue that is too full for some batches, and empty from then on ---------------------------- */
+/* --- A queue that is full at first, and empty later ----------------------------------------------- */
 
 struct busy_queue {
     struct capture capture;

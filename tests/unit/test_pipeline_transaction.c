@@ -199,7 +199,7 @@ START_TEST(passive_a_protocol_gets_nothing_behind_a_hole_that_was_not)
 }
 END_TEST
 
-/* --- What pcre takes out -------------------------------------------------------------------------- */
+/* --- Texts captured by pcre ----------------------------------------------------------------------- */
 
 /* Appends "kind name=value" for texts of the packet, and "flow name=value" for those of the flow. */
 static void add_flow_text(uint32_t number, const uint8_t *bytes, uint32_t length, void *user)

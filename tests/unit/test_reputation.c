@@ -132,7 +132,7 @@ START_TEST(files_must_be_there)
 }
 END_TEST
 
-/* --- Against a search through all ----------------------------------------------------------------- */
+/* --- Comparison with a linear search -------------------------------------------------------------- */
 
 enum { NETWORKS = 3000, ASKED = 20000 };
 

@@ -405,7 +405,7 @@ START_TEST(statements_are_counted)
 }
 END_TEST
 
-/* --- What keywords call --------------------------------------------------------------------------- */
+/* --- Functions for keywords ----------------------------------------------------------------------- */
 
 START_TEST(packet_conditions_come_cheapest_first)
 {

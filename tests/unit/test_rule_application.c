@@ -14,7 +14,7 @@ enum { TO_SERVER = 1 << FLOW_TO_SERVER, TO_CLIENT = 1 << FLOW_TO_CLIENT };
 
 static int held;
 
-/* --- Keywords of our own -------------------------------------------------------------------------- */
+/* --- Keywords of the test ------------------------------------------------------------------------- */
 
 static int parse_sid(struct rule_parser *parser, struct span value)
 {

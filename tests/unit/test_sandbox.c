@@ -85,7 +85,7 @@ static void remove_folders(const struct rig *rig)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* --- What is tried: 0, or the errno --------------------------------------------------------------- */
+/* --- Operations: return 0 or an errno ------------------------------------------------------------- */
 
 static int result_of(long result)
 {
@@ -497,7 +497,7 @@ static int make_device(const struct rig *rig)
     return result_of(mknod(path_of(rig, "write/null", path), S_IFCHR | 0600, 0x103));
 }
 
-/* --- The process that tries it -------------------------------------------------------------------- */
+/* --- The process of an operation ------------------------------------------------------------------ */
 
 static int enter(struct rig *rig)
 {
@@ -742,7 +742,7 @@ START_TEST(unix_clients)
 }
 END_TEST
 
-/* --- Where something is not to be had ------------------------------------------------------------- */
+/* --- Missing resources ---------------------------------------------------------------------------- */
 
 /* A container whose seccomp filter forbids seccomp and Landlock. The capabilities must be dropped nevertheless. */
 static int enter_in_container(void)

@@ -175,7 +175,7 @@ START_TEST(the_other_side_is_heard_late)
 }
 END_TEST
 
-/* --- Look-ups, where the packet came without conntrack data --------------------------------------- */
+/* --- Lookups for packets without conntrack data --------------------------------------------------- */
 
 static struct look_up {
     int result;

@@ -57,7 +57,7 @@ static enum host_os linux_or_not(const void *user, int ip_version, const struct 
     return *(const bool *)user ? HOST_OS_LINUX : HOST_OS_BSD;
 }
 
-/* --- Judging -------------------------------------------------------------------------------------- */
+/* --- Verdicts ------------------------------------------------------------------------------------- */
 
 static bool judge_segment(struct packet *pkt)
 {
@@ -194,7 +194,7 @@ static void judge_restart(uint32_t seed, const struct restart *restart)
         expect(seed, restart, i, "later");
 }
 
-/* --- Made up -------------------------------------------------------------------------------------- */
+/* --- Constructed input ---------------------------------------------------------------------------- */
 
 static void conntrack_of_talk(void)
 {

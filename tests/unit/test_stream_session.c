@@ -501,7 +501,7 @@ static const struct test_case {
       0,
       { HANDSHAKE, "> FA 1,1", "< PA 4,2 'def'", "< FA 7,2 | last_ack", "> R 2,0 | closed",
         "< PA 1,2 'abc' | closed =invalid" } },
-    /* --- the same ports again --------------------------------------------------------------------- */
+    /* --- port reuse ------------------------------------------------------------------------------- */
     { "another connection after the end",
       0,
       { HANDSHAKE, "> FA 1,1", "< FA 1,2", "> A 2,2 | closed", "> S 500000,0 | syn_sent",
