@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Answers with what net/http read of each request. The argument is the port.
+// Answers each request with the parts that net/http has read. The argument is the port.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Answers with what it read of each request. Arguments: the port, and the word "lenient" for the tolerant parser.
+// Answers each request with the parts that Node.js has read. Arguments: port, and "lenient" for the tolerant parser.
 const http = require('http');
 
 function decode(text) {

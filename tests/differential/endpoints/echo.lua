@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Handler of Apache's mod_lua: answers with what Apache read of the request.
+-- Handler of Apache's mod_lua: answers with the parts of the request that Apache has read.
 function handle(r)
     local body = r:requestbody() or ""
     local h = r.headers_in

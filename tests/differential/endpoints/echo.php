@@ -1,6 +1,6 @@
 <?php
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Router of PHP's built-in server: answers with what PHP read of the request.
+// Router of PHP's built-in server: answers with the parts of the request that PHP has read.
 $s = $_SERVER;
 $files = '';
 foreach ($_FILES as $file) {

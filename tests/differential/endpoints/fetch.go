@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Fetches URL/N for each N of a file by net/http, and writes what it delivered (http_clients.py has the format). The argument is URL.
+// Fetches URL/N for each N of a file with net/http, and writes the results in the format of http_clients.py. The
+// argument is URL.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Fetches URL/N for each N of a file, by http.get or fetch, and writes what the library delivered (http_clients.py has the format).
+// Fetches URL/N for each N of a file with http.get or fetch, and writes the results in the format of http_clients.py.
 const fs = require('fs');
 const http = require('http');
 const [kind, base] = process.argv.slice(2);

@@ -1,6 +1,7 @@
 <?php
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Fetches URL/N for each N of a file by the http wrapper, and writes what it delivered (http_clients.py has the format). Arguments: URL, share, shares.
+// Fetches URL/N for each N of a file with the http wrapper, and writes the results in the format of http_clients.py.
+// Arguments: URL, number of this process, number of processes.
 [, $base, $share, $shares] = $argv;
 $out = fopen("/endpoint/results.$share", 'w');
 $context = stream_context_create(['http' => ['ignore_errors' => true, 'follow_location' => 0, 'timeout' => 5, 'protocol_version' => 1.1, 'header' => 'Connection: close']]);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Fetches URL/N for each N of a file by LWP, and writes what it delivered (http_clients.py has the format). Arguments: URL, share, shares.
+# Fetches URL/N for each N of a file with LWP, and writes the results in the format of http_clients.py. Arguments: URL,
+# number of this process, number of processes.
 use strict;
 use warnings;
 use LWP::UserAgent;
