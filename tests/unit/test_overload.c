@@ -78,7 +78,7 @@ START_TEST(marks_are_bounded)
 }
 END_TEST
 
-/* After packet loss the ids of marks may not grow. */
+/* After packet loss a later mark may not have a higher id than the one before. */
 START_TEST(lost_ids_do_no_harm)
 {
     struct queue_age age = { 0 };

@@ -59,7 +59,7 @@ START_TEST(only_the_end_is_kept)
 
     ck_assert_int_eq(fstatfs(fd, &where), 0);
     if (where.f_type == TMPFS || (int)where.f_type == RAMFS) {
-        printf("SKIP: files here are in memory only\n");
+        printf("SKIP: the file system keeps files in memory only\n");
         close(fd);
         return;
     }
