@@ -13,7 +13,8 @@ enum affinity_mode {
     AFFINITY_NONE,      /* no thread is pinned */
     AFFINITY_EXCLUSIVE, /* each worker has a CPU of its own */
     AFFINITY_BALANCED,  /* all workers share the CPUs of their set */
-    AFFINITY_AUTO,      /* only as a setting: exclusive if there are enough CPUs, otherwise balanced */
+    AFFINITY_AUTO,      /* only as a setting: exclusive if there are enough CPUs; otherwise balanced if a set of CPUs
+                           is configured for workers, else none */
 };
 
 /* The settings threading.*. */

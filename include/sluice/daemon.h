@@ -46,7 +46,7 @@ struct daemon_options {
     bool seccomp, landlock;
     const char *const *folders_to_read, *const *folders_to_write;
     uint32_t hang_timeout, load_timeout, stop_timeout;
-    uint32_t restart_limit; /* engines in a row that may die within a second of their start */
+    uint32_t restart_limit; /* engines in a row that may die before they have inspected packets for a second */
     enum failure_policy failure_policy, failure_policies[ENGINE_FAILURES]; /* for all causes, and by cause */
     uint32_t stats_interval;                                               /* 0: no periodic events */
     bool stats_stream_events, stats_exceptions, stats_decoder_events;

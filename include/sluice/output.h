@@ -235,7 +235,7 @@ enum output_engine_action {
     OUTPUT_ENGINE_HANDED_OVER,    /* the previous engine handed over its flows and packets */
     OUTPUT_ENGINE_RULES_LEFT_OUT, /* rules were left out at a start or reload: how many */
     OUTPUT_ENGINE_RULE_LEFT_OUT,  /* one rule that was left out */
-    OUTPUT_ENGINE_MODE,           /* the mode changed to alert-only or drop */
+    OUTPUT_ENGINE_MODE,           /* the mode of a queue changed */
     OUTPUT_ENGINE_ACTIONS,
 };
 enum { OUTPUT_ENGINE_PATH_SIZE = 256, OUTPUT_ENGINE_REASON_SIZE = 256 };
@@ -255,7 +255,7 @@ struct output_engine {
     uint32_t line;                                                         /* rule_left_out; 0: the whole file */
     uint32_t gid, sid;                                                     /* rule_left_out; sid 0: unknown */
     char reason[OUTPUT_ENGINE_REASON_SIZE];                                /* rule_left_out */
-    const char *mode;  /* mode: a constant that names the new mode; NULL: the configured mode of each queue */
+    const char *mode;  /* mode: "drop", "alert-only", or "mixed" if queues differ; NULL is written as "configured" */
     const char *cause; /* mode: a constant that names what changed the mode */
     uint64_t until_ns; /* mode: realtime at which the configured mode returns; 0: no time limit */
 };

@@ -62,7 +62,7 @@ uint64_t queue_age_percentile(const struct queue_age_counts *counts, const struc
 
 /* Classes of flows that may be shed. */
 enum shed_class {
-    SHED_ENCRYPTED, /* flows whose payload rules cannot inspect: TLS after its handshake */
+    SHED_ENCRYPTED, /* flows whose payload rules cannot inspect: TLS and SSH after the handshake */
     SHED_BULK,      /* established flows without rule matches that have transferred more than shed_limits.bulk_bytes */
     SHED_FILES, /* established flows without rule matches that transfer a file of more than shed_limits.file_bytes */
     SHED_ESTABLISHED, /* established, without rule matches */
@@ -144,15 +144,15 @@ struct queue_watch {
     struct ring *notices; /* ring for notices to the main thread; lent by its reader; NULL: none */
     bool begun; /* true: packets that waited in the queue at the start have been inspected, or START_NS has passed;
                    false: overload is not evaluated yet */
-    uint64_t started_ns;    /* time of the first receive */
-    uint64_t receive_ns;    /* start of the current receive; monotonic, as all times here */
-    uint64_t received_ns;   /* time at which the last batch was received */
-    uint64_t full_batches;  /* the capture's counter of full batches at the last receive */
-    uint64_t level_ns;      /* time at which the level of the queue was last read from the kernel */
-    uint64_t oldest_ns;     /* age of the last batch's first packet when it was received */
-    uint64_t late_ns;       /* estimated age of that packet if the worker got no CPU time to receive it; otherwise 0. If
-                               oldest_ns is higher, the histogram counts late_ns instead */
-    unsigned fill_permille; /* last level of the queue or of its socket's buffer */
+    uint64_t started_ns;   /* time of the first receive */
+    uint64_t receive_ns;   /* start of the current receive; monotonic, as all times here */
+    uint64_t received_ns;  /* time at which the last batch was received */
+    uint64_t full_batches; /* the capture's counter of full batches at the last receive */
+    uint64_t level_ns;     /* time at which the level of the queue was last read from the kernel */
+    uint64_t oldest_ns;    /* age of the last batch's first packet when it was received */
+    uint64_t late_ns;      /* estimated age of that packet if the worker got no CPU time to receive it; otherwise 0. The
+                              histogram counts the higher of late_ns and oldest_ns */
+    unsigned fill_permille;      /* last level of the queue or of its socket's buffer */
     uint64_t shed[SHED_CLASSES]; /* values of the caller's counters of shed flows when overload began */
     uint64_t missed;             /* number of notices that were lost because `notices` was full or NULL */
     uint64_t packet_budget_ns;   /* inspection time above which a packet counts as slow; 0: packets are not timed */

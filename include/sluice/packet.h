@@ -117,21 +117,20 @@ enum drop_reason {
     DROP_REASON_FLOW,           /* the packet's flow was dropped earlier, by a rule */
     DROP_REASON_EXCEPTION_FLOW, /* the packet's flow was dropped earlier, by an exception policy */
     DROP_REASON_DEFRAG_ERROR,   /* a fragment that contradicts earlier ones, or belongs to a dropped datagram */
-    DROP_REASON_DEFRAG_MEMCAP,  /* exception policy for this cause, as for the reasons up to DROP_REASON_STREAM_ERROR,
-                                   APP_ERROR, APP_MEMCAP and OVERLOAD */
+    DROP_REASON_DEFRAG_MEMCAP,  /* this and the next four: the exception policy for this cause */
     DROP_REASON_FLOW_MEMCAP,
     DROP_REASON_STREAM_MEMCAP,
     DROP_REASON_STREAM_REASSEMBLY,
     DROP_REASON_STREAM_MIDSTREAM,
-    DROP_REASON_STREAM_ERROR,  /* invalid for its session, or bytes that contradict what was seen first */
+    DROP_REASON_STREAM_ERROR,  /* exception policy for a segment that is invalid for its session; or the segment
+                                  contradicts bytes that were seen first */
     DROP_REASON_STREAM_URGENT, /* policy for urgent data */
-    DROP_REASON_APP_ERROR,
+    DROP_REASON_APP_ERROR,     /* this and the next two: the exception policy for this cause */
     DROP_REASON_APP_MEMCAP,
     DROP_REASON_OVERLOAD,
     DROP_REASON_LOOP,          /* policy for packets that repeatedly return without the repeat mark */
     DROP_REASON_TRUNCATED,     /* policy for packets longer than the part that the kernel copies */
-    DROP_REASON_APP_AMBIGUOUS, /* a protocol's setting for messages that endpoints may interpret differently
-                                */
+    DROP_REASON_APP_AMBIGUOUS, /* a protocol's setting for messages that endpoints may interpret differently */
     DROP_REASON_COUNT,
 };
 

@@ -100,7 +100,7 @@ enum {
     WORKER_LAST_BATCHES = 1024, /* maximum number of batches that a worker still inspects after a request to stop */
 };
 
-/* The verdict sender (`threading.senders`); a negative value is the -errno with which it failed to start. */
+/* The verdict sender (threading.verdict-threads); a negative value is the -errno with which it failed to start. */
 enum sender_state { SENDER_STARTS, SENDER_RUNS };
 
 struct queue_mode {

@@ -83,8 +83,7 @@ bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *option
 
     /* Reset the options of the socket, which the dead reader may have changed: a filter could hide packets from the
      * next reader, and limits and timeouts could stop it. */
-    /* An error means that no filter is attached. */
-    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused));
+    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused)); /* fails if no filter is attached */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof(forever));
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A ring of buffers. Pieces `lent` to `filled` - 1 are full: the user has the first one or two of them, the others
+ * A ring of buffers. Pieces `lent` to `filled` - 1 are full: the user has at most the first two of them, the others
  * wait. The reader fills the other buffers in turn. A piece whose length is 0 (end of the file) or -errno is the last
  * one.
  *

@@ -21,8 +21,8 @@
 struct packet;
 struct repeat_guard;
 
-/* Allocates a guard for a queue of `length` packets, of which a receive returns at most `batch`. `seed`: of the hash.
- * Returns 0 or -ENOMEM. */
+/* Allocates a guard for a queue of `length` packets, of which a receive returns at most `batch`. `seed`: seed of the
+ * hash. Returns 0 or -ENOMEM. */
 int repeat_guard_new(struct repeat_guard **out, uint32_t length, uint32_t batch, uint64_t seed);
 void repeat_guard_free(struct repeat_guard *guard);
 

@@ -3,9 +3,9 @@
  * A thread that sends verdicts in place of the worker. The kernel processes an accepted packet within the send: it
  * forwards the packet, or delivers the packet to a receiver on this host. For bulk transfers in packets of MTU size
  * this is half of a worker's time, while another CPU may be idle. The worker passes a message on when it has verdicts
- * for many such packets; sending fewer takes less time than waking a thread, but one or two messages that follow bulk
- * are passed on, too. Before the worker sends anything itself, it waits until all passed messages have been sent, so
- * that packets keep their order.
+ * for many such packets; sending fewer takes less time than waking a thread. Before the worker sends anything itself,
+ * it waits until all passed messages have been sent, so that packets keep their order. To avoid this wait, it also
+ * passes on up to SENDER_FOLLOWERS small messages while the thread is still sending.
  *
  * Messages are passed on only if all their verdicts accept packets: the worker learns late that a send has failed. The
  * packets then wait until a later batch verdict accepts them, which would be wrong for packets to be dropped.

@@ -6,8 +6,8 @@
  * request. Once a second it checks the table without a notification, because notifications can be lost; the time in the
  * event can therefore be too long by one second at most.
  *
- * The number of restorations is limited, in a burst and per second: a process that removes the table again and again
- * would win against unlimited restorations, too. Events report such a process.
+ * The number of restorations is limited, in a burst and per second. More restorations would not help against a process
+ * that removes the table again and again; events report such a process.
  *
  * A filter chain of another process on the wrong side of the sluice chain does not make packets pass uninspected.
  * Moving the sluice chain, however, loses packets: the priority of a base chain cannot be changed, so the chain is

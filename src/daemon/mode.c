@@ -174,9 +174,10 @@ static void report(struct mode_control *control, const char *cause)
     if (strcmp(event.mode, "drop") == 0)
         log_notice("mode drop (%s)%s%s", cause, until[0] ? " until " : "", until);
     else
-        log_notice("mode %s (%s)%s%s: packets that are to be dropped pass, and ips.would_drop counts them%s",
-                   event.mode, cause, until[0] ? " until " : "", until,
-                   strcmp(event.mode, "mixed") == 0 ? "; `sluice mode` shows the mode of each queue" : "");
+        log_notice(
+            "mode %s (%s)%s%s: alert-only lets packets pass that are to be dropped, and ips.would_drop counts them%s",
+            event.mode, cause, until[0] ? " until " : "", until,
+            strcmp(event.mode, "mixed") == 0 ? "; `sluice mode` shows the mode of each queue" : "");
     output_engine(control->output, &event);
 }
 

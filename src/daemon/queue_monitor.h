@@ -42,7 +42,7 @@ struct account_queue *queue_monitor_queues(struct queue_monitor *monitor);
 struct queue_monitor_counters {
     uint64_t fail_open;   /* packets that passed because a fail-open queue or its socket was full */
     uint64_t bypass;      /* packets that passed because no daemon listened */
-    uint64_t bypass_ms;   /* how long no daemon listened at most, in milliseconds */
+    uint64_t bypass_ms;   /* maximum time for which no daemon listened, in milliseconds */
     uint64_t unqueued;    /* packets that the kernel dropped without queueing or counting them */
     uint64_t no_listener; /* packets routed to a next queue that has no listener */
 };

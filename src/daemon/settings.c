@@ -150,8 +150,8 @@ const struct setting daemon_settings[] = {
       .default_value = "20",
       .low = 0,
       .high = 1000000,
-      .help = "Number of engines in a row that may die within a second of their start; after one more "
-              "engine.failure-policy decides" },
+      .help = "Number of engines in a row that may die before they have inspected packets for a second; when one "
+              "more dies, engine.failure-policy decides" },
     { .name = "engine.failure-policy",
       SETTING_FIELD(daemon_options, failure_policy),
       .type = SETTING_ENUM,

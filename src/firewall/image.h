@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Images of the installed tables: the kernel's description of them, in parts that are compared with a later image. Also
- * changes of the ruleset by other programs.
+ * Images of the installed tables: the kernel's description of them, in parts that are compared with a later image. The
+ * second part of this header declares the reader of notifications about changes by other programs.
  */
 #ifndef SLUICE_FIREWALL_IMAGE_H
 #define SLUICE_FIREWALL_IMAGE_H

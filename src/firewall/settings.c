@@ -178,7 +178,7 @@ const struct setting firewall_settings[] = {
       .low = 0,
       .high = 255,
       .help = "Block the host when a rule of this or a more urgent priority drops (1 is the most urgent); 0: "
-              "only rules with fwsam block hosts" },
+              "no rule blocks by its priority" },
     { .name = "nft.blocklist.classtypes",
       SETTING_FIELD(firewall_settings, block_classtypes),
       .type = SETTING_LIST,

@@ -61,7 +61,7 @@ static bool is_of_class(const struct pipeline *pipeline, const struct flow *flow
 
 void shed_flow(struct pipeline *pipeline, struct flow *flow)
 {
-    /* Do not shed a flow in which a rule has matched, or which has data behind a gap that rules may still inspect. */
+    /* Do not shed a flow that has an alert, or that has data behind a gap: rules may still inspect that data. */
     if (flow->state != FLOW_ESTABLISHED || flow->flags & (FLOW_ALERTED | FLOW_DROPPED | FLOW_PASSED) ||
         stream_has_remaining_data(flow, FLOW_TO_SERVER) || stream_has_remaining_data(flow, FLOW_TO_CLIENT))
         return;

@@ -19,7 +19,8 @@ static void log_files(struct pipeline *pipeline, const struct packet *pkt, const
         if (file->logged || file->byterange_file ||
             (!flow_ends && (file->state == FILE_OPEN || app_tx_needs_inspection(tx, direction))))
             continue;
-        /* A second reading of the message: the file of the first reading has its event. */
+        /* The transaction is another reading of a message. The file has its event in the first reading; another reading
+         * writes one only if a rule requested storage. */
         if (tx->beside && !file->store_requested)
             continue;
         output_file(pipeline->output, pkt, flow, pipeline->app, tx, file, direction,

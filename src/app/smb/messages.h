@@ -81,8 +81,8 @@ bool smb1_handle_negotiate_request(struct smb_parser *parser, const struct smb_m
 bool smb1_handle_negotiate_response(struct smb_parser *parser, const struct smb_message *message);
 void smb1_handle_transaction_request(struct smb_parser *parser, const struct smb_message *message);
 void smb1_handle_transaction_response(struct smb_parser *parser, const struct smb_message *message);
-/* Returns true for renames and deletions, for which it adds a transaction. */ bool
-smb1_handle_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
+/* Returns true for renames and deletions, for which it adds a transaction. */
+bool smb1_handle_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
 bool smb1_handle_rename_request(struct smb_parser *parser, const struct smb_message *message);
 void smb1_handle_write_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
                                uint32_t at);
@@ -98,8 +98,8 @@ void smb2_handle_session_setup_response(struct smb_parser *parser, const struct 
 bool smb2_handle_negotiate_request(struct smb_parser *parser, const struct smb_message *message);
 /* *found: the request of the response is known. Returns false if the message is malformed. */
 bool smb2_handle_negotiate_response(struct smb_parser *parser, const struct smb_message *message, bool *found);
-/* Returns true for renames and deletions, for which it adds a transaction. */ bool
-smb2_handle_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
+/* Returns true for renames and deletions, for which it adds a transaction. */
+bool smb2_handle_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
 void smb2_handle_write_request(struct smb_parser *parser, const struct smb_message *message);
 void smb2_handle_read_response(struct smb_parser *parser, const struct smb_message *message);
 

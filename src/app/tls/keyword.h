@@ -81,7 +81,7 @@ int tls_finish_serial(struct rule_parser *parser, const struct condition *condit
 
 /* --- keywords ------------------------------------------------------------------------------------- */
 
-extern const char *const tls_applications[]; /* keyword.applications */
+extern const char *const tls_applications[]; /* keyword.scope.applications */
 
 extern const struct keyword keyword_tls_version, keyword_ssl_version, keyword_ssl_state;
 extern const struct keyword keyword_tls_subject, keyword_tls_issuerdn, keyword_tls_fingerprint,
