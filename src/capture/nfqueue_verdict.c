@@ -2,7 +2,8 @@
 /*
  * Verdicts: the verdict of each packet, and its encoding in as few messages as possible.
  *
- * All verdicts of a call are sent in one send, as a sequence of netlink messages that the kernel processes one by one.
+ * All verdicts of a call are sent in one send, or in several if they exceed the send buffer. A send is a sequence of
+ * netlink messages that the kernel processes one by one.
  * A run of packets with the same verdict needs only one message, NFQNL_MSG_VERDICT_BATCH with the last id of the run.
  * The kernel applies that message to *every* waiting packet with an id up to this one. Therefore:
  *

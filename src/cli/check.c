@@ -67,7 +67,7 @@ static const struct cli_option options[] = {
       .name = "no-compile",
       .help = "do not compile the rules; by default they are compiled if there is no mistake" },
     { .id = OPTION_PRINT, .name = "print-config", .help = "print the effective configuration as YAML" },
-    { .id = OPTION_QUIET, .name = "quiet", .help = "print mistakes only, no summary" },
+    { .id = OPTION_QUIET, .name = "quiet", .help = "print the diagnostics only, no summary" },
     { .id = OPTION_JSON, .name = "json", .help = "print the result as JSON" },
     { .name = NULL },
 };

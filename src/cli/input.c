@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The input of run, replay and check: a configuration file, settings that override it, and rule files. */
+/* The input of run, replay, check, and of commands that read the configuration: a configuration file, settings that
+ * override it, and rule files. */
 #include "cli_priv.h"
 
 #include <errno.h>

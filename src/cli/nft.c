@@ -401,7 +401,7 @@ const struct command command_nft = {
     .help = "print    print the rules for `nft -f`, or with --iptables for iptables-restore; changes nothing\n"
             "install  install the sluice table in one transaction; it replaces an earlier one\n"
             "remove   remove the sluice table\n"
-            "status   show the installed table: mode, priorities, queued packets, offloaded packets, blocked hosts\n"
+            "status   show the installed table: mode, priorities, queued packets, blocked hosts\n"
             "unmark   remove the marks of nft.offload from all connections, so that their packets are queued again\n"
             "doctor   check the active rulesets of all programs (nft of all families, legacy iptables, ip rule, queue "
             "listeners) for\n"

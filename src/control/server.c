@@ -6,10 +6,12 @@
  *
  * A client that never completes its request, or never reads its answer, must not keep others out. Two numbers are
  * limited: connections (CONTROL_MAX_CONNECTIONS), and requests that are being answered (max_clients), which take
- * memory. At the first limit a new connection replaces one without a complete request; at the second a request replaces
- * a client that does not read its answer. The client that is closed belongs to the user with most connections, and made
- * no progress for the longest time. Clients of root are only closed in favour of root. A new connection stays until the
- * server has read from it in the next round, so a client that sends its request at once gets its answer.
+ * memory. At the first limit a new connection replaces one that was served, or whose first request is not complete. At
+ * the second a request replaces a client that does not read its answer, or a client of another user that waits for a
+ * deferred answer. The client that is closed belongs to the user with most connections; of its clients, it has the
+ * lowest rank (see below), and of those it made no progress for the longest time. Clients of root are only closed in
+ * favour of root. A new connection stays until the server has read from it in the next round, so a client that sends
+ * its request at once gets its answer.
  *
  * One epoll descriptor contains all sockets, so that the thread that owns the server waits for one descriptor.
  *

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sluice table while the daemon runs. A thread receives the notification of each change of the ruleset and compares
- * the table with what was installed. If another process removed or changed it, the thread restores it and writes an
- * event with the time during which packets could pass without inspection. The thread also blocks the hosts that workers
- * request. Once a second it checks the table without a notification, because notifications can be lost; the time in the
- * event can therefore be too long by one second at most.
+ * the table with what was installed. If another process removed or changed it, the thread restores it (with
+ * nft.monitor: reassert) and writes an event with the time during which packets could pass without inspection. Once a
+ * second it checks the table without a notification, because notifications can be lost. Therefore the event also has an
+ * upper limit of that time, counted from the last check that found the table intact. The thread also blocks the hosts
+ * that workers request.
  *
  * The number of restorations is limited, in a burst and per second. More restorations would not help against a process
  * that removes the table again and again; events report such a process.

@@ -152,7 +152,7 @@ static void report_notices(struct overload_report *report, unsigned index, uint6
                         "(queue.numbers), set nft.offload.flows, or load fewer rules",
                         queue, notice->fill_permille / 10, (double)notice->age_ns / 1e6,
                         notice->class_count > 0
-                            ? "flows of the classes in overload.shed are not inspected"
+                            ? "flows of classes in overload.shed are bypassed"
                             : "no flows are shed (overload.shed), so packets are dropped when the queue is full");
         output_overload(report->output, &event);
     }

@@ -222,7 +222,7 @@ int queue_account_open_file(uint16_t first_queue, char path[ACCOUNT_PATH_SIZE])
 
     snprintf(path, ACCOUNT_PATH_SIZE, "%s/queues-%llx-%u", SLUICE_RUNDIR, (unsigned long long)namespace_number(),
              (unsigned)first_queue);
-    mkdir(SLUICE_RUNDIR, FOLDER_MODE); /* an error is ignored: the folder exists, or open() reports the error */
+    mkdir(SLUICE_RUNDIR, FOLDER_MODE); /* an error is ignored: the folder exists, or open() fails, too */
     fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0)
         return fd;

@@ -190,8 +190,9 @@ static int find_rules(struct queue_monitor *monitor)
  * Reads the counters of all rules that send packets to the daemon's queues, in one generation of the ruleset. After a
  * change of the ruleset it searches all rules. A search is followed by a pause of FIND_SHARE times its duration, but at
  * least FIND_INTERVAL_NS and at most FIND_MAX_NS. If the ruleset changes in the pause, the function returns -EAGAIN
- * until the pause is over: a rule that is missing in one result and present in the next would look like packets that
- * passed. Returns 0; -EAGAIN or -EINTR to try again later; another -errno if counters cannot be read at all.
+ * until the pause is over. It does not read just the chains it knows: if a rule is missing in one result and present in
+ * the next, its packets look like packets that passed. Returns 0; -EAGAIN or -EINTR to try again later; another -errno
+ * if counters cannot be read at all.
  */
 static int read_rules(struct queue_monitor *monitor, uint64_t now_ns)
 {

@@ -28,7 +28,7 @@ struct ahead {
     struct context *context;
     const struct feed *feed;
     const struct netrules_rule *first; /* first rule before the queue rule that accepts some packets; NULL: none */
-    size_t count;
+    size_t count; /* number of such rules; `first` and `count` exclude rules for established connections */
     const struct netrules_rule *established;
     /* first rule after the queue rule that accepts established connections; NULL: none */
     const struct netrules_rule *replies;

@@ -230,7 +230,7 @@ static void add_unmark_chain(struct plan *plan, const char *name, uint32_t hook,
 /* Adds chains that clear the mark of repeat mode. The mark means that the packet was inspected on this hook. The kernel
  * keeps it when it encapsulates or decapsulates the packet, so packets that enter or leave a tunnel on this host would
  * pass as inspected. It is therefore cleared when the packet leaves the hook: in postrouting before all other chains,
- * which may save marks to connections, and on input after all other chains. */
+ * which may save marks to connections, and on input after all filter chains. */
 static void add_unmark_chains(struct plan *plan, const struct survey *survey)
 {
     const struct firewall_options *options = plan->options;

@@ -105,7 +105,7 @@ static void print_command(struct text *out, const struct firewall_options *optio
         text_printf(out, " --table %s", options->table);
     if (!options->bypass)
         text_puts(out, " --no-bypass");
-    /* The marks and nft.offload.verdict are omitted: they have their defaults, or the rules show them. */
+    /* The marks, nft.offload.verdict and nft.blocklist are omitted: they are the defaults, or the rules show them. */
     if (offload->accept || offload->drop)
         text_printf(out, " --set nft.offload.flows=%s",
                     !offload->drop     ? "accepted"
@@ -275,8 +275,8 @@ static const char *iptables_note(const struct firewall_options *options)
     }
 }
 
-/* Returns the iptables table for rules that handle marks: mangle, the first table, on postrouting; security, the last
- * table, on other hooks. */
+/* Returns the iptables table for rules that handle marks: mangle, the first table, on postrouting; security, which
+ * runs after filter, on other hooks. */
 static const char *mark_table(const struct plan_chain *chain)
 {
     return chain->hook == NF_INET_POST_ROUTING ? "mangle" : "security";

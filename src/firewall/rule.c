@@ -242,7 +242,7 @@ static bool build_verdict(struct nftnl_rule *rule, int verdict, const char *chai
 }
 
 /* Adds the queue statement. With several queues, a symmetric hash of addresses and ports selects one, so that both
- * directions of a flow use the same queue, and flows between two hosts use different queues. */
+ * directions of a flow use the same queue, and several flows between two hosts can use different ones. */
 static bool build_native_queue(struct nftnl_rule *rule, const struct term *term)
 {
     const uint32_t count = term->queue.last - term->queue.first + 1u;

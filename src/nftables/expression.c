@@ -396,7 +396,7 @@ static const struct {
 
 /* Writes the text of a lookup expression. libnftnl's text is not used, because equal rules must have equal texts:
  * libnftnl writes flags only if the kernel reports them, even as 0, and the kernel generates the name of an anonymous
- * set, so its elements are written instead, in the kernel's order. */
+ * set, so its elements are written instead. */
 static void write_lookup(struct rule_reader *reader, const struct nftnl_expr *expression)
 {
     const char *name = string_of(expression, NFTNL_EXPR_LOOKUP_SET);

@@ -3,8 +3,8 @@
  * seccomp filters: lists of allowed system calls, compiled by libseccomp.
  *
  * A call that is not in the list fails with EPERM and does not end the daemon, because libraries try calls without
- * which they can work. hostile_calls are calls that Sluice never makes, but that an attacker who has taken over the
- * process makes first (execute programs, start processes, access memory of other processes, mount, load modules). They
+ * which they can work. hostile_calls are calls that an engine never makes, but that an attacker who has taken it over
+ * makes first (execute programs, start processes, access memory of other processes, mount, load modules). They
  * kill the process, so that the supervisor starts a new engine. The signal SIGSYS is sent to the thread that made the
  * call, so that the supervisor can find the packet that caused it. The flags of clone3() are in memory, which a filter
  * cannot read, so clone3() fails with ENOSYS, and the C library uses clone() instead.

@@ -20,7 +20,7 @@ static void log_files(struct pipeline *pipeline, const struct packet *pkt, const
             (!flow_ends && (file->state == FILE_OPEN || app_tx_needs_inspection(tx, direction))))
             continue;
         /* The transaction is another reading of a message. The file has its event in the first reading; another reading
-         * writes one only if a rule requested storage. */
+         * writes one only if the file is to be stored. */
         if (tx->beside && !file->store_requested)
             continue;
         output_file(pipeline->output, pkt, flow, pipeline->app, tx, file, direction,

@@ -4,11 +4,12 @@
  * signals, which it forwards, for messages of the engine, and for its death; it also checks the heartbeats of all
  * workers. It parses no traffic and holds only the configuration and sockets.
  *
- * If the first engine fails to start, the supervisor exits with its error. An engine that dies later is replaced, at
- * most engine.restart-limit times in a row. The replacement starts at once, but after a growing delay if several
- * engines in a row died before they inspected packets. On a stop request, the supervisor exits after an engine has
- * stopped in order (inspected the packets that wait, and written its events). If the engine dies before that, another
- * one is started to do so. When systemd restarts the service, the supervisor exits and leaves queues and table.
+ * If the first engine exits with an error before it is ready, the supervisor exits with that error. An engine that dies
+ * later is replaced, at most engine.restart-limit times in a row. The replacement starts at once, but after a growing
+ * delay if several engines in a row died before they inspected packets. On a stop request, the supervisor exits after
+ * an engine has stopped in order (inspected the packets that wait, and written its events). If the engine dies before
+ * that, another one is started to do so. When systemd restarts the service, the supervisor exits and leaves queues and
+ * table.
  */
 #include "sluice/supervisor.h"
 
