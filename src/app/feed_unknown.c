@@ -8,7 +8,7 @@
 #include "feed.h"
 #include "sluice/stream.h"
 
-/* Bytes of a direction after which detection gives up. */
+/* Bytes of a direction after which detection fails in it; after twice as many, detection ends in both directions. */
 enum { DETECT_LIMIT = 4096 };
 
 /* --- Detection ------------------------------------------------------------------------------------ */

@@ -252,7 +252,7 @@ static int find_user(struct sandbox_user *out, const struct daemon_options *opti
     return -ENOENT;
 }
 
-/* Finds the user that the engine changes to. Without a sandbox the engine keeps its current user. */
+/* Finds the user that the engine changes to. Without a sandbox and without run-as the engine keeps its current user. */
 static int find_confinement(struct confinement *out, const struct daemon_options *options,
                             char cause[SANDBOX_ERROR_SIZE])
 {

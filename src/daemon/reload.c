@@ -2,10 +2,11 @@
 /*
  * Loads a new ruleset and new settings while packets are inspected. A thread of low priority reads the configuration
  * and the rules, compiles them, and allocates what each worker needs for them, without touching the running engine.
- * Rules that cannot be loaded are skipped, as at the start. If the configuration has an error, or no rule could be
- * loaded, the reload fails and the engine keeps ruleset and settings. Otherwise the main thread gives each worker an
- * update, which it applies between two batches by exchanging pointers. When all workers have applied it, the old
- * ruleset is freed as soon as the output thread has written the events that refer to it.
+ * Rules that cannot be loaded are skipped, as at the start. If the configuration has an error, no rule could be loaded,
+ * or the rules have new mistakes and reload.mistakes is refuse, the reload fails and the engine keeps ruleset and
+ * settings. Otherwise the main thread gives each worker an update, which it applies between two batches by exchanging
+ * pointers. When all workers have applied it, the old ruleset is freed as soon as the output thread has written the
+ * events that refer to it.
  *
  * The following state is kept for the new rules: flows with their pending candidates (src/detect/state_map.c); bits,
  * which are identified by the numbers of their names (struct rule_names); thresholds and tags, which are identified by

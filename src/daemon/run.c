@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The engine is a child process of the supervisor (src/daemon/supervisor). The supervisor owns the sockets of the
- * queues and receives the signals. The engine first completes all steps that can fail: loading rules, opening the
- * output, allocating memory. Then it requests the queues, starts the workers, installs the sluice table, and reports
- * that it is ready. It stops in the reverse order: the table stops sending packets to the queues, the workers inspect
- * the packets that wait, and then the supervisor closes the sockets.
+ * queues and receives the signals. The engine first completes the steps that take long or are likely to fail: loading
+ * rules, opening the output, allocating memory. Then it requests the queues, starts the workers, installs the sluice
+ * table, and reports that it is ready. It stops in the reverse order: the table stops sending packets to the queues,
+ * the workers inspect the packets that wait, and then the supervisor closes the sockets.
  *
  * If the previous engine died, the queues are bound and the table is installed already; the new engine keeps both.
  *
