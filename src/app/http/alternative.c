@@ -7,7 +7,7 @@
  * alternative readings, from the start of the response to the end of the connection. An alternative reading has its own
  * transactions, with a copy of the request. Rules inspect them; they are not logged and have no events.
  *
- * Cost: http_request_alternatives() is called for unusual bytes only; an ordinary response has no extra cost.
+ * Cost: most responses have no extra cost, because http_request_alternatives() is called for unusual bytes only.
  *
  * Memory: a flow has at most one alternative reading of each kind, with at most UNREAD_MAX unconsumed bytes. These
  * readings are not transferred to the next process.

@@ -3,8 +3,9 @@
  * The server's direction. A response belongs to the oldest request without response. If there is none, it gets a
  * transaction whose request was not seen.
  *
- * If the first line of the connection is not a status line, all bytes are a body (HTTP/0.9), as in browsers. Later
- * lines that are not a status line are surplus bytes after a response.
+ * If the first line of the connection is not a status line, and a request waits for its response, all bytes are a body
+ * (HTTP/0.9), as in browsers. Other lines that are not a status line are skipped; after a response they are its surplus
+ * bytes.
  */
 #include "http_priv.h"
 
