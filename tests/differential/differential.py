@@ -142,7 +142,8 @@ def class_of(m, verdict):
 def report(name, protocol, messages, verdicts, findings, out, to_json=core.to_json, dropped=()):
     """Prints and writes the findings; returns the number of those that are no documented limit. DROPPED are findings
     that Sluice drops with the setting protocol.drops_ambiguous."""
-    classes, features, known = collections.Counter(), collections.defaultdict(collections.Counter), collections.Counter()
+    classes, features, known = collections.Counter(), collections.defaultdict(
+        collections.Counter), collections.Counter()
     for n, endpoints in findings.items():
         m = messages[n]
         limit = protocol.known(m, endpoints) or \

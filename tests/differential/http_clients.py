@@ -94,7 +94,8 @@ class Files(Client):
         for n in range(len(messages)):
             head, body = self.read(f'{n}.head') or b'', self.read(f'{n}.body')
             head = re.split(rb'\n(?=\s*HTTP/)', head)[-1]  # without interim responses
-            names = '\n'.join(os.listdir(f'{self.folder}/names/{n}')) if os.path.isdir(f'{self.folder}/names/{n}') else ''
+            names = '\n'.join(os.listdir(f'{self.folder}/names/{n}')) \
+                if os.path.isdir(f'{self.folder}/names/{n}') else ''
             if head or body or names:
                 status = re.findall(rb'^\s*\S*HTTP/?\S*\s+(\d{3})(?!\d)', head, re.MULTILINE)
                 reasons = b'\n'.join(re.findall(rb'^\s*HTTP.*', head, re.MULTILINE))

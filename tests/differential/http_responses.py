@@ -455,7 +455,8 @@ def limit_of(m):
     coded = ' '.join(f for f in features if f.startswith(('content:', 'transfer:')))
     if layers > 2 or features & {'deflate:twice'} and layers > 1:
         return 'more than two encodings (too_many_encoding_layers)'
-    if features & {'deflate:raw-cut', 'zstd:cut', 'gzip:truncated-trailer', 'br:cut-long'} or 'deflate' in coded and features & {'closed-early', 'final:crlf-lf'} or 'zstd' in coded and 'closed-early' in features:
+    if features & {'deflate:raw-cut', 'zstd:cut', 'gzip:truncated-trailer', 'br:cut-long'} or 'deflate' in coded and \
+            features & {'closed-early', 'final:crlf-lf'} or 'zstd' in coded and 'closed-early' in features:
         return 'a compressed body that ends before a block is complete'
     if m.place == 'name' and any(f.startswith(('content:wrong', 'transfer:', 'final:', 'line-end:', 'form:cr',
                                                'closed')) for f in features):

@@ -171,10 +171,14 @@ def cases(version):
            .send(AT, b'QUIET-WORDS!', taken=False, ttl=2)
            .send(AT, PATTERN).send(AT + len(PATTERN), AFTER))
     # Decoys that no receiver accepts.
-    yield new('decoy with low TTL').handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, ttl=1).send(AT, PATTERN + AFTER)
-    yield new('decoy with wrong checksum').handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, bad_checksum=True).send(AT, PATTERN + AFTER)
-    yield new('decoy beyond the window', window=4000).handshake().send(0, BEFORE).send(AT + 70000, b'HARMLESS-123', taken=False).send(AT, PATTERN + AFTER)
-    yield (new('decoy with an old timestamp', timestamps=True).handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, clock=1)
+    yield new('decoy with low TTL').handshake().send(0, BEFORE).send(AT, b'HARMLESS-123', taken=False, ttl=1) \
+        .send(AT, PATTERN + AFTER)
+    yield new('decoy with wrong checksum').handshake().send(0, BEFORE) \
+        .send(AT, b'HARMLESS-123', taken=False, bad_checksum=True).send(AT, PATTERN + AFTER)
+    yield new('decoy beyond the window', window=4000).handshake().send(0, BEFORE) \
+        .send(AT + 70000, b'HARMLESS-123', taken=False).send(AT, PATTERN + AFTER)
+    yield (new('decoy with an old timestamp', timestamps=True).handshake().send(0, BEFORE)
+           .send(AT, b'HARMLESS-123', taken=False, clock=1)
            .send(AT, PATTERN + AFTER))
     yield (new('RST with a bad sequence number').handshake().send(0, BEFORE)
            .send(AT, b'', taken=False, flags=RST, shift=900000)
@@ -193,8 +197,10 @@ def cases(version):
     # Unusual but valid segments.
     yield new('data before the handshake is acknowledged').handshake(DATA[:5]).send(0, DATA)
     yield new('sequence numbers that wrap', isn=0xffffffff - AT - 3).handshake().pieces(range(3, len(DATA), 3))
-    yield new('urgent byte inside').handshake().send(0, BEFORE + PATTERN[:5] + b'!', flags=PSH | ACK | URG, urgent=AT + 6, taken=False).send_rest(PATTERN)
-    yield new('keep-alives between').handshake().send(0, DATA[:15]).send(14, b'\0', taken=False, flags=ACK).send(15, DATA[15:])
+    yield new('urgent byte inside').handshake() \
+        .send(0, BEFORE + PATTERN[:5] + b'!', flags=PSH | ACK | URG, urgent=AT + 6, taken=False).send_rest(PATTERN)
+    yield new('keep-alives between').handshake().send(0, DATA[:15]).send(14, b'\0', taken=False, flags=ACK) \
+        .send(15, DATA[15:])
     yield new('window probe').handshake().send(0, DATA[:15]).send(15, DATA[15:16]).send(15, DATA[15:])
     yield new('FIN with the last data').handshake().send(0, DATA[:15]).send(15, DATA[15:], flags=FIN | PSH | ACK)
     case = new('two words, far apart')

@@ -131,9 +131,8 @@ def test_forced(sluice, folder):
 def test_rules(sluice, folder):
     """Rules with filestore choose files by name, digest (known at the end of the file) or type; no other file stays in
     the store."""
-    text, evil, other, image = b'just text\n' * 50, content(5,
-                                                            400_000), content(6,
-                                                                              600_000), b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + bytes(5000)
+    text, evil, other, image = (b'just text\n' * 50, content(5, 400_000), content(6, 600_000),
+                                b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + bytes(5000))
     with open(folder + '/evil.list', 'w') as f:
         f.write(digest(evil) + '  evil.bin\n')
     rules = ['alert http any any -> any any (msg:"name"; filename:"TEXT"; fileext:"txt"; filestore; sid:1;)',

@@ -211,7 +211,8 @@ def tunnel_cases(raw, dns, harmless):
                      'GENEVE': struct.pack('!BBHI', 0, 0, kind, 0) + packet, 'Teredo': packet}
             for form, payload in forms.items():
                 # The pattern is behind the inner packet: a tunnel endpoint ignores it, but another receiver reads it.
-                yield Case(f'{form} with IPv{version} on port {port}, and bytes behind it', raw, 4, 40000, port).udp(payload + b'EVIL', dropped=True)
+                yield Case(f'{form} with IPv{version} on port {port}, and bytes behind it', raw, 4, 40000, port) \
+                    .udp(payload + b'EVIL', dropped=True)
                 yield Case(f'{form} with IPv{version} on port {port}, pattern inside', raw, 4, 40000, port).udp(
                     payload[:-len(packet)] + inner(version, b'EVIL'), dropped=True)
     # A DNS query that is also a valid VXLAN packet: a label contains the EtherType and the inner IP packet.

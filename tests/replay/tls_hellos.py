@@ -136,9 +136,12 @@ def connections(certificate, count, seed):
     for banner in (b'220 mail.example ESMTP\r\n', b'SSH-2.0-x\r\n', b'HTTP/1.1 200 OK\r\n\r\n', b'\0', b'junk',
                    b'+OK ready\r\n', b'\0\0\0\x23\xffSMB' + bytes(31)):
         for port in (443, 9999, 25, 80):
-            yield Connection(f'{banner[:4]} of the server first, port {port}', 1, port).server_says(banner).client_says(hello)
-            yield Connection(f'{banner[:4]} of the server inside, port {port}', 1, port).client_says(hello[:2]).server_says(banner).client_says(hello[2:])
-            yield Connection(f'{banner[:4]} of the server inside, later, port {port}', 1, port).client_says(hello[:20]).server_says(banner).client_says(hello[20:])
+            yield Connection(f'{banner[:4]} of the server first, port {port}', 1, port) \
+                .server_says(banner).client_says(hello)
+            yield Connection(f'{banner[:4]} of the server inside, port {port}', 1, port).client_says(hello[:2]) \
+                .server_says(banner).client_says(hello[2:])
+            yield Connection(f'{banner[:4]} of the server inside, later, port {port}', 1, port) \
+                .client_says(hello[:20]).server_says(banner).client_says(hello[20:])
     # A HelloRetryRequest, and a second hello with another server name or protocol.
     for name, first, second in (('another server name', Client(GOOD), EVIL.encode()),
                                 ('another protocol', Client(GOOD, ('good-protocol',)), b'evil-protocol')):
@@ -152,7 +155,8 @@ def connections(certificate, count, seed):
         yield (Connection(f'second hello with {name}', 1 if second == EVIL.encode() else 2, 443)
                .client_says(hello).server_says(retry)
                .client_says(again))
-        yield Connection(f'second hello with {name}, at once', 1 if second == EVIL.encode() else 2, 443).client_says(hello + again)
+        yield Connection(f'second hello with {name}, at once', 1 if second == EVIL.encode() else 2, 443) \
+            .client_says(hello + again)
     # No server accepts a hello of this length. It is a parser error, and app-layer.error-policy drops the flow by
     # default with --ips.
     for length in (136000, 0xffffff):

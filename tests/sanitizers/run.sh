@@ -6,7 +6,8 @@ set -euo pipefail
 preset=$1
 shift
 if [ ! -f "build/$preset/build.ninja" ]; then
-	echo "build/$preset does not exist; run cmake --preset $preset && cmake --build --preset $preset --target sanitizer_tests" >&2
+	echo "build/$preset does not exist; run" \
+		"cmake --preset $preset && cmake --build --preset $preset --target sanitizer_tests" >&2
 	exit 1
 fi
 cmake --build --preset "$preset" --target sanitizer_tests | tail -n 3

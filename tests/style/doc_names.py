@@ -30,7 +30,8 @@ def read_tree(root):
 
 def check(word, root, names, words):
     """Returns why a word in backquotes is wrong, or None if it is correct."""
-    if re.fullmatch(r'(src|tests|scripts|include|rules|nft|systemd)/[\w./-]+', word) and not re.search(r'\b(NAME|FOLDER)\b', word):
+    if re.fullmatch(r'(src|tests|scripts|include|rules|nft|systemd)/[\w./-]+', word) and \
+            not re.search(r'\b(NAME|FOLDER)\b', word):
         return None if os.path.exists(os.path.join(root, word)) else 'no such file'
     if re.fullmatch(r'sluice/\w+\.h', word):
         return None if os.path.exists(os.path.join(root, 'include', word)) else 'no such header'
