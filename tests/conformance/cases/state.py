@@ -226,6 +226,17 @@ tags = [
     (0, datagram('content:"mark that"; tag:host,256,packets,src;')),
 ]
 
+
+
+def tagging(tag):
+    return [(1, datagram(f'content:"mark this"; tag:{tag};')), (0, datagram(f'content:"mark that"; tag:{tag};'))]
+
+
+MARK, LATER = client(b'mark this'), client(b'later')
+host_packets = udp(4000, MARK) + udp(4000, LATER, client_port=40001) + udp(4000, LATER) + \
+    udp(4000, LATER, client_port=40001) + udp(4000, LATER, client_port=40002, ends=(OTHER, SERVER))
+timed_packets = udp(4000, MARK, LATER, LATER) + [10, *udp(4000, LATER)]
+
 # --- What an alert tells, and alerts of actions that do not alert
 
 word_packets = udp(4000, client(b'suspicious')) + udp(4001, client(b'passes'), client_port=40001)
@@ -301,6 +312,11 @@ cases = {
     'backoff': (backoff_packets, backoff),
     'bypass': (bypass_packets, bypass),
     'tags': Case(tag_packets, tags, events=['2 event_type=packet']),
+    'tag_host': Case(host_packets, tagging('host,3,packets,src'), events=[
+        '2 event_type=packet', '1 event_type=packet src_port=40001', '0 event_type=packet src_ip=192.0.2.200']),
+    'tag_seconds': Case(timed_packets, tagging('session,5,seconds'), events=['2 event_type=packet']),
+    # 37 bytes with the headers, then 33 each: the third of them exceeds the 110 bytes
+    'tag_bytes': Case(tag_packets, tagging('session,110,bytes'), events=['2 event_type=packet']),
     'words': Case(word_packets, words, {'classes': CLASSES}, ['--set', 'classification-file={folder}/classes'], [
         '1 event_type=alert alert.category=Trojan',
         '1 event_type=alert alert.signature_id=1 alert.gid=7 alert.rev=3 alert.severity=2 alert.signature=1',
