@@ -300,8 +300,8 @@ static bool is_ascii_word(const uint8_t *at)
     return (word & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* Returns a number of leading bytes that are ASCII; more bytes may be. Checks eight bytes at a time; the last eight may
- * overlap those before. */
+/* Returns the length of a prefix that is ASCII. It may not be the longest one, because eight bytes are checked at a
+ * time; the last eight may overlap those before. */
 static size_t ascii_length(const uint8_t *value, size_t length)
 {
     size_t at = 0;

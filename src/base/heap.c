@@ -41,7 +41,7 @@ enum {
     RUN_LISTS = 64, /* free runs by their length - 1; the last list has all runs of RUN_LISTS slabs or more */
     HUGE_PAGE = 2 * 1024 * 1024,
 };
-_Static_assert(RUN_LISTS <= 64, "the lengths that there are fit a word");
+_Static_assert(RUN_LISTS <= 64, "free_lengths has a bit for each list");
 _Static_assert(RUN_MAX <= 2 * RUN_LISTS, "few runs of the last list are too short");
 
 #define NONE UINT32_MAX

@@ -70,7 +70,7 @@ static uint64_t read_named(const struct place *place, const char *group, const c
     return found;
 }
 
-/* Whether `controllers`, a list such as "cpu,memory", which is modified, contains the memory controller. */
+/* Returns whether a list such as "cpu,memory" contains the memory controller. Modifies the list. */
 static bool has_memory(char *controllers)
 {
     char *rest;

@@ -91,7 +91,7 @@ static void plan_shard(struct shared_shard *shard, struct shared_table *table)
 {
     size_t memcap = table->options.memcap / SHARED_TABLE_SHARDS;
     size_t count =
-        memcap / (table->options.entry_size + 2 * sizeof(*shard->buckets)); /* one bucket per entry, or two */
+        memcap / (table->options.entry_size + 2 * sizeof(*shard->buckets)); /* one or two buckets per entry */
     uint32_t buckets = MIN_ENTRIES;
 
     shard->table = table;

@@ -24,7 +24,7 @@ enum { MAGIC = 8, HEAD = MAGIC + 8, DIGEST = 8, PART_HEAD = 6, FIRST_ROOM = 4096
 
 static const uint8_t magic[MAGIC] = { 's', 'l', 'u', 'i', 'c', 'e', 0, '\n' };
 
-_Static_assert(EBADMSG == 74, "as transfer_require() has it");
+_Static_assert(EBADMSG == 74, "transfer_require() sets -74");
 
 static void set_error(struct transfer *t, int error)
 {

@@ -87,8 +87,9 @@ void collect_packet(struct evaluation *ev)
                                                           : TRAFFIC_OTHER;
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, traffic, groups);
-    /* Scan the payload unless it was scanned as a chunk. Payload that was added to the stream is scanned only as part
-     * of chunks if no TCP rule with a literal inspects packets (!scans_packets). */
+    /* Scan the payload unless it was scanned as a chunk. Payload that was added to the stream is scanned as part of
+     * chunks. It is scanned here as well if its segment was rewritten (new_data) or a TCP rule with a literal inspects
+     * packets (scans_packets). */
     bool scan = packet_has_payload(pkt) && !(ev->chunk && ev->chunk->is_payload) &&
                 (!(pkt->flags & PACKET_STREAM_ADDED) || pkt->new_data || ruleset->scans_packets);
 

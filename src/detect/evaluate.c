@@ -423,7 +423,7 @@ static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev
             action->act(&ev->match, action->data);
     }
     if (!ev->match.in_stream || !ev->chunk || ev->chunk->is_reading)
-        return; /* nothing to store: not in the stream, in a rewritten segment, or in an alternative reading */
+        return; /* nothing to store: the match is in the packet, in a rewritten segment, or in an alternative reading */
     if (!signature->has_literal)
         pending_add(ev, index, true);
     else if (signature->may_span_segments)

@@ -153,7 +153,7 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
             /* At equal strength the payload is preferred, because it is scanned in any case. */
             unsigned score = strength_of(content, buffer, end), rank = score * 2 + (buffer->keyword == NULL);
 
-            /* A fast_pattern that is neither a common value nor weak is used without comparison. */
+            /* A fast_pattern is used without comparison, unless it is weak or its buffer has few values. */
             bool is_decided = content->fast_pattern && !has_common_values &&
                               strength_of_bytes(content->bytes, content->length) >= WEAK;
 

@@ -53,10 +53,10 @@ struct literal {
     bool is_chosen;                    /* true: chosen by fast_pattern */
 };
 
-/* Chooses the literal by which the prefilter finds the rule: the one marked fast_pattern unless it is weak, otherwise
- * the strongest one. Only literals in transaction buffers (`of_transaction`) or only those in packet buffers are
- * considered. For a transactional rule, the buffer must belong to one of the `directions` (bits 1 << enum
- * flow_direction). Returns false if the rule has no such literal. */
+/* Chooses the literal by which the prefilter finds the rule: the one marked fast_pattern, unless it is weak or its
+ * buffer has few values; otherwise the strongest one. Only literals in transaction buffers (`of_transaction`) or only
+ * those in packet buffers are considered. For a transactional rule, the buffer must belong to one of the `directions`
+ * (bits 1 << enum flow_direction). Returns false if the rule has no such literal. */
 enum { LITERAL_BOTH_WAYS = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT };
 bool literal_choose(const struct rule *rule, bool of_transaction, unsigned directions, struct literal *out);
 /* Chooses a literal in the payload, which is scanned in any case, for a transaction rule. Returns false if the payload

@@ -565,8 +565,8 @@ static bool held_at_completion(struct transaction_scan *scan, const struct signa
     return held;
 }
 
-/* Evaluates a candidate. Until the direction is complete, stores the candidate if it is still undecided, or if it has
- * matched and could become a candidate again. */
+/* Evaluates a candidate. Until the direction is complete, stores the candidate if it is undecided, or if it has
+ * matched, so that it does not match again. */
 static void decide_candidate(struct transaction_scan *scan, uint32_t index)
 {
     struct detector *detector = scan->ev->detector;

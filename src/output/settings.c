@@ -263,7 +263,9 @@ const struct setting eve_settings[] = {
     { .name = "eve.types.engine",
       SETTING_FIELD(eve_options, enabled[OUTPUT_ENGINE]),
       .type = SETTING_SECTION,
-      .help = "Event type engine: an engine died and was replaced, or a packet was quarantined" },
+      .help =
+          "Event type engine: an engine was replaced, a packet was quarantined, rules were left out, or the mode was "
+          "changed" },
     { .name = "eve.types.overload",
       SETTING_FIELD(eve_options, enabled[OUTPUT_OVERLOAD]),
       .type = SETTING_SECTION,

@@ -7,8 +7,8 @@
  * Dropping a packet inside a tunnel drops the packet that carries it, because only that one has a verdict.
  *
  * In alert-only mode the packet passes, and inspection of its flow continues because its later packets pass too. A drop
- * of the flow therefore sets flow.would_drop and not FLOW_DROPPED, which would end stream reassembly, and later packets
- * of the flow are counted. An exception policy that drops acts like `ignore`.
+ * of the flow therefore sets flow.would_drop, and later packets of the flow are counted. FLOW_DROPPED is not set,
+ * because it would end stream reassembly. An exception policy that drops acts like `ignore`.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -248,7 +248,7 @@ static enum drop_reason drop_reason_of_root(const struct packet *pkt, enum drop_
 static void drop_packet(struct packet *pkt, enum drop_reason reason)
 {
     if (pkt->flags & PACKET_PSEUDO)
-        return; /* pseudo-packets are never sent */
+        return; /* pseudo packets are never sent */
     if (pkt->verdict != VERDICT_DROP) {
         pkt->verdict = VERDICT_DROP;
         pkt->drop_reason = reason;

@@ -229,7 +229,7 @@ bool tag_count_packet(struct host_tags *hosts, bool has_host_tags, struct replay
 {
     struct flow *flow = pkt->flow;
     if (pkt->flags & PACKET_PSEUDO)
-        return false; /* pseudo-packets were never sent: neither logged nor counted */
+        return false; /* pseudo packets are never sent, so they are neither logged nor counted */
     bool log_requested = flow && flow->tag && count_packet_in_list(&flow->tag->list, pkt);
 
     if (!has_host_tags || pkt->ip_version == 0)

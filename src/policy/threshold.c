@@ -143,8 +143,9 @@ static enum threshold_outcome (*const update_functions[])(struct threshold_updat
     [THRESHOLD_RATE_FILTER] = update_rate_filter,
 };
 
-/* Evaluates a match when no state can be allocated: each match counts as the first of its window. So a limit reports
- * every match, and kinds that need several matches report none. */
+/* Evaluates a match when no state can be allocated: each match counts as the first of its window. So limit and
+ * rate_filter report every match, and rate_filter never changes the action. The other kinds report none if they need
+ * several matches. */
 static enum threshold_outcome update_without_state(struct threshold_update *u)
 {
     struct threshold_state temporary = { 0 };

@@ -5,8 +5,9 @@
  *     config classification: NAME,DESCRIPTION,PRIORITY
  *     config reference: SYSTEM PREFIX
  *
- * Names are compared without case; of several lines with one name the first applies. A name that a rule uses and no
- * line defines is reported once, then added as a class of priority 3 or a reference without prefix.
+ * Names are compared without case; of several lines with one name the first applies. If a rule uses a name that no line
+ * defines, the name is added as a class of priority 3 or as a reference system without prefix, and reported once.
+ * Unknown reference systems are not reported if no reference.config is configured.
  */
 #include <errno.h>
 #include <string.h>

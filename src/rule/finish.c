@@ -150,8 +150,8 @@ static int build_index(struct rule_list *list, struct diag *diag)
     return err;
 }
 
-/* Enables blocking (nft.blocklist) in drop rules whose priority or class is configured for it. The blocked host is the
- * side opposite to the rule's target; without a target, the sender of the dropped packet. */
+/* Enables blocking (nft.blocklist) in drop and reject rules whose priority or class is configured for it. The blocked
+ * host is the side opposite to the rule's target; without a target, the sender of the dropped packet. */
 static void finish_block(struct rule *rule, const struct rule_list_options *options)
 {
     bool drops = rule->action != ACTION_ALERT && rule->action != ACTION_PASS;

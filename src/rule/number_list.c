@@ -72,7 +72,7 @@ static int parse_part(struct rule_parser *parser, struct span text, unsigned max
         return rule_parser_error(parser, rest, "expected an end from -%u to %u, got '" SPAN_FORMAT "'", max_count,
                                  max_count, SPAN_ARGS(rest));
     if (to != 0 && (to < 0) == (list->from < 0) && to <= list->from)
-        return rule_parser_error(parser, text, "the part ends before it starts");
+        return rule_parser_error(parser, text, "the part is empty: its end must be behind its start");
     list->to = (int32_t)to;
     return 0;
 }

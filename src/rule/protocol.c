@@ -91,7 +91,7 @@ static const struct {
     { "tftp", OVER_UDP },
     { "tls", OVER_TCP },
     { "websocket", OVER_TCP },
-    /* These run over neither TCP nor UDP; Sluice does not support them. */
+    /* Suricata's names for protocols other than application protocols; Sluice does not support them. */
     { "arp", 0 },
     { "ether", 0 },
     { "vxlan", 0 },

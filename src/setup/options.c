@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the options of the modules from the configuration, and checks what the YAML schema cannot express. */
+/* Reads the options of the modules from the configuration, and checks what the tables of settings cannot express. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -78,7 +78,7 @@ const struct setting exception_settings[] = {
       .default_value = "auto",
       .choices = exception_policies,
       .help = "Treatment of traffic that cannot be inspected completely, for all causes without a policy of "
-              "their own. auto: inline drop the flow, or the packet where there is no flow; otherwise ignore" },
+              "their own. auto: when inline, drop the flow, or the packet if it has no flow; otherwise ignore" },
     { .name = "flow.memcap-policy",
       SETTING_FIELD(exception_options, policies[EXCEPTION_FLOW_MEMCAP]),
       .type = SETTING_ENUM,
@@ -133,7 +133,7 @@ const struct setting exception_settings[] = {
       SETTING_FIELD(exception_options, policies[EXCEPTION_OVERLOAD]),
       .type = SETTING_ENUM,
       .choices = exception_policies,
-      .help = "Exception policy for flows that begin in overload, when overload.shed has new and has reached it; "
-              "unset: exception-policy" },
+      .help = "Exception policy for flows that begin during load shedding, when it has reached the class new of "
+              "overload.shed; unset: exception-policy" },
     { .name = NULL },
 };

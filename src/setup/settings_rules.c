@@ -160,7 +160,7 @@ const struct setting rules_settings[] = {
       .default_value = "512 MiB",
       .low = 0,
       .high = INT64_C(1) << 40,
-      .help = "Maximum size of all databases together; beyond it those unused for longest are deleted, but for "
+      .help = "Maximum size of all databases together; beyond it those unused for longest are deleted, except "
               "those used in the last hour; 0: unlimited" },
     { .name = NULL },
 };

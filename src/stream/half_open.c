@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records of half-open connections that have no session: 16 bytes each instead of a session of 640, in a table of fixed
- * size.
+ * Records of half-open connections that have no session: 16 bytes each, a small fraction of a session, in a table of
+ * fixed size.
  *
  * A SYN flood exhausts sessions and flows, and the oldest half-open ones are evicted. The record of an evicted session
  * allows the next segment of its handshake to restore the session, with its sequence numbers and options, so that a
@@ -14,6 +14,7 @@
  * the server's initial sequence number.
  *
  * A record is in one of two buckets. If both are full, a new record replaces the oldest one in them.
+ *
  */
 #include <errno.h>
 #include <string.h>
@@ -34,7 +35,7 @@ enum {
 
 enum record_flag {
     RECORD_USED = 1 << 0,
-    RECORD_SYN_ACK = 1 << 1, /* the SYN/ACK was seen, and the flags below are the options that both sides sent */
+    RECORD_SYN_ACK = 1 << 1, /* the SYN/ACK was seen; the next three flags are options of both sides, else of the SYN */
     RECORD_TIMESTAMP = 1 << 2,
     RECORD_SACK = 1 << 3,
     RECORD_SCALE = 1 << 4,

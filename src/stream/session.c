@@ -108,7 +108,7 @@ static bool evict_oldest_half_open(struct stream *stream)
 }
 
 /* Ends the flow of an idle connection, if there are neither closed nor half-open sessions. If the connection continues,
- * it is picked up, because conntrack still knows it. Returns false if no connection is idle. */
+ * it is picked up midstream where that is allowed (may_pick_up()). Returns false if no connection is idle. */
 static bool end_idle_session(struct segment *seg)
 {
     struct flow *flow = flow_table_find_idle_tcp(seg->flows, seg->pkt->time_ns);

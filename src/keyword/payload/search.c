@@ -7,8 +7,8 @@
  * The two bytes are the first byte of the content and the last byte that differs from it. In a run of zeros with one
  * other byte, for example, the second one is that byte.
  *
- * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. If they are nocase, or if
- * there are fewer than 64 positions, memchr() searches the first byte instead.
+ * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. memchr() searches the
+ * first byte of a long content that is nocase, and that of a shorter content if there are fewer than 64 positions.
  */
 #include "search.h"
 

@@ -15,8 +15,8 @@ enum {
     REPORT_RECORDS_OFFSET = 6,
     RECORD_HEADER_LENGTH = 8,
     WORD_LENGTH = 4,
-    /* Sources in the largest IP datagram, without an IP header with router alert (24 bytes) and the header of the
-     * query. */
+    /* Maximum number of sources in a query: those that fit into the largest IP datagram after an IP header with router
+     * alert (24 bytes) and the header of the query. */
     QUERY_MAX_SOURCES = (UINT16_MAX - 24 - QUERY_V3_HEADER_LENGTH) / WORD_LENGTH,
 };
 

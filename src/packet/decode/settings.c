@@ -47,7 +47,9 @@ const struct setting decode_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "strict",
       .choices = strictness,
-      .help = "Check of VXLAN's reserved bits: strict (a packet that has some set is no VXLAN), permissive" },
+      .help =
+          "Treatment of VXLAN packets with reserved bits set: strict (inspect them as plain UDP), permissive (decode "
+          "them)" },
     { .name = "decoder.geneve.enabled",
       SETTING_FIELD(decode_settings, options.geneve_enabled),
       .type = SETTING_BOOL,
