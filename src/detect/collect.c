@@ -49,7 +49,7 @@ static void scan_buffers(struct detector *detector, const struct ruleset *rulese
     }
 }
 
-/* Returns whether IP-only rules must be evaluated for the packet: true for the first packet of a flow in each
+/* Returns whether address-only rules must be evaluated for the packet: true for the first packet of a flow in each
  * direction, which is recorded in the flow, and for each packet without a flow. It is also true for each ICMP error
  * that refers to the flow, because its protocol, and possibly its sender, differ from those of the flow. */
 static bool needs_ip_only(const struct packet *pkt)

@@ -228,8 +228,8 @@ static struct app_tx *current_transaction(const struct evaluation *ev)
 
 /*
  * Adds the current transaction to hits of rules without conditions on transactions, as Suricata does before it inspects
- * the packet's transactions. If detect.guess-applayer-tx is set, this is done for all rules that are not IP-only, over
- * TCP only if the transaction is the newest of the flow. Otherwise it is done only over UDP, for rules with an
+ * the packet's transactions. If detect.guess-applayer-tx is set, this is done for all rules except address-only ones,
+ * over TCP only if the transaction is the newest of the flow. Otherwise it is done only over UDP, for rules with an
  * application protocol. A transaction is added to at most detect.stream-tx-log-limit alerts.
  */
 static void guess_transactions(const struct evaluation *ev)

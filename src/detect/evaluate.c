@@ -14,8 +14,8 @@
 #include "sluice/pcre_scratch.h"
 #include "sluice/transform.h"
 
-/* Sorts the candidates; without literal matches they are sorted already. Uses Shell's sort with Ciura's gaps for up to
- * some hundreds of candidates, because qsort() may allocate memory. */
+/* Sorts the candidates; without literal matches they are sorted already. Uses Shell's sort with Ciura's gaps, because
+ * qsort() may allocate memory; it is fast for the usual number of candidates, up to some hundreds. */
 void evaluate_sort(struct detector *detector)
 {
     enum { FEW_GAP = 5, LAST = 8 }; /* below gaps[FEW_GAP] candidates, one insertion pass is enough */

@@ -135,7 +135,7 @@ struct ruleset {
     struct rule_group *groups;                /* rules for specific ports; the first group is empty */
     uint32_t group_count;
     uint16_t *group_of;                                 /* index into groups by [traffic][end][port] */
-    struct signature_list ip_only[TRAFFIC_COUNT];       /* IP-only rules */
+    struct signature_list ip_only[TRAFFIC_COUNT];       /* address-only rules */
     struct address_index *ip_only_index[TRAFFIC_COUNT]; /* index of ip_only by address */
     struct signature_list without_ip;                   /* rules that match packets without an IP header */
     struct arena *arena;                                /* memory of transaction plans */

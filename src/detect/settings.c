@@ -33,13 +33,13 @@ const struct setting detector_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "match",
       .choices = limit_policies,
-      .help = "Drop and reject rules whose evaluation reaches a limit (those of PCRE2, or 3,000 steps in a "
-              "buffer): match (the buffer matches), no-match. Other rules do not match" },
+      .help = "Result for a buffer whose evaluation reaches a limit (of PCRE2, or 3,000 steps) in drop and reject "
+              "rules: match or no-match. In other rules the result is always no-match" },
     { .name = "detect.guess-applayer-tx",
       SETTING_FIELD(detector_options, guess_transactions),
       .type = SETTING_BOOL,
       .default_value = "no",
-      .help = "Add the current transaction to alerts of rules that name no protocol" },
+      .help = "Add the current transaction to alerts of rules without application-layer keywords" },
     { .name = "detect.stream-tx-log-limit",
       SETTING_FIELD(detector_options, guess_limit),
       .type = SETTING_NUMBER,

@@ -263,9 +263,7 @@ const struct setting eve_settings[] = {
     { .name = "eve.types.engine",
       SETTING_FIELD(eve_options, enabled[OUTPUT_ENGINE]),
       .type = SETTING_SECTION,
-      .help =
-          "Event type engine: an engine was replaced, a packet was quarantined, rules were left out, or the mode was "
-          "changed" },
+      .help = "Event type engine: an engine was replaced, a packet quarantined, rules left out, or the mode changed" },
     { .name = "eve.types.overload",
       SETTING_FIELD(eve_options, enabled[OUTPUT_OVERLOAD]),
       .type = SETTING_SECTION,

@@ -34,8 +34,8 @@ const struct setting policy_settings[] = {
       .default_value = "16 MiB",
       .low = 65536,
       .high = INT64_C(1) << 40,
-      .help = "Memory for the state of thresholds, for all workers; when it is used up, states with low counts are "
-              "evicted, and their next match counts as the first" },
+      .help =
+          "Memory for the state of thresholds, for all workers; when it is full, states with low counts are evicted" },
     { .name = NULL },
 };
 

@@ -110,8 +110,7 @@ const struct setting stream_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "drop",
       .choices = urgent_limit_policies,
-      .help = "Treatment of urgent data after 65,535 urgent bytes in one direction of a connection, if "
-              "stream.urgent-policy is oob; the values mean the same as there" },
+      .help = "Treatment of urgent data after 65,535 urgent bytes of a direction; values as in stream.urgent-policy" },
     { .name = "stream.max-syn-queued",
       SETTING_FIELD(stream_options, max_syn_queued),
       .type = SETTING_NUMBER,

@@ -180,8 +180,8 @@ const struct keyword keyword_flowint = {
     .value = "NAME,isset|notset; NAME,==|!=|<|<=|>|>=,NUMBER|NAME; or NAME,=|+|-,NUMBER|NAME",
     .help = "test or change named integer variables of the packet's flow",
     .manual = "=, + and - run after the rule has matched, the others are conditions. An unset variable "
-              "matches no comparison; as the right-hand operand it is 0. + creates an unset variable with "
-              "the value 0. Names are case-sensitive. Packets without a flow never match.",
+              "matches no comparison; as the right-hand operand it is 0. + adds to an unset variable as to 0, "
+              "- leaves it unset. Names are case-sensitive. Packets without a flow never match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .parse = flowint_parse,

@@ -17,7 +17,8 @@ static int threshold_parse(struct rule_parser *parser, struct span value)
 
 const struct keyword keyword_threshold = {
     .name = "threshold",
-    .value = "type limit|threshold|both, track by_src|by_dst|by_both|by_rule|by_flow, count N, seconds N",
+    .value =
+        "type limit|threshold|both|backoff, track by_src|by_dst|by_both|by_rule|by_flow, count N, seconds|multiplier N",
     .help = "limit on how often the rule alerts",
     .kind = KEYWORD_META,
     .parse = threshold_parse,

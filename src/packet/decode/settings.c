@@ -47,9 +47,7 @@ const struct setting decode_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "strict",
       .choices = strictness,
-      .help =
-          "Treatment of VXLAN packets with reserved bits set: strict (inspect them as plain UDP), permissive (decode "
-          "them)" },
+      .help = "Treatment of VXLAN with reserved bits set: strict (inspected as plain UDP) or permissive (decoded)" },
     { .name = "decoder.geneve.enabled",
       SETTING_FIELD(decode_settings, options.geneve_enabled),
       .type = SETTING_BOOL,

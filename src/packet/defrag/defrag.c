@@ -8,9 +8,9 @@
  * all fragments that are seen here: some are lost on the way (low TTL, smaller MTU), and some are discarded by the
  * receiver. Every datagram that a receiver can reassemble must have been inspected. Therefore:
  *
- * - Every byte of a datagram has one value. A fragment with different bytes, a different end of the datagram, or a
- *   different chain of headers is dropped, and so are all later fragments of the datagram (RFC 5722, applied to IPv4,
- *   too). Copies of fragments pass.
+ * - Every byte of a datagram has one value. An exact copy of a fragment passes. A fragment with different bytes, a
+ *   different end of the datagram, or a different chain of headers is dropped, and so are all later fragments of the
+ *   datagram (RFC 5722, applied to IPv4, too).
  * - A dropped datagram stays dropped, because the receiver may have all of its fragments except the dropped one.
  * - An accepted datagram is remembered, too. If the receiver has only a part of it, a new fragment with the same
  *   identification could complete that part to a datagram that was not inspected, although here the fragment starts a

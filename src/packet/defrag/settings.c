@@ -14,9 +14,7 @@ const struct setting defrag_settings[] = {
       .default_value = "32 MiB",
       .low = 65536,
       .high = INT64_C(1) << 40,
-      .help =
-          "Memory for fragments, divided between the workers; when it is used up, the oldest datagrams are evicted; "
-          "if that frees too little, defrag.memcap-policy decides" },
+      .help = "Fragment memory, divided between the workers; if eviction is not enough, defrag.memcap-policy decides" },
     { .name = "defrag.timeout",
       SETTING_FIELD(defrag_options, timeout_seconds),
       .type = SETTING_NUMBER,
