@@ -267,7 +267,8 @@ struct inventory {
     uint64_t bytes;
 };
 
-/* Lists the cache files, and removes temporary files of processes that ended before the rename. */
+/* Lists the cache files, and removes temporary files that are not in use any more (SECONDS_IN_USE): their process ended
+ * before the rename. */
 static void read_folder(struct cache *cache, struct inventory *inventory, int64_t now)
 {
     int folder = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

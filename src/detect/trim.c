@@ -49,8 +49,8 @@ static const char *const *common_values(const struct literal *literal)
     return literal->buffer && literal->buffer->hints ? literal->buffer->hints->common : NULL;
 }
 
-/* Returns the common values of the literal's buffer, or an empty list if they were counted for an earlier literal;
- * literals of the same buffer are mostly adjacent. */
+/* Returns the common values of the literal's buffer; an empty list if there are none, or if the previous literal is of
+ * the same buffer. Literals of one buffer are mostly adjacent, so few values are counted twice. */
 static const char *const *new_common_values(struct literal *const *literals, uint32_t i)
 {
     static const char *const none[] = { NULL };

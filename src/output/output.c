@@ -635,8 +635,8 @@ void output_close(struct output *output)
     free(output);
 }
 
-/* Reserves space for an event in a ring of the main thread. Returns NULL if the kind of event is not enabled, or if the
- * ring is full; then the event is counted as lost. */
+/* Reserves space for an event in a ring of the main thread. Returns NULL if the kind of event is not enabled. Also
+ * returns NULL, and counts the event as lost, if the ring is full. */
 static void *reserve_event(struct output *output, struct event_ring *events, enum output_event kind, size_t size)
 {
     void *record;

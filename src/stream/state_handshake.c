@@ -380,7 +380,8 @@ int syn_recv_on_fin(struct segment *seg)
     return established_on_fin(seg);
 }
 
-/* Returns true for the client's SYN/ACK in a simultaneous open, if the SYN/ACK of the server was seen before. */
+/* Inline: returns true for a SYN/ACK with the initial sequence numbers of both sides. After the SYN/ACK of the server,
+ * it is the client's SYN/ACK of a simultaneous open. */
 bool is_simultaneous_syn_ack(const struct segment *seg)
 {
     return segment_is_inline(seg) && seg->length == 0 && seg->seq == seg->sender->isn &&

@@ -61,8 +61,9 @@ static bool is_known_end(const struct segment *seg, const struct pick_up *known)
            seg->stream->options.conntrack != STREAM_CONNTRACK_NO && conntrack_has_ended(&known->conntrack);
 }
 
-/* Returns whether the session may be picked up at this segment. Connections that are established in conntrack, or may
- * be older than the program, always may; for others, sets the midstream exception and returns `allowed`. */
+/* Returns whether the session may be picked up at this segment. It always may if the connection is established in
+ * conntrack or may be older than the program, and never at the end of a connection (is_known_end()). For others, sets
+ * the midstream exception and returns `allowed`. */
 static bool may_pick_up(struct segment *seg, bool allowed, struct pick_up *known)
 {
     query_conntrack(seg, known);
@@ -147,8 +148,9 @@ static void begin_within_data(struct segment *seg, uint32_t next_seq, const stru
     data_add(seg);
 }
 
-/* Handles a reset without session. If the connection may be older than the program, the reset passes: the other side
- * would wait for data forever without it. */
+/* Handles a reset without session. Inline it passes if it refuses a SYN or SYN/ACK of which there is a record, if the
+ * connection may be older than the program, or if it ends a known connection: the other side would wait for data
+ * forever without it. */
 int none_on_reset(struct segment *seg)
 {
     struct pick_up known;
