@@ -129,7 +129,7 @@ static int group_signature(struct ruleset *ruleset, struct group_builder *builde
 
     struct prefilter *prefilter = buffer_prefilter(ruleset, literal.buffer);
 
-    /* If the table of buffers is full, the rule is evaluated for every packet. */
+    /* Without an entry for the buffer (table full, no memory), the rule is evaluated for every packet. */
     return prefilter ? prefilter_add(prefilter, &literal, index) : add_unfiltered(ruleset, builder, index);
 }
 

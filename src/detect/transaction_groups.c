@@ -156,7 +156,7 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
                 literal.at = LITERAL_ANYWHERE;
             return prefilter_add(buffer->prefilter, &literal, index);
         }
-        /* the table of buffers is full: the rule is added as one without a literal */
+        /* no entry for the buffer (table full, no memory): the rule is added as one without a literal */
     }
     return add_unfiltered(group, index, plan);
 }

@@ -385,7 +385,7 @@ void eve_drop(struct eve *eve, struct text *out, const struct packet_record *rec
         verdict_object(eve, out, record);
     if (options->drop.alerts) {
         /* Use the rule of the first alert with this action. If there is none, use the rule that drops the packet: its
-         * alert was suppressed. */
+         * alert was not reported. */
         for (uint32_t i = 0; i < record->alert_count && !rule; i++) {
             if (action_of(&alerts[i]) == action)
                 rule = alerts[i].rule;

@@ -83,7 +83,8 @@ static uint64_t not_seen(uint64_t all, uint64_t seen)
 void flow_record_write(struct flow_record *out, const struct record_scratch *scratch, uint32_t kinds,
                        const struct flow *flow, enum flow_end reason, unsigned generation)
 {
-    /* Passive: a drop rule matched, and nothing is dropped. The event has action "drop" as in Suricata's IDS mode. */
+    /* In passive mode nothing is dropped, but the event of a flow in which a drop rule matched has action "drop", as in
+     * Suricata's IDS mode. Inline such a flow is FLOW_DROPPED already. */
     bool is_drop_demanded = flow->drop_sid != 0 && flow->would_drop == FLOW_WOULD_DROP_NO;
 
     *out = (struct flow_record){

@@ -55,7 +55,7 @@ uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const stru
     if (decision->alert_count > 0)
         kinds |= 1u << OUTPUT_ALERT;
     /* A packet that a rule drops always has an event; of the other packets of a dropped flow, only the first in each
-     * direction has one, unless eve.types.drop.flows is all. In mode alert-only the same applies to would_drop. */
+     * direction has one, unless eve.types.drop.flows is all. The same applies to would_drop events. */
     if ((dropped || pkt->would_drop) && !is_pseudo &&
         (eve->drop.all_flows || drop_rule || !flow_dropped || !(flow->flags & record_drop_flag(pkt))))
         kinds |= dropped ? 1u << OUTPUT_DROP : 1u << OUTPUT_WOULD_DROP;

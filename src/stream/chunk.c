@@ -25,8 +25,8 @@ static uint64_t find_limit(struct stream *stream, struct tcp_session *session, e
         return assembly->contiguous;
     if (!pkt || !(pkt->flags & PACKET_TO_CLIENT) != (direction == FLOW_TO_SERVER))
         return 0;
-    /* At the reassembly depth, after a flush request and in the states behind TCP_STATE_TIME_WAIT, even less than a
-     * chunk is inspected, because little or no data follows. */
+    /* At the reassembly depth and in the states behind TCP_STATE_TIME_WAIT, even less than a chunk is inspected,
+     * because little or no data follows. A flush request has the same effect. */
     if ((peer->flags & (PEER_DEPTH_REACHED | PEER_FLUSH)) || session->state > TCP_STATE_TIME_WAIT)
         return assembly->acknowledged;
     if (assembly->acknowledged >= assembly->inspected &&
