@@ -93,7 +93,7 @@ static void open_member(struct fields *fields, enum member member, const char *k
     if (fields->depth - fields->skipped >= FIELDS_DEPTH_MAX)
         fields->cut = true;
     else if (begin_member(fields, member, key, 1)) {
-        fields->length--; /* not written yet: the byte that closes the member, whose room is reserved by `depth` */
+        fields->length--; /* the byte that closes the member is written later; `depth` reserves room for it */
         fields->depth++;
         return;
     }

@@ -70,7 +70,7 @@ static int read_file(struct arena *arena, const char *path, char **out, size_t *
         err = -EISDIR;
     else if (st.st_size > CONFIG_MAX_FILE_SIZE)
         err = -EFBIG;
-    else /* not a regular file: a pipe has no size, so read up to the limit */
+    else /* a file that is not regular (a pipe) has no size: read up to the limit */
         err = read_all(arena, fd, S_ISREG(st.st_mode) ? (size_t)st.st_size : CONFIG_MAX_FILE_SIZE, out, length);
     close(fd);
     return err;
