@@ -245,7 +245,8 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason);
 
 /* Lists flows in pages: the flows in the buckets from *cursor on, until `max` flows or `buckets` buckets were read;
  * returns the number of flows. *cursor is set to the next bucket; 0: the list is complete. A flow is listed at most
- * once, because it never changes its bucket. */
+ * once: it never changes its bucket, and a page has whole buckets. Of a bucket with more than `max` flows, the rest is
+ * omitted. */
 size_t flow_table_list(struct flow_table *table, size_t *cursor, size_t buckets, const struct flow **out, size_t max);
 /* Finds the flow between two ends, of which either may be the client, outside of tunnels and with the given VLANs.
  * Returns NULL if there is none. */

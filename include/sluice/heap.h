@@ -17,7 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HEAP_OBJECT_MAX = (4 << 20) + (64 << 10) }; /* a window of 4 MiB and the overhead of a decoder */
+/* Room for a decompression window of 4 MiB, and for what the library of the compression format adds to it. */
+enum { HEAP_OBJECT_MAX = (4 << 20) + (64 << 10) };
 
 struct heap;
 

@@ -207,7 +207,7 @@ static void transfer_state(struct app_context *context, struct transfer *t, cons
     context->af->proto = own;
 }
 
-/* Starts a parser and reads its state into *state. Without memory, parsing of the reading stops. */
+/* Starts a parser and reads its state into *state. If the parser cannot be started, parsing of the reading stops. */
 static void read_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void **state)
 {
     struct app_flow *af = context->af;

@@ -36,7 +36,7 @@
 #include <string.h>
 
 enum {
-    SEND_TRIES = 200, /* how often a send is tried, once in a millisecond, while the kernel has no memory for it */
+    SEND_TRIES = 200, /* how often a send is tried, once in a millisecond, while the kernel has no room for it */
     /* The sender thread is woken for at least this number of packets with at least this average length in bytes. Bulk
      * transfers and their acknowledgments without segmentation offload reach both; requests and responses only when all
      * CPUs are busy. */
@@ -52,7 +52,7 @@ struct answer {
     uint32_t mark;     /* mark of the packet after the verdict, all 32 bits */
     bool changes_mark; /* true: the message needs NFQA_MARK */
     bool drops;        /* true: the packet is dropped, even if the kernel does that by a later rule */
-    /* Mark to set in the connection by NFQA_CT; such a verdict is for one packet only. */
+    /* The offload whose mark NFQA_CT sets in the connection; such a verdict is for one packet only. */
     enum packet_offload connection;
     enum packet_offload offload; /* offload by either NFQA_CT or the packet mark */
 };

@@ -284,7 +284,8 @@ int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, str
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 
-/* Adds a flow to the flow table, with the numbers of names translated to those of this process. */
+/* Adds a flow to the flow table, with the numbers of names and protocols translated to those of this
+ * process. */
 static void read_flow(struct transfer *t, struct passage *passage)
 {
     struct flow read = { .hash = 0 }, *flow;

@@ -26,7 +26,7 @@ static const char *remedy(int error)
         return ": the reader of the socket is too slow";
     case -EACCES:
     case -EPERM:
-        return ": the supervisor tries to open it";
+        return ": the daemon may not open it; the supervisor tries to open a regular file";
     default:
         return "";
     }

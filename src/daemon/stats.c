@@ -324,7 +324,7 @@ static void add_exceptions(struct stats *stats, const struct sums *sums, bool be
         if ((strncmp(exception_paths[cause], "ips.", 4) == 0) != below_ips)
             continue;
         if (stats->shared->exceptions[cause] == EXCEPTION_IGNORE && !sums->policy.exceptions[cause][EXCEPTION_BYPASS])
-            continue; /* the policy ignores the exception: Suricata writes no counters then, either */
+            continue; /* ignored, and no flow was bypassed because of it: Suricata writes no counters then */
         for (enum exception_policy policy = 0; policy < EXCEPTION_POLICY_COUNT; policy++) {
             uint64_t used = sums->policy.exceptions[cause][policy];
 

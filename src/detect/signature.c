@@ -60,7 +60,9 @@ static void set_scope_and_type(struct signature *signature, const struct rule *r
     bool addresses_only = !rule->buffers && !rule->applications && !rule->protocol.any_packet && !rule->bypass;
     bool detection_only = !rule->buffers && !rule->applications && !rule->protocol.any_packet;
     bool tests_detection = false, tests_packet = false, has_packet_buffer = false, has_absolute_offset = false;
-    bool tests_headers = false; /* true: contents are matched in the packet's payload, not in the stream */
+    /* A condition or buffer without KEYWORD_STATE: contents are searched in the packet's payload, unless the rule
+     * demands the stream. */
+    bool tests_headers = false;
     const struct rule_buffer *payload = NULL;
 
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {

@@ -238,8 +238,9 @@ static void check_ours(struct context *context, const struct our_mark *ours)
         add_finding(context, DOCTOR_NOTE, "mark.kept",
                     "Where a tunnel begins or ends on this host, the inner packet inherits the mark of the "
                     "outer packet (or the reverse), and passes uninspected.",
-                    "Add a rule to postrouting: `meta mark & MASK == MARK meta mark set meta mark & ~MASK`, "
-                    "or `iptables -t mangle -A POSTROUTING -m mark --mark MARK/MASK -j MARK --set-xmark "
+                    "Add a rule to postrouting: `meta mark & MASK == MARK meta mark set meta mark & REST` (REST: "
+                    "0xffffffff without the bits of MASK), or `iptables -t mangle -A POSTROUTING -m mark --mark "
+                    "MARK/MASK -j MARK --set-xmark "
                     "0x0/MASK`.",
                     "no rule clears Sluice's mark 0x%x/0x%x (%s) after the inspection", ours->value, ours->mask,
                     ours->name);

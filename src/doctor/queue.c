@@ -157,12 +157,14 @@ void check_queues(struct context *context)
             context->failed = true;
         if (context->own && !feed->own)
             set_finding_rule(
-                add_finding(context, DOCTOR_WARNING, "queue.second-rule",
-                            "Packets that match both rules are inspected twice. This rule may also queue packets "
-                            "before the firewall has decided, and an accept of Sluice skips the rest of its chain.",
-                            "Use other queue numbers for one of them, or delete the rule.",
-                            "a rule outside the sluice table sends packets to %s",
-                            queues_text(context, queue->first, queue->last)),
+                add_finding(
+                    context, DOCTOR_WARNING, "queue.second-rule",
+                    "Packets that match both rules are inspected twice. This rule may also queue packets "
+                    "before the firewall has decided: packets that Sluice accepts skip the remaining rules of the base "
+                    "chain in which this rule is evaluated.",
+                    "Use other queue numbers for one of them, or delete the rule.",
+                    "a rule outside the sluice table sends packets to %s",
+                    queues_text(context, queue->first, queue->last)),
                 feed->rule);
         if (is_repeated(context, feed))
             continue;

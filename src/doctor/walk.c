@@ -113,7 +113,7 @@ static bool walk_rule(struct walker *walker, const struct netrules_rule *rule, c
     if (always && !continues(rule->verdict))
         block(walker, rule, caller);
     if (always && !caller->depth && (rule->verdict == NETRULES_RETURN || rule->verdict == NETRULES_GOTO))
-        block(walker, rule, caller); /* after a return in a base chain, the chain's policy decides */
+        block(walker, rule, caller); /* the chain's policy decides */
     return always && (rule->verdict == NETRULES_RETURN || rule->verdict == NETRULES_GOTO) && caller->depth;
 }
 

@@ -57,11 +57,11 @@ static unsigned permille(uint64_t part, uint64_t whole)
 
 /*
  * Called after each receive: estimates the age of its first packet and the level of the queue. The time that a receive
- * waits for packets is not their age. If the worker was stopped during the receive (SIGSTOP), the receive ends without
- * packets, and packets in the queue may have arrived at any time since the last mark. If the worker got no CPU time,
- * packets may have arrived at any time during the receive. The receive should have ended after WAIT_NS, so its first
- * packet has waited for about the time beyond WAIT_NS. That age (late_ns) is counted, but no flow is shed for it,
- * because it is an estimate.
+ * waits for packets is not their age. Two cases of a receive that took longer than MAX_SLEEP_NS:
+ * - It returned no packets: the worker was stopped (SIGSTOP). Packets in the queue may have arrived at any time since
+ * the last mark.
+ * - It returned packets: the worker got no CPU time. The first packet is assumed to have arrived after WAIT_NS, when
+ * the receive should have ended. That age (late_ns) is counted, but no flow is shed for it, because it is an estimate.
  */
 void queue_watch_received(struct queue_watch *watch, struct capture *capture, struct packet *const *batch, int count,
                           uint64_t now_ns)

@@ -238,7 +238,7 @@ static bool target_mark(struct netrules_builder *builder, const struct extension
 
 static bool target_connmark(struct netrules_builder *builder, const struct extension *extension)
 {
-    struct xt_connmark_tginfo1 info; /* the fields of revision 1, which revision 2 has, too */
+    struct xt_connmark_tginfo1 info; /* ctmark, ctmask and nfmask are at the same place in revision 2 */
     struct xt_connmark_tginfo2 two;
     struct netrules_mark mark = { .kind = NETRULES_CONNECTION_MARK, .use = NETRULES_MARK_COPY };
     unsigned mode;

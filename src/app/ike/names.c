@@ -28,7 +28,7 @@ const char *ike_attribute_key(uint16_t type)
     return find_name(keys, COUNT(keys), type);
 }
 
-/* Indexed by number, starting with 1. */
+/* Names of attribute values; the first element is the name of value 1. */
 static const char *const encryptions[] = { "EncDesCbc",       "EncIdeaCbc", "EncBlowfishCbc", "EncRc5R16B64Cbc",
                                            "EncTripleDesCbc", "EncCastCbc", "EncAesCbc",      "EncCamelliaCbc" };
 

@@ -41,7 +41,7 @@ enum {
 
 /* Anomalies of a message, a bit set. */
 enum mime_anomaly {
-    MIME_PARSE_FAILED = 1 << 0, /* memory is exhausted, or a limit was exceeded */
+    MIME_PARSE_FAILED = 1 << 0, /* memory is exhausted, or the limit of headers, files or URLs was exceeded */
     MIME_MALFORMED = 1 << 1,    /* multiparts or messages are nested too deeply, or have too many boundaries */
     MIME_INVALID_BASE64 = 1 << 2,
     MIME_INVALID_QUOTED = 1 << 3,

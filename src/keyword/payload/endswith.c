@@ -16,8 +16,8 @@ static int endswith_parse(struct rule_parser *parser, struct span value)
 const struct keyword keyword_endswith = {
     .name = "endswith",
     .help = "require the preceding content to match at the end of the buffer",
-    .manual = "A negated content with endswith matches when its first occurrence is not at the end of the "
-              "buffer.",
+    .manual = "A negated content with endswith matches unless its first occurrence is at the end of the buffer; "
+              "later occurrences are not considered.",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = endswith_parse,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IPv6 extension headers (RFC 8200 §4), decoded one after another until an upper-layer header or a fragment. Each one
- * has at least eight bytes, so their number is bounded by the packet's length. A repeated header sets an event and is
- * skipped.
+ * IPv6 extension headers (RFC 8200 §4), decoded one after another until an upper-layer header or a fragment (an
+ * atomic fragment is skipped). Each one has at least eight bytes, so their number is bounded by the packet's length. A
+ * header that is repeated too often sets an event and is skipped.
  *
  * pkt->protocol is the type of the header at the current position, so that at the end it is the type of the header at
  * which the loop stopped.
