@@ -32,7 +32,7 @@ enum {
     DCE_HEADER = 16,
     DCE_UUID = 16,
     DCE_UUID_TEXT = 37,
-    DCE_STUB_MAX = 1 << 20, /* limit of the reassembled stub data of a call over SMB; over TCP and UDP it is a setting */
+    DCE_STUB_MAX = 1 << 20, /* limit of the stub data of a call over SMB; over TCP and UDP it is a setting */
     DCE_BINDINGS_MAX = 256, /* interfaces stored per connection; when there are more, the oldest are dropped */
     DCE_COMPLETE = 1,       /* transaction progress */
 };
