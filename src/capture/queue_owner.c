@@ -122,7 +122,7 @@ void queue_owner_describe(uint32_t port_id, char out[QUEUE_OWNER_SIZE])
     snprintf(pid, sizeof(pid), "%" PRIu32, port_id);
     read_name(pid, name);
     if (inode && strcmp(name, "?") != 0)
-        snprintf(out, QUEUE_OWNER_SIZE, "probably process %s (%s), by its netlink port id", pid, name);
+        snprintf(out, QUEUE_OWNER_SIZE, "process %s (%s), as its netlink port id suggests", pid, name);
     else
         snprintf(out, QUEUE_OWNER_SIZE, "another process (netlink port id %s)", pid);
 }
