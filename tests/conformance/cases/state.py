@@ -67,6 +67,9 @@ numbers = [
     (1, datagram('content:"verify"; flowint:failures,notset;')),
     (0, datagram('content:"verify"; flowint:others,isset;')),
     (8, datagram('flowint:packets,+,1;')),
+    (1, datagram('content:"verify"; flowint:packets,==,7;')),
+    (1, datagram('content:"verify"; flowint:packets,==,1;')),
+    (0, datagram('content:"start"; flowint:packets,==,0;')),
 ]
 text_packets = udp(4000, client(b'user=alice'), client(b'again')) + udp(4000, client(b'again'), client_port=40001)
 texts = [
