@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The firewall module: options, priorities beside constructed rulesets, rules as text and netlink messages, the printed
- * examples. Only functions that the command line does not reach are tested with the kernel; tests/netns/nft_*.sh test
- * the others. */
+/* The firewall module: options, priorities, rules as text and netlink messages, the printed examples. With the kernel,
+ * only functions that no command reaches are tested; tests/netns/nft_*.sh test the others. */
 #include <check.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -536,7 +535,6 @@ static const struct {
     { ATTACH_CHAIN, FIREWALL_INET, FIREWALL_FORWARD | FIREWALL_INPUT, 1, 2, 3 },
 };
 
-/* Lists the types of the messages of a batch, in order. */
 static unsigned list_messages(const struct batch *batch, uint16_t *types, unsigned max)
 {
     const struct nlmsghdr *message = (const struct nlmsghdr *)batch->bytes;
@@ -581,7 +579,6 @@ START_TEST(table_is_replaced_whole)
 }
 END_TEST
 
-/* The largest batch: three chains with all rules, in two families. */
 START_TEST(largest_plan_fits)
 {
     struct session session = { .sequence = 1 };

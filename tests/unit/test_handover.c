@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Engine hand-over between two pipelines: a conversation with a hand-over at any point gives the same alerts, verdicts
- * and events as without.
- */
+/* Engine hand-over between two pipelines: a conversation with a hand-over at any point gives the same alerts, verdicts
+ * and events as without. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -769,10 +767,8 @@ static int read_stored(const char *path)
     return err;
 }
 
-/*
- * Files of earlier versions must be readable. If you change the format, increment TRANSFER_VERSION and make the files
- * again: HANDOVER_CORPUS=tests/fuzz/corpus/handover CK_FORK=no test_handover
- */
+/* Files of earlier versions must be readable. If you change the format, increment TRANSFER_VERSION and make the files
+ * again: HANDOVER_CORPUS=tests/fuzz/corpus/handover CK_FORK=no test_handover */
 START_TEST(what_was_written_before_is_read)
 {
     const char *source = getenv("SLUICE_SOURCE");
