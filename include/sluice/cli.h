@@ -23,18 +23,30 @@ struct cli_option {
     const char *help;
 };
 
+/* The arguments of a command, for the completion of shells. */
+enum cli_argument {
+    CLI_ARGUMENT_NONE,    /* none, or nothing that can be listed */
+    CLI_ARGUMENT_WORDS,   /* command.words */
+    CLI_ARGUMENT_FILES,   /* names of files */
+    CLI_ARGUMENT_SETTING, /* names of settings */
+    CLI_ARGUMENT_KEYWORD, /* names of keywords */
+};
+
 struct command {
     const char *name;
-    const char *usage;                 /* the arguments, one line */
-    const char *summary;               /* one line */
-    const char *help;                  /* description for `sluice NAME --help` and the manual page, or NULL */
-    const struct cli_option *options;  /* ends with a row without a name */
+    const char *usage;                /* the arguments, one line */
+    const char *summary;              /* one line */
+    const char *help;                 /* description for `sluice NAME --help` and the manual page, or NULL */
+    const struct cli_option *options; /* ends with a row without a name */
+    enum cli_argument argument;
+    const char *const *words;          /* CLI_ARGUMENT_WORDS: NULL-terminated; otherwise NULL */
     int (*run)(int argc, char **argv); /* argv[0] is the name of the command; returns an exit code */
 };
 
 extern const struct command command_run, command_replay, command_check, command_nft, command_blocklist,
     command_keywords, command_settings, command_status, command_stats, command_queues, command_flows, command_explain,
-    command_costs, command_mode, command_reload, command_rules, command_upgrade, command_lend, command_leave;
+    command_costs, command_mode, command_reload, command_rules, command_upgrade, command_lend, command_leave,
+    command_completion;
 
 /* All commands in the order of `sluice --help`; ends with NULL. */
 extern const struct command *const cli_commands[];

@@ -248,7 +248,7 @@ static int flush_blocklist(const struct arguments *arguments)
 
 enum { ACTION_LIST, ACTION_ADD, ACTION_REMOVE, ACTION_FLUSH, ACTIONS };
 
-static const char *const action_names[ACTIONS] = { "list", "add", "remove", "flush" };
+static const char *const action_names[ACTIONS + 1] = { "list", "add", "remove", "flush" };
 
 static const struct action {
     bool takes_hosts;
@@ -331,6 +331,8 @@ const struct command command_blocklist = {
             "The sluice table has the list (nft.blocklist.enabled: yes), so these commands work with and without a "
             "running daemon.\n"
             "The kernel drops packets from and to blocked hosts before the queue. Needs CAP_NET_ADMIN.",
+    .argument = CLI_ARGUMENT_WORDS,
+    .words = action_names,
     .options = options,
     .run = run_blocklist,
 };

@@ -151,5 +151,6 @@ const struct command command_keywords = {
     .usage = "[NAME] [OPTION]...",
     .summary = "List the keywords of the rule language, or describe one of them",
     .options = options,
+    .argument = CLI_ARGUMENT_KEYWORD,
     .run = run_keywords,
 };

@@ -78,10 +78,11 @@ void mode_print(const struct control_value *message)
     printf("%s\n", closed.count > 0 ? "" : "-");
 }
 
+static const char *const mode_names[] = { "drop", "alert-only", "configured", NULL };
+
 static int check_arguments(const struct arguments *arguments, int count, char **words)
 {
-    static const char *const names[] = { "drop", "alert-only", "configured" };
-    const struct cli_actions modes = { .names = names, .count = sizeof(names) / sizeof(names[0]) };
+    const struct cli_actions modes = { .names = mode_names, .count = sizeof(mode_names) / sizeof(mode_names[0]) - 1 };
     size_t found = 0;
 
     if (count > 1) {
@@ -131,5 +132,7 @@ const struct command command_mode = {
         "engine\n"
         "keep it. `sluice mode drop` leaves queues alone that queues.*.ips-mode sets to alert-only.",
     .options = options,
+    .argument = CLI_ARGUMENT_WORDS,
+    .words = mode_names,
     .run = run_mode,
 };

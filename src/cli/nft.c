@@ -327,7 +327,7 @@ static int show_status(const struct firewall_options *firewall, bool json)
 
 enum { ACTION_PRINT, ACTION_INSTALL, ACTION_REMOVE, ACTION_STATUS, ACTION_UNMARK, ACTION_DOCTOR, ACTIONS };
 
-static const char *const action_names[ACTIONS] = { "print", "install", "remove", "status", "unmark", "doctor" };
+static const char *const action_names[ACTIONS + 1] = { "print", "install", "remove", "status", "unmark", "doctor" };
 
 static const struct action {
     int (*run)(const struct firewall_options *firewall, bool json);
@@ -409,6 +409,8 @@ const struct command command_nft = {
             "         Exit code 0: none (notes at most), 1: warnings, 2: broken, 3: the ruleset cannot be read\n"
             "\n"
             "Tables of other programs are never changed. All but print need CAP_NET_ADMIN.",
+    .argument = CLI_ARGUMENT_WORDS,
+    .words = action_names,
     .options = options,
     .run = run_nft,
 };

@@ -137,5 +137,6 @@ const struct command command_replay = {
             "ignored with\n"
             "a warning, so that a configuration for another version can be used.",
     .options = options,
+    .argument = CLI_ARGUMENT_FILES,
     .run = run_replay,
 };

@@ -192,5 +192,6 @@ const struct command command_settings = {
     .summary = "Show the settings of the configuration, or those of one section",
     .help = "A `*` in a name stands for a name that you choose.",
     .options = options,
+    .argument = CLI_ARGUMENT_SETTING,
     .run = run_settings,
 };
