@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Runs in a virtual machine, as root: installs, upgrades, removes and purges the packages of /root as an administrator
+# would. A host in front of the machine (cli) sends requests to one behind it (srv).
+set -euo pipefail
+cd /root
+export DEBIAN_FRONTEND=noninteractive
+apt=(apt-get -qq -y -o Dpkg::Use-Pty=0)
+
+fail() {
+	echo "FAILED: $*" >&2
+	systemctl --no-pager status sluice.service >&2 || true
+	journalctl --no-pager -n 40 -u sluice.service >&2 || true
+	tail -n 5 /var/log/sluice/eve.json >&2 || true
+	exit 1
+}
+step() { echo "--- $*"; }
+wait_for() { # wait_for WHAT COMMAND...: at most 120 s
+	local end=$((SECONDS + 120)) what=$1
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || fail "$what does not happen within 120 s"
+		sleep 0.2
+	done
+}
+
+step "hosts"
+for name in cli srv; do ip netns add $name; done
+ip link add g0 type veth peer name c0 netns cli
+ip link add g1 type veth peer name s0 netns srv
+ip addr add 10.66.1.1/24 dev g0
+ip addr add 10.66.2.1/24 dev g1
+ip link set g0 up
+ip link set g1 up
+ip -n cli addr add 10.66.1.2/24 dev c0
+ip -n srv addr add 10.66.2.2/24 dev s0
+for host in cli:c0:10.66.1.1 srv:s0:10.66.2.1; do
+	IFS=: read -r name device router <<<"$host"
+	ip -n "$name" link set lo up
+	ip -n "$name" link set "$device" up
+	ip -n "$name" route add default via "$router"
+done
+echo 1 >/proc/sys/net/ipv4/ip_forward
+mkdir /root/www
+echo welcome >/root/www/index.html
+ip netns exec srv busybox httpd -p 80 -h /root/www
+request() { # request PATH: prints the answer
+	ip netns exec cli python3 -c 'import http.client, sys
+connection = http.client.HTTPConnection("10.66.2.2", timeout=20)
+connection.request("GET", "/" + sys.argv[1])
+print(connection.getresponse().read().decode())' "$1"
+}
+wait_for "the server's answer" request index.html
+
+step "install"
+"${apt[@]}" install ./sluice_*.deb
+[ "$(systemctl is-enabled sluice.service || true)" = disabled ] || fail "the installation enabled the service"
+systemctl enable --now -q sluice.service
+wait_for "the start" sluice status
+sluice status
+sluice mode | grep -q alert-only || fail "the first mode is not alert-only"
+systemctl show -P MainPID sluice.service >/root/pid
+grep -q . "/proc/$(cat /root/pid)/attr/current" && echo "AppArmor: $(cat "/proc/$(cat /root/pid)/attr/current")"
+
+step "a bad request"
+request 'index.html?x=$%7bjndi:ldap://x/y%7d' >/root/answer || fail "alert-only dropped the request"
+request 'index.html?x=${jndi:ldap://x/y}' >/root/answer || fail "alert-only dropped the request"
+grep -q welcome /root/answer || fail "no answer to the bad request"
+wait_for "the alert" grep -q '"signature_id":9000001' /var/log/sluice/eve.json
+
+step "drop"
+sed -i 's/^ips.mode: alert-only/ips.mode: drop/' /etc/sluice/sluice.yaml
+systemctl reload sluice.service
+wait_for "the mode drop" sh -c 'sluice mode | grep -q "mode: drop"'
+request 'index.html?x=${jndi:ldap://x/y}' >/dev/null 2>&1 && fail "the bad request passed"
+request index.html | grep -q welcome || fail "a good request was dropped"
+
+step "upgrade"
+ip netns exec cli ping -i 0.2 10.66.2.2 >/root/pings &
+pings=$!
+engine() { awk '{ print $1 }' "/proc/$(cat /root/pid)/task/$(cat /root/pid)/children"; }
+before=$(engine)
+sleep 3
+"${apt[@]}" install ./next.deb
+dpkg-query -W -f '${Version}\n' sluice | grep -q '+next$' || fail "not upgraded"
+[ "$(systemctl show -P MainPID sluice.service)" = "$(cat /root/pid)" ] || fail "the service was restarted"
+[ "$(engine)" != "$before" ] || fail "the engine is still the old one"
+grep -q "^ips.mode: drop" /etc/sluice/sluice.yaml || fail "the upgrade changed the configuration"
+sleep 3
+kill -INT $pings
+wait $pings || true
+tail -n 3 /root/pings
+grep -q " 0% packet loss" /root/pings || fail "the upgrade lost packets"
+
+step "remove"
+"${apt[@]}" remove sluice
+systemctl is-active -q sluice.service && fail "the service still runs"
+nft list tables | grep -q sluice && fail "the sluice table is still there"
+[ -f /etc/sluice/sluice.yaml ] || fail "remove deleted the configuration"
+request 'index.html?x=${jndi:ldap://x/y}' >/dev/null || fail "without Sluice the request does not pass"
+
+step "purge"
+"${apt[@]}" purge sluice
+for path in /etc/sluice /var/log/sluice /var/lib/sluice /var/cache/sluice; do
+	[ ! -e $path ] || fail "purge left $path"
+done
