@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "handover_rig.h"
+#include "memory_watch.h"
 
 int rig_memory_file(void)
 {
@@ -24,6 +25,7 @@ void rig_new_pipeline(const char *rules, const char *yaml)
     ck_assert_int_eq(pipeline_shared_init(&rig.shared, &rig.options), 0);
     ck_assert_int_eq(pipeline_init(&rig.pipeline, &rig.options, &rig.shared, 0, output_port(rig.output, 0)), 0);
     ck_assert_int_eq(detector_prepare(rig.pipeline.detector, rig.ruleset), 0);
+    memory_watch_mark();
 }
 
 struct handover_counts rig_write_state(int fd, int shared)

@@ -1,9 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "default_options.h"
 #include "pipeline_rig.h"
-#include "detect/detect_priv.h"
+#include "memory_watch.h"
 
 struct rig rig;
+
+/* Hits of the last detect_finish() of this thread. */
+static _Thread_local struct {
+    const struct hit *list;
+    size_t count;
+} hits;
+
+size_t __real_detect_finish(struct detector *detector, const struct hit **out);
+size_t __wrap_detect_finish(struct detector *detector, const struct hit **out);
+
+size_t __wrap_detect_finish(struct detector *detector, const struct hit **out)
+{
+    hits.count = __real_detect_finish(detector, out);
+    hits.list = *out;
+    return hits.count;
+}
+
+size_t rig_hits(const struct hit **out)
+{
+    *out = hits.list;
+    return hits.count;
+}
+
+void rig_inspect(struct packet *pkt)
+{
+    hits.count = 0;
+    pipeline_packet(&rig.pipeline, rig.ruleset, pkt, NULL);
+}
 
 void rig_setup(void)
 {
@@ -88,6 +116,7 @@ void rig_open(const char *rules)
     ck_assert_int_eq(pipeline_shared_init(&rig.shared, &rig.options), 0);
     ck_assert_int_eq(pipeline_init(&rig.pipeline, &rig.options, &rig.shared, 0, output_port(rig.output, 0)), 0);
     ck_assert_int_eq(detector_prepare(rig.pipeline.detector, rig.ruleset), 0);
+    memory_watch_mark();
 }
 
 uint64_t rig_finish(void)
@@ -101,7 +130,8 @@ uint64_t rig_finish(void)
 void rig_close(void)
 {
     rig_finish();
-    ck_assert_uint_eq(pool_used(rig.pipeline.detector->pending), 0);
+    defrag_expire(rig.pipeline.defrag, UINT64_MAX, SIZE_MAX);
+    ck_assert_uint_eq(memory_watch_count_unfreed(), 0);
     pipeline_clear(&rig.pipeline);
     output_close(rig.output);
     pipeline_shared_clear(&rig.shared);
@@ -137,10 +167,9 @@ void rig_put_ip(int from, uint8_t protocol, size_t length)
 const char *rig_judge(size_t length)
 {
     static char text[1024];
-    const struct detector *detector = rig.pipeline.detector;
-    size_t used = 0;
+    const struct hit *list;
+    size_t used = 0, count;
 
-    rig.pipeline.detector->hit_count = 0;
     rig.packet = (struct packet){ .data = rig.bytes,
                                   .length = (uint32_t)length,
                                   .wire_length = (uint32_t)length,
@@ -148,11 +177,11 @@ const char *rig_judge(size_t length)
                                   .time_ns = rig.time_ns,
                                   .conntrack = rig.conntrack,
                                   .number = ++rig.number };
-    pipeline_packet(&rig.pipeline, rig.ruleset, &rig.packet, NULL);
+    rig_inspect(&rig.packet);
+    count = rig_hits(&list);
     text[0] = '\0';
-    for (uint32_t i = 0; i < detector->hit_count && used + 16 < sizeof(text); i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? " " : "",
-                                 (unsigned)detector->hits[i].rule->sid);
+    for (size_t i = 0; i < count && used + 16 < sizeof(text); i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? " " : "", (unsigned)list[i].rule->sid);
     return text;
 }
 

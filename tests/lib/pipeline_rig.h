@@ -70,6 +70,12 @@ void rig_close(void);
 void rig_put16(uint8_t *at, uint32_t value);
 void rig_put_ip(int from, uint8_t protocol, size_t length);
 
+/* Inspects a packet. rig_hits() returns the number of hits of its last detect_finish(), and sets *out to them; they are
+ * valid until the next packet. The linker lets the pipeline call a detect_finish() that records them (--wrap, in
+ * tests/CMakeLists.txt). */
+void rig_inspect(struct packet *pkt);
+size_t rig_hits(const struct hit **out);
+
 /* Inspects the packet in the first `length` bytes of rig.bytes. */
 const char *rig_judge(size_t length);
 

@@ -10,7 +10,6 @@
 
 #include "default_options.h"
 #include "handover_rig.h"
-#include "detect/detect_priv.h" /* for the hits in struct detector */
 
 enum { MAX_OPEN_FOLDERS = 16, MAX_PACKETS = 3000, MAX_HITS = 24, CUTS = 4, SAMPLE = 4 };
 
@@ -147,20 +146,21 @@ static int by_number(const void *a, const void *b)
 static void judge(unsigned index, struct found *out)
 {
     const struct capture_packet *from = &capture.packets[index];
-    struct detector *detector = rig.pipeline.detector;
+    const struct hit *hits;
+    size_t count;
 
     rig.time_ns = (uint64_t)from->header.ts.tv_sec * RIG_SECOND + (uint64_t)from->header.ts.tv_usec * 1000;
-    detector->hit_count = 0;
     rig.packet = (struct packet){ .data = from->bytes,
                                   .length = from->header.caplen,
                                   .wire_length = from->header.len,
                                   .link = capture.link,
                                   .time_ns = rig.time_ns,
                                   .number = index + 1 };
-    pipeline_packet(&rig.pipeline, rig.ruleset, &rig.packet, NULL);
+    rig_inspect(&rig.packet);
+    count = rig_hits(&hits);
     *out = (struct found){ .dropped = rig.packet.verdict == VERDICT_DROP };
-    for (uint32_t i = 0; i < detector->hit_count && out->count < MAX_HITS; i++)
-        out->sids[out->count++] = detector->hits[i].rule->sid;
+    for (size_t i = 0; i < count && out->count < MAX_HITS; i++)
+        out->sids[out->count++] = hits[i].rule->sid;
     qsort(out->sids, out->count, sizeof(out->sids[0]), by_number);
 }
 

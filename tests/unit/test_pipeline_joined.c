@@ -5,7 +5,6 @@
  * search.
  */
 #include "pipeline_app_rig.h"
-#include "detect/detect_priv.h" /* for the hits and counters in struct detector */
 
 enum {
     RULES = 120,
@@ -129,11 +128,12 @@ static bool says(const struct word_rule *rule, const struct response *response)
 
 static void note_matches(bool matched[RULES])
 {
-    const struct detector *detector = rig.pipeline.detector;
+    const struct hit *hits;
+    size_t count = rig_hits(&hits);
 
-    for (uint32_t i = 0; i < detector->hit_count; i++) {
-        if (detector->hits[i].rule->sid <= RULES)
-            matched[detector->hits[i].rule->sid - 1] = true;
+    for (size_t i = 0; i < count; i++) {
+        if (hits[i].rule->sid <= RULES)
+            matched[hits[i].rule->sid - 1] = true;
     }
 }
 
@@ -196,7 +196,7 @@ END_TEST
  * chunked one, of which the stream has more bytes. */
 static uint64_t scanned_for(const char *head, const char *chunk)
 {
-    const struct detector *detector = rig.pipeline.detector;
+    const struct detect_counters *counters = detector_counters(rig.pipeline.detector);
     char bytes[4000];
     uint64_t before;
 
@@ -207,12 +207,12 @@ static uint64_t scanned_for(const char *head, const char *chunk)
     memset(bytes, '.', sizeof(bytes));
     memcpy(bytes, chunk, strlen(chunk));
     memcpy(bytes + sizeof(bytes) - 2, "\r\n", 2);
-    before = detector->counters.bytes_scanned;
+    before = counters->bytes_scanned;
     for (unsigned i = 0; i < 4; i++) {
         bytes[100] = (char)('0' + i);
         rig_send_bytes(RIG_SERVER, bytes, sizeof(bytes));
     }
-    return detector->counters.bytes_scanned - before;
+    return counters->bytes_scanned - before;
 }
 
 START_TEST(a_body_that_comes_as_it_is_is_searched_with_its_stream)

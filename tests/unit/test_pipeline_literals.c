@@ -4,7 +4,6 @@
  * transactions whose literal is in the payload.
  */
 #include "pipeline_app_rig.h"
-#include "detect/detect_priv.h" /* for the hits in struct detector */
 
 enum { RULES = 400, WORD_MAX = 40, ROUNDS = 8, REQUESTS = 24, MANY = 200 };
 
@@ -98,10 +97,11 @@ static bool says(const struct word_rule *rule, const char *const texts[WHERES])
 
 static bool has_matched(unsigned sid)
 {
-    const struct detector *detector = rig.pipeline.detector;
+    const struct hit *hits;
+    size_t count = rig_hits(&hits);
 
-    for (uint32_t i = 0; i < detector->hit_count; i++) {
-        if (detector->hits[i].rule->sid == sid)
+    for (size_t i = 0; i < count; i++) {
+        if (hits[i].rule->sid == sid)
             return true;
     }
     return false;

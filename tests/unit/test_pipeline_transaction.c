@@ -3,7 +3,6 @@
  * Rules on transactions in the whole pipeline: rules for both directions, and texts that pcre captures.
  */
 #include "pipeline_app_rig.h"
-#include "detect/detect_priv.h" /* for the hits in struct detector */
 
 #define REQUEST "POST /download HTTP/1.1\r\nHost: a.example\r\nConnection: keep-alive\r\n"
 #define RESPONSE "HTTP/1.1 200 OK\r\nServer: Apache\r\nConnection: Keep-Alive\r\nContent-Length: 5\r\n\r\nhello"
@@ -267,18 +266,20 @@ END_TEST
 
 START_TEST(alerts_know_their_texts)
 {
-    const struct detector *detector;
+    const struct rule_captures *captured;
+    const struct hit *hits;
 
     rig_open(OF_TCP("pcre:\"/user=(\\w+)/,alert:a\"; sid:1;") OF_TCP("content:\"pass\"; sid:2;")
                  OF_TCP("pcre:\"/(u)(s)/,alert:b,alert:c\"; sid:3;"));
     rig_handshake();
     ck_assert_str_eq(rig_send(RIG_CLIENT, "user=alice&pass=secret"), "1 2 3");
-    detector = rig.pipeline.detector;
-    ck_assert_uint_eq(detector->hits[0].text_count, 1);
-    ck_assert_uint_eq(detector->hits[1].text_count, 0);
-    ck_assert_uint_eq(detector->hits[2].text_count, 2);
-    ck_assert_int_eq(detector->texts.list[detector->hits[0].first_text].bytes[0], 'a');
-    ck_assert_int_eq(detector->texts.list[detector->hits[2].first_text].bytes[0], 'u');
+    ck_assert_uint_eq(rig_hits(&hits), 3);
+    captured = detector_captures(rig.pipeline.detector);
+    ck_assert_uint_eq(hits[0].text_count, 1);
+    ck_assert_uint_eq(hits[1].text_count, 0);
+    ck_assert_uint_eq(hits[2].text_count, 2);
+    ck_assert_int_eq(captured->list[hits[0].first_text].bytes[0], 'a');
+    ck_assert_int_eq(captured->list[hits[2].first_text].bytes[0], 'u');
 }
 END_TEST
 
