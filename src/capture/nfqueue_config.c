@@ -14,6 +14,7 @@
  * the last waiting packet was read. It hides no losses: gaps in the packet ids show each one.
  */
 #include "nfqueue_priv.h"
+#include "queue_owner.h"
 
 #include <arpa/inet.h>
 #include <cap-ng.h>

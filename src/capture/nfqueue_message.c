@@ -10,7 +10,7 @@
  *
  * All values in attributes are in network order; netlink headers are in host order.
  */
-#include "nfqueue_priv.h"
+#include "nfqueue_message.h"
 
 #include <linux/if_ether.h>
 #include <linux/netfilter.h>

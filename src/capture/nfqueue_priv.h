@@ -5,12 +5,13 @@
  *     nfqueue.c          open, receive, close
  *     nfqueue_config.c   the socket: its options, binding or adopting the queue, and error texts
  *     repeat_guard.c     detection of packets that are queued again in a loop
- *     nfqueue_message.c  from netlink message to struct packet; no socket
  *     nfqueue_verdict.c  selection, encoding and order of verdict messages
  *     verdict_sender.c   a thread that sends verdicts instead of the worker
  *     nfqueue_recover.c  recovery of a queue whose reader died
  *     queue_status.c     /proc/net/netfilter/nfnetlink_queue
- *     queue_owner.c      which process has a queue
+ *
+ * With headers of their own: nfqueue_message.c (from netlink message to struct packet; no socket) and queue_owner.c
+ * (which process has a queue).
  */
 #ifndef SLUICE_NFQUEUE_PRIV_H
 #define SLUICE_NFQUEUE_PRIV_H
@@ -22,26 +23,15 @@
 #include <sys/uio.h>
 
 #include "sluice/capture.h"
+#include "nfqueue_message.h"
 
 enum {
-    NFQUEUE_MAX_COPY = 65531,  /* limit of the kernel: the length of an attribute has 16 bits and includes its header */
     NFQUEUE_VERDICT_SIZE = 32, /* a verdict message without the attributes below */
     NFQUEUE_MARK_SIZE = 8,
     NFQUEUE_PAYLOAD_SIZE = 8,     /* NFQA_PAYLOAD without the payload: header and padding */
     NFQUEUE_CONNECTION_SIZE = 20, /* NFQA_CT with a mark and its mask */
     /* A verdict message with all attributes except the payload. */
     NFQUEUE_ATTRIBUTES_SIZE = NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE + NFQUEUE_CONNECTION_SIZE,
-    QUEUE_OWNER_SIZE = 96,
-};
-
-/* Values of nlmsg_seq in sent messages, which the kernel returns in its answers. A verdict message has the number of
- * its packets instead; the values here are larger than any batch, so that the two can be told apart. */
-enum nfqueue_sequence {
-    SEQUENCE_CONFIG = CAPTURE_MAX_BATCH + 1,
-    SEQUENCE_REPEAT_UNJUDGED,
-    SEQUENCE_CONNTRACK,
-    SEQUENCE_GSO,
-    SEQUENCE_LENGTH
 };
 
 /* State of a packet of the current receive: no verdict yet; verdict decided by the caller; verdict message written. */
@@ -107,26 +97,6 @@ struct nfqueue {
     struct repeat_guard *guard;    /* detects looping packets; NULL unless the mode is QUEUE_REPEAT with a limit */
 };
 
-/* --- nfqueue_message.c ------------------------------------------------------------------------------ */
-
-enum nfqueue_message_kind {
-    NFQUEUE_PACKET,  /* *pkt is filled in */
-    NFQUEUE_DAMAGED, /* *pkt is filled in as far as the message could be read, and its id is known */
-    NFQUEUE_RESULT,  /* NLMSG_ERROR: the kernel's answer to a sent message */
-    NFQUEUE_NO_ID,   /* a packet whose id cannot be read, so that no verdict is possible */
-    NFQUEUE_UNKNOWN, /* any other message */
-};
-
-struct nfqueue_result {
-    int error; /* error in the answer: 0 or -errno */
-    uint32_t sequence;
-};
-
-/* Reads one netlink message. For NFQUEUE_PACKET and NFQUEUE_DAMAGED fills in the members of *pkt that belong to the
- * capture, except `number`; time_ns is 0 if the kernel gives no time. For NFQUEUE_RESULT fills in *result. */
-enum nfqueue_message_kind nfqueue_message_read(const uint8_t *bytes, size_t length, uint16_t queue, struct packet *pkt,
-                                               struct nfqueue_result *result);
-
 /* --- nfqueue_verdict.c ------------------------------------------------------------------------------ */
 
 /* Allocates a writer for batches of `batch` packets. Returns 0 or -ENOMEM. */
@@ -190,10 +160,5 @@ int nfqueue_config_gso(struct nfqueue *queue, bool on);
 /* Writes the formatted line to `error` and returns `err`. */
 int nfqueue_config_fail(char error[CAPTURE_ERROR_SIZE], int err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-/* --- queue_owner.c ---------------------------------------------------------------------------------- */
-
-/* Writes which process has the netlink port, for example "process 4711 (suricata)", or a less specific text. */
-void queue_owner_describe(uint32_t port_id, char out[QUEUE_OWNER_SIZE]);
 
 #endif

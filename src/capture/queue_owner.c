@@ -6,7 +6,7 @@
  * because the kernel gives the first netlink socket of a process its process id as port id. This runs once, when a
  * queue cannot be bound, to report a name instead of a number.
  */
-#include "nfqueue_priv.h"
+#include "queue_owner.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/nfqueue_priv.h"
+#include "capture/nfqueue_message.h"
 #include "sluice/conntrack.h"
 
 enum { QUEUE = 0x1234 };

@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "capture/nfqueue_priv.h"
+#include "capture/nfqueue_message.h"
 
 enum { QUEUE = 0x1234, MESSAGE_SIZE = 70000, TEXT_SIZE = 4096 };
 

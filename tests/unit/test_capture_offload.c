@@ -71,6 +71,16 @@ static struct nfqueue_options options_of(int row)
     return options;
 }
 
+/* The supervisor has bound the queue, and the kernel granted NFQA_CFG_F_CONNTRACK, with which connections can be
+ * marked. The capture clears the flag again, because no rule needs conntrack data. */
+static void open_bound(struct rig *rig, struct nfqueue_options options)
+{
+    options.kept = true;
+    queue_rig_open_with(rig, options, 0);
+    nfqueue_confirm_bound(rig->capture, NFQA_CFG_F_CONNTRACK, false);
+    expect_config(rig, SEQUENCE_CONNTRACK, 0, NFQA_CFG_F_CONNTRACK);
+}
+
 static void act(struct packet *pkt, enum action action)
 {
     static const uint8_t data[] = "hello";
@@ -92,8 +102,8 @@ START_TEST(verdicts_for_the_rest)
     struct rig rig;
     int count = 0, dropped = 0;
 
-    queue_rig_open_with(&rig, options_of(_i), 0);
-    ((struct nfqueue *)rig.capture)->offload = cases[_i].how; /* unknown for an adopted queue */
+    open_bound(&rig, options_of(_i));
+    ck_assert_int_eq(nfqueue_offload(rig.capture), cases[_i].how);
     for (; count < MAX_ITEMS && cases[_i].items[count].action != END; count++)
         queue_rig_send_packet(&rig, (uint32_t)count + 1, cases[_i].items[count].mark);
     ck_assert_int_eq(queue_rig_receive(&rig), count);
@@ -124,8 +134,8 @@ START_TEST(a_whole_batch)
     options.batch = 64;
     options.mark = 1; /* the verdict also changes the packet's mark */
     options.mark_mask = 1;
-    queue_rig_open_with(&rig, options, 0);
-    ((struct nfqueue *)rig.capture)->offload = QUEUE_OFFLOAD_CONNECTION;
+    open_bound(&rig, options);
+    ck_assert_int_eq(nfqueue_offload(rig.capture), QUEUE_OFFLOAD_CONNECTION);
     for (uint32_t i = 1; i <= 64; i++)
         queue_rig_send_packet(&rig, i, 0);
     count = queue_rig_receive(&rig);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions around a queue: damaged messages, opening and adopting, the status file, the owner of a queue. */
+#include "capture/queue_owner.h"
 #include "nfqueue_rig.h"
 
 #include <errno.h>
