@@ -35,6 +35,7 @@
 #include "sluice/worker.h"
 
 #include "pipeline_priv.h"
+#include "rewrite.h"
 
 enum { CHECKSUM_SAMPLE = 1000, EXPIRE_PER_FRAGMENT = 2 };
 

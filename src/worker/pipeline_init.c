@@ -19,6 +19,7 @@
 #include "sluice/worker.h"
 
 #include "pipeline_priv.h"
+#include "rewrite.h"
 
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options)
 {

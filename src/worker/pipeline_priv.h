@@ -10,21 +10,6 @@
 /* Inspects and logs the rest of a flow that ends, and frees its state. A flow_end_function; `user` is the pipeline. */
 void pipeline_end_flow(struct flow *flow, enum flow_end reason, void *user);
 
-/* --- rewrite.c ------------------------------------------------------------------------------------ */
-
-int rewriter_init(struct rewriter *rewriter); /* allocates the slots; 0 or -ENOMEM */
-void rewriter_clear(struct rewriter *rewriter);
-/* Called before the packet is inspected: lets rules replace bytes of the packet until rewriter_finish(). */
-void rewriter_begin(struct rewriter *rewriter, struct packet *pkt);
-/* Sets pkt->new_data to a copy of the packet with the bytes that rules and the stream replaced; the rewriter owns it,
- * and it is valid until the end of the batch. Returns false if the replacements of rules could not be applied. */
-bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt);
-/* Calls rewriter_finish() unless the mode is alert-only, and counts replacements. */
-void pipeline_finish_rewriting(struct pipeline *pipeline, struct packet *pkt);
-/* Called after inspection: clears URG in the packet, so that the receiver reads the same bytes as the parsers; not if
- * the parsers have parsed the stream both with and without the urgent byte (stream.urgent-policy: both). */
-void pipeline_settle_urgent(struct pipeline *pipeline, struct packet *pkt);
-
 /* --- pseudo_packet.c ------------------------------------------------------------------------------ */
 
 /* Returns a pseudo packet of the flow: a packet without data, with which the rest of a flow is inspected and logged. */

@@ -10,6 +10,8 @@
  * the checksum of each segment. In a single packet the checksum is completed here, because the kernel does not change
  * the checksum of a packet with a new payload (nfqnl_mangle: CHECKSUM_NONE).
  */
+#include "rewrite.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -24,8 +26,6 @@
 #include "sluice/pipeline.h"
 #include "sluice/policy.h"
 #include "sluice/stream.h"
-
-#include "pipeline_priv.h"
 
 enum { TCP_CHECKSUM_OFFSET = 16, UDP_CHECKSUM_OFFSET = 6, ICMP_CHECKSUM_OFFSET = 2 };
 

@@ -9,7 +9,7 @@
 #include "sluice/edit.h"
 #include "sluice/packet.h"
 #include "sluice/pipeline.h"
-#include "worker/pipeline_priv.h"
+#include "worker/rewrite.h"
 
 /* An assertion for loops. Check's own assertions store a message each time. */
 static void expect(bool holds, const char *what)
