@@ -31,7 +31,6 @@
 #include "sluice/handover.h"
 #include "sluice/keyword.h"
 #include "sluice/transfer.h"
-#include "stream/stream_priv.h"
 
 enum { FILE_WORKER = 1, FILE_SHARED = 2, HEADERS = 40, PACKETS_MAX = 64, TINY_HEAP = 192 << 10 };
 
@@ -206,10 +205,11 @@ static void put_be32(uint8_t *at, uint32_t value)
 static size_t put_segment(const struct flow *flow, enum flow_direction direction, const char *text)
 {
     bool to_server = direction == FLOW_TO_SERVER;
-    const struct tcp_peer *sender = &flow->tcp->peer[direction], *receiver = &flow->tcp->peer[!direction];
+    struct tcp_session_facts session;
     size_t length = HEADERS + strlen(text);
     uint8_t *tcp = f->bytes + 20;
 
+    stream_session_facts(flow, &session);
     memset(f->bytes, 0, HEADERS);
     f->bytes[0] = 0x45;
     put_be16(f->bytes + 2, (uint32_t)length);
@@ -219,8 +219,8 @@ static size_t put_segment(const struct flow *flow, enum flow_direction direction
     memcpy(f->bytes + 16, to_server ? flow->server.bytes : flow->client.bytes, 4);
     put_be16(tcp, to_server ? flow->client_port : flow->server_port);
     put_be16(tcp + 2, to_server ? flow->server_port : flow->client_port);
-    put_be32(tcp + 4, sender->next_seq);
-    put_be32(tcp + 8, receiver->next_seq);
+    put_be32(tcp + 4, session.side[direction].next_seq);
+    put_be32(tcp + 8, session.side[!direction].next_seq);
     tcp[12] = 0x50;
     tcp[13] = TCP_ACK | TCP_PSH;
     put_be16(tcp + 14, 1000);
