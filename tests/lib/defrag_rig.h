@@ -3,8 +3,9 @@
 #ifndef DEFRAG_RIG_H
 #define DEFRAG_RIG_H
 
-#include "packet/defrag/defrag_priv.h"
 #include "fragments.h"
+#include "sluice/decode_event.h"
+#include "sluice/defrag.h"
 
 static const int versions[] = { 4, 6 };
 
