@@ -258,7 +258,7 @@ static void add_interval_candidates(const struct intervals *intervals, struct de
             high = middle;
     }
     for (uint32_t i = intervals->first[low]; i < intervals->first[low + 1]; i++)
-        detector_add_candidate(detector, intervals->signatures.index[i]);
+        candidates_add(&detector->candidates, intervals->signatures.index[i]);
 }
 
 void address_index_find(const struct address_index *index, struct detector *detector, const struct packet *pkt)
@@ -266,7 +266,7 @@ void address_index_find(const struct address_index *index, struct detector *dete
     enum family family = pkt->ip_version == 4 ? IPV4 : IPV6;
 
     for (uint32_t i = 0; i < index->always.count; i++)
-        detector_add_candidate(detector, index->always.index[i]);
+        candidates_add(&detector->candidates, index->always.index[i]);
     add_interval_candidates(&index->intervals[END_SOURCE][family], detector, &pkt->source_address);
     add_interval_candidates(&index->intervals[END_DESTINATION][family], detector, &pkt->destination_address);
 }

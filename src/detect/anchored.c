@@ -290,7 +290,7 @@ void anchored_scan(const struct anchored *anchored, struct detector *detector, c
                 continue;
             memcpy(&word, bytes + literal->at, rest < WORD_LENGTH ? rest : WORD_LENGTH);
             if ((word & entry->mask) == entry->word && literal_equal(literal, bytes + literal->at))
-                detector_add_candidate(detector, entry->signature);
+                candidates_add(&detector->candidates, entry->signature);
         }
     }
 }

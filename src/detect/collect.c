@@ -13,7 +13,7 @@
 static void add_list(struct detector *detector, const struct signature_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        detector_add_candidate(detector, list->index[i]);
+        candidates_add(&detector->candidates, list->index[i]);
 }
 
 static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *list)
@@ -29,7 +29,7 @@ static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *
             if (!flow || !(entry->applications & app_protocols(flow)))
                 continue;
         }
-        detector_add_candidate(ev->detector, entry->signature);
+        candidates_add(&ev->detector->candidates, entry->signature);
     }
 }
 
@@ -147,7 +147,7 @@ void collect_window(struct evaluation *ev)
     uint64_t offset = stream_inspection_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->chunk,
                                                &bytes, &length, &chunk_at);
 
-    ev->detector->candidate_count = 0;
+    ev->detector->candidates.count = 0;
     for (unsigned i = 0; i < count; i++) {
         if (groups[i]->prefilter)
             prefilter_scan_window(groups[i]->prefilter, ev->detector, bytes, length, offset);

@@ -51,8 +51,7 @@ void detector_free(struct detector *detector)
     pool_free(detector->transactions);
     transform_scratch_free(detector->transforms);
     budget_free(detector->budget);
-    free(detector->candidates);
-    free(detector->seen);
+    candidates_free(&detector->candidates);
     free(detector->hits);
     free(detector->hit_signatures);
     free(detector);
@@ -84,8 +83,7 @@ static void memory_clear(struct detector_memory *memory)
 {
     if (memory->scratch)
         hs_free_scratch(memory->scratch);
-    free(memory->candidates);
-    free(memory->seen);
+    candidates_free(&memory->candidates);
     free(memory->hits);
     free(memory->hit_signatures);
     *memory = (struct detector_memory){ .scratch = NULL };
@@ -99,12 +97,10 @@ static int memory_init(struct detector_memory *memory, const struct ruleset *rul
     *memory = (struct detector_memory){
         .prepared_for = ruleset,
         .capacity = ruleset->signature_count,
-        .candidates = calloc(count, sizeof(*memory->candidates)),
-        .seen = calloc(count, sizeof(*memory->seen)),
         .hits = calloc(count, sizeof(*memory->hits)),
         .hit_signatures = calloc(count, sizeof(*memory->hit_signatures)),
     };
-    if (memory->candidates && memory->seen && memory->hits && memory->hit_signatures)
+    if (memory->hits && memory->hit_signatures && !candidates_init(&memory->candidates, ruleset->signature_count))
         err = grow_scratch(ruleset, &memory->scratch);
     if (err)
         memory_clear(memory);
@@ -137,7 +133,6 @@ void detector_switch(struct detector *detector, struct detector_memory *memory)
         .prepared_for = detector->prepared_for,
         .scratch = detector->scratch,
         .candidates = detector->candidates,
-        .seen = detector->seen,
         .hits = detector->hits,
         .hit_signatures = detector->hit_signatures,
         .capacity = detector->capacity,
@@ -146,12 +141,10 @@ void detector_switch(struct detector *detector, struct detector_memory *memory)
     detector->prepared_for = memory->prepared_for;
     detector->scratch = memory->scratch;
     detector->candidates = memory->candidates;
-    detector->seen = memory->seen;
     detector->hits = memory->hits;
     detector->hit_signatures = memory->hit_signatures;
     detector->capacity = memory->capacity;
-    detector->serial = 0;
-    detector->candidate_count = detector->hit_count = 0;
+    detector->hit_count = 0;
     *memory = before;
 }
 
@@ -173,15 +166,6 @@ const struct detect_counters *detector_counters(const struct detector *detector)
 }
 
 /* --- Packets -------------------------------------------------------------------------------------- */
-
-void detector_next_serial(struct detector *detector)
-{
-    if (++detector->serial == 0) {
-        memset(detector->seen, 0, detector->capacity * sizeof(*detector->seen));
-        detector->serial = 1;
-    }
-    detector->candidate_count = 0;
-}
 
 static void update_direction(struct evaluation *ev)
 {
@@ -208,7 +192,7 @@ static void rescan_window(struct evaluation *ev)
  * the next scan. */
 static void reset_candidates(struct detector *detector)
 {
-    detector_next_serial(detector);
+    candidates_clear(&detector->candidates);
     detector->payload_seen_count = 0;
     detector->payload_seen_more = false;
     detector->merged.growing = NULL;

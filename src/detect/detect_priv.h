@@ -4,7 +4,6 @@
  *
  *   ruleset_priv.h      signatures, groups, the ruleset
  *     ruleset.c           builds the snapshot: choice of literals, groups
- *     signature.c         compiles rules to signatures and sorts them
  *     group.c             groups of rules by port; compile.c  compiles their databases in several threads
  *     cache.c             compiled databases on disk; cache_file.c  format of the files
  *     address_index.c     index of rules by address
@@ -16,11 +15,14 @@
  *     prefilter.c         searches the literals of a buffer and adds candidates
  *     matcher.c           Hyperscan databases; anchored.c  literals with a fixed offset
  *   transaction_priv.h  rules on transactions: transaction_groups.c, transaction.c
+ *   signature.h         signatures: signature.c  compiles rules to signatures and sorts them
  *   detector_priv.h     the detector
  *     detect.c            inspection of a packet
- *     collect.c           candidates of a packet; pending.c  candidates that wait for more stream data
+ *     collect.c           candidates of a packet
  *     evaluate.c          evaluation of candidates; inspect.c  conditions on one buffer
  *     budget.c            evaluation cost of rules
+ *   candidates.h        the set of candidates of a scan
+ *   pending.h           candidates that wait for more stream data
  */
 #ifndef SLUICE_DETECT_PRIV_H
 #define SLUICE_DETECT_PRIV_H

@@ -13,6 +13,8 @@
 #include "sluice/keyword.h"
 #include "sluice/pool.h"
 #include "sluice/stream.h"
+#include "candidates.h"
+#include "pending.h"
 #include "ruleset_priv.h"
 #include "search.h"
 #include "transaction_priv.h"
@@ -24,7 +26,8 @@ struct budget;
 struct detector_memory {
     const struct ruleset *prepared_for;
     struct hs_scratch *scratch;
-    uint32_t *candidates, *seen, *hit_signatures;
+    struct candidates candidates;
+    uint32_t *hit_signatures;
     struct hit *hits;
     uint32_t capacity;
 };
@@ -83,14 +86,11 @@ struct detector {
     const struct rule *limited[LIMITED_MAX]; /* rules that reached a limit in the current packet */
     uint32_t limited_count;
     const struct ruleset *prepared_for;
-    uint32_t *candidates; /* indices into ruleset.signatures */
-    uint32_t candidate_count;
-    uint32_t *seen;  /* per signature: the value of `serial` when it last became a candidate */
-    uint32_t serial; /* number of the current scan; see detector_next_serial() */
+    struct candidates candidates;
     struct hit *hits;
     uint32_t *hit_signatures; /* signature index of each hit */
     uint32_t hit_count;
-    uint32_t capacity;                      /* size of the arrays candidates, seen, hits and hit_signatures */
+    uint32_t capacity;                      /* size of the arrays hits and hit_signatures */
     struct pool *pending;                   /* of struct flow_detection */
     struct pool *transactions;              /* of struct app_detection */
     struct app_detection transaction_state; /* state of a transaction that has no stored state yet */
@@ -174,34 +174,6 @@ static inline void detect_transactions(struct evaluation *ev)
         detect_unseen_transactions(ev, first);
 }
 
-/* --- pending.c ------------------------------------------------------------------------------------ */
-
-enum { PENDING_MAX = 20 };
-
-/* An entry of a flow's direction (pending.c). `muted` false: a candidate whose literal was found and whose other
- * conditions may match later bytes. True: a rule without a literal that has matched bytes which are still in the
- * inspection window, and must not match them again. */
-struct pending_candidate {
-    uint64_t until; /* stream offset at which the entry expires */
-    uint32_t signature;
-    bool muted;
-};
-struct flow_detection {
-    uint32_t generation, count;
-    struct pending_candidate list[PENDING_MAX];
-};
-
-/* Maps the entries of a flow's direction to the signatures of this ruleset, if they belong to another one. */
-void pending_update(struct flow *flow, enum flow_direction direction, const struct ruleset *ruleset);
-/* Removes expired entries; called before the scan of a chunk. */
-void pending_expire(struct evaluation *ev);
-/* Adds the pending rules to the candidates; called after the scan of a chunk. */
-void pending_add_candidates(struct evaluation *ev);
-/* Stores a candidate of the chunk as an entry; sets FLOW_RESCAN if memory is exhausted or the list is full. */
-void pending_add(struct evaluation *ev, uint32_t signature, bool muted);
-void pending_remove(struct evaluation *ev, uint32_t signature);
-bool pending_is_muted(const struct evaluation *ev, uint32_t signature);
-
 /* --- Packets -------------------------------------------------------------------------------------- */
 
 /*
@@ -222,21 +194,6 @@ static inline bool needs_met(const struct packet_needs *needs, const struct pack
     return (facts->flags & needs->flags_mask) == needs->flags && facts->payload_length >= needs->payload_low &&
            facts->payload_length <= needs->payload_high && facts->protocol >= needs->protocol_low &&
            facts->protocol <= needs->protocol_high && (facts->tcp_flags & needs->tcp_flags_mask) == needs->tcp_flags;
-}
-
-/* --- detect.c ------------------------------------------------------------------------------------- */
-
-/* Empties the list of candidates, by incrementing `serial`: signatures whose `seen` differs are no candidates. */
-void detector_next_serial(struct detector *detector);
-
-/* --- Candidates ----------------------------------------------------------------------------------- */
-
-static inline void detector_add_candidate(struct detector *detector, uint32_t signature)
-{
-    if (detector->seen[signature] == detector->serial)
-        return;
-    detector->seen[signature] = detector->serial;
-    detector->candidates[detector->candidate_count++] = signature;
 }
 
 #endif

@@ -20,7 +20,7 @@ void evaluate_sort(struct detector *detector)
 {
     enum { FEW_GAP = 5, LAST = 8 }; /* below gaps[FEW_GAP] candidates, one insertion pass is enough */
     static const uint32_t gaps[LAST + 1] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
-    uint32_t *candidates = detector->candidates, count = detector->candidate_count, ordered = 1;
+    uint32_t *candidates = detector->candidates.list, count = detector->candidates.count, ordered = 1;
 
     while (ordered < count && candidates[ordered - 1] <= candidates[ordered])
         ordered++;
@@ -45,20 +45,20 @@ void evaluate_prefetch(const struct evaluation *ev)
     enum { MOST = 32, LINE = 64 };
     const struct detector *detector = ev->detector;
     const struct signature *signatures = ev->ruleset->signatures;
-    uint32_t count = detector->candidate_count < MOST ? detector->candidate_count : MOST;
+    uint32_t count = detector->candidates.count < MOST ? detector->candidates.count : MOST;
 
     for (uint32_t i = 0; i < count; i++) {
-        const char *signature = (const char *)&signatures[detector->candidates[i]];
+        const char *signature = (const char *)&signatures[detector->candidates.list[i]];
 
         for (size_t at = 0; at < sizeof(*signatures); at += LINE)
             __builtin_prefetch(signature + at);
     }
     for (uint32_t i = 0; i < count; i++) {
-        __builtin_prefetch(signatures[detector->candidates[i]].plans);
-        __builtin_prefetch(signatures[detector->candidates[i]].buffers);
+        __builtin_prefetch(signatures[detector->candidates.list[i]].plans);
+        __builtin_prefetch(signatures[detector->candidates.list[i]].buffers);
     }
     for (uint32_t i = 0; i < count; i++) {
-        const struct signature *signature = &signatures[detector->candidates[i]];
+        const struct signature *signature = &signatures[detector->candidates.list[i]];
 
         if (signature->plans)
             __builtin_prefetch(signature->plans->access);
@@ -437,12 +437,12 @@ static __attribute__((noinline, cold)) void evaluate_timed(struct evaluation *ev
     const struct rule_list *rules = ruleset_rules(ev->ruleset);
 
     budget_start(detector->budget);
-    for (uint32_t i = 0; i < detector->candidate_count; i++) {
-        const struct rule *rule = ev->ruleset->signatures[detector->candidates[i]].rule;
+    for (uint32_t i = 0; i < detector->candidates.count; i++) {
+        const struct rule *rule = ev->ruleset->signatures[detector->candidates.list[i]].rule;
 
         if (!budget_allows(detector->budget, rule))
             continue;
-        evaluate(ev, detector->candidates[i]);
+        evaluate(ev, detector->candidates.list[i]);
         budget_book(detector, rules, rule);
     }
 }
@@ -451,14 +451,14 @@ void evaluate_candidates(struct evaluation *ev)
 {
     struct detector *detector = ev->detector;
 
-    if (detector->candidate_count == 0)
+    if (detector->candidates.count == 0)
         return;
-    detector->counters.candidates += detector->candidate_count;
+    detector->counters.candidates += detector->candidates.count;
     evaluate_sort(detector);
     if (detector->budget) {
         evaluate_timed(ev);
         return;
     }
-    for (uint32_t i = 0; i < detector->candidate_count; i++)
-        evaluate(ev, detector->candidates[i]);
+    for (uint32_t i = 0; i < detector->candidates.count; i++)
+        evaluate(ev, detector->candidates.list[i]);
 }

@@ -413,7 +413,7 @@ static void add_target(const struct scan *scan, unsigned id, const struct patter
 
     if (!target->of_growing) {
         if (end <= target->reach)
-            detector_add_candidate(scan->detector, target->signature);
+            candidates_add(&scan->detector->candidates, target->signature);
         return;
     }
     /* If a match begins before the new bytes, Hyperscan does not report further positions of the pattern, so a match

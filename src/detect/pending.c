@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pending candidates. A rule becomes a candidate when its literal is found, but the rest of its match may be in a later
- * segment. So the rule is stored with the flow and evaluated for each chunk until its literal has left the inspection
- * window. A rule without a literal is evaluated for each chunk. After a match it is muted: while the matched bytes are
- * in the window, only a match that includes new bytes counts.
+ * Pending candidates: see pending.h.
  *
- * Few rules are pending in few flows, so their memory is a pool of fixed size. When it is exhausted, or a direction has
- * more than PENDING_MAX entries, the flow's inspection window is scanned again with each chunk from then on: slower,
- * but without missed matches.
+ * A rule without a literal is evaluated for each chunk anyway. After a match it is muted: while the matched bytes are
+ * in the window, only a match that includes new bytes counts. Few rules are pending in few flows, so their memory is a
+ * pool of fixed size.
  */
+#include "pending.h"
+
 #include <string.h>
 
 #include "detect_priv.h"
@@ -95,10 +94,10 @@ void pending_add_candidates(struct evaluation *ev)
 
         if (detection->list[i].muted)
             continue;
-        if (ev->detector->seen[signature] == ev->detector->serial)
+        if (candidates_contain(&ev->detector->candidates, signature))
             remove_entry(detection, i);
         else
-            detector_add_candidate(ev->detector, signature);
+            candidates_add(&ev->detector->candidates, signature);
     }
 }
 

@@ -144,7 +144,7 @@ void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *de
                    base);
     for (uint32_t i = 0; i < merged->count; i++) {
         if (base + before + merged->found[i].end <= merged->found[i].reach)
-            detector_add_candidate(detector, merged->found[i].signature);
+            candidates_add(&detector->candidates, merged->found[i].signature);
     }
 }
 

@@ -13,63 +13,12 @@
 #include "sluice/detect.h"
 #include "sluice/keyword.h"
 #include "literal.h"
+#include "signature.h"
 
 struct address_index;
 struct evaluation;
 struct prefilter;
 struct transaction_group;
-struct transaction_plan;
-
-/* For TCP: the bytes in which contents without a buffer keyword are matched. */
-enum payload_scope {
-    SCOPE_STREAM, /* the stream; for a packet that is not in a stream, the packet */
-    SCOPE_PACKET,
-    SCOPE_BOTH, /* the stream and the packet: offset and depth of the rule count from the start of each */
-};
-
-/*
- * The type of a rule as Suricata derives it from its keywords (`suricata --engine-analysis`). It decides whether drop
- * and pass apply to the packet or to its flow: see the word after each colon.
- */
-enum rule_type {
-    RULE_TYPE_IP_ONLY,           /* only addresses and ports: the flow */
-    RULE_TYPE_LIKE_IP_ONLY,      /* only addresses, some negated, and ports: the flow */
-    RULE_TYPE_PROTOCOL_DETECTED, /* app-layer-protocol, evaluated when the protocol detection finishes: the flow */
-    RULE_TYPE_PACKET,            /* conditions on the packet, decoder events: the packet */
-    RULE_TYPE_PACKET_STREAM, /* contents with offset or depth: the flow if they match in the stream, else the packet */
-    RULE_TYPE_STREAM,        /* other contents: the flow if they match in the stream, else the packet */
-    RULE_TYPE_APP_LAYER,     /* only an application protocol: the flow */
-    RULE_TYPE_TRANSACTION,   /* transactions of an application protocol: the flow */
-};
-
-/* The compiled form of a rule: the data that the evaluation of a candidate reads. A NULL set is `any`. */
-struct signature {
-    struct packet_needs needs;
-    const struct rule *rule;
-    const struct address_set *source, *destination;
-    const struct port_set *source_port, *destination_port;
-    const struct condition *conditions;
-    const struct rule_buffer *buffers;
-    uint8_t protocol;  /* IPPROTO_*, if one_protocol */
-    bool one_protocol; /* false: see any_protocol and rule->protocol.ip_protocols */
-    bool any_protocol;
-    bool bidirectional;
-    bool any_ends; /* the rule restricts neither addresses nor ports */
-    bool ipv4, ipv6;
-    bool any_packet;  /* the rule also matches packets without an IP header */
-    uint8_t scope;    /* enum payload_scope */
-    bool has_payload; /* the rule has conditions on the payload */
-    bool has_literal; /* true: found by a literal in the payload; false: if it inspects the stream, evaluated for every
-                         chunk */
-    uint8_t type;     /* enum rule_type */
-    bool of_transaction;   /* true: evaluated on transactions, by its plans; false: on packets */
-    bool transactional;    /* the rule uses `=>`: evaluated for packets to the client, although its header describes
-                              packets to the server */
-    uint64_t applications; /* bits by application protocol id: the flow must have one of these protocols; 0: any */
-    struct transaction_plan *plans;
-    bool may_span_segments; /* the literal may arrive in an earlier segment than the rest of the match */
-    bool by_payload;        /* transaction rule that is evaluated only after its literal was found in the payload */
-};
 
 /* Kinds of traffic, for each of which rules are grouped separately, so that UDP is not searched for literals of TCP
  * rules. */
@@ -150,11 +99,6 @@ struct ruleset {
     bool scans_packets; /* some TCP rule with a literal inspects packets, so payload that is in the stream is scanned
                            for packets, too */
 };
-
-/* --- signature.c ---------------------------------------------------------------------------------- */
-
-/* Creates one signature per rule, in evaluation order. Returns 0 or -ENOMEM. */
-int signatures_new(struct ruleset *ruleset, const struct ruleset_options *options);
 
 /* --- state_map.c ---------------------------------------------------------------------------------- */
 

@@ -3,6 +3,8 @@
  * Signatures: the compiled form of rules. They are sorted in evaluation order: by action, then by use of shared state,
  * then priority, then position.
  */
+#include "signature.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -123,7 +125,7 @@ static void set_scope_and_type(struct signature *signature, const struct rule *r
         packet_needs_flags(&signature->needs, PACKET_PROTOCOL_DETECTED, PACKET_PROTOCOL_DETECTED);
 }
 
-static void compile_signature(struct signature *signature, const struct rule *rule)
+void signature_compile(struct signature *signature, const struct rule *rule)
 {
     const struct rule_protocol *protocol = &rule->protocol;
     unsigned admitted = 0, last = 0;
@@ -188,7 +190,7 @@ int signatures_new(struct ruleset *ruleset, const struct ruleset_options *option
     }
     qsort(keys, count, sizeof(*keys), compare_keys);
     for (size_t i = 0; i < count; i++)
-        compile_signature(&ruleset->signatures[i], keys[i].rule);
+        signature_compile(&ruleset->signatures[i], keys[i].rule);
     ruleset->signature_count = (uint32_t)count;
     free(keys);
     return 0;

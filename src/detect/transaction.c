@@ -410,21 +410,21 @@ static void collect_candidates(struct transaction_scan *scan)
         if (progress < rule->progress && !scan->complete)
             continue;
         if (rule->always || state->rescan || !state->was_scanned || rule->progress > state->progress)
-            detector_add_candidate(detector, rule->signature);
+            candidates_add(&detector->candidates, rule->signature);
     }
 
     /* Add the rules whose literal was found in the payload, or, if the list of these is full, all of group.by_payload.
      */
     for (uint32_t i = 0; i < detector->payload_seen_count; i++)
-        detector_add_candidate(detector, detector->payload_seen[i]);
+        candidates_add(&detector->candidates, detector->payload_seen[i]);
     for (uint32_t i = 0; i < group->by_payload.count && detector->payload_seen_more; i++)
-        detector_add_candidate(detector, group->by_payload.index[i]);
+        candidates_add(&detector->candidates, group->by_payload.index[i]);
 
     /* Add stored candidates that are undecided or must be evaluated for a new file. */
     for (const struct app_detection *block = state; block; block = block->more) {
         for (uint32_t i = 0; i < block->count; i++) {
             if (!block->list[i].done || has_new_file(scan, &block->list[i]))
-                detector_add_candidate(detector, block->list[i].signature);
+                candidates_add(&detector->candidates, block->list[i].signature);
         }
     }
 }
@@ -644,12 +644,12 @@ static __attribute__((noinline, cold)) void decide_timed(struct transaction_scan
     const struct ruleset *ruleset = scan->ev->ruleset;
 
     budget_start(detector->budget);
-    for (uint32_t i = 0; i < detector->candidate_count; i++) {
-        const struct rule *rule = ruleset->signatures[detector->candidates[i]].rule;
+    for (uint32_t i = 0; i < detector->candidates.count; i++) {
+        const struct rule *rule = ruleset->signatures[detector->candidates.list[i]].rule;
 
         if (!budget_allows(detector->budget, rule))
             continue;
-        decide_candidate(scan, detector->candidates[i]);
+        decide_candidate(scan, detector->candidates.list[i]);
         budget_book(detector, ruleset_rules(ruleset), rule);
     }
 }
@@ -674,16 +674,16 @@ static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const str
         temporary->generation = ev->ruleset->generation;
     }
     scan.state->rescan |= tx->settled[ev->direction];
-    detector_next_serial(detector);
+    candidates_clear(&detector->candidates);
     collect_candidates(&scan);
-    detector->counters.candidates += detector->candidate_count;
+    detector->counters.candidates += detector->candidates.count;
     evaluate_sort(detector);
     evaluate_prefetch(ev);
     if (detector->budget)
         decide_timed(&scan);
     else
-        for (uint32_t i = 0; i < detector->candidate_count; i++)
-            decide_candidate(&scan, detector->candidates[i]);
+        for (uint32_t i = 0; i < detector->candidates.count; i++)
+            decide_candidate(&scan, detector->candidates.list[i]);
 
     scan.state->was_scanned = true;
     scan.state->progress = tx->progress[ev->direction];

@@ -3,7 +3,10 @@
 #ifndef DETECT_RIG_H
 #define DETECT_RIG_H
 
-#include "detect/detect_priv.h"
+#include "sluice/app.h"
+#include "sluice/detect.h"
+#include "sluice/packet.h"
+#include "sluice/rule.h"
 
 extern struct ruleset *detect_rig_ruleset;
 extern struct detector *detect_rig_detector;

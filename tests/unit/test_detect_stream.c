@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rules on streams: contents in several segments, pending candidates, and all bytes are inspected. */
 #include "pipeline_rig.h"
-#include "detect/detect_priv.h" /* the size of struct flow_detection */
+#include "detect/pending.h"
 
 #include "sluice/stream_event.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "detect/signature.h"
 #include "detect_rig.h"
 
 static const struct {
@@ -246,13 +247,16 @@ static const struct {
 
 START_TEST(a_rule_has_the_type_that_suricata_derives)
 {
+    const struct rule_list *rules;
+    struct signature signature;
     char text[512];
 
     snprintf(text, sizeof(text), "alert %s any any -> any any (%s sid:1;)", rows[_i].protocol, rows[_i].options);
     detect_rig_load(text);
-    ck_assert_uint_eq(detect_rig_ruleset->signature_count, 1);
-    ck_assert_msg(detect_rig_ruleset->signatures[0].type == rows[_i].type, "%s: type %u, expected %u", text,
-                  detect_rig_ruleset->signatures[0].type, rows[_i].type);
+    rules = ruleset_rules(detect_rig_ruleset);
+    ck_assert_uint_eq(rule_list_count(rules), 1);
+    signature_compile(&signature, rule_list_get(rules, 0));
+    ck_assert_msg(signature.type == rows[_i].type, "%s: type %u, expected %u", text, signature.type, rows[_i].type);
     detect_rig_unload();
 }
 END_TEST
