@@ -323,7 +323,7 @@ int app_shared_new(struct app_shared **out)
 
     if (!shared)
         return -ENOMEM;
-    pthread_mutex_init(&shared->lock, NULL);
+    expected_flows_init(&shared->expected);
     if (format_counter_names(shared)) {
         app_shared_free(shared);
         return -ENOMEM;
@@ -336,9 +336,7 @@ void app_shared_free(struct app_shared *shared)
 {
     if (!shared)
         return;
-    for (size_t i = 0; i < EXPECTED_FLOWS_MAX; i++)
-        free(shared->expected_flows[i].tag);
-    pthread_mutex_destroy(&shared->lock);
+    expected_flows_clear(&shared->expected);
     arena_free(shared->arena);
     free(shared->names);
     free(shared);

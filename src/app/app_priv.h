@@ -20,14 +20,13 @@
 #define APP_PRIV_H
 
 #include <netinet/in.h>
-#include <pthread.h>
-#include <stdatomic.h>
 
 #include "sluice/app.h"
 #include "sluice/arena.h"
 #include "sluice/rule.h"
 #include "sluice/replay_order.h"
 
+#include "expect.h"
 #include "identify.h"
 
 enum {
@@ -37,8 +36,7 @@ enum {
     READINGS_MAX = 12, /* maximum number of readings of a flow, without the main one and those that omit urgent bytes */
     CANDIDATE_MAX = 1024, /* bytes of a direction after which a reading is dropped if its protocol is still uncertain */
     COMPARED_MAX = 128,   /* first bytes of a direction that feed_compare_directions() probes */
-    EXPECTED_FLOWS_MAX = 512, /* expected flows of all workers */
-    APP_SIZE_CLASSES = 8,     /* lists of flows by the memory they use: below 2 KiB, 8 KiB, 32 KiB ... 8 MiB, above */
+    APP_SIZE_CLASSES = 8, /* lists of flows by the memory they use: below 2 KiB, 8 KiB, 32 KiB ... 8 MiB, above */
 };
 
 /* State of one direction of a reading. */
@@ -126,18 +124,8 @@ struct app_flow {
 /* Counters of a protocol: flows, transactions, and errors (parser failures, failed allocations, gaps in the stream). */
 enum app_count { COUNT_FLOW, COUNT_TX, COUNT_PARSER, COUNT_ALLOC, COUNT_GAP, COUNT_KINDS };
 
-struct expected_flow {
-    struct app_expectation what;
-    uint64_t until_ns; /* the entry expires at this time */
-    void *tag;         /* owned, NULL for none; allocated with malloc(), because it moves from one worker to another */
-    uint32_t tag_length;
-    uint8_t proto; /* id of the protocol; 0: the entry is free */
-};
-
 struct app_shared {
-    pthread_mutex_t lock;
-    atomic_uint count; /* used entries of expected_flows; read without the lock, because it is 0 most of the time */
-    struct expected_flow expected_flows[EXPECTED_FLOWS_MAX];
+    struct expected_flows expected;
     struct arena *arena;
     const char **names; /* names of the counters; the strings are in `arena` */
     size_t name_count;
@@ -240,11 +228,5 @@ void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *re
 /* Removes incomplete files of byterange.c from tx->files; the table keeps them until their next range, or abandons them
  * if it has no room. Called before the files of a transaction are freed. */
 void app_byterange_detach_files(struct app *app, struct app_tx *tx, enum flow_direction direction);
-
-/* --- expect.c ------------------------------------------------------------------------------------- */
-
-/* Finds the expectation that the flow fulfils, moves its tag to `af` and removes the expectation. Returns the id of the
- * expected protocol; 0 if no expectation matches the flow or the protocol is disabled. */
-unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t now_ns);
 
 #endif

@@ -1,25 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Expected flows: data connections that an FTP control connection announces. The two connections may be assigned to
- * different workers, so all workers share the list. The list is short, and while it is empty a new flow only reads a
- * counter.
- *
- * When the list is full, the oldest entry is replaced. A client that already has PER_CLIENT entries replaces its own
- * oldest one, so a client that announces many connections does not remove those of others.
- */
+/* The list of expected flows: see expect.h. It is searched from its beginning, because it is short. */
+#include "expect.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "app_priv.h"
 #include "sluice/transfer.h"
 
-enum { TAG_MAX = 4096, PER_CLIENT = 32, EXPECTATION_SECONDS = 30 };
+enum { TAG_MAX = 4096 };
 
-static void remove_entry(struct app_shared *shared, struct expected_flow *entry)
+void expected_flows_init(struct expected_flows *expected)
+{
+    memset(expected, 0, sizeof(*expected));
+    pthread_mutex_init(&expected->lock, NULL);
+}
+
+void expected_flows_clear(struct expected_flows *expected)
+{
+    for (size_t i = 0; i < EXPECTED_FLOWS_MAX; i++)
+        free(expected->list[i].tag);
+    pthread_mutex_destroy(&expected->lock);
+}
+
+static void remove_entry(struct expected_flows *expected, struct expected_flow *entry)
 {
     free(entry->tag);
     memset(entry, 0, sizeof(*entry));
-    atomic_fetch_sub(&shared->count, 1);
+    atomic_fetch_sub(&expected->count, 1);
 }
 
 static const struct expected_flow *older_entry(const struct expected_flow *entry, const struct expected_flow *other)
@@ -35,18 +43,20 @@ static bool is_same_connection(const struct app_expectation *entry, const struct
 }
 
 /* Removes expired entries and an earlier entry of the same connection. Returns a free entry. If the client has
- * PER_CLIENT entries, its oldest one is removed; otherwise, if the list is full, the oldest one of all clients. */
-static struct expected_flow *alloc_entry(struct app_shared *shared, const struct app_expectation *what, uint64_t now_ns)
+ * EXPECTED_FLOWS_OF_CLIENT entries, its oldest one is removed; otherwise, if the list is full, the oldest one of all
+ * clients. */
+static struct expected_flow *alloc_entry(struct expected_flows *expected, const struct app_expectation *what,
+                                         uint64_t now_ns)
 {
     const struct address *client = &what->client;
     const struct expected_flow *free = NULL, *oldest = NULL, *own_oldest = NULL;
     unsigned own = 0;
 
     for (size_t i = 0; i < EXPECTED_FLOWS_MAX; i++) {
-        struct expected_flow *entry = &shared->expected_flows[i];
+        struct expected_flow *entry = &expected->list[i];
 
         if (entry->proto && (entry->until_ns < now_ns || is_same_connection(&entry->what, what)))
-            remove_entry(shared, entry);
+            remove_entry(expected, entry);
         if (!entry->proto) {
             free = free ? free : entry;
             continue;
@@ -57,67 +67,78 @@ static struct expected_flow *alloc_entry(struct app_shared *shared, const struct
             own++;
         }
     }
-    const struct expected_flow *chosen = own >= PER_CLIENT ? own_oldest : free ? free : oldest;
-    struct expected_flow *place = &shared->expected_flows[chosen - shared->expected_flows];
+    const struct expected_flow *chosen = own >= EXPECTED_FLOWS_OF_CLIENT ? own_oldest : free ? free : oldest;
+    struct expected_flow *place = &expected->list[chosen - expected->list];
 
     if (place->proto)
-        remove_entry(shared, place);
+        remove_entry(expected, place);
     return place;
 }
 
-bool app_expect(struct app_context *context, const struct app_expectation *what, const void *tag, uint32_t tag_length)
+bool app_shared_expect(struct app_shared *shared, const struct app_expectation *what, const void *tag,
+                       uint32_t tag_length, uint64_t now_ns)
 {
-    struct app_shared *shared = context->app->shared;
+    struct expected_flows *expected = &shared->expected;
     unsigned proto = app_id_by_name(what->proto);
     struct expected_flow *place;
     void *copy;
 
-    if (!shared || proto == 0 || tag_length > TAG_MAX)
+    if (proto == 0 || tag_length > TAG_MAX)
         return false;
     copy = malloc(tag_length + 1);
     if (!copy)
         return false;
     memcpy(copy, tag, tag_length);
-    replay_order_wait(context->app->order);
-    pthread_mutex_lock(&shared->lock);
-    place = alloc_entry(shared, what, context->now_ns);
+    pthread_mutex_lock(&expected->lock);
+    place = alloc_entry(expected, what, now_ns);
     *place = (struct expected_flow){
         .what = *what,
-        .until_ns = context->now_ns + EXPECTATION_SECONDS * UINT64_C(1000000000),
+        .until_ns = now_ns + EXPECTATION_SECONDS * UINT64_C(1000000000),
         .tag = copy,
         .tag_length = tag_length,
         .proto = (uint8_t)proto,
     };
-    atomic_fetch_add(&shared->count, 1);
-    pthread_mutex_unlock(&shared->lock);
+    atomic_fetch_add(&expected->count, 1);
+    pthread_mutex_unlock(&expected->lock);
     return true;
+}
+
+bool app_expect(struct app_context *context, const struct app_expectation *what, const void *tag, uint32_t tag_length)
+{
+    const struct app *app = context->app;
+
+    if (!app->shared)
+        return false;
+    replay_order_wait(app->order);
+    return app_shared_expect(app->shared, what, tag, tag_length, context->now_ns);
 }
 
 unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t now_ns)
 {
-    struct app_shared *shared = app->shared;
     const struct flow *flow = af->flow;
     struct expected_flow entry = { .proto = 0 };
+    struct expected_flows *expected;
 
-    if (!shared)
+    if (!app->shared)
         return 0;
+    expected = &app->shared->expected;
     replay_order_wait(app->order);
-    if (atomic_load(&shared->count) == 0)
+    if (atomic_load(&expected->count) == 0)
         return 0;
-    pthread_mutex_lock(&shared->lock);
+    pthread_mutex_lock(&expected->lock);
     for (size_t i = 0; i < EXPECTED_FLOWS_MAX && !entry.proto; i++) {
-        struct expected_flow *expected = &shared->expected_flows[i];
+        struct expected_flow *one = &expected->list[i];
 
-        if (!expected->proto || expected->until_ns < now_ns || expected->what.ip_version != flow->ip_version ||
-            expected->what.server_port != flow->server_port ||
-            memcmp(&expected->what.client, &flow->client, sizeof(flow->client)) != 0 ||
-            memcmp(&expected->what.server, &flow->server, sizeof(flow->server)) != 0)
+        if (!one->proto || one->until_ns < now_ns || one->what.ip_version != flow->ip_version ||
+            one->what.server_port != flow->server_port ||
+            memcmp(&one->what.client, &flow->client, sizeof(flow->client)) != 0 ||
+            memcmp(&one->what.server, &flow->server, sizeof(flow->server)) != 0)
             continue;
-        entry = *expected;
-        expected->tag = NULL; /* `entry` owns the tag now */
-        remove_entry(shared, expected);
+        entry = *one;
+        one->tag = NULL; /* `entry` owns the tag now */
+        remove_entry(expected, one);
     }
-    pthread_mutex_unlock(&shared->lock);
+    pthread_mutex_unlock(&expected->lock);
     if (!entry.proto)
         return 0;
     af->tag = heap_alloc_uncleared(app->heap, entry.tag_length + 1);
@@ -151,9 +172,9 @@ static void transfer_entry(struct transfer *t, struct expected_flow *entry)
     entry->what.ip_version = version;
 }
 
-/* Reads an entry into expected_flows[*place] and increments *place. Drops the entry if there is no memory, if the list
- * is full, or if this build does not have the protocol. */
-static void read_entry(struct transfer *t, struct app_shared *shared, size_t *place)
+/* Reads an entry into expected->list[*place] and increments *place. Drops the entry if there is no memory, if the
+ * list is full, or if this build does not have the protocol. */
+static void read_entry(struct transfer *t, struct expected_flows *expected, size_t *place)
 {
     struct expected_flow entry = { .proto = 0 };
     const uint8_t *tag = NULL;
@@ -172,17 +193,18 @@ static void read_entry(struct transfer *t, struct app_shared *shared, size_t *pl
         return;
     memcpy(entry.tag, tag, entry.tag_length);
     entry.what.proto = app_proto_by_id(entry.proto)->name;
-    shared->expected_flows[(*place)++] = entry;
-    atomic_fetch_add(&shared->count, 1);
+    expected->list[(*place)++] = entry;
+    atomic_fetch_add(&expected->count, 1);
 }
 
 void app_shared_transfer(struct transfer *t, struct app_shared *shared)
 {
+    struct expected_flows *expected = &shared->expected;
     size_t place = 0;
 
-    pthread_mutex_lock(&shared->lock);
+    pthread_mutex_lock(&expected->lock);
     for (size_t i = 0; i < EXPECTED_FLOWS_MAX && !t->reading; i++) {
-        struct expected_flow *entry = &shared->expected_flows[i];
+        struct expected_flow *entry = &expected->list[i];
 
         if (!entry->proto)
             continue;
@@ -190,7 +212,7 @@ void app_shared_transfer(struct transfer *t, struct app_shared *shared)
         transfer_entry(t, entry);
         transfer_bytes(t, entry->tag, entry->tag_length);
     }
-    while (t->reading && !t->error && t->at < t->limit && atomic_load(&shared->count) == place)
-        read_entry(t, shared, &place);
-    pthread_mutex_unlock(&shared->lock);
+    while (t->reading && !t->error && t->at < t->limit && atomic_load(&expected->count) == place)
+        read_entry(t, expected, &place);
+    pthread_mutex_unlock(&expected->lock);
 }

@@ -11,7 +11,6 @@
  * result. A datagram that the probe accepts on any port begins with one of the protocol's heads.
  */
 #include "../lib/app_rig.h"
-#include "app/app_priv.h" /* for the heap in struct app */
 #include "sluice/bytes.h"
 
 #ifndef FUZZ_SAME_WHEN_CUT
@@ -70,7 +69,7 @@ static void play(struct app_rig *rig, const uint8_t *data, size_t size)
 
 static void run(const uint8_t *data, size_t size, int cut, size_t memcap, struct outcome *out)
 {
-    struct app_rig *rig = app_rig_new_limited(FUZZ_APP, NULL, memcap);
+    struct app_rig *rig = app_rig_new_alone(FUZZ_APP, memcap);
     const struct app_proto *proto = app_proto_by_id(app_id_by_name(FUZZ_APP));
 
     app_set_needs(rig->app, RULE_MESSAGE_MD5);
@@ -80,9 +79,7 @@ static void run(const uint8_t *data, size_t size, int cut, size_t memcap, struct
         rig->transport = APP_UDP;
         rig->flow.protocol = IPPROTO_UDP;
     }
-    /* Enable only this protocol, and use its port, so that its parser gets the bytes. */
-    for (size_t i = 0; i < app_list_count; i++)
-        rig->app->options.enabled[i] = app_list[i] == proto;
+    /* Use the port of the protocol, so that its parser gets the bytes. */
     if (proto->tcp_ports || proto->udp_ports)
         rig->flow.server_port = (uint16_t)atoi(rig->transport == APP_UDP && proto->udp_ports ? proto->udp_ports
                                                : proto->tcp_ports                            ? proto->tcp_ports
@@ -92,14 +89,13 @@ static void run(const uint8_t *data, size_t size, int cut, size_t memcap, struct
     if (size > 0)
         play(rig, data + 1, size - 1);
     out->failed = rig->failed;
-    out->refused =
-        heap_refused_count(rig->app->heap) > 0; /* before the end of the flow, where a failure has no effect */
+    out->refused = app_rig_refused(rig) > 0; /* before the end of the flow, where a failure has no effect */
     app_rig_close(rig);
     for (uint64_t id = 0; id < RIG_MAX_TX; id++) {
         if (rig->json[id].bytes)
             text_printf(&out->all, "%s\n", app_rig_json(rig, id));
     }
-    out->refused_at_end = heap_refused_count(rig->app->heap) > 0;
+    out->refused_at_end = app_rig_refused(rig) > 0;
     app_rig_free(rig);
 }
 

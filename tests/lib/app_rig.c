@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "app_rig.h"
-#include "app/app_priv.h"
+#include "app/expect.h"
+#include "memory_watch.h"
 
 void app_rig_require(bool condition, const char *what)
 {
@@ -51,7 +52,8 @@ static const struct app_options *app_rig_default_options(void)
     return &options;
 }
 
-struct app_rig *app_rig_new_limited(const char *proto, const char *yaml, size_t memcap)
+/* `only`: the only protocol that is enabled; NULL: all are. */
+static struct app_rig *app_rig_open(const char *proto, const char *yaml, size_t memcap, const char *only)
 {
     struct app_rig *rig = calloc(1, sizeof(*rig));
 
@@ -62,13 +64,26 @@ struct app_rig *app_rig_new_limited(const char *proto, const char *yaml, size_t 
         rig->options = *app_rig_default_options();
     rig->has_own_options = yaml != NULL;
     rig->options.memcap = memcap;
+    for (size_t i = 0; only && i < app_list_count; i++)
+        rig->options.enabled[i] = strcmp(app_list[i]->name, only) == 0;
     app_rig_require(app_shared_new(&rig->shared) == 0 && app_new(&rig->app, &rig->options, rig->shared) == 0,
                     "no memory");
+    rig->heap = memory_watch_heap();
     rig->transport = app_proto_by_id(app_id_by_name(proto))->transports & APP_TCP ? APP_TCP : APP_UDP;
     rig->now_ns = UINT64_C(1700000000) * 1000000000;
     rig->random = 1;
     app_rig_start_flow(rig);
     return rig;
+}
+
+struct app_rig *app_rig_new_limited(const char *proto, const char *yaml, size_t memcap)
+{
+    return app_rig_open(proto, yaml, memcap, NULL);
+}
+
+struct app_rig *app_rig_new_alone(const char *proto, size_t memcap)
+{
+    return app_rig_open(proto, NULL, memcap, proto);
 }
 
 struct app_rig *app_rig_new(const char *proto, const char *yaml)
@@ -87,8 +102,7 @@ void app_rig_free(struct app_rig *rig)
 {
     app_flow_free(rig->app, &rig->flow, NULL, NULL);
     app_byterange_clear(rig->app);
-    app_rig_require(rig->app->byterange_memory == 0, "memory of reassembled files was not freed");
-    app_rig_require(heap_memory(rig->app->heap) == 0, "memory of the heap was not given back");
+    app_rig_require(app_rig_memory(rig) == 0, "memory of the heap was not given back");
     app_free(rig->app);
     app_shared_free(rig->shared);
     if (rig->has_own_options)
@@ -272,8 +286,6 @@ void app_rig_close(struct app_rig *rig)
 
 void app_rig_expect(struct app_rig *rig, const char *proto, const void *tag, uint32_t tag_length)
 {
-    struct app_flow announcer = { .flow = &rig->flow };
-    struct app_context context = { .app = rig->app, .af = &announcer, .now_ns = rig->now_ns };
     const struct app_expectation what = {
         .client = rig->flow.client,
         .server = rig->flow.server,
@@ -282,7 +294,7 @@ void app_rig_expect(struct app_rig *rig, const char *proto, const void *tag, uin
         .proto = proto,
     };
 
-    app_rig_require(app_expect(&context, &what, tag, tag_length), "nothing can be expected");
+    app_rig_require(app_shared_expect(rig->shared, &what, tag, tag_length, rig->now_ns), "nothing can be expected");
 }
 
 const char *app_rig_protocol(const struct app_rig *rig)
@@ -318,4 +330,27 @@ bool app_rig_buffer(const struct app_rig *rig, uint64_t id, const char *keyword,
     }
     app_rig_require(!tx, "the protocol has no such buffer in this direction");
     return false;
+}
+
+uint64_t app_rig_counter(const struct app_rig *rig, const char *name)
+{
+    for (size_t i = 0; i < app_counter_count(); i++) {
+        if (strcmp(app_counter_name(rig->shared, i), name) == 0)
+            return app_counter_value(rig->app, i);
+    }
+    fprintf(stderr, "app_rig: no counter %s\n", name);
+    abort();
+}
+
+size_t app_rig_memory(const struct app_rig *rig)
+{
+    struct app_memory_counts counts;
+
+    app_get_memory_counts(rig->app, &counts);
+    return counts.used;
+}
+
+uint64_t app_rig_refused(const struct app_rig *rig)
+{
+    return heap_refused_count(rig->heap);
 }

@@ -34,6 +34,7 @@ struct app_rig {
     struct app_options options;
     struct app_shared *shared;
     struct app *app;
+    const struct heap *heap; /* of `app` */
     bool has_own_options;
     struct flow flow;
     struct app_verdict verdict; /* of the last piece */
@@ -55,6 +56,8 @@ void app_rig_start_flow(struct app_rig *rig);
 struct app_rig *app_rig_new_limited(const char *proto, const char *yaml, size_t memcap);
 
 struct app_rig *app_rig_new(const char *proto, const char *yaml);
+/* All other protocols are disabled. */
+struct app_rig *app_rig_new_alone(const char *proto, size_t memcap);
 void app_rig_free(struct app_rig *rig);
 struct app_tx *app_rig_tx(const struct app_rig *rig, uint64_t id);
 
@@ -80,7 +83,12 @@ void app_rig_expect(struct app_rig *rig, const char *proto, const void *tag, uin
 const char *app_rig_protocol(const struct app_rig *rig);
 bool app_rig_has_event(const struct app_rig *rig, uint64_t id, const char *name);
 
-/* Gets a value of a buffer keyword. Returns false if it does not exist, or is not complete yet. */
+/* Gets a value of a counter of app_counter_name(). */
+uint64_t app_rig_counter(const struct app_rig *rig, const char *name);
+size_t app_rig_memory(const struct app_rig *rig);    /* bytes of the heap in use */
+uint64_t app_rig_refused(const struct app_rig *rig); /* allocations that failed because of the memcap */
+
+/* The value of a buffer keyword. Returns false if it does not exist, or is not complete yet. */
 bool app_rig_buffer(const struct app_rig *rig, uint64_t id, const char *keyword, enum flow_direction direction,
                     unsigned index, struct app_bytes *out);
 

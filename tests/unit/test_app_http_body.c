@@ -4,7 +4,6 @@
 #include <zlib.h>
 
 #include "app_rig.h"
-#include "app/app_priv.h" /* for the heap in struct app */
 
 #define FOX "The quick brown fox jumps over the lazy dog. The quick brown fox.\n"
 
@@ -232,7 +231,7 @@ START_TEST(bombs_go_off_outside)
     app_rig_send(rig, FLOW_TO_CLIENT, twice, size);
     ck_assert(app_rig_has_event(rig, 0, "compression_bomb"));
     ck_assert(!rig->failed);
-    ck_assert_uint_lt(heap_memory(rig->app->heap), 4 << 20);
+    ck_assert_uint_lt(app_rig_memory(rig), 4 << 20);
     app_rig_free(rig);
 }
 END_TEST
@@ -476,7 +475,7 @@ START_TEST(bodies_without_limit_slide)
     ck_assert_uint_eq(bytes.offset + bytes.length, 500 * sizeof(block));
     ck_assert_uint_le(bytes.length, 256 << 10);
     ck_assert(bytes.partial);
-    ck_assert_uint_lt(heap_memory(rig->app->heap), 4 << 20);
+    ck_assert_uint_lt(app_rig_memory(rig), 4 << 20);
     app_rig_free(rig);
 }
 END_TEST

@@ -3,7 +3,6 @@
 #include <check.h>
 
 #include "app_rig.h"
-#include "app/app_priv.h" /* for the heap in struct app */
 
 #define POST(headers) "POST /a HTTP/1.1\r\nHost: h\r\n" headers "\r\n"
 #define EVIL "GET /evil HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -202,10 +201,10 @@ START_TEST(readings_are_bounded)
                            : POST("Content-Length: 2\r\nContent-Length: 4\r\n") "ab\r\n");
         app_rig_text(rig, FLOW_TO_CLIENT, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
         if (i == 100)
-            memory = heap_memory(rig->app->heap);
+            memory = app_rig_memory(rig);
     }
     ck_assert(!rig->failed);
-    ck_assert_uint_le(heap_memory(rig->app->heap), memory);
+    ck_assert_uint_le(app_rig_memory(rig), memory);
     app_rig_free(rig);
 }
 END_TEST

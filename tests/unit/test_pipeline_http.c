@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* HTTP in the whole pipeline: when the parser gets bytes, and the flow after a parser error. */
-#include "app/app_priv.h"
 #include "pipeline_app_rig.h"
 
 /* If a capture has the acknowledgment before the data, the packet with the data must pass it to the parser. */
@@ -91,8 +90,8 @@ static void send_response(void)
  */
 START_TEST(requests_are_inspected_when_responses_have_reached_the_depth)
 {
-    const struct heap *heap;
-    size_t used = 0;
+    struct app_memory_counts memory;
+    uint64_t used = 0;
 
     if (_i == 1)
         rig_passive();
@@ -102,7 +101,6 @@ START_TEST(requests_are_inspected_when_responses_have_reached_the_depth)
                  ? "alert tcp any any -> any any (http.uri; content:\"/evil\"; sid:1;)\n"
                    "alert tcp any any -> any any (http.uri; content:\"/last\"; http.method; content:\"GET\"; sid:2;)"
                  : "drop tcp any any -> any any (http.uri; content:\"/evil\"; sid:1;)");
-    heap = rig.pipeline.app->heap;
     rig_handshake();
     for (unsigned i = 0; i < KEPT_ALIVE; i++) {
         send_request(i, i == EVIL_AT ? "evil" : i == KEPT_ALIVE - 1 ? "last" : "");
@@ -111,10 +109,11 @@ START_TEST(requests_are_inspected_when_responses_have_reached_the_depth)
         ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
         send_response();
         ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+        app_get_memory_counts(rig.pipeline.app, &memory);
         if (i == 3000)
-            used = heap_memory(heap);
+            used = memory.used;
         if (i > 3000)
-            ck_assert_uint_le(heap_memory(heap), used + 1024);
+            ck_assert_uint_le(memory.used, used + 1024);
     }
     if (_i == 0) {
         ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs the floods, counts their steps, and checks the limits. */
 #include "work.h"
-#include "app/app_priv.h" /* for the heap in struct app */
 
 #include <check.h>
 #include <stdarg.h>
@@ -257,8 +256,8 @@ static struct work run(const struct flood *flood, int cut, uint32_t units)
             "%-60s cut %5d: %8llu bytes, %6llu pieces, %10llu steps (%llu a byte), %llu transactions, %s, heap %zu\n",
             flood->name, cut, (unsigned long long)work.bytes, (unsigned long long)work.pieces,
             (unsigned long long)work.steps, (unsigned long long)(work.steps / (work.bytes ? work.bytes : 1)),
-            (unsigned long long)work.transactions, rig->failed ? "given up" : "goes on", heap_memory(rig->app->heap));
-    ck_assert_msg(flood->may_refuse || heap_refused_count(rig->app->heap) == 0, "%s: more than %u KiB", flood->name,
+            (unsigned long long)work.transactions, rig->failed ? "given up" : "goes on", app_rig_memory(rig));
+    ck_assert_msg(flood->may_refuse || app_rig_refused(rig) == 0, "%s: more than %u KiB", flood->name,
                   flood->memory_kib);
     ck_assert_str_eq(app_rig_protocol(rig) ? app_rig_protocol(rig) : "", flood->proto);
     ck_assert_msg(rig->failed == flood->given_up, "%s: %s with %u units", flood->name,
