@@ -207,8 +207,8 @@ void app_memory_add(struct app *app, struct app_flow *af);
  * app_flow_memory() before that call. */
 void app_memory_update(struct app *app, struct app_flow *af, size_t before);
 void app_memory_remove(struct app *app, struct app_flow *af);
-/* Moves `size` bytes from the account of the flow to app->byterange_memory. */
-void app_memory_move_to_byteranges(struct app *app, struct app_flow *af, size_t size);
+/* Moves `size` bytes from the account of a flow to that of another flow; `to` NULL: to none. */
+void app_memory_move(struct app *app, struct app_flow *from, struct app_flow *to, size_t size);
 /* Returns the heap bytes used by all flows, that is, without those of the byte-range table. */
 static inline size_t app_flow_memory(const struct app *app)
 {

@@ -87,13 +87,20 @@ static void free_piece(struct app *app, struct byterange_file *entry)
     stop_table_accounting(app, before);
 }
 
-/* Removes the file from its transaction and accounts its memory to the table, which alone refers to it afterwards. */
-static void detach_file(struct app *app, struct byterange_file *entry)
+/* Removes the file from its transaction and accounts its memory to the table, which alone refers to it afterwards.
+ * `current`: the flow that is fed or freed, or whose transactions are freed; NULL: none. app_memory_update() will
+ * subtract the bytes from the account of this flow, although another flow may have had the file. */
+static void detach_file(struct app *app, struct byterange_file *entry, struct app_flow *current)
 {
+    size_t size;
+
     if (!entry->tx)
         return;
+    size = file_heap_size(app->files, entry->file);
     file_list_remove(&entry->tx->files[entry->direction], entry->file);
-    app_memory_move_to_byteranges(app, entry->tx->flow->main, file_heap_size(app->files, entry->file));
+    app->byterange_memory += size;
+    if (entry->tx->flow->main != current)
+        app_memory_move(app, entry->tx->flow->main, current, size);
     entry->tx = NULL;
 }
 
@@ -108,10 +115,11 @@ static void clear_entry(struct app *app, struct byterange_file *entry)
     *entry = (struct byterange_file){ 0 };
 }
 
-static void abandon(struct app *app, struct byterange_file *entry)
+/* `current`: see detach_file(). */
+static void abandon(struct app *app, struct byterange_file *entry, struct app_flow *current)
 {
     if (entry->file) {
-        detach_file(app, entry);
+        detach_file(app, entry, current);
         struct file_list list = { 0 };
         size_t before = start_table_accounting(app);
 
@@ -130,7 +138,7 @@ void app_byterange_clear(struct app *app)
         return;
     for (unsigned i = 0; i < ENTRIES; i++) {
         if (app->byteranges->entries[i].serial != 0)
-            abandon(app, &app->byteranges->entries[i]);
+            abandon(app, &app->byteranges->entries[i], NULL);
     }
     size_t before = start_table_accounting(app);
 
@@ -145,9 +153,9 @@ void app_byterange_detach_files(struct app *app, struct app_tx *tx, enum flow_di
         next = file->next;
         if (!file->byterange_file)
             continue;
-        detach_file(app, file->byterange_file);
+        detach_file(app, file->byterange_file, tx->flow->main);
         if (!has_room(app, 0))
-            abandon(app, file->byterange_file);
+            abandon(app, file->byterange_file, tx->flow->main);
     }
 }
 
@@ -168,14 +176,14 @@ static struct byterange_file *alloc_entry(struct app *app, uint64_t now_ns)
         struct byterange_file *entry = &app->byteranges->entries[i];
 
         if (entry->serial != 0 && !entry->tx && is_expired(entry, now_ns))
-            abandon(app, entry);
+            abandon(app, entry, NULL);
         if (entry->serial == 0)
             unused = unused ? unused : entry;
         else if (!entry->tx && (!oldest || entry->last_data_ns < oldest->last_data_ns))
             oldest = entry;
     }
     if (!unused && oldest) {
-        abandon(app, oldest);
+        abandon(app, oldest, NULL);
         unused = oldest;
     }
     return unused;
@@ -291,7 +299,7 @@ static bool attach_file(struct app_context *context, struct byterange_file *entr
             return false;
         entry->file->byterange_file = entry;
     } else {
-        detach_file(app, entry);
+        detach_file(app, entry, context->af->main);
         app->byterange_memory -= file_heap_size(app->files, entry->file);
         entry->file->id = app_next_file_id(context);
         file_list_add(app->files, &tx->files[direction], entry->file);
@@ -320,11 +328,11 @@ bool app_byterange_add(struct app_context *context, struct app_byterange *range,
 
         stop_table_accounting(app, before);
         if (!stored)
-            abandon(app, entry);
+            abandon(app, entry, context->af->main);
         return stored;
     }
     if (!attach_file(context, entry, tx, direction)) {
-        abandon(app, entry);
+        abandon(app, entry, context->af->main);
         return false;
     }
     file_append(app->files, entry->file, bytes + (size - offset), offset + length - size);

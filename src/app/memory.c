@@ -84,10 +84,11 @@ void app_memory_update(struct app *app, struct app_flow *af, size_t before)
         set_flow_memory(app, af, af->memory_used + after - before);
 }
 
-void app_memory_move_to_byteranges(struct app *app, struct app_flow *af, size_t size)
+void app_memory_move(struct app *app, struct app_flow *from, struct app_flow *to, size_t size)
 {
-    set_flow_memory(app, af, af->memory_used - size);
-    app->byterange_memory += size;
+    set_flow_memory(app, from, from->memory_used - size);
+    if (to)
+        set_flow_memory(app, to, to->memory_used + size);
 }
 
 void app_memory_remove(struct app *app, struct app_flow *af)
