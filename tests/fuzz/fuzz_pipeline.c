@@ -21,8 +21,7 @@
 #include <string.h>
 
 #include "default_options.h"
-#include "app/app_priv.h"
-#include "detect/detect_priv.h"
+#include "memory_watch.h"
 #include "sluice/config.h"
 #include "sluice/daemon.h"
 #include "sluice/decode.h"
@@ -34,10 +33,7 @@
 #include "sluice/pipeline.h"
 #include "sluice/policy.h"
 #include "sluice/stream.h"
-#include "flow/flow_priv.h"
 #include "sluice/keyword.h"
-#include "stream/assembly_priv.h"
-#include "stream/stream_priv.h"
 
 enum { PORTS = 8, IP_HEADER = 20, SEGMENT = 1400, COMMANDS_MAX = 400, CLIENT_PORT = 40000 };
 enum { KIND_IP, KIND_TCP, KIND_UDP, KIND_TCP_AT };
@@ -173,6 +169,7 @@ static void open_world(struct world *world, bool tiny, bool passive)
     MUST(pipeline_init(&world->pipeline, options, &world->shared, 0, output_port(fuzz.output, 0)) == 0);
     pipeline_set_ruleset(&world->pipeline, fuzz.ruleset);
     MUST(detector_prepare(world->pipeline.detector, fuzz.ruleset) == 0);
+    memory_watch_mark();
     world->is_open = true;
 }
 
@@ -343,14 +340,14 @@ static void act(struct talk *talk, uint8_t command, const uint8_t *bytes, size_t
 
 static void check_nothing_left(const struct world *world)
 {
-    const struct pipeline *p = &world->pipeline;
+    struct app_memory_counts memory;
 
-    app_byterange_clear(p->app);
-    MUST(heap_memory(p->app->heap) == 0);
-    MUST(pool_used(p->flows->flows) == 0 && pool_used(p->flows->variables) == 0 && pool_used(p->flows->texts) == 0);
-    MUST(pool_used(p->stream->sessions) == 0);
-    MUST(pool_used(p->stream->store->blocks) == 0 && pool_used(p->stream->store->extents) == 0);
-    MUST(pool_used(p->detector->pending) == 0 && pool_used(p->detector->transactions) == 0);
+    app_byterange_clear(world->pipeline.app);
+    app_get_memory_counts(world->pipeline.app, &memory);
+    MUST(memory.used == 0);
+    MUST(flow_table_count(world->pipeline.flows) == 0);
+    defrag_expire(world->pipeline.defrag, UINT64_MAX, SIZE_MAX);
+    MUST(memory_watch_count_unfreed() == 0);
 }
 
 static void run(struct world *world, const uint8_t *data, size_t size)
