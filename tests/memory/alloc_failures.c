@@ -17,8 +17,9 @@
  * crashes are listed with conversation and number of the allocation. To debug one, use --only (conversations whose name
  * contains TEXT) and --here (no child process).
  *
- * The table at the end has a line for each application protocol, each pool and the output thread. The test fails if no
- * allocation of a line was refused.
+ * The table at the end has a line for each application protocol, each pool (in the order in which pipeline_init()
+ * creates them) and the output thread. The test fails if no allocation of a line was refused, except for pools from
+ * which no run allocates; at least POOLS_MIN pools must have a refused allocation.
  */
 #include <errno.h>
 #include <signal.h>
@@ -31,10 +32,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "app/app_priv.h"
+#include "../lib/memory_watch.h"
 #include "conversation.h"
-#include "packet/defrag/defrag_priv.h"
-#include "detect/detect_priv.h"
+#include "sluice/app.h"
+#include "sluice/defrag.h"
 #include "sluice/detect.h"
 #include "sluice/file_store.h"
 #include "sluice/output.h"
@@ -43,13 +44,10 @@
 #include "sluice/load_progress.h"
 #include "sluice/setup.h"
 #include "sluice/engine_limits.h"
-#include "flow/flow_priv.h"
 #include "refuse.h"
 #include "sluice/config.h"
 #include "sluice/daemon.h"
 #include "sluice/diag.h"
-#include "stream/assembly_priv.h"
-#include "stream/stream_priv.h"
 
 #if __has_include(<sanitizer/lsan_interface.h>) && defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
@@ -57,7 +55,13 @@
 #define __lsan_do_recoverable_leak_check() 0
 #endif
 
-enum { CRASHES_MAX = 50, START_RUNS = 150, ALL_LATER_STEP = 9, HOUR_SECONDS = 3600, POOLS = 10 };
+enum { CRASHES_MAX = 50, START_RUNS = 150, ALL_LATER_STEP = 9, HOUR_SECONDS = 3600 };
+enum {
+    POOLS_MAX = 40,
+    /* Fragments (2), flows, their bits and texts, sessions, extents and blocks of data, pending candidates, states of
+     * transactions, tags, histories. */
+    POOLS_MIN = 12,
+};
 #define START_NS (UINT64_C(1700000000) * 1000000000)
 
 enum mode { ONE_FAILS, ALL_LATER_FAIL, MODES };
@@ -70,21 +74,13 @@ struct progress {
     bool failed; /* the child reported an error */
     uint64_t runs;
     uint64_t flows[APP_MAX_PROTOCOLS], heap_refused_count[APP_MAX_PROTOCOLS];
-    uint64_t pool_refused[POOLS];
+    struct {
+        size_t object_size;
+        bool is_used;
+        uint64_t refused;
+    } pools[POOLS_MAX]; /* those of inline and passive pipelines together */
+    size_t pool_count;
     uint64_t output_refused, start_refused, start_runs;
-};
-
-static const char *const pool_names[POOLS] = {
-    "flow: flows",
-    "flow: flow bits and integers",
-    "flow: captured texts",
-    "stream: sessions",
-    "stream: blocks of data",
-    "stream: extents of data",
-    "defrag: datagrams",
-    "defrag: pages",
-    "detect: waiting rules of flows",
-    "detect: waiting rules of transactions",
 };
 
 struct side {
@@ -92,6 +88,8 @@ struct side {
     struct pipeline_shared shared;
     struct pipeline pipeline;
     struct output *output;
+    const struct pool *pools[POOLS_MAX];
+    size_t pool_count;
 };
 
 static struct {
@@ -239,16 +237,22 @@ static int open_side(struct side *side, const struct config *config, const struc
     return err || !side->shared.files ? err : file_store_start(side->shared.files);
 }
 
-static const struct pool *pool_at(const struct side *side, unsigned index)
+/* Marks the pools of a new side; those of both sides are in the same order. */
+static void mark_pools(struct side *side)
 {
-    const struct pipeline *p = &side->pipeline;
-    const struct pool *const pools[POOLS] = {
-        p->flows->flows,          p->flows->variables,       p->flows->texts,      p->stream->sessions,
-        p->stream->store->blocks, p->stream->store->extents, p->defrag->datagrams, p->defrag->pages,
-        p->detector->pending,     p->detector->transactions,
-    };
+    size_t before, after;
 
-    return pools[index];
+    memory_watch_pools(&before);
+    memory_watch_mark();
+    const struct watched_pool *pools = memory_watch_pools(&after);
+
+    side->pool_count = after - before;
+    require(side->pool_count <= POOLS_MAX, "too many pools");
+    for (size_t i = 0; i < side->pool_count; i++) {
+        side->pools[i] = pools[before + i].pool;
+        t.progress->pools[i].object_size = pools[before + i].object_size;
+    }
+    t.progress->pool_count = side->pool_count;
 }
 
 /* --- A run ---------------------------------------------------------------------------------------- */
@@ -262,18 +266,20 @@ static void report(const struct conversation *one, const char *what)
 
 static void check_nothing_left(const struct conversation *one, const struct side *side)
 {
-    static const unsigned emptied[] = { 0, 1, 2, 3, 4, 5, 8, 9 }; /* fragments stay until they expire */
+    struct app_memory_counts memory;
+    size_t count;
     char what[128];
 
     app_byterange_clear(side->pipeline.app);
-    if (heap_memory(side->pipeline.app->heap) > 0)
+    app_get_memory_counts(side->pipeline.app, &memory);
+    if (memory.used > 0)
         report(one, "memory of the application-layer heap was not given back");
-    for (unsigned i = 0; i < sizeof(emptied) / sizeof(emptied[0]); i++)
-        if (pool_used(pool_at(side, emptied[i])) > 0) {
-            snprintf(what, sizeof(what), "%zu objects were not given back: %s", pool_used(pool_at(side, emptied[i])),
-                     pool_names[emptied[i]]);
-            report(one, what);
-        }
+    defrag_expire(side->pipeline.defrag, UINT64_MAX, SIZE_MAX);
+    count = memory_watch_count_unfreed();
+    if (count > 0) {
+        snprintf(what, sizeof(what), "%zu objects of pools were not given back", count);
+        report(one, what);
+    }
 }
 
 /* Opens a new output for each run, because the buffers of the previous one have grown already. */
@@ -311,8 +317,10 @@ static uint64_t play(const struct conversation *one, struct side *side, uint64_t
     pipeline_finish(&side->pipeline, t.ruleset, t.begin_ns);
     refuse_stop();
     t.progress->runs++;
-    for (unsigned i = 0; i < POOLS; i++)
-        t.progress->pool_refused[i] += refuse_count_pool(pool_at(side, i));
+    for (size_t i = 0; i < side->pool_count; i++) {
+        t.progress->pools[i].refused += refuse_count_pool(side->pools[i]);
+        t.progress->pools[i].is_used |= refuse_has_used_pool(side->pools[i]);
+    }
     if (one->protocol > 0)
         t.progress->heap_refused_count[one->protocol - 1] += refuse_count(REFUSE_HEAP);
     check_nothing_left(one, side);
@@ -325,10 +333,24 @@ static uint64_t play(const struct conversation *one, struct side *side, uint64_t
     return calls;
 }
 
+/* Flows of the protocol so far, over TCP and UDP: "app_layer.flow.dns_tcp" and "app_layer.flow.dns_udp", or
+ * "app_layer.flow.tls" of a protocol with one transport. */
 static uint64_t flows_of(const struct side *side, unsigned protocol)
 {
-    return side->pipeline.app->counters[protocol - 1][0][COUNT_FLOW] +
-           side->pipeline.app->counters[protocol - 1][1][COUNT_FLOW];
+    static const char *const endings[] = { "", "_tcp", "_udp" };
+    uint64_t flows = 0;
+    char name[128];
+
+    for (size_t i = 0; i < app_counter_count(); i++) {
+        for (size_t k = 0; k < sizeof(endings) / sizeof(endings[0]); k++) {
+            snprintf(name, sizeof(name), "app_layer.flow.%s%s", app_name_by_id(protocol), endings[k]);
+            for (char *at = name; (at = strchr(at, '-')) != NULL;)
+                *at = '_';
+            if (strcmp(app_counter_name(side->shared.apps, i), name) == 0)
+                flows += app_counter_value(side->pipeline.app, i);
+        }
+    }
+    return flows;
 }
 
 static uint64_t step_of(const struct conversation *one, enum mode mode, uint64_t calls)
@@ -413,7 +435,9 @@ static void run_start(void)
 static int child(void)
 {
     require(open_side(&t.side[0], t.config, t.ruleset, true, true) == 0, "cannot make the inline pipeline");
+    mark_pools(&t.side[0]);
     require(open_side(&t.side[1], t.config, t.ruleset, false, true) == 0, "cannot make the passive pipeline");
+    mark_pools(&t.side[1]);
     t.begin_ns = START_NS;
     for (; t.progress->conversation < t.conversations.count; t.progress->conversation++) {
         const struct conversation *one = &t.conversations.list[t.progress->conversation];
@@ -485,7 +509,9 @@ static bool print_row(const char *name, uint64_t refused, const char *output_err
 static bool print_table(void)
 {
     const struct progress *progress = t.progress;
+    unsigned covered = 0;
     bool complete = true;
+    char name[64];
 
     printf("%-40s %8s\n", "protocol, pool or part", "refused");
     for (size_t i = 0; i < app_list_count; i++)
@@ -493,9 +519,16 @@ static bool print_table(void)
                               progress->flows[i] == 0                ? "NO FLOW OF THE PROTOCOL"
                               : progress->heap_refused_count[i] == 0 ? "NOT COVERED"
                                                                      : NULL);
-    for (unsigned i = 0; i < POOLS; i++)
-        complete &=
-            print_row(pool_names[i], progress->pool_refused[i], progress->pool_refused[i] ? NULL : "NOT COVERED");
+    for (size_t i = 0; i < progress->pool_count; i++) {
+        bool is_used = progress->pools[i].is_used;
+        uint64_t refused = progress->pools[i].refused;
+
+        snprintf(name, sizeof(name), "pool %zu, objects of %zu bytes%s", i + 1, progress->pools[i].object_size,
+                 is_used ? "" : ", unused");
+        complete &= print_row(name, refused, is_used && refused == 0 ? "NOT COVERED" : NULL);
+        covered += refused > 0;
+    }
+    complete &= print_row("pools with a refused allocation", covered, covered < POOLS_MIN ? "TOO FEW" : NULL);
     complete &= print_row("output", progress->output_refused, progress->output_refused ? NULL : "NOT COVERED");
     complete &= print_row("start and reload", progress->start_refused, progress->start_refused ? NULL : "NOT COVERED");
     printf("%zu conversations, %llu runs; %llu starts\n", t.conversations.count, (unsigned long long)progress->runs,

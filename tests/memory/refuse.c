@@ -19,6 +19,7 @@ static struct {
     struct pool_state {
         const struct pool *pool;
         uint64_t refused;
+        bool is_used;  /* pool_alloc() was called */
         bool promised; /* pool_used() has reported room, so pool_alloc() must succeed until the next packet */
     } pools[POOLS_MAX];
 } state;
@@ -54,6 +55,14 @@ uint64_t refuse_count_pool(const struct pool *pool)
         if (state.pools[i].pool == pool)
             return state.pools[i].refused;
     return 0;
+}
+
+bool refuse_has_used_pool(const struct pool *pool)
+{
+    for (unsigned i = 0; i < POOLS_MAX; i++)
+        if (state.pools[i].pool == pool)
+            return state.pools[i].is_used;
+    return false;
 }
 
 static bool is_refused(enum refuse_kind kind)
@@ -150,6 +159,8 @@ static bool is_pool_refused(const struct pool *pool)
 
 void *__wrap_pool_alloc(struct pool *pool)
 {
+    if (is_armed)
+        state_of(pool)->is_used = true;
     if (is_armed && state_of(pool)->promised)
         return __real_pool_alloc(pool);
     return is_pool_refused(pool) ? NULL : __real_pool_alloc(pool);

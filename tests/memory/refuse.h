@@ -32,5 +32,7 @@ uint64_t refuse_stop(void);
 uint64_t refuse_count(enum refuse_kind kind);
 /* The same for one pool. */
 uint64_t refuse_count_pool(const struct pool *pool);
+/* Of the last run, whether an object of the pool was requested. */
+bool refuse_has_used_pool(const struct pool *pool);
 
 #endif
