@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "default_options.h"
+#include "flow_rig.h"
 #include "sluice/config.h"
 #include "sluice/capture.h"
 #include "sluice/daemon.h"
@@ -26,7 +27,6 @@
 #include "sluice/engine_limits.h"
 #include "sluice/worker.h"
 #include "daemon/reload.h"
-#include "flow/flow_priv.h"
 #include "sluice/clock.h"
 #include "sluice/keyword.h"
 
@@ -471,6 +471,24 @@ static int next_config(void *user, struct config **out, struct diag *diag)
     return 0;
 }
 
+/* Checks after which time without packets a new flow has expired. */
+static void check_timeout(struct flow_table *flows, uint8_t protocol, uint64_t timeout_ns)
+{
+    for (uint64_t late = 0; late <= 1; late++) {
+        struct packet pkt = flow_rig_packet(protocol, CLIENT, (uint16_t)(1000 + late), SERVER, 80);
+        enum exception_cause exception;
+        struct flow *flow = flow_table_get(flows, &pkt, &exception);
+
+        ck_assert_ptr_nonnull(flow);
+        flow_update(flows, flow, &pkt);
+        pkt.time_ns += timeout_ns + late;
+        pkt.number++;
+        flow = flow_table_get(flows, &pkt, &exception);
+        ck_assert_ptr_nonnull(flow);
+        ck_assert_uint_eq(flow->first_number, pkt.number - !late); /* late: another flow */
+    }
+}
+
 START_TEST(settings_are_read_anew)
 {
     open_engine("stats: {interval: 1}");
@@ -488,10 +506,10 @@ START_TEST(settings_are_read_anew)
                      "'flow.memcap' has changed: it takes effect with `sluice upgrade`, or at the next start");
     stop_workers();
     for (unsigned i = 0; i < WORKERS; i++) {
-        const struct flow_table *flows = workers[i].pipeline.flows;
+        struct flow_table *flows = workers[i].pipeline.flows;
 
-        ck_assert_uint_eq(flows->timeout_ns[false][FLOW_CLASS_TCP][FLOW_NEW], 7 * NS_PER_SECOND);
-        ck_assert_uint_eq(flows->timeout_ns[false][FLOW_CLASS_UDP][FLOW_NEW], 30 * NS_PER_SECOND);
+        check_timeout(flows, IPPROTO_TCP, 7 * NS_PER_SECOND);
+        check_timeout(flows, IPPROTO_UDP, 30 * NS_PER_SECOND);
         ck_assert_uint_eq(workers[i].watch.overload.options.fill_permille, 700);
         ck_assert_uint_eq(workers[i].watch.overload.options.class_count, 2);
         ck_assert_uint_eq(workers[i].pipeline.shed_limits.bulk_bytes, 1 << 20);
