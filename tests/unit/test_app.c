@@ -4,7 +4,7 @@
 #include <check.h>
 
 #include "../lib/app_rig.h"
-#include "app/app_priv.h" /* to define protocols, and to read struct app_flow */
+#include "app/expect.h"
 
 /* --- Protocols for the test ----------------------------------------------------------------------- */
 
@@ -18,6 +18,25 @@ struct line_tx {
 };
 enum { EVENT_ODD };
 
+/* Of the parser that was started last. */
+static struct {
+    const struct line_state *state;
+    char tag[16];
+    uint32_t tag_length;
+    unsigned fed; /* calls of any parser */
+} parser;
+
+static int start_parser(struct app_context *context, void *state)
+{
+    const void *tag = app_expectation_tag(context, &parser.tag_length);
+
+    parser.state = state;
+    ck_assert_uint_le(parser.tag_length, sizeof(parser.tag));
+    if (parser.tag_length > 0)
+        memcpy(parser.tag, tag, parser.tag_length);
+    return 0;
+}
+
 static struct app_tx *tx_to_answer(struct app_context *context)
 {
     struct app_tx *tx = app_tx_first(context);
@@ -27,26 +46,34 @@ static struct app_tx *tx_to_answer(struct app_context *context)
     return tx;
 }
 
-/* Executes the commands in a line of the protocol `line`. */
-static void obey(struct app_context *context, const uint8_t *line, uint32_t length)
+/* Executes the commands in a line of the protocol `line`. Returns true if the parser gets no more lines. */
+static bool obey(struct app_context *context, const uint8_t *line, uint32_t length)
 {
     struct app_expectation what = { .ip_version = 4, .server_port = 2121, .proto = "told" };
 
-    if (length >= 6 && !memcmp(line, "CHANGE", 6))
+    if (length >= 6 && !memcmp(line, "CHANGE", 6)) {
         app_change_protocol(context, length >= 10 && !memcmp(line + 7, "bin", 3) ? "bin" : NULL, false);
-    else if (length >= 5 && !memcmp(line, "MAYBE", 5))
+        return true;
+    }
+    if (length >= 5 && !memcmp(line, "MAYBE", 5)) {
         app_change_protocol(context, "bin", true);
-    else if (length >= 5 && !memcmp(line, "CLOSE", 5))
+        return true;
+    }
+    if (length >= 5 && !memcmp(line, "CLOSE", 5)) {
         app_stop_parsing(context, true);
-    else if (length >= 3 && !memcmp(line, "ODD", 3))
+        return true;
+    }
+    if (length >= 3 && !memcmp(line, "ODD", 3))
         app_event(context, NULL, EVENT_ODD);
     else if (length >= 6 && !memcmp(line, "EXPECT", 6)) {
         what.client = app_context_flow(context)->client;
         what.server = app_context_flow(context)->server;
         ck_assert(app_expect(context, &what, line, length));
     }
+    return false;
 }
 
+/* Returns -1 for an error, 1 if the parser gets no more lines, otherwise 0. */
 static int take_line(struct app_context *context, const struct app_input *in, const uint8_t *line, uint32_t length)
 {
     struct app_tx *tx = in->direction == FLOW_TO_SERVER ? app_tx_new(context) : tx_to_answer(context);
@@ -58,30 +85,29 @@ static int take_line(struct app_context *context, const struct app_input *in, co
         return in->direction == FLOW_TO_SERVER ? -1 : 0;
     buffer_append(app_heap(context), &own->text[in->direction], line, length, 1024);
     app_tx_advance(tx, in->direction, 1);
-    if (in->direction == FLOW_TO_SERVER)
-        obey(context, line, length);
-    return 0;
+    return in->direction == FLOW_TO_SERVER && obey(context, line, length);
 }
 
 static struct app_result feed_lines(struct app_context *context, void *data, const struct app_input *in)
 {
     struct line_state *state = data;
     uint32_t at = 0;
+    int result = 0;
 
+    parser.fed++;
     state->calls++;
     state->ends += in->end;
     state->gaps += in->gap > 0;
     state->lost += in->gap;
-    while (at < in->length) {
+    while (at < in->length && result == 0) {
         const uint8_t *end = memchr(in->bytes + at, '\n', in->length - at);
 
         if (!end)
             break;
-        if (take_line(context, in, in->bytes + at, (uint32_t)(end - in->bytes) - at))
+        result = take_line(context, in, in->bytes + at, (uint32_t)(end - in->bytes) - at);
+        if (result < 0)
             return (struct app_result){ .status = APP_ERROR };
         at = (uint32_t)(end - in->bytes) + 1;
-        if (context->af->change_wanted || context->af->stopped)
-            break;
     }
     return (struct app_result){ .consumed = at };
 }
@@ -115,6 +141,7 @@ static const struct app_proto app_line = {
     .patterns = line_patterns,
     .pattern_count = 2,
     .state_size = sizeof(struct line_state),
+    .start = start_parser,
     .feed = feed_lines,
     .pending_max = 100,
     .tx_size = sizeof(struct line_tx),
@@ -132,6 +159,7 @@ static const struct app_proto app_told = {
     .name = "told",
     .transports = APP_TCP,
     .state_size = sizeof(struct line_state),
+    .start = start_parser,
     .feed = feed_lines,
     .accepts_gaps = true,
     .tx_size = sizeof(struct line_tx),
@@ -180,6 +208,7 @@ static const struct app_proto app_bin = {
     .probe = probe_units,
     .probe_any_port = true,
     .state_size = sizeof(struct line_state),
+    .start = start_parser,
     .feed = feed_units,
     .tx_size = sizeof(struct app_tx),
 };
@@ -204,16 +233,22 @@ static void teardown(void)
 
 static const struct line_state *state(void)
 {
-    return rig->flow.app->state;
+    return parser.state;
 }
 
 static uint64_t counter(const char *name)
 {
-    for (size_t i = 0; i < app_counter_count(); i++) {
-        if (!strcmp(app_counter_name(rig->shared, i), name))
-            return app_counter_value(rig->app, i);
-    }
-    ck_abort_msg("no counter %s", name);
+    return app_rig_counter(rig, name);
+}
+
+/* Checks that no parser gets more bytes. */
+static void check_stopped(void)
+{
+    unsigned fed = parser.fed;
+
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
+        app_rig_text(rig, direction, "LINE more\n");
+    ck_assert_uint_eq(parser.fed, fed);
 }
 
 /* --- Identification ------------------------------------------------------------------------------- */
@@ -282,14 +317,18 @@ START_TEST(gives_up_after_so_many_bytes)
     app_rig_send(rig, FLOW_TO_SERVER, bytes, sizeof(bytes));
     ck_assert_str_eq(app_rig_protocol(rig), "failed");
     ck_assert_uint_eq(counter("app_layer.flow.failed_tcp"), 1);
-    ck_assert(rig->flow.app->stopped);
-    ck_assert_uint_eq(rig->flow.app->side[FLOW_TO_SERVER].pending.capacity, 0);
+    ck_assert_uint_lt(app_rig_memory(rig), sizeof(bytes)); /* the bytes are not kept */
+    app_rig_text(rig, FLOW_TO_SERVER, "LINE a\n");
+    app_rig_text(rig, FLOW_TO_CLIENT, "hello\n");
+    ck_assert_str_eq(app_rig_protocol(rig), "failed");
+    check_stopped();
 }
 END_TEST
 
 START_TEST(a_protocol_that_is_off_is_not_found)
 {
-    rig->app->options.enabled[1] = false;
+    app_rig_free(rig);
+    rig = app_rig_new("line", "app-layer: { protocols: { line: { enabled: no } } }");
     app_rig_text(rig, FLOW_TO_SERVER, "LINE one\n");
     app_rig_text(rig, FLOW_TO_CLIENT, "hello\n");
     ck_assert_str_eq(app_rig_protocol(rig), "failed");
@@ -373,8 +412,7 @@ START_TEST(an_error_ends_parsing)
 {
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\nERROR\n");
     ck_assert(rig->failed);
-    ck_assert(rig->flow.app->stopped);
-    app_rig_text(rig, FLOW_TO_SERVER, "more\n");
+    check_stopped();
     ck_assert_ptr_null(app_rig_tx(rig, 2));
 }
 END_TEST
@@ -385,7 +423,7 @@ START_TEST(a_gap_ends_parsing_where_it_matters)
     app_rig_lose(rig, FLOW_TO_SERVER, 7);
     app_rig_text(rig, FLOW_TO_SERVER, "more\n");
     ck_assert(!rig->failed); /* a gap is no exception */
-    ck_assert(rig->flow.app->stopped);
+    check_stopped();
     ck_assert_uint_eq(counter("app_layer.error.line.gap"), 1);
 }
 END_TEST
@@ -469,18 +507,14 @@ END_TEST
 
 START_TEST(an_announced_flow_gets_what_was_said_of_it)
 {
-    struct app_context context = { .app = rig->app };
-    uint32_t length = 0;
-
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\nEXPECT me\n");
     app_flow_free(rig->app, &rig->flow, NULL, NULL);
     app_rig_start_flow(rig);
     rig->flow.server_port = 2121;
     app_rig_text(rig, FLOW_TO_CLIENT, "data\n");
     ck_assert_str_eq(app_rig_protocol(rig), "told");
-    context.af = rig->flow.app;
-    ck_assert_int_eq(memcmp(app_expectation_tag(&context, &length), "EXPECT me", 9), 0);
-    ck_assert_uint_eq(length, 9);
+    ck_assert_uint_eq(parser.tag_length, 9);
+    ck_assert_mem_eq(parser.tag, "EXPECT me", 9);
 
     app_flow_free(rig->app, &rig->flow, NULL, NULL); /* the flow had exactly one transaction */
     app_rig_start_flow(rig);
@@ -502,44 +536,65 @@ START_TEST(an_announcement_does_not_last)
 }
 END_TEST
 
+static void announce(uint32_t client, uint16_t port, const char *tag)
+{
+    app_flow_free(rig->app, &rig->flow, NULL, NULL);
+    app_rig_start_flow(rig);
+    memcpy(&rig->flow.client, &client, sizeof(client));
+    rig->flow.server_port = port;
+    app_rig_expect(rig, "told", tag, (uint32_t)strlen(tag));
+}
+
+/* Whether the connection is expected, with this tag. It begins, so that it is expected no longer. */
+static bool is_expected(uint32_t client, uint16_t port, const char *tag)
+{
+    app_flow_free(rig->app, &rig->flow, NULL, NULL);
+    app_rig_start_flow(rig);
+    memcpy(&rig->flow.client, &client, sizeof(client));
+    rig->flow.server_port = port;
+    app_rig_text(rig, FLOW_TO_CLIENT, "data\n");
+    if (!app_rig_protocol(rig))
+        return false;
+    ck_assert_str_eq(app_rig_protocol(rig), "told");
+    ck_assert_uint_eq(parser.tag_length, strlen(tag));
+    ck_assert_mem_eq(parser.tag, tag, strlen(tag));
+    return true;
+}
+
 START_TEST(the_oldest_announcement_gives_way)
 {
-    for (unsigned i = 0; i < EXPECTED_FLOWS_MAX + 3; i++) {
+    for (uint32_t i = 0; i < EXPECTED_FLOWS_MAX + 3; i++) {
         rig->now_ns += 1000;
-        memcpy(&rig->flow.client, &i, sizeof(i));
-        app_rig_expect(rig, "told", &i, sizeof(i));
+        announce(i, 2121, "x");
     }
-    ck_assert_uint_eq(atomic_load(&rig->shared->count), EXPECTED_FLOWS_MAX);
+    for (uint32_t i = 0; i < EXPECTED_FLOWS_MAX + 3; i++)
+        ck_assert_int_eq(is_expected(i, 2121, "x"), i >= 3);
 }
 END_TEST
 
 START_TEST(one_client_removes_no_announcements_of_others)
 {
-    const unsigned first = 1;
+    const unsigned count = EXPECTED_FLOWS_MAX + 3;
 
-    memcpy(&rig->flow.client, &first, sizeof(first));
-    app_rig_expect(rig, "told", "x", 1);
-    for (unsigned i = 0; i < EXPECTED_FLOWS_MAX + 3; i++) {
-        const unsigned other = 2;
-
+    announce(1, 2121, "first");
+    for (unsigned i = 0; i < count; i++) {
         rig->now_ns += 1000;
-        memcpy(&rig->flow.client, &other, sizeof(other));
-        rig->flow.server_port = (uint16_t)(1024 + i);
-        app_rig_expect(rig, "told", &i, sizeof(i));
+        announce(2, (uint16_t)(1024 + i), "other");
     }
-    ck_assert_uint_eq(atomic_load(&rig->shared->count), 1 + 32);
-    ck_assert_int_eq(memcmp(&rig->shared->expected_flows[0].what.client, &first, sizeof(first)), 0);
+    for (unsigned i = 0; i < count; i++)
+        ck_assert_int_eq(is_expected(2, (uint16_t)(1024 + i), "other"), i >= count - EXPECTED_FLOWS_OF_CLIENT);
+    ck_assert(is_expected(1, 2121, "first"));
 }
 END_TEST
 
 START_TEST(a_later_announcement_of_the_same_connection_replaces_the_earlier_one)
 {
-    app_rig_expect(rig, "told", "a", 1);
-    app_rig_expect(rig, "told", "b", 1);
-    ck_assert_uint_eq(atomic_load(&rig->shared->count), 1);
-    rig->flow.server_port++;
-    app_rig_expect(rig, "told", "c", 1);
-    ck_assert_uint_eq(atomic_load(&rig->shared->count), 2);
+    announce(1, 2121, "a");
+    announce(1, 2121, "b");
+    announce(1, 2122, "c");
+    ck_assert(is_expected(1, 2121, "b"));
+    ck_assert(!is_expected(1, 2121, "a"));
+    ck_assert(is_expected(1, 2122, "c"));
 }
 END_TEST
 
@@ -640,18 +695,11 @@ END_TEST
 
 START_TEST(without_memory_a_flow_is_an_exception)
 {
-    size_t taken = 0;
-
-    while (heap_alloc(rig->app->heap, 1 << 20))
-        taken++;
-    while (heap_alloc(rig->app->heap, 16))
-        taken++;
+    app_rig_free(rig);
+    rig = app_rig_new_limited("line", NULL, 1);
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\n");
     ck_assert(rig->failed);
-    ck_assert_uint_gt(taken, 0);
-    heap_free(rig->app->heap); /* frees the blocks that the loops above have allocated */
-    rig->flow.app = NULL;
-    ck_assert_int_eq(heap_new(&rig->app->heap, 1 << 20), 0);
+    ck_assert_uint_gt(app_rig_refused(rig), 0);
 }
 END_TEST
 
