@@ -6,7 +6,7 @@
 #include <check.h>
 
 #include "../lib/app_rig.h"
-#include "app/app_priv.h" /* for the tables of protocol detection */
+#include "app/identify.h"
 
 #define DATA(text) text, sizeof(text) - 1
 
@@ -32,13 +32,7 @@ enum { SAMPLES = sizeof(samples) / sizeof(samples[0]), SAMPLE_MAX = 128 };
 static const uint16_t ports[] = { 9999, 40000, 53, 88, 67, 500, 123, 69, 2049, 5353, 5355, 5300 };
 enum { PORTS = sizeof(ports) / sizeof(ports[0]) };
 
-static bool has_port(const struct app_ports *list, uint16_t port)
-{
-    for (unsigned i = 0; i < list->count; i++)
-        if (list->port[i] == port)
-            return true;
-    return list->any;
-}
+static struct app_options options; /* of the struct app under test */
 
 /* Probes every protocol, those that the ports suggest first. */
 static unsigned ask_all(const struct app *app, const struct app_probe *probe, struct app_datagram_match *out)
@@ -48,11 +42,11 @@ static unsigned ask_all(const struct app *app, const struct app_probe *probe, st
     for (unsigned hinted = 2; hinted-- > 0;) {
         for (size_t i = 0; i < app_list_count; i++) {
             const struct app_proto *proto = app_list[i];
-            const struct app_ports *expected = &app->ports[i][1];
             struct app_probe asked = *probe;
 
-            asked.port_hint = has_port(expected, probe->client_port) || has_port(expected, probe->server_port);
-            if (!(proto->transports & APP_UDP) || !app->options.enabled[i] || asked.port_hint != hinted)
+            asked.port_hint = app_is_expected_at(app, i, APP_UDP, probe->client_port) ||
+                              app_is_expected_at(app, i, APP_UDP, probe->server_port);
+            if (!(proto->transports & APP_UDP) || !options.enabled[i] || asked.port_hint != hinted)
                 continue;
             if (!proto->probe || (!hinted && !proto->probe_any_port))
                 continue;
@@ -131,12 +125,12 @@ START_TEST(most_datagrams_ask_nobody)
 END_TEST
 
 /* Repeats the test with ports that the settings change. */
-static void move_ports(struct app *app)
+static void move_ports(void)
 {
     unsigned dns = app_id_by_name("dns") - 1, mdns = app_id_by_name("mdns") - 1, llmnr = app_id_by_name("llmnr") - 1;
 
-    app->options.ports[dns][1] = (struct app_ports){ .set = true, .count = 1, .port = { 5300 } };
-    app->options.ports[mdns][1] = app->options.ports[llmnr][1] = (struct app_ports){ .set = true };
+    options.ports[dns][1] = (struct app_ports){ .set = true, .count = 1, .port = { 5300 } };
+    options.ports[mdns][1] = options.ports[llmnr][1] = (struct app_ports){ .set = true };
 }
 
 static struct app *app_with(bool moved)
@@ -144,10 +138,11 @@ static struct app *app_with(bool moved)
     struct app_rig *rig = app_rig_new("dns", NULL);
     struct app *app;
 
-    if (moved)
-        move_ports(rig->app);
-    ck_assert_int_eq(app_new(&app, &rig->app->options, NULL), 0);
+    options = rig->options;
     app_rig_free(rig);
+    if (moved)
+        move_ports();
+    ck_assert_int_eq(app_new(&app, &options, NULL), 0);
     return app;
 }
 
