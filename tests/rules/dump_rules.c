@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "default_options.h"
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
 
@@ -290,6 +291,8 @@ int main(int argc, char **argv)
     struct rule_list_options options = {
         .keywords = keywords,
         .variables = dump.variables,
+        .datasets = datasets_new_default(NULL),
+        .owns_datasets = true,
         .applications = dump.application_list,
         .classification_file = companion(&dump, "classification", dump.names[0]),
         .reference_file = companion(&dump, "reference", dump.names[1]),
