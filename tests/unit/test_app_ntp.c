@@ -3,7 +3,8 @@
 #include <check.h>
 
 #include "../lib/app_rig.h"
-#include "app/ntp/ntp_priv.h"
+
+enum { NTP_PORT = 123 };
 
 static struct app_rig *udp_rig(uint16_t client_port, uint16_t server_port)
 {
