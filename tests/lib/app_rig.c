@@ -313,6 +313,14 @@ bool app_rig_has_event(const struct app_rig *rig, uint64_t id, const char *name)
     return false;
 }
 
+const char *app_rig_progress(const struct app_rig *rig, uint64_t id, enum flow_direction direction)
+{
+    const struct app_tx *tx = app_rig_tx(rig, id);
+
+    app_rig_require(tx && tx->proto->steps[direction], "there is no such transaction, or its progress has no names");
+    return tx->proto->steps[direction][tx->progress[direction]];
+}
+
 bool app_rig_buffer(const struct app_rig *rig, uint64_t id, const char *keyword, enum flow_direction direction,
                     unsigned index, struct app_bytes *out)
 {

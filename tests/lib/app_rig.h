@@ -88,6 +88,9 @@ uint64_t app_rig_counter(const struct app_rig *rig, const char *name);
 size_t app_rig_memory(const struct app_rig *rig);    /* bytes of the heap in use */
 uint64_t app_rig_refused(const struct app_rig *rig); /* allocations that failed because of the memcap */
 
+/* Returns the name of the transaction's progress in a direction, as in the manual of its protocol ("server_hello"). */
+const char *app_rig_progress(const struct app_rig *rig, uint64_t id, enum flow_direction direction);
+
 /* The value of a buffer keyword. Returns false if it does not exist, or is not complete yet. */
 bool app_rig_buffer(const struct app_rig *rig, uint64_t id, const char *keyword, enum flow_direction direction,
                     unsigned index, struct app_bytes *out);

@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/tls/tls_priv.h"
 #include "app_rig.h"
 #include "tls_builder.h"
 #include "tls_samples.h"
 
 static const int cuts[] = { 0, 1, 3, 1000, -1 };
 enum { CUT_COUNT = sizeof(cuts) / sizeof(cuts[0]) };
+
+/* The limits of tls.md. */
+enum { ALPN_MAX = 2048, SERVER_NAMES_MAX = 64, MESSAGE_MAX = 132 << 10 };
 
 #define JA3_ALWAYS "app-layer.protocols.tls.ja3-fingerprints: yes\napp-layer.protocols.tls.ja4-fingerprints: yes\n"
 
@@ -133,14 +135,14 @@ START_TEST(session_of_tls12)
     client_flight(&bytes, limit);
     send_all(rig, FLOW_TO_SERVER, &bytes);
     ck_assert_str_eq(app_rig_protocol(rig), "tls");
-    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_SERVER], TLS_CLIENT_HELLO_DONE);
-    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT], TLS_SERVER_IN_PROGRESS);
+    ck_assert_str_eq(app_rig_progress(rig, 0, FLOW_TO_SERVER), "client_hello_done");
+    ck_assert_str_eq(app_rig_progress(rig, 0, FLOW_TO_CLIENT), "server_in_progress");
     assert_buffer(rig, "tls.sni", FLOW_TO_SERVER, 0, "www.example.com");
 
     server_flight(&bytes, limit, false);
     send_all(rig, FLOW_TO_CLIENT, &bytes);
-    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT], TLS_SERVER_HANDSHAKE_DONE);
-    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_SERVER], TLS_CLIENT_HANDSHAKE_DONE);
+    ck_assert_str_eq(app_rig_progress(rig, 0, FLOW_TO_CLIENT), "server_handshake_done");
+    ck_assert_str_eq(app_rig_progress(rig, 0, FLOW_TO_SERVER), "client_handshake_done");
     ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
     ck_assert_str_eq(app_rig_json(rig, 0), session_json);
 
@@ -463,9 +465,9 @@ START_TEST(everything_is_looked_at)
     hellos_of_tls13(rig, 0x0304);
     app_rig_send(rig, FLOW_TO_CLIENT, application_record, sizeof(application_record));
     ck_assert(!rig->stop_stream);
-    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_SERVER], TLS_CLIENT_HANDSHAKE_DONE);
+    ck_assert_str_eq(app_rig_progress(rig, 0, FLOW_TO_SERVER), "client_handshake_done");
     app_rig_send(rig, FLOW_TO_CLIENT, "\x15\x03\x03\x00\x02\x02\x28", 7); /* a fatal alert */
-    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_SERVER], TLS_CLIENT_FINISHED);
+    ck_assert_str_eq(app_rig_progress(rig, 0, FLOW_TO_SERVER), "client_finished");
     app_rig_send(rig, FLOW_TO_CLIENT, "and nothing more", 16);
     ck_assert(!rig->failed);
     app_rig_free(rig);
@@ -502,13 +504,13 @@ START_TEST(hello_of_sslv2)
 
     app_rig_send(rig, FLOW_TO_SERVER, hello, sizeof(hello));
     ck_assert_str_eq(app_rig_protocol(rig), "tls");
-    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_SERVER], TLS_CLIENT_HELLO_DONE);
-    ck_assert_uint_eq(((struct tls_tx *)app_rig_tx(rig, 0))->side[FLOW_TO_SERVER].version, TLS_10);
+    ck_assert_str_eq(app_rig_progress(rig, 0, FLOW_TO_SERVER), "client_hello_done");
+    ck_assert_str_eq(app_rig_json(rig, 0), "{\"version\":\"TLSv1\"}");
     server_flight(&bytes, 100, false); /* the server answers with TLS */
     send_all(rig, FLOW_TO_CLIENT, &bytes);
     client_end(&bytes, false);
     send_all(rig, FLOW_TO_SERVER, &bytes);
-    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT], TLS_SERVER_HANDSHAKE_DONE);
+    ck_assert_str_eq(app_rig_progress(rig, 0, FLOW_TO_CLIENT), "server_handshake_done");
     ck_assert(!rig->failed);
     app_rig_free(rig);
 }
@@ -526,7 +528,7 @@ START_TEST(session_of_sslv2)
     app_rig_send(rig, FLOW_TO_CLIENT, answer, sizeof(answer));
     app_rig_send(rig, FLOW_TO_SERVER, key, sizeof(key));
     ck_assert(rig->stop_stream);
-    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT], TLS_SERVER_HANDSHAKE_DONE);
+    ck_assert_str_eq(app_rig_progress(rig, 0, FLOW_TO_CLIENT), "server_handshake_done");
     ck_assert_str_eq(app_rig_json(rig, 0), "{\"version\":\"SSLv2\"}");
     app_rig_send(rig, FLOW_TO_CLIENT, "\0\x28\7 is encrypted", 16);
     ck_assert(!rig->failed);
@@ -658,6 +660,7 @@ START_TEST(second_certificate_is_read)
                                                       { tls_client, sizeof(tls_client) },
                                                       { NULL, 0 } };
     struct app_rig *rig = rig_new(cuts[_i], NULL);
+    struct app_bytes certificate;
 
     clear(&messages);
     clear(&bytes);
@@ -667,7 +670,12 @@ START_TEST(second_certificate_is_read)
     send_all(rig, FLOW_TO_CLIENT, &bytes);
     ck_assert(app_rig_has_event(rig, 0, "certificate_invalid_length"));
     assert_buffer(rig, "tls.cert_subject", FLOW_TO_CLIENT, 0, "CN=client");
-    ck_assert_uint_eq(((struct tls_tx *)app_rig_tx(rig, 0))->side[FLOW_TO_CLIENT].certificates.count, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert(app_rig_buffer(rig, 0, "tls.certs", FLOW_TO_CLIENT, i, &certificate));
+        ck_assert_uint_eq(certificate.length, chain[i].length);
+        ck_assert_mem_eq(certificate.bytes, chain[i].bytes, chain[i].length);
+    }
+    assert_buffer(rig, "tls.certs", FLOW_TO_CLIENT, 2, NULL);
     app_rig_free(rig);
 }
 END_TEST
@@ -684,30 +692,29 @@ START_TEST(limits)
     put_u16(&extensions, 16);
     size_t extension = open_vector(&extensions, 2), list = open_vector(&extensions, 2);
 
-    for (unsigned i = 0; i < TLS_ALPN_MAX; i++)
+    for (unsigned i = 0; i < ALPN_MAX; i++)
         put_vector(&extensions, 1, "x", 1);
     close_vector(&extensions, list, 2);
     close_vector(&extensions, extension, 2);
     put_client_hello(&messages, 0x0303, "1301", &extensions);
     put_records(&bytes, 22, 0x0301, &messages, 16384);
     send_all(rig, FLOW_TO_SERVER, &bytes);
-    ck_assert(app_rig_buffer(rig, 0, "tls.alpn", FLOW_TO_SERVER, TLS_ALPN_MAX - 1, &name));
-    ck_assert(!app_rig_buffer(rig, 0, "tls.alpn", FLOW_TO_SERVER, TLS_ALPN_MAX, &name));
+    ck_assert(app_rig_buffer(rig, 0, "tls.alpn", FLOW_TO_SERVER, ALPN_MAX - 1, &name));
+    ck_assert(!app_rig_buffer(rig, 0, "tls.alpn", FLOW_TO_SERVER, ALPN_MAX, &name));
 
     clear(&messages);
     clear(&bytes);
     put_u8(&messages, 11);
     size_t message = open_vector(&messages, 3);
 
-    for (unsigned i = 0; i < TLS_MESSAGE_MAX / 4 + 1; i++)
+    for (unsigned i = 0; i < MESSAGE_MAX / 4 + 1; i++)
         put_bytes(&messages, "abcd", 4);
     close_vector(&messages, message, 3);
     put_message(&messages, 14, "", 0);
     put_records(&bytes, 22, 0x0303, &messages, 16384);
     send_all(rig, FLOW_TO_CLIENT, &bytes);
     ck_assert(app_rig_has_event(rig, 0, "handshake_invalid_length"));
-    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT],
-                      TLS_SERVER_HELLO_DONE); /* later messages are parsed */
+    ck_assert_str_eq(app_rig_progress(rig, 0, FLOW_TO_CLIENT), "server_hello_done"); /* later messages are parsed */
     app_rig_free(rig);
 }
 END_TEST
@@ -725,7 +732,7 @@ START_TEST(too_many_names)
     put_u16(&extensions, of_servers ? 0 : 16);
     size_t extension = open_vector(&extensions, 2), list = open_vector(&extensions, 2);
 
-    for (unsigned i = 0; i < (of_servers ? TLS_SERVER_NAMES_MAX : TLS_ALPN_MAX) + 1; i++) {
+    for (unsigned i = 0; i < (of_servers ? SERVER_NAMES_MAX : ALPN_MAX) + 1; i++) {
         if (of_servers)
             put_u8(&extensions, 0);
         put_vector(&extensions, of_servers ? 2 : 1, "x", 1);

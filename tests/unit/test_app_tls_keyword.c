@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/rule_text.h"
-#include "app/tls/tls_priv.h"
+#include "app_rig.h"
+#include "rule_text.h"
+#include "tls_builder.h"
+#include "tls_samples.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define JA3 "ada70206e40642a3e4461f35503241d5"
@@ -117,77 +119,130 @@ END_TEST
 
 /* --- Transactions --------------------------------------------------------------------------------- */
 
-enum { VALID_FROM = 1420070400, VALID_UNTIL = 1451606400, NOW = 1430000000 }; /* 2015-01-01, 2016-01-01, between */
+/* Validity of tls_client, which is the first certificate of the server here, and a time between. */
+enum { VALID_FROM = 1672531200, VALID_UNTIL = 1704067200, NOW = 1690000000 }; /* 2023-01-01, 2024-01-01 */
+
+enum session {
+    TLS12_SESSION, /* ClientHello of TLS 1.2 without a client certificate; the server sends three certificates */
+    TLS12_WITHOUT_CERTIFICATES,
+    TLS12_EMPTY_CLIENT_CHAIN, /* as the first; the client answers a CertificateRequest with an empty chain */
+    TLS13_DRAFT_SESSION,      /* draft 28 */
+};
 
 static const struct {
+    enum session session;
     const char *options;
     enum flow_direction direction;
     bool holds;
 } matches[] = {
-    { "tls.version:1.2;", FLOW_TO_SERVER, true },
-    { "tls.version:1.1;", FLOW_TO_SERVER, false },
-    { "tls.version:1.3;", FLOW_TO_CLIENT, true }, /* a draft */
-    { "tls.version:0x7f1c;", FLOW_TO_CLIENT, true },
-    { "tls.version:0x0304;", FLOW_TO_CLIENT, false },
-    { "ssl_version:tls1.2;", FLOW_TO_SERVER, true },
-    { "ssl_version:tls1.0,tls1.3;", FLOW_TO_CLIENT, true },
-    { "ssl_version:sslv2,sslv3;", FLOW_TO_CLIENT, false },
-    { "ssl_version:!tls1.2;", FLOW_TO_SERVER, false },
-    { "ssl_version:!tls1.1;", FLOW_TO_SERVER, true },
-    { "ssl_version:!tls1.1,!tls1.2;", FLOW_TO_SERVER, false },
-    { "ssl_version:!tls1.0,!tls1.1;", FLOW_TO_SERVER, true },
-    { "ssl_version:!tls1.0,tls1.1;", FLOW_TO_SERVER, true },
-    { "ssl_version:!tls1.0,tls1.2;", FLOW_TO_SERVER, false },
-    { "ssl_version:!tls1.2,tls1.0;", FLOW_TO_SERVER, false },
-    { "ssl_state:client_hello;", FLOW_TO_SERVER, true },
-    { "ssl_state:server_keyx;", FLOW_TO_SERVER, false },
-    { "ssl_state:server_keyx|server_hello;", FLOW_TO_SERVER, true },
-    { "ssl_state:!server_keyx;", FLOW_TO_SERVER, true },
-    { "ssl_state:!client_hello;", FLOW_TO_SERVER, false },
-    { "tls.subject:\"CN=www\";", FLOW_TO_CLIENT, true },
-    { "tls.subject:\"CN=WWW\";", FLOW_TO_CLIENT, false },
-    { "tls.issuerdn:\"CA\";", FLOW_TO_CLIENT, true },
-    { "tls.issuerdn:\"CN=www\";", FLOW_TO_CLIENT, false },
-    { "tls.fingerprint:\"48:2D:03:1d:57:2f:cf:98:2e:3c:dd:51:d4:22:23:b9:43:7c:b7:17\";", FLOW_TO_CLIENT, true },
-    { "tls.fingerprint:\"49:2D:03:1d:57:2f:cf:98:2e:3c:dd:51:d4:22:23:b9:43:7c:b7:17\";", FLOW_TO_CLIENT, false },
-    { "tls.cert_chain_len:3;", FLOW_TO_CLIENT, true },
-    { "tls.cert_chain_len:>3;", FLOW_TO_CLIENT, false },
-    { "tls.cert_chain_len:0;", FLOW_TO_SERVER, false }, /* the client sent no certificate message */
-    { "tls_cert_notbefore:2015;", FLOW_TO_CLIENT, true },
-    { "tls_cert_notbefore:>2015-01-01;", FLOW_TO_CLIENT, true }, /* inclusive */
-    { "tls_cert_notbefore:>2015-01-01 00:00:01;", FLOW_TO_CLIENT, false },
-    { "tls_cert_notbefore:<2014-12-31T23:59:59;", FLOW_TO_CLIENT, false },
-    { "tls_cert_notbefore:1420070400;", FLOW_TO_CLIENT, true },
-    { "tls_cert_notafter:2015<>2016;", FLOW_TO_CLIENT, true },
-    { "tls_cert_notafter:2015<>2015-12;", FLOW_TO_CLIENT, false },
-    { "tls_cert_valid;", FLOW_TO_CLIENT, true },
-    { "tls_cert_expired;", FLOW_TO_CLIENT, false },
+    { TLS12_SESSION, "tls.version:1.2;", FLOW_TO_SERVER, true },
+    { TLS12_SESSION, "tls.version:1.1;", FLOW_TO_SERVER, false },
+    { TLS13_DRAFT_SESSION, "tls.version:1.3;", FLOW_TO_CLIENT, true }, /* a draft */
+    { TLS13_DRAFT_SESSION, "tls.version:0x7f1c;", FLOW_TO_CLIENT, true },
+    { TLS13_DRAFT_SESSION, "tls.version:0x0304;", FLOW_TO_CLIENT, false },
+    { TLS12_SESSION, "ssl_version:tls1.2;", FLOW_TO_SERVER, true },
+    { TLS13_DRAFT_SESSION, "ssl_version:tls1.0,tls1.3;", FLOW_TO_CLIENT, true },
+    { TLS13_DRAFT_SESSION, "ssl_version:sslv2,sslv3;", FLOW_TO_CLIENT, false },
+    { TLS12_SESSION, "ssl_version:!tls1.2;", FLOW_TO_SERVER, false },
+    { TLS12_SESSION, "ssl_version:!tls1.1;", FLOW_TO_SERVER, true },
+    { TLS12_SESSION, "ssl_version:!tls1.1,!tls1.2;", FLOW_TO_SERVER, false },
+    { TLS12_SESSION, "ssl_version:!tls1.0,!tls1.1;", FLOW_TO_SERVER, true },
+    { TLS12_SESSION, "ssl_version:!tls1.0,tls1.1;", FLOW_TO_SERVER, true },
+    { TLS12_SESSION, "ssl_version:!tls1.0,tls1.2;", FLOW_TO_SERVER, false },
+    { TLS12_SESSION, "ssl_version:!tls1.2,tls1.0;", FLOW_TO_SERVER, false },
+    { TLS12_SESSION, "ssl_state:client_hello;", FLOW_TO_SERVER, true },
+    { TLS12_SESSION, "ssl_state:server_keyx;", FLOW_TO_SERVER, false },
+    { TLS12_SESSION, "ssl_state:server_keyx|server_hello;", FLOW_TO_SERVER, true },
+    { TLS12_SESSION, "ssl_state:!server_keyx;", FLOW_TO_SERVER, true },
+    { TLS12_SESSION, "ssl_state:!client_hello;", FLOW_TO_SERVER, false },
+    { TLS12_SESSION, "tls.subject:\"CN=client\";", FLOW_TO_CLIENT, true },
+    { TLS12_SESSION, "tls.subject:\"CN=Client\";", FLOW_TO_CLIENT, false },
+    { TLS12_SESSION, "tls.issuerdn:\"CA\";", FLOW_TO_CLIENT, true },
+    { TLS12_SESSION, "tls.issuerdn:\"CN=client\";", FLOW_TO_CLIENT, false },
+    { TLS12_SESSION, "tls.fingerprint:\"05:6A:1D:56:a6:7a:a8:4d:78:3b:54:7c:f5:75:87:83:cd:56:46:15\";", FLOW_TO_CLIENT,
+      true },
+    { TLS12_SESSION, "tls.fingerprint:\"15:6A:1D:56:a6:7a:a8:4d:78:3b:54:7c:f5:75:87:83:cd:56:46:15\";", FLOW_TO_CLIENT,
+      false },
+    { TLS12_SESSION, "tls.cert_chain_len:3;", FLOW_TO_CLIENT, true },
+    { TLS12_SESSION, "tls.cert_chain_len:>3;", FLOW_TO_CLIENT, false },
+    { TLS12_SESSION, "tls.cert_chain_len:0;", FLOW_TO_SERVER, false }, /* the client sent no certificate message */
+    { TLS12_SESSION, "tls_cert_notbefore:2023;", FLOW_TO_CLIENT, true },
+    { TLS12_SESSION, "tls_cert_notbefore:>2023-01-01;", FLOW_TO_CLIENT, true }, /* inclusive */
+    { TLS12_SESSION, "tls_cert_notbefore:>2023-01-01 00:00:01;", FLOW_TO_CLIENT, false },
+    { TLS12_SESSION, "tls_cert_notbefore:<2022-12-31T23:59:59;", FLOW_TO_CLIENT, false },
+    { TLS12_SESSION, "tls_cert_notbefore:1672531200;", FLOW_TO_CLIENT, true },
+    { TLS12_SESSION, "tls_cert_notafter:2023<>2024;", FLOW_TO_CLIENT, true },
+    { TLS12_SESSION, "tls_cert_notafter:2023<>2023-12;", FLOW_TO_CLIENT, false },
+    { TLS12_SESSION, "tls_cert_valid;", FLOW_TO_CLIENT, true },
+    { TLS12_SESSION, "tls_cert_expired;", FLOW_TO_CLIENT, false },
 };
 
-static void fill(struct tls_tx *tx, char *names)
+static void clear(struct bytes *bytes)
 {
-    struct tls_certificates *certificates = &tx->side[FLOW_TO_CLIENT].certificates;
-
-    memset(tx, 0, sizeof(*tx));
-    tx->flags = TLS_SAW_CLIENT_HELLO | TLS_SAW_SERVER_HELLO;
-    tx->side[FLOW_TO_SERVER].version = TLS_12;
-    tx->side[FLOW_TO_CLIENT].version = 0x7f1c;
-    certificates->decoded = true;
-    certificates->count = 3;
-    certificates->text = names;
-    certificates->subject = (struct tls_piece){ 0, 6 };
-    certificates->issuer = (struct tls_piece){ 6, 5 };
-    memcpy(certificates->fingerprint, SHA1, sizeof(certificates->fingerprint));
-    certificates->not_before = VALID_FROM;
-    certificates->not_after = VALID_UNTIL;
+    bytes->length = 0;
 }
 
-static bool holds(const struct tls_tx *tx, const char *options, enum flow_direction direction, int64_t seconds)
+static void send_hellos(struct app_rig *rig, unsigned draft)
 {
+    static struct bytes extensions, message, bytes;
+    const uint8_t versions[] = { 2, (uint8_t)(draft >> 8), (uint8_t)draft };
+
+    clear(&extensions);
+    clear(&message);
+    clear(&bytes);
+    if (draft)
+        put_extension(&extensions, 43, versions, sizeof(versions));
+    put_client_hello(&message, 0x0303, draft ? "1301" : "c02b", &extensions);
+    put_records(&bytes, 22, 0x0301, &message, 16384);
+    app_rig_send(rig, FLOW_TO_SERVER, bytes.at, bytes.length);
+    clear(&extensions);
+    clear(&message);
+    clear(&bytes);
+    if (draft)
+        put_extension(&extensions, 43, versions + 1, 2);
+    put_server_hello(&message, 0x0303, "session", draft ? 0x1301 : 0xc02b, &extensions);
+    put_records(&bytes, 22, 0x0303, &message, 16384);
+    app_rig_send(rig, FLOW_TO_CLIENT, bytes.at, bytes.length);
+}
+
+static void send_certificates(struct app_rig *rig, enum flow_direction direction, const struct certificate_bytes *chain)
+{
+    static struct bytes messages, bytes;
+
+    clear(&messages);
+    clear(&bytes);
+    put_certificates(&messages, chain);
+    if (direction == FLOW_TO_CLIENT) {
+        put_message(&messages, 13, "request", 7);
+        put_message(&messages, 14, "", 0);
+    }
+    put_records(&bytes, 22, 0x0303, &messages, 16384);
+    app_rig_send(rig, direction, bytes.at, bytes.length);
+}
+
+static struct app_rig *start_session(enum session session)
+{
+    static const struct certificate_bytes chain[] = {
+        { tls_client, sizeof(tls_client) }, { tls_leaf, sizeof(tls_leaf) }, { tls_root, sizeof(tls_root) }, { NULL, 0 }
+    };
+    struct app_rig *rig = app_rig_new("tls", NULL);
+
+    send_hellos(rig, session == TLS13_DRAFT_SESSION ? 0x7f1c : 0);
+    if (session == TLS12_SESSION || session == TLS12_EMPTY_CLIENT_CHAIN)
+        send_certificates(rig, FLOW_TO_CLIENT, chain);
+    if (session == TLS12_EMPTY_CLIENT_CHAIN)
+        send_certificates(rig, FLOW_TO_SERVER, &chain[3]);
+    ck_assert(!rig->failed);
+    return rig;
+}
+
+static bool holds(enum session session, const char *options, enum flow_direction direction, int64_t seconds)
+{
+    struct app_rig *rig = start_session(session);
     struct packet packet = { .time_ns = (uint64_t)seconds * 1000000000u };
     const struct match_input in = {
         .packet = &packet,
-        .transaction = (struct app_tx *)&tx->tx,
+        .transaction = app_rig_tx(rig, 0),
         .direction = direction,
     };
     struct rule_text text;
@@ -199,46 +254,32 @@ static bool holds(const struct tls_tx *tx, const char *options, enum flow_direct
     bool result = condition->keyword->transaction.match(&in, condition->data);
 
     rule_text_close(&text);
+    app_rig_free(rig);
     return result;
 }
 
 START_TEST(transactions_hold)
 {
-    struct tls_tx tx;
-    char names[] = "CN=wwwCN=CA";
-
-    fill(&tx, names);
-    ck_assert_msg(holds(&tx, matches[_i].options, matches[_i].direction, NOW) == matches[_i].holds, "%s",
-                  matches[_i].options);
+    ck_assert_msg(holds(matches[_i].session, matches[_i].options, matches[_i].direction, NOW) == matches[_i].holds,
+                  "%s", matches[_i].options);
 }
 END_TEST
 
 START_TEST(certificates_expire)
 {
-    struct tls_tx tx;
-    char names[] = "CN=wwwCN=CA";
-
-    fill(&tx, names);
-    ck_assert(!holds(&tx, "tls_cert_valid;", FLOW_TO_CLIENT, VALID_FROM - 1));
-    ck_assert(!holds(&tx, "tls_cert_valid;", FLOW_TO_CLIENT, VALID_UNTIL + 1));
-    ck_assert(holds(&tx, "tls_cert_expired;", FLOW_TO_CLIENT, VALID_UNTIL + 1));
-    tx.side[FLOW_TO_CLIENT].certificates.decoded = false; /* without a certificate neither matches */
-    ck_assert(!holds(&tx, "tls_cert_expired;", FLOW_TO_CLIENT, VALID_UNTIL + 1));
-    ck_assert(!holds(&tx, "tls_cert_valid;", FLOW_TO_CLIENT, NOW));
+    ck_assert(!holds(TLS12_SESSION, "tls_cert_valid;", FLOW_TO_CLIENT, VALID_FROM - 1));
+    ck_assert(!holds(TLS12_SESSION, "tls_cert_valid;", FLOW_TO_CLIENT, VALID_UNTIL + 1));
+    ck_assert(holds(TLS12_SESSION, "tls_cert_expired;", FLOW_TO_CLIENT, VALID_UNTIL + 1));
+    ck_assert(!holds(TLS12_WITHOUT_CERTIFICATES, "tls_cert_expired;", FLOW_TO_CLIENT, VALID_UNTIL + 1));
+    ck_assert(!holds(TLS12_WITHOUT_CERTIFICATES, "tls_cert_valid;", FLOW_TO_CLIENT, NOW));
 }
 END_TEST
 
 START_TEST(chain_of_a_client_may_be_empty)
 {
-    struct tls_tx tx;
-    char names[] = "CN=wwwCN=CA";
-
-    fill(&tx, names);
-    tx.flags |= TLS_SAW_CLIENT_CERTIFICATE;
-    ck_assert(holds(&tx, "tls.cert_chain_len:0;", FLOW_TO_SERVER, NOW));
-    ck_assert(!holds(&tx, "tls.cert_chain_len:>0;", FLOW_TO_SERVER, NOW));
-    tx.side[FLOW_TO_CLIENT].certificates.count = 0; /* TLS 1.3: encrypted */
-    ck_assert(holds(&tx, "tls.cert_chain_len:0;", FLOW_TO_CLIENT, NOW));
+    ck_assert(holds(TLS12_EMPTY_CLIENT_CHAIN, "tls.cert_chain_len:0;", FLOW_TO_SERVER, NOW));
+    ck_assert(!holds(TLS12_EMPTY_CLIENT_CHAIN, "tls.cert_chain_len:>0;", FLOW_TO_SERVER, NOW));
+    ck_assert(holds(TLS13_DRAFT_SESSION, "tls.cert_chain_len:0;", FLOW_TO_CLIENT, NOW)); /* encrypted */
 }
 END_TEST
 
