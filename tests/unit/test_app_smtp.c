@@ -3,7 +3,9 @@
 #include <check.h>
 
 #include "../lib/app_rig.h"
-#include "app/smtp/smtp_priv.h"
+
+/* The limits of smtp.md. */
+enum { RECIPIENTS_MAX = 4096, QUEUE_MAX = 8192, FILES_MAX = 256, MULTIPART_DEPTH_MAX = 16, NESTED_MESSAGES_MAX = 64 };
 
 static const int cuts[] = { 0, 1, 3, -1 };
 enum { CUTS = sizeof(cuts) / sizeof(cuts[0]) };
@@ -374,10 +376,11 @@ START_TEST(waiting_is_bounded)
 
     server(rig, "220 mail\r\n");
     client(rig, "HELO me\r\n");
-    for (unsigned i = 0; i < SMTP_QUEUE_MAX && !rig->failed; i++)
+    for (unsigned i = 0; i < QUEUE_MAX && !rig->failed; i++)
         client(rig, "RCPT TO:<a>\r\n");
     ck_assert(rig->failed);
-    ck_assert_uint_eq(((struct smtp_tx *)app_rig_tx(rig, 0))->recipient_count, SMTP_RECIPIENTS_MAX);
+    assert_buffer(rig, 0, "smtp.rcpt_to", RECIPIENTS_MAX - 1, "<a>");
+    assert_buffer(rig, 0, "smtp.rcpt_to", RECIPIENTS_MAX, NULL);
     app_rig_free(rig);
 }
 END_TEST
@@ -674,10 +677,10 @@ START_TEST(depth_is_bounded)
     static const struct {
         unsigned levels, nested;
         bool set;
-    } rows[] = { { MIME_DEPTH_MAX, 0, false },
-                 { MIME_DEPTH_MAX + 1, 0, true },
-                 { 1, MIME_NESTED_MAX, false },
-                 { 1, MIME_NESTED_MAX + 1, true } };
+    } rows[] = { { MULTIPART_DEPTH_MAX, 0, false },
+                 { MULTIPART_DEPTH_MAX + 1, 0, true },
+                 { 1, NESTED_MESSAGES_MAX, false },
+                 { 1, NESTED_MESSAGES_MAX + 1, true } };
     struct app_rig *rig = smtp_rig(0, NULL);
 
     begin(rig);
@@ -696,10 +699,10 @@ START_TEST(files_are_bounded)
 
     begin(rig);
     client(rig, MIXED);
-    for (unsigned i = 0; i <= MIME_FILES_MAX; i++)
+    for (unsigned i = 0; i <= FILES_MAX; i++)
         client(rig, PART "\r\nx\r\n");
     client(rig, ".\r\n");
-    ck_assert_uint_eq(app_rig_tx(rig, 0)->files[FLOW_TO_SERVER].count, MIME_FILES_MAX);
+    ck_assert_uint_eq(app_rig_tx(rig, 0)->files[FLOW_TO_SERVER].count, FILES_MAX);
     ck_assert(app_rig_has_event(rig, 0, "MIME_PARSE_FAILED"));
     app_rig_free(rig);
 }
