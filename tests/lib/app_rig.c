@@ -2,6 +2,7 @@
 #include "app_rig.h"
 #include "app/expect.h"
 #include "memory_watch.h"
+#include "rule_text.h"
 
 void app_rig_require(bool condition, const char *what)
 {
@@ -361,4 +362,26 @@ size_t app_rig_memory(const struct app_rig *rig)
 uint64_t app_rig_refused(const struct app_rig *rig)
 {
     return heap_refused_count(rig->heap);
+}
+
+bool app_rig_matches(const struct app_rig *rig, uint64_t id, enum flow_direction direction, const char *options)
+{
+    struct packet packet = { .time_ns = rig->now_ns };
+    const struct match_input in = {
+        .packet = &packet,
+        .transaction = app_rig_tx(rig, id),
+        .direction = direction,
+    };
+    struct rule_text text;
+
+    rule_text_open(&text, options, strlen(options));
+    app_rig_require(text.rule && text.rule->transaction_conditions && !text.rule->transaction_conditions->next,
+                    "the rule has mistakes, or other than one condition on transactions");
+    app_rig_require(in.transaction != NULL, "there is no such transaction");
+
+    const struct condition *condition = text.rule->transaction_conditions;
+    bool matches = condition->keyword->transaction.match(&in, condition->data) != condition->negated;
+
+    rule_text_close(&text);
+    return matches;
 }

@@ -95,4 +95,8 @@ const char *app_rig_progress(const struct app_rig *rig, uint64_t id, enum flow_d
 bool app_rig_buffer(const struct app_rig *rig, uint64_t id, const char *keyword, enum flow_direction direction,
                     unsigned index, struct app_bytes *out);
 
+/* Returns whether the transaction fulfils a rule with these options, which have one condition on transactions
+ * ("tls.version:1.2;"), in a packet at rig->now_ns. */
+bool app_rig_matches(const struct app_rig *rig, uint64_t id, enum flow_direction direction, const char *options);
+
 #endif

@@ -239,21 +239,10 @@ static struct app_rig *start_session(enum session session)
 static bool holds(enum session session, const char *options, enum flow_direction direction, int64_t seconds)
 {
     struct app_rig *rig = start_session(session);
-    struct packet packet = { .time_ns = (uint64_t)seconds * 1000000000u };
-    const struct match_input in = {
-        .packet = &packet,
-        .transaction = app_rig_tx(rig, 0),
-        .direction = direction,
-    };
-    struct rule_text text;
 
-    rule_text_open(&text, options, strlen(options));
-    ck_assert_msg(text.rule != NULL, "%s", text.message);
+    rig->now_ns = (uint64_t)seconds * 1000000000u;
+    bool result = app_rig_matches(rig, 0, direction, options);
 
-    const struct condition *condition = text.rule->transaction_conditions;
-    bool result = condition->keyword->transaction.match(&in, condition->data);
-
-    rule_text_close(&text);
     app_rig_free(rig);
     return result;
 }
