@@ -3,7 +3,7 @@
  * EPSV (RFC 2428). */
 #include <string.h>
 
-#include "ftp_priv.h"
+#include "address.h"
 
 enum { EXTENDED_PARTS = 3, PORT_DIGITS = 9 };
 
@@ -45,7 +45,7 @@ bool ftp_parse_host_port(const uint8_t *text, uint32_t length, struct ftp_addres
 {
     uint8_t six[6];
 
-    for (uint32_t at = 0; at < length && at < FTP_NAME_MAX; at++) {
+    for (uint32_t at = 0; at < length && at < FTP_ADDRESS_SEARCH_MAX; at++) {
         if (!is_digit(text[at]) || (at > 0 && is_digit(text[at - 1])))
             continue;
         if (!parse_six_numbers(text, length, at, six))

@@ -10,6 +10,8 @@
 
 #include "sluice/app.h"
 
+#include "address.h"
+
 enum {
     FTP_REPLIES_MAX = 256,   /* reply lines stored per command */
     FTP_REPLY_BYTES = 65536, /* bytes of reply lines stored per command */
@@ -96,24 +98,6 @@ int ftp_interpret_telnet(struct heap *heap, const uint8_t *line, uint32_t length
  * `any_white_space` any number of blanks and tabs. */
 void ftp_split_command(const uint8_t *line, uint32_t length, bool any_white_space, uint32_t *command_length,
                        uint32_t *argument_at);
-
-/* --- address.c --------------------------------------------------------------------------------------- */
-
-struct ftp_address {
-    int ip_version; /* 0: without an address */
-    struct address address;
-    uint16_t port; /* never 0 */
-};
-/* Parses address and port of PORT and of the reply to PASV, such as "192,0,2,1,4,1", anywhere in the text. Returns
- * false if the text contains none. */
-bool ftp_parse_host_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
-/* Parses the argument of PORT like servers that use atoi(): each of the six numbers may have a plus sign before it and
- * any text after it. */
-bool ftp_parse_loose_host_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
-/* Parses address and port of EPRT and of the reply to EPSV (RFC 2428), such as "|1|192.0.2.1|1025|", with any
- * delimiter.
- */
-bool ftp_parse_extended_address(const uint8_t *text, uint32_t length, struct ftp_address *out);
 
 /* --- data.c ------------------------------------------------------------------------------------------ */
 
