@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dataset_priv.h"
+#include "file.h"
+#include "set.h"
 
 enum { MAX_ERRORS = 20 }; /* maximum number of errors reported per file */
 

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "dataset_priv.h"
 #include "sluice/address.h"
 #include "sluice/base64.h"
+#include "sluice/dataset.h"
 #include "sluice/hex.h"
 
 static const char *const type_names[DATASET_TYPE_COUNT] = {

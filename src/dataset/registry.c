@@ -14,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dataset_priv.h"
+#include "file.h"
+#include "set.h"
 #include "sluice/transfer.h"
 
 struct set_entry {

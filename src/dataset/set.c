@@ -15,7 +15,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "dataset_priv.h"
+#include "set.h"
 #include "sluice/transfer.h"
 
 enum { SHARDS = 16, MIN_BLOCKS = 64, BLOCK_SIZE = 64, ENTRY_BYTES = 46, CONTINUATION_BYTES = 60 };
@@ -381,7 +381,8 @@ int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t l
 
 /* --- State transfer ------------------------------------------------------------------------------- */
 
-void dataset_clear(struct dataset *set)
+/* Removes all values; the memory remains allocated. */
+static void clear(struct dataset *set)
 {
     for (unsigned i = 0; i < SHARDS; i++) {
         struct shard *shard = &set->shard[i];
@@ -435,7 +436,7 @@ void dataset_transfer(struct transfer *t, struct dataset *set)
     transfer_u64(t, &count);
     transfer_require(t, transfer_has_room(t, count, VALUE_SIZE));
     if (!t->error)
-        dataset_clear(set);
+        clear(set);
     for (uint64_t i = 0; i < count && !t->error; i++) {
         const uint8_t *bytes;
         uint32_t length = 0;

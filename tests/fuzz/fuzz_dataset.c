@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataset/dataset_priv.h"
+#include "dataset/set.h"
 #include "sluice/reputation.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "default_options.h"
-#include "dataset/dataset_priv.h"
+#include "sluice/dataset.h"
 
 static char folder[64];
 static struct diag *diag;
@@ -70,6 +70,21 @@ static const uint8_t *bytes_of(const char *text)
     return (const uint8_t *)text;
 }
 
+/* A registry with one set, which belongs to it. */
+static struct datasets *open_set(enum dataset_type type, size_t memcap, uint64_t seed, struct dataset **set)
+{
+    const struct dataset_spec spec = { .name = span_of("set"), .has_type = true, .type = type };
+    struct datasets_options options;
+    struct datasets *datasets;
+
+    datasets_options_default(&options);
+    options.memcap = memcap;
+    options.seed = seed;
+    ck_assert_int_eq(datasets_new(&datasets, &options), 0);
+    ck_assert_int_eq(datasets_get(datasets, &spec, set, diag, error), 0);
+    return datasets;
+}
+
 /* --- A set ---------------------------------------------------------------------------------------- */
 
 enum { VALUES = 300, STEPS = 30000 };
@@ -88,12 +103,12 @@ static size_t make_value(unsigned i, uint8_t *bytes)
 START_TEST(random_steps_match_a_model)
 {
     struct dataset *set;
+    struct datasets *datasets = open_set(DATASET_STRING, 1 << 20, 99, &set);
     bool model[VALUES] = { false };
     uint8_t bytes[256];
     size_t count = 0;
 
     srand(3);
-    ck_assert_int_eq(dataset_new(&set, DATASET_STRING, 1 << 20, 99), 0);
     for (int step = 0; step < STEPS; step++) {
         unsigned i = (unsigned)rand() % VALUES;
         size_t length = make_value(i, bytes);
@@ -114,18 +129,18 @@ START_TEST(random_steps_match_a_model)
         }
         ck_assert_uint_eq(dataset_count(set), count);
     }
-    dataset_free(set);
+    datasets_free(datasets);
 }
 END_TEST
 
 START_TEST(a_full_set_refuses_and_counts)
 {
     struct dataset *set;
+    struct datasets *datasets = open_set(DATASET_STRING, 1 << 18, 0, &set);
     uint8_t bytes[200] = { 0 };
     size_t added = 0, refused = 0, memory;
 
-    ck_assert_int_eq(dataset_new(&set, DATASET_STRING, 1 << 18, 0), 0);
-    memory = dataset_memory(set);
+    memory = datasets_memory(datasets);
     ck_assert_uint_le(memory, (1 << 18) + 8192);
     for (uint32_t i = 0; i < 10000; i++) {
         memcpy(bytes, &i, sizeof(i));
@@ -134,8 +149,8 @@ START_TEST(a_full_set_refuses_and_counts)
     }
     ck_assert_uint_gt(added, 500);
     ck_assert_uint_eq(added + refused, 10000);
-    ck_assert_uint_eq(dataset_memcap_hits(set), refused);
-    ck_assert_uint_eq(dataset_memory(set), memory);
+    ck_assert_uint_eq(datasets_memcap_hits(datasets), refused);
+    ck_assert_uint_eq(datasets_memory(datasets), memory);
     for (uint32_t i = 0; i < 10000; i++) { /* removed values make room for as many new ones */
         memcpy(bytes, &i, sizeof(i));
         dataset_remove(set, bytes, sizeof(bytes));
@@ -146,7 +161,7 @@ START_TEST(a_full_set_refuses_and_counts)
         dataset_add(set, bytes, sizeof(bytes));
     }
     ck_assert_uint_eq(dataset_count(set), added);
-    dataset_free(set);
+    datasets_free(datasets);
 }
 END_TEST
 
@@ -176,12 +191,12 @@ START_TEST(a_type_has_its_lengths)
     static const uint8_t bytes[DATASET_MAX_STRING + 1] = { 1, 2, 3 };
     size_t length = lengths[_i].length;
     struct dataset *set;
+    struct datasets *datasets = open_set(lengths[_i].type, 1 << 22, 0, &set);
 
-    ck_assert_int_eq(dataset_new(&set, lengths[_i].type, 1 << 22, 0), 0);
     ck_assert_int_eq(dataset_add(set, bytes, length), lengths[_i].fits ? DATASET_CHANGED : DATASET_UNCHANGED);
     ck_assert_int_eq(dataset_has(set, bytes, length), lengths[_i].fits);
     ck_assert_uint_eq(dataset_count(set), lengths[_i].fits);
-    dataset_free(set);
+    datasets_free(datasets);
 }
 END_TEST
 
@@ -205,10 +220,10 @@ static void *add_values(void *arg)
 
 START_TEST(workers_share_a_set)
 {
+    struct datasets *datasets = open_set(DATASET_STRING, 1 << 20, 1, &shared);
     pthread_t threads[THREADS];
     uintptr_t total = 0;
 
-    ck_assert_int_eq(dataset_new(&shared, DATASET_STRING, 1 << 20, 1), 0);
     for (int i = 0; i < THREADS; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, add_values, NULL), 0);
     for (int i = 0; i < THREADS; i++) {
@@ -219,7 +234,7 @@ START_TEST(workers_share_a_set)
     }
     ck_assert_uint_eq(total, PER_THREAD);
     ck_assert_uint_eq(dataset_count(shared), PER_THREAD);
-    dataset_free(shared);
+    datasets_free(datasets);
 }
 END_TEST
 

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Internal interfaces of dataset:
+ * One set of values, without a name or files, in addition to the operations on a set in sluice/dataset.h.
  *
- *   registry.c   registry of sets by name; resolves the paths of their files
- *   set.c        one set: hash tables (shards) and their memory blocks
- *   file.c       loading and saving dataset files
- *   line.c       one line of a dataset file
+ * Threads:   any thread may call these functions; each shard is locked while it is read or changed.
+ * Ownership: reference counted, see dataset_share(). dataset_new() reserves all memory.
  */
-#ifndef SLUICE_DATASET_PRIV_H
-#define SLUICE_DATASET_PRIV_H
+#ifndef SLUICE_DATASET_SET_H
+#define SLUICE_DATASET_SET_H
 
 #include "sluice/dataset.h"
-
-/* --- set.c ---------------------------------------------------------------------------------------- */
 
 /* Creates a set with one owner. `memcap` is its size in bytes; `seed` is for the hash function. Returns 0 or -ENOMEM.
  */
@@ -27,22 +23,11 @@ uint64_t dataset_memcap_hits(const struct dataset *set);
  * its reputation and returns DATASET_UNCHANGED. */
 enum dataset_change dataset_set_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value);
 
-void dataset_clear(struct dataset *set); /* removes all values; the memory remains allocated */
-
 /* Calls `each` for all values in unspecified order until one call returns an error, and returns this error, or 0.
  * `bytes` are valid only during the call. */
 int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t length, void *user), void *user);
 
 /* Writes all values and their reputation to a transfer, or reads them from it and replaces the values in the set. */
 void dataset_transfer(struct transfer *t, struct dataset *set);
-
-/* --- file.c --------------------------------------------------------------------------------------- */
-
-/* Adds the values of a file to the set. Returns 0, -EINVAL if it is not a regular file or has invalid lines, -ENOSPC if
- * the set is full, or another -errno if it cannot be read. Invalid lines, and the line that did not fit, are reported
- * in `diag`. */
-int dataset_load(struct dataset *set, const char *path, struct diag *diag);
-/* Writes all values to a file, which it replaces. Returns 0 or -errno; errors are not reported in a diag. */
-int dataset_save(struct dataset *set, const char *path);
 
 #endif
