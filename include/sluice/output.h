@@ -126,7 +126,7 @@ struct output_options {
     bool lossless; /* true: workers wait while their ring is full, so that no event is lost; requires output_start() */
     bool inline_mode;               /* true: drops take effect (IPS); false: IDS */
     bool queue_fields;              /* true: packets are from NFQUEUE, so their events have the object "queue" */
-    size_t ring_size;               /* bytes per worker; rounded up to a power of two of at least 1 MiB */
+    size_t ring_size;               /* bytes per worker; rounded up to a power of two of at least 2 MiB */
     const struct rule_names *names; /* names of flow bits and integers; must outlive the output; NULL: flow bits and
                                        integers are not written */
     struct eve_options eve;
