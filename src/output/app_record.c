@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "client.h"
 #include "output_priv.h"
 
 enum described { OF_TRANSACTION, OF_FILE, OF_ALERT }; /* the event in which the transaction is described */

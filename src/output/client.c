@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "output_priv.h"
+#include "client.h"
 
 enum { ENTRY_MAX = 128 }; /* an entry (an address in brackets, its port, and blanks) must have fewer bytes */
 

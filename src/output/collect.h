@@ -50,14 +50,6 @@ size_t app_record_size(const struct record_scratch *scratch);
 void app_alert_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct packet *pkt,
                        const struct decision *decision);
 
-/* Return the client's address that a proxy reports in a transaction, or in the first transaction of the flow that has
- * such an address; ip_version is 0 if there is none or options->enabled is false. */
-struct record_client client_of_tx(const struct xff_options *options, const struct app_tx *tx);
-struct record_client client_of_flow(const struct xff_options *options, const struct flow *flow);
-/* Parses the first or the last address of a header value like "192.0.2.1, [2001:db8::1]:80". ip_version of the result
- * is 0 if the entry is not a valid address. */
-struct record_client client_parse(const uint8_t *bytes, uint32_t length, bool first);
-
 void flow_facts_copy(struct flow_facts *out, const struct flow *flow);
 /* Collects the texts that rules captured in the packet, and the variables of the flow, in `scratch`. `texts` and `flow`
  * may be NULL. */

@@ -9,7 +9,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "output_priv.h"
+#include "community_id.h"
+#include "eve.h"
 #include "sluice/base64.h"
 
 struct tuple {

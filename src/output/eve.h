@@ -44,12 +44,7 @@ const char *interface_name(struct interface_cache *cache, uint32_t index);
 
 /* --- Text ----------------------------------------------------------------------------------------- */
 
-enum { COMMUNITY_ID_SIZE = 31 }; /* "1:", 28 characters in Base64, and NUL */
-enum { EVE_SECOND_SIZE = 20 };   /* "2026-01-01T00:00:00." */
-
-/* Computes the Community ID, version 1. */
-void community_id(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_code, uint16_t seed,
-                  char out[COMMUNITY_ID_SIZE]);
+enum { EVE_SECOND_SIZE = 20 }; /* "2026-01-01T00:00:00." */
 
 struct eve {
     const struct output_options *options;

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "community_id.h"
 #include "output_priv.h"
 #include "sluice/clock.h"
 #include "sluice/hex.h"

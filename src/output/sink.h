@@ -17,6 +17,8 @@
 #include "sluice/stream.h"
 #include "sluice/text.h"
 
+#include "write_out.h"
+
 /* --- The file ------------------------------------------------------------------------------------- */
 
 /* Counters that any thread may read; only one thread writes each of them, so counter_add() needs no atomic addition. */
@@ -60,15 +62,6 @@ struct sink_mark {
 };
 
 enum { SINK_MAX_MARKS = 8192, SINK_MAX_BYTES = 1 << 18 };
-
-/* Writeback of a file (write_out.c). Initialise with zeros. */
-struct write_out {
-    size_t waiting; /* bytes at the end of the file for which writeback has not been started */
-    unsigned windows_to_skip;
-};
-
-/* To be called after `written` bytes were appended to the file; starts writeback if a window is full. */
-void write_out_note(struct write_out *out, int fd, size_t written);
 
 /* A file or socket to which lines are written (sink.c). */
 struct sink {

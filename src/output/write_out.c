@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "output_priv.h"
+#include "write_out.h"
 #include "sluice/clock.h"
 
 enum { PAGE = 4096, WINDOW = 1 << 20, KEPT = 8 << 20, SLOW_MS = 20, SKIPPED = 255 };

@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "default_options.h"
-#include "output/output_priv.h"
+#include "output/collect.h"
+#include "output/eve.h"
 #include "sluice/app.h"
 #include "sluice/decode.h"
 #include "sluice/decode_event.h"

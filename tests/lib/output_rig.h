@@ -4,7 +4,7 @@
 #define OUTPUT_RIG_H
 
 #include "event_samples.h"
-#include "output/output_priv.h"
+#include "sluice/output.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conntrack_bytes.h"
+#include "output/community_id.h"
 #include "output_rig.h"
 
 /* Returns the first event of a type. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/client.h"
 #include "output_rig.h"
 
 #include "app_rig.h"

@@ -10,6 +10,9 @@
 #include "sluice/clock.h"
 #include "stream_double.h"
 
+/* Variables and gaps in the record of an event, and the smallest ring. */
+enum { VARIABLES_MAX = 256, GAPS_MAX = 64, RING_MIN_SIZE = 2 << 20 };
+
 static struct sample_session *session_of(struct flow *flow)
 {
     struct sample_session *session = calloc(1, sizeof(*session));
@@ -324,7 +327,7 @@ START_TEST(bounds_the_variables)
     output_rig_open(1);
     sample_tcp(&output_rig->sample);
     sample_flow(&output_rig->sample);
-    for (int i = 0; i < RECORD_MAX_VARIABLES + 10; i++) {
+    for (int i = 0; i < VARIABLES_MAX + 10; i++) {
         snprintf(name, sizeof(name), "bit-%03d", i);
         ck_assert(flow_bit_set(output_rig->flows, &output_rig->sample.flow,
                                rule_names_number(output_rig->names, RULE_NAME_FLOWBIT, span_of(name))));
@@ -334,8 +337,8 @@ START_TEST(bounds_the_variables)
     output_rig_put(0);
     output_rig_finish(output_rig->path);
     ck_assert_uint_eq(output_rig->count, 2);
-    snprintf(last, sizeof(last), "\"bit-%03d\"]}", RECORD_MAX_VARIABLES - 1);
-    snprintf(beyond, sizeof(beyond), "\"bit-%03d\"", RECORD_MAX_VARIABLES);
+    snprintf(last, sizeof(last), "\"bit-%03d\"]}", VARIABLES_MAX - 1);
+    snprintf(beyond, sizeof(beyond), "\"bit-%03d\"", VARIABLES_MAX);
     for (size_t i = 0; i < output_rig->count; i++) {
         output_rig_expect(output_rig->events[i], true, last);
         output_rig_expect(output_rig->events[i], false, beyond);
@@ -617,7 +620,7 @@ START_TEST(bounds_the_holes)
     static char bytes[SAMPLE_MAX_GAPS + 1];
     struct sample_session *session;
 
-    _Static_assert((int)SAMPLE_MAX_GAPS > (int)RECORD_MAX_GAPS, "more holes than fit");
+    _Static_assert((int)SAMPLE_MAX_GAPS > (int)GAPS_MAX, "more holes than fit");
     memset(bytes, 'A', SAMPLE_MAX_GAPS);
     prepare_payload(&payloads[0]);
     session = (struct sample_session *)output_rig->sample.flow.tcp;
@@ -630,7 +633,7 @@ START_TEST(bounds_the_holes)
     output_rig_put(0);
     output_rig_finish(output_rig->path);
     ck_assert_uint_eq(output_rig_number(output_rig->events[0], "payload_length"),
-                      SAMPLE_MAX_GAPS + RECORD_MAX_GAPS * strlen("[1 bytes missing]"));
+                      SAMPLE_MAX_GAPS + GAPS_MAX * strlen("[1 bytes missing]"));
     output_rig_expect(output_rig->events[0], true, "A[1 bytes missing]AA");
     free(session);
 }

@@ -14,7 +14,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "output/sink.h"
 #include "output_rig.h"
+
+enum { RING_MIN_SIZE = 2 << 20 };
 
 enum { PATIENCE_MS = 20000 };
 

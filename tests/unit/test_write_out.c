@@ -10,7 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "output/output_priv.h"
+#include "output/write_out.h"
 
 enum { MIB = 1 << 20, TMPFS = 0x01021994, RAMFS = (int)0x858458f6 };
 
