@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rule_priv.h"
+#include "ranges.h"
 
 void range_list_clear(struct range_list *list)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sets of addresses and ports: ranges, groups and variables.
+ * Sets of addresses and ports: groups, negation and variables.
  */
 #ifndef SLUICE_RULE_SET_H
 #define SLUICE_RULE_SET_H
@@ -16,28 +16,7 @@
 #include "sluice/text.h"
 
 #include "map.h"
-
-/* --- Ranges --------------------------------------------------------------------------------------- */
-
-/* Wide enough for an IPv6 address; ports and IPv4 addresses use the low bits. */
-__extension__ typedef unsigned __int128 wide;
-
-struct range {
-    wide low, high;
-};
-struct range_list {
-    struct range *range;
-    size_t count, capacity;
-};
-void range_list_clear(struct range_list *list);
-int range_list_add(struct range_list *list, wide low, wide high);
-void range_list_normalise(struct range_list *list); /* sorts the ranges and merges those that overlap or are adjacent */
-/* Removes the numbers of `what` from `list`; both are normalised. Returns 0 or -ENOMEM. */
-int range_list_subtract(struct range_list *list, const struct range_list *what);
-/* Returns whether a normalised list consists of exactly the range from `low` to `high`. */
-bool range_list_is(const struct range_list *list, wide low, wide high);
-
-/* --- Groups --------------------------------------------------------------------------------------- */
+#include "ranges.h"
 
 enum { SET_MAX_DEPTH = 64, SET_MAX_ITEMS = 65536 };
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rule/rule_priv.h"
+#include "rule/known_keywords.h"
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
 
