@@ -220,29 +220,29 @@ static int by_id(const void *a, const void *b)
     return compare_ids(a, b);
 }
 
-/* Returns the index of the first line, from index `next` on, that names the rule; line_count if there is none. */
+/* Returns the index of the first line, from index `next` on, that names the rule; lines.count if there is none. */
 static size_t find_named(const struct rule_policy *policy, const struct fields *fields, size_t next)
 {
     const struct policy_id wanted = { .gid = fields->gid, .sid = fields->sid, .line = (uint32_t)next };
-    size_t low = 0, high = policy->id_count;
+    size_t low = 0, high = policy->lines.id_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (compare_ids(&policy->ids[middle], &wanted) < 0)
+        if (compare_ids(&policy->lines.ids[middle], &wanted) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < policy->id_count; low++) {
-        const struct policy_id *id = &policy->ids[low];
+    for (; low < policy->lines.id_count; low++) {
+        const struct policy_id *id = &policy->lines.ids[low];
 
         if (id->gid != fields->gid || id->sid != fields->sid)
             break;
         if (!id->has_revision || id->revision == fields->revision)
             return id->line;
     }
-    return policy->line_count;
+    return policy->lines.count;
 }
 
 /* --- Changes -------------------------------------------------------------------------------------- */
@@ -429,7 +429,7 @@ static int apply_lines(struct rule_policy *policy, struct subject *subject, stru
     struct rule_change **link = &subject->decision->changes;
     size_t pattern = 0;
 
-    for (size_t next = 0; next < policy->line_count && subject->text.length <= MAX_TEXT;) {
+    for (size_t next = 0; next < policy->lines.count && subject->text.length <= MAX_TEXT;) {
         size_t named = find_named(policy, &subject->fields, next);
 
         while (pattern < policy->pattern_count && policy->patterns[pattern] < next)
@@ -438,11 +438,11 @@ static int apply_lines(struct rule_policy *policy, struct subject *subject, stru
         bool by_pattern = pattern < policy->pattern_count && policy->patterns[pattern] < named;
         size_t index = by_pattern ? policy->patterns[pattern] : named;
 
-        if (index == policy->line_count)
+        if (index == policy->lines.count)
             break;
         next = index + 1;
 
-        struct policy_line *line = &policy->lines[index];
+        struct policy_line *line = &policy->lines.line[index];
 
         if (by_pattern && !matches(policy, line, subject->text, &subject->fields, path))
             continue;
@@ -488,7 +488,7 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
     char *copy;
 
     *out = (struct rule_decision){ .statement = *statement, .enabled = !statement->commented };
-    if (policy->line_count == 0 && !statement->commented)
+    if (policy->lines.count == 0 && !statement->commented)
         return 0;
     find_fields(statement->text, &written);
     if (statement->commented && !is_rule(statement->text, &written)) {
@@ -497,7 +497,7 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
     }
     subject.fields = written;
     policy->applied_count = 0;
-    if (policy->line_count > 0) {
+    if (policy->lines.count > 0) {
         int err = apply_lines(policy, &subject, diag);
 
         if (err)
@@ -522,7 +522,7 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
         return 0;
     }
     for (size_t i = 0; i < policy->applied_count; i++)
-        policy->lines[policy->applied[i]].loaded++;
+        policy->lines.line[policy->applied[i]].loaded++;
     counts->alert_only += out->alert_only;
     counts->modified += subject.modified;
     action_parse(written.action, &before, &hint);
@@ -552,21 +552,21 @@ int rule_policy_new(struct rule_policy **out, struct rule_list *list, struct dia
     policy->list = list;
     text_init(&policy->text);
     text_init(&policy->changed);
-    if (policy_files_read(policy, diag))
+    if (policy_files_read(list, &list->options.policy, &policy->lines, diag))
         goto fail;
-    policy->patterns = calloc(policy->line_count + 1, sizeof(*policy->patterns));
-    policy->applied = calloc(policy->line_count + 1, sizeof(*policy->applied));
+    policy->patterns = calloc(policy->lines.count + 1, sizeof(*policy->patterns));
+    policy->applied = calloc(policy->lines.count + 1, sizeof(*policy->applied));
     policy->match = pcre2_match_data_create(POLICY_MAX_GROUPS + 1, NULL);
     policy->limits = pcre2_match_context_create(NULL);
     policy->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, NULL);
     if (!policy->patterns || !policy->applied || !policy->match || !policy->limits)
         goto fail;
-    for (size_t i = 0; i < policy->line_count; i++) {
-        if (policy->lines[i].match != POLICY_MATCH_IDS)
+    for (size_t i = 0; i < policy->lines.count; i++) {
+        if (policy->lines.line[i].match != POLICY_MATCH_IDS)
             policy->patterns[policy->pattern_count++] = (uint32_t)i;
     }
-    if (policy->id_count > 0)
-        qsort(policy->ids, policy->id_count, sizeof(*policy->ids), by_id);
+    if (policy->lines.id_count > 0)
+        qsort(policy->lines.ids, policy->lines.id_count, sizeof(*policy->lines.ids), by_id);
     pcre2_set_match_limit(policy->limits, MATCH_LIMIT);
     pcre2_set_depth_limit(policy->limits, DEPTH_LIMIT);
     pcre2_set_heap_limit(policy->limits, HEAP_LIMIT_KB);
@@ -584,17 +584,12 @@ void rule_policy_free(struct rule_policy *policy)
 {
     if (!policy)
         return;
-    for (size_t i = 0; i < policy->line_count; i++) {
-        pcre2_code_free(policy->lines[i].pattern);
-        pcre2_code_free(policy->lines[i].from);
-    }
+    policy_lines_clear(&policy->lines);
     pcre2_match_data_free(policy->match);
     pcre2_match_context_free(policy->limits);
     pcre2_jit_stack_free(policy->stack);
     text_clear(&policy->text);
     text_clear(&policy->changed);
-    free(policy->lines);
-    free(policy->ids);
     free(policy->patterns);
     free(policy->applied);
     free(policy->disabled);
@@ -644,8 +639,8 @@ static int by_disabled(const void *a, const void *b)
 
 int rule_policy_finish(struct rule_policy *policy, struct diag *diag)
 {
-    for (size_t i = 0; i < policy->line_count; i++)
-        report_line(&policy->lines[i], diag);
+    for (size_t i = 0; i < policy->lines.count; i++)
+        report_line(&policy->lines.line[i], diag);
     if (policy->disabled_count > 0)
         qsort(policy->disabled, policy->disabled_count, sizeof(*policy->disabled), by_disabled);
     return policy_check_flowbits(policy, diag);

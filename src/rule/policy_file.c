@@ -24,7 +24,8 @@
 
 #include "sluice/array.h"
 
-#include "policy_priv.h"
+#include "policy_file.h"
+#include "rule_priv.h"
 
 enum { MAX_WORDS = 6 };
 
@@ -51,8 +52,9 @@ static const struct {
 };
 
 struct reader {
-    struct rule_policy *policy;
-    struct rule_parser parser; /* reports mistakes in the current line */
+    struct rule_list *list;
+    struct policy_lines *lines; /* the preceding lines */
+    struct rule_parser parser;  /* reports mistakes in the current line */
     struct policy_line line;
     size_t id_count; /* number of ids in the preceding lines */
 };
@@ -66,7 +68,7 @@ struct word {
 
 static char *copy_text(struct reader *reader, struct span text)
 {
-    char *copy = arena_strndup(reader->policy->list->arena, text.at, text.length);
+    char *copy = arena_strndup(reader->list->arena, text.at, text.length);
 
     reader->parser.out_of_memory |= !copy;
     return copy;
@@ -104,12 +106,12 @@ static pcre2_code *compile(struct reader *reader, struct word word, uint32_t fla
  * -errno. */
 static int parse_ids(struct reader *reader, struct word word)
 {
-    struct rule_policy *policy = reader->policy;
+    struct policy_lines *lines = reader->lines;
     bool in_place = word.text.at == word.shown.at;
 
     reader->line.match = POLICY_MATCH_IDS;
     for (struct span rest = word.text, entry; span_next(&rest, ',', &entry);) {
-        struct policy_id id = { .gid = 1, .line = (uint32_t)policy->line_count };
+        struct policy_id id = { .gid = 1, .line = (uint32_t)lines->count };
         struct span numbers = entry, part;
         uint64_t number[3];
         size_t count = 0;
@@ -127,11 +129,11 @@ static int parse_ids(struct reader *reader, struct word word)
         id.has_revision = count == 3;
         if (id.has_revision)
             id.revision = (uint32_t)number[2];
-        if (array_grow(&policy->ids, policy->id_count, &policy->id_capacity, sizeof(id))) {
+        if (array_grow(&lines->ids, lines->id_count, &lines->id_capacity, sizeof(id))) {
             reader->parser.out_of_memory = true;
             return -ENOMEM;
         }
-        policy->ids[policy->id_count++] = id;
+        lines->ids[lines->id_count++] = id;
     }
     return 0;
 }
@@ -232,7 +234,7 @@ static int next_word(struct reader *reader, struct span *rest, struct word *word
     if (rest->length == 0 || rest->at[0] == '#')
         return 0;
 
-    char *text = arena_alloc(reader->policy->list->arena, rest->length + 1);
+    char *text = arena_alloc(reader->list->arena, rest->length + 1);
     size_t used = 0, i = 0;
     char quote = '\0';
 
@@ -309,7 +311,7 @@ static int parse_replacement(struct reader *reader, struct word word)
     struct span rest = word.text;
     uint32_t groups = 0;
 
-    line->to = arena_alloc(reader->policy->list->arena, (rest.length + 1) * sizeof(*line->to));
+    line->to = arena_alloc(reader->list->arena, (rest.length + 1) * sizeof(*line->to));
     if (!line->to) {
         reader->parser.out_of_memory = true;
         return -ENOMEM;
@@ -366,8 +368,8 @@ static int parse_modification(struct reader *reader, struct span rest, bool oink
     if (parse_matcher(reader, words[0]))
         return -EINVAL;
     if (metadata) {
-        line->metadata = arena_printf(reader->policy->list->arena, SPAN_FORMAT " " SPAN_FORMAT,
-                                      SPAN_ARGS(words[1].text), SPAN_ARGS(words[2].text));
+        line->metadata = arena_printf(reader->list->arena, SPAN_FORMAT " " SPAN_FORMAT, SPAN_ARGS(words[1].text),
+                                      SPAN_ARGS(words[2].text));
         reader->parser.out_of_memory |= !line->metadata;
         return 0;
     }
@@ -438,9 +440,9 @@ static int parse_line(struct reader *reader, enum file_form form)
     return parse_matcher(reader, (struct word){ rest, rest.length > 0 ? rest : word });
 }
 
-static int read_file(struct rule_policy *policy, const char *path, enum file_form form, struct diag *diag)
+static int read_file(struct rule_list *list, const char *path, enum file_form form, struct policy_lines *lines,
+                     struct diag *diag)
 {
-    struct rule_list *list = policy->list;
     const struct source *source;
     struct statement statement;
     struct scanner scanner;
@@ -451,18 +453,20 @@ static int read_file(struct rule_policy *policy, const char *path, enum file_for
     scanner_init(&scanner, source);
     while ((more = scanner_next(&scanner, list->arena, &statement)) > 0) {
         struct statement *kept = arena_copy(list->arena, &statement, sizeof(statement));
-        struct reader reader = { .policy = policy, .line = { .statement = kept }, .id_count = policy->id_count };
+        struct reader reader = {
+            .list = list, .lines = lines, .line = { .statement = kept }, .id_count = lines->id_count
+        };
 
         if (!kept)
             return -ENOMEM;
         rule_parser_init(&reader.parser, list, kept, diag);
         err = parse_line(&reader, form);
         if (!err && !reader.parser.out_of_memory)
-            err = array_grow(&policy->lines, policy->line_count, &policy->line_capacity, sizeof(*policy->lines));
+            err = array_grow(&lines->line, lines->count, &lines->capacity, sizeof(*lines->line));
         if (!err && !reader.parser.out_of_memory)
-            policy->lines[policy->line_count++] = reader.line;
+            lines->line[lines->count++] = reader.line;
         if (err || reader.parser.out_of_memory) {
-            policy->id_count = reader.id_count;
+            lines->id_count = reader.id_count;
             pcre2_code_free(reader.line.pattern);
             pcre2_code_free(reader.line.from);
         }
@@ -472,9 +476,20 @@ static int read_file(struct rule_policy *policy, const char *path, enum file_for
     return more;
 }
 
-int policy_files_read(struct rule_policy *policy, struct diag *diag)
+void policy_lines_clear(struct policy_lines *lines)
 {
-    const struct rule_policy_files *files = &policy->list->options.policy;
+    for (size_t i = 0; i < lines->count; i++) {
+        pcre2_code_free(lines->line[i].pattern);
+        pcre2_code_free(lines->line[i].from);
+    }
+    free(lines->line);
+    free(lines->ids);
+    *lines = (struct policy_lines){ 0 };
+}
+
+int policy_files_read(struct rule_list *list, const struct rule_policy_files *files, struct policy_lines *out,
+                      struct diag *diag)
+{
     const struct {
         const char *path;
         enum file_form form;
@@ -486,7 +501,7 @@ int policy_files_read(struct rule_policy *policy, struct diag *diag)
 
     for (size_t i = 0; !err && i < sizeof(ordered) / sizeof(ordered[0]); i++) {
         if (ordered[i].path)
-            err = read_file(policy, ordered[i].path, ordered[i].form, diag);
+            err = read_file(list, ordered[i].path, ordered[i].form, out, diag);
     }
     return err;
 }

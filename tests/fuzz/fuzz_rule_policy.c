@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "rule/policy_priv.h"
+#include "memory_file.h"
+#include "rule/policy_file.h"
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
 
@@ -57,14 +57,15 @@ static void check_rule(const struct rule *rule)
     require(changes > 0 || (!rule->alert_only && strstr(rules, rule->text)) || rule->sid == 4);
 }
 
-/* The list reads files only by path. */
-static int write_file(const uint8_t *data, size_t size, char path[64])
+static void check_lines(struct rule_list *list, const struct rule_policy_files *files, size_t statements)
 {
-    int fd = memfd_create("policy", MFD_CLOEXEC);
+    struct policy_lines lines = { 0 };
+    struct diag *diag = diag_new();
 
-    require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    snprintf(path, 64, "/proc/self/fd/%d", fd);
-    return fd;
+    require(diag && policy_files_read(list, files, &lines, diag) == 0);
+    require(lines.count <= statements && lines.count + diag_errors(diag) >= statements);
+    policy_lines_clear(&lines);
+    diag_free(diag);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -75,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                    &options.policy.modify, &options.policy.decisions };
     struct diag *diag = diag_new();
     struct rule_list *list;
-    char path[64];
+    char path[MEMORY_FILE_PATH];
     int fd;
 
     if (!keywords)
@@ -86,10 +87,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         diag_free(diag);
         return 0;
     }
-    fd = write_file(data + 1, size - 1, path);
+    fd = memory_file_open(data + 1, size - 1, path);
     *files[(uint8_t)(data[0] - '0') % 5] = path;
     require(rule_list_new(&list, &options, diag) == 0);
-    require(list->policy->line_count + diag_errors(diag) >= count_statements(data + 1, size - 1));
+    check_lines(list, &options.policy, count_statements(data + 1, size - 1));
     require(rule_list_parse(list, "rules/x.rules", rules, sizeof(rules) - 1, diag) == 0);
     require(rule_list_finish(list, diag) == 0);
     require(rule_list_count(list) + rule_list_rejected(list) + rule_list_replaced(list) == rule_list_read(list));
