@@ -29,10 +29,10 @@ void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const 
     };
 }
 
-/* --- Placeholders --------------------------------------------------------------------------------- */
+/* --- Placeholders for unsupported keywords, so that the following options are still parsed --------- */
 
 const struct keyword unsupported_buffer = { .name = "(not supported)", .kind = KEYWORD_BUFFER };
-const struct keyword unsupported_content = {
+static const struct keyword unsupported_content = {
     .name = "(not supported)",
     .kind = KEYWORD_CONTENT,
     .content = { .is_literal = true },

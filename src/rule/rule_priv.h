@@ -236,9 +236,6 @@ int rule_parser_unknown(struct rule_parser *parser, struct span where, const cha
 /* Returns the entry for a tag, or NULL if memory is exhausted. An unknown tag is added, and *fresh is set to true. */
 struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool *fresh);
 
-/* Placeholder for unsupported contents, so that the following options are still parsed. */
-extern const struct keyword unsupported_content;
-
 /* Parses the statement as a rule; *out is written only if it has no mistake. Returns 0, -EINVAL or -ENOMEM. */
 int rule_parse(struct rule_parser *parser, struct rule **out);
 

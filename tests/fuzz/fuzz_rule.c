@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "default_options.h"
-#include "rule/rule_priv.h"
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
 
@@ -19,26 +18,28 @@ static void require(bool holds)
         abort();
 }
 
-static void check_conditions(const struct condition *condition, bool in_buffer)
+/* Conditions are of the build's keywords: the placeholders of unsupported ones are in no rule. */
+static void check_conditions(const struct keyword_table *keywords, const struct condition *condition, bool in_buffer)
 {
     for (; condition; condition = condition->next) {
-        require(condition->keyword && condition->keyword != &unsupported_content);
+        require(condition->keyword);
+        require(keyword_table_find(keywords, span_of(condition->keyword->name)) == condition->keyword);
         require((condition->keyword->kind == KEYWORD_PACKET) == !in_buffer);
         require(condition->next || !condition->next_relative);
     }
 }
 
-static void check_rule(const struct rule_list *list, const struct rule *rule)
+static void check_rule(const struct keyword_table *keywords, const struct rule_list *list, const struct rule *rule)
 {
     require(rule->sid > 0 && rule->message && rule->text && rule->line > 0 && rule->priority > 0);
     require(rule->source && rule->destination && rule->source_port && rule->destination_port && rule->protocol.name);
     require(rule_list_find(list, rule->gid, rule->sid) == rule);
-    check_conditions(rule->packet_conditions, false);
+    check_conditions(keywords, rule->packet_conditions, false);
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
         require((buffer->conditions || buffer->absence != BUFFER_PRESENT) && buffer->keyword != &unsupported_buffer);
         for (const struct condition *t = buffer->transforms; t; t = t->next)
             require(t->keyword->kind == KEYWORD_TRANSFORM && t->keyword->transform.apply);
-        check_conditions(buffer->conditions, true);
+        check_conditions(keywords, buffer->conditions, true);
     }
 }
 
@@ -53,7 +54,8 @@ static void check_diag(const struct diag *diag)
     }
 }
 
-static void run(struct rule_list *list, struct diag *diag, const uint8_t *data, size_t size)
+static void run(const struct keyword_table *keywords, struct rule_list *list, struct diag *diag, const uint8_t *data,
+                size_t size)
 {
     require(rule_list_parse(list, "fuzz", (const char *)data, size, diag) == 0);
     require(rule_list_count(list) + rule_list_rejected(list) == rule_list_read(list));
@@ -64,7 +66,7 @@ static void run(struct rule_list *list, struct diag *diag, const uint8_t *data, 
     require(rule_list_count(list) + rule_list_rejected(list) + rule_list_replaced(list) == rule_list_read(list));
     for (size_t i = 0; i < rule_list_count(list); i++) {
         require(rule_list_get(list, i)->index == i);
-        check_rule(list, rule_list_get(list, i));
+        check_rule(keywords, list, rule_list_get(list, i));
     }
     require(rule_list_failure_count(list) ==
             (rule_list_rejected(list) < RULE_MAX_FAILURES ? rule_list_rejected(list) : RULE_MAX_FAILURES));
@@ -96,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rule_variables_set_port(variables, "P", "[1:10,!5]");
     options.keywords = keywords;
     require(rule_list_new(&list, &options, diag) == 0);
-    run(list, diag, data, size);
+    run(keywords, list, diag, data, size);
     rule_list_free(list);
     diag_free(diag);
     rule_variables_free(variables);
