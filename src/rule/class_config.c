@@ -16,7 +16,7 @@
 
 enum { DEFAULT_PRIORITY = 3, MAX_PRIORITY = 255 };
 
-typedef int (*parse_line)(struct rule_parser *parser, struct span value);
+typedef int (*parse_line)(struct rule_parser *parser, struct map *names, struct span value);
 
 static bool is_name(struct span text)
 {
@@ -46,7 +46,7 @@ static struct span take_word(struct span *rest)
 }
 
 /* Parses a line `config KIND: value` and passes the value to `parse`. */
-static int parse_config_line(struct rule_parser *parser, const char *kind, parse_line parse)
+static int parse_config_line(struct rule_parser *parser, const char *kind, parse_line parse, struct map *names)
 {
     struct span rest = parser->statement->text;
     struct span first = take_word(&rest), second = take_word(&rest);
@@ -56,11 +56,11 @@ static int parse_config_line(struct rule_parser *parser, const char *kind, parse
         return rule_parser_error(parser, first, "a line must begin with 'config %s:'", kind);
     rest.at++;
     rest.length--;
-    return parse(parser, span_trim(rest));
+    return parse(parser, names, span_trim(rest));
 }
 
 static int parse_lines(struct rule_list *list, const struct source *source, const char *kind, parse_line parse,
-                       struct diag *diag)
+                       struct map *names, struct diag *diag)
 {
     struct statement statement;
     struct rule_parser parser;
@@ -70,7 +70,7 @@ static int parse_lines(struct rule_list *list, const struct source *source, cons
     scanner_init(&scanner, source);
     while ((more = scanner_next(&scanner, list->arena, &statement)) > 0) {
         rule_parser_init(&parser, list, &statement, diag);
-        if (parse_config_line(&parser, kind, parse) == -ENOMEM)
+        if (parse_config_line(&parser, kind, parse, names) == -ENOMEM)
             return -ENOMEM;
     }
     return more;
@@ -78,21 +78,22 @@ static int parse_lines(struct rule_list *list, const struct source *source, cons
 
 /* --- Classes -------------------------------------------------------------------------------------- */
 
-static struct rule_class *add_class(struct rule_list *list, struct span name, const char *description, uint8_t priority)
+static struct rule_class *add_class(struct arena *arena, struct map *classes, struct span name, const char *description,
+                                    uint8_t priority)
 {
-    struct rule_class *class = arena_alloc(list->arena, sizeof(*class));
+    struct rule_class *class = arena_alloc(arena, sizeof(*class));
 
     if (!class || !description)
         return NULL;
-    class->name = arena_strndup(list->arena, name.at, name.length);
+    class->name = arena_strndup(arena, name.at, name.length);
     class->description = description;
     class->priority = priority;
-    if (!class->name || map_put(&list->classes, span_of(class->name), class))
+    if (!class->name || map_put(classes, span_of(class->name), class))
         return NULL;
     return class;
 }
 
-static int parse_class(struct rule_parser *parser, struct span value)
+static int parse_class(struct rule_parser *parser, struct map *classes, struct span value)
 {
     const char *first_comma = memchr(value.at, ',', value.length);
     const char *last_comma = memrchr(value.at, ',', value.length);
@@ -109,14 +110,14 @@ static int parse_class(struct rule_parser *parser, struct span value)
                                  SPAN_ARGS(span_shown(name)));
     if (!span_to_uint(priority_text, 1, MAX_PRIORITY, &priority))
         return rule_parser_error(parser, priority_text, "the priority must be a number from 1 to %d", MAX_PRIORITY);
-    if (map_get(&parser->list->classes, name)) {
+    if (map_get(classes, name)) {
         rule_parser_warning(parser, name, "the class '" SPAN_FORMAT "' is already defined",
                             SPAN_ARGS(span_shown(name)));
         return 0;
     }
 
     char *text = arena_strndup(parser->list->arena, description.at, description.length);
-    struct rule_class *class = add_class(parser->list, name, text, (uint8_t)priority);
+    struct rule_class *class = add_class(parser->list->arena, classes, name, text, (uint8_t)priority);
 
     if (!class)
         return -ENOMEM;
@@ -124,9 +125,9 @@ static int parse_class(struct rule_parser *parser, struct span value)
     return 0;
 }
 
-int class_config_parse(struct rule_list *list, const struct source *source, struct diag *diag)
+int class_config_parse(struct rule_list *list, const struct source *source, struct map *classes, struct diag *diag)
 {
-    return parse_lines(list, source, "classification", parse_class, diag);
+    return parse_lines(list, source, "classification", parse_class, classes, diag);
 }
 
 bool rule_parser_find_class(const struct rule_parser *parser, struct span name, const char **class_name,
@@ -136,7 +137,7 @@ bool rule_parser_find_class(const struct rule_parser *parser, struct span name, 
     bool known = class != NULL;
 
     if (!class)
-        class = add_class(parser->list, name, "Unknown Classtype", DEFAULT_PRIORITY);
+        class = add_class(parser->list->arena, &parser->list->classes, name, "Unknown Classtype", DEFAULT_PRIORITY);
     if (!class)
         return false;
     *class_name = class->name;
@@ -147,20 +148,21 @@ bool rule_parser_find_class(const struct rule_parser *parser, struct span name, 
 
 /* --- References ----------------------------------------------------------------------------------- */
 
-static struct reference_system *add_system(struct rule_list *list, struct span name, const char *prefix)
+static struct reference_system *add_system(struct arena *arena, struct map *references, struct span name,
+                                           const char *prefix)
 {
-    struct reference_system *system = arena_alloc(list->arena, sizeof(*system));
+    struct reference_system *system = arena_alloc(arena, sizeof(*system));
 
     if (!system)
         return NULL;
-    system->name = arena_strndup(list->arena, name.at, name.length);
+    system->name = arena_strndup(arena, name.at, name.length);
     system->prefix = prefix;
-    if (!system->name || map_put(&list->references, span_of(system->name), system))
+    if (!system->name || map_put(references, span_of(system->name), system))
         return NULL;
     return system;
 }
 
-static int parse_reference(struct rule_parser *parser, struct span value)
+static int parse_reference(struct rule_parser *parser, struct map *references, struct span value)
 {
     struct span rest = value, name = take_word(&rest);
 
@@ -169,7 +171,7 @@ static int parse_reference(struct rule_parser *parser, struct span value)
                                  SPAN_ARGS(span_shown(name)));
     if (rest.length == 0)
         return rule_parser_error(parser, value, "a reference system needs a name and a prefix");
-    if (map_get(&parser->list->references, name)) {
+    if (map_get(references, name)) {
         rule_parser_warning(parser, name, "the reference system '" SPAN_FORMAT "' is already defined",
                             SPAN_ARGS(span_shown(name)));
         return 0;
@@ -177,12 +179,13 @@ static int parse_reference(struct rule_parser *parser, struct span value)
 
     char *prefix = arena_strndup(parser->list->arena, rest.at, rest.length);
 
-    return prefix && add_system(parser->list, name, prefix) ? 0 : -ENOMEM;
+    return prefix && add_system(parser->list->arena, references, name, prefix) ? 0 : -ENOMEM;
 }
 
-int reference_config_parse(struct rule_list *list, const struct source *source, struct diag *diag)
+int reference_config_parse(struct rule_list *list, const struct source *source, struct map *references,
+                           struct diag *diag)
 {
-    return parse_lines(list, source, "reference", parse_reference, diag);
+    return parse_lines(list, source, "reference", parse_reference, references, diag);
 }
 
 bool rule_parser_find_reference(const struct rule_parser *parser, struct span system_name, const char **system_text,
@@ -192,7 +195,7 @@ bool rule_parser_find_reference(const struct rule_parser *parser, struct span sy
     bool known = system != NULL;
 
     if (!system)
-        system = add_system(parser->list, system_name, NULL);
+        system = add_system(parser->list->arena, &parser->list->references, system_name, NULL);
     if (!system)
         return false;
     *system_text = system->name;

@@ -14,16 +14,30 @@
 
 enum { ARENA_BLOCK = 1 << 20 };
 
-typedef int (*parse_file)(struct rule_list *list, const struct source *source, struct diag *diag);
-
-static int load_file(struct rule_list *list, const char *path, parse_file parse, struct diag *diag)
+/* Reads the files of the options that rules refer to. source_read() reports a file that cannot be read; the rules can
+ * be parsed without it. Returns 0 or -ENOMEM. */
+static int load_configuration(struct rule_list *list, struct diag *diag)
 {
+    const struct rule_list_options *options = &list->options;
     const struct source *source;
-    int err = path ? source_read(list->arena, path, &source, diag) : 0;
+    int err = 0;
 
-    if (err)
-        return err == -ENOMEM ? err : 0; /* source_read() has reported the file; the rules can be parsed without it */
-    return path ? parse(list, source, diag) : 0;
+    if (options->classification_file) {
+        err = source_read(list->arena, options->classification_file, &source, diag);
+        if (!err)
+            err = class_config_parse(list, source, &list->classes, diag);
+    }
+    if (options->reference_file && err != -ENOMEM) {
+        err = source_read(list->arena, options->reference_file, &source, diag);
+        if (!err)
+            err = reference_config_parse(list, source, &list->references, diag);
+    }
+    if (options->threshold_file && err != -ENOMEM) {
+        err = source_read(list->arena, options->threshold_file, &source, diag);
+        if (!err)
+            err = threshold_config_parse(list, source, &list->threshold_lines, diag);
+    }
+    return err == -ENOMEM ? err : 0;
 }
 
 int rule_list_new(struct rule_list **out, const struct rule_list_options *options, struct diag *diag)
@@ -44,11 +58,7 @@ int rule_list_new(struct rule_list **out, const struct rule_list_options *option
     list->names = options->names ? options->names : rule_names_new();
     err = list->arena && list->names ? 0 : -ENOMEM;
     if (!err)
-        err = load_file(list, options->classification_file, class_config_parse, diag);
-    if (!err)
-        err = load_file(list, options->reference_file, reference_config_parse, diag);
-    if (!err)
-        err = load_file(list, options->threshold_file, threshold_config_parse, diag);
+        err = load_configuration(list, diag);
     if (err || rule_policy_new(&list->policy, list, diag) || rule_resources_open(list, diag)) {
         rule_list_free(list);
         return -ENOMEM;
@@ -70,7 +80,7 @@ void rule_list_free(struct rule_list *list)
     map_clear(&list->missing);
     set_cache_clear(&list->address_sets);
     set_cache_clear(&list->port_sets);
-    free(list->threshold_lines);
+    free(list->threshold_lines.line);
     free(list->entries);
     free(list->files);
     free(list->failures);

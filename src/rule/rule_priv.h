@@ -30,6 +30,8 @@
 #include "map.h"
 #include "set.h"
 #include "known_keywords.h"
+#include "class_config.h"
+#include "threshold_config.h"
 
 /* --- Header --------------------------------------------------------------------------------------- */
 
@@ -40,35 +42,6 @@ int action_parse(struct span word, enum rule_action *out, const char **hint);
 enum protocol_result { PROTOCOL_OK, PROTOCOL_NOT_SUPPORTED, PROTOCOL_UNKNOWN };
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out);
 const char *protocol_nearest(struct span word); /* returns NULL if no name is similar */
-
-/* --- Classes and references ----------------------------------------------------------------------- */
-
-struct rule_class {
-    const char *name, *description;
-    uint8_t priority;
-    bool declared; /* true: defined in classification.config; false: created when a rule first used the name */
-};
-struct reference_system {
-    const char *name;
-    const char *prefix; /* NULL: reference.config does not define the system */
-};
-int class_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
-int reference_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
-
-/* --- threshold.config ----------------------------------------------------------------------------- */
-
-struct threshold_line {
-    uint32_t gid, sid; /* 0: the line applies to all gids or sids */
-    uint32_t order;    /* number of the line among all lines of threshold.config */
-    const struct statement *statement;
-    struct threshold threshold;
-};
-struct global_suppression {
-    uint32_t gid;
-    struct threshold *first; /* list of the suppressions of the gid, followed by the suppressions for all gids */
-};
-int threshold_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
-int threshold_config_apply(struct rule_list *list, struct diag *diag);
 
 /* --- The rule policy ------------------------------------------------------------------------------ */
 
@@ -140,8 +113,7 @@ struct rule_list {
 
     struct rule_policy *policy;
 
-    struct threshold_line *threshold_lines;
-    size_t threshold_line_count, threshold_line_capacity;
+    struct threshold_lines threshold_lines;
     struct global_suppression *suppressions; /* suppressions with sig_id 0, one list per gid; sorted by gid */
     size_t suppression_count;
     struct threshold *suppressions_for_all;

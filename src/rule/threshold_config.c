@@ -98,7 +98,8 @@ static int parse_line(struct rule_parser *parser, struct threshold_line *out)
     return rule_parser_threshold(parser, rest, line_kinds[kind].form, &out->threshold);
 }
 
-int threshold_config_parse(struct rule_list *list, const struct source *source, struct diag *diag)
+int threshold_config_parse(struct rule_list *list, const struct source *source, struct threshold_lines *lines,
+                           struct diag *diag)
 {
     struct statement statement;
     struct scanner scanner;
@@ -114,11 +115,10 @@ int threshold_config_parse(struct rule_list *list, const struct source *source, 
             return -ENOMEM;
         rule_parser_init(&parser, list, kept, diag);
         if (parse_line(&parser, &line) == 0) {
-            line.order = (uint32_t)list->threshold_line_count;
-            if (array_grow(&list->threshold_lines, list->threshold_line_count, &list->threshold_line_capacity,
-                           sizeof(line)))
+            line.order = (uint32_t)lines->count;
+            if (array_grow(&lines->line, lines->count, &lines->capacity, sizeof(line)))
                 return -ENOMEM;
-            list->threshold_lines[list->threshold_line_count++] = line;
+            lines->line[lines->count++] = line;
         }
         if (parser.out_of_memory)
             return -ENOMEM;
@@ -250,7 +250,7 @@ static int build_suppressions(struct rule_list *list, const struct threshold_lin
 
 int threshold_config_apply(struct rule_list *list, struct diag *diag)
 {
-    size_t all = list->threshold_line_count, suppressions = 0, others = 0;
+    size_t all = list->threshold_lines.count, suppressions = 0, others = 0;
     /* Lines with sig_id 0: suppressions from the start of the array, event_filter and rate_filter from its middle. */
     struct threshold_line *global = calloc(2 * all + 1, sizeof(*global)), *global_others = global + all;
     int err = 0;
@@ -258,7 +258,7 @@ int threshold_config_apply(struct rule_list *list, struct diag *diag)
     if (!global)
         return -ENOMEM;
     for (size_t i = 0; !err && i < all; i++) {
-        const struct threshold_line *line = &list->threshold_lines[i];
+        const struct threshold_line *line = &list->threshold_lines.line[i];
 
         if (line->sid != 0)
             err = apply_to_rule(list, line, diag);

@@ -6,8 +6,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
-#include "rule/rule_priv.h"
+#include "memory_file.h"
+#include "rule/class_config.h"
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
 
@@ -39,6 +42,24 @@ static void check_class(const char *name, const struct rule_class *class)
     require(strcasecmp(class->name, name) == 0 && class->description && class->priority > 0);
 }
 
+static void check_names(struct rule_list *list, bool classes, const uint8_t *data, size_t size)
+{
+    struct arena *arena = rule_list_arena(list);
+    struct diag *diag = diag_new();
+    const struct source *source, *again;
+    struct map names;
+
+    map_init(&names, true);
+    require(diag && source_copy(arena, "fuzz", (const char *)data, size, &source) == 0);
+    require(source_copy(arena, "fuzz", (const char *)data, size, &again) == 0);
+    require((classes ? class_config_parse : reference_config_parse)(list, source, &names, diag) == 0);
+    require(names.count + diag_errors(diag) + diag_warnings(diag) >= count_statements(again, arena));
+    if (classes && map_get(&names, span_of("a")))
+        check_class("a", map_get(&names, span_of("a")));
+    map_clear(&names);
+    diag_free(diag);
+}
+
 static void check_rules(struct rule_list *list, struct diag *diag)
 {
     size_t errors = diag_errors(diag);
@@ -46,26 +67,13 @@ static void check_rules(struct rule_list *list, struct diag *diag)
     require(rule_list_parse(list, "rules", rules, sizeof(rules) - 1, diag) == 0);
     require(rule_list_finish(list, diag) == 0);
     require(rule_list_count(list) == 2 && diag_errors(diag) == errors);
-    for (size_t i = 0; i < 2; i++)
-        require(rule_list_get(list, i)->priority > 0 && rule_list_get(list, i)->references);
-    check_class("a", map_get(&list->classes, span_of("a")));
-    require(map_get(&list->references, span_of("url")) != NULL);
-}
+    for (size_t i = 0; i < 2; i++) {
+        const struct rule *rule = rule_list_get(list, i);
 
-static void run(struct rule_list *list, struct diag *diag, const uint8_t *data, size_t size)
-{
-    bool classes = data[0] % 2 == 0;
-    struct arena *arena = rule_list_arena(list);
-    const struct source *source, *again;
-
-    require(source_copy(arena, "fuzz", (const char *)data + 1, size - 1, &source) == 0);
-    require(source_copy(arena, "fuzz", (const char *)data + 1, size - 1, &again) == 0);
-    require((classes ? class_config_parse : reference_config_parse)(list, source, diag) == 0);
-
-    size_t known = classes ? list->classes.count : list->references.count;
-
-    require(known + diag_errors(diag) + diag_warnings(diag) >= count_statements(again, arena));
-    check_rules(list, diag);
+        require(rule->priority > 0 && rule->class_name && rule->class_description && rule->references);
+    }
+    require(strcasecmp(rule_list_get(list, 0)->class_name, "a") == 0);
+    require(strcasecmp(rule_list_get(list, 1)->references->system, "url") == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -75,16 +83,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct diag *diag = diag_new();
     struct rule_list_options options = { .variables = variables };
     struct rule_list *list;
+    char path[MEMORY_FILE_PATH];
+    bool classes = size > 0 && data[0] % 2 == 0;
+    int fd = memory_file_open(data + (size > 0), size - (size > 0), path);
 
     if (!keywords)
         keywords = keyword_table_new(keyword_list, keyword_list_count);
     require(variables && diag && keywords);
     options.keywords = keywords;
+    *(classes ? &options.classification_file : &options.reference_file) = path;
     require(rule_list_new(&list, &options, diag) == 0);
     if (size > 0)
-        run(list, diag, data, size);
+        check_names(list, classes, data + 1, size - 1);
+    check_rules(list, diag);
     rule_list_free(list);
     diag_free(diag);
     rule_variables_free(variables);
+    close(fd);
     return 0;
 }

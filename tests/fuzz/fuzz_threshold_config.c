@@ -5,8 +5,10 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "rule/rule_priv.h"
+#include "memory_file.h"
+#include "rule/threshold_config.h"
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
 
@@ -49,18 +51,28 @@ static void check_thresholds(const struct rule_list *list, const struct threshol
     require(others <= (only_suppress ? 0 : 1));
 }
 
-static void run(struct rule_list *list, struct diag *diag, const uint8_t *data, size_t size)
+/* The lines of the same file as the list has read. */
+static void check_lines(struct rule_list *list, const uint8_t *data, size_t size)
 {
     struct arena *arena = rule_list_arena(list);
+    struct threshold_lines lines = { 0 };
+    struct diag *diag = diag_new();
     const struct source *source, *again;
-    size_t errors, lines;
+    size_t statements;
 
-    require(source_copy(arena, "fuzz", (const char *)data, size, &source) == 0);
+    require(diag && source_copy(arena, "fuzz", (const char *)data, size, &source) == 0);
     require(source_copy(arena, "fuzz", (const char *)data, size, &again) == 0);
-    require(threshold_config_parse(list, source, diag) == 0);
-    errors = diag_errors(diag);
-    lines = count_statements(again, arena);
-    require(list->threshold_line_count + errors >= lines && list->threshold_line_count <= lines);
+    require(threshold_config_parse(list, source, &lines, diag) == 0);
+    statements = count_statements(again, arena);
+    require(lines.count + diag_errors(diag) >= statements && lines.count <= statements);
+    free(lines.line);
+    diag_free(diag);
+}
+
+static void check_rules(struct rule_list *list, struct diag *diag)
+{
+    size_t errors = diag_errors(diag);
+
     require(rule_list_parse(list, "rules", rules, sizeof(rules) - 1, diag) == 0);
     require(rule_list_finish(list, diag) == 0);
     require(rule_list_count(list) == 3 && diag_errors(diag) == errors);
@@ -77,16 +89,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct diag *diag = diag_new();
     struct rule_list_options options = { .variables = variables };
     struct rule_list *list;
+    char path[MEMORY_FILE_PATH];
+    int fd = memory_file_open(data, size, path);
 
     if (!keywords)
         keywords = keyword_table_new(keyword_list, keyword_list_count);
     require(variables && diag && keywords);
     rule_variables_set_address(variables, "A", "[10.0.0.1,10.0.0.2]");
     options.keywords = keywords;
+    options.threshold_file = path;
     require(rule_list_new(&list, &options, diag) == 0);
-    run(list, diag, data, size);
+    check_lines(list, data, size);
+    check_rules(list, diag);
     rule_list_free(list);
     diag_free(diag);
     rule_variables_free(variables);
+    close(fd);
     return 0;
 }
