@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../lib/rule_text.h"
-#include "keyword/transform/transform_scratch_priv.h"
+#include "sluice/transform.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -45,12 +45,15 @@ static uint64_t largest_result(const char *name, uint32_t length)
 static bool apply(struct transform_scratch *scratch, const struct condition *chain, struct bytes *bytes)
 {
     transform_scratch_reset(scratch);
+
+    const uint8_t *results = transform_output(scratch, 0); /* where the first result will lie */
+
     for (const struct condition *t = chain; t; t = t->next) {
         struct bytes in = *bytes;
 
         if (!t->keyword->transform.apply(scratch, in.at, in.length, t->data, &bytes->at, &bytes->length))
             return false;
-        require(lies_in(*bytes, in.at, in.length) || lies_in(*bytes, scratch->block, scratch->used));
+        require(lies_in(*bytes, in.at, in.length) || lies_in(*bytes, results, transform_scratch_mark(scratch)));
         require(bytes->length <= largest_result(t->keyword->name, in.length));
     }
     return true;
