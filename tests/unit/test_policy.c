@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "default_options.h"
-#include "policy/policy_priv.h"
 #include "sluice/clock.h"
 #include "sluice/policy.h"
 
@@ -61,7 +60,7 @@ static struct packet make_packet(uint32_t source, double seconds)
     return pkt;
 }
 
-static struct decision apply(struct packet *pkt, const struct rule *const *rules, size_t count)
+static struct decision apply_to(struct policy *to, struct packet *pkt, const struct rule *const *rules, size_t count)
 {
     struct hit hits[16] = { 0 };
     struct decision decision;
@@ -69,8 +68,13 @@ static struct decision apply(struct packet *pkt, const struct rule *const *rules
     for (size_t i = 0; i < count; i++)
         hits[i].rule = rules[i];
     pkt->root = pkt;
-    policy_apply(policy, no_rules, pkt, hits, count, &decision);
+    policy_apply(to, no_rules, pkt, hits, count, &decision);
     return decision;
+}
+
+static struct decision apply(struct packet *pkt, const struct rule *const *rules, size_t count)
+{
+    return apply_to(policy, pkt, rules, count);
 }
 
 /* --- Thresholds ----------------------------------------------------------------------------------- */
@@ -624,37 +628,40 @@ enum { THREADS = 4, PER_THREAD = 2000 };
 static void *count_matches(void *arg)
 {
     struct threshold threshold = { .kind = THRESHOLD_THRESHOLD, .track = TRACK_RULE, .count = 10, .seconds = 3600 };
-    const struct rule rule = { .sid = 1, .gid = 1 };
-    enum rule_action action = ACTION_ALERT;
-    struct threshold_table *table = arg;
-    uint64_t refused = 0;
-    uintptr_t reports = 0;
+    const struct rule rule = { .action = ACTION_ALERT, .sid = 1, .gid = 1, .thresholds = &threshold };
+    const struct rule *list[] = { &rule };
+    struct policy_options options;
+    struct policy *worker;
+    uintptr_t alerts = 0;
 
+    (void)arg;
+    policy_options_default(&options);
+    ck_assert_int_eq(policy_new(&worker, &options, shared), 0);
     for (int i = 0; i < PER_THREAD; i++) {
         struct packet pkt = make_packet(1, 0);
 
-        reports += threshold_apply(table, &threshold, &rule, &pkt, &action, &refused) == OUTCOME_REPORT;
+        alerts += apply_to(worker, &pkt, list, 1).alert_count;
     }
-    return (void *)reports;
+    policy_free(worker);
+    return (void *)alerts;
 }
 
 START_TEST(workers_share_counts)
 {
-    struct threshold_table *table;
     pthread_t threads[THREADS];
     uintptr_t total = 0;
 
-    ck_assert_int_eq(threshold_table_new(&table, 1 << 20, 0), 0);
+    make_policy(true, 15, 1 << 20);
     for (int i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, count_matches, table), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, count_matches, NULL), 0);
     for (int i = 0; i < THREADS; i++) {
-        void *reports;
+        void *alerts;
 
-        pthread_join(threads[i], &reports);
-        total += (uintptr_t)reports;
+        pthread_join(threads[i], &alerts);
+        total += (uintptr_t)alerts;
     }
     ck_assert_uint_eq(total, THREADS * PER_THREAD / 10);
-    threshold_table_free(table);
+    free_policy();
 }
 END_TEST
 
