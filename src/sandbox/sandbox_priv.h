@@ -7,19 +7,7 @@
 
 #include "sluice/sandbox.h"
 
-/* The leak sanitizer stops the process by ptrace() from another process, so builds with sanitizers must allow ptrace()
- * and core dumps. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANDBOX_HAS_SANITIZER = 1 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { SANDBOX_HAS_SANITIZER = 1 };
-#else
-enum { SANDBOX_HAS_SANITIZER = 0 };
-#endif
-#else
-enum { SANDBOX_HAS_SANITIZER = 0 };
-#endif
+#include "sanitizer.h"
 
 /* --- capabilities.c ------------------------------------------------------------------------------- */
 

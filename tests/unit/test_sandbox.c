@@ -31,7 +31,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sandbox/sandbox_priv.h"
+#include "sandbox/sanitizer.h"
+#include "sluice/sandbox.h"
 
 enum { NO_SANDBOX = 250, NO_LANDLOCK = 251, PATH_SIZE = 128 };
 enum { DIES = -1 }; /* killed by the kernel, in place of an errno */
