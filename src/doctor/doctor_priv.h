@@ -102,12 +102,6 @@ int walk(const struct netrules *ruleset, struct path *path);
 int for_each_base(const struct netrules *ruleset, const struct netrules_rule *rule,
                   void (*each)(const struct netrules_chain *base, void *user), void *user);
 
-/* --- Texts of rules (live_rules.c) ------------------------------------------------------------------ */
-
-/* Sets the texts of rules in the report like doctor_read_rule_texts(), but takes them from `listing`, the output of
- * `nft --handle --stateless list ruleset`. */
-void set_rule_texts(struct doctor_report *report, const char *listing);
-
 /* --- Checks: each adds its findings ----------------------------------------------------------------- */
 
 void check_own_table(struct context *context);

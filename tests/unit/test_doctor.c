@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../lib/default_options.h"
-#include "doctor/doctor_priv.h"
+#include "doctor/rule_texts.h"
 #include "sluice/arena.h"
 #include "sluice/doctor.h"
 #include "sluice/nftables.h"
@@ -587,10 +587,10 @@ START_TEST(texts_are_taken_from_the_listing)
     add_rule(base, queue_rule);
     judge();
     ck_assert_str_eq(find("order.accept")->text, "[ cmp ]");
-    set_rule_texts(report, listing);
+    doctor_set_rule_texts(report, listing);
     ck_assert_str_eq(find("order.accept")->text, "tcp dport 1 accept comment \"# handle 1\"");
     ck_assert_str_eq(find("queue.no-listener")->text, queue_rule.text); /* the listing does not have this rule */
-    set_rule_texts(report, "");
+    doctor_set_rule_texts(report, "");
 }
 END_TEST
 
