@@ -20,7 +20,7 @@
 #include "sluice/output.h"
 #include "sluice/packet.h"
 #include "sluice/text.h"
-#include "firewall/firewall_priv.h"
+#include "firewall/plan.h"
 #include "sluice/keyword.h"
 #include "sluice/policy.h"
 
@@ -271,15 +271,15 @@ static const struct {
 START_TEST(tables_have_the_sets_of_their_family)
 {
     struct firewall_options options;
-    struct plan plan;
+    char error[FIREWALL_ERROR_SIZE];
     struct text out;
 
     firewall_options_default(&options);
     options.family = families[_i].family;
     options.blocklist = true;
-    nft_plan_make(&plan, &options, NULL);
+    options.has_priority = true;
     text_init(&out);
-    nft_plan_print(&out, &plan);
+    ck_assert_int_eq(firewall_print(&options, &out, error), 0);
     ck_assert_int_eq(strstr(out.bytes, "set blocked_ipv4 {") != NULL, families[_i].v4);
     ck_assert_int_eq(strstr(out.bytes, "ip saddr @blocked_ipv4 counter drop") != NULL, families[_i].v4);
     ck_assert_int_eq(strstr(out.bytes, "set blocked_ipv6 {") != NULL, families[_i].v6);
@@ -292,13 +292,13 @@ END_TEST
 START_TEST(without_blocklist_nothing_of_it)
 {
     struct firewall_options options;
-    struct plan plan;
+    char error[FIREWALL_ERROR_SIZE];
     struct text out;
 
     firewall_options_default(&options);
-    nft_plan_make(&plan, &options, NULL);
+    options.has_priority = true;
     text_init(&out);
-    nft_plan_print(&out, &plan);
+    ck_assert_int_eq(firewall_print(&options, &out, error), 0);
     ck_assert_ptr_null(strstr(out.bytes, "blocked"));
     text_clear(&out);
 }
