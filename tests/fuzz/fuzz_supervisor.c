@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #include "default_options.h"
-#include "daemon/supervisor/supervisor_priv.h"
+#include "daemon/supervisor/queues.h"
+#include "daemon/supervisor/state.h"
 #include "sluice/bytes.h"
 #include "sluice/daemon.h"
 #include "sluice/log.h"

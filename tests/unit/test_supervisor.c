@@ -9,7 +9,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "daemon/supervisor/supervisor_priv.h"
+#include "daemon/supervisor/engine_handover.h"
+#include "daemon/supervisor/give_up.h"
+#include "daemon/supervisor/quarantine.h"
+#include "daemon/supervisor/queues.h"
+#include "daemon/supervisor/restart_handover.h"
+#include "daemon/supervisor/state.h"
 #include "sluice/clock.h"
 #include "sluice/daemon.h"
 #include "sluice/log.h"

@@ -12,7 +12,7 @@
 #include <systemd/sd-bus.h>
 #include <unistd.h>
 
-#include "daemon/supervisor/supervisor_priv.h"
+#include "daemon/supervisor/systemd_job.h"
 
 static char folder[] = "/tmp/sluice-job-XXXXXX";
 static struct sockaddr_un address;
