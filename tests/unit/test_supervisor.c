@@ -208,17 +208,18 @@ END_TEST
 
 START_TEST(forgets_the_oldest_suspects)
 {
+    struct quarantine quarantine = { .next = 0 };
     uint32_t number = 0;
     const struct current_packet packet = { (const uint8_t *)&number, sizeof(number), 1 };
 
     for (number = 0; number < QUARANTINE_SUSPECTS; number++)
-        ck_assert(!quarantine_is_repeated(&f->supervisor, &packet));
+        ck_assert(!quarantine_is_repeated(&quarantine, &packet));
     number = 0;
-    ck_assert(quarantine_is_repeated(&f->supervisor, &packet));
+    ck_assert(quarantine_is_repeated(&quarantine, &packet));
     number = QUARANTINE_SUSPECTS;
-    ck_assert(!quarantine_is_repeated(&f->supervisor, &packet)); /* replaces the first entry */
+    ck_assert(!quarantine_is_repeated(&quarantine, &packet)); /* replaces the first entry */
     number = 0;
-    ck_assert(!quarantine_is_repeated(&f->supervisor, &packet));
+    ck_assert(!quarantine_is_repeated(&quarantine, &packet));
 }
 END_TEST
 

@@ -32,17 +32,17 @@ enum {
 };
 static const char folder_name[] = "quarantine";
 
-bool quarantine_is_repeated(struct supervisor *supervisor, const struct current_packet *packet)
+bool quarantine_is_repeated(struct quarantine *quarantine, const struct current_packet *packet)
 {
     uint64_t hash = XXH3_64bits(packet->bytes, packet->length);
     struct suspect_packet *suspect;
 
     for (unsigned i = 0; i < QUARANTINE_SUSPECTS; i++) {
-        suspect = &supervisor->suspects[i];
+        suspect = &quarantine->suspects[i];
         if (suspect->deaths > 0 && suspect->hash == hash && suspect->length == packet->length)
             return ++suspect->deaths > 1;
     }
-    suspect = &supervisor->suspects[supervisor->next_suspect++ % QUARANTINE_SUSPECTS];
+    suspect = &quarantine->suspects[quarantine->next++ % QUARANTINE_SUSPECTS];
     *suspect = (struct suspect_packet){ .hash = hash, .length = packet->length, .deaths = 1 };
     return false;
 }

@@ -21,10 +21,15 @@ struct suspect_packet {
     uint32_t length; /* bytes of the packet; an entry with deaths == 0 is unused */
     unsigned deaths;
 };
+/* The packets on which engines died; a new one replaces the oldest. Initialise it with zeros. */
+struct quarantine {
+    struct suspect_packet suspects[QUARANTINE_SUSPECTS];
+    unsigned next;
+};
 
 /* Records a packet on which an engine died. Returns true if another engine died on the same packet before: drop it
  * then. */
-bool quarantine_is_repeated(struct supervisor *supervisor, const struct current_packet *packet);
+bool quarantine_is_repeated(struct quarantine *quarantine, const struct current_packet *packet);
 /* Writes the packet to a file, logs it, and adds an event. */
 void quarantine_packet(struct supervisor *supervisor, unsigned queue, const struct current_packet *packet);
 

@@ -143,7 +143,7 @@ static uint32_t repeat_packets(struct supervisor *supervisor, unsigned number, c
         if (death->worker == (int)number &&
             engine_memory_copy_packet(&supervisor->engine.memory_map, number, supervisor->packet,
                                       sizeof(supervisor->packet), &packet) &&
-            quarantine_is_repeated(supervisor, &packet) &&
+            quarantine_is_repeated(&supervisor->quarantine, &packet) &&
             nfqueue_send_verdict(queue->fd, &queue->options, packet.id, QUEUE_BACKLOG_DROP) == 0)
             quarantine_packet(supervisor, name, &packet);
         err = nfqueue_send_verdicts_up_to(queue->fd, &queue->options, backlog.last_id, QUEUE_BACKLOG_REPEAT);

@@ -67,8 +67,7 @@ struct supervisor {
     uint64_t tick_ns;       /* time of the last periodic check */
     uint64_t watchdog_ns;   /* interval of watchdog notifications to systemd; 0: none */
     uint64_t watchdog_next_ns;
-    struct suspect_packet suspects[QUARANTINE_SUSPECTS];
-    unsigned next_suspect;
+    struct quarantine quarantine;
 };
 
 int supervisor_open_engine_memory(const struct supervisor *supervisor,
