@@ -22,8 +22,6 @@
 #include "firewall/explain.h"
 #include "firewall/plan.h"
 #include "firewall/rule.h"
-#include "firewall/session.h"
-#include "firewall/survey.h"
 #include "sluice/daemon.h"
 #include "sluice/setup.h"
 
@@ -59,21 +57,13 @@ END_TEST
 START_TEST(comment_is_known_again)
 {
     enum attach_mode mode = ATTACH_NONE;
-    struct text out;
 
-    options.mode = ATTACH_ROUTE;
-    options.has_priority = true;
-    text_init(&out);
-    ck_assert_int_eq(firewall_print(&options, &out, error), 0);
-    ck_assert_ptr_nonnull(strstr(out.bytes, "\tcomment \"made by sluice: route\"\n"));
-    text_clear(&out);
     ck_assert(firewall_is_sluice_table("made by sluice: route", &mode));
     ck_assert_int_eq(mode, ATTACH_ROUTE);
     mode = ATTACH_AFTER;
     ck_assert(!firewall_is_sluice_table("made by sluice: sideways", &mode));
     ck_assert(!firewall_is_sluice_table("made by sluice", &mode));
-    ck_assert(!firewall_is_sluice_table("", &mode));
-    ck_assert(!firewall_is_sluice_table(NULL, &mode));
+    ck_assert(!firewall_is_sluice_table("", &mode) && !firewall_is_sluice_table(NULL, &mode));
     ck_assert_int_eq(mode, ATTACH_AFTER);
 }
 END_TEST
@@ -220,8 +210,7 @@ START_TEST(combinations_are_checked)
 
     text_init(&out);
     ck_assert_int_eq(firewall_print(&combinations[_i].options, &out, error), message ? -EINVAL : 0);
-    ck_assert(!message || strstr(error, message));
-    ck_assert(!message || out.length == 0);
+    ck_assert(!message || (strstr(error, message) && out.length == 0));
     text_clear(&out);
 }
 END_TEST
