@@ -27,7 +27,7 @@ fresh() {
 	if [ ! -f "$archive" ]; then
 		debootstrap --variant=minbase --include="$2" "$release" "$work/$1" $mirror >"$work/log" 2>&1 || {
 			tail -n 20 "$work/log"
-			echo "SKIP: the Debian archive cannot be read"
+			echo "SKIP: debootstrap of $release failed; is $mirror reachable?"
 			exit 77
 		}
 		tar -C "$work/$1" -cf "$archive.new" .
@@ -72,7 +72,8 @@ dpkg-deb -R "$packages"/sluice_*.deb next
 sed -i 's/^Version: .*/&+next/' next/DEBIAN/control
 dpkg-deb -b next "$root/root/next.deb" >/dev/null
 cd /
-inside machine sh -c 'apt-get -qq update && apt-get -qq install -y --download-only /root/sluice_*.deb' >"$work/log" 2>&1 ||
+inside machine sh -c 'apt-get -qq update && apt-get -qq install -y --download-only /root/sluice_*.deb' \
+	>"$work/log" 2>&1 ||
 	{ tail -n 30 "$work/log"; exit 1; }
 rm "$root/usr/sbin/policy-rc.d"
 umount "$root/proc"
@@ -86,7 +87,8 @@ cat >"$root/etc/systemd/system/case.service" <<'UNIT'
 After=multi-user.target
 [Service]
 Type=oneshot
-ExecStart=/bin/sh -c 'timeout 1200 bash /root/machine.sh && echo "CASE PASSED" || echo "CASE FAILED"; systemctl poweroff --force --force'
+ExecStart=/bin/sh -c 'timeout 1200 bash /root/machine.sh && echo "CASE PASSED" || echo "CASE FAILED"'
+ExecStopPost=systemctl poweroff --force --force
 StandardInput=null
 StandardOutput=tty
 StandardError=tty
@@ -101,8 +103,8 @@ mke2fs -q -t ext4 -d "$root" "$work/disk" 3G
 # A kernel with its drivers in modules needs a first file system to load them from.
 mkdir -p "$work/first"/{bin,dev,proc,sys,mnt,modules}
 cp "$(type -P busybox)" "$work/first/bin/"
-modprobe -d "$VM_CACHE/kernel" -S "$kernel" --show-depends -a virtio_pci virtio_blk ext4 | awk '$1 == "insmod" { print $2 }' |
-	awk '!seen[$0]++' | while read -r module; do
+modprobe -d "$VM_CACHE/kernel" -S "$kernel" --show-depends -a virtio_pci virtio_blk ext4 |
+	awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r module; do
 	cp "$module" "$work/first/modules/"
 	echo "/modules/$(basename "$module")" >>"$work/first/modules/order"
 done
@@ -121,6 +123,6 @@ chmod 755 "$work/first/init"
 timeout 1500 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none \
 	-drive file="$work/disk",format=raw,if=virtio,cache=unsafe -kernel "$VM_CACHE/kernel/boot/vmlinuz-$kernel" \
 	-initrd "$work/initrd" -append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr security=apparmor" \
-	</dev/null >"$work/console" 2>&1 || echo "the machine did not end within 1500 s"
+	</dev/null >"$work/console" 2>&1 || echo "the machine did not end within 1500 s, or QEMU failed (exit code $?)"
 tr -d '\r' <"$work/console" | grep -a '[[:graph:]]' | tail -n 120
 grep -qa "CASE PASSED" "$work/console"
