@@ -135,11 +135,12 @@ const struct keyword keyword_app_layer_protocol = {
     .value = "[!]PROTOCOL[,MODE]",
     .help =
         "matches the application protocol of the flow; failed: none was detected; unknown: detection has not finished",
-    .manual = "MODE: direction (the default: the protocol detected in the direction of the packet), final, original "
-              "(before a change), either, "
-              "to_server, to_client. A rule without other conditions is evaluated only when detection has finished in "
-              "the direction of the packet: "
-              "inline for that packet, and for the next one of the direction. Its drop or pass applies to the flow.",
+    .manual =
+        "MODE selects the protocol that is compared: direction (the default; the one of the packet's direction), "
+        "final (the one of the flow), original (the one before a change), either (the one of at least one "
+        "direction), to_server or to_client (the one of that direction). A rule without other conditions is evaluated "
+        "when detection has finished in a direction: for the next packet of that direction, inline also for the "
+        "packet with which detection finishes. Its drop or pass applies to the flow.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE | KEYWORD_NEGATABLE | KEYWORD_PROTOCOL_DETECTED,
     .parse = app_layer_protocol_parse,

@@ -44,7 +44,8 @@ struct app_side {
     struct buffer pending; /* bytes that were not consumed, or whose protocol is not known yet */
     uint64_t offset;       /* stream offset of pending.bytes[0], or of the next byte if nothing is pending */
     uint32_t seen;         /* leading bytes of `pending` that the parser has already seen */
-    uint32_t needed;       /* the parser is not called before this number of bytes is pending; 0: any number */
+    uint32_t needed;       /* the parser is not called before this number of bytes is pending or the direction ends; 0:
+                              any number */
     uint64_t excluded;     /* bit set of protocol indices whose probe returned APP_NO (APP_MAX_PROTOCOLS bits) */
     uint8_t datagrams;     /* number of datagrams in which no protocol was identified */
     /* failed: protocol detection found no protocol in this direction. ended: the parser gets no more bytes (FIN, end of
@@ -82,7 +83,8 @@ struct app_flow {
                                                APP_TX_OPEN: the open transactions of this reading. The other lists are
                                                used in the main reading only, for the transactions of all readings */
     uint8_t unsorted;                       /* bit set of `lists` that are not in order of transaction ids */
-    uint8_t detected;        /* bit set of directions: detection has finished; the next packet clears the bit */
+    uint8_t detected;        /* bit set of directions in which detection has finished; the next packet of the direction
+                                clears its bit */
     uint64_t next_tx;        /* main reading: id of the next transaction */
     struct heap *heap;       /* main reading: the worker's heap */
     bool has_alternative_tx; /* main reading: app_tx_new_alternative() has created transactions */
@@ -93,7 +95,7 @@ struct app_flow {
     struct urgent_byte urgent[UNKNOWN_URGENT_MAX]; /* main reading: urgent bytes before the protocol was known */
     uint8_t urgent_count;                          /* main reading: number of entries in `urgent` */
     bool urgent_unread; /* main reading: an urgent byte has no readings that omit it, because no protocol was detected
-                           in its direction; app_misses_readings() */
+                           in its direction; see app_misses_readings() */
     bool stop_stream;   /* the parser called app_stop_parsing(whole): rules on raw bytes do not need the rest either */
     bool bypass;        /* the flow may be bypassed */
     /* change_wanted: app_change_protocol() was called; the change has not begun. change_optional: its last argument. */
@@ -112,7 +114,7 @@ struct app_flow {
     uint8_t ports;     /* UDP: bits PORTS_... (datagram.c); 0: not computed since the directions were swapped */
     uint8_t candidate; /* other readings, started by app_reading_add_candidate(): id of the protocol, which is uncertain
                           as long as `proto` is NULL; 0: the protocol was certain from the start */
-    bool failed;       /* parsing has stopped because the parser failed or memory ran out */
+    bool failed;       /* parsing has stopped because the parser failed, bytes are missing or memory ran out */
     bool ambiguous; /* main reading: the client's bytes are also parsed as another protocol, and the server's bytes have
                        not confirmed the protocol of the main reading; see app_feed_stream() */
     bool drop_ambiguous; /* main reading: app_drop_ambiguous() was called in any reading during the current packet */
@@ -155,7 +157,7 @@ struct app {
     uint64_t other_readings[2]; /* readings besides the main ones, by transport: TCP, UDP */
     struct app_size_class classes[APP_SIZE_CLASSES];
     size_t reserve; /* bytes of the memcap that only the current packet may use */
-    uint64_t shed_flows, shed_bytes, evicted_flows, evicted_bytes, resumed_flows; /* struct app_memory_counts */
+    uint64_t shed_flows, shed_bytes, evicted_flows, evicted_bytes, resumed_flows; /* see struct app_memory_counts */
     struct byterange_table *byteranges;          /* files being reassembled; NULL before the first range */
     size_t byterange_memory;                     /* heap bytes of `byteranges`, which belong to no flow */
     uint64_t reassembled_files, abandoned_files; /* counters of byterange.c */

@@ -36,7 +36,7 @@ struct piece {
 
 struct byterange_file {
     uint64_t serial; /* unique number, by which a range recognises its entry; 0: the entry is free */
-    /* total: size of the whole file in bytes. The file is abandoned at last_data_ns + timeout_ns. */
+    /* total: size of the whole file in bytes. The entry expires at last_data_ns + timeout_ns. */
     uint64_t total, last_data_ns, timeout_ns;
     uint8_t *key; /* key_length bytes of the key, followed by name_length bytes of the file name */
     uint32_t key_length, name_length;

@@ -3,9 +3,9 @@
  * Feeding of stream bytes to parsers. The parser gets the bytes of a direction without copying; bytes that it does not
  * consume are kept and passed again in front of the following ones, contiguous.
  *
- * Until the protocol is known, both directions are buffered up to a limit. Then the parser gets them: first those of
- * one direction, then those of the direction whose bytes arrived last. After a parser has announced another protocol
- * (CONNECT, STARTTLS), both directions are buffered again until the new protocol is known.
+ * Until the protocol is known, both directions are buffered up to a limit. Once it is known, the parser gets the bytes:
+ * first those of one direction, then those of the direction whose bytes arrived last. After a parser has announced
+ * another protocol (CONNECT, STARTTLS), both directions are buffered again until the new protocol is known.
  *
  * Beyond the stream depth a direction is not parsed, although the other direction may not have reached its depth. For
  * the parser such a direction has ended: open transactions do not wait for its bytes, and later transactions start
@@ -15,8 +15,8 @@
  * (reading.c). The functions of this file feed each of them; only the main reading sets the verdict and
  * flow->application.
  *
- * A reading is `stopped` when its parser failed or lost bytes that it needs, when the rest is encrypted, when no
- * protocol was found, or at the end of the flow.
+ * A reading is `stopped` when its parser failed or lost bytes that it needs, when memory ran out, when the rest is
+ * encrypted, when no protocol was found, or at the end of the flow.
  */
 #include <string.h>
 
@@ -86,8 +86,9 @@ void feed_fail(struct feeding *f, enum app_count why)
     feed_stop(f);
 }
 
-/* Handles a parser failure in one direction. Stops the reading, unless the first bytes of this direction may belong to
- * another protocol: then the other direction may still belong to this protocol, and the parser continues with it. */
+/* Handles a parser failure or a gap in one direction. Stops the reading, unless the first bytes of this direction may
+ * belong to another protocol and the parser has not failed on the other direction: then the parser continues with the
+ * other direction. */
 static void fail_direction(struct feeding *f, enum flow_direction direction, enum app_count why)
 {
     struct app_side *side = &f->af->side[direction];
@@ -102,9 +103,9 @@ static void fail_direction(struct feeding *f, enum flow_direction direction, enu
     app_tx_complete_direction(f->af, direction);
 }
 
-/* Handles APP_ERROR of the parser. An error in the server's bytes suggests that the client's bytes do not belong to the
- * protocol either. If another reading parses them as another protocol, rules inspect them there, and the failure is no
- * exception. */
+/* Handles APP_ERROR of the parser, and more unconsumed or needed bytes than pending_max. An error in the server's bytes
+ * suggests that the client's bytes do not belong to the protocol either. If another reading parses them as another
+ * protocol, rules inspect them there, and the failure is no exception. */
 static void fail_to_parse(struct feeding *f, enum flow_direction direction)
 {
     bool has_joined_reading = direction == FLOW_TO_CLIENT && f->af == f->af->main && app_has_joined_reading(f->af);

@@ -91,8 +91,8 @@ void app_feed_reading(struct feeding *f, enum flow_direction direction, const st
  * failed. */
 bool app_has_joined_reading(const struct app_flow *main);
 /* Probes the client's bytes in `side` for a protocol with parsed_alongside, because bytes may look like two protocols:
- * "QUIT /path HTTP/1.1" starts like FTP. Returns APP_NO for other protocols, and for binary bytes if app_proto.is_text
- * is set. */
+ * "QUIT /path HTTP/1.1" starts like FTP. Returns APP_NO for a protocol without parsed_alongside, without bytes, and for
+ * binary bytes if app_proto.is_text is set. */
 enum app_probe_result app_reading_guess(const struct feeding *f, const struct app_proto *proto,
                                         const struct app_side *side);
 /* Swaps client and server of the flow in all readings. */

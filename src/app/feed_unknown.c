@@ -166,8 +166,7 @@ void feed_start_protocol(struct feeding *f, unsigned id, enum flow_direction dir
     feed_both(f, direction);
 }
 
-/* Ends detection, because no protocol was found in either direction. After an optional change the parser of the
- * previous protocol continues. */
+/* Ends detection without a protocol. After an optional change the parser of the previous protocol continues. */
 static void end_detection(struct feeding *f, enum flow_direction direction)
 {
     struct app_flow *af = f->af;

@@ -133,11 +133,12 @@ const struct keyword keyword_filestore = {
     .name = "filestore",
     .value = "[DIRECTION[,SCOPE]]",
     .help = "stores the file in the file store",
-    .manual = "DIRECTION is request, response or both, SCOPE is file, tx or flow. Without arguments the rule stores "
-              "the files that "
-              "match its file conditions; with a direction only, all files of the transaction. Location and cost of "
-              "the store: "
-              "file-store in sluice.yaml(5).",
+    .manual =
+        "DIRECTION is request, response or both. "
+        "SCOPE is file (the files that match the file conditions of the rule), tx (all files of the transaction) or "
+        "flow (all files of the flow). "
+        "Without arguments the scope is file; with a direction only, it is tx. "
+        "Location and cost of the store: file-store in sluice.yaml(5).",
     .kind = KEYWORD_FILE,
     .flags = KEYWORD_OPTIONAL_VALUE | KEYWORD_ONCE | KEYWORD_PARSES_DIRECTION,
     .scope = { app_file_protocols, APP_BOTH },

@@ -5,8 +5,8 @@
  * in that direction.
  *
  * A stream is identified by its first bytes, each datagram on its own. Two tables, computed once, exclude most
- * protocols cheaply: one contains the protocols that can start with a given byte, the other one the starts of messages
- * that are accepted on any port (app_proto.heads).
+ * protocols cheaply: one contains the protocols with a pattern that can start with a given byte, the other one the
+ * starts of messages that are accepted on any port (app_proto.heads).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -347,8 +347,8 @@ static void read_flow(struct app_context *context, struct transfer *t)
             if (part.error)
                 break;
             transfer_side(&part, heap, &af->side[sides]);
-            /* While the protocol is unknown, the first bytes are probed again: the excluded protocols were recorded
-             * with other indices. */
+            /* `excluded` is not transferred, because indices of protocols depend on the build. While the protocol is
+             * unknown, the first bytes are probed again. */
             if (!af->proto)
                 af->side[sides].seen = af->side[sides].needed = 0;
             sides++;
