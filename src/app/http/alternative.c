@@ -18,7 +18,7 @@
 
 enum { UNREAD_MAX = HTTP_PENDING_MAX };
 
-/* Flags HTTP_READ_... of each kind. Clients that accept LF alone as line end also tolerate other errors, so their kinds
+/* Flags HTTP_READ_... of each kind. Clients that accept only LF as line end also tolerate other errors, so their kinds
  * have several flags. */
 static const uint16_t kind_flags[HTTP_ALTERNATIVE_KINDS] = {
     [HTTP_ALTERNATIVE_LINES] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM,

@@ -26,7 +26,8 @@
 
 enum {
     OUTPUT_SIZE = 16 << 10,    /* output bytes of one library call */
-    BOMB_RATIO = 2048,         /* output bytes per received byte; above this ratio decoding ends at bomb_limit */
+    BOMB_RATIO = 2048,         /* output bytes per received byte; above this ratio the last decoder ends at bomb_limit,
+                                  the others at any ratio */
     FIRST_BYTES = 1024,        /* input bytes kept, to be passed through if decoding fails */
     GUESS_BYTES = 512,         /* input bytes after which raw deflate must be recognised */
     TEXT_DECODED_MAX = 64,     /* output bytes that plain text may yield when decoded as raw deflate */

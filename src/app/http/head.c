@@ -321,8 +321,8 @@ static bool parse_unusual_header(struct header_parser *r, struct http_header *he
     return store_header(r, header, text, line + name_at, line + value_at, value_end - value_at);
 }
 
-/* Whether the line is "Name: value" with a token as name and no further blanks, so that the header can refer to the
- * line in `head`. */
+/* Whether the line is "Name: value" with a token as name and no other blanks around the value, so that the header can
+ * refer to the line in `head`. */
 static bool is_plain_header(const uint8_t *line, uint32_t length, uint32_t name_length)
 {
     return name_length > 0 && length > name_length + 2 && line[name_length] == ':' && line[name_length + 1] == ' ' &&

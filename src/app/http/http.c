@@ -58,7 +58,8 @@ enum { PATTERN_MAX = 17 }; /* bytes of the longest pattern */
 enum {
     METHOD_MAX = 64,   /* a longer first word with non-text bytes is not a method, unless the port is one of HTTP */
     BLANKS_MAX = 1024, /* this number of blanks and line ends is HTTP: servers skip any number before a request line */
-    LINE_MAX = 1024,   /* an incomplete line of this length is a request line if a path follows the first word */
+    LINE_MAX = 1024,   /* an incomplete line of this length is a request line if a path follows the first word, or if it
+                          has a version */
 };
 
 /* For methods after blank lines: the framework compares the patterns with the first bytes of a direction only. */
@@ -109,9 +110,8 @@ static enum app_probe_result probe_request(const struct app_probe *in)
                : APP_UNSURE;
 }
 
-/* A client that sends a status line is the server: the start of the connection was not seen, and its directions are
- * swapped.
- */
+/* If the supposed client sends a status line, it is the server: the start of the connection was not seen, and its
+ * directions are swapped. */
 static enum app_probe_result probe(const struct app_probe *in)
 {
     static const char version[] = "http/1.";

@@ -33,8 +33,8 @@ struct http_header {
     uint8_t known;     /* enum http_known */
     bool unusual_name; /* the name is not a token, or blanks surround it */
     bool extra;        /* the header is in `extra`; false: in `head` */
-    bool joined;       /* not a separate header: an earlier one has the same name, and contains this value (not for
-                          Content-Length) */
+    bool joined;       /* not a separate header: an earlier one has the same name. Its value is joined to that one,
+                          except for Content-Length */
 };
 
 /* Buffers that are concatenations of headers. Memory for them is reserved when the headers are parsed; they are written

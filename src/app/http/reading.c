@@ -156,7 +156,8 @@ static bool split_reading(struct http_feed *f, uint16_t dialects, bool has_body)
     begun.end = f->end;
     begun.at = head->length;
     reading->parser.messages = f->parser->messages;
-    /* A request without a body is equal in both readings, so the new reading needs no copy of it. */
+    /* If the request has no body in the new reading, it consists of lines that the current reading has, too, so the new
+     * reading needs no copy of it. */
     if ((has_body && !parse_lines_again(&begun, head)) || !copy_unconsumed(f, reading, head, begun.at)) {
         complete_transactions(&begun, reading);
         free_reading(heap, reading);

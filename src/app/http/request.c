@@ -476,7 +476,7 @@ static enum http_step_result read_headers(struct http_feed *f)
     result = determine_body(f, tx);
     if (tx->method == HTTP_METHOD_CONNECT && !f->reading && result != HTTP_STEP_FAILED) {
         /* In the main reading a CONNECT request has no body. http_determine_framing() has added readings for servers
-         * that do not implement CONNECT, and read a body and requests after it. */
+         * that do not implement CONNECT: they read a body and requests after it. */
         f->parser->left = f->parser->total = 0;
         f->parser->step = HTTP_WAITING;
         return HTTP_STEP_DONE;

@@ -4,8 +4,8 @@
  * transaction whose request was not seen.
  *
  * If the first line of the connection is not a status line, and a request waits for its response, all bytes are a body
- * (HTTP/0.9), as in browsers. Other lines that are not a status line are skipped; after a response they are its surplus
- * bytes.
+ * (HTTP/0.9), as in browsers (except a very short line, or one before a status line: handle_invalid_line()). Other
+ * lines that are not a status line are skipped; after a response they are its surplus bytes.
  */
 #include "http_priv.h"
 

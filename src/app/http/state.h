@@ -82,9 +82,9 @@ struct http_framing {
 /* Kinds of alternative readings of responses (alternative.c): how clients other than browsers parse an ambiguous
  * response. */
 enum http_alternative_kind {
-    HTTP_ALTERNATIVE_LINES,     /* LF alone ends a line; any first line is a status line */
+    HTTP_ALTERNATIVE_LINES,     /* only LF ends a line; any first line is a status line */
     HTTP_ALTERNATIVE_CR,        /* CR ends a line, with or without LF */
-    HTTP_ALTERNATIVE_BLANK,     /* LF alone ends a line, and a line of blanks ends the headers */
+    HTTP_ALTERNATIVE_BLANK,     /* only LF ends a line, and a line of blanks ends the headers */
     HTTP_ALTERNATIVE_SURPLUS,   /* bytes after a response that are not a response are a body without headers */
     HTTP_ALTERNATIVE_NO_HEAD,   /* HTTP/0.9: all bytes are the body */
     HTTP_ALTERNATIVE_CLOSE,     /* the body ends with the connection */
@@ -101,7 +101,7 @@ enum http_alternative_kind {
 };
 /* Flags of http_parser: how an alternative reading of responses differs from the main one. */
 enum {
-    HTTP_READ_LF = 1 << 0,       /* LF alone ends a line */
+    HTTP_READ_LF = 1 << 0,       /* only LF ends a line */
     HTTP_READ_ANY_LINE = 1 << 1, /* any first line is a status line */
     HTTP_READ_NO_HEAD = 1 << 2,  /* the first byte starts the body */
     HTTP_READ_CLOSE = 1 << 3,    /* the body ends with the connection */
@@ -197,8 +197,8 @@ struct http_settings {
     uint32_t body_limit[FLOW_DIRECTIONS];      /* bytes; 0: unlimited */
     uint32_t field_limit, headers_limit;       /* bytes of a line with its continuation lines; number of headers */
     uint8_t ambiguous_policy[FLOW_DIRECTIONS]; /* enum http_ambiguous_policy, for requests and for responses */
-    /* bomb_limit: decoded bytes up to which a body is no compression bomb. decoder_layers: maximum number of nested
-     * content encodings. lzma_memory: bytes of memory for an LZMA decoder. */
+    /* bomb_limit: decoded bytes up to which a body is no compression bomb; 0: no limit. decoder_layers: maximum number
+     * of nested content encodings. lzma_memory: bytes of memory for an LZMA decoder. */
     uint32_t bomb_limit, decoder_layers, lzma_memory;
     bool double_decode_path, double_decode_query, uri_is_whole, lzma;
     bool log_extended;

@@ -97,7 +97,7 @@ static bool all_hex(const uint8_t *bytes, uint32_t count)
     return true;
 }
 
-/* Converts two hexadecimal digits; invalid digits yield the same byte as in servers. */
+/* Converts two hexadecimal digits; invalid digits yield the same byte as in servers that do not check them. */
 static uint8_t lenient_hex(const uint8_t *two)
 {
     int high = two[0] >= 'A' ? (two[0] & 0xdf) - 'A' + 10 : two[0] - '0';
