@@ -150,7 +150,7 @@ static bool is_alphanumeric(uint8_t byte)
 }
 
 /* Writes the first and last character of the first ALPN name; if they are not alphanumeric, the first and last
- * hexadecimal digit of the name. */
+ * hexadecimal digit of the name. Without a name, and if it is GREASE, writes 00. */
 static void write_ja4_alpn(const struct tls_side *side, char out[2])
 {
     struct cursor name;

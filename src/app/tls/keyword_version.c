@@ -225,7 +225,7 @@ static bool ssl_state_match(const struct match_input *in, const void *data)
 const struct keyword keyword_ssl_state = {
     .name = "ssl_state",
     .value = "[!]client_hello|server_hello|client_keyx|server_keyx|unknown[,...]",
-    .help = "True if one of these messages was seen; with !, if one of these was not seen yet",
+    .help = "True if one of these messages was seen; with !, if one was not seen yet; unknown never matches",
     .kind = KEYWORD_TRANSACTION,
     .scope = { tls_applications, APP_BOTH },
     .parse = ssl_state_parse,

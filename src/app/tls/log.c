@@ -263,7 +263,7 @@ void tls_log(const struct app_tx *base, const void *data, struct fields *out)
 }
 
 /* Whether the session is logged. Sessions without a certificate are logged only if their certificate is encrypted (TLS
- * 1.3) or if they resume another session. */
+ * 1.3) or, with session-resumption, if they resume another session. */
 bool tls_is_logged(const struct app_tx *base, const void *data)
 {
     const struct tls_tx *tx = tls_tx_of(base);
