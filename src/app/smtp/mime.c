@@ -494,12 +494,12 @@ void mime_line(struct mime *mime, struct mime_target *target, const struct mime_
         handle_delimiter(mime, target, line, &delimiter);
         return;
     }
-    /* While the end of a file is ambiguous, header lines are also written to it. The empty line after the headers is
-     * written to it here, because parse_header_line() then opens the files of the part. */
     if (mime->state == MIME_IN_BODY) {
         parse_body_line(mime, target, line);
         return;
     }
+    /* While the end of a file is ambiguous, header lines are also written to it. The empty line after the headers is
+     * written to it here, because parse_header_line() then opens the files of the part. */
     if (line->begins && line->length == 0 && line->end_length > 0 && mime->writers > 0)
         mime_write_line(mime, target, line);
     parse_header_line(mime, target, line);

@@ -35,7 +35,8 @@ enum {
     MIME_FILES_MAX = 256,                  /* files of a message */
     MIME_FILE_NAME_MAX = 255,              /* bytes of a file name */
     MIME_URLS_MAX = 256,                   /* URLs of a message */
-    MIME_URL_LINE_MAX = 8192,              /* bytes of the longest decoded line in which URLs are searched */
+    MIME_URL_LINE_MAX = 8192,              /* bytes; longer decoded lines are searched for URLs in pieces of this
+                                              size */
     MIME_URL_BYTES = 64 << 10,             /* bytes of all URLs of a message */
 };
 
