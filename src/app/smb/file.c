@@ -133,7 +133,9 @@ uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t
     if (left > 0 && at > tx->file.tracked) {
         struct smb_chunk *chunk = bytes ? get_chunk(parser, tx, at) : NULL;
 
-        if (chunk) /* without memory, and after a gap, the bytes are missing in the file, which is not an error */
+        /* The bytes of a TCP gap are missing in the file, which is not an error. Without memory the framework stops the
+         * parser. */
+        if (chunk)
             tx->file.queued += buffer_append(parser->heap, &chunk->bytes, bytes, (uint32_t)left, HEAP_OBJECT_MAX);
     } else if (left > 0) {
         append_data(parser, tx, bytes, left);

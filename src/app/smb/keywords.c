@@ -73,8 +73,8 @@ const struct keyword keyword_smb_named_pipe = {
     .name = "smb.named_pipe",
     .aliases = { "smb_named_pipe" },
     .help = "name of the pipe share that a client connects to: \\\\HOST\\IPC$",
-    .manual = "The share type in the response tells whether a share is one of pipes; before the response, a name that "
-              "ends in IPC$ does.",
+    .manual = "The share type in the response shows whether the share is a pipe share; before the response, a name "
+              "that ends in IPC$ counts as one.",
     .kind = KEYWORD_BUFFER,
     .scope = { applications, APP_TO_SERVER },
 };

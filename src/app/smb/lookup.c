@@ -84,7 +84,7 @@ bool smb_read_remove(struct smb_parser *parser, const struct smb_message *messag
     return true;
 }
 
-/* --- Pending requests whose response contains the file id -------------------------------------------- */
+/* --- Pending requests -------------------------------------------------------------------------------- */
 
 static struct smb_table_key pending_key(enum smb_pending type, uint64_t session, uint64_t message)
 {

@@ -118,7 +118,8 @@ static bool handle_tree_connect_request(struct smb_parser *parser, const struct 
     if (ok)
         tx = smb_tx_new(parser, SMB_TREE_CONNECT, 1, TREE_CONNECT, &key);
     if (tx) {
-        buffer_consume(&path, path.length > 1); /* as in Suricata, without the first of two leading backslashes */
+        /* As in Suricata, without the first byte, usually the first of two backslashes. */
+        buffer_consume(&path, path.length > 1);
         tx->text[SMB_TEXT_NAME] = path;
         tx->text[SMB_TEXT_REQUEST_SERVICE] = service;
         tx->tree.has_request_service = true;
