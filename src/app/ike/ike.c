@@ -92,8 +92,8 @@ static bool read_header(struct cursor *cur, struct header *out)
     return out->major == 1 || out->major == 2;
 }
 
-/* Copies the state of the flow to the transaction, so that the event contains the keys, nonces and attributes that were
- * exchanged so far. */
+/* Copies the state of the flow to the transaction, so that the event contains the chosen attributes, and the key
+ * exchange and nonce of the last unencrypted message of each side. */
 static void copy_state_to_tx(struct ike_parse *parse)
 {
     const struct ike_state *state = parse->state;

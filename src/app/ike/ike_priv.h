@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * IKE: version 1 with ISAKMP (RFC 2408, 2409) and version 2 (RFC 7296). Each message is a separate transaction in its
- * own direction. The event of an unencrypted version 1 message contains the keys and nonces that both sides have sent
- * so far, so its transaction has a copy of them.
+ * own direction. The event of an unencrypted version 1 message contains the key exchange and nonce of the last
+ * unencrypted message of each side, so its transaction has a copy of them.
  */
 #ifndef SLUICE_APP_IKE_PRIV_H
 #define SLUICE_APP_IKE_PRIV_H
@@ -87,7 +87,7 @@ struct ike_tx {
     uint32_t message_id, doi;
     char initiator[IKE_SPI_TEXT], responder[IKE_SPI_TEXT];
     struct ike_party in_message;             /* contents of this message */
-    struct ike_party party[FLOW_DIRECTIONS]; /* contents of this and the preceding messages */
+    struct ike_party party[FLOW_DIRECTIONS]; /* contents of the last unencrypted message of each side */
     struct ike_attributes chosen;            /* version 1: attributes that the server has chosen so far */
     struct ike_attributes attributes;        /* version 1: all attributes in this message */
     uint32_t transforms;                     /* number of transforms in this message */
