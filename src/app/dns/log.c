@@ -232,7 +232,7 @@ static void log_section(const struct dns_tx *tx, enum dns_section number, const 
         const struct dns_record *record = &section->first[i];
 
         if (number == DNS_ADDITIONALS && record->type == DNS_OPT && record->data_length == 0)
-            continue; /* an OPT record contains no data of the answer: it announces EDNS */
+            continue; /* an OPT record without data only announces EDNS */
         if (!open)
             fields_array_open(out, key);
         open = true;

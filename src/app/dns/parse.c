@@ -22,7 +22,7 @@ struct parser {
     unsigned events;      /* bits 1 << enum dns_event */
     bool no_memory;
     bool has_malformed_data;       /* a record of the current section has malformed data */
-    uint32_t pointer;              /* target of the last name that consisted of a pointer only; 0: none */
+    uint32_t pointer;              /* the last name that consisted of a pointer only, as a 16-bit number; 0: none */
     struct dns_name pointer_name;  /* the name that `pointer` refers to, decoded */
     struct dns_question *question; /* receives the properties of the name being parsed; NULL: not needed */
 };

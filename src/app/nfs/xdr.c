@@ -68,7 +68,7 @@ static struct nfs_handle_name *find_entry(const struct nfs_state *state, struct 
 }
 
 /* Stores the name of a file handle. A new handle replaces the oldest entry of a full table. Without memory the handle
- * has no name, which is not an error. */
+ * has no name, and the framework notices the refused allocation. */
 void nfs_name_add(struct nfs_parse *parse, struct cursor handle, struct cursor name)
 {
     struct nfs_state *state = parse->state;
