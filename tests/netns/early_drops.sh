@@ -16,25 +16,24 @@ ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/ips"
 ips=$!
 gateway bash -c 'until grep -q "^ *0 " /proc/net/netfilter/nfnetlink_queue; do kill -0 $0 || exit; done' "$ips" ||
 	fail "not bound"
-kill -STOP "$(engine_of "$ips")"
+freeze "$ips"
 client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7000 300
 dropped=$(kernel_queue 0 queue_dropped)
 [ "$dropped" -ge 200 ] || fail "dropped by the kernel: $dropped"
-kill -CONT "$(engine_of "$ips")"
+thaw "$ips"
 wait_for grep -q "^sluice: ready" "$WORK/ips.log" || fail "not ready"
 wait_events ips 1 event_type=overload overload.action=lost overload.queue_dropped="$dropped"
 grep -q "the kernel dropped $dropped packets" "$WORK/ips.log" || fail "the log does not report the drops"
 
 # Packets that wait for two seconds are two seconds old. Sluice knows it to 200 ms, the time that a receive waits for
 # packets: it cannot tell when in that time they came.
-engine=$(engine_of "$ips")
 waits() { wait_equal "packets that wait" "$1" kernel_queue 0 waiting; }
 waits 0
-kill -STOP "$engine"
+freeze "$ips"
 udp_send cli 10.66.2.2 7000 one two three
 waits 3
 sleep 2 # the age that is to be measured: nothing shows that time has passed
-kill -CONT "$engine"
+thaw "$ips"
 waits 0
 stop_process "$ips" || fail "exit code $?"
 age=$(last_stats ips queue.0.age_max_us)
