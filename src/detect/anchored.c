@@ -113,7 +113,7 @@ bool anchored_equal(const struct anchored *a, const struct anchored *b)
     if (!a || !b || a->entry_count != b->entry_count)
         return a == b;
     for (uint32_t i = 0; i < a->entry_count;
-         i++) { /* equal signatures have equal literals, because each has one only */
+         i++) { /* the same signature has the same literal, because each signature has one only */
         if (a->entries[i].signature != b->entries[i].signature)
             return false;
     }

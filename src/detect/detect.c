@@ -2,9 +2,6 @@
 /*
  * Inspection of a packet: scans the payload, the new stream data and the other buffers with a prefilter, adds the rules
  * without a literal, sorts the candidates, and evaluates them.
- *
- * detector.seen stores, for each signature, the serial number of the scan in which it became a candidate, so nothing is
- * cleared between scans. When the serial number wraps around, `seen` is cleared once.
  */
 #include <errno.h>
 #include <hs.h>

@@ -16,7 +16,6 @@
  *
  * Gain (docs/detection.md): without groups by port, captures of many protocols take 1.27 times as many instructions.
  * Without rare literals in the generic group, HTTP traffic (W6) takes 1.10 times as many.
- *
  */
 #include <errno.h>
 #include <stdlib.h>

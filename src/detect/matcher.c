@@ -4,8 +4,8 @@
  * Hyperscan's literal API is used, which does not interpret the bytes as regular expressions.
  *
  * A pattern is reported at most once per scan (HS_FLAG_SINGLEMATCH), because only the fact that it occurs matters.
- * Literals of two bytes are reported at each position, because they occur by chance in any long payload: a rule becomes
- * a candidate only if the conditions that follow its literal hold there (precheck.c).
+ * Literals of two bytes are reported at each position, because they occur by chance in any long payload: in a packet's
+ * payload, such a rule becomes a candidate only if the conditions that follow its literal hold there (precheck.c).
  */
 #include <assert.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ enum {
 struct matcher {
     struct entry *entries; /* the literals that were added; NULL after compilation */
     uint32_t entry_count, entry_capacity;
-    bool is_trimmed; /* pattern trimming was done before the merge */
+    bool is_trimmed; /* pattern trimming is done */
 
     hs_database_t *database;
     bool cached;     /* the database was read from the cache */
@@ -94,7 +94,7 @@ bool matcher_equal(const struct matcher *a, const struct matcher *b)
     if (!a || !b || a->entry_count != b->entry_count)
         return a == b;
     for (uint32_t i = 0; i < a->entry_count;
-         i++) { /* equal signatures have equal literals, because each has one only */
+         i++) { /* the same signature has the same literal, because each signature has one only */
         if (a->entries[i].signature != b->entries[i].signature)
             return false;
     }

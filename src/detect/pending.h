@@ -5,8 +5,8 @@
  * window.
  *
  * The memory is a pool of struct flow_detection with detector_options.flow_memcap bytes. When it is exhausted, or a
- * direction has more than PENDING_MAX entries, FLOW_RESCAN is set: the flow's inspection window is scanned again with
- * each chunk from then on, which is slower, but misses no match.
+ * direction would need more than PENDING_MAX entries, FLOW_RESCAN is set: the flow's inspection window is scanned again
+ * with each chunk from then on, which is slower, but misses no match.
  *
  * Threads:   flows and detector of one worker.
  * Ownership: flow->detection is freed by detect_flow_end().

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Prefilter: finds the rules that may match some bytes by their literals. Literals with a fixed offset are looked up
- * there (anchored.c), all others are searched with Hyperscan databases (matcher.c).
+ * Prefilter: finds the rules that may match some bytes by their literals. Literals with a fixed offset near the start
+ * are looked up there (anchored.c), all others are searched with Hyperscan databases (matcher.c).
  *
  * For growing buffers (mostly bodies), literals that end near the start ("PK", "MZ") are in a separate matcher, which
  * searches only the start of the buffer. Such literals are short: if Hyperscan searches literals of two bytes

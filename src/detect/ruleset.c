@@ -4,7 +4,7 @@
  * - to the groups of its application protocols, if it is evaluated on transactions (transaction_groups.c), else
  * - to the list of a packet event, if it requires one, else
  * - to a prefilter, if it has a literal, else
- * - to the address index, if it is address-only (address_index.c), else
+ * - to the address index, if its type is RULE_TYPE_IP_ONLY (address_index.c), else
  * - to the list of rules that are evaluated for every packet with their ports (group.c).
  */
 #include <errno.h>

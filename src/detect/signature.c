@@ -62,8 +62,8 @@ static void set_scope_and_type(struct signature *signature, const struct rule *r
     bool addresses_only = !rule->buffers && !rule->applications && !rule->protocol.any_packet && !rule->bypass;
     bool detection_only = !rule->buffers && !rule->applications && !rule->protocol.any_packet;
     bool tests_detection = false, tests_packet = false, has_packet_buffer = false, has_absolute_offset = false;
-    /* A condition or buffer without KEYWORD_STATE: contents are searched in the packet's payload, unless the rule
-     * demands the stream. */
+    /* True: a condition, or a buffer of no application protocol, lacks KEYWORD_STATE, for example because it tests a
+     * header. Then the rule's contents are searched in packets only, unless the rule demands the stream. */
     bool tests_headers = false;
     const struct rule_buffer *payload = NULL;
 

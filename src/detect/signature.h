@@ -21,13 +21,13 @@ struct transaction_plan;
 /* For TCP: the bytes in which contents without a buffer keyword are matched. */
 enum payload_scope {
     SCOPE_STREAM, /* the stream; for a packet that is not in a stream, the packet */
-    SCOPE_PACKET,
-    SCOPE_BOTH, /* the stream and the packet: offset and depth of the rule count from the start of each */
+    SCOPE_PACKET, /* the packet's payload */
+    SCOPE_BOTH,   /* the stream and the packet: offset and depth of the rule count from the start of each */
 };
 
 /*
  * The type of a rule as Suricata derives it from its keywords (`suricata --engine-analysis`). It decides whether drop
- * and pass apply to the packet or to its flow: see the word after each colon.
+ * and pass apply to the packet or to its flow: see the text after each colon.
  */
 enum rule_type {
     RULE_TYPE_IP_ONLY,           /* only addresses and ports: the flow */
@@ -57,8 +57,8 @@ struct signature {
     bool any_packet;  /* the rule also matches packets without an IP header */
     uint8_t scope;    /* enum payload_scope */
     bool has_payload; /* the rule has conditions on the payload */
-    bool has_literal; /* true: found by a literal in the payload; false: if it inspects the stream, evaluated for every
-                         chunk */
+    bool has_literal; /* the prefilter finds the rule by a literal in the payload. A rule on the stream without such a
+                         literal is evaluated for every chunk */
     uint8_t type;     /* enum rule_type */
     bool of_transaction;   /* true: evaluated on transactions, by its plans; false: on packets */
     bool transactional;    /* the rule uses `=>`: evaluated for packets to the client, although its header describes

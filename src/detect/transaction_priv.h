@@ -33,11 +33,11 @@ struct transaction_plan {
     struct transaction_plan *next;
     bool half;                        /* a half plan */
     uint8_t proto, direction;         /* application protocol id; enum flow_direction */
-    uint8_t progress;                 /* lowest progress at which all buffers and conditions of the rule can be read */
+    uint8_t progress;                 /* lowest progress in `direction` at which the rule can be evaluated completely */
     bool grows, files, events;        /* the rule uses growing buffers, files or events, which may arrive at any time */
     bool on_event;                    /* the rule requires an event */
-    bool packet_buffers;              /* some buffers of the rule are not transaction buffers */
-    const struct app_buffer **access; /* per buffer of the rule; NULL for packet buffers */
+    bool packet_buffers;              /* `access` is NULL for some buffers */
+    const struct app_buffer **access; /* per buffer of the rule; NULL: a packet buffer, or omitted by the half plan */
     uint8_t *condition_progress; /* per condition on the transaction: lowest progress at which it can be evaluated */
 };
 
