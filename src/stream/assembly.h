@@ -109,7 +109,7 @@ void assembly_release(struct assembly_store *store, struct assembly *assembly);
  */
 bool assembly_evict(struct assembly_store *store, struct assembly *assembly);
 
-/* Discards all bytes; later calls of assembly_add() store nothing, because `limit` is set to `contiguous`. */
+/* Discards all bytes; later calls of assembly_add() store nothing. */
 void assembly_stop(struct assembly_store *store, struct assembly *assembly);
 void assembly_end(struct assembly_store *store,
                   struct assembly *assembly); /* frees all memory; the assembly cannot be used afterwards */

@@ -34,7 +34,7 @@ bool check_ack(struct segment *seg)
         segment_add_event(seg, STREAM_EVENT_PKT_INVALID_ACK);
         return false;
     }
-    /* The window is unknown if only one side is seen, or has sent segments since the session was picked up. */
+    /* The window is unknown if only one side is seen, or if only one side has sent segments since the pick-up. */
     if (seq_at_or_before(ack, peer->next_win) ||
         (seg->session->flags & (SESSION_ASYNC | SESSION_MIDSTREAM_ESTABLISHED)))
         return true;

@@ -77,7 +77,7 @@ bool stream_next_parser_chunk(struct stream *stream, struct flow *flow, enum flo
 
     if (all && session->state != TCP_STATE_CLOSED)
         until = find_limit(stream, session, direction, NULL, true);
-    else if (all && assembly->contiguous > until) /* after a reset: without data behind a gap */
+    else if (all && assembly->contiguous > until) /* after a reset: also unacknowledged bytes, up to the first gap */
         until = assembly->contiguous;
     if (!assembly_next_parsed(stream->store, &peer->assembly, until, chunk)) {
         /* If the session closed after all bytes had been yielded, yield an empty chunk with `end`. */

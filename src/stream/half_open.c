@@ -6,15 +6,14 @@
  * A SYN flood exhausts sessions and flows, and the oldest half-open ones are evicted. The record of an evicted session
  * allows the next segment of its handshake to restore the session, with its sequence numbers and options, so that a
  * client that completes the handshake is not disturbed and is inspected from its first byte on. A record is also made
- * for a SYN that reuses the ports of a connection that has not been closed: when the SYN/ACK acknowledges that SYN, the
- * new connection replaces the old one.
+ * for a SYN that reuses the ports of a session: when the SYN/ACK acknowledges that SYN, the new connection replaces the
+ * old one.
  *
  * A record is found by a keyed hash of addresses, ports and the client's initial sequence number. A segment of another
  * connection matches a record by chance with a probability of 8 in 2^32. The ACK of the handshake must also acknowledge
  * the server's initial sequence number.
  *
  * A record is in one of two buckets. If both are full, a new record replaces the oldest one in them.
- *
  */
 #include <errno.h>
 #include <string.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Selects the session that releases memory when stream.reassembly-memcap is used up. Sessions that have held data are
+ * Selects the sessions that release memory when stream.reassembly-memcap is used up. Sessions that have held data are
  * in a list. Of the IDLE_SAMPLES oldest sessions in the list, the one that has been idle for the longest time is
  * selected, and all of them move to the end. So packets need not move their sessions in the list, the cost of a
  * selection is bounded, and each session is considered in turn.
  *
- * When memory is tight, only history (inspected bytes) is freed: the loss is that rules miss matches that begin in it.
+ * When memory is tight, only history (inspected bytes) of the oldest sessions in the list is freed, idle or not: the
+ * loss is that rules miss matches that begin in it.
  * When memory is used up, unacknowledged data and data behind a gap of an idle session is evicted. The receiver may
  * have this data already, so inline, later segments that would complete or replace it are refused (assembly_evict()).
  */
@@ -17,7 +18,8 @@ enum {
     EVICT_SESSIONS =
         40, /* maximum number of sessions whose data is evicted for one segment: a super-packet needs 33 blocks */
 };
-/* Idle times after which unacknowledged data (IDLE_NS), and data behind a gap (IDLE_WITH_HOLE_NS), may be evicted. */
+/* Idle times after which the data of a session may be evicted: IDLE_WITH_HOLE_NS if some of it is behind a gap,
+ * otherwise IDLE_NS. */
 #define IDLE_NS UINT64_C(10000000000)
 #define IDLE_WITH_HOLE_NS UINT64_C(500000000)
 

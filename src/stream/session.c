@@ -107,8 +107,9 @@ static bool evict_oldest_half_open(struct stream *stream)
     return true;
 }
 
-/* Ends the flow of an idle connection, if there are neither closed nor half-open sessions. If the connection continues,
- * it is picked up midstream where that is allowed (may_pick_up()). Returns false if no connection is idle. */
+/* Ends the flow of an idle connection; called if there are neither closed nor half-open sessions. If the connection
+ * continues, it is picked up midstream where that is allowed (may_pick_up()). Returns false if no connection is idle.
+ */
 static bool end_idle_session(struct segment *seg)
 {
     struct flow *flow = flow_table_find_idle_tcp(seg->flows, seg->pkt->time_ns);

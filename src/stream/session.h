@@ -37,11 +37,11 @@ enum session_flag {
     SESSION_SYN_SACK = 1 << 8,              /* the SYN permitted SACK */
     SESSION_SACK = 1 << 9,                  /* both sides permitted SACK, or the handshake was not seen */
     SESSION_CONFIRMED = 1 << 10,            /* the server has sent a segment after the handshake */
-    SESSION_FAST_OPEN = 1 << 11,            /* data of the SYN is in the stream, or the SYN/ACK acknowledged it */
-    SESSION_FAST_OPEN_IGNORED = 1 << 12,    /* the server did not accept the SYN's data */
-    SESSION_SCALES_KNOWN = 1 << 13,         /* picked up, with the window scales from conntrack */
-    SESSION_FAST_OPEN_TAKEN = 1 << 14, /* the SYN's data was acknowledged: the cookie proved the client's address */
-    SESSION_NEEDS_ANSWER = 1 << 15,    /* the server may still hold the previous connection of these ports */
+    SESSION_FAST_OPEN = 1 << 11, /* SYN or SYN/ACK had the fast open option, or data of the SYN is in the stream */
+    SESSION_FAST_OPEN_IGNORED = 1 << 12, /* the server did not accept the SYN's data */
+    SESSION_SCALES_KNOWN = 1 << 13,      /* picked up, with the window scales from conntrack */
+    SESSION_FAST_OPEN_TAKEN = 1 << 14,   /* the SYN's data was acknowledged: the cookie proved the client's address */
+    SESSION_NEEDS_ANSWER = 1 << 15,      /* the server may still hold the previous connection of these ports */
 };
 
 enum peer_flag {
@@ -57,10 +57,10 @@ enum peer_flag {
     PEER_OS_KNOWN = 1 << 9,       /* `os` is valid */
     PEER_FIN = 1 << 10,           /* it has sent a FIN; fin_seq is valid */
     PEER_FLUSH = 1 << 11,         /* acknowledged bytes are inspected even if they are less than a chunk */
-    PEER_CHALLENGED = 1 << 12,  /* its SYN was answered by a challenge ACK: an ACK of an older connection that only the
-                                   other side still has */
-    PEER_HEARD = 1 << 13,       /* picked up: it has sent a segment, which announced a window */
-    PEER_END_YIELDED = 1 << 14, /* the parsers have received the end of this peer's stream */
+    PEER_CHALLENGED = 1 << 12,    /* its SYN was answered by a challenge ACK (of an older connection that only the other
+                                     side still has) or by a SYN/ACK for another SYN: it sends a reset */
+    PEER_HEARD = 1 << 13,         /* picked up: it has sent a segment, which announced a window */
+    PEER_END_YIELDED = 1 << 14,   /* the parsers have received the end of this peer's stream */
 };
 
 struct sack_range {

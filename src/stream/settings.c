@@ -103,14 +103,14 @@ const struct setting stream_settings[] = {
       .help =
           "Treatment of urgent data: oob (not part of the stream), inline (part of it), gap (missing bytes in it), "
           "drop (the packet), clear (part of it, and the URG flag is removed, so that the receiver agrees), both "
-          "(inspected as part of it and as not part of it; as clear where a protocol's parser reads the stream, and "
-          "for more than 4 urgent bytes in the inspected window). auto: both inline, oob otherwise" },
+          "(inspected as part of it and as not part of it; like clear where a protocol's parser cannot read it in both "
+          "ways, and after 4 urgent bytes in the inspected window). auto: in inline mode both, otherwise oob" },
     { .name = "stream.urgent-oob-limit-policy",
       SETTING_FIELD(stream_options, urgent_limit),
       .type = SETTING_ENUM,
       .default_value = "drop",
       .choices = urgent_limit_policies,
-      .help = "Treatment of urgent data after 65,535 urgent bytes of a direction; values as in stream.urgent-policy" },
+      .help = "Treatment of urgent data after oob has left out 65,535 bytes of a direction; see stream.urgent-policy" },
     { .name = "stream.max-syn-queued",
       SETTING_FIELD(stream_options, max_syn_queued),
       .type = SETTING_NUMBER,

@@ -22,7 +22,8 @@ static struct tcp_peer *server_of(struct segment *seg)
  * opens a new one on the same ports. The SYN must reach its receiver, which answers with a SYN/ACK, or with an ACK of
  * the connection that it still has, which the sender resets (RFC 9293 §3.5.1, RFC 5961 §4.2). The session does not
  * change; a SYN/ACK that acknowledges this SYN starts a new session (stream_is_port_reuse()). Inline, a SYN with
- * payload is rejected, because its payload would not be inspected at its offset in the stream.
+ * payload is rejected, because its payload would not be inspected at its offset in the stream. In passive mode every
+ * such SYN is rejected.
  */
 int handle_other_syn(struct segment *seg, enum stream_event event)
 {
@@ -166,7 +167,7 @@ int syn_sent_on_reset(struct segment *seg)
     uint32_t isn = seg->sender->isn;
     bool takes_syn_back = seg->seq == isn && seg->pkt->tcp.window == 0 && seg->ack == isn + 1;
 
-    /* The client answers a challenge ACK with a reset: see syn_sent_on_ack(). */
+    /* The client answers a challenge ACK (syn_sent_on_ack()) or a SYN/ACK for another SYN with a reset. */
     if (to_server && segment_is_inline(seg) && seg->length == 0 && !seg->has_ack &&
         (seg->sender->flags & PEER_CHALLENGED))
         return 0;

@@ -62,11 +62,12 @@ enum host_os peer_os(struct segment *seg, struct tcp_peer *peer);
 /* Adds a session to the list of sessions whose data may be evicted (stream.holders), if it is not in the list. */
 void holder_add(struct stream *stream, struct tcp_session *session);
 void holder_remove(struct stream *stream, struct tcp_session *session);
-/* Frees the history (inspected bytes that are kept for later matches) of idle sessions when memory is tight, otherwise
- * does nothing. Invalidates chunks. */
+/* Frees the history (inspected bytes that are kept for later matches) of a few other sessions when memory is tight,
+ * otherwise does nothing. Invalidates chunks. */
 void release_histories(struct segment *seg);
 /* Evicts the data of one idle session, to be called when memory is used up, and increments *evicted, which counts the
- * evictions for this segment. Returns false when no session is idle or *evicted has reached its limit. */
+ * evictions for this segment. Returns false when none of the examined sessions is idle, or *evicted has reached its
+ * limit. */
 bool evict_idle_data(struct segment *seg, unsigned *evicted);
 
 /* --- sack.c --------------------------------------------------------------------------------------- */
@@ -92,7 +93,8 @@ enum timestamp_age classify_timestamp(struct segment *seg);
 bool check_timestamp(struct segment *seg);
 /* Stores the timestamp of an accepted segment in its sender, for the next check_timestamp(). */
 void record_timestamp(struct segment *seg);
-/* Returns whether the timestamp echo of a segment that answers a SYN is the timestamp of that SYN. */
+/* Returns false if a segment of the server answers the SYN but does not echo its timestamp. A segment without an echo
+ * is accepted. */
 bool check_syn_echo(const struct segment *seg);
 /* Returns whether the timestamp echo of a SYN/ACK may be that of a SYN from before the program started, during
  * midstream-grace: the SYN that was seen is then a retransmission, and the SYN/ACK echoes the older timestamp of the

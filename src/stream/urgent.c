@@ -120,11 +120,11 @@ bool stream_next_reading(struct stream *stream, const struct flow *flow, enum fl
     const uint8_t *bytes;
     uint32_t length, chunk_at, taken = 0, left = 0;
     uint64_t start = stream_inspection_window(stream, flow, direction, chunk, &bytes, &length, &chunk_at);
-    uint32_t at[URGENT_MAX], before_chunk = 0; /* at: offsets, in the window, of the bytes that this reading omits */
+    uint32_t at[URGENT_MAX], before_chunk = 0; /* at: offsets of the urgent bytes in the window */
     unsigned count = 0;
 
-    /* The offsets ascend and are in the inspection window. With STREAM_URGENT_BOTH no bytes are skipped, so a window is
-     * contiguous. */
+    /* Collect the urgent bytes in the inspection window, ascending. With STREAM_URGENT_BOTH no bytes are skipped, so a
+     * window is contiguous. */
     for (unsigned i = 0; i < peer->urgent_count; i++) {
         int64_t place = peer->urgent[i] - (int64_t)start;
         unsigned slot = count;
