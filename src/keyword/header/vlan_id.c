@@ -31,9 +31,9 @@ const struct keyword keyword_vlan_id = {
     .name = "vlan.id",
     .value = NUMBER_RANGE_FORM "[,WHICH], or count NUMBER",
     .help = "VLAN IDs of the packet, outermost first",
-    .manual = "WHICH is any (the default), all, all_or_absent, or_absent, the index of a tag (0 is the "
-              "outermost, -1 the innermost), oob_or INDEX, or nb NUMBER: the number of tags that must "
-              "match.",
+    .manual = "WHICH is any (the default), all, or_absent (any, or there is no tag), all_or_absent, the index of a "
+              "tag (0 is the outermost, -1 the innermost), oob_or INDEX (that tag, or it does not exist), or nb "
+              "NUMBER: the number of tags that must match.",
     .kind = KEYWORD_PACKET,
     .parse = vlan_id_parse,
     .packet = { .match = vlan_id_match },

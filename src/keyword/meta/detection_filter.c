@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* detection_filter:track by_src, count 30, seconds 60; below the count the rule has no effect at all, not even a drop.
- */
+/* detection_filter:track by_src, count 30, seconds 60; the first 30 matches in 60 seconds have no effect at all, not
+ * even a drop. */
 #include "sluice/keyword.h"
 
 static int detection_filter_parse(struct rule_parser *parser, struct span value)

@@ -11,7 +11,7 @@
  *   - a content with distance alone depends only on a pcre: after the first occurrence of a content, the searched
  *     part of the buffer is largest, so retrying it at a later occurrence cannot help;
  *   - pcre /R depends on the content or pcre before it;
- *   - isdataat and the byte keywords depend, in a selected buffer, on the content or pcre before them, and in the
+ *   - relative isdataat and byte keywords depend, in a selected buffer, on the content or pcre before them, and in the
  *     payload on the condition directly before them, if it is a content or pcre.
  */
 #ifndef SLUICE_KEYWORD_CONDITION_H
