@@ -6,8 +6,8 @@
  * The window starts at the beginning of the file. When it is full, with FILE_INSPECT_LIMIT plus FILE_INSPECT_WINDOW
  * bytes, all inspected bytes except the last FILE_INSPECT_WINDOW ones are removed at once, so that the window is not
  * moved in memory for each segment. Bytes received since the last file_engine_tick() have not been inspected yet and
- * are kept, unless one call appends more than HEAP_OBJECT_MAX bytes. If the heap is exhausted, the window is cleared
- * and restarts at the next byte.
+ * are kept. If the window would exceed HEAP_OBJECT_MAX bytes, or the heap is exhausted, the window is cleared and
+ * restarts at the next byte.
  */
 #include "file_priv.h"
 
@@ -28,8 +28,8 @@ const char *file_state_name(enum file_state state)
 
 /* --- Engine --------------------------------------------------------------------------------------- */
 
-/* Sets engine->digests and engine->magic from the options and the needs of the loaded rules, and loads libmagic at its
- * first use. */
+/* Sets engine->digests and engine->magic from the options and the needs of the loaded rules, and loads libmagic when
+ * it is needed for the first time. */
 static void update_needs(struct file_engine *engine)
 {
     engine->digests = engine->options.digests | engine->rule_digests;
@@ -193,7 +193,7 @@ static void append_part(struct file_engine *engine, struct file *file, const voi
     }
     spool_append(engine, file, bytes, length);
     file->size += length;
-    if (kept < length) { /* memory for the window is exhausted: clear the window, and restart it at the next byte */
+    if (kept < length) { /* the bytes do not fit into the window: clear it, and restart it at the next byte */
         engine->counts.no_memory++;
         buffer_clear(engine->heap, &file->data);
         file->data_offset = file_received(file);

@@ -12,7 +12,7 @@ struct file_engine {
     unsigned digests, rule_digests;
     bool magic, rule_magic, may_store;
     uint64_t tick;
-    struct file_magic *libmagic; /* NULL until a file's type is first needed, and if libmagic cannot be loaded */
+    struct file_magic *libmagic; /* NULL until an option or a rule needs file types, and if it cannot be loaded */
     struct file_counts counts;
 };
 

@@ -4,8 +4,8 @@
  * a list, the one that has been idle for the longest time is selected, and all of them move to the end of the list. So
  * packets need not move their flows in the list, the cost of a selection is bounded, and each flow is considered in
  * turn. TCP connections are in a separate list: the handshake has proved the client's address, so they are evicted
- * last, and only after they have been idle for PROVEN_IDLE_NS. Dropped flows must also be idle for PROVEN_IDLE_NS,
- * because after an eviction their next packets would begin new flows that are not dropped.
+ * last, and, unless they are closed, only after they have been idle for PROVEN_IDLE_NS. Dropped flows must also be idle
+ * for PROVEN_IDLE_NS, because after an eviction their next packets would begin new flows that are not dropped.
  */
 #include "flow_priv.h"
 
