@@ -76,7 +76,7 @@ struct output {
     struct text console;
     uint64_t flushed_ns;
     uint64_t formatted;                 /* number of records formatted so far */
-    output_progress_function *progress; /* NULL: no replay order: events are written port by port */
+    output_progress_function *progress; /* NULL: no replay order; events are written port by port */
     void *progress_user;
     struct replay_position *progress_seen; /* progress of each port, read at the beginning of the round */
     struct event_counters counters;
