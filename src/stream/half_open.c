@@ -32,9 +32,11 @@ enum {
     SCALE_MASK = (1 << SCALE_BITS) - 1,
 };
 
+/* RECORD_TIMESTAMP, RECORD_SACK: the SYN has the option; with RECORD_SYN_ACK, both sides have it. RECORD_SCALE: the SYN
+ * has the option. */
 enum record_flag {
     RECORD_USED = 1 << 0,
-    RECORD_SYN_ACK = 1 << 1, /* the SYN/ACK was seen; the next three flags are options of both sides, else of the SYN */
+    RECORD_SYN_ACK = 1 << 1, /* the SYN/ACK was seen */
     RECORD_TIMESTAMP = 1 << 2,
     RECORD_SACK = 1 << 3,
     RECORD_SCALE = 1 << 4,

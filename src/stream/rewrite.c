@@ -15,7 +15,8 @@ static const uint8_t *relocate(const uint8_t *at, const uint8_t *from, const uin
     return at ? to + (at - from) : NULL;
 }
 
-/* Returns false for packets inside tunnels, truncated and reassembled packets. */
+/* Returns false for packets inside tunnels, for truncated and reassembled packets, and for packets longer than the
+ * buffer. */
 static bool can_be_rewritten(const struct packet *pkt)
 {
     return pkt->root == pkt && !(pkt->flags & (PACKET_TRUNCATED | PACKET_REASSEMBLED)) &&
