@@ -10,7 +10,7 @@ static int alert_parse(struct rule_parser *parser, struct span value)
 
 const struct keyword keyword_alert = {
     .name = "alert",
-    .help = "report a match even when the action would not, such as a pass rule that alerts",
+    .help = "write an alert even if the rule's action (pass) would write none",
     .kind = KEYWORD_META,
     .flags = KEYWORD_NO_VALUE,
     .parse = alert_parse,

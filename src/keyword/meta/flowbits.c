@@ -137,8 +137,8 @@ const struct keyword keyword_flowbits = {
     .value = "set|unset|toggle,NAME; isset|isnotset,NAME[|NAME...]; or noalert",
     .help = "test or change named bits of the packet's flow, shared with other rules",
     .manual = "isset and isnotset are conditions; of several names, one that is (or is not) set suffices. "
-              "set, unset and toggle run after the rule has matched. Names are case-sensitive. Packets "
-              "without a flow never match.",
+              "set, unset and toggle run after the rule has matched. Names are case-sensitive. The "
+              "conditions never match packets without a flow.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .parse = flowbits_parse,

@@ -181,7 +181,7 @@ const struct keyword keyword_flowint = {
     .help = "test or change named integer variables of the packet's flow",
     .manual = "=, + and - run after the rule has matched, the others are conditions. An unset variable "
               "matches no comparison; as the right-hand operand it is 0. + adds to an unset variable as to 0, "
-              "- leaves it unset. Names are case-sensitive. Packets without a flow never match.",
+              "- leaves it unset. Names are case-sensitive. The conditions never match packets without a flow.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .parse = flowint_parse,
