@@ -4,8 +4,8 @@
  * same type and files.
  *
  * Paths are resolved as in Suricata: `load` relative to the rule file, then to the data directory, then to the working
- * directory; `save`, `state`, and `load` together with `save`, relative to the data directory. Rules may save outside
- * of it only if the configuration allows that.
+ * directory; `save`, `state`, and `load` together with `save`, relative to the data directory. The configuration
+ * decides whether rules may save sets, and whether also outside of the data directory.
  */
 #include <errno.h>
 #include <stdarg.h>

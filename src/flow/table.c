@@ -6,8 +6,8 @@
  *
  * When the pool is empty, the table is in emergency until a part of the pool is free again (EMERGENCY_OVER): timeouts
  * are shorter, and a new flow replaces the oldest flow in state FLOW_NEW. So a flood mostly replaces its own flows.
- * Flows in other states, in which both ends have sent packets, are evicted only when there is no flow in FLOW_NEW
- * (idle.c).
+ * Flows in other states, in most of which both ends have sent packets, are evicted only when there is no flow in
+ * FLOW_NEW (idle.c).
  *
  * Threads:   a table belongs to one worker.
  * Ownership: flows belong to the pool of the table, from create_flow() to flow_table_end().

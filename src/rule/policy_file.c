@@ -102,7 +102,7 @@ static pcre2_code *compile(struct reader *reader, struct word word, uint32_t fla
     return code;
 }
 
-/* Parses `2019401`, `1:2019401`, `1:2019401:2`, or a comma-separated list of these, into policy->ids. Returns 0 or
+/* Parses `2019401`, `1:2019401`, `1:2019401:2`, or a comma-separated list of these, into lines->ids. Returns 0 or
  * -errno. */
 static int parse_ids(struct reader *reader, struct word word)
 {

@@ -19,8 +19,8 @@ enum {
     PPPOE_LENGTH_OFFSET = 4,
 };
 
-/* The event for a protocol that is not decoded. PPP_UNKNOWN, for protocols that are not in the table: wrong_type.
- * PPP_QUIET: none. PPP_UNSUPPORTED: unsup_proto. */
+/* The event for a protocol that is not decoded. PPP_UNKNOWN: wrong_type; the protocol is not in the table. PPP_QUIET:
+ * no event. PPP_UNSUPPORTED: unsup_proto. */
 enum ppp_kind { PPP_UNKNOWN, PPP_QUIET, PPP_UNSUPPORTED };
 
 static const struct {

@@ -27,7 +27,7 @@ enum {
     IPV4_HEADER_MIN = 20,
     IPV6_HEADER = 40,
     FRAGMENT_HEADER = 8,
-    SHORT_HEADER = 64, /* bytes; headers up to this length, as all IPv4 headers, are stored in struct datagram */
+    SHORT_HEADER = 64, /* bytes; longer headers (IPv6 only) are stored in datagram.long_header */
     LINK_ROOM = 256,   /* bytes in front of a reassembled datagram, for the link header */
     SCRATCH_SIZE = LINK_ROOM + IPV6_HEADER + DATAGRAM_MAX + 1,
     DEFRAG_NESTED = 4,      /* nesting levels: a reassembled datagram may contain a tunnel with fragments */
