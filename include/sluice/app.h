@@ -251,8 +251,8 @@ struct app_proto {
                             settings */
     /*
      * UDP: the starts of datagrams that the probe accepts on ports other than those of the protocol. The probe rejects
-     * all other datagrams, and those shorter than 8 bytes, so it is not called for them. NULL, or more than
-     * APP_MESSAGE_STARTS_MAX heads: the probe is called for every datagram.
+     * all other datagrams, and those shorter than 8 bytes, so it is not called for them. The probe is called for every
+     * datagram if this is NULL, if there are more than APP_MESSAGE_STARTS_MAX heads, or if the protocol has patterns.
      */
     const struct app_message_start *heads;
     size_t head_count;

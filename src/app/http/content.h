@@ -79,7 +79,7 @@ void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
 void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length);
 /* Ends the input of the decoders, which output their remaining bytes. */
 void http_body_flush(struct http_feed *f, struct http_tx *tx);
-/* Adds bytes to the body that follow the message and belong to no other message. */
+/* Adds to the body the bytes that follow the message and belong to no other message. */
 void http_body_add_surplus(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 /* Ends the body; `complete`: all of it was received. Further calls for the same body have no effect. */
 void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete);
