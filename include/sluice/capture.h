@@ -129,18 +129,18 @@ enum queue_verdict_mode {
 enum queue_marked_policy { QUEUE_MARKED_ACCEPT, QUEUE_MARKED_INSPECT, QUEUE_MARKED_DROP };
 
 /* QUEUE_REPEAT: a packet whose mark is cleared by another rule comes back from every repeat, in a loop. When the same
- * bytes come back more than `repeat_limit` times, the packet is flagged PACKET_LOOPING and counted; if accepted, it
- * gets NF_ACCEPT, which skips the rest of its chain. */
+ * bytes come back more than `repeat_limit` times, the packet is flagged PACKET_LOOPING and counted. If it is accepted,
+ * its verdict is NF_ACCEPT: the rules after the queue rule in the same base chain do not see it. */
 enum queue_looping_policy { QUEUE_LOOPING_DROP, QUEUE_LOOPING_ACCEPT };
 
 /* Policy for a packet that is longer than the copy range (65531 bytes) and that the kernel cannot segment. */
 enum queue_truncated_policy { QUEUE_TRUNCATED_INSPECT, QUEUE_TRUNCATED_DROP };
 
-/* Super-packets (NFQA_CFG_F_GSO) are flagged PACKET_CAN_SEGMENT. For VERDICT_SEGMENT the capture clears the flag of the
- * queue and then repeats the packet: the kernel runs the same chain again, segments the packet, and queues each
- * segment. The flag is set again QUEUE_SEGMENT_SECONDS after the last such verdict. At most as many super-packets as
- * may have waited when the flag was cleared can be segmented in this way. Later ones do not get PACKET_CAN_SEGMENT;
- * otherwise a packet that the kernel does not segment would loop. */
+/* Super-packets (NFQA_CFG_F_GSO) are flagged PACKET_CAN_SEGMENT. For VERDICT_SEGMENT the capture clears NFQA_CFG_F_GSO
+ * of the queue and then repeats the packet: the kernel runs the same chain again, segments the packet, and queues each
+ * segment. The capture sets NFQA_CFG_F_GSO again QUEUE_SEGMENT_SECONDS after the last such verdict. Super-packets that
+ * were queued before the change still arrive; the capture repeats as many as the queue and a batch can hold. Later
+ * super-packets do not get PACKET_CAN_SEGMENT: the kernel does not segment them, so repeated packets would loop. */
 enum { QUEUE_SEGMENT_SECONDS = 10 };
 
 /* How a verdict applies to the rest of a connection (packet->offload). */
@@ -198,10 +198,10 @@ void queue_options_read(const struct config *config, const char *range, struct q
 size_t nfqueue_slots_size(const struct nfqueue_options *options);
 
 /* Opens a socket, binds the queue and configures it; or adopts options->inherited_fd with its settings. An adopted
- * descriptor belongs to the capture on success, and stays the caller's on failure. Packets that its previous reader
- * received without a verdict are queued again (NF_REPEAT) when the first packet arrives. Returns 0, or -errno with one
- * line for the administrator in `error`: what failed and what to do (queue in use by process X, no CAP_NET_ADMIN,
- * kernel lacks a flag). */
+ * descriptor belongs to the capture on success, and stays the caller's on failure. Unless options->kept is set, packets
+ * that its previous reader received without a verdict are queued again (NF_REPEAT) when the first packet arrives.
+ * Returns 0, or -errno with one line for the administrator in `error`: what failed and what to do (queue in use by
+ * process X, no CAP_NET_ADMIN, kernel lacks a flag). */
 int nfqueue_open(struct capture **out, const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
 
 /* Tells a capture with options->kept that its queue is bound with these NFQA_CFG_F_* flags. `again`: it was bound for a
@@ -228,8 +228,8 @@ int nfqueue_fd(const struct capture *capture);
 /* Returns the size of the socket's receive buffer as the kernel reports it: twice the requested size, because it
  * includes the kernel's overhead. */
 uint32_t nfqueue_receive_buffer(const struct capture *capture);
-/* Returns the NFQA_CFG_F_* flags that the kernel granted; fewer than requested when it lacks one. For an adopted queue:
- * those that the options request. */
+/* Returns the NFQA_CFG_F_* flags that the kernel granted; fewer than requested when it lacks one. For an adopted queue
+ * they are unknown: returns those that the options request or, with options->kept, those of nfqueue_confirm_bound(). */
 uint32_t nfqueue_flags(const struct capture *capture);
 /* Returns the offload method: the requested one, or the result of AUTO; QUEUE_OFFLOAD_NONE where it is not possible. */
 enum queue_offload nfqueue_offload(const struct capture *capture);

@@ -36,9 +36,10 @@ void injector_free(struct injector *injector);
 
 /* Builds one packet in response to `pkt`: to its sender (REJECT_SOURCE) or its receiver (REJECT_DESTINATION). For TCP
  * it is a RST that the receiving end accepts (RFC 9293 §3.5.2, §3.10.7), for other protocols ICMP/ICMPv6 unreachable
- * "administratively prohibited" (RFC 792, RFC 1812 §5.2.7.1, RFC 4443 §3.1). Nothing is sent in response to a RST, an
- * ICMP error, a fragment that is not the first, multicast or broadcast. Returns the length written to `out`, or 0 when
- * there is nothing to send. */
+ * "administratively prohibited" (RFC 792, RFC 1812 §5.2.7.1, RFC 4443 §3.1). The receiver gets nothing for protocols
+ * other than TCP and UDP. Nothing is sent in response to a RST, an ICMP error, a fragment that is not the first, a
+ * packet in a tunnel, multicast or broadcast. Returns the length written to `out`, or 0 when there is nothing to
+ * send. */
 size_t inject_build(const struct packet *pkt, enum reject_kind to, uint8_t out[INJECT_MAX_PACKET]);
 
 /* For a response to a packet that crosses a bridge: inject_link_header() writes the link header and returns its length,
