@@ -70,7 +70,7 @@ size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const str
 void decode_count_event(struct decoder *decoder, struct packet *pkt, enum decode_event event);
 
 /*
- * Verifies the IPv4 header's and the transport's checksum, sets PACKET_BAD_L3_CHECKSUM and PACKET_BAD_L4_CHECKSUM.
+ * Verifies the checksums of IPv4 header and transport: sets PACKET_BAD_L3_CHECKSUM and PACKET_BAD_L4_CHECKSUM.
  * Truncated packets are not checked. The transport's checksum is not checked in fragments, nor with
  * PACKET_CHECKSUM_NOT_READY or PACKET_ROUTED. A UDP checksum of zero means none over IPv4, and is wrong over IPv6
  * unless the packet carries a tunnel (RFC 6935). SCTP and GRE are not checked. decode_packet() does not call it: the

@@ -45,9 +45,11 @@ void defrag_free(struct defrag *defrag);                                   /* NU
 enum defrag_result {
     DEFRAG_STORED,   /* a fragment of an incomplete datagram; its bytes are stored */
     DEFRAG_COMPLETE, /* `*whole` is the datagram, which decode_reassembled() must decode */
-    DEFRAG_DROPPED, /* inline only: the caller drops the fragment. It belongs to a dropped datagram, contradicts earlier
-                       fragments, or is not supported (fragments in fragments, endless headers) */
-    DEFRAG_IGNORED, /* unusable: malformed, too large, or no memory (then *exception is set) */
+    DEFRAG_DROPPED,  /* inline only: the caller drops the fragment. It belongs to a dropped or evicted datagram,
+                        contradicts earlier fragments, completes a datagram that is too large, or is not supported: its
+                        headers are too long, or fragments are nested too deeply */
+    DEFRAG_IGNORED,  /* malformed, beyond the maximum length of a datagram, or no memory (then *exception is set). In
+                        passive mode also: not supported, or completes a datagram that is too large */
 };
 
 /*

@@ -110,7 +110,7 @@ enum verdict {
 enum drop_reason {
     DROP_REASON_NONE,
     DROP_REASON_RULES,          /* a drop or reject rule matched */
-    DROP_REASON_RATE_FILTER,    /* a rate_filter or detection_filter turned an alert rule into a drop */
+    DROP_REASON_RATE_FILTER,    /* a rate_filter changed the rule's action to one that drops */
     DROP_REASON_DECODE_ERROR,   /* policy for packets that cannot be decoded */
     DROP_REASON_MARKED,         /* policy for packets that arrive in the queue with the mark of inspected packets */
     DROP_REASON_TUNNEL,         /* an inner packet of the tunnel was dropped */
@@ -181,7 +181,7 @@ enum {
     PACKET_MAX_IP_OPTIONS = 40,
 };
 
-/* TCP flags as in bytes 12 and 13 (RFC 9293 §3.1); the upper bits are AE/NS and reserved. */
+/* TCP flags: bits of tcp_info.flags, byte 13 of the header (RFC 9293 §3.1). */
 enum {
     TCP_FIN = 0x01,
     TCP_SYN = 0x02,
@@ -262,7 +262,7 @@ struct packet {
     struct packet_conntrack conntrack;
     const uint8_t *frame_header; /* LINK_BRIDGE: an Ethernet header (14 bytes); otherwise NULL */
 
-    /* --- decode: everything from here to `verdict` is reset by packet_reset() --------------------- */
+    /* --- decode: packet_reset() clears everything from here on ------------------------------------ */
     struct packet *outer; /* the packet that carries this one; NULL for a packet from capture */
     struct packet *root;  /* the captured packet that this one belongs to; the packet itself if it is not in a tunnel */
     enum packet_source source;
