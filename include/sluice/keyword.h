@@ -124,7 +124,7 @@ struct inspection {
     uint32_t at;                   /* end of the previous match: relative conditions count from here; initially 0 */
     bool start_is_cut, end_is_cut; /* the stream or message has bytes before, or after, this buffer */
     bool little; /* byte order that the protocol parser found, for `dce` of byte_test etc.; true: little endian */
-    uint32_t steps_left; /* remaining steps for this packet and rule; at 0 nothing matches */
+    uint32_t steps_left; /* remaining steps for this rule and buffer; at 0 nothing matches */
     struct inspect_limits
         *limits;               /* NULL: reached limits are not reported, and the buffer then counts as not matched */
     struct pcre_scratch *pcre; /* the worker's match data and JIT stack */
@@ -414,8 +414,8 @@ int rule_parser_require_directions(struct rule_parser *parser, unsigned directio
  * `to_client`. */
 void rule_parser_set_direction(struct rule_parser *parser, unsigned direction);
 /* Adds the keyword being parsed to the transforms of the selected buffer. If the buffer has conditions but no
- * transforms, selects it once more, with this transform. Returns 0, or -errno after reporting an error: no buffer is
- * selected, or the selected one has both already. */
+ * transforms, selects it once more, with this transform. Returns 0, or -errno after reporting an error, for example
+ * that no buffer is selected, or that the selected one has both already. */
 int rule_parser_add_transform(struct rule_parser *parser, const void *data);
 /* For the keyword absent: the rule requires that the selected buffer does not exist; with `or_else`, the rule also
  * matches if the conditions on the buffer match. Returns 0, or -errno after reporting an error. */

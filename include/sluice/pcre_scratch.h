@@ -4,7 +4,8 @@
  * limits.
  *
  * Threads:   a scratch belongs to one worker. Matching does not allocate from the system: PCRE2's allocations for
- * interpreted patterns come from a block of the scratch, and when it is exhausted the pattern does not match.
+ * interpreted patterns come from a block of the scratch. An exhausted block counts as a reached limit
+ * (INSPECT_LIMIT_PCRE).
  */
 #ifndef SLUICE_PCRE_SCRATCH_H
 #define SLUICE_PCRE_SCRATCH_H
