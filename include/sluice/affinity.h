@@ -29,7 +29,7 @@ extern const struct setting affinity_settings[];
 struct affinity {
     enum affinity_mode mode;
     /* The CPUs of each kind of thread are the first *_count items of its array. sender_count is 0 when verdict senders
-     * are disabled, or when there are not enough CPUs for one sender per worker. */
+     * are disabled, when `mode` is not exclusive, or when there are not enough CPUs for one sender per worker. */
     uint16_t worker_count, management_count, output_count, sender_count;
     uint16_t worker[ENGINE_MAX_CPUS], management[ENGINE_MAX_CPUS], output[ENGINE_MAX_CPUS], sender[ENGINE_MAX_CPUS];
 };
@@ -43,7 +43,7 @@ int affinity_apply_worker(const struct affinity *affinity, unsigned worker);
 int affinity_apply_sender(const struct affinity *affinity);
 int affinity_apply_management(const struct affinity *affinity);
 int affinity_apply_output(const struct affinity *affinity);
-/* Writes "worker 0 on CPU 1, ..." for the log. */
+/* Writes the plan of the workers for the log: "worker 0 on CPU 1, ...", or the mode if it is not exclusive. */
 void affinity_describe(const struct affinity *affinity, unsigned workers, char *out, size_t size);
 
 #endif

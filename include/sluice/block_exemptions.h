@@ -16,8 +16,8 @@ struct block_exemptions;
 /* Reads nft.blocklist.never. Returns 0 or -errno; mistakes are reported in `diag`. */
 int block_exemptions_new(struct block_exemptions **out, const struct config *config, struct diag *diag);
 void block_exemptions_free(struct block_exemptions *never);
-/* Whether the address must not be blocked: nft.blocklist.never contains it, or it is special (loopback, multicast, IPv6
- * link-local, unspecified). */
+/* Whether the address must not be blocked: nft.blocklist.never contains it, or it is special (unspecified, loopback,
+ * multicast, IPv6 link-local, 0.0.0.0/8, 240.0.0.0/4). */
 bool block_exemptions_contain(const struct block_exemptions *never, int version, const struct address *address);
 bool block_exemptions_are_all(const struct block_exemptions *never); /* "any": no address can be blocked */
 

@@ -29,7 +29,7 @@ enum {
     CONTROL_MAX_ANSWER = 16 << 20, /* instead of a longer answer the client receives an error */
     CONTROL_SLOW_SECONDS = 10,     /* a client with an incomplete request or unread answer is closed after this time */
     CONTROL_IDLE_SECONDS = 600,    /* a client without a request is closed after this time */
-    CONTROL_MAX_CONNECTIONS = 128, /* another connection replaces one without a complete request */
+    CONTROL_MAX_CONNECTIONS = 128, /* a further one replaces one that was served or has sent no complete request */
 };
 
 /* --- Requests ------------------------------------------------------------------------------------- */

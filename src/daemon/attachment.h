@@ -19,8 +19,8 @@ struct attachment_options {
     unsigned worker_count;
     bool after_death; /* a previous engine died: packets that arrived since then wait in the queues */
 };
-/* Allocates an attachment, with the block ports of the workers; called before the workers start. *out is NULL when
- * there is nothing to watch. Returns 0, or -errno with a line in `error`. */
+/* Allocates an attachment, with the block ports of the workers; called before the workers start. *out is NULL when no
+ * thread is needed: the caller then installs the table itself. Returns 0, or -errno with a line in `error`. */
 int attachment_new(struct attachment **out, const struct attachment_options *options, char error[ENGINE_ERROR_SIZE]);
 /* Installs the table and starts the thread. Returns 0, or -errno with a line in `error`. */
 int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE]);
