@@ -11,8 +11,8 @@
  * (app_expect()), datasets, counters. Not transferred: records in rings for other threads (events, hosts to block),
  * which these threads process before they end.
  *
- * A file that is damaged, of another version, or from the other kind of stream handling (inline or passive) is not
- * used, and the worker starts without it. Flows for which there is no memory are skipped and counted.
+ * A file that is damaged, has another TRANSFER_VERSION, or is from the other kind of stream handling (inline or
+ * passive) is not used, and the worker starts without it. Flows for which there is no memory are skipped and counted.
  *
  * Queues: the kernel distributes packets over n queues by reciprocal_scale(hash, n) of their addresses. With another
  * number of queues, each worker reads all files and uses the flows whose packets it may get. If a flow's packets may
@@ -51,8 +51,8 @@ struct handover_counts {
 int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, struct handover_place place, int fd,
                    struct handover_counts *counts);
 /* Reads a worker's file into a pipeline that has not inspected packets and whose detector is prepared for the ruleset;
- * may be called for several files. Returns 0, -EBADMSG (damaged), -EPROTO (another version), -ENOTSUP (written inline
- * and read passively, or the reverse), or another -errno; after an error the pipeline has no flows. */
+ * may be called for several files. Returns 0, -EBADMSG (damaged), -EPROTO (another TRANSFER_VERSION), -ENOTSUP (written
+ * inline and read passively, or the reverse), or another -errno; after an error the pipeline has no flows. */
 int handover_read(struct pipeline *pipeline, const struct ruleset *ruleset, struct handover_place place, int fd,
                   struct handover_counts *counts);
 

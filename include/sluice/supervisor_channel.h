@@ -137,8 +137,8 @@ struct supervisor_record {
     bool reload_wanted;
 };
 
-/* The memory that supervisor and engine share. The engine can write to all of it; the supervisor reads only the part
- * that is marked "Written by the engine". */
+/* The memory that supervisor and engine share. The engine can write to all of it. The supervisor reads only the part
+ * that is marked "Written by the engine" and, in engine_memory_adopt(), the sizes at the start, which it checks. */
 struct engine_memory {
     uint32_t version, workers;
     size_t slots_at, slots_size; /* offset of the packet slots, and their size for each worker */

@@ -15,7 +15,7 @@
  * them, because they include bytes of traffic.
  *
  * Errors are sticky: after the first one nothing is read or written any more, fields that are read keep their value,
- * and transfer_end() or `error` reports it.
+ * and transfer_file_finish() or `error` reports it.
  *
  * Threads:   one at a time.
  * Ownership: a part that is read is lent until its file is closed.
