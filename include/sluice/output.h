@@ -84,8 +84,8 @@ struct eve_options {
                                 direction of a dropped flow */
         uint32_t rate_limit; /* events per second and worker of drops that no rule caused; 0: no limit */
     } drop;
-    uint32_t flow_rate_limit; /* maximum number of flows per second and worker whose events are written, among those
-                                 without alert that were not answered, half-open or refused; 0: no limit */
+    uint32_t flow_rate_limit; /* maximum number of flows per second and worker whose events are written; applies only to
+                                 flows without alert that were unanswered, half-open or refused. 0: no limit */
     struct {
         bool decode, stream, application, packet_header;
     } anomaly;

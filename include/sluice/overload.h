@@ -100,7 +100,7 @@ struct overload {
     unsigned class_count; /* how many of the configured classes are shed now */
     uint64_t entered_ns, widened_ns;
     uint64_t old_since_ns; /* since when the age has been at least options.age_ns; 0: the age is below */
-    /* since when level and age have been below half of their limits; 0: one of them is above */
+    /* since when level and age have both been below half of their limits; 0: they are not both below */
     uint64_t quiet_since_ns;
     uint64_t times, total_ns;
 };
@@ -142,8 +142,8 @@ struct queue_watch {
     struct queue_age_counts ages;
     struct overload overload;
     struct ring *notices; /* ring for notices to the main thread; lent by its reader; NULL: none */
-    bool begun; /* true: packets that waited in the queue at the start have been inspected, or START_NS has passed;
-                   false: overload is not evaluated yet */
+    bool begun; /* true: packets that waited in the queue at the start have been inspected, or a few seconds have
+                   passed; false: overload is not evaluated yet */
     uint64_t started_ns;   /* time of the first receive */
     uint64_t receive_ns;   /* start of the current receive; monotonic, as all times here */
     uint64_t received_ns;  /* time at which the last batch was received */

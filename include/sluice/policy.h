@@ -102,7 +102,7 @@ bool policy_exception_drops(const struct policy *policy, enum exception_cause ca
 /* Requests a bypass of the flow because of overload (load shedding); counts and records it as an exception. */
 void policy_shed(struct policy *policy, struct flow *flow);
 
-/* Drops a packet for a reason other than a rule; no effect in IDS mode. */
+/* Drops a packet for a reason other than a rule. Alert-only: sets packet.would_drop instead. No effect in IDS mode. */
 void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason reason);
 
 /* Match counters of a rule, indexed by rule number; they survive reloads. Written by the worker, read by any thread. */

@@ -53,7 +53,7 @@ enum { WORKER_FLOWS = 64 };
 enum worker_query_kind {
     WORKER_PAGE,    /* a page of all live flows */
     WORKER_BY_ENDS, /* one live or ended flow, by addresses and ports */
-    WORKER_BY_ID,   /* one live flow of a page, or an ended one, by id */
+    WORKER_BY_ID,   /* one flow by id: an ended one, or a live one that is in the page */
 };
 struct worker_query {
     enum worker_query_kind kind;
