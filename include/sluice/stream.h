@@ -54,7 +54,7 @@ enum stream_urgent {
     STREAM_URGENT_AUTO,   /* value of the setting only: STREAM_URGENT_BOTH when inline, STREAM_URGENT_OOB otherwise */
 };
 
-/* Whether conntrack data decides if a session is picked up whose handshake was not seen
+/* Whether conntrack data decides about picking up a session whose handshake was not seen
  * (stream.midstream-conntrack). */
 enum stream_conntrack {
     STREAM_CONNTRACK_NO,

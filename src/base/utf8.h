@@ -51,7 +51,7 @@ static inline uint32_t utf8_code_point(const uint8_t *at, size_t length)
 /*
  * Whether a code point changes how a terminal or an editor displays the text around it: the C1 controls, which
  * terminals execute; invisible characters; line separators; the marks and overrides of bidirectional text (UAX #9),
- * which can display a text backwards; tags (general categories Cc, Cf, Zl and Zp of Unicode).
+ * which can display a text backwards; tags. Their general categories in Unicode are Cc, Cf, Zl and Zp.
  */
 static inline bool utf8_is_control(uint32_t code_point)
 {

@@ -71,7 +71,7 @@ struct stream {
     struct pool *sessions, *handshakes;
     struct assembly_store *store;
     struct session_list half_open, over; /* half_open: SYN_SENT and SYN_RECV; over: TIME_WAIT and CLOSED */
-    struct session_list holders;         /* sessions that have held data since they were added */
+    struct session_list holders;         /* sessions whose stored data may be evicted (room.c) */
     struct half_open_table half_open_records;
     uint64_t now_ns;  /* time of the newest packet; never decreases, because the age of half-open records is computed
                          from it */
