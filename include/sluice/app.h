@@ -250,9 +250,10 @@ struct app_proto {
     bool default_ports_only; /* with probe_any_port: the probe accepts the ports in udp_ports only, regardless of the
                             settings */
     /*
-     * UDP: the starts of datagrams that the probe accepts on ports other than those of the protocol. The probe rejects
-     * all other datagrams, and those shorter than 8 bytes, so it is not called for them. The probe is called for every
-     * datagram if this is NULL, if there are more than APP_MESSAGE_STARTS_MAX heads, or if the protocol has patterns.
+     * UDP, with probe_any_port and without default_ports_only: the starts of datagrams that the probe accepts on ports
+     * other than those of the protocol. The probe rejects all other datagrams, and those shorter than 8 bytes, so it is
+     * not called for them. The probe is called for every datagram if this is NULL, if there are more than
+     * APP_MESSAGE_STARTS_MAX heads, or if the protocol has patterns.
      */
     const struct app_message_start *heads;
     size_t head_count;
@@ -406,7 +407,8 @@ void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t pr
 void app_tx_confirm(struct app_tx *tx);
 /*
  * Records that a rule has matched in the direction, for all readings of the message (app_tx_new_alternative()). Returns
- * false if the rule had matched already, so its alert exists. Without memory each reading may produce an alert.
+ * false if the flow has alternative transactions and the rule had matched already, so its alert exists. Without memory
+ * each reading may produce an alert.
  */
 bool app_tx_record_match(struct app_tx *tx, enum flow_direction direction, uint32_t gid, uint32_t sid);
 /* Reports that a buffer of the direction has grown, or that a file was added, has grown or has ended. Not needed after
