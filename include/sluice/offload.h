@@ -29,8 +29,8 @@ struct offload_options {
 void offload_options_read(const struct config *config, bool inline_mode, struct offload_options *out);
 void offload_queue_options(const struct config *config, const struct firewall_options *firewall,
                            struct nfqueue_options *out);
-/* Disables the kinds of offload that the kernel does not support, and logs them. To be called after the queues are
- * bound. */
+/* Disables the kinds of offload that the kernel does not support, sets table->saves, and logs how flows are offloaded.
+ * To be called after the queues are bound. */
 void offload_probe_kernel(const struct worker *workers, unsigned worker_count, struct firewall_offload *table,
                           struct offload_options *out);
 bool offload_port_is_bypassed(const struct offload_options *options, const struct flow *flow);

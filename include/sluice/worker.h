@@ -155,8 +155,9 @@ int worker_start(struct worker *worker);
 /* Waits until the thread has ended; the caller has set `stop`. */
 void worker_join(struct worker *worker);
 
-/* Sends a query and waits for the answer, at most a second. Returns false if the worker has not answered in that time,
- * or has not finished an earlier query; then the query belongs to the worker until worker_has_query() returns false. */
+/* Sends a query and waits for the answer, at most a second. Returns false if the worker has not answered in that time:
+ * the query then belongs to the worker until worker_has_query() returns false. Until then, further calls return false
+ * and send nothing. */
 bool worker_query_flows(struct worker *worker, struct worker_query *query);
 bool worker_has_query(const struct worker *worker);
 /* Sends an update, which belongs to the worker until worker_has_update() returns false. Only one update may be
