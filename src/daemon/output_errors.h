@@ -9,7 +9,7 @@
 struct output;
 
 struct output_errors {
-    bool logged;      /* true: an error was logged, but its end was not yet */
+    bool logged;      /* true: an error was logged, and its end has not been logged yet */
     uint64_t next_ns; /* no error is logged before this time (clock_monotonic_ns()) */
 };
 /* Called periodically by the main thread: logs output errors with a remedy, and requests the event file from the

@@ -19,8 +19,9 @@ struct reload_options {
 
 /* Allocates a reload. Returns 0 or -ENOMEM. */
 int reload_new(struct reload **out, const struct reload_options *options);
-/* Called before reload_free(): ends a running reload. Returns false if the reload does not end soon; the caller must
- * then not free anything that the reload uses. NULL is allowed: returns true. */
+/* Called before reload_free(): waits a few seconds for the builder thread of a running reload, and discards its result.
+ * Returns false if the thread has not ended by then; the caller must then not free anything that the reload uses. NULL
+ * is allowed: returns true. */
 bool reload_end(struct reload *reload);
 /* Called after all workers have ended and before the current ruleset is freed. Waits for the builder thread. NULL is
  * allowed. */

@@ -21,7 +21,8 @@ struct handover_file {
 
 /* Starts a new engine beside the running one, which it will replace. */
 void engine_handover_start(struct supervisor *supervisor);
-/* Adds a state file of the running engine; closes it unless it is a sealed memory file of a known worker. */
+/* Adds a state file of the running engine. Closes the file if it is not a sealed memory file, or if `what` is neither a
+ * worker nor CHANNEL_SHARED_FILE, or has a file already. */
 void engine_handover_add_file(struct supervisor *supervisor, int what, int fd);
 void engine_handover_files_complete(struct supervisor *supervisor);
 /* Requests the state files of the engine, for the next supervisor. */
