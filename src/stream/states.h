@@ -27,8 +27,8 @@ const char *stream_event_counter_name(size_t index);
  * verdict. */
 int session_new(struct segment *seg);
 void session_release(struct stream *stream, struct tcp_session *session);
-/* Adds the session to the list of its state (half_open, over), as the newest; sessions of other states are in no list.
- */
+/* Adds the session to the list of its state (half_open, over), as the newest. Sessions of other states, and sessions in
+ * SYN_RECV with SESSION_FAST_OPEN_TAKEN, are in no list. */
 void session_link(struct stream *stream, struct tcp_session *session);
 void session_set_state(struct segment *seg, enum tcp_state state);
 /* Returns true when both FINs were acknowledged: only old segments can follow. */
