@@ -430,8 +430,7 @@ void app_drop_ambiguous(struct app_context *context);
  * protocol; NULL: any, so detection restarts. The state and its transactions are kept until the new protocol is known.
  * `optional`: if no protocol is detected, the current one continues. */
 void app_change_protocol(struct app_context *context, const char *name, bool optional);
-/* Stops parsing the flow (the rest is encrypted). `whole`: rules on raw bytes do not need the rest either, and the flow
- * may be bypassed if the settings allow it. */
+/* Stops parsing the flow (the rest is encrypted). `whole`: rules on raw bytes do not need the rest either. */
 void app_stop_parsing(struct app_context *context, bool whole);
 /* After app_stop_parsing(whole): allows bypassing the flow regardless of the settings. */
 void app_allow_bypass(struct app_context *context);
@@ -486,7 +485,6 @@ struct app_options {
     uint8_t transports[APP_MAX_PROTOCOLS];        /* transports on which the protocol is detected: APP_TCP, APP_UDP */
     struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* for TCP, UDP */
     void *settings[APP_MAX_PROTOCOLS];            /* objects of the protocols' settings, owned; NULL: none */
-    bool bypass_encrypted;                        /* app_stop_parsing(whole) allows a bypass: app_may_bypass() */
 };
 /* Reads the settings common to all protocols and those of each protocol; clears the other options. Returns 0, -ENOMEM,
  * or -EINVAL with a message in `diag`; on failure nothing is allocated. */
@@ -648,8 +646,7 @@ bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);
 /* Whether the event of the transaction is to be written now. `flow_ends`: no more data will come. */
 bool app_tx_needs_log(const struct app *app, const struct app_tx *tx, bool flow_ends);
 const void *app_proto_settings(const struct app *app, const struct app_proto *proto);
-/* Whether the flow may be bypassed: its parser called app_allow_bypass(), or app_stop_parsing(whole) with
- * bypass_encrypted, and the flow has no other readings. */
+/* Whether the flow may be bypassed: its parser called app_allow_bypass(), and the flow has no other readings. */
 bool app_may_bypass(const struct flow *flow);
 /* Frees the transactions that are complete, inspected and logged (or excluded from the log). `release` is called with
  * each app_detection that detect has attached. */

@@ -151,8 +151,6 @@ void app_stop_parsing(struct app_context *context, bool whole)
 {
     context->af->stopped = true;
     context->af->stop_stream = context->stop_stream = whole;
-    if (whole && context->app->options.bypass_encrypted)
-        app_allow_bypass(context);
 }
 
 void app_report_ambiguous_direction(struct app_context *context)

@@ -19,7 +19,7 @@ kill -9 "$(engine_of "$ips")"
 wait_ready 2
 
 engine=$(engine_of "$ips")
-kill -STOP "$engine"
+freeze "$ips"
 udp_send cli 10.66.2.2 7000 one two three
 wait_equal "packets that wait" 3 kernel_queue 0 waiting
 kill -9 "$engine"

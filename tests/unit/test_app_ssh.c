@@ -187,6 +187,23 @@ START_TEST(settings_are_kept)
 }
 END_TEST
 
+/* encryption-handling: the flow may be bypassed with `bypass` only. */
+START_TEST(an_encrypted_session_is_bypassed)
+{
+    const char *settings = _i ? "app-layer.protocols.ssh.encryption-handling: bypass\n" : NULL;
+    struct app_rig *rig = app_rig_new("ssh", settings);
+
+    app_rig_text(rig, FLOW_TO_SERVER, "SSH-2.0-x\r\n");
+    app_rig_text(rig, FLOW_TO_CLIENT, "SSH-2.0-y\r\n");
+    app_rig_send(rig, FLOW_TO_SERVER, newkeys, sizeof(newkeys));
+    ck_assert(!app_may_bypass(&rig->flow));
+    app_rig_send(rig, FLOW_TO_CLIENT, newkeys, sizeof(newkeys));
+    ck_assert(rig->stop_stream);
+    ck_assert_int_eq(app_may_bypass(&rig->flow), _i);
+    app_rig_free(rig);
+}
+END_TEST
+
 /* A session with only one banner is logged at its end. */
 START_TEST(half_a_session_is_logged)
 {
@@ -212,6 +229,7 @@ int main(void)
     tcase_add_loop_test(tests, bad_record_fails, 0, CUTS);
     tcase_add_loop_test(tests, odd_offers_are_skipped, 0, 2);
     tcase_add_test(tests, settings_are_kept);
+    tcase_add_loop_test(tests, an_encrypted_session_is_bypassed, 0, 2);
     tcase_add_test(tests, half_a_session_is_logged);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

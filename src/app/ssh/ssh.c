@@ -147,6 +147,8 @@ static void handle_newkeys(struct app_context *context, struct ssh_state *state,
     state->tx = NULL;
     if (settings->encryption != SSH_FULL)
         app_stop_parsing(context, true);
+    if (settings->encryption == SSH_BYPASS)
+        app_allow_bypass(context);
 }
 
 static bool is_hassh_enabled(const struct app_context *context)
