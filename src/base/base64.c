@@ -41,7 +41,7 @@ static uint32_t write_group(struct group *group, uint8_t *out)
     return count;
 }
 
-/* Modes BASE64_STRICT (`zero_bits`) and BASE64_PADDED. */
+/* Decodes in mode BASE64_STRICT (`zero_bits` true) or BASE64_PADDED (false). */
 static uint32_t decode_complete(const uint8_t *text, uint32_t length, bool zero_bits, uint8_t *out)
 {
     struct group group = { 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One private mapping, divided into slabs of 64 KiB, and a table with an entry for each of them. A slab serves objects
- * of one size class; the classes are a quarter of a power of two apart, so that rounding up costs a fifth at most. An
- * object larger than half a slab uses a run of whole slabs; the kernel does not back untouched pages, so the unused
- * rest of the last slab costs only address space and memcap.
+ * of one size class. Classes up to FINE_MAX bytes are UNIT bytes apart; larger classes are a quarter of a power of two
+ * apart, so that rounding up costs a fifth at most. An object larger than half a slab uses a run of whole slabs; the
+ * kernel does not back untouched pages, so the unused rest of the last slab costs only address space and memcap.
  *
  * Free slabs form runs: the first and the last entry of a run contain its length, so that a freed run is merged with
  * its neighbours at once, and runs are in lists by their length, with a bit set of the lists that are not empty.
@@ -476,7 +476,7 @@ uint64_t heap_refused_count(const struct heap *heap)
 /* --- Growing buffer ------------------------------------------------------------------------------- */
 
 /* Doubles the capacity, up to `limit`, so that the cost of all copies is proportional to the bytes. When there is no
- * memory for that, allocates only what is needed. Returns false without memory. */
+ * memory for that, allocates only what is needed. Returns false if there is no memory for that, either. */
 static bool make_room(struct heap *heap, struct buffer *buffer, uint32_t needed, uint32_t limit)
 {
     uint64_t wished = (uint64_t)buffer->capacity * 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The writer collects bytes in a growing buffer and writes them to the file from FLUSH_FROM bytes on, so that the state
- * of many flows is not in memory twice. A file is
+ * of many flows is not in memory twice. A file consists of these fields (sizes in bytes):
  *
  *   "sluice\0\n"  version (4)  kind (4)  parts  digest (8): XXH3 of all bytes before it
  *
