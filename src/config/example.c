@@ -139,7 +139,7 @@ static void put_variables(struct text *out, const struct config *config, enum co
     }
 }
 
-/* Writes a line for each default member of a section that has no row of its own. */
+/* Writes a line for each default member of a section. Skips members that have a row of their own. */
 static void put_members(struct text *out, const struct config *config, const struct setting *section)
 {
     char path[CONFIG_MAX_PATH];
