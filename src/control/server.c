@@ -8,10 +8,10 @@
  * limited: connections (CONTROL_MAX_CONNECTIONS), and requests that are being answered (max_clients), which take
  * memory. At the first limit a new connection replaces one that was served, or whose first request is not complete. At
  * the second a request replaces a client that does not read its answer, or a client of another user that waits for a
- * deferred answer. The client that is closed belongs to the user with most connections; of its clients, it has the
- * lowest rank (see below), and of those it made no progress for the longest time. Clients of root are only closed in
- * favour of root. A new connection stays until the server has read from it in the next round, so a client that sends
- * its request at once gets its answer.
+ * deferred answer. The client that is closed belongs to the user with most connections. Of that user's clients
+ * it has the lowest rank (see below); of several with that rank, it has made no progress for the longest time. Clients
+ * of root are only closed in favour of root. A new connection stays until the server has read from it in the next
+ * round, so a client that sends its request at once gets its answer.
  *
  * One epoll descriptor contains all sockets, so that the thread that owns the server waits for one descriptor.
  *

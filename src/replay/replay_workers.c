@@ -15,8 +15,9 @@
  * Order: the reader numbers packets and points in time. A worker publishes its progress in `next`: all of its items
  * before that number are done. Each packet in a ring carries, for each worker, the number of the last item sent to that
  * worker before; the packet may access shared state when all other workers have completed these items. At a point in
- * time all workers end flows, in the order of the flows' starts, and `next` also names the flow. Each wait is for
- * earlier items only, so there is no deadlock. The output uses the same progress to write events in order.
+ * time all workers end flows, in the order of the flows' starts, and their progress includes the flow (`ending_flow`).
+ * Each wait is for earlier items only, so there is no deadlock. The output uses the same progress to write events in
+ * order.
  *
  * Threads: the reader sends and finishes; a worker's thread is the only consumer of its ring. `next` pairs a store
  * (release) by the worker with a load (acquire) by the waiting thread; a lock protects the current flow, and is never
