@@ -38,8 +38,8 @@
 enum {
     SEND_TRIES = 200, /* how often a send is tried, once in a millisecond, while the kernel has no room for it */
     /* The sender thread is woken for at least this number of packets with at least this average length in bytes. Bulk
-     * transfers and their acknowledgments without segmentation offload reach both; requests and responses only when all
-     * CPUs are busy. */
+     * transfers without segmentation offload reach both, even with the acknowledgments among their packets; requests
+     * and responses reach both only when all CPUs are busy. */
     SENDER_PACKETS = 32,
     SENDER_BYTES = 800,
     /* Maximum number of small messages that are passed to the sender after a bulk batch; without a limit the sender

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * /proc/net/netfilter/nfnetlink_queue: a line of nine decimal numbers for each queue of the network namespace that the
- * file was opened in. Only root can open the file, so it is opened before privileges are dropped, and is read from its
- * start each time.
+ * /proc/net/netfilter/nfnetlink_queue: a line of nine decimal numbers, of which the first eight are used, for each
+ * queue of the network namespace that the file was opened in. Only root can open the file, so it is opened before
+ * privileges are dropped, and is read from its start each time.
  */
 #include "nfqueue_priv.h"
 

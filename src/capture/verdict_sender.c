@@ -7,8 +7,9 @@
  * it waits until all passed messages have been sent, so that packets keep their order. To avoid this wait, it also
  * passes on up to SENDER_FOLLOWERS small messages while the thread is still sending.
  *
- * Messages are passed on only if all their verdicts accept packets: the worker learns late that a send has failed. The
- * packets then wait until a later batch verdict accepts them, which would be wrong for packets to be dropped.
+ * The worker learns late that a send of the thread has failed. Until then a batch verdict of the worker may accept the
+ * packets of the failed message, which would be wrong for packets to be dropped. Therefore a message is passed on only
+ * if all its verdicts accept packets.
  *
  * The ring has one producer and one consumer: two counters that only grow, each written by one side, and futexes to
  * sleep on them.
