@@ -125,9 +125,10 @@ const struct setting queue_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = conntrack_modes,
-      .help = "Have the kernel attach conntrack data to queued packets, where it can. auto: for 600 seconds after the "
-              "start, or stream.midstream-grace if that is less or stream.midstream-conntrack is only; always when a "
-              "rule needs it (ctmark, ctstate)" },
+      .help =
+          "Have the kernel attach conntrack data to queued packets, where it can. auto: always when a rule needs it "
+          "(ctmark, ctstate), otherwise for 600 seconds after the start. stream.midstream-grace, unless 0, replaces "
+          "600 if it is less, or if stream.midstream-conntrack is 'only'" },
     { .name = "queue.length",
       SETTING_FIELD(queue_options, nfqueue.length),
       .type = SETTING_NUMBER,

@@ -130,7 +130,8 @@ const struct setting firewall_settings[] = {
       .type = SETTING_STRING,
       .default_value = "auto",
       .check = check_priority,
-      .help = "Priority of the sluice chain; auto: after (or before) the filter chains of the live ruleset" },
+      .help =
+          "Priority of the sluice chain; auto: after the filter chains, or before them (nft.attach before, repeat)" },
     { .name = "nft.expression",
       SETTING_FIELD(firewall_settings, options.expression),
       .type = SETTING_ENUM,

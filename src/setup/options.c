@@ -231,7 +231,7 @@ int setup_pipeline_options(const struct config *config, unsigned workers, bool i
     memset(out, 0, sizeof(*out));
     config_fill(config, inspection_settings, NULL, &inspection);
     setup_detector_options(config, &out->detector);
-    /* the initial value; see setup_budget_options() */
+    /* no time budgets: only the daemon has them, from setup_budget_options() */
     out->detector.budget = (struct budget_options){ .suspend = SUSPEND_NONE };
     out->drop_undecodable = inspection.drop_undecodable;
     setup_flow_options(config, workers, &out->flow);

@@ -14,7 +14,7 @@ const struct setting file_settings[] = {
     { .name = "file-store",
       SETTING_FIELD(file_store_settings, store_section),
       .type = SETTING_SECTION,
-      .help = "Store files of the traffic on disk, those that rules with filestore match" },
+      .help = "Store files on disk: those that rules with filestore match, or all (file-store.force-filestore)" },
     { .name = "file-store.enabled",
       SETTING_FIELD(file_store_settings, store_enabled),
       .type = SETTING_BOOL,

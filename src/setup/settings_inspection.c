@@ -33,7 +33,7 @@ const struct setting inspection_settings[] = {
       .low = 1 << 20,
       .high = INT64_C(64) << 30,
       .help = "Memory for application protocols: parser state, and bodies and files for rules, divided between the "
-              "workers; before it is used up, idle connections release theirs" },
+              "workers; when it is nearly used up, the memory of idle connections is freed" },
     { .name = "host.memcap",
       SETTING_FIELD(inspection_options, host_memcap),
       .type = SETTING_SIZE,
@@ -107,15 +107,15 @@ const struct setting exception_settings[] = {
       .type = SETTING_ENUM,
       .choices = exception_policies,
       .help = "Exception policy for TCP connections whose beginning was not seen and that are not picked up; unset: "
-              "exception-policy. pass-packet and drop-packet mean ignore, and with stream.midstream so do all that "
-              "drop" },
+              "exception-policy. pass-packet and drop-packet mean ignore; with stream.midstream: yes, drop-flow, "
+              "reject and reject-both mean ignore, too" },
     { .name = "stream.invalid-policy",
       SETTING_FIELD(exception_options, policies[EXCEPTION_STREAM_INVALID]),
       .type = SETTING_ENUM,
       .default_value = "drop-packet",
       .choices = exception_policies,
       .help = "Treatment of TCP segments that the receiver would not accept: wrong checksum, outside of the window, "
-              "not in the connection's state. exception-policy does not change it" },
+              "or not allowed in the state of the connection. exception-policy does not change it" },
     { .name = "app-layer.memcap-policy",
       SETTING_FIELD(exception_options, policies[EXCEPTION_APP_MEMCAP]),
       .type = SETTING_ENUM,

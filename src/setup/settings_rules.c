@@ -114,7 +114,7 @@ const struct setting rules_settings[] = {
       SETTING_FIELD(rules_options, datasets.allow_absolute_names),
       .type = SETTING_BOOL,
       .default_value = "no",
-      .help = "Allow these files to be outside of data-dir" },
+      .help = "Allow the files that rules write (save, state) to be outside of data-dir" },
     { .name = "vars.address-groups.*",
       .type = SETTING_VARIABLE,
       .help = "Address variables for rules, such as $HOME_NET: an address, a network, a group or another variable" },
@@ -137,7 +137,7 @@ const struct setting rules_settings[] = {
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "Refuse to start, and to reload, when a rule has a mistake or is not supported, or a rule file cannot "
-              "be read; no: leave the rule out, and report it" },
+              "be read; no: leave out the rule or file, and report it" },
     { .name = "detect.sgh-mpm-caching",
       SETTING_FIELD(rules_options, cache),
       .type = SETTING_BOOL,

@@ -40,8 +40,8 @@ const struct setting overload_settings[] = {
       SETTING_FIELD(overload_options, enabled),
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "Bypass flows of overload.shed when a queue is too full or its packets wait too long, with an event; "
-              "it ends when both have been below half of their limits for a second" },
+      .help = "Bypass flows of overload.shed in overload: while a queue is too full or its packets wait too long. "
+              "Events report overload; it ends when both have been below half of their limits for a second" },
     { .name = "overload.queue-fill",
       SETTING_FIELD(overload_options, fill_permille),
       .scale = 10,
@@ -58,8 +58,8 @@ const struct setting overload_settings[] = {
       .default_value = "100",
       .low = 1,
       .high = 3600000,
-      .help = "Milliseconds that packets may wait for their verdict before the queue is overloaded, when they do "
-              "so for 20 ms" },
+      .help = "Milliseconds that packets may wait for their verdict; the queue is overloaded when they have waited "
+              "longer than this for 20 ms without a pause" },
     { .name = "overload.shed",
       SETTING_FIELD(overload_options, shed),
       .type = SETTING_LIST,
@@ -67,22 +67,22 @@ const struct setting overload_settings[] = {
       .choices = shed_classes,
       .help = "Classes of flows that are bypassed in overload, in this order, one class more each 50 ms while it "
               "lasts: encrypted (TLS and SSH after the handshake), bulk (more than overload.bulk-size), files "
-              "(within a file larger than overload.file-size), established; no flow that a rule has matched. "
-              "new: new flows are treated by overload.policy. []: none" },
+              "(within a file larger than overload.file-size), established. A flow with a match is not bypassed, "
+              "unless encrypted and without alert. new: new flows are treated by overload.policy. []: none" },
     { .name = "overload.bulk-size",
       SETTING_FIELD(overload_options, limits.bulk_bytes),
       .type = SETTING_SIZE,
       .default_value = "10 MiB",
       .low = 1,
       .high = INT64_C(1) << 40,
-      .help = "Bytes of both directions from which a flow is bulk" },
+      .help = "Size of a flow, in bytes of both directions, above which it is bulk" },
     { .name = "overload.file-size",
       SETTING_FIELD(overload_options, limits.file_bytes),
       .type = SETTING_SIZE,
       .default_value = "256 KiB",
       .low = 1,
       .high = INT64_C(1) << 40,
-      .help = "Bytes from which a file is large" },
+      .help = "Size of a file, in bytes, above which it is large" },
     { .name = NULL },
 };
 
@@ -93,7 +93,7 @@ const struct setting affinity_settings[] = {
       .default_value = "auto",
       .choices = affinities,
       .help = "CPU affinity of workers: exclusive (one CPU each), balanced (any CPU of threading.worker-cpu-set), auto "
-              "(exclusive if there are enough CPUs, by topology), none" },
+              "(exclusive by topology; with too few CPUs balanced, or none without threading.worker-cpu-set), none" },
     { .name = "threading.verdict-threads",
       SETTING_FIELD(affinity_options, no_senders),
       .type = SETTING_ENUM,
