@@ -89,9 +89,9 @@ static void verify_checksums(struct pipeline *pipeline, struct packet *pkt)
 
 /* --- Flow and stream ------------------------------------------------------------------------------ */
 
-/* Returns true if a SYN starts a new connection on the ports of this flow. For an offloaded flow that is always so: the
- * kernel did not queue the end of its connection, and queues the SYN only because that connection is no longer in
- * conntrack. */
+/* Returns true if a SYN starts a new connection on the ports of this flow. For a flow whose packets the
+ * kernel accepts (OFFLOAD_ACCEPT) that is always so: the kernel did not queue the end of its connection, and queues the
+ * SYN only because that connection is no longer in conntrack. */
 static bool is_port_reuse(const struct pipeline *pipeline, const struct flow *flow, struct packet *pkt)
 {
     if (pkt->protocol != IPPROTO_TCP || !pkt->transport)
