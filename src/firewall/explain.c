@@ -9,18 +9,20 @@
 static int explain_table(char error[FIREWALL_ERROR_SIZE], int err, const char *table)
 {
     if (err == -EAFNOSUPPORT || err == -EOPNOTSUPP || err == -EPROTONOSUPPORT)
-        return nft_fail(error, err,
-                        "the kernel does not support nf_tables for this family: load the module nf_tables, for "
-                        "bridges also nf_tables_bridge; nothing was changed");
+        return nft_fail(
+            error, err,
+            "the kernel does not support nf_tables for this family: load the module nf_tables; bridges need "
+            "CONFIG_NF_TABLES_BRIDGE (in old kernels the module nf_tables_bridge); nothing was changed");
     return nft_fail(error, err, "the kernel rejects table '%s': %s; nothing was changed", table, strerror(-err));
 }
 
 static int explain_chain(char error[FIREWALL_ERROR_SIZE], int err, const char *table)
 {
     if (err == -ENOENT || err == -EOPNOTSUPP)
-        return nft_fail(error, err,
-                        "the kernel does not support filter chains for this family and hook: load the module "
-                        "nf_tables, for bridges also nf_tables_bridge; nothing was changed");
+        return nft_fail(
+            error, err,
+            "the kernel does not support filter chains for this family and hook: load the module nf_tables; bridges "
+            "need CONFIG_NF_TABLES_BRIDGE (in old kernels the module nf_tables_bridge); nothing was changed");
     return nft_fail(error, err, "the kernel rejects a chain of table '%s': %s; nothing was changed", table,
                     strerror(-err));
 }
