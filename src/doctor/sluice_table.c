@@ -11,7 +11,7 @@
 #include "doctor_priv.h"
 #include "sluice/nftables.h"
 
-#define REINSTALL "Run `sluice nft install`, or restart the daemon with --attach."
+#define REINSTALL "Run `sluice nft install`, or restart the daemon with --attach MODE."
 
 /* --- Options of the installed table ----------------------------------------------------------------- */
 

@@ -91,8 +91,8 @@ static bool walk_rule(struct walker *walker, const struct netrules_rule *rule, c
     const struct netrules_rule *goal = walker->path->goal;
 
     /* No packet reaches this rule, because an earlier rule (`ender`) has a verdict for all packets: end the walk of the
-     * chain. The walk continues if block() recorded that rule, to find out whether the goal is behind it, and after a
-     * queue verdict, because the packets are then in a queue. */
+     * chain. The walk continues if block() recorded that rule, to find out whether the goal is behind it. It also
+     * continues after a queue verdict: a goal behind it counts as reached, because its packets are queued anyway. */
     if (caller->ender && !walker->blocked && caller->ender->verdict != NETRULES_QUEUE)
         return true;
     leads = rule == goal || (jumps && netrules_find_chain(rule->chain->table, rule->target) == goal->chain);
