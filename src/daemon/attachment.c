@@ -329,7 +329,7 @@ static void handle_changes(struct attachment *attachment)
         attachment->intruder = *chain;
         report_misplaced(attachment, OUTPUT_FIREWALL_MISPLACED, &change);
     }
-    /* If the table differed, check_table() has just installed it again, at the right priority. */
+    /* A table that differs is not moved: check_table() installs it again, at the right priority. */
     if (!check_table(attachment, &change, now_ns) || !misplaced || !may_move(attachment) ||
         !spend(&attachment->moves, MOVES, MOVE_SECONDS * NS_PER_SECOND))
         return;

@@ -27,9 +27,9 @@ static unsigned count_waiting(int fd)
 }
 
 /*
- * Waits until all queues are empty, because the kernel drops packets in any queue when the chain that queued them is
- * removed, also in the queue of the next consumer. The queues must be found empty twice in a row, because a packet that
- * matched the queue rule on another CPU may still be about to enter a queue.
+ * Waits, for a limited time, until all queues are empty: when the kernel removes a base chain, it drops the packets
+ * that wait in any queue, also in the queue of the next consumer. The queues must be found empty twice in a row,
+ * because a packet that matched the queue rule on another CPU may still be about to enter a queue.
  */
 void drain_queues(int fd)
 {

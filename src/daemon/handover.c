@@ -141,7 +141,8 @@ struct passage {
     struct numbers names;
     struct flow_numbers variables;
     struct handover_counts *counts;
-    /* Reading: false for the first worker that reads the file; only that worker reports the flows and tallies. */
+    /* Reading: true if another worker reads the same file and reports its flows. This worker marks them as duplicates,
+     * and ignores the tallies. */
     bool is_visit;
 };
 
@@ -358,7 +359,7 @@ static void read_part(struct transfer *t, struct passage *passage, enum part kin
         defrag_transfer(t, pipeline->defrag);
         break;
     case PART_TALLIES:
-        if (!passage->is_visit) /* another worker reads the same file, and takes the tallies */
+        if (!passage->is_visit) /* with is_visit, another worker reads the tallies */
             policy_transfer_tallies(t, pipeline->policy, rule_list_names(ruleset_rules(pipeline->ruleset)));
         break;
     default:

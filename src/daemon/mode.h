@@ -9,7 +9,7 @@
 struct mode_override {
     bool is_set;
     enum ips_mode mode;
-    uint64_t until_ns; /* end of the override (clock_monotonic_ns()); 0: until the next `sluice mode` */
+    uint64_t until_ns; /* end of the override (clock_monotonic_ns()); 0: no time limit */
 };
 
 struct mode_control {

@@ -49,7 +49,8 @@ struct fed_chain {
 /* Whether the counters show all packets that pass without entering a queue. */
 enum coverage {
     COVERAGE_NO_RULE, /* no rule of nf_tables sends packets to the daemon's queues */
-    /* A rule has no counter directly before its queue statement, or sends packets to other queues as well. */
+    /* A rule has no counter directly before its queue statement, or sends packets to other queues as well, or there are
+     * more than ACCOUNT_RULES rules. */
     COVERAGE_NO_COUNTER,
     COVERAGE_FULL,
 };
@@ -438,7 +439,7 @@ static void log_coverage(struct queue_monitor *monitor, uint64_t now_ns)
         monitor->coverage == COVERAGE_NO_RULE
             ? "no nftables rule feeds the queues; rules of legacy iptables are not read"
             : "a rule that feeds the queues has no counter right before its queue statement, or feeds queues of "
-              "others as well");
+              "others as well, or more than 16 rules feed the queues");
 }
 
 /* --- Next consumer -------------------------------------------------------------------------------- */

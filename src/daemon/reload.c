@@ -133,8 +133,8 @@ static int check_growth(struct reload *reload, size_t used_before)
 
 /* --- Builder -------------------------------------------------------------------------------------- */
 
-/* Returns -EINVAL if there are more than `before` errors, otherwise 0. `before`: the number of errors in the current
- * rules, which do not prevent a reload. */
+/* Returns -EINVAL if there are more than `before` errors, otherwise 0. `before`: the number of errors that do
+ * not prevent a reload: those in the current rules, or 0 for a configuration. */
 static int refuse_mistakes(struct reload *reload, size_t before, const char *where)
 {
     size_t mistakes = diag_errors(reload->diag) - before;

@@ -136,8 +136,7 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
         if (!mistakes || options->load_config(options->load_config_user, &engine->newer, mistakes) ||
             diag_errors(mistakes) > 0) {
-            log_warning("the configuration file has mistakes: using the rules and settings that the daemon started "
-                        "with");
+            log_warning("the configuration file has mistakes: using the configuration that the daemon started with");
             config_free(engine->newer);
             engine->newer = NULL;
         }

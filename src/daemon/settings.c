@@ -136,7 +136,7 @@ const struct setting daemon_settings[] = {
       .low = 0,
       .high = 86400,
       .help = "Seconds that an engine may take to start, and a reload to load its rules; then the engine is "
-              "killed, or the reload aborted; 0: unlimited" },
+              "killed, or the reload is reported as failed; 0: unlimited" },
     { .name = "engine.stop-timeout",
       SETTING_FIELD(daemon_options, stop_timeout),
       .type = SETTING_NUMBER,

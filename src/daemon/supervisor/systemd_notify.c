@@ -60,8 +60,7 @@ static void remove_unused_socket(const char *name, int fd)
 {
     char state[NAME_SIZE + 64];
 
-    log_warning("closed socket %s from systemd's file descriptor store, because the configuration does not use it",
-                name);
+    log_warning("closed descriptor %s of systemd's file descriptor store, because it is not used any more", name);
     close(fd);
     snprintf(state, sizeof(state), "FDSTOREREMOVE=1\nFDNAME=%.31s", name);
     sd_notify(0, state);
