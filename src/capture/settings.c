@@ -127,8 +127,8 @@ const struct setting queue_settings[] = {
       .choices = conntrack_modes,
       .help =
           "Have the kernel attach conntrack data to queued packets, where it can. auto: always when a rule needs it "
-          "(ctmark, ctstate), otherwise for 600 seconds after the start. stream.midstream-grace, unless 0, replaces "
-          "600 if it is less, or if stream.midstream-conntrack is 'only'" },
+          "(ctmark, ctstate); otherwise for stream.midstream-grace seconds after the start, at most 600 unless "
+          "stream.midstream-conntrack is 'only'; for 600 seconds if the grace is 0 and stream.midstream is yes" },
     { .name = "queue.length",
       SETTING_FIELD(queue_options, nfqueue.length),
       .type = SETTING_NUMBER,
