@@ -111,7 +111,7 @@ static void report_copy(struct context *context, const struct netrules_rule *rul
     set_finding_rule(
         add_finding(context, both ? ours->inspected ? DOCTOR_BROKEN : DOCTOR_WARNING : DOCTOR_WARNING, "mark.restored",
                     both ? "The mark is copied from a packet to its connection and from there to every later "
-                           "packet; those look inspected and pass uninspected."
+                           "packet; those look inspected, or sent by Sluice, and pass uninspected."
                          : "The connection's mark replaces these bits of the packet's mark.",
                     "Save and restore marks under a mask that excludes these bits (CONNMARK "
                     "--nfmask/--ctmask; nft: ct mark set meta mark & MASK), or choose other bits.",
@@ -226,12 +226,13 @@ static void check_ours(struct context *context, const struct our_mark *ours)
     bool cleared = false;
 
     if (ours->connections)
-        add_finding(context, DOCTOR_WARNING, "mark.connections",
-                    "Another program has saved Sluice's mark, or the same bits for its own purpose, to "
-                    "connections: packets to which it is restored look inspected and pass uninspected.",
-                    "Choose bits that no other program uses for queue.mark and nft.reject-mark.",
-                    "%llu connections have Sluice's mark 0x%x/0x%x (%s)", (unsigned long long)ours->connections,
-                    ours->value, ours->mask, ours->name);
+        add_finding(
+            context, DOCTOR_WARNING, "mark.connections",
+            "Another program has saved Sluice's mark, or the same bits for its own purpose, to "
+            "connections: packets to which it is restored look inspected, or sent by Sluice, and pass uninspected.",
+            "Choose bits that no other program uses for queue.mark and nft.reject-mark.",
+            "%llu connections have Sluice's mark 0x%x/0x%x (%s)", (unsigned long long)ours->connections, ours->value,
+            ours->mask, ours->name);
     for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));)
         cleared |= is_clearing_rule(context, rule, ours);
     if (ours->inspected && context->feeds && !cleared)

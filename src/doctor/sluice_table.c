@@ -145,7 +145,8 @@ static void compare_chain(struct context *context, const struct sluice_table *ow
     struct doctor_finding *finding;
 
     if (!live || live->base != expected_chain->base || live->hook != expected_chain->hook) {
-        add_finding(context, DOCTOR_BROKEN, "own.chain-missing", "Packets at this hook are not inspected.", REINSTALL,
+        add_finding(context, DOCTOR_BROKEN, "own.chain-missing",
+                    "If the chain queues packets, those at its hook are not inspected.", REINSTALL,
                     "the sluice table has no chain %s%s", expected_chain->name, live ? " on its hook" : "");
         return;
     }
