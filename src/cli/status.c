@@ -80,7 +80,8 @@ static void print(const struct control_value *message)
            control_value_bool(control_value_member(message, "workers_answer")) ? "" : "; a worker does not answer");
     print_sandbox(control_value_member(message, "sandbox"));
     if (query_number(message, "events_lost") > 0)
-        printf("%" PRId64 " events lost: the event files or their readers were too slow (sluice stats output)\n",
+        printf("%" PRId64
+               " events lost: the event files or their readers failed or were too slow (sluice stats output)\n",
                query_number(message, "events_lost"));
     for (size_t i = 0; i < control_value_count(overloaded); i++) {
         int64_t queue = 0;

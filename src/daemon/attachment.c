@@ -264,10 +264,10 @@ static bool check_table(struct attachment *attachment, const struct firewall_cha
         if (attachment->mode == MONITOR_REPORT && !breach->reported) {
             breach->reported = true;
             report_breach(attachment, OUTPUT_FIREWALL_ALTERED, NULL);
-            log_warning(
-                "table %s was altered by another process, and packets may pass uninspected; nft.monitor: report "
-                "does not restore it",
-                attachment->firewall->table);
+            log_warning("table %s was altered by another process: traffic may pass uninspected or unblocked; "
+                        "nft.monitor: report "
+                        "does not restore it",
+                        attachment->firewall->table);
         }
     } else if (attachment->breach.open) {
         close_breach(attachment, OUTPUT_FIREWALL_RESTORED);

@@ -29,7 +29,7 @@ void conntrack_data_plan(struct worker *worker, const struct config *config, con
         return;
     }
     if (ruleset_needs_conntrack(ruleset) && worker->index == 0)
-        log_warning("rules with ctmark or ctstate never match: queue.conntrack is no");
+        log_warning("rules with ctmark or ctstate never match in queues whose queue.conntrack is no");
     seconds = worker->queue.conntrack ? setup_conntrack_seconds(config, worker->queue.queue) : 0;
     if (seconds > 0)
         worker->conntrack_until_ns = clock_realtime_ns() + (uint64_t)seconds * NS_PER_SECOND;

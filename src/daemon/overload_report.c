@@ -151,9 +151,9 @@ static void report_notices(struct overload_report *report, unsigned index, uint6
             log_warning("queue %u is overloaded: %u %% full, packets wait for up to %.1f ms; %s. Add queues "
                         "(queue.numbers), set nft.offload.flows, or load fewer rules",
                         queue, notice->fill_permille / 10, (double)notice->age_ns / 1e6,
-                        notice->class_count > 0
-                            ? "flows of classes in overload.shed are bypassed"
-                            : "no flows are shed (overload.shed), so packets are dropped when the queue is full");
+                        notice->class_count > 0 ? "flows of classes in overload.shed are bypassed"
+                                                : "no flows are shed (overload.shed); a full queue drops packets, or "
+                                                  "passes them with queue.fail-open");
         output_overload(report->output, &event);
     }
 }
