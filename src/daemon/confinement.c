@@ -200,7 +200,8 @@ static void tell_unreadable(const struct confinement *confinement, const char *p
 {
     if (may(path, R_OK) || (*told)++ >= MAX_WARNINGS)
         return;
-    log_warning("user %s may not read %s: a reload will fail; give the file to a group of %s (chgrp, chmod g+r)",
+    log_warning("user %s may not read %s: a reload fails, or leaves its rules out; give the file to a group of %s "
+                "(chgrp, chmod g+r)",
                 confinement->user.name, path, confinement->user.name);
 }
 

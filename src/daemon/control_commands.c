@@ -285,7 +285,7 @@ static void explain_found(struct service *service, struct control_request *reque
         explain_flow(control_answer(request), &service->queries[ended].flows[0], rules, ended, true);
     else
         control_fail(request, answering ? "flow not found: it has expired or was never seen"
-                                        : "flow not found, but some workers do not answer");
+                                        : "flow not found, but not all flows could be searched");
 }
 
 static void explain_sid(struct service *service, struct control_request *request, int64_t sid)
@@ -715,7 +715,7 @@ static void take_events_file(struct service *service, const struct channel_messa
 {
     if (file >= 0) {
         output_set_file(service->options.output, file);
-        log_notice("the supervisor opened the event file, because its folder was replaced");
+        log_notice("the supervisor opened the event file, because the sandbox kept the engine from opening it");
     } else if (message->value != service->events_error) {
         log_error("cannot write events to %s; the folder must exist and belong to user %s (chown)", message->text,
                   service->options.confinement->user.name);

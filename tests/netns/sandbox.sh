@@ -183,7 +183,7 @@ mkdir -p "$WORK/strange"; : >"$WORK/strange/eve.json" # root's
 run_in "$WORK/passwd" strange --queue 0 --rules "$WORK/rules/t.rules"
 strange=$LAST_PID
 wait_ready strange
-tells strange "user sluice may not read $WORK/rules/t.rules: a reload will fail"
+tells strange "user sluice may not read $WORK/rules/t.rules: a reload fails, or leaves its rules out"
 tells strange "user sluice may not write $WORK/strange/eve.json"
 tells strange "chown sluice $WORK/strange"
 ask reload >"$WORK/out" 2>&1 && fail "rules that can't be read were reloaded"

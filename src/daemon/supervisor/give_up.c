@@ -5,7 +5,8 @@
  * and the table is removed. Closed: the table stays, without bypass, and drops packets when the sockets are closed.
  * Until then packets wait in the queues, so with closed no packet passes uninspected at any time.
  *
- * If rules of another owner send packets to the queues, their bypass flag decides when the sockets are closed.
+ * If rules of another owner send packets to the queues, their bypass flag decides what happens to the packets after the
+ * sockets are closed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,9 +45,10 @@ static void let_traffic_pass(struct supervisor *supervisor, const char *settings
         log_warning("%s", cause);
     log_error("traffic passes uninspected from now on (%s: open); accepted %llu packets that waited%s", settings,
               (unsigned long long)count,
-              attached ? "; start sluice again to inspect traffic again"
-                       : "; the queue rules were not installed by Sluice: if they lack the flag bypass, the kernel "
-                         "drops the packets");
+              attached
+                  ? "; start sluice again to inspect traffic again"
+                  : "; the queue rules were not installed by this daemon: if they lack the flag bypass, the kernel "
+                    "drops the packets");
 }
 
 static void drop_traffic(struct supervisor *supervisor, const char *settings)
@@ -59,11 +61,11 @@ static void drop_traffic(struct supervisor *supervisor, const char *settings)
     if (options.mode != ATTACH_NONE && firewall_install(&options, cause))
         log_error("traffic may pass uninspected: %s", cause);
     queues_disable_fail_open(supervisor);
-    log_error(
-        "traffic is dropped from now on (%s: closed)%s", settings,
-        options.mode != ATTACH_NONE
-            ? "; start sluice again to inspect it, or run `sluice nft remove` to let it pass uninspected"
-            : "; the queue rules were not installed by Sluice: if they have the flag bypass, packets pass uninspected");
+    log_error("traffic is dropped from now on (%s: closed)%s", settings,
+              options.mode != ATTACH_NONE
+                  ? "; start sluice again to inspect it, or run `sluice nft remove` to let it pass uninspected"
+                  : "; the queue rules were not installed by this daemon: if they have the flag bypass, packets pass "
+                    "uninspected");
 }
 
 bool give_up_opens(const struct supervisor *supervisor, unsigned causes)
