@@ -30,7 +30,7 @@ void queue_monitor_free(struct queue_monitor *monitor); /* NULL is allowed */
 /* Reads the account of the previous engine from the file; called after the queues are bound and before the workers
  * start. */
 void queue_monitor_load(struct queue_monitor *monitor);
-/* Called before the table is installed: reports packets that passed while no engine ran. */
+/* Called before the table is installed: reports packets that passed, or were dropped, while no engine ran. */
 void queue_monitor_begin(struct queue_monitor *monitor);
 /* Compares the counters of rules and queues if the interval has passed. With `last` it compares them in any case, and
  * writes log lines that the rate limit has postponed. */

@@ -89,8 +89,7 @@ static int read_all(struct netlink_session *session, struct netrules *ruleset, b
     return !err && after != ruleset->generation ? -EINTR : err;
 }
 
-/* Reads one chain with its table and rules. If the table or chain does not exist, nothing is added. Returns like
- * read_all(). */
+/* Reads one chain with its table and rules. Objects that do not exist are not added. Returns like read_all(). */
 static int read_place(struct netlink_session *session, struct netrules *ruleset, const struct nftables_place *place)
 {
     static const struct {

@@ -251,7 +251,7 @@ static scmp_filter_ctx new_filter(void)
         return NULL;
     }
     if (context)
-        /* fails with older versions of libseccomp, which lack the attribute; the filter then works without it */
+        /* This fails with older versions of libseccomp, which lack the attribute; the filter works without it, too. */
         seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, OPTIMIZE_BINARY_TREE);
     return context;
 }

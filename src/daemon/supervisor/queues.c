@@ -126,7 +126,7 @@ static uint32_t raised_buffer(const struct supervisor *supervisor, const struct 
     return share > queue->buffer ? share : queue->buffer;
 }
 
-/* Queues the packets again that an engine received from this queue and gave no verdict, except a packet that is
+/* Queues again the packets of this queue for which an engine has issued no verdict, except a packet that is
  * quarantined. Returns their number; 0 also after an error, which is logged. */
 static uint32_t repeat_packets(struct supervisor *supervisor, unsigned number, const struct engine_death *death)
 {

@@ -27,12 +27,12 @@ struct supervised_queue {
 
 /* Opens a socket for each queue. Returns 0, or -errno with a line in `error`. */
 int queues_open(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE]);
-/* Adopts the queues of a previous supervisor, and queues the packets again that its engine gave no verdict. Returns 0,
- * or -errno with a line in `error`. */
+/* Adopts the queues of a previous supervisor, and queues again the packets that its engine left without a verdict.
+ * Returns 0, or -errno with a line in `error`. */
 int queues_resume(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE]);
 int queues_bind(struct supervisor *supervisor, char error[CHANNEL_TEXT_SIZE]);
 bool queues_are_bound(const struct supervisor *supervisor); /* whether any queue is bound */
-/* Queues the packets again that a dead engine received and gave no verdict, except a packet that is quarantined.
+/* Queues again the packets that a dead engine has left without a verdict, except a packet that is quarantined.
  * Returns their number. */
 uint32_t queues_repeat(struct supervisor *supervisor, const struct engine_death *death);
 /* Restores the configured lengths and buffers of queues whose backlog has been inspected. */
