@@ -23,7 +23,7 @@ wave() {
 	: >"$WORK/got" # the sink appends
 	ip netns exec "$P-cli" python3 "$HERE/traffic.py" udp-paced 10.66.2.2 7000 "${RATE:-2000}" 300 >"$WORK/sent" 2>&1 &
 	sender=$!
-	ip netns exec "$P-cli" ping -q -i 0.005 -w 300 -W 5 10.66.2.3 >"$WORK/ping" 2>&1 &
+	ip netns exec "$P-cli" ping -q -i "${INTERVAL:-0.005}" -w 300 -W 5 10.66.2.3 >"$WORK/ping" 2>&1 &
 	pinger=$!
 }
 
