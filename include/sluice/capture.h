@@ -318,8 +318,8 @@ void pcap_file_link(const struct capture *capture, char out[CAPTURE_LINK_SIZE]);
 enum { PCAP_FILE_BATCH = 8 };
 
 /* Called before a packet of a capture file is processed: prefetches bytes of a later packet. Large files are read by
- * another thread, so their bytes are in another core's cache, and packets are contiguous; the processing of one packet
- * leaves the time to fetch the bytes of the next ones. */
+ * another thread, so their bytes are in another core's cache; the processing of one packet leaves the time to fetch the
+ * bytes of the next ones. The later packet is found by its distance, because packets are contiguous. */
 static inline void pcap_file_prefetch(const struct packet *pkt)
 {
     enum { AHEAD = PCAP_FILE_BATCH * 1536, CACHE_LINE = 64 };

@@ -116,8 +116,8 @@ struct worker {
     struct capture *capture;
     struct nfqueue_options queue;
     uint64_t conntrack_until_ns; /* realtime at which the worker stops requesting conntrack data; 0: never */
-    bool conntrack_allowed;      /* queue.conntrack permits requesting conntrack data again, at a reload or after failed
-                                    lookups */
+    bool conntrack_allowed; /* false: queue.conntrack is no; true: conntrack data may be requested, also later: when
+                               a reloaded ruleset needs it, or a lookup fails */
     struct pipeline pipeline;
     struct connection_query *connections; /* NULL: no lookups in the conntrack table */
     bool conntrack_attachable; /* the kernel can attach conntrack data to packets, and conntrack_allowed is true */

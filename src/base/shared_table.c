@@ -256,7 +256,7 @@ static void sweep(struct shared_shard *shard, uint64_t now_ns)
 
         if (entry->expires_ns != 0 && entry->expires_ns < now_ns) {
             shared_shard_remove(shard, entry);
-            shard->next_expiry_ns = 0; /* the entry that replaces it may expire at any time */
+            shard->next_expiry_ns = 0; /* the next round is not delayed: an entry with any expiry may be stored here */
         } else if (entry->expires_ns < shard->next_expiry_ns) {
             shard->next_expiry_ns = entry->expires_ns;
         }

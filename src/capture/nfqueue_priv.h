@@ -99,7 +99,7 @@ struct nfqueue {
 
 /* --- nfqueue_verdict.c ------------------------------------------------------------------------------ */
 
-/* Allocates a writer for batches of `batch` packets. Returns 0 or -ENOMEM. */
+/* Allocates the buffers of a writer for batches of `batch` packets. Returns 0 or -ENOMEM. */
 int verdict_writer_init(struct verdict_writer *writer, size_t batch);
 void verdict_writer_clear(struct verdict_writer *writer);
 

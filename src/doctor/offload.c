@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reports rules that add flows to a flowtable. The kernel forwards the packets of such a flow at ingress, so they
- * traverse no hook. The position of the rule does not matter: even if it follows the queue rule, Sluice does not
+ * traverse no later hook. The position of the rule does not matter: even if it follows the queue rule, Sluice does not
  * receive the later packets of the flow.
  */
 #include <linux/netfilter.h>

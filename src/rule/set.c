@@ -4,7 +4,7 @@
  *
  * A variable's value is parsed at each use in a rule, so that negation applies inside it. A mistake inside a variable's
  * value is reported at the variable's name in the rule, and the message names the variable. Depth and number of parts
- * are limited: otherwise a few variables that each name the next one twice would expand without bound.
+ * are limited: otherwise a few variables that each name the next one twice would expand exponentially.
  */
 #include <errno.h>
 #include <stdarg.h>

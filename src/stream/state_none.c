@@ -127,8 +127,8 @@ static void begin_within_data(struct segment *seg, uint32_t next_seq, const stru
     if (known->has_conntrack && conntrack_has_window_scales(conntrack)) {
         bool is_reply = conntrack_is_reply_direction(conntrack);
 
-        seg->session->flags |=
-            SESSION_SCALES_KNOWN; /* peer.window_scale applies to windows that the other side announces */
+        seg->session->flags |= SESSION_SCALES_KNOWN;
+        /* peer.window_scale applies to the windows that the other side announces */
         receiver->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_REPLY : CONNTRACK_ORIGINAL];
         sender->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_ORIGINAL : CONNTRACK_REPLY];
     }

@@ -277,7 +277,7 @@ bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *nam
     return present & 1;
 }
 
-/* --- Parameters of lenient receivers -------------------------------------------------------------- */
+/* --- Parameters as lenient receivers read them ---------------------------------------------------- */
 
 /* LENIENT_VALUE_MAX: bytes of a value; LENIENT_FOUND_MAX: occurrences of the parameter in a header */
 enum { LENIENT_VALUE_MAX = 512, LENIENT_FOUND_MAX = 8 };

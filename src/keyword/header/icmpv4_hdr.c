@@ -34,7 +34,7 @@ const struct keyword keyword_icmpv4_hdr = {
     .name = "icmpv4.hdr",
     .help = "ICMP header",
     .manual = "The header has eight bytes, plus the addresses of a router advertisement or the three times "
-              "of a timestamp message.",
+              "of a timestamp message, if the packet contains all of them.",
     .kind = KEYWORD_BUFFER,
     .buffer = { .get = icmpv4_hdr_buffer },
 };
