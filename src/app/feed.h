@@ -82,8 +82,9 @@ bool app_has_other_readings(const struct app_flow *main);
 /* Creates readings that omit the urgent bytes in `in`, as long as the protocol is unknown. Called before the main
  * reading gets these bytes. */
 void app_add_urgent_readings(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in);
-/* Called while main->urgent_unread is set. Returns true, and clears urgent_unread, if a reading of the flow has a
- * parser now: the readings that omit the urgent bytes are missing then. */
+/* Returns whether readings are missing: those that would omit an urgent byte that arrived when no protocol could be
+ * detected in its direction (main->urgent_unread), if a protocol has since been found in the other direction. Then
+ * clears urgent_unread. Called only while urgent_unread is set. */
 bool app_misses_readings(struct app_flow *main);
 /* Feeds stream bytes to a reading besides the main one, without the urgent bytes that this reading omits. */
 void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in);

@@ -21,7 +21,8 @@ enum family { IPV4, IPV6, FAMILIES };
 enum address_end { END_SOURCE, END_DESTINATION, ENDS };
 enum {
     IPV4_SHIFT = 96,
-    MAX_WEIGHT = 1 << 27, /* number of IPv4 addresses; a larger set matches too many packets for the index to help */
+    MAX_WEIGHT = 1 << 27, /* number of IPv4 addresses, or the same share of all IPv6 addresses; a larger set matches too
+                             many packets for the index to help */
     MAX_LISTED = 4 << 20, /* maximum number of entries of one end and family; beyond it all rules are candidates for
                              every packet */
 };

@@ -25,8 +25,8 @@
 
 enum {
     WIDE_PORTS = 8192, /* number of ports; a rule for more ports is treated as a rule for any port */
-    MAX_GROUPS = 1024, /* limit for each traffic and end; if it may be exceeded, the rules of this end are added to the
-                          generic group */
+    MAX_GROUPS = 1024, /* limit of the groups for each kind of traffic and each end (source or destination port); if the
+                          rules of an end may need more, all of them are added to the generic group of their traffic */
     PORTS = 65536,
     CHEAP_EVERYWHERE = 12, /* minimum strength of a TCP literal that is searched in the generic group for any port */
     CHEAP_LENGTH = 4,      /* its minimum length, in bytes */

@@ -195,9 +195,9 @@ uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresse
 
     if (pkt->ip_version == 0)
         return 0;
-    /* The key contains ports only if each packet of the flow has them. An ICMP error has the key of the packet that it
-     * quotes. For ESP the SPI is left out, so that the packets of both directions have the same hash and are processed
-     * by the same worker. */
+    /* An ICMP error has the key of the packet that it quotes. A packet without a key is hashed by addresses and
+     * protocol; ESP as well, without the SPI, so that the packets of both directions have the same hash and are
+     * processed by the same worker. */
     if (icmp_is_error(pkt))
         has_key = icmp_quoted_key(&key, pkt);
     else

@@ -132,7 +132,7 @@ struct application_set {
     unsigned count;
 };
 
-/* A transform, with its value as written so that equal buffers are found. */
+/* A transform. `value`: as written; in equal buffers the transforms have equal keywords and values. */
 struct transform {
     struct condition condition; /* first member: rules refer to it */
     struct span value;

@@ -2,7 +2,8 @@
 /*
  * The table of host-os-policy: the operating system of hosts by network, where the most specific network wins. The
  * networks are sorted by version, prefix length and address, so a lookup is a binary search for each prefix length that
- * occurs. There is one lookup for each datagram or TCP session.
+ * occurs. There is at most one lookup for each fragmented datagram and each end of a TCP
+ * session.
  */
 #include "sluice/host_os_table.h"
 
