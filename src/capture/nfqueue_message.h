@@ -18,8 +18,8 @@
  * header. */
 enum { NFQUEUE_MAX_COPY = 65531 };
 
-/* Values of nlmsg_seq in sent messages, which the kernel returns in its answers. A verdict message has the number of
- * its packets instead; the values here are larger than any batch, so that the two can be told apart. */
+/* Values of nlmsg_seq in sent messages, which the kernel returns in its answers. In a verdict message the field
+ * is the number of its packets. The values here are larger than any batch, so that the two differ. */
 enum nfqueue_sequence {
     SEQUENCE_CONFIG = CAPTURE_MAX_BATCH + 1,
     SEQUENCE_REPEAT_UNJUDGED,

@@ -689,8 +689,8 @@ static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const str
     scan.state->progress = tx->progress[ev->direction];
     if (scan.state != temporary)
         return;
-    /* Keep the temporary state, unless the direction is complete. If the evaluation of a rule has stored a state
-     * meanwhile, it is overwritten. */
+    /* Keep the temporary state, unless the direction is complete. It replaces a state that the evaluation of a
+     * rule has stored meanwhile. */
     if (!scan.complete && !*stored) {
         *stored = pool_alloc(detector->transactions);
         if (*stored)

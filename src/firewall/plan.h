@@ -3,7 +3,7 @@
  * The ruleset to install: which chains with which rules, and at which priorities, by the options and the live ruleset.
  * A plan is made without the kernel.
  *
- * Ownership: a plan has no memory of its own; it refers to the options.
+ * Ownership: a plan allocates no memory; it refers to the options.
  */
 #ifndef SLUICE_FIREWALL_PLAN_H
 #define SLUICE_FIREWALL_PLAN_H

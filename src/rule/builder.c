@@ -449,7 +449,7 @@ int rule_parser_add_transform(struct rule_parser *parser, const void *data)
     unsigned count = 0;
 
     /* As in Suricata, transforms may also follow conditions on a buffer without transforms: in `http.uri; content:"a";
-     * to_md5; content:"b";` to_md5 selects http.uri again, as a buffer of its own. */
+     * to_md5; content:"b";` to_md5 selects http.uri again, as a separate buffer. */
     if (!buffer || buffer->keyword->flags & KEYWORD_NESTED || (is_in_use(buffer) && buffer->transforms))
         return rule_parser_error(parser, parser->keyword_name, "'%s' must directly follow a buffer keyword",
                                  parser->keyword->name);

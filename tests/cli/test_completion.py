@@ -8,17 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-SLUICE = os.environ["SLUICE"]
-
-
-def sluice(*arguments):
-    run = subprocess.run([SLUICE, *arguments], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
-    return run.returncode, run.stdout, run.stderr
-
-
-def commands():
-    listing = sluice("--help")[1].partition("Commands:\n")[2].partition("\n\n")[0]
-    return re.findall(r"^  (\w+)", listing, re.M)
+from program import commands, sluice
 
 
 def options(command):

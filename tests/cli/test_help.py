@@ -2,22 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests that --help lists exactly the options of each command, and that listings can be printed as JSON."""
 import json
-import os
 import re
-import subprocess
 import unittest
 
-SLUICE = os.environ["SLUICE"]
-
-
-def sluice(*arguments):
-    run = subprocess.run([SLUICE, *arguments], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
-    return run.returncode, run.stdout, run.stderr
-
-
-def commands():
-    listing = sluice("--help")[1].partition("Commands:\n")[2].partition("\n\n")[0]
-    return re.findall(r"^  (\w+)", listing, re.M)
+from program import commands, sluice
 
 
 class Help(unittest.TestCase):

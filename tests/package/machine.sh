@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs in a virtual machine, as root: installs, upgrades, removes and purges the packages of /root as an administrator
-# would. A host in front of the machine (cli) sends requests to one behind it (srv).
+# Runs in a virtual machine, as root: installs, upgrades, removes and purges the packages of this folder as an
+# administrator would. A host in front of the machine (cli) sends requests to one behind it (srv).
 set -euo pipefail
-cd /root
+cd "$(dirname "$0")"
 export DEBIAN_FRONTEND=noninteractive
 apt=(apt-get -qq -y -o Dpkg::Use-Pty=0)
 
@@ -41,9 +41,9 @@ for host in cli:c0:10.66.1.1 srv:s0:10.66.2.1; do
 	ip -n "$name" route add default via "$router"
 done
 echo 1 >/proc/sys/net/ipv4/ip_forward
-mkdir /root/www
-echo welcome >/root/www/index.html
-ip netns exec srv busybox httpd -p 80 -h /root/www
+mkdir www
+echo welcome >www/index.html
+ip netns exec srv busybox httpd -p 80 -h www
 request() { # request PATH: prints the answer
 	ip netns exec cli python3 -c 'import http.client, sys
 connection = http.client.HTTPConnection("10.66.2.2", timeout=20)
@@ -59,13 +59,13 @@ systemctl enable --now -q sluice.service
 wait_for "the start" sluice status
 sluice status
 sluice mode | grep -q alert-only || fail "the first mode is not alert-only"
-systemctl show -P MainPID sluice.service >/root/pid
-grep -q . "/proc/$(cat /root/pid)/attr/current" && echo "AppArmor: $(cat "/proc/$(cat /root/pid)/attr/current")"
+systemctl show -P MainPID sluice.service >pid
+grep -q . "/proc/$(cat pid)/attr/current" && echo "AppArmor: $(cat "/proc/$(cat pid)/attr/current")"
 
 step "a bad request"
-request 'index.html?x=$%7bjndi:ldap://x/y%7d' >/root/answer || fail "alert-only dropped the request"
-request 'index.html?x=${jndi:ldap://x/y}' >/root/answer || fail "alert-only dropped the request"
-grep -q welcome /root/answer || fail "no answer to the bad request"
+request 'index.html?x=$%7bjndi:ldap://x/y%7d' >answer || fail "alert-only dropped the request"
+request 'index.html?x=${jndi:ldap://x/y}' >answer || fail "alert-only dropped the request"
+grep -q welcome answer || fail "no answer to the bad request"
 wait_for "the alert" grep -q '"signature_id":9000001' /var/log/sluice/eve.json
 
 step "drop"
@@ -76,21 +76,21 @@ request 'index.html?x=${jndi:ldap://x/y}' >/dev/null 2>&1 && fail "the bad reque
 request index.html | grep -q welcome || fail "a good request was dropped"
 
 step "upgrade"
-ip netns exec cli ping -i 0.2 10.66.2.2 >/root/pings &
+ip netns exec cli ping -i 0.2 10.66.2.2 >pings &
 pings=$!
-engine() { awk '{ print $1 }' "/proc/$(cat /root/pid)/task/$(cat /root/pid)/children"; }
+engine() { awk '{ print $1 }' "/proc/$(cat pid)/task/$(cat pid)/children"; }
 before=$(engine)
 sleep 3
 "${apt[@]}" install ./next.deb
 dpkg-query -W -f '${Version}\n' sluice | grep -q '+next$' || fail "not upgraded"
-[ "$(systemctl show -P MainPID sluice.service)" = "$(cat /root/pid)" ] || fail "the service was restarted"
+[ "$(systemctl show -P MainPID sluice.service)" = "$(cat pid)" ] || fail "the service was restarted"
 [ "$(engine)" != "$before" ] || fail "the engine is still the old one"
 grep -q "^ips.mode: drop" /etc/sluice/sluice.yaml || fail "the upgrade changed the configuration"
 sleep 3
 kill -INT $pings
 wait $pings || true
-tail -n 3 /root/pings
-grep -q " 0% packet loss" /root/pings || fail "the upgrade lost packets"
+tail -n 3 pings
+grep -q " 0% packet loss" pings || fail "the upgrade lost packets"
 
 step "remove"
 "${apt[@]}" remove sluice

@@ -48,36 +48,36 @@ packages=$PACKAGE_CACHE/$release
 version=$(git -C "$source" rev-parse HEAD)$(git -C "$source" diff HEAD | sha1sum)
 if [ "$(cat "$packages/version" 2>/dev/null)" != "$version" ]; then
 	fresh build build-essential,debhelper,dh-apparmor,lintian,ca-certificates
-	mkdir -p "$work/build/root/sluice"
-	(cd "$source" && git ls-files -z | xargs -0 cp --parents -t "$work/build/root/sluice")
-	inside build sh -c 'apt-get -qq update && apt-get -qq build-dep -y --no-install-recommends /root/sluice' \
+	mkdir -p "$work/build/srv/sluice"
+	(cd "$source" && git ls-files -z | xargs -0 cp --parents -t "$work/build/srv/sluice")
+	inside build sh -c 'apt-get -qq update && apt-get -qq build-dep -y --no-install-recommends /srv/sluice' \
 		>"$work/log" 2>&1 || { tail -n 30 "$work/log"; exit 1; }
-	inside build sh -c 'cd /root/sluice && dpkg-buildpackage -b -uc -us' >"$work/log" 2>&1 ||
+	inside build sh -c 'cd /srv/sluice && dpkg-buildpackage -b -uc -us' >"$work/log" 2>&1 ||
 		{ tail -n 30 "$work/log"; exit 1; }
-	inside build sh -c 'cd /root && lintian --allow-root --fail-on error,warning *.changes' || exit 1
+	inside build sh -c 'cd /srv && lintian --allow-root --fail-on error,warning *.changes' || exit 1
 	rm -rf "$packages"
 	mkdir "$packages"
-	cp "$work"/build/root/*.deb "$packages"
+	cp "$work"/build/srv/*.deb "$packages"
 	echo "$version" >"$packages/version"
 	umount "$work/build/proc"
 fi
 
-# --- The machine: a fresh system, with the packages in /root and what they depend on in the cache of apt --------------
+# --- The machine: a fresh system, with the packages in /srv and what they depend on in the cache of apt --------------
 fresh machine systemd,systemd-sysv,dbus,iproute2,iputils-ping,kmod,nftables,python3,apparmor
 root=$work/machine
-cp "$packages"/*.deb "$root/root/"
+cp "$packages"/*.deb "$root/srv/"
 # The next version: the same files, and a higher version number.
 cd "$work"
 dpkg-deb -R "$packages"/sluice_*.deb next
 sed -i 's/^Version: .*/&+next/' next/DEBIAN/control
-dpkg-deb -b next "$root/root/next.deb" >/dev/null
+dpkg-deb -b next "$root/srv/next.deb" >/dev/null
 cd /
-inside machine sh -c 'apt-get -qq update && apt-get -qq install -y --download-only /root/sluice_*.deb' \
+inside machine sh -c 'apt-get -qq update && apt-get -qq install -y --download-only /srv/sluice_*.deb' \
 	>"$work/log" 2>&1 ||
 	{ tail -n 30 "$work/log"; exit 1; }
 rm "$root/usr/sbin/policy-rc.d"
 umount "$root/proc"
-cp "$here/machine.sh" "$root/root/"
+cp "$here/machine.sh" "$root/srv/"
 cp "$(type -P busybox)" "$root/usr/local/bin/busybox"
 kernel=$(cat "$VM_CACHE/version")
 mkdir -p "$root/lib/modules"
@@ -87,7 +87,7 @@ cat >"$root/etc/systemd/system/case.service" <<'UNIT'
 After=multi-user.target
 [Service]
 Type=oneshot
-ExecStart=/bin/sh -c 'timeout 1200 bash /root/machine.sh && echo "CASE PASSED" || echo "CASE FAILED"'
+ExecStart=/bin/sh -c 'timeout 1200 bash /srv/machine.sh && echo "CASE PASSED" || echo "CASE FAILED"'
 ExecStopPost=systemctl poweroff --force --force
 StandardInput=null
 StandardOutput=tty
