@@ -434,7 +434,21 @@ static const struct match_case pcre_cases[] = {
     YES("pcre:\"/a.c/\";", "xabc"),
     YES("pcre:\"/(*UTF)a.c/\";", "xa\xc3\xa4"
                                  "c"),
-    NO("pcre:\"/(*UTF)a.c/\";", "abc\xc3"), /* not text in UTF-8 */
+    /* Text that is not UTF-8 matches where it is. */
+    YES("pcre:\"/(*UTF)a.c/\";", "abc\xc3"),
+    YES("pcre:\"/(*UTF)a.c/\";", "\xff\xc3"
+                                 "abc"),
+    NO("pcre:\"/(*UTF)a.c/\";", "a\xc3"
+                                "c"),
+    NO("pcre:!\"/(*UTF)a.c/\";", "\xff"
+                                 "abc"),
+    YES("pcre:!\"/(*UTF)a.c/\";", "\xff"
+                                  "ab"),
+    YES("content:\"|ff|\"; pcre:\"/(*UTF)^a\xc3\xa4/R\";", "\xff"
+                                                           "a\xc3\xa4"),
+    YES("pcre:\"/(*UTF)a./\"; content:\"c\"; within:1;", "a\xff"
+                                                         "ab"
+                                                         "c"),
     YES("pcre:\"/(*NO_JIT)a.c/\";", "xabc"),
     NO("pcre:\"/(*NO_JIT)a.c/\";", "xab"),
     NO("pcre:\"/a.c/\";", "xab"),

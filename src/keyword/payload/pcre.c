@@ -98,7 +98,7 @@ static enum inspect_result pcre_inspect(struct inspection *in, const struct cond
 
     if (found == PCRE2_ERROR_NOMATCH)
         return data->negated ? INSPECT_YES : no;
-    if (found < 0) /* a limit of PCRE2 was reached, the JIT stack was too small, or the text is not UTF-8 ("(*UTF)") */
+    if (found < 0) /* a limit of PCRE2 was reached, or the JIT stack was too small */
         return inspection_record_limit(in, INSPECT_LIMIT_PCRE) ? INSPECT_YES : no;
     if (data->negated)
         return no;

@@ -31,6 +31,7 @@ int pcre_compile(struct rule_parser *parser, struct span pattern, uint32_t flags
     pcre2_general_context *memory = pcre2_general_context_create(arena_take, arena_give_back, arena);
     pcre2_compile_context *context = memory ? pcre2_compile_context_create(memory) : NULL;
     PCRE2_SPTR text = (PCRE2_SPTR)pattern.at;
+    uint32_t compiled_flags = 0;
     PCRE2_SIZE at;
     int error;
 
@@ -39,6 +40,13 @@ int pcre_compile(struct rule_parser *parser, struct span pattern, uint32_t flags
     *out = pcre2_compile(text, pattern.length, flags, &error, &at, context);
     if (!*out && error == PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE && flags & PCRE2_NO_AUTO_CAPTURE)
         *out = pcre2_compile(text, pattern.length, flags & ~(uint32_t)PCRE2_NO_AUTO_CAPTURE, &error, &at, context);
+    /* Traffic is not always UTF-8: (*UTF) must not keep a pattern from matching because a byte elsewhere is not. This
+     * flag implies PCRE2_UTF, so it is given only to patterns that begin with (*UTF). */
+    if (*out && pcre2_pattern_info(*out, PCRE2_INFO_ALLOPTIONS, &compiled_flags) == 0 && compiled_flags & PCRE2_UTF &&
+        !(flags & PCRE2_MATCH_INVALID_UTF)) {
+        pcre2_code_free(*out);
+        return pcre_compile(parser, pattern, flags | PCRE2_MATCH_INVALID_UTF, out);
+    }
     if (*out)
         return 0;
     return error == PCRE2_ERROR_HEAP_FAILED ? -ENOMEM : report(parser, pattern, error, at);
