@@ -434,7 +434,8 @@ int nfqueue_open(struct capture **out, const struct nfqueue_options *options, ch
     queue->status_fd = nfqueue_open_status();
     err = allocate(queue);
     if (err) {
-        nfqueue_config_fail(error, err, "queue %u: out of memory", options->queue);
+        nfqueue_config_fail(error, err, "queue %u: %s", options->queue,
+                            err == -ENOMEM ? "out of memory" : strerror(-err));
         goto close_queue;
     }
     /* The last step, because an adopted descriptor changes its owner only on success. */

@@ -58,9 +58,13 @@ static void drop_traffic(struct supervisor *supervisor, const char *settings)
 
     options.bypass = false;
     options.keep_place = true;
-    if (options.mode != ATTACH_NONE && firewall_install(&options, cause))
-        log_error("traffic may pass uninspected: %s", cause);
     queues_disable_fail_open(supervisor);
+    if (options.mode != ATTACH_NONE && firewall_install(&options, cause)) {
+        log_error("%s: closed, but the sluice table cannot be changed to drop traffic without listener, which may pass "
+                  "uninspected: %s; start sluice again, or change the firewall rules by hand",
+                  settings, cause);
+        return;
+    }
     log_error("traffic is dropped from now on (%s: closed)%s", settings,
               options.mode != ATTACH_NONE
                   ? "; start sluice again to inspect it, or run `sluice nft remove` to let it pass uninspected"

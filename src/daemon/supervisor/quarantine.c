@@ -100,7 +100,7 @@ void quarantine_packet(struct supervisor *supervisor, unsigned queue, const stru
     uint64_t number = ++supervisor->record.quarantined;
     struct engine_event *event = supervisor_add_event(supervisor, ENGINE_EVENT_QUARANTINE);
     char name[64];
-    int err = -EMFILE;
+    int err = 0;
 
     config_fill(supervisor->config, output_settings, NULL, &log);
     log_dir = supervisor->run->log_dir ? supervisor->run->log_dir : log.dir;
@@ -108,8 +108,14 @@ void quarantine_packet(struct supervisor *supervisor, unsigned queue, const stru
     event->length = packet->length;
     snprintf(name, sizeof(name), "%llu-q%u-%llu.pcap", (unsigned long long)(event->time_ns / NS_PER_SECOND), queue,
              (unsigned long long)number);
-    if (number <= MAX_FILES)
-        err = write_file(log_dir, name, event->time_ns, packet);
+    if (number > MAX_FILES) {
+        log_error(
+            "queue %u: dropped a packet of %u bytes that crashed two engines; it is not saved, because %d packets "
+            "were saved since the start",
+            queue, (unsigned)packet->length, (int)MAX_FILES);
+        return;
+    }
+    err = write_file(log_dir, name, event->time_ns, packet);
     if (!err)
         snprintf(event->path, sizeof(event->path), "%.100s/%s/%s", log_dir, folder_name, name);
     log_error("queue %u: dropped a packet of %u bytes that crashed two engines; %s%s", queue, (unsigned)packet->length,
