@@ -50,8 +50,9 @@ int config_new(struct config **out, const struct setting *const *tables)
         for (const struct setting *row = tables[i]; row->name; row++)
             count += row->alias ? 2 : 1;
     config->rows = arena_alloc(config->arena, count * sizeof(*config->rows) + 1);
+    config->by_name = arena_alloc(config->arena, count * sizeof(*config->by_name) + 1);
     config->root = node_new(config, NODE_MAP);
-    if (!config->rows || !config->root)
+    if (!config->rows || !config->by_name || !config->root)
         goto free_config;
     err = 0;
     for (size_t i = 0; tables[i] && !err; i++)
@@ -71,6 +72,7 @@ int config_new(struct config **out, const struct setting *const *tables)
         }
     if (err)
         goto free_config;
+    schema_sort(config);
     *out = config;
     diag_free(diag);
     return 0;

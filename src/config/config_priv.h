@@ -44,6 +44,7 @@ struct config {
     struct arena *arena;
     struct schema_row *rows;
     size_t row_count;
+    struct schema_row **by_name; /* all rows, sorted by name */
     struct node *root;
     size_t nodes; /* nodes allocated so far; see CONFIG_MAX_NODES */
     size_t files; /* files read so far; see CONFIG_MAX_FILES */
@@ -74,6 +75,8 @@ int yaml_read(struct config *config, struct node **out, const char *name, const 
 
 /* Returns the row of a path, or NULL. */
 struct schema_row *schema_find(const struct config *config, const char *path);
+/* Sorts the rows into config->by_name, after all were added. */
+void schema_sort(struct config *config);
 /* Returns whether the table has settings below the path. */
 bool schema_is_section(const struct config *config, const char *path);
 /* Returns the full name of the setting most similar to `path`, for "did you mean", or NULL. `out`, of CONFIG_MAX_PATH

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The table of settings: finds the row of a path, and the known name that is nearest to an unknown one.
- *
- * A search compares the path with every row. This is fast enough, because a file has at most some hundred settings, and
- * each is searched a few times.
- */
+/* The table of settings: finds the row of a path, and the known name that is nearest to an unknown one. */
 #include "config_priv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_SIBLINGS = 512, MAX_NEAREST_LENGTH = 128 };
@@ -43,11 +39,32 @@ static bool name_matches(const struct setting *setting, const char *path)
     return false;
 }
 
-struct schema_row *schema_find(const struct config *config, const char *path)
+static int compare_rows(const void *left, const void *right)
+{
+    const struct schema_row *const *a = left, *const *b = right;
+
+    return strcmp((*a)->setting->name, (*b)->setting->name);
+}
+
+void schema_sort(struct config *config)
 {
     for (size_t i = 0; i < config->row_count; i++)
-        if (strcmp(config->rows[i].setting->name, path) == 0)
-            return &config->rows[i];
+        config->by_name[i] = &config->rows[i];
+    qsort(config->by_name, config->row_count, sizeof(*config->by_name), compare_rows);
+}
+
+static int compare_path(const void *path, const void *row)
+{
+    return strcmp(path, (*(const struct schema_row *const *)row)->setting->name);
+}
+
+struct schema_row *schema_find(const struct config *config, const char *path)
+{
+    struct schema_row **found =
+        bsearch(path, config->by_name, config->row_count, sizeof(*config->by_name), compare_path);
+
+    if (found)
+        return *found;
     for (size_t i = 0; i < config->row_count; i++)
         if (strchr(config->rows[i].setting->name, '*') && name_matches(config->rows[i].setting, path))
             return &config->rows[i];
