@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "sluice/address.h"
+#include "sluice/ranges.h"
 
 struct geoip;
 
@@ -22,5 +23,12 @@ void geoip_close(struct geoip *geoip); /* NULL is allowed */
 
 /* Writes the ISO 3166-1 alpha-2 code ("DE") of the address's country. Returns false when the database has none. */
 bool geoip_country(const struct geoip *geoip, int ip_version, const struct address *address, char country[3]);
+
+/* Calls `each` for every network in the database that has a country: IPv4 networks first, each once although databases
+ * repeat them as parts of IPv6. Ends when a call returns other than 0. Returns 0, the value of that call, or -EINVAL
+ * when the database is damaged. */
+int geoip_each_network(const struct geoip *geoip,
+                       int (*each)(int ip_version, const struct range *range, const char *country, void *user),
+                       void *user);
 
 #endif

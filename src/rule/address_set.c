@@ -11,111 +11,34 @@
 #include "rule_priv.h"
 #include "sluice/bytes.h"
 
-static const wide max_address[2] = { UINT32_MAX, ~(wide)0 };
-
 enum family { IPV4, IPV6 };
+
+static const wide max_address[2] = { UINT32_MAX, ~(wide)0 };
 
 struct address_parts {
     struct range_list in[2], out[2]; /* addresses of positive and of negated parts; indexed by enum family */
 };
-
-static wide to_number(const struct address *address, enum family family)
-{
-    if (family == IPV4)
-        return load_be32(address->bytes);
-    return (wide)load_be64(address->bytes) << 64 | load_be64(address->bytes + 8);
-}
-
-static struct address to_address(wide number)
-{
-    struct address address;
-
-    for (int i = 15; i >= 0; i--, number >>= 8)
-        address.bytes[i] = (uint8_t)number;
-    return address;
-}
-
-static bool parse_one(struct span text, enum family *family, wide *number)
-{
-    struct address address;
-    struct span trimmed = span_trim(text);
-    int version = address_parse(trimmed.at, trimmed.length, &address);
-
-    if (version < 0)
-        return false;
-    *family = version == 6 ? IPV6 : IPV4;
-    *number = to_number(&address, *family);
-    return true;
-}
-
-/* Parses the text after the slash, a prefix length or for IPv4 also a netmask, and sets the bits of the host part in
- * *free_bits. Returns false if the mask is not valid. */
-static bool parse_mask(struct span text, enum family family, wide *free_bits)
-{
-    uint64_t length;
-    enum family mask_family;
-    wide mask;
-
-    text = span_trim(text);
-    if (memchr(text.at, '.', text.length)) {
-        if (family != IPV4 || !parse_one(text, &mask_family, &mask) || mask_family != IPV4)
-            return false;
-        *free_bits = mask ^ UINT32_MAX;
-        return (*free_bits & (*free_bits + 1)) == 0;
-    }
-    if (!span_to_uint(text, 0, family == IPV4 ? 32 : 128, &length))
-        return false;
-    *free_bits = length == 0 ? max_address[family] : ((wide)1 << ((family == IPV4 ? 32 : 128) - length)) - 1;
-    return true;
-}
-
-static bool parse_range(struct span item, enum family *family, struct range *range)
-{
-    const char *slash = memchr(item.at, '/', item.length);
-    const char *dash = memchr(item.at, '-', item.length);
-    const char *cut = slash ? slash : dash;
-    struct span first = item, second;
-    enum family second_family;
-    wide free_bits;
-
-    if (!cut) {
-        if (!parse_one(item, family, &range->low))
-            return false;
-        range->high = range->low;
-        return true;
-    }
-    first.length = (size_t)(cut - item.at);
-    second = (struct span){ .at = cut + 1, .length = item.length - first.length - 1 };
-    if (!parse_one(first, family, &range->low))
-        return false;
-    if (!slash)
-        return parse_one(second, &second_family, &range->high) && second_family == *family;
-    if (!parse_mask(second, *family, &free_bits))
-        return false;
-    range->low &= ~free_bits;
-    range->high = range->low | free_bits;
-    return true;
-}
 
 static int address_item(struct set_walk *walk, struct span item, bool negated)
 {
     struct address_parts *parts = walk->user;
     struct range_list *lists = negated ? parts->out : parts->in;
     struct range range;
-    enum family family;
+    int version;
 
     if (span_equal_nocase(item, "any")) {
         int err = range_list_add(&lists[IPV4], 0, max_address[IPV4]);
 
         return err ? err : range_list_add(&lists[IPV6], 0, max_address[IPV6]);
     }
-    if (!parse_range(item, &family, &range))
+    version = address_range_parse(item, &range);
+    if (version < 0)
         return set_walk_error(walk, item, "'" SPAN_FORMAT "' is not an address, network or address range",
                               SPAN_ARGS(span_shown(item)));
     if (range.low > range.high)
         return set_walk_error(walk, item, "the range " SPAN_FORMAT " is upside down: its end is before its start",
                               SPAN_ARGS(span_shown(item)));
-    return range_list_add(&lists[family], range.low, range.high);
+    return range_list_add(&lists[version == 6 ? IPV6 : IPV4], range.low, range.high);
 }
 
 static int merge(struct set_walk *walk, struct span text)
@@ -159,7 +82,7 @@ static void *make_set(struct set_walk *walk, const char *text)
     for (size_t i = 0; i < lists[IPV6].count; i++) {
         const struct range *range = &lists[IPV6].range[i];
 
-        range6[i] = (struct address_range6){ to_address(range->low), to_address(range->high) };
+        range6[i] = (struct address_range6){ address_from_number(range->low, 6), address_from_number(range->high, 6) };
     }
     *set = (struct address_set){
         .any = range_list_is(&lists[IPV4], 0, max_address[IPV4]) && range_list_is(&lists[IPV6], 0, max_address[IPV6]),

@@ -12,11 +12,11 @@
 #include "sluice/arena.h"
 #include "sluice/diag.h"
 #include "sluice/keyword.h"
+#include "sluice/ranges.h"
 #include "sluice/rule.h"
 #include "sluice/text.h"
 
 #include "map.h"
-#include "ranges.h"
 
 enum { SET_MAX_DEPTH = 64, SET_MAX_ITEMS = 65536 };
 

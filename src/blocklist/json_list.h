@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Addresses in JSON. A file of its own, because json-c and sluice/text.h both define json_bool. */
+#ifndef SLUICE_BLOCKLIST_JSON_LIST_H
+#define SLUICE_BLOCKLIST_JSON_LIST_H
+
+#include <stddef.h>
+
+enum { JSON_LIST_MEMBERS = 7 };
+
+/* The strings among the members of an object that can be an address; the first is the most specific one. They are valid
+ * during the call only. */
+struct json_list_item {
+    const char *values[JSON_LIST_MEMBERS];
+    size_t count;
+    int metadata; /* 1: describes the list itself, as the last object of Spamhaus' lists does */
+};
+
+/* Parses one object, or an array of objects, and calls `each` for every object until a call returns other than 0.
+ * `text` need not be NUL-terminated. Returns 0, the value of that call, -ENOMEM, or -EINVAL when the text is no JSON of
+ * this form. */
+int json_list_each(const char *text, size_t length, int (*each)(const struct json_list_item *item, void *user),
+                   void *user);
+
+#endif
