@@ -71,7 +71,8 @@ struct firewall_options {
     uint32_t reject_mark;     /* packets with this mark (under reject_mask) were sent by Sluice and are never queued */
     uint32_t reject_mask;
     enum queue_expression expression;
-    bool blocklist;          /* create the sets of hosts whose packets the kernel drops: sluice/blocklist.h */
+    /* Create the sets of hosts and networks whose packets the kernel drops: sluice/blocklist.h. */
+    bool blocklist;
     uint32_t blocklist_size; /* maximum number of hosts in each set */
     struct firewall_offload offload;
 };
@@ -90,6 +91,9 @@ struct firewall_settings {
     uint32_t block_seconds;
     uint8_t block_priority; /* a dropping rule of at most this priority blocks the host; 0: none */
     const char *const *block_classtypes;
+    const char *lists_folder; /* absolute, below data-dir, or "none" */
+    const char *const *block_files, *const *block_countries;
+    uint32_t max_networks;     /* in each of the sets of networks */
     const char *never_blocked; /* addresses in the syntax of rules, or "none" */
     unsigned offload_flows;    /* bits: 1 accepted, 2 dropped */
     enum offload_verdict offload_verdict;

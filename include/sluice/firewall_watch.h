@@ -16,6 +16,7 @@
 
 #include "sluice/blocklist.h"
 #include "sluice/firewall.h"
+#include "sluice/ranges.h"
 
 enum { FIREWALL_NAME_SIZE = 64, FIREWALL_PROCESS_SIZE = 32 };
 
@@ -88,6 +89,14 @@ int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host
 /* Reads the blocked hosts from the kernel and remembers them for firewall_watch_reinstall(). Needed after another
  * process has changed the blocklist. */
 int firewall_watch_remember_hosts(struct firewall_watch *watch);
+/* Replaces the blocked networks in one transaction, and remembers them for firewall_watch_reinstall(). networks[0]:
+ * IPv4, [1]: IPv6; both normalised (sluice/ranges.h). The lists are moved to the watch, or freed after an error: they
+ * are empty when this returns. Returns 0, or -errno with a line in `error` and the old networks still blocked. */
+int firewall_watch_block_networks(struct firewall_watch *watch, struct range_list networks[2],
+                                  char error[FIREWALL_ERROR_SIZE]);
+/* Calls `each` for every remembered host that has not expired, with the rest of its time in expires_ms, until a call
+ * returns other than 0. Returns 0 or the value of that call. */
+int firewall_watch_each_host(const struct firewall_watch *watch, blocklist_each_function *each, void *user);
 size_t firewall_watch_hosts(const struct firewall_watch *watch); /* number of remembered hosts that have not expired */
 
 #endif

@@ -25,6 +25,7 @@
 #include "sluice/rule.h"
 #include "sluice/worker.h"
 
+struct block_lists_options;
 struct datasets;
 struct firewall_options;
 struct rule_list;
@@ -190,5 +191,11 @@ int setup_open_datasets(struct datasets **out, const struct config *config, cons
 /* Writes all datasets with `state` or `save` to their files, to be called after all workers have stopped. Logs errors,
  * and returns the first one. `ruleset` may be NULL. */
 int setup_save_datasets(const struct ruleset *ruleset);
+
+/* --- Lists of hosts and networks to block --------------------------------------------------------- */
+
+/* Fills the options from nft.blocklist and geoip-database. Strings belong to the configuration; the path of the folder
+ * is written to `folder`, which has PATH_MAX bytes. */
+void setup_block_lists(struct block_lists_options *out, const struct config *config, char *folder);
 
 #endif

@@ -244,7 +244,8 @@ int block_file_write(const char *folder, const char *name, const char *comment, 
         unlinkat(directory, temporary, 0);
         fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
         /* A command of root writes into the folder of the engine's user, who must be able to read the file. */
-        if (fd < 0 || (geteuid() == 0 && fchown(fd, owner.st_uid, owner.st_gid) < 0) || !(file = fdopen(fd, "w")))
+        if (fd < 0 || (geteuid() == 0 && owner.st_uid != 0 && fchown(fd, owner.st_uid, owner.st_gid) < 0) ||
+            !(file = fdopen(fd, "w")))
             err = -errno;
     }
     if (!err)

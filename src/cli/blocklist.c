@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice blocklist`: lists, adds and removes the hosts that the kernel blocks. It accesses the sets of the sluice
- * table directly, so it needs no running daemon. */
-#include "cli_priv.h"
+/* `sluice blocklist`: lists, adds and removes the hosts and networks that the kernel blocks. For hosts it accesses the
+ * sets of the sluice table directly, so it needs no running daemon. Networks and lists are files (blocklist_lists.h).
+ */
+#include "blocklist_lists.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "sluice/address.h"
 #include "sluice/blocklist.h"
 #include "sluice/block_exemptions.h"
 #include "sluice/firewall.h"
 
-enum { OPTION_JSON = CLI_OPTION_OWN, OPTION_FORCE, OPTION_PERMANENT };
+enum { OPTION_JSON = CLI_OPTION_OWN, OPTION_FORCE, OPTION_PERMANENT, OPTION_NAME };
 
 struct arguments {
     struct cli_input input;
     bool json, force, permanent;
+    const char *name;           /* --name */
     struct blocked_host *hosts; /* the addresses on the command line */
     size_t count;
+    struct block_entries networks; /* the networks on the command line */
+    const char *file;              /* the list to import, or the name of the list to forget */
     const struct config *config;
     struct firewall_settings firewall; /* of the configuration */
 };
@@ -39,6 +44,10 @@ static const struct cli_option options[] = {
     { .id = OPTION_PERMANENT,
       .name = "permanent",
       .help = "add: block without a time limit, until the host or the table is removed" },
+    { .id = OPTION_NAME,
+      .argument = "NAME",
+      .name = "name",
+      .help = "import: the name of the list (default: that of the file)" },
     { .id = OPTION_FORCE, .letter = 'f', .name = "force", .help = "add: block addresses of nft.blocklist.never, too" },
     CLI_ROW_SET,
     { .id = OPTION_JSON,
@@ -58,6 +67,9 @@ static int handle_option(void *user, const struct cli_option *option, const char
         return 0;
     case OPTION_FORCE:
         arguments->force = true;
+        return 0;
+    case OPTION_NAME:
+        arguments->name = value;
         return 0;
     case OPTION_PERMANENT:
         arguments->permanent = true;
@@ -105,9 +117,10 @@ static int by_address(const void *left, const void *right)
                                     : memcmp(a->address.bytes, b->address.bytes, sizeof(a->address.bytes));
 }
 
-static int list_json(const struct listing *listing)
+static int list_json(const struct listing *listing, const struct block_entries *networks)
 {
-    char address[ADDRESS_TEXT_SIZE];
+    char address[ADDRESS_TEXT_SIZE], range[RANGE_TEXT_SIZE];
+    const uint64_t now = (uint64_t)time(NULL);
     struct text out;
 
     text_init(&out);
@@ -128,16 +141,32 @@ static int list_json(const struct listing *listing)
         json_object_close(&out);
     }
     json_array_close(&out);
+    json_array_open(&out, "networks");
+    for (size_t i = 0; i < networks->count; i++) {
+        const struct block_entry *entry = &networks->at[i];
+
+        address_range_format(&entry->range, entry->version, range);
+        json_object_open(&out, NULL);
+        json_string(&out, "network", range);
+        if (entry->until > 0)
+            json_uint(&out, "expires", entry->until - now);
+        json_object_close(&out);
+    }
+    json_array_close(&out);
     json_object_close(&out);
     return cli_write(&out);
 }
 
-static int list(const struct arguments *arguments)
+static int list(struct arguments *arguments)
 {
-    char error[FIREWALL_ERROR_SIZE], address[ADDRESS_TEXT_SIZE];
+    char error[FIREWALL_ERROR_SIZE], address[ADDRESS_TEXT_SIZE], range[RANGE_TEXT_SIZE];
+    struct block_entries networks = { .count = 0 };
     struct listing listing = { .count = 0 };
-    int code = EXIT_OK;
+    const uint64_t now = (uint64_t)time(NULL);
+    int code = lists_read_networks(arguments->config, &networks);
 
+    if (code)
+        goto free_hosts;
     if (blocklist_each(arguments->firewall.options.table, collect, &listing, error)) {
         code = failed(error);
         goto free_hosts;
@@ -145,7 +174,7 @@ static int list(const struct arguments *arguments)
     if (listing.count > 0)
         qsort(listing.hosts, listing.count, sizeof(*listing.hosts), by_address);
     if (arguments->json) {
-        code = list_json(&listing);
+        code = list_json(&listing, &networks);
         goto free_hosts;
     }
     for (size_t i = 0; i < listing.count; i++) {
@@ -159,10 +188,20 @@ static int list(const struct arguments *arguments)
             fputs("permanently", stdout);
         printf(", %" PRIu64 " packets (%" PRIu64 " bytes) dropped\n", host->packets, host->bytes);
     }
-    if (listing.count == 0)
+    for (size_t i = 0; i < networks.count; i++) {
+        const struct block_entry *entry = &networks.at[i];
+
+        address_range_format(&entry->range, entry->version, range);
+        if (entry->until > 0)
+            printf("%-39s for %" PRIu64 " s\n", range, entry->until - now);
+        else
+            printf("%-39s permanently\n", range);
+    }
+    if (listing.count + networks.count == 0)
         puts("no hosts are blocked");
 
 free_hosts:
+    block_entries_clear(&networks);
     free(listing.hosts);
     return code;
 }
@@ -204,12 +243,30 @@ static int refuse_exempt(const struct arguments *arguments)
                   address);
         code = EXIT_FAILED;
     }
+    for (size_t i = 0; i < arguments->networks.count && !code; i++) {
+        const struct block_entry *network = &arguments->networks.at[i];
+        struct range_list left = { .count = 0 }, exempt = { .count = 0 };
+        char range[RANGE_TEXT_SIZE];
+
+        address_range_format(&network->range, network->version, range);
+        if (range_list_add(&left, network->range.low, network->range.high) ||
+            block_exemptions_ranges(never, network->version, &exempt) || range_list_subtract(&left, &exempt))
+            code = failed("out of memory");
+        else if (left.count == 0) {
+            cli_error(&command_blocklist, "all of %s is in nft.blocklist.never; no address was blocked", range);
+            code = EXIT_FAILED;
+        } else if (!range_list_is(&left, network->range.low, network->range.high)) {
+            fprintf(stderr, "a part of %s is in nft.blocklist.never and is not blocked\n", range);
+        }
+        range_list_clear(&left);
+        range_list_clear(&exempt);
+    }
     block_exemptions_free(never);
     diag_free(diag);
     return code;
 }
 
-static int add_hosts(const struct arguments *arguments)
+static int add_hosts(struct arguments *arguments)
 {
     char error[FIREWALL_ERROR_SIZE];
     uint64_t timeout_ms = arguments->permanent ? 0 : (uint64_t)arguments->firewall.block_seconds * 1000;
@@ -219,69 +276,143 @@ static int add_hosts(const struct arguments *arguments)
         return code;
     for (size_t i = 0; i < arguments->count; i++)
         arguments->hosts[i].timeout_ms = timeout_ms;
-    if (blocklist_add(arguments->firewall.options.table, arguments->hosts, arguments->count, error))
+    if (arguments->count > 0 &&
+        blocklist_add(arguments->firewall.options.table, arguments->hosts, arguments->count, error))
         return failed(error);
-    return print_count(arguments, "added", arguments->count);
+    for (size_t i = 0; i < arguments->networks.count; i++)
+        arguments->networks.at[i].until = timeout_ms > 0 ? (uint64_t)time(NULL) + arguments->firewall.block_seconds : 0;
+    if (arguments->networks.count > 0)
+        code = lists_add_networks(arguments->config, &arguments->networks);
+    return code ? code : print_count(arguments, "added", arguments->count + arguments->networks.count);
 }
 
-static int remove_hosts(const struct arguments *arguments)
+static int remove_hosts(struct arguments *arguments)
 {
+    const size_t wanted = arguments->count + arguments->networks.count;
     char error[FIREWALL_ERROR_SIZE];
-    size_t removed = 0;
+    size_t removed = 0, networks = 0;
+    int code = EXIT_OK;
 
-    if (blocklist_remove(arguments->firewall.options.table, arguments->hosts, arguments->count, &removed, error))
+    if (arguments->count > 0 &&
+        blocklist_remove(arguments->firewall.options.table, arguments->hosts, arguments->count, &removed, error))
         return failed(error);
-    if (!arguments->json && removed < arguments->count)
-        printf("%zu of %zu were blocked\n", removed, arguments->count);
-    return print_count(arguments, "removed", removed);
+    if (arguments->networks.count > 0)
+        code = lists_remove_networks(arguments->config, &arguments->networks, &networks);
+    if (code)
+        return code;
+    if (!arguments->json && removed + networks < wanted)
+        printf("%zu of %zu were blocked\n", removed + networks, wanted);
+    return print_count(arguments, "removed", removed + networks);
 }
 
-static int flush_blocklist(const struct arguments *arguments)
+static int flush_blocklist(struct arguments *arguments)
 {
     char error[FIREWALL_ERROR_SIZE];
 
-    (void)arguments;
-    return blocklist_flush(arguments->firewall.options.table, error) ? failed(error) : EXIT_OK;
+    if (blocklist_flush(arguments->firewall.options.table, error))
+        return failed(error);
+    return lists_flush_networks(arguments->config);
+}
+
+/* --- Lists ---------------------------------------------------------------------------------------- */
+
+static int import(struct arguments *arguments)
+{
+    return lists_import(arguments->config, arguments->file, arguments->name);
+}
+
+static int forget(struct arguments *arguments)
+{
+    return lists_forget(arguments->config, arguments->file);
+}
+
+static int print_lists(struct arguments *arguments)
+{
+    return lists_print(arguments->config, arguments->json);
+}
+
+static int reread(struct arguments *arguments)
+{
+    return lists_reread(arguments->config);
 }
 
 /* --- The command ---------------------------------------------------------------------------------- */
 
-enum { ACTION_LIST, ACTION_ADD, ACTION_REMOVE, ACTION_FLUSH, ACTIONS };
-
-static const char *const action_names[ACTIONS + 1] = { "list", "add", "remove", "flush" };
-
-static const struct action {
-    bool takes_hosts;
-    int (*run)(const struct arguments *arguments);
-} actions[ACTIONS] = {
-    [ACTION_LIST] = { false, list },
-    [ACTION_ADD] = { true, add_hosts },
-    [ACTION_REMOVE] = { true, remove_hosts },
-    [ACTION_FLUSH] = { false, flush_blocklist },
+enum {
+    ACTION_LIST,
+    ACTION_ADD,
+    ACTION_REMOVE,
+    ACTION_FLUSH,
+    ACTION_IMPORT,
+    ACTION_FORGET,
+    ACTION_LISTS,
+    ACTION_REREAD,
+    ACTIONS
 };
 
-static int read_hosts(struct arguments *arguments, size_t action, int count, char **names)
+static const char *const action_names[ACTIONS + 1] = { "list",   "add",    "remove", "flush",
+                                                       "import", "forget", "lists",  "reread" };
+
+enum takes { TAKES_NOTHING, TAKES_HOSTS, TAKES_FILE };
+
+static const struct action {
+    enum takes takes;
+    int (*run)(struct arguments *arguments);
+} actions[ACTIONS] = {
+    [ACTION_LIST] = { TAKES_NOTHING, list },         [ACTION_ADD] = { TAKES_HOSTS, add_hosts },
+    [ACTION_REMOVE] = { TAKES_HOSTS, remove_hosts }, [ACTION_FLUSH] = { TAKES_NOTHING, flush_blocklist },
+    [ACTION_IMPORT] = { TAKES_FILE, import },        [ACTION_FORGET] = { TAKES_FILE, forget },
+    [ACTION_LISTS] = { TAKES_NOTHING, print_lists }, [ACTION_REREAD] = { TAKES_NOTHING, reread },
+};
+
+static int read_arguments(struct arguments *arguments, size_t action, int count, char **names)
 {
-    if (!actions[action].takes_hosts && count > 0) {
+    const enum takes takes = actions[action].takes;
+
+    if (takes == TAKES_NOTHING && count > 0) {
         cli_error(&command_blocklist, "unexpected argument '%s'", names[0]);
         return EXIT_USAGE;
     }
-    if (actions[action].takes_hosts && count == 0) {
-        cli_error(&command_blocklist, "name the addresses to %s", action_names[action]);
+    if (takes == TAKES_FILE && count != 1) {
+        cli_error(&command_blocklist,
+                  action == ACTION_IMPORT ? "name the file to import; - is standard input" : "name the list to forget");
+        return EXIT_USAGE;
+    }
+    if (takes == TAKES_FILE) {
+        arguments->file = names[0];
+        return EXIT_OK;
+    }
+    if (takes == TAKES_HOSTS && count == 0) {
+        cli_error(&command_blocklist, "name the addresses or networks to %s", action_names[action]);
         return EXIT_USAGE;
     }
     arguments->hosts = calloc((size_t)count + 1, sizeof(*arguments->hosts));
     if (!arguments->hosts)
         return failed("out of memory");
     for (int i = 0; i < count; i++) {
-        struct blocked_host *host = &arguments->hosts[arguments->count++];
-        int version = address_parse(names[i], strlen(names[i]), &host->address);
+        struct block_entry entry = { .until = 0 };
+        int version = address_range_parse(span_of(names[i]), &entry.range);
+        const unsigned widest = version == 4 ? 32 - BLOCK_WIDEST4 : 128 - BLOCK_WIDEST6;
 
-        if (version < 0) {
-            cli_error(&command_blocklist, "'%s' is not an IPv4 or IPv6 address", names[i]);
+        if (version < 0 || entry.range.low > entry.range.high) {
+            cli_error(&command_blocklist,
+                      "'%s' is not an IPv4 or IPv6 address, a network such as 192.0.2.0/24, or a range such as "
+                      "192.0.2.1-192.0.2.9",
+                      names[i]);
             return EXIT_USAGE;
         }
-        host->version = (uint8_t)version;
+        entry.version = (uint8_t)version;
+        if (entry.range.low == entry.range.high) {
+            arguments->hosts[arguments->count++] =
+                (struct blocked_host){ .address = address_from_number(entry.range.low, version),
+                                       .version = entry.version };
+        } else if ((entry.range.high - entry.range.low) >> widest != 0) {
+            cli_error(&command_blocklist, "'%s' is wider than a /%d", names[i],
+                      version == 4 ? BLOCK_WIDEST4 : BLOCK_WIDEST6);
+            return EXIT_USAGE;
+        } else if (block_entries_add(&arguments->networks, &entry)) {
+            return failed("out of memory");
+        }
     }
     return EXIT_OK;
 }
@@ -303,7 +434,7 @@ static int run_blocklist(int argc, char **argv)
     if (code)
         goto clear;
     arguments.input.skip_consistency_check = true;
-    code = read_hosts(&arguments, action, argc - first - 1, argv + first + 1);
+    code = read_arguments(&arguments, action, argc - first - 1, argv + first + 1);
     if (!code)
         code = cli_load_sound_config(&arguments.input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, "nothing was done", &config);
     if (!code) {
@@ -313,6 +444,7 @@ static int run_blocklist(int argc, char **argv)
     }
     config_free(config);
     free(arguments.hosts);
+    block_entries_clear(&arguments.networks);
 
 clear:
     cli_input_clear(&arguments.input);
@@ -321,16 +453,23 @@ clear:
 
 const struct command command_blocklist = {
     .name = "blocklist",
-    .usage = "list|add|remove|flush [ADDRESS]... [OPTION]...",
-    .summary = "Show, add and remove hosts whose packets the kernel drops",
-    .help = "list    show the blocked hosts, the time that is left, and the packets that were dropped\n"
-            "add     block these addresses for nft.blocklist.timeout seconds\n"
-            "remove  unblock these addresses\n"
-            "flush   unblock all addresses\n"
+    .usage = "list|add|remove|flush|import|forget|lists|reread [ADDRESS|NETWORK|FILE]... [OPTION]...",
+    .summary = "Show, add and remove hosts and networks whose packets the kernel drops",
+    .help = "list    show the blocked hosts and networks, the time that is left, and the packets that were dropped\n"
+            "add     block these addresses and networks for nft.blocklist.timeout seconds\n"
+            "remove  unblock these addresses and networks\n"
+            "flush   unblock all addresses, and all networks that `add` has blocked\n"
+            "import  block the addresses and networks in FILE until `forget`; a list of the same name is replaced\n"
+            "forget  remove the imported list NAME\n"
+            "lists   show the lists: imported, of nft.blocklist.files, and of nft.blocklist.countries\n"
+            "reread  read all lists again\n"
             "\n"
-            "The sluice table has the list (nft.blocklist.enabled: yes), so these commands work with and without a "
-            "running daemon.\n"
-            "The kernel drops packets from and to blocked hosts before the queue. Needs CAP_NET_ADMIN.",
+            "The sluice table has the list (nft.blocklist.enabled: yes). The kernel drops packets from and to blocked "
+            "hosts before the queue.\n"
+            "FILE has an address, network or range per line, columns with one (abuse.ch), or JSON (Spamhaus); - is "
+            "standard input.\n"
+            "Networks and lists are kept in nft.blocklist.folder, and are blocked while the daemon runs. Needs "
+            "CAP_NET_ADMIN.",
     .argument = CLI_ARGUMENT_WORDS,
     .words = action_names,
     .options = options,

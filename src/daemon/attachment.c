@@ -27,6 +27,7 @@
  * any thread.
  */
 #include "attachment.h"
+#include "list_reader.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -35,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sluice/address.h"
@@ -88,7 +90,8 @@ struct attachment {
     unsigned worker_count;
     enum monitor_mode mode;
     struct block_exemptions *never;
-    struct block_port *ports; /* one for each worker; NULL: hosts are not blocked */
+    struct block_port *ports;  /* one for each worker; NULL: hosts are not blocked */
+    struct list_reader *lists; /* NULL as `ports` */
     struct firewall_watch *watch;
     int stop_fd;
     bool started;
@@ -101,12 +104,12 @@ struct attachment {
     struct firewall_change removal; /* the last change that removed chains */
     uint64_t removal_ns, verdict_lost;
     bool after_death;
-    bool remember;
+    bool remember, unsaved;                   /* the remembered hosts differ from the kernel; from the saved file */
     struct firewall_misplaced_chain intruder; /* the misplaced chain that was reported last */
 
     /* written by the thread, read by any thread */
     _Atomic uint64_t changes, reasserted, failed, moved, uninspected_us, flushed, notifications_lost;
-    _Atomic uint64_t hosts, added, refused, full, blocked_packets, blocked_bytes;
+    _Atomic uint64_t hosts, networks, lists_failed, added, refused, full, blocked_packets, blocked_bytes;
     _Atomic uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
 };
 
@@ -406,6 +409,7 @@ static void block_hosts(struct attachment *attachment)
             if (!added[i])
                 continue;
             request = &group.requests[i];
+            attachment->unsaved = true;
             count(&attachment->added, 1);
             event.host = request->address;
             event.host_version = request->version;
@@ -415,6 +419,107 @@ static void block_hosts(struct attachment *attachment)
             output_firewall(attachment->output, &event);
         }
     }
+}
+
+/* --- Lists ---------------------------------------------------------------------------------------- */
+
+/* Blocks the networks that the reader of lists has read. */
+static void block_networks(struct attachment *attachment)
+{
+    struct range_list networks[2];
+    char error[FIREWALL_ERROR_SIZE];
+    uint64_t reading = list_reader_take(attachment->lists, networks);
+    const size_t ipv4 = reading > 0 ? networks[0].count : 0, ipv6 = reading > 0 ? networks[1].count : 0;
+
+    if (reading == 0)
+        return;
+    if (firewall_watch_block_networks(attachment->watch, networks, error)) {
+        count(&attachment->lists_failed, 1);
+        log_error("cannot block the networks of the lists: %s; the networks that were blocked before stay blocked",
+                  error);
+        list_reader_applied(attachment->lists, reading, error);
+        return;
+    }
+    if (ipv4 + ipv6 != atomic_load_explicit(&attachment->networks, memory_order_relaxed))
+        log_info("blocking %zu IPv4 and %zu IPv6 networks of the lists", ipv4, ipv6);
+    set(&attachment->networks, ipv4 + ipv6);
+    list_reader_applied(attachment->lists, reading, NULL);
+}
+
+static int add_host_to_save(const struct blocked_host *host, void *user)
+{
+    const wide number = address_to_number(&host->address, host->version);
+
+    return block_entries_add(user,
+                             &(const struct block_entry){
+                                 .range = { number, number },
+                                 .until = host->timeout_ms > 0 ? (uint64_t)time(NULL) + host->expires_ms / 1000 : 0,
+                                 .version = host->version,
+                             });
+}
+
+static void save_hosts(struct attachment *attachment)
+{
+    struct block_entries hosts = { .count = 0 };
+
+    if (firewall_watch_each_host(attachment->watch, add_host_to_save, &hosts))
+        block_entries_clear(&hosts); /* out of memory: try again in the next round */
+    else
+        attachment->unsaved = false;
+    if (!attachment->unsaved)
+        list_reader_save_hosts(attachment->lists, &hosts);
+}
+
+/* Blocks the hosts that the last run has saved for the rest of their time. If the kernel has hosts, the table has
+ * survived, and the kernel's list is newer than the file. */
+static void restore_hosts(struct attachment *attachment)
+{
+    struct block_entries saved = { .count = 0 };
+    const uint64_t now = (uint64_t)time(NULL);
+    size_t restored = 0;
+
+    if (firewall_watch_hosts(attachment->watch) > 0 || list_reader_saved_hosts(attachment->lists, &saved))
+        return;
+    for (size_t at = 0; at < saved.count;) {
+        struct blocked_host hosts[FIREWALL_WATCH_HOSTS];
+        bool added[FIREWALL_WATCH_HOSTS];
+        char error[FIREWALL_ERROR_SIZE];
+        size_t number = 0;
+
+        for (; at < saved.count && number < FIREWALL_WATCH_HOSTS; at++) {
+            const struct block_entry *entry = &saved.at[at];
+            const struct blocked_host host = {
+                .address = address_from_number(entry->range.low, entry->version),
+                .version = entry->version,
+                .timeout_ms = entry->until > 0 ? (entry->until - now) * 1000 : 0,
+            };
+
+            if ((entry->until == 0 || entry->until > now) &&
+                !block_exemptions_contain(attachment->never, host.version, &host.address))
+                hosts[number++] = host;
+        }
+        if (number > 0 && firewall_watch_block(attachment->watch, hosts, number, added, error)) {
+            log_warning("cannot block the hosts of the last run: %s", error);
+            break;
+        }
+        restored += number;
+    }
+    if (restored > 0)
+        log_info("blocking %zu hosts that were blocked before the stop", restored);
+    block_entries_clear(&saved);
+}
+
+uint64_t attachment_reread_lists(struct attachment *attachment, const struct config *config)
+{
+    return attachment && attachment->lists ? list_reader_reread(attachment->lists, config) : 0;
+}
+
+bool attachment_describe_lists(const struct attachment *attachment, struct text *out)
+{
+    if (!attachment || !attachment->lists)
+        return false;
+    list_reader_describe(attachment->lists, out);
+    return true;
 }
 
 /* --- Thread --------------------------------------------------------------------------------------- */
@@ -449,8 +554,12 @@ static void check_periodically(struct attachment *attachment)
     }
     if (!attachment->ports)
         return;
-    if (attachment->remember && !attachment->breach.open && firewall_watch_remember_hosts(attachment->watch) == 0)
+    if (attachment->remember && !attachment->breach.open && firewall_watch_remember_hosts(attachment->watch) == 0) {
         attachment->remember = false;
+        attachment->unsaved = true;
+    }
+    if (attachment->unsaved)
+        save_hosts(attachment);
     set(&attachment->hosts, firewall_watch_hosts(attachment->watch));
 }
 
@@ -483,8 +592,10 @@ static void *run_thread(void *argument)
         /* While the table is incomplete, check and restore it as often as the budget permits. */
         if (attachment->breach.open && attachment->mode == MONITOR_REASSERT)
             check_table(attachment, &attachment->breach.change, clock_monotonic_ns());
-        if (attachment->ports)
+        if (attachment->ports) {
             block_hosts(attachment);
+            block_networks(attachment);
+        }
         if (stop)
             attachment->tick_ns = 0;
         check_periodically(attachment);
@@ -511,6 +622,8 @@ static int make_ports(struct attachment *attachment, const struct config *config
     attachment->ports = calloc(attachment->worker_count, sizeof(*attachment->ports));
     for (unsigned i = 0; attachment->ports && i < attachment->worker_count && !err; i++)
         err = ring_new(&attachment->ports[i].ring, PORT_RING_SIZE);
+    if (!err)
+        err = list_reader_new(&attachment->lists, config, attachment->never);
     if (!attachment->ports || err) {
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return -ENOMEM;
@@ -576,11 +689,17 @@ int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE
      * messages are still in the socket: the verdicts of these will fail. */
     if (attachment->after_death)
         record_removal(attachment, &(const struct firewall_change){ .lost = true });
+    if (attachment->ports) {
+        restore_hosts(attachment);
+        block_networks(attachment);
+        err = list_reader_start(attachment->lists);
+    }
     attachment->good_ns = clock_monotonic_ns();
     attachment->budget.filled_ns = attachment->moves.filled_ns = attachment->good_ns;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    err = -pthread_create(&attachment->thread, NULL, run_thread, attachment);
+    if (!err)
+        err = -pthread_create(&attachment->thread, NULL, run_thread, attachment);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "cannot start a thread: %s", strerror(-err));
@@ -609,6 +728,7 @@ void attachment_free(struct attachment *attachment)
         return;
     attachment_stop(attachment);
     firewall_watch_close(attachment->watch);
+    list_reader_free(attachment->lists);
     for (unsigned i = 0; attachment->ports && i < attachment->worker_count; i++)
         ring_free(attachment->ports[i].ring);
     free(attachment->ports);
@@ -634,6 +754,8 @@ void attachment_counters(const struct attachment *attachment, struct attachment_
         .flushed = load_counter(&attachment->flushed),
         .notifications_lost = load_counter(&attachment->notifications_lost),
         .hosts = load_counter(&attachment->hosts),
+        .networks = load_counter(&attachment->networks),
+        .lists_failed = load_counter(&attachment->lists_failed),
         .added = load_counter(&attachment->added),
         .refused = load_counter(&attachment->refused),
         .full = load_counter(&attachment->full),

@@ -37,6 +37,8 @@ struct attachment_counters {
     uint64_t flushed;            /* queued packets that the kernel dropped because a base chain was removed */
     uint64_t notifications_lost; /* how often the kernel lost notifications about changes */
     uint64_t hosts;              /* hosts that are blocked now */
+    uint64_t networks;           /* networks of lists that are blocked now */
+    uint64_t lists_failed;       /* how often the networks of the lists could not be blocked */
     /* Requests to block a host: done; exempt; set full, or another error; block port full. */
     uint64_t added, refused, full, lost;
     /* Packets that the kernel handled without queueing them: dropped as packets of blocked hosts, and accepted or
@@ -45,6 +47,12 @@ struct attachment_counters {
     uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
 };
 void attachment_counters(const struct attachment *attachment, struct attachment_counters *out);
+
+/* Reads the lists of hosts and networks to block again, with the settings of `config`, or with the same settings if it is
+ * NULL. Returns the number of this reading (attachment_describe_lists()); 0: there is no blocklist, or out of memory. */
+uint64_t attachment_reread_lists(struct attachment *attachment, const struct config *config);
+/* Writes the state of the lists as a JSON object: list_reader_describe(). Returns false if there is no blocklist. */
+bool attachment_describe_lists(const struct attachment *attachment, struct text *out);
 
 /* Returns the block port of a worker; NULL when no hosts are blocked. */
 struct block_port *attachment_port(struct attachment *attachment, unsigned worker);

@@ -80,17 +80,61 @@ void block_exemptions_free(struct block_exemptions *never)
     free(never);
 }
 
-/* Whether the address is never a single host (unspecified, loopback, multicast), or is link-local IPv6, which the
- * network itself needs. */
+/* Addresses that are never a single host (unspecified, loopback, multicast), and link-local IPv6, which the network
+ * itself needs. */
+static const struct special {
+    int version;
+    uint8_t first[2]; /* the first two bytes */
+    unsigned prefix;
+    bool last_one; /* the address ends with 1: ::1 */
+} specials[] = {
+    { 4, { 0 }, 8, false },  { 4, { 127 }, 8, false },  { 4, { 224 }, 3, false },         { 6, { 0 }, 128, false },
+    { 6, { 0 }, 128, true }, { 6, { 0xff }, 8, false }, { 6, { 0xfe, 0x80 }, 10, false },
+};
+
+static struct range range_of(const struct special *special)
+{
+    const unsigned bits = (special->version == 4 ? 32 : 128) - special->prefix;
+    struct address address = { .bytes = { special->first[0], special->first[1] } };
+    wide low;
+
+    address.bytes[15] = special->last_one;
+    low = address_to_number(&address, special->version);
+    return (struct range){ .low = low, .high = low | (((wide)1 << bits) - 1) };
+}
+
 static bool is_special(int version, const struct address *address)
 {
-    static const struct address unspecified, loopback6 = { .bytes = { [15] = 1 } };
-    const uint8_t *bytes = address->bytes;
+    const wide number = address_to_number(address, version);
 
-    if (version == 4)
-        return bytes[0] == 0 || bytes[0] == 127 || bytes[0] >= 224;
-    return bytes[0] == 0xff || (bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80) ||
-           address_equal(address, &unspecified) || address_equal(address, &loopback6);
+    for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
+        const struct range range = range_of(&specials[i]);
+
+        if (specials[i].version == version && number >= range.low && number <= range.high)
+            return true;
+    }
+    return false;
+}
+
+int block_exemptions_ranges(const struct block_exemptions *never, int version, struct range_list *out)
+{
+    const struct address_set *set = never->addresses;
+    int err = 0;
+
+    for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]) && !err; i++) {
+        const struct range range = range_of(&specials[i]);
+
+        if (specials[i].version == version)
+            err = range_list_add(out, range.low, range.high);
+    }
+    for (uint32_t i = 0; set && version == 4 && i < set->count4 && !err; i++)
+        err = range_list_add(out, set->range4[i].low, set->range4[i].high);
+    for (uint32_t i = 0; set && version == 6 && i < set->count6 && !err; i++)
+        err =
+            range_list_add(out, address_to_number(&set->range6[i].low, 6), address_to_number(&set->range6[i].high, 6));
+    if (!err)
+        range_list_normalise(out);
+    return err;
 }
 
 bool block_exemptions_contain(const struct block_exemptions *never, int version, const struct address *address)

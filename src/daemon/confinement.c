@@ -24,6 +24,7 @@
 
 #include "sluice/config.h"
 #include "sluice/daemon.h"
+#include "sluice/block_lists.h"
 #include "sluice/folder.h"
 #include "sluice/log.h"
 #include "sluice/sandbox.h"
@@ -90,6 +91,8 @@ struct file_settings {
     struct rules_options rules;
     struct log_options log;
     struct file_store_settings files;
+    struct block_lists_options lists;
+    char lists_folder[PATH_MAX];
 };
 
 static void read_settings(const struct config *config, struct file_settings *out)
@@ -99,6 +102,7 @@ static void read_settings(const struct config *config, struct file_settings *out
     config_fill(config, rules_settings, NULL, &out->rules);
     config_fill(config, output_settings, NULL, &out->log);
     config_fill(config, file_settings, NULL, &out->files);
+    setup_block_lists(&out->lists, config, out->lists_folder);
 }
 
 /* Calls `each` for every file that a reload reads, except the configuration files. `path` is NULL for files that are
@@ -113,7 +117,7 @@ static void each_file_to_read(const struct file_settings *settings, void (*each)
         list->reputation_categories, list->geoip_database,
     };
     const char *const *const lists[] = { settings->rules.files, list->reputation_files,
-                                         settings->daemon.folders_to_read };
+                                         settings->daemon.folders_to_read, settings->lists.files };
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         each(files[i], user);
@@ -172,6 +176,8 @@ static void add_to_write(struct paths *paths, const struct run_options *options,
     add_path(paths, settings->rules.datasets.data_dir, SANDBOX_WRITE);
     if (settings->log.eve_name[0] == '/')
         add_file(paths, settings->log.eve_name, SANDBOX_WRITE);
+    if (settings->lists.folder)
+        add_path(paths, settings->lists.folder, SANDBOX_WRITE);
     if (separate_store(settings))
         add_path(paths, separate_store(settings), SANDBOX_WRITE);
     if (settings->rules.cache)
@@ -282,6 +288,8 @@ static void make_folders(const struct run_options *options, const struct file_se
     if (geteuid() != 0)
         return;
     make_folder(settings->rules.datasets.data_dir, user);
+    if (settings->lists.folder)
+        make_folder(settings->lists.folder, user);
     if (separate_store(settings))
         make_folder(separate_store(settings), user);
     if (settings->rules.cache)

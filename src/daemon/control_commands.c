@@ -597,6 +597,25 @@ static void put_version(void *user, struct control_request *request)
 
 static void list_commands(void *user, struct control_request *request);
 
+static void blocklist_lists(void *user, struct control_request *request)
+{
+    const struct service *service = user;
+
+    if (!attachment_describe_lists(service->options.attachment, control_answer(request)))
+        control_fail(request, "there is no blocklist: set nft.attach, and nft.blocklist.enabled: yes");
+}
+
+static void blocklist_reread(void *user, struct control_request *request)
+{
+    const struct service *service = user;
+    uint64_t reading = attachment_reread_lists(service->options.attachment, NULL);
+
+    if (reading > 0)
+        json_uint(control_answer(request), NULL, reading);
+    else
+        control_fail(request, "there is no blocklist: set nft.attach, and nft.blocklist.enabled: yes");
+}
+
 static const struct control_command commands[] = {
     { "status", NULL, "Show the state of the daemon", status },
     { "stats", "dump-counters", "Show all counters", stats },
@@ -617,6 +636,10 @@ static const struct control_command commands[] = {
     { "ruleset-reload-rules", NULL, "Same as reload", reload_rules },
     { "mode", NULL,
       "Show the mode of each queue; with mode (drop, alert-only, configured) change it, for `seconds` if set", mode },
+    { "blocklist-lists", NULL, "Show the lists of hosts and networks that are blocked", blocklist_lists },
+    { "blocklist-reread", NULL,
+      "Read the lists of hosts and networks to block again; the answer is the number of the reading",
+      blocklist_reread },
     { "reopen", "reopen-log-files", "Reopen the event file by its name, after a log rotation", reopen },
     { "upgrade", NULL,
       "Replace the running daemon with the installed binary, without packet loss; the answer is sent when it has taken "

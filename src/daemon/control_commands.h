@@ -4,6 +4,7 @@
 #define SLUICE_ENGINE_SERVICE_H
 
 #include "sluice/worker.h"
+#include "attachment.h"
 #include "mode.h"
 #include "reload.h"
 #include "rule_cost.h"
@@ -24,6 +25,7 @@ struct service_options {
     const struct queue_monitor *monitor;
     uint64_t started_ns; /* start of the engine (clock_monotonic_ns()) */
     const struct engine_memory *memory;
+    struct attachment *attachment; /* NULL: none */
     struct mode_control *mode;
     int channel;    /* the socket to the supervisor */
     int control_fd; /* the control socket, which the service then owns; -1: none */

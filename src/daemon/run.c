@@ -550,6 +550,7 @@ static void poll_reload(struct engine *engine)
             setup_exception_policies(config, true, engine->shared.exceptions);
             mode_reload(&engine->mode, config);
             set_stats_interval(engine, config);
+            attachment_reread_lists(engine->attachment, config);
             warn_about_file_store(engine);
             conntrack_data_check(engine->workers, engine->worker_count, engine->ruleset);
             setup_log_skipped_rules(ruleset_rules(engine->ruleset));
@@ -679,6 +680,7 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         .monitor = engine->monitor,
         .started_ns = engine->started_ns,
         .memory = engine->inherited->memory,
+        .attachment = engine->attachment,
         .mode = &engine->mode,
         .channel = engine->inherited->channel,
         .control_fd = engine->inherited->control_fd,

@@ -487,6 +487,8 @@ static void add_attachment(struct stats *stats)
     add_counter(stats, "firewall.flushed", counters.flushed);
     add_counter(stats, "firewall.notifications_lost", counters.notifications_lost);
     add_counter(stats, "firewall.blocklist.hosts", counters.hosts);
+    add_counter(stats, "firewall.blocklist.networks", counters.networks);
+    add_counter(stats, "firewall.blocklist.lists_failed", counters.lists_failed);
     add_counter(stats, "firewall.blocklist.added", counters.added);
     add_counter(stats, "firewall.blocklist.refused", counters.refused);
     add_counter(stats, "firewall.blocklist.full", counters.full);

@@ -208,12 +208,12 @@ static int build_replacement(struct change *change, const struct plan *plan)
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }
 
-/* Records in the plan which sets of blocked hosts exist. Existing sets are kept, with their hosts. Returns 0, or -errno
- * with a line in `error`. */
+/* Records in the plan which sets of blocked hosts and networks exist. Existing sets are kept, with their elements.
+ * Returns 0, or -errno with a line in `error`. */
 static int find_sets(struct change *change, struct plan *plan)
 {
     for (unsigned f = 0; f < plan->family_count; f++)
-        for (unsigned i = 0; i < 2; i++) {
+        for (unsigned i = 0; i < BLOCK_SETS; i++) {
             int err = nft_set_find(&change->session, plan->families[f], change->table, i);
 
             if (err && err != -ENOENT)

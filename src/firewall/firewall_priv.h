@@ -10,6 +10,7 @@
 #include "sluice/blocklist.h"
 #include "sluice/firewall.h"
 #include "sluice/firewall_watch.h"
+#include "sluice/ranges.h"
 
 #include "build.h"
 #include "explain.h"
@@ -18,9 +19,11 @@
 #include "session.h"
 #include "survey.h"
 
-/* The names of the sets of blocked hosts. */
+/* The names of the sets of blocked hosts, and of blocked networks. */
 #define SET_BLOCKED4 "blocked_ipv4"
 #define SET_BLOCKED6 "blocked_ipv6"
+#define SET_NETWORKS4 "blocked_networks_ipv4"
+#define SET_NETWORKS6 "blocked_networks_ipv6"
 
 /* The names of the counters of offloaded flows, and of the flowtable. */
 #define COUNTER_ACCEPTED "offload_accepted"
@@ -37,13 +40,14 @@
 #define CHAIN_SAVE "sluice_save"
 #define CHAIN_SAVE_LOCAL "sluice_save_input"
 
-/* --- Sets of blocked hosts (blocklist_set.c) -------------------------------------------------------- */
+/* --- Sets of blocked hosts and networks (blocklist_set.c) ------------------------------------------- */
 
-/* Returns the name of a set of blocked hosts; index 0: IPv4, 1: IPv6. */
+/* Returns the name of a set; index 0: IPv4 hosts, 1: IPv6 hosts, 2: IPv4 networks, 3: IPv6 networks. */
 const char *nft_set_name(unsigned index);
+bool nft_is_block_set(const char *name, size_t length); /* whether it is the name of one of these sets */
 bool nft_set_fits(unsigned index, uint32_t family);
 void nft_set_print(struct text *out, const char *indent, unsigned index, const struct plan *plan);
-/* Add messages for the sets of blocked hosts: nft_build_sets() creates sets that the plan needs and that do not exist;
+/* Add messages for the sets: nft_build_sets() creates sets that the plan needs and that do not exist;
  * nft_build_set_removals() deletes existing sets that the plan does not need. Return 0 or -errno. */
 int nft_build_sets(struct batch *batch, unsigned family_index, const struct plan *plan);
 int nft_build_set_removals(struct batch *batch, unsigned family_index, const struct plan *plan);
@@ -83,6 +87,13 @@ int nft_host_find(struct session *session, uint32_t family, const char *table, c
  * with the kind of the failed object in *subject. */
 int nft_hosts_add(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
                   size_t count, bool may_be_there, enum subject *subject);
+
+/* --- Blocked networks (blocklist_networks.c) -------------------------------------------------------- */
+
+/* Replaces the blocked networks of all tables in one transaction; networks[0]: IPv4, [1]: IPv6, both normalised.
+ * Returns 0, or -errno with the kind of the failed object in *subject. */
+int nft_networks_replace(struct session *session, const struct set_targets *targets,
+                         const struct range_list networks[2], enum subject *subject);
 
 /* --- Installation (firewall.c), printing (print.c) -------------------------------------------------- */
 

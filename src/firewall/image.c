@@ -75,7 +75,7 @@ static bool is_string(struct cursor value, const char *string)
 
 /* --- Rules ------------------------------------------------------------------------------------------ */
 
-/* The counter of one rule, and whether the rule looks up a set of blocked hosts. */
+/* The counter of one rule, and whether the rule looks up a set of blocked hosts or networks. */
 struct rule_facts {
     bool blocks;
     uint64_t packets, bytes;
@@ -99,13 +99,19 @@ static void read_counter(struct rule_facts *facts, struct cursor data)
     }
 }
 
+static bool is_block_set(struct cursor value)
+{
+    /* The length includes the NUL. */
+    return cursor_remaining(&value) > 0 && nft_is_block_set((const char *)value.at, cursor_remaining(&value) - 1);
+}
+
 static void read_lookup(struct rule_facts *facts, struct cursor data)
 {
     struct cursor value;
     uint16_t type;
 
     while (netlink_read_attribute(&data, &type, &value))
-        if (type == NFTA_LOOKUP_SET && (is_string(value, SET_BLOCKED4) || is_string(value, SET_BLOCKED6)))
+        if (type == NFTA_LOOKUP_SET && is_block_set(value))
             facts->blocks = true;
 }
 
@@ -239,7 +245,7 @@ static int query_family(struct session *session, struct image *image, const char
                            &(struct session_query){
                                .type = NFT_MSG_GETCHAIN, .name_attribute = NFTA_CHAIN_NAME, .name = nft_own_chain(i) });
     image_target.part = IMAGE_SETS;
-    for (unsigned i = 0; i < 2 && !err; i++)
+    for (unsigned i = 0; i < BLOCK_SETS && !err; i++)
         err = query_object(session, &image_target, family,
                            &(struct session_query){
                                .type = NFT_MSG_GETSET, .name_attribute = NFTA_SET_NAME, .name = nft_set_name(i) });

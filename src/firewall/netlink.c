@@ -153,7 +153,7 @@ int nft_session_generation(struct session *session, uint32_t *out)
 
 static void put_mark(struct batch *batch, uint16_t type, uint32_t generation)
 {
-    assert(batch->count < BATCH_MESSAGES && batch->length + MESSAGE_MAX <= BATCH_SIZE);
+    assert(batch->count < BATCH_MESSAGES && batch->length + MESSAGE_MAX <= batch->size);
 
     struct nlmsghdr *message = mnl_nlmsg_put_header(batch->bytes + batch->length);
     struct nfgenmsg *header = mnl_nlmsg_put_extra_header(message, sizeof(*header));
@@ -168,16 +168,27 @@ static void put_mark(struct batch *batch, uint16_t type, uint32_t generation)
     batch->length += message->nlmsg_len;
 }
 
-struct batch *nft_batch_new(struct session *session, uint32_t generation)
+static struct batch *make_batch(struct session *session, uint32_t generation, size_t size)
 {
-    struct batch *batch = calloc(1, sizeof(*batch));
+    struct batch *batch = calloc(1, sizeof(*batch) + size);
 
     if (!batch)
         return NULL;
+    batch->size = size;
     batch->first = session->sequence + 1;
     session->sequence += BATCH_MESSAGES;
     put_mark(batch, NFNL_MSG_BATCH_BEGIN, generation);
     return batch;
+}
+
+struct batch *nft_batch_new(struct session *session, uint32_t generation)
+{
+    return make_batch(session, generation, BATCH_SIZE);
+}
+
+struct batch *nft_batch_new_larger(struct session *session, size_t more)
+{
+    return make_batch(session, 0, BATCH_SIZE + more);
 }
 
 void nft_batch_free(struct batch *batch)
@@ -188,14 +199,14 @@ void nft_batch_free(struct batch *batch)
 struct nlmsghdr *nft_batch_open(struct batch *batch, enum subject subject, uint16_t type, uint16_t family,
                                 uint16_t flags)
 {
-    assert(batch->count < BATCH_MESSAGES && batch->length + MESSAGE_MAX <= BATCH_SIZE);
+    assert(batch->count < BATCH_MESSAGES && batch->length + MESSAGE_MAX <= batch->size);
     batch->subjects[batch->count] = (uint8_t)subject;
     return nftnl_nlmsg_build_hdr(batch->bytes + batch->length, type, family, flags, batch->first + batch->count++);
 }
 
 void nft_batch_close(struct batch *batch, const struct nlmsghdr *message)
 {
-    assert(message->nlmsg_len <= MESSAGE_MAX);
+    assert(batch->length + message->nlmsg_len <= batch->size);
     batch->length += MNL_ALIGN(message->nlmsg_len);
 }
 
@@ -247,6 +258,12 @@ int nft_batch_send(struct session *session, struct batch *batch, bool commit, en
     *subject = SUBJECT_BATCH;
     if (commit)
         put_mark(batch, NFNL_MSG_BATCH_END, 0);
+    /* The kernel takes a datagram only if it fits into the send buffer of the socket. */
+    if (batch->length > BATCH_SIZE) {
+        const int room = (int)batch->length + BATCH_SIZE;
+
+        setsockopt(mnl_socket_get_fd(session->socket), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
+    }
     if (mnl_socket_sendto(session->socket, batch->bytes, batch->length) < 0)
         return -errno;
     return read_errors(session, batch, subject);

@@ -171,18 +171,17 @@ static void add_reject_rule(struct plan_chain *chain, const struct firewall_opti
         add_rule(chain, RULE_REJECT_MARK);
 }
 
-/* Adds the rules that drop packets of blocked hosts. They follow the rule that accepts packets of `reject`, so that a
- * reject can be sent to a blocked host. */
+/* Adds the rules that drop packets of blocked hosts and networks. They follow the rule that accepts packets of
+ * `reject`, so that a reject can be sent to a blocked host. */
 static void add_block_rules(struct plan_chain *chain, const struct firewall_options *options)
 {
     if (!options->blocklist)
         return;
-    for (enum plan_rule rule = RULE_BLOCK4_FROM; rule <= RULE_BLOCK6_TO; rule++) {
-        bool of4 = rule <= RULE_BLOCK4_TO;
-
-        if (options->family != (of4 ? FIREWALL_IPV6 : FIREWALL_IPV4))
+    for (enum plan_rule rule = RULE_BLOCK4_FROM; rule <= RULE_NETWORKS6_TO; rule++)
+        if (nft_rule_fits(rule, options->family == FIREWALL_IPV4   ? NFPROTO_IPV4
+                                : options->family == FIREWALL_IPV6 ? NFPROTO_IPV6
+                                                                   : NFPROTO_INET))
             add_rule(chain, rule);
-    }
 }
 
 /* Adds the rules for offloaded flows. `forward`: the chain is on the forward hook of a router, where a flowtable

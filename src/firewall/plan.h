@@ -15,7 +15,7 @@
 
 #include "survey.h"
 
-enum { PLAN_CHAINS = 8, PLAN_RULES = 12, PLAN_FAMILIES = 2 };
+enum { PLAN_CHAINS = 8, PLAN_RULES = 16, PLAN_FAMILIES = 2, BLOCK_SETS = 4 };
 
 enum plan_rule {
     RULE_REJECT_MARK, /* accepts the packets of `reject`, which have Sluice's mark */
@@ -26,6 +26,10 @@ enum plan_rule {
     RULE_BLOCK4_TO,
     RULE_BLOCK6_FROM,
     RULE_BLOCK6_TO,
+    RULE_NETWORKS4_FROM, /* these four drop packets from and to blocked networks */
+    RULE_NETWORKS4_TO,
+    RULE_NETWORKS6_FROM,
+    RULE_NETWORKS6_TO,
     RULE_OFFLOAD_DROP,
     RULE_OFFLOAD_FLOW, /* adds the flow of the packet to the flowtable */
     RULE_OFFLOAD_ACCEPT,
@@ -58,8 +62,8 @@ struct plan {
     /* NFPROTO_*: inet, or ip and ip6 if the kernel does not support the xt target in inet. */
     uint32_t families[PLAN_FAMILIES];
     unsigned family_count;
-    /* By index of the family and IP version: true if the set of blocked hosts exists already. */
-    bool has_set[PLAN_FAMILIES][2];
+    /* By index of the family and of the set (nft_set_name()): true if the set exists already. */
+    bool has_set[PLAN_FAMILIES][BLOCK_SETS];
     struct plan_chain chains[PLAN_CHAINS];
     unsigned chain_count;
 };

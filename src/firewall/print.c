@@ -161,7 +161,7 @@ static void print_head(struct text *out, const struct firewall_options *options,
 
 static void print_chains(struct text *out, const char *indent, const struct plan *plan)
 {
-    for (unsigned i = 0; i < 2 && plan->options->blocklist; i++)
+    for (unsigned i = 0; i < BLOCK_SETS && plan->options->blocklist; i++)
         nft_set_print(out, indent, i, plan);
     nft_offload_print(out, indent, plan);
     for (unsigned i = 0; i < plan->chain_count; i++) {

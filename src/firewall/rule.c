@@ -30,7 +30,7 @@ enum term_kind {
     TERM_CONNECTION_MARK, /* ct mark & mask == value */
     TERM_FROM_LOOPBACK,
     TERM_TO_LOOPBACK,
-    TERM_BLOCKED,             /* source or destination address is in a set of blocked hosts (`blocked`) */
+    TERM_BLOCKED,             /* source or destination address is in a set of blocked hosts or networks (`blocked`) */
     TERM_COUNTER,             /* the counter object `name`; NULL: a counter of the rule itself */
     TERM_CLEAR_MARK,          /* mark = mark & ~mask */
     TERM_SET_CONNECTION_MARK, /* ct mark = ct mark & ~mask | value */
@@ -72,11 +72,15 @@ static const struct blocked_address blocked_addresses[] = {
     [RULE_BLOCK4_TO] = { "ip daddr", SET_BLOCKED4, 16, 4, true },
     [RULE_BLOCK6_FROM] = { "ip6 saddr", SET_BLOCKED6, 8, 16, false },
     [RULE_BLOCK6_TO] = { "ip6 daddr", SET_BLOCKED6, 24, 16, false },
+    [RULE_NETWORKS4_FROM] = { "ip saddr", SET_NETWORKS4, 12, 4, true },
+    [RULE_NETWORKS4_TO] = { "ip daddr", SET_NETWORKS4, 16, 4, true },
+    [RULE_NETWORKS6_FROM] = { "ip6 saddr", SET_NETWORKS6, 8, 16, false },
+    [RULE_NETWORKS6_TO] = { "ip6 daddr", SET_NETWORKS6, 24, 16, false },
 };
 
 bool nft_rule_fits(enum plan_rule kind, uint32_t family)
 {
-    if (kind < RULE_BLOCK4_FROM || kind > RULE_BLOCK6_TO)
+    if (kind < RULE_BLOCK4_FROM || kind > RULE_NETWORKS6_TO)
         return true;
     return family != (blocked_addresses[kind].of4 ? (uint32_t)NFPROTO_IPV6 : (uint32_t)NFPROTO_IPV4);
 }
@@ -112,6 +116,10 @@ static void describe(enum plan_rule kind, const struct plan *plan, struct descri
     case RULE_BLOCK4_TO:
     case RULE_BLOCK6_FROM:
     case RULE_BLOCK6_TO:
+    case RULE_NETWORKS4_FROM:
+    case RULE_NETWORKS4_TO:
+    case RULE_NETWORKS6_FROM:
+    case RULE_NETWORKS6_TO:
         add_term(rule, (struct term){ .kind = TERM_BLOCKED, .blocked = &blocked_addresses[kind] });
         add_term(rule, (struct term){ .kind = TERM_COUNTER });
         add_term(rule, drop);

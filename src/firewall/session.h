@@ -65,16 +65,19 @@ enum subject {
 struct batch {
     uint32_t first; /* sequence number of the first message */
     unsigned count;
-    size_t length;
+    size_t length, size;
     uint8_t subjects[BATCH_MESSAGES];
-    char bytes[BATCH_SIZE];
+    char bytes[]; /* `size` bytes, of which `length` are used */
 };
 
 /* Allocates a transaction; returns NULL when out of memory. The kernel rejects it with -ERESTART if the ruleset does
  * not have `generation` any more; 0: accepted in any generation. */
 struct batch *nft_batch_new(struct session *session, uint32_t generation);
+/* Allocates a transaction with room for `more` bytes of messages than nft_batch_new() gives. */
+struct batch *nft_batch_new_larger(struct session *session, size_t more);
 void nft_batch_free(struct batch *batch);
-/* Begins a message of the batch. There is always room, because a plan is small and bounded (asserted). */
+/* Begins a message of the batch. There is always room, because a plan is small and bounded (asserted), and
+ * the caller of nft_batch_new_larger() knows what it adds. */
 struct nlmsghdr *nft_batch_open(struct batch *batch, enum subject subject, uint16_t type, uint16_t family,
                                 uint16_t flags);
 void nft_batch_close(struct batch *batch, const struct nlmsghdr *message);

@@ -73,12 +73,13 @@ static void read_target(struct rule_properties *rule_properties, const struct nf
     rule_properties->bypass = info.flags & NFQ_FLAG_BYPASS;
 }
 
-/* Sluice's rules look up only the sets of blocked hosts, so a lookup of such a set shows that the rule blocks. */
+/* Sluice's rules look up only the sets of blocked hosts and networks, so a lookup of such a set shows that the rule
+ * blocks. */
 static void read_lookup(struct rule_properties *rule_properties, const struct nftnl_expr *expression)
 {
     const char *set = nftnl_expr_get_str(expression, NFTNL_EXPR_LOOKUP_SET);
 
-    rule_properties->blocks = set && (strcmp(set, SET_BLOCKED4) == 0 || strcmp(set, SET_BLOCKED6) == 0);
+    rule_properties->blocks = set && nft_is_block_set(set, strlen(set));
 }
 
 static void read_object(struct rule_properties *rule_properties, const struct nftnl_expr *expression)

@@ -29,8 +29,9 @@
 
 enum {
     RECEIVE_SIZE = 128 * 1024,
-    RECEIVE_BUFFER = 8 * 1024 * 1024, /* bytes; a large ruleset is reported in many messages, one for each object */
-    RECEIVES = 4096,                  /* maximum number of receives per call */
+    /* Bytes. A large ruleset is reported in many messages: one for each object, and for each element of a set. */
+    RECEIVE_BUFFER = 32 * 1024 * 1024,
+    RECEIVES = 4096, /* maximum number of receives per call */
     INSTALL_TRIES = 8,
     NOTIFICATION_MS = 500, /* how long the watch waits for notifications of a transaction */
     NS_PER_MS = 1000000,
@@ -61,6 +62,7 @@ struct firewall_watch {
     struct counter_pair counters[WATCHED_COUNTERS];
     struct remembered_host *hosts;
     size_t host_count, host_room;
+    struct range_list networks[2]; /* blocked; IPv4 and IPv6 */
 };
 
 /* --- Sockets ---------------------------------------------------------------------------------------- */
@@ -316,6 +318,23 @@ size_t firewall_watch_hosts(const struct firewall_watch *watch)
     return count;
 }
 
+int firewall_watch_each_host(const struct firewall_watch *watch, blocklist_each_function *each, void *user)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    int err = 0;
+
+    for (size_t i = 0; i < watch->host_count && !err; i++) {
+        const struct remembered_host *known = &watch->hosts[i];
+        struct blocked_host host = known->host;
+
+        if (known->ends_ns > 0 && known->ends_ns <= now_ns)
+            continue;
+        host.expires_ms = known->ends_ns > 0 ? (known->ends_ns - now_ns) / NS_PER_MS : 0;
+        err = each(&host, user);
+    }
+    return err;
+}
+
 /* Returns 1 if the host must be added to its set; 0 if it is already blocked for at least the same time, or the table
  * has no set for its IP version; or -errno. */
 static int needs_block(struct firewall_watch *watch, const struct set_targets *targets, const struct blocked_host *host)
@@ -384,13 +403,40 @@ static int restore_blocked_hosts(struct firewall_watch *watch, char error[FIREWA
     return err ? nft_explain(error, err, subject, targets.table) : 0;
 }
 
+static int put_networks(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
+{
+    struct set_targets targets = targets_of(watch);
+    enum subject subject;
+    int err = nft_networks_replace(&watch->session, &targets, watch->networks, &subject);
+
+    return err ? nft_explain(error, err, subject, targets.table) : 0;
+}
+
+int firewall_watch_block_networks(struct firewall_watch *watch, struct range_list networks[2],
+                                  char error[FIREWALL_ERROR_SIZE])
+{
+    struct range_list before[2] = { watch->networks[0], watch->networks[1] };
+    int err;
+
+    memcpy(watch->networks, networks, sizeof(watch->networks));
+    err = put_networks(watch, error);
+    if (err)
+        memcpy(watch->networks, before, sizeof(watch->networks));
+    for (unsigned i = 0; i < 2; i++) {
+        range_list_clear(err ? &networks[i] : &before[i]);
+        networks[i] = (struct range_list){ .count = 0 };
+    }
+    return err;
+}
+
 int firewall_watch_reinstall(struct firewall_watch *watch, unsigned damage, char error[FIREWALL_ERROR_SIZE])
 {
     int err = install(watch, error);
 
     if (err || !watch->options->blocklist || !(damage & (FIREWALL_DAMAGE_TABLE | FIREWALL_DAMAGE_SETS)))
         return err;
-    return restore_blocked_hosts(watch, error);
+    err = restore_blocked_hosts(watch, error);
+    return err || watch->networks[0].count + watch->networks[1].count == 0 ? err : put_networks(watch, error);
 }
 
 /* --- Life cycle ------------------------------------------------------------------------------------- */
@@ -431,6 +477,8 @@ void firewall_watch_close(struct firewall_watch *watch)
         mnl_socket_close(watch->listener);
     nft_session_close(&watch->session);
     nft_image_clear(&watch->image);
+    range_list_clear(&watch->networks[0]);
+    range_list_clear(&watch->networks[1]);
     free(watch->hosts);
     free(watch->buffer);
     free(watch);

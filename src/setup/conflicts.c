@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds settings that conflict with each other, and reports them at the position of one of them. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "sluice/config.h"
 #include "sluice/diag.h"
 #include "sluice/firewall.h"
+#include "sluice/setup.h"
 
 enum { MAX_RANGE = 1024, MAX_QUEUE = 65535, NAME_SIZE = 320 };
 
@@ -108,6 +110,24 @@ static void check_range(const struct check *check, const char *range, uint8_t se
     check_verdict(check, range);
 }
 
+static void check_blocklist(const struct check *check)
+{
+    const char *const *countries = check->firewall.block_countries;
+    const struct position at = config_position(check->config, "nft.blocklist.countries");
+    struct rules_options rules = { .files = NULL };
+
+    config_fill(check->config, rules_settings, NULL, &rules);
+    if (*countries && !rules.list.geoip_database)
+        diag_error(check->diag, at, "'nft.blocklist.countries' needs a database of countries: set 'geoip-database'");
+    for (; *countries; countries++)
+        if (strlen(*countries) != 2 || !isupper((unsigned char)(*countries)[0]) ||
+            !isupper((unsigned char)(*countries)[1]))
+            diag_error(check->diag, at,
+                       "'%s' in 'nft.blocklist.countries' is not a country code of ISO 3166-1, two capital "
+                       "letters such as DE",
+                       *countries);
+}
+
 static void check_attach(const struct check *check, enum queue_verdict_mode verdict)
 {
     static const char *const verdict_names[] = { "accept", "repeat", "route" };
@@ -158,5 +178,6 @@ void setup_check_conflicts(const struct config *config, struct diag *diag)
     for (size_t i = 0; (range = config_each(config, "queues", i)); i++)
         check_range(&check, range, seen);
     check_attach(&check, queue.nfqueue.mode);
+    check_blocklist(&check);
     decode_options_read(config, &decode, diag); /* called only to report invalid ports */
 }

@@ -9,6 +9,7 @@
 
 #include "setup_priv.h"
 
+#include "sluice/block_lists.h"
 #include "sluice/capture.h"
 #include "sluice/clock.h"
 #include "sluice/config.h"
@@ -369,4 +370,23 @@ void setup_eve_options(const struct config *config, struct eve_options *out)
         out->xff.http = out->xff.common;
     if (!out->xff.files.is_set)
         out->xff.files = out->xff.common;
+}
+
+void setup_block_lists(struct block_lists_options *out, const struct config *config, char *folder)
+{
+    struct firewall_settings firewall;
+    struct rules_options rules = { .files = NULL };
+    const char *name;
+
+    firewall_settings_read(config, &firewall);
+    config_fill(config, rules_settings, NULL, &rules);
+    name = firewall.lists_folder;
+    snprintf(folder, PATH_MAX, "%s%s%s", name[0] == '/' ? "" : rules.datasets.data_dir, name[0] == '/' ? "" : "/",
+             name);
+    *out = (struct block_lists_options){
+        .folder = strcmp(name, "none") == 0 ? NULL : folder,
+        .files = firewall.block_files,
+        .countries = firewall.block_countries,
+        .geoip_database = rules.list.geoip_database,
+    };
 }

@@ -46,7 +46,7 @@ static enum carried_way way_of(const char *name)
     static const char *const now[] = {
         "memuse",     ".active",        ".active_sessions",  ".spare",           ".avg_pkt_size",    "age_us",
         "age_p50_us", "age_p99_us",     "queue_age_us.last", "queue_age_us.p50", "queue_age_us.p99", ".overloaded",
-        ".waiting",   ".queue_dropped", ".user_dropped",     ".id_sequence",     "blocklist.hosts"
+        ".waiting",   ".queue_dropped", ".user_dropped",     ".id_sequence",     "blocklist.hosts", "blocklist.networks"
     };
     static const char *const others[] = { "engine.",
                                           "detect.engines",
