@@ -48,8 +48,9 @@ struct attachment_counters {
 };
 void attachment_counters(const struct attachment *attachment, struct attachment_counters *out);
 
-/* Reads the lists of hosts and networks to block again, with the settings of `config`, or with the same settings if it is
- * NULL. Returns the number of this reading (attachment_describe_lists()); 0: there is no blocklist, or out of memory. */
+/* Reads the lists of hosts and networks to block again, with the settings of `config`, or with the same settings if it
+ * is NULL. Returns the number of this reading (attachment_describe_lists()); 0: there is no blocklist, or out of
+ * memory. */
 uint64_t attachment_reread_lists(struct attachment *attachment, const struct config *config);
 /* Writes the state of the lists as a JSON object: list_reader_describe(). Returns false if there is no blocklist. */
 bool attachment_describe_lists(const struct attachment *attachment, struct text *out);

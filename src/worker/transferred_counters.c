@@ -43,11 +43,12 @@ static bool begins_with(const char *name, const char *beginning)
 static enum carried_way way_of(const char *name)
 {
     static const char *const largest[] = { "age_max_us", "queue_age_us.max", "slowest_us" };
-    static const char *const now[] = {
-        "memuse",     ".active",        ".active_sessions",  ".spare",           ".avg_pkt_size",    "age_us",
-        "age_p50_us", "age_p99_us",     "queue_age_us.last", "queue_age_us.p50", "queue_age_us.p99", ".overloaded",
-        ".waiting",   ".queue_dropped", ".user_dropped",     ".id_sequence",     "blocklist.hosts", "blocklist.networks"
-    };
+    static const char *const now[] = { "memuse",           ".active",          ".active_sessions",
+                                       ".spare",           ".avg_pkt_size",    "age_us",
+                                       "age_p50_us",       "age_p99_us",       "queue_age_us.last",
+                                       "queue_age_us.p50", "queue_age_us.p99", ".overloaded",
+                                       ".waiting",         ".queue_dropped",   ".user_dropped",
+                                       ".id_sequence",     "blocklist.hosts",  "blocklist.networks" };
     static const char *const others[] = { "engine.",
                                           "detect.engines",
                                           "ips.ruleset",

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rule/ranges.h"
+#include "sluice/ranges.h"
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
 
