@@ -25,6 +25,7 @@
 #include "sluice/config.h"
 #include "sluice/daemon.h"
 #include "sluice/block_lists.h"
+#include "sluice/firewall.h"
 #include "sluice/folder.h"
 #include "sluice/log.h"
 #include "sluice/sandbox.h"
@@ -97,12 +98,17 @@ struct file_settings {
 
 static void read_settings(const struct config *config, struct file_settings *out)
 {
+    struct firewall_settings firewall;
+
     memset(out, 0, sizeof(*out));
     config_fill(config, daemon_settings, NULL, &out->daemon);
     config_fill(config, rules_settings, NULL, &out->rules);
     config_fill(config, output_settings, NULL, &out->log);
     config_fill(config, file_settings, NULL, &out->files);
     setup_block_lists(&out->lists, config, out->lists_folder);
+    firewall_settings_read(config, &firewall);
+    if (!firewall.options.blocklist) /* the folder is not used, and not created */
+        out->lists.folder = NULL;
 }
 
 /* Calls `each` for every file that a reload reads, except the configuration files. `path` is NULL for files that are

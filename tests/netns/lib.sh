@@ -109,7 +109,7 @@ start_sluice() {
 	: >"$WORK/$name.log"
 	# Not by gateway(): the process id would be that of a shell in between.
 	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --set "unix-command.filename=$WORK/$name.control" \
-		--log-dir "$WORK/$name" "$@" \
+		--set "nft.blocklist.folder=$WORK/$name.blocklist" --log-dir "$WORK/$name" "$@" \
 		>"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
 	while [ $SECONDS -lt $end ]; do

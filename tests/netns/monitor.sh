@@ -5,9 +5,11 @@
 . "$(dirname "$0")/lib.sh"
 topology
 : >"$WORK/t.rules"
-ours() {
-	gateway nft list table inet sluice 2>/dev/null |
-		sed -E -e '/elements = /d' -e 's/packets [0-9]+ bytes [0-9]+/packets 0 bytes 0/'
+ours() { # the sets in a fixed order: a set that was restored is listed last
+	{
+		for set in blocked_{,networks_}ipv{4,6}; do gateway nft list set inet sluice "$set"; done
+		gateway nft list table inet sluice | sed '/^\tset /,/^\t}/d'
+	} 2>/dev/null | sed -E -e '/elements = /d' -e 's/packets [0-9]+ bytes [0-9]+/packets 0 bytes 0/'
 }
 neighbours() { # without times and counters
 	{ gateway nft list table inet firewall; gateway iptables-save; gateway ip6tables-save; } |
