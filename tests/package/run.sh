@@ -25,13 +25,11 @@ trap 'exit 1' INT TERM HUP
 fresh() {
 	local archive=$PACKAGE_CACHE/$release-$1.tar
 	if [ ! -f "$archive" ]; then
-		debootstrap --variant=minbase --include="$2" "$release" "$work/$1" $mirror >"$work/log" 2>&1 || {
+		debootstrap --variant=minbase "$release" "$work/$1" $mirror >"$work/log" 2>&1 || {
 			tail -n 20 "$work/log"
 			echo "SKIP: debootstrap of $release failed; is $mirror reachable?"
 			exit 77
 		}
-		tar -C "$work/$1" -cf "$archive.new" .
-		mv "$archive.new" "$archive"
 	else
 		mkdir "$work/$1"
 		tar -C "$work/$1" -xf "$archive"
@@ -40,6 +38,12 @@ fresh() {
 	printf '#!/bin/sh\nexit 101\n' >"$work/$1/usr/sbin/policy-rc.d"
 	chmod 755 "$work/$1/usr/sbin/policy-rc.d"
 	mount -t proc proc "$work/$1/proc"
+	if [ ! -f "$archive" ]; then
+		inside "$1" apt-get -qq install -y --no-install-recommends "${@:2}" >"$work/log" 2>&1 ||
+			{ tail -n 20 "$work/log"; exit 1; }
+		tar -C "$work/$1" --exclude=./proc/* -cf "$archive.new" .
+		mv "$archive.new" "$archive"
+	fi
 }
 inside() { DEBIAN_FRONTEND=noninteractive chroot "$work/$1" "${@:2}"; }
 
@@ -47,7 +51,7 @@ inside() { DEBIAN_FRONTEND=noninteractive chroot "$work/$1" "${@:2}"; }
 packages=$PACKAGE_CACHE/$release
 version=$(git -C "$source" rev-parse HEAD)$(git -C "$source" diff HEAD | sha1sum)
 if [ "$(cat "$packages/version" 2>/dev/null)" != "$version" ]; then
-	fresh build build-essential,debhelper,dh-apparmor,lintian,ca-certificates
+	fresh build build-essential debhelper dh-apparmor lintian ca-certificates
 	mkdir -p "$work/build/srv/sluice"
 	(cd "$source" && git ls-files -z | xargs -0 cp --parents -t "$work/build/srv/sluice")
 	inside build sh -c 'apt-get -qq update && apt-get -qq build-dep -y --no-install-recommends /srv/sluice' \
@@ -63,7 +67,7 @@ if [ "$(cat "$packages/version" 2>/dev/null)" != "$version" ]; then
 fi
 
 # --- The machine: a fresh system, with the packages in /srv and what they depend on in the cache of apt --------------
-fresh machine systemd,systemd-sysv,dbus,iproute2,iputils-ping,kmod,nftables,python3,apparmor
+fresh machine systemd systemd-sysv dbus iproute2 iputils-ping kmod nftables python3 apparmor
 root=$work/machine
 cp "$packages"/*.deb "$root/srv/"
 # The next version: the same files, and a higher version number.
