@@ -41,6 +41,7 @@ struct daemon_options {
     unsigned control_mode, control_clients;
     bool reload_skips_mistakes; /* a reload ignores rules with errors; false: the reload fails */
     uint64_t reload_memory_max; /* bytes; 0: the available memory */
+    const char *pid_file;       /* NULL: none */
     const char *user, *group;   /* user and group that the engine runs as; NULL: not set */
     enum setting_auto sandbox;
     bool seccomp, landlock;

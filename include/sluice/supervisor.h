@@ -13,6 +13,9 @@
 /* Runs the daemon until SIGTERM or SIGINT, and writes the log. Returns 0, or -errno with a line in `error`. */
 int supervisor_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE]);
 
+/* Returns whether the pid file of the configuration (pid-file) can be written: 0, or -errno with a line in `error`. */
+int pid_file_check(const struct config *config, char error[ENGINE_ERROR_SIZE]);
+
 /* For a service that systemd starts as another user: opens the sockets that require CAP_NET_RAW and stores them with
  * systemd (FDSTORE), which passes them to supervisor_run(). Called as root before the service starts (ExecStartPre=).
  * 0, or -errno with a line in `error`. */

@@ -61,6 +61,11 @@ static const struct cli_option options[] = {
       .value = "yes",
       .help = "let the kernel accept packets uninspected when the queue is full; by default it drops them "
               "(queue.fail-open)" },
+    { .name = "pidfile",
+      .argument = "FILE",
+      .setting = "pid-file",
+      .help = "write the process id of the daemon to this file; a name without / lies in /run/sluice (pid-file; no "
+              "default)" },
     { .name = "strict",
       .setting = "engine.init-failure-fatal",
       .value = "yes",
@@ -133,7 +138,8 @@ static int check_configuration(const struct arguments *arguments, const struct c
 {
     char error[ENGINE_ERROR_SIZE] = "";
 
-    if (confinement_check_user(config, error) || setup_check_log_folder(config, arguments->log_dir, error)) {
+    if (confinement_check_user(config, error) || setup_check_log_folder(config, arguments->log_dir, error) ||
+        pid_file_check(config, error)) {
         cli_error(&command_run, "%s", error);
         return EXIT_FAILED;
     }
@@ -179,9 +185,9 @@ const struct command command_run = {
     .summary = "Run the daemon in the foreground, until SIGTERM or SIGINT",
     .help = "Reads packets from the queues, inspects them and returns a verdict for each. Options override the "
             "configuration.\n"
-            "SIGUSR1 writes a stats event, SIGUSR2 reopens the event files after a rotation, SIGHUP reopens them and "
-            "reloads rules\n"
-            "and settings. A child process inspects the packets; it is replaced when it dies. Needs CAP_NET_ADMIN.",
+            "SIGUSR2 reloads rules and settings, SIGHUP reopens the event files after a rotation, SIGUSR1 writes a "
+            "stats event.\n"
+            "A child process inspects the packets; it is replaced when it dies. Needs CAP_NET_ADMIN.",
     .options = options,
     .run = run_daemon,
 };

@@ -588,9 +588,9 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         engine->hands_over = signal_number == SERVICE_HAND_OVER;
         if (signal_number == SIGTERM || signal_number == SIGINT || engine->orphaned || engine->hands_over)
             return 0;
-        if (signal_number == SIGHUP || signal_number == SIGUSR2)
-            output_reopen(engine->output);
         if (signal_number == SIGHUP)
+            output_reopen(engine->output);
+        if (signal_number == SIGUSR2)
             begin_reload(engine);
         poll_reload(engine);
         mode_poll(&engine->mode);

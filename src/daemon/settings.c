@@ -71,6 +71,11 @@ const struct setting daemon_settings[] = {
       .high = 64,
       .help = "Maximum number of control socket requests that are being answered at a time; beyond it a request "
               "replaces a client that does not read its answer" },
+    { .name = "pid-file",
+      SETTING_FIELD(daemon_options, pid_file),
+      .type = SETTING_STRING,
+      .help = "File with the process id of the daemon, to which signals are sent; removed at the end; a name without / "
+              "lies in " SLUICE_RUNDIR "; unset: none" },
     { .name = "reload.mistakes",
       SETTING_FIELD(daemon_options, reload_skips_mistakes),
       .type = SETTING_ENUM,

@@ -22,7 +22,7 @@ signals=(KILL SEGV ABRT BUS KILL)
 for i in $(seq "${KILLS:-10}"); do
 	# A pause of random length is part of the test: each kill shall find the engine in another state.
 	sleep "$((RANDOM % ${PAUSE:-1})).$((RANDOM % 8))$((RANDOM % 10))"
-	[ $((i % 5)) = 4 ] && kill -HUP "$supervisor" # in a reload
+	[ $((i % 5)) = 4 ] && kill -USR2 "$supervisor" # in a reload
 	engine=$(next_engine "$supervisor" "${engine:-}") # not the one that was killed and is not yet cleared away
 	kill "-${signals[$((i % 5))]}" "$engine" || fail "no engine to kill"
 	[ $((i % 7)) = 6 ] || continue

@@ -45,8 +45,8 @@ lost=$(counter output.alert.lost)
 
 # Room again, by a rotation: it goes on, and all lines are whole.
 mv "$WORK/ips/eve.json" "$WORK/old.json"
-kill -USR2 "$LAST_PID"
-wait_for test -e "$WORK/ips/eve.json" || fail "no new file after SIGUSR2"
+kill -HUP "$LAST_PID"
+wait_for test -e "$WORK/ips/eve.json" || fail "no new file after SIGHUP"
 udp_send cli 10.66.2.2 7000 "number last"
 wait_events ips 1 event_type=alert alert.signature_id=1
 [ "$(counter output.alert.lost)" -le $((lost + 1)) ] || fail "events are lost where there is room"

@@ -17,11 +17,11 @@ rules() {
 	done
 }
 
-# reload: SIGHUP, and wait until it is over.
+# reload: SIGUSR2, and wait until it is over.
 reloads=0
 reload() {
 	reloads=$((reloads + 1))
-	kill -HUP "$SLUICE_PID"
+	kill -USR2 "$SLUICE_PID"
 	wait_lines "$WORK/ips.log" "reloaded:\|settings unchanged" $reloads
 }
 

@@ -127,7 +127,7 @@ wait_events ips 2 event_type=alert alert.signature_id=5
 
 # Rotation.
 mv "$WORK/ips/eve.json" "$WORK/ips/eve.json.1"
-kill -USR2 "$ips"
+kill -HUP "$ips"
 wait_file "$WORK/ips/eve.json"
 equal "owner of the new file" "$(owner "$WORK/ips/eve.json")" $USER_ID
 udp_send cli 10.66.2.2 7000 "hullo, everybody"

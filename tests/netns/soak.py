@@ -424,7 +424,7 @@ class Watch:
     def rotate(self):
         old = self.eve + '.old'
         os.rename(self.eve, old)
-        os.kill(self.supervisor, signal.SIGUSR2)
+        os.kill(self.supervisor, signal.SIGHUP)
         for _ in range(100):
             if os.path.exists(self.eve):
                 break

@@ -67,7 +67,7 @@ kill_engine() {
 reload() { # and wait until it is over
 	local had
 	had=$(reloads || true)
-	kill -HUP "$supervisor"
+	kill -USR2 "$supervisor"
 	wait_least "reloads that ended" $((had + 1)) reloads
 }
 
@@ -114,7 +114,7 @@ for i in $(seq "${MIXED:-4}"); do
 	engine_answers
 	rest
 	case $((i % 3)) in
-	0) kill -HUP "$supervisor" ;;
+	0) kill -USR2 "$supervisor" ;;
 	1) ask upgrade >/dev/null 2>&1 & ;;
 	2) firewall ;;
 	esac

@@ -150,6 +150,10 @@ static int start_supervisor(struct supervisor *supervisor, char error[ENGINE_ERR
         supervisor->account_fd = queue_account_open_file(supervisor->queues[0].options.queue, supervisor->account_path);
         err = queues_resume(supervisor, error);
     }
+    if (!err && (err = pid_file_write(supervisor, error)) && reexec_has_happened()) {
+        log_warning("%s", error); /* the queues have no other reader: continue */
+        err = 0;
+    }
     if (!err && supervisor->engine.pid > 0)
         engine_handover_start(supervisor);
     return err;
@@ -209,7 +213,7 @@ static void handle_signals(struct supervisor *supervisor)
             supervisor->begin_ns = 0; /* start the next engine at once, to inspect the packets that wait */
             stop_engine(supervisor);
             break;
-        case SIGHUP:
+        case SIGUSR2:
             supervisor->reload_wanted |= !supervisor->engine.ready;
             /* fall through */
         default:
@@ -260,7 +264,7 @@ static void handle_message(struct supervisor *supervisor, const struct channel_m
         systemd_notify_ready(supervisor);
         supervisor->once_ready = true;
         if (supervisor->reload_wanted)
-            forward_signal(supervisor, SIGHUP);
+            forward_signal(supervisor, SIGUSR2);
         supervisor->reload_wanted = false;
         if (supervisor->stopping)
             stop_engine(supervisor);
@@ -506,6 +510,7 @@ static void supervisor_clear(struct supervisor *supervisor)
     engine_handover_cancel(supervisor);
     reexec_cancel(supervisor);
     file_opener_stop(supervisor);
+    pid_file_remove(supervisor);
     systemd_notify_end(supervisor);
     queues_close(supervisor);
     if (supervisor->control_fd >= 0)

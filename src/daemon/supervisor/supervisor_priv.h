@@ -12,6 +12,7 @@
  *   engine_handover.c   a new engine replaces a running one
  *   reexec.c            the supervisor executes the installed program
  *   restart_handover.c  a restart of the service: the next supervisor continues
+ *   pid_file.c          the pid file
  *   systemd_job.c       queries the job of the unit: a stop or a restart
  *   systemd_notify.c    readiness, watchdog, and the sockets that systemd stores
  *   socket_preopen.c    sockets that root opens for a service of another user
@@ -39,6 +40,13 @@ void file_opener_start(struct supervisor *supervisor);
 /* Reaps the opener if it has ended; kills it if it takes too long. */
 void file_opener_reap(struct supervisor *supervisor);
 void file_opener_stop(struct supervisor *supervisor); /* kills the opener, because its engine has died */
+
+/* --- pid_file.c ----------------------------------------------------------------------------------------- */
+
+/* Writes the pid file, if pid-file is set. Returns 0, or -errno with a line in `error`; -EEXIST if the file belongs to
+ * another running sluice. */
+int pid_file_write(const struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE]);
+void pid_file_remove(const struct supervisor *supervisor); /* unless it has the id of another process */
 
 /* --- socket_preopen.c --------------------------------------------------------------------------------------- */
 
