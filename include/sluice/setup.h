@@ -139,6 +139,8 @@ int setup_file_store(struct file_store **out, const struct config *config, const
 
 /* --- Rules ---------------------------------------------------------------------------------------- */
 
+/* Returns whether a name in rule-files is a pattern for several files (with `*`, `?` or `[`), not an existing file. */
+bool setup_is_pattern(const char *path);
 /* Parses the rules of rule-files and then those of --rules. The caller frees the list, which counts skipped rules and
  * files. */
 int setup_parse_rules(struct rule_list **out, const struct config *config, const char *const *rule_files, size_t count,

@@ -221,14 +221,19 @@ static void apply_member(struct walk *walk, const char *parent, const struct nod
 static void apply_members(struct walk *walk, const struct node *map, const char *path)
 {
     for (const struct node *member = map->first; member && !walk->out_of_memory; member = member->next)
-        apply_member(walk, path, member);
+        if (path[0] || !schema_is_folder(walk->config, member->key))
+            apply_member(walk, path, member);
 }
 
 int apply_tree(struct walk *walk, const struct node *tree)
 {
     if (tree && tree->kind != NODE_MAP && tree->kind != NODE_NULL)
         diag_error(walk->diag, tree->at, "a configuration is a mapping of settings (name: value)");
-    else if (tree)
+    /* the folders to which paths refer, before the paths */
+    for (const struct node *member = tree && tree->kind == NODE_MAP ? tree->first : NULL; member; member = member->next)
+        if (schema_is_folder(walk->config, member->key))
+            apply_member(walk, "", member);
+    if (tree && tree->kind == NODE_MAP)
         apply_members(walk, tree, "");
     return walk->out_of_memory ? -ENOMEM : 0;
 }

@@ -79,6 +79,8 @@ struct schema_row *schema_find(const struct config *config, const char *path);
 void schema_sort(struct config *config);
 /* Returns whether the table has settings below the path. */
 bool schema_is_section(const struct config *config, const char *path);
+/* Returns whether paths in other settings are relative to the folder that this setting has. */
+bool schema_is_folder(const struct config *config, const char *path);
 /* Returns the full name of the setting most similar to `path`, for "did you mean", or NULL. `out`, of CONFIG_MAX_PATH
  * bytes, is a buffer that the result may point to. */
 const char *schema_nearest(const struct config *config, const char *path, char *out);

@@ -86,6 +86,9 @@ static void place_row(struct plan *plan, const struct schema_row *row)
     const char *path = row->setting->name;
     const struct node *set = node_find(plan->config->root, path);
 
+    /* paths are printed with the folder to which they refer */
+    if (schema_is_folder(plan->config, path))
+        return;
     if (strchr(path, '*') || !config_is_within_sections(plan->config, path))
         return;
     if (row->setting->type == SETTING_SECTION)
@@ -121,6 +124,8 @@ static void place_rest(struct plan *plan, const struct node *map, struct node *t
     for (const struct node *node = map->first; node && !plan->failed; node = node->next) {
         struct node *known = node_member(to, node->key, strlen(node->key)), *added;
 
+        if (to == plan->scratch.root && schema_is_folder(plan->config, node->key))
+            continue;
         if (node->kind == NODE_NULL || (known && (known->kind != NODE_MAP || node->kind != NODE_MAP)))
             continue;
         if (known) {

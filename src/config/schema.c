@@ -89,12 +89,19 @@ bool schema_is_section(const struct config *config, const char *path)
     return false;
 }
 
+bool schema_is_folder(const struct config *config, const char *path)
+{
+    for (size_t i = 0; i < config->row_count; i++)
+        if (config->rows[i].setting->folder && strcmp(config->rows[i].setting->folder, path) == 0)
+            return true;
+    return false;
+}
+
 /* --- "did you mean" ------------------------------------------------------------------------------- */
 
 /* Suricata's settings that have another name in Sluice. */
 static const char *const suricata_names[][2] = {
     { "default-log-dir", "log-dir" },
-    { "default-rule-path", "rule-files" },
     { "reference-file", "reference-config-file" },
     { "classification-config-file", "classification-file" },
     { "outputs", "eve.types" },

@@ -201,18 +201,22 @@ static bool parse_enum(const struct parse *parse)
     return choice ? set_scalar(parse, parse->out, choice) : report_choices(parse, parse->in);
 }
 
-static const char *resolve_path(const struct walk *walk, const char *path)
+static const char *resolve_path(const struct parse *parse, const char *path)
 {
-    if (path[0] == '/' || walk->folder[0] == '\0')
+    const struct walk *walk = parse->walk;
+    const struct node *set = parse->setting->folder ? node_find(walk->config->root, parse->setting->folder) : NULL;
+    const char *folder = set && set->kind == NODE_SCALAR ? set->value : walk->folder;
+
+    if (path[0] == '/' || folder[0] == '\0')
         return path;
-    return arena_printf(walk->config->arena, "%s/%s", walk->folder, path);
+    return arena_printf(walk->config->arena, "%s/%s", folder, path);
 }
 
 static bool parse_path(const struct parse *parse)
 {
     if (parse->in->kind != NODE_SCALAR || parse->in->value[0] == '\0')
         return report_invalid(parse, parse->in, "a path");
-    return set_scalar(parse, parse->out, resolve_path(parse->walk, parse->in->value));
+    return set_scalar(parse, parse->out, resolve_path(parse, parse->in->value));
 }
 
 /* --- Lists ---------------------------------------------------------------------------------------- */
@@ -232,7 +236,7 @@ static bool add_item(const struct parse *parse, const struct node *in, const cha
 static bool parse_item(const struct parse *parse, const struct node *in, const char *value)
 {
     if (parse->setting->type == SETTING_PATHS)
-        return add_item(parse, in, resolve_path(parse->walk, value));
+        return add_item(parse, in, resolve_path(parse, value));
     if (parse->setting->choices) {
         const char *choice = find_choice(parse->setting->choices, value, in->quoted);
 

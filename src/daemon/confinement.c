@@ -74,13 +74,19 @@ static void add_folder_of(struct paths *paths, const char *path, enum sandbox_ri
     }
 }
 
-/* Adds the folder of a file, and the folder of its target if the file is a symbolic link. */
+/* Adds the folder of a file, and the folder of its target if the file is a symbolic link. Of a pattern in rule-files,
+ * adds the folder above the first part with a wildcard. */
 static void add_file(struct paths *paths, const char *path, enum sandbox_right right)
 {
     char target[PATH_MAX];
 
     if (!path)
         return;
+    if (setup_is_pattern(path)) {
+        snprintf(target, sizeof(target), "%.*s", (int)strcspn(path, "*?["), path);
+        add_folder_of(paths, target, right);
+        return;
+    }
     add_folder_of(paths, path, right);
     if (realpath(path, target) && strcmp(target, path) != 0)
         add_folder_of(paths, target, right);

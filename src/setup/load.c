@@ -7,6 +7,7 @@
  * number of rules that were not loaded; engine events and `sluice rules --failed` list them.
  */
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,11 @@ void setup_print_diagnostics(const struct diag *diag)
         log_warning("%zu more diagnostics: run `sluice check` to see all of them", diag_count(diag) - picked);
 }
 
+bool setup_is_pattern(const char *path)
+{
+    return path[strcspn(path, "*?[")] != '\0' && access(path, F_OK) != 0;
+}
+
 int setup_rule_variables(struct rule_variables **out, const struct config *config)
 {
     struct rule_variables *variables = rule_variables_new();
@@ -79,22 +85,47 @@ int setup_rule_variables(struct rule_variables **out, const struct config *confi
     return err;
 }
 
+/* Loads a file. Returns 0, also if it cannot be read, which is reported, or -ENOMEM. */
+static int load_file(struct rule_list *list, const char *path, struct diag *diag)
+{
+    size_t read_before = rule_list_read(list);
+    int err = rule_list_load(list, path, diag);
+
+    if (!err && rule_list_read(list) == read_before)
+        diag_warning(diag, (struct position){ .file = path }, "this file has no rules");
+    return err == -ENOMEM ? err : 0;
+}
+
+/* Loads the files that match a name with `*`, `?` or `[`, in the order of their names. */
+static int load_matching_files(struct rule_list *list, const char *pattern, struct diag *diag)
+{
+    glob_t found;
+    int err = 0, result = glob(pattern, 0, NULL, &found);
+
+    if (result == GLOB_NOSPACE)
+        return -ENOMEM;
+    if (result)
+        diag_warning(diag, (struct position){ .file = pattern }, "no rule file has such a name (rule-files)");
+    for (size_t i = 0; !result && !err && i < found.gl_pathc; i++)
+        err = load_file(list, found.gl_pathv[i], diag);
+    globfree(&found);
+    return err;
+}
+
 static int load_files(struct rule_list *list, const char *const *configured, const char *const *files, size_t count,
                       struct diag *diag)
 {
-    size_t i = 0;
+    int err = 0;
 
-    while (*configured || i < count) {
-        const char *path = *configured ? *configured++ : files[i++];
-        size_t read_before = rule_list_read(list);
-        int err = rule_list_load(list, path, diag);
-
-        if (err == -ENOMEM)
-            return err;
-        if (!err && rule_list_read(list) == read_before)
-            diag_warning(diag, (struct position){ .file = path }, "this file has no rules");
+    for (; *configured && !err; configured++) {
+        if (setup_is_pattern(*configured))
+            err = load_matching_files(list, *configured, diag);
+        else
+            err = load_file(list, *configured, diag);
     }
-    return rule_list_finish(list, diag);
+    for (size_t i = 0; i < count && !err; i++)
+        err = load_file(list, files[i], diag);
+    return err ? err : rule_list_finish(list, diag);
 }
 
 static int load_rule_list(struct rule_list **out, const struct rule_load_options *load, struct diag *diag)

@@ -33,7 +33,13 @@ const struct setting rules_settings[] = {
     { .name = "rule-files",
       SETTING_FIELD(rules_options, files),
       .type = SETTING_PATHS,
-      .help = "Rule files; --rules adds more" },
+      .folder = "default-rule-path",
+      .help = "Rule files; `*`, `?` and `[a-z]` in a name stand for characters, as in a shell; --rules adds more" },
+    { .name = "default-rule-path",
+      .type = SETTING_PATH,
+      .help =
+          "Folder of the files that rule-files in this file, or in one read later, names by a relative path; unset: "
+          "the folder of the configuration file" },
     { .name = "classification-file",
       SETTING_FIELD(rules_options, list.classification_file),
       .type = SETTING_PATH,

@@ -231,6 +231,33 @@ class Check(Files):
                                self.file("x.rules", 'alret tcp any any -> any any (msg:"x"; nonsense:1; sid:2;)\n'))
         self.assertEqual(len(re.findall("error:", err)), 2, err)
 
+    def test_patterns_name_rule_files_in_their_order(self):
+        folder = os.path.join(self.folder.name, "rules")
+        os.mkdir(folder)
+        for sid, name in enumerate(("b.rules", "a.rules", "c.txt", "[d].rules"), 1):
+            self.file("rules/" + name, RULE.replace("sid:1", f"sid:{sid}"))
+
+        def check(text, *arguments):
+            return sluice("check", "--config", self.file("sluice.yaml", text), *arguments)
+        for text, rules in (('rule-files: ["rules/*.rules"]', 3), ('rule-files: ["rules/[ab].rules"]', 2),
+                            ('rule-files: ["rules/[d].rules"]', 1), ('rule-files: rules/?.txt', 1),
+                            ('rule-files: [a.rules, "?.rules"]\ndefault-rule-path: rules', 2),
+                            (f'include: {self.file("path.yaml", "default-rule-path: rules")}\nrule-files: a.rules', 1),
+                            (f'default-rule-path: {folder}\nrule-files: [a.rules, {folder}/c.txt]', 2)):
+            with self.subTest(text):
+                code, out, err = check(text)
+                self.assertEqual(code, 0, err)
+                self.assertIn(f"\n{rules} rule", "\n" + out)
+        code, out, err = check('rule-files: ["rules/*.none", rules/a.rules]')
+        self.assertEqual(code, 0, err)
+        self.assertIn(f"{folder}/*.none: warning: no rule file has such a name (rule-files)", err)
+        self.assertIn("1 rule loaded", out)
+
+        # The printed configuration has whole paths, so that it can be read from another folder.
+        printed = check("default-rule-path: rules\nrule-files: [a.rules]", "--print-config")[1]
+        self.assertIn(f"rule-files: [{folder}/a.rules]", printed)
+        self.assertNotIn("default-rule-path", printed)
+
     def test_empty_rule_file_is_a_warning(self):
         empty = self.file("empty.rules", "# no rule yet\n")
         code, out, err = self.check("--rules", empty)
