@@ -7,6 +7,7 @@
  * Dots in keys are levels: `queue.length: 100` is the same as `queue: {length: 100}`.
  */
 #include "config_priv.h"
+#include "suricata_keys.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,10 +18,15 @@ static void apply_members(struct walk *walk, const struct node *map, const char 
 static void report_unknown(const struct walk *walk, const char *path, const struct node *node)
 {
     char buffer[CONFIG_MAX_PATH];
-    const char *near = schema_nearest(walk->config, path, buffer);
+    const struct suricata_key *row = suricata_key_find(path);
+    const char *near = row ? NULL : schema_nearest(walk->config, path, buffer);
     enum diag_severity severity = walk->strictness == CONFIG_STRICT ? DIAG_ERROR : DIAG_WARNING;
 
-    if (near)
+    if (row && row->setting && suricata_key_setting(row, path, buffer, sizeof(buffer)))
+        near = buffer;
+    if (row && row->text && row->group != IMPORT_TAKEN)
+        diag_report(walk->diag, severity, node->key_at, NULL, "unknown setting '%s' of Suricata: %s", path, row->text);
+    else if (near)
         diag_report(walk->diag, severity, node->key_at, NULL, "unknown setting '%s', did you mean '%s'?", path, near);
     else
         diag_report(walk->diag, severity, node->key_at, NULL, "unknown setting '%s' (`sluice settings` lists all)",

@@ -24,6 +24,7 @@ enum node_kind { NODE_NULL, NODE_SCALAR, NODE_LIST, NODE_MAP };
 
 struct node {
     enum node_kind kind;
+    bool unread;       /* import: names a file to include that was not read */
     bool quoted;       /* NODE_SCALAR: true if the value was in quotes, so that "no" is a string, not a boolean */
     const char *key;   /* name of a member of a mapping, otherwise NULL */
     const char *value; /* NODE_SCALAR: the text, without quotes */
@@ -46,8 +47,9 @@ struct config {
     size_t row_count;
     struct schema_row **by_name; /* all rows, sorted by name */
     struct node *root;
-    size_t nodes; /* nodes allocated so far; see CONFIG_MAX_NODES */
-    size_t files; /* files read so far; see CONFIG_MAX_FILES */
+    bool keeps_duplicates; /* a mapping may have a name twice, as in Suricata: for the import */
+    size_t nodes;          /* nodes allocated so far; see CONFIG_MAX_NODES */
+    size_t files;          /* files read so far; see CONFIG_MAX_FILES */
     const char *file_names[CONFIG_MAX_FILES];
 };
 
@@ -109,6 +111,13 @@ bool value_to_size(const char *value, int64_t *out);
 
 /* --- load.c --------------------------------------------------------------------------------------- */
 
+/* Reads a file and parses it; *out is NULL for an empty file. `at` as for load_file(). Sets walk->folder to the folder
+ * of the file. Returns 0, -EINVAL after a report of mistakes in YAML, or -errno; a file that cannot be read is
+ * reported, as by load_file(). */
+int load_tree(struct walk *walk, const char *path, struct position at, struct node **out);
+/* Returns the directory to which relative paths in a file refer, "" for the working directory; NULL if memory is
+ * exhausted. */
+const char *folder_of(struct arena *arena, const char *path);
 /* Reads a file and applies it. `at` is the position of the include that names the file; at.file is NULL for the first
  * file. Returns 0 or -errno; a file that cannot be read is reported in the diag. */
 int load_file(struct walk *walk, const char *path, struct position at);

@@ -14,18 +14,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int parse_text(struct walk *walk, const char *name, const char *text, size_t length)
+/* Applies a tree that has been read with the result `err`. */
+static int apply_parsed(struct walk *walk, const struct node *tree, int err)
 {
-    struct node *tree = NULL;
-    int err = yaml_read(walk->config, &tree, name, text, length, walk->diag);
-
     if (err == -EINVAL)
         return 0; /* yaml_read() has reported the mistake; the file is ignored */
     return err ? err : apply_tree(walk, tree);
 }
 
-/* Returns the directory to which relative paths in a file refer; NULL if memory is exhausted. */
-static const char *folder_of(struct arena *arena, const char *path)
+const char *folder_of(struct arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -76,7 +73,7 @@ static int read_file(struct arena *arena, const char *path, char **out, size_t *
     return err;
 }
 
-int load_file(struct walk *walk, const char *path, struct position at)
+int load_tree(struct walk *walk, const char *path, struct position at, struct node **out)
 {
     struct arena *arena = walk->config->arena;
     const char *folder = folder_of(arena, path), *name = arena_strdup(arena, path);
@@ -102,7 +99,17 @@ int load_file(struct walk *walk, const char *path, struct position at)
         return err;
     walk->config->file_names[walk->config->files++] = name;
     walk->folder = folder;
-    return parse_text(walk, name, text, length);
+    *out = NULL;
+    return yaml_read(walk->config, out, name, text, length, walk->diag);
+}
+
+int load_file(struct walk *walk, const char *path, struct position at)
+{
+    size_t read_before = walk->config->files;
+    struct node *tree = NULL;
+    int err = load_tree(walk, path, at, &tree);
+
+    return walk->config->files == read_before ? err : apply_parsed(walk, tree, err);
 }
 
 int config_load(struct config *config, const char *path, enum config_strictness strictness, struct diag *diag)
@@ -128,7 +135,13 @@ int config_parse(struct config *config, const char *name, const char *text, size
         return -EFBIG;
     own_text = arena_strndup(config->arena, text, length);
     walk.folder = folder_of(config->arena, name);
-    return own_name && own_text && walk.folder ? parse_text(&walk, own_name, own_text, length) : -ENOMEM;
+    if (!own_name || !own_text || !walk.folder)
+        return -ENOMEM;
+
+    struct node *tree = NULL;
+    int err = yaml_read(config, &tree, own_name, own_text, length, diag);
+
+    return apply_parsed(&walk, tree, err);
 }
 
 /* --- key=value ------------------------------------------------------------------------------------ */

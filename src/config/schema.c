@@ -99,37 +99,6 @@ bool schema_is_folder(const struct config *config, const char *path)
 
 /* --- "did you mean" ------------------------------------------------------------------------------- */
 
-/* Suricata's settings that have another name in Sluice. */
-static const char *const suricata_names[][2] = {
-    { "default-log-dir", "log-dir" },
-    { "reference-file", "reference-config-file" },
-    { "classification-config-file", "classification-file" },
-    { "outputs", "eve.types" },
-    { "nfq", "queue" },
-    { "nfqueue", "queue" },
-    { "queue.mode", "queue.verdict" },
-    { "queue.repeat-mark", "queue.mark" },
-    { "queue.repeat-mask", "queue.mark" },
-    { "queue.bypass-mark", "queue.mark" },
-    { "queue.route-queue", "queue.route-to" },
-    { "queue.batchcount", "queue.batch" },
-    { "max-pending-packets", "queue.length" },
-    { "pcap-file", "replay.checksum-checks" },
-    { "pcre", "detect.pcre-match-limit" },
-    { "stats.enabled", "eve.types.stats" },
-    { "threading.cpu-affinity", "threading.worker-cpu-set" },
-    { "threading.set-cpu-affinity", "threading.affinity" },
-    { "decoder.erspan", "decoder.erspan-type1" },
-};
-
-static const char *find_suricata_name(const char *path)
-{
-    for (size_t i = 0; i < sizeof(suricata_names) / sizeof(suricata_names[0]); i++)
-        if (strcmp(suricata_names[i][0], path) == 0)
-            return suricata_names[i][1];
-    return NULL;
-}
-
 struct siblings {
     const char *names[MAX_SIBLINGS];
     size_t count;
@@ -186,8 +155,6 @@ const char *schema_nearest(const struct config *config, const char *path, char *
     const char *dot = strrchr(path, '.'), *key = dot ? dot + 1 : path;
     size_t parent_length = dot ? (size_t)(dot - path) : 0;
 
-    if (find_suricata_name(path))
-        return find_suricata_name(path);
     if (strlen(key) > MAX_NEAREST_LENGTH || strlen(path) >= CONFIG_MAX_PATH)
         return NULL;
     memcpy(out, path, parent_length);

@@ -284,7 +284,7 @@ static int check_key(const struct reader *reader, const struct node *map, const 
     }
     const struct node *same = node_member(map, key, length);
 
-    if (same) {
+    if (same && !reader->config->keeps_duplicates) {
         diag_error(reader->diag, at, "'%s' is set twice, first in line %u", key, same->key_at.line);
         return -EINVAL;
     }

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decides about each key of an import: by the table of Suricata's keys (suricata_keys.c), or, if the key is not in it,
+ * by the setting of the same name. One function for each conversion of the table.
+ */
+#include "import_priv.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NFQ_BURST = 4, MAX_QUEUE_LENGTH = 1 << 20 };
+static const char empty[] = "has no value", section_disabled[] = "its section is disabled",
+                  not_in_sluice[] = "disabled, and not in Sluice";
+
+struct conversion {
+    struct import *import;
+    struct import_leaf *leaf;
+    const struct suricata_key *row;
+    char setting[CONFIG_MAX_PATH];
+};
+
+static void decide(struct import_leaf *leaf, enum import_group group, const char *text)
+{
+    leaf->key.group = group;
+    leaf->key.text = text;
+}
+
+/* Takes a value if the configuration accepts it; otherwise the key has no counterpart, for the reason of the row or of
+ * the configuration. */
+static void take_value(const struct conversion *conversion, const char *value)
+{
+    const char *why;
+
+    if (!import_set(conversion->import, conversion->leaf, conversion->setting, value, &why))
+        decide(conversion->leaf, IMPORT_MISSING,
+               conversion->row && conversion->row->text ? conversion->row->text : why);
+}
+
+static bool is_yes(const char *value)
+{
+    bool on;
+
+    return value && value_to_bool(value, &on) && on;
+}
+
+static bool is_no(const char *value)
+{
+    bool on;
+
+    return value && value_to_bool(value, &on) && !on;
+}
+
+static void convert_value(const struct conversion *conversion)
+{
+    take_value(conversion, conversion->leaf->node->value);
+}
+
+/* --- Files ---------------------------------------------------------------------------------------- */
+
+/* Returns a path that does not depend on the folder of the input. */
+static const char *absolute(struct import *import, const char *folder, const char *path)
+{
+    const char *whole = path;
+
+    if (path[0] != '/' && folder[0])
+        whole = arena_printf(import->config->arena, "%s/%s", folder, path);
+    import->failed |= !whole;
+    return whole ? whole : path;
+}
+
+/* Returns whether the file exists, or, for a pattern, one that matches. */
+static bool exists(const struct import *import, const char *path)
+{
+    glob_t found;
+    bool any;
+
+    if (import->options.no_files)
+        return true;
+    if (path[strcspn(path, "*?[")] == '\0')
+        return access(path, F_OK) == 0;
+    any = glob(path, 0, NULL, &found) == 0;
+    globfree(&found);
+    return any;
+}
+
+static void convert_file(const struct conversion *conversion)
+{
+    struct import *import = conversion->import;
+    const char *path = absolute(import, import->folder, conversion->leaf->node->value), *text;
+
+    if (exists(import, path)) {
+        take_value(conversion, path);
+        return;
+    }
+    text = arena_printf(import->config->arena, "not taken, because %s does not exist: set %s when it does", path,
+                        conversion->setting);
+    import->failed |= !text;
+    decide(conversion->leaf, IMPORT_MISSING, text ? text : "");
+}
+
+static void convert_folder(const struct conversion *conversion)
+{
+    take_value(conversion, absolute(conversion->import, conversion->import->folder, conversion->leaf->node->value));
+}
+
+static void convert_rule_file(const struct conversion *conversion)
+{
+    struct import *import = conversion->import;
+    const char *path = conversion->leaf->node->value, *folder = import_find_value(import, "default-rule-path"), *whole;
+
+    if (!folder && path[0] != '/' && !import_has(import, "default-rule-path"))
+        import_add(import, "default-rule-path", "/etc/suricata/rules", "the folder that Suricata has by default");
+    folder = folder ? absolute(import, import->folder, folder) : "/etc/suricata/rules";
+    whole = absolute(import, folder, path);
+    take_value(conversion, path);
+    if (conversion->leaf->key.group == IMPORT_TAKEN && !exists(import, whole))
+        diag_warning(import->diag, conversion->leaf->key.at, "the rule file %s does not exist", whole);
+}
+
+static void convert_reputation_file(const struct conversion *conversion)
+{
+    struct import *import = conversion->import;
+    const char *folder = import_find_value(import, "default-reputation-path");
+
+    take_value(conversion, absolute(import, folder ? folder : "/etc/suricata/iprep", conversion->leaf->node->value));
+}
+
+static void convert_place(const struct conversion *conversion)
+{
+    if (conversion->import->options.keep_places)
+        take_value(conversion, conversion->leaf->node->value);
+    else
+        decide(conversion->leaf, IMPORT_IMPLIED, conversion->row->text);
+}
+
+/* --- Events --------------------------------------------------------------------------------------- */
+
+/* Returns whether the leaf belongs to the eve-log that is imported; decides about it otherwise. */
+static bool is_imported_eve(const struct conversion *conversion)
+{
+    if ((int)conversion->leaf->output == conversion->import->eve_output)
+        return true;
+    decide(conversion->leaf, IMPORT_MISSING,
+           "Sluice writes one event file, that of the first eve-log that is enabled; let a log reader distribute the "
+           "events");
+    return false;
+}
+
+static void convert_eve(const struct conversion *conversion)
+{
+    if (is_imported_eve(conversion))
+        take_value(conversion, conversion->leaf->node->value);
+}
+
+/* Returns whether a log of alerts in another format is enabled. */
+static bool has_alert_log(const struct import *import)
+{
+    for (size_t i = 0; i < import->leaf_count; i++) {
+        const struct import_leaf *leaf = &import->leaves[i];
+        const struct suricata_key *row = leaf->by ? NULL : suricata_key_find(leaf->name);
+
+        if (row && row->conversion == CONVERT_ALERT_LOG && is_yes(leaf->key.value))
+            return true;
+    }
+    return false;
+}
+
+static void convert_eve_switch(const struct conversion *conversion)
+{
+    if (is_yes(conversion->leaf->node->value))
+        convert_eve(conversion);
+    else if (conversion->import->eve_output >= 0)
+        decide(conversion->leaf, IMPORT_IMPLIED, section_disabled);
+    else if (has_alert_log(conversion->import))
+        decide(conversion->leaf, IMPORT_IMPLIED,
+               "not taken: Sluice writes alerts as events only, and this input has a "
+               "log of alerts");
+    else
+        take_value(conversion, "no");
+}
+
+static void convert_eve_filename(const struct conversion *conversion)
+{
+    const char *name = conversion->leaf->node->value, *slash = strrchr(name, '/');
+
+    if (is_imported_eve(conversion))
+        take_value(conversion, slash && slash[1] && !conversion->import->options.keep_places ? slash + 1 : name);
+}
+
+/* Whether Sluice writes no events of this type: "eve.types.mqtt". */
+static bool is_type_without_events(const struct import *import, const char *setting)
+{
+    static const char section[] = "eve.types.";
+    const struct schema_row *row;
+    char type[CONFIG_MAX_PATH];
+
+    if (strncmp(setting, section, sizeof(section) - 1) != 0)
+        return false;
+    snprintf(type, sizeof(type), "%s%.*s", section, (int)strcspn(setting + sizeof(section) - 1, "."),
+             setting + sizeof(section) - 1);
+    row = schema_find(import->config, type);
+    return !row || row->setting->type == SETTING_ANY;
+}
+
+static void convert_eve_type(const struct conversion *conversion)
+{
+    const struct config *config = conversion->import->config;
+    struct import_leaf *leaf = conversion->leaf;
+    const char *value = leaf->node->kind == NODE_SCALAR ? leaf->node->value : NULL, *why;
+    const struct schema_row *row = schema_find(config, conversion->setting);
+    const bool is_section = row && row->setting->type == SETTING_SECTION;
+    /* `enabled` below the type, which is no setting of its own: "http.enabled" */
+    const bool is_switch =
+        strcmp(strrchr(leaf->name, '.'), ".enabled") == 0 && strcmp(strrchr(conversion->setting, '.'), ".enabled") != 0;
+
+    if (!is_imported_eve(conversion))
+        return;
+    if (is_switch && !is_yes(value))
+        decide(leaf, IMPORT_IMPLIED, "only the event types that are listed are written");
+    else if (is_type_without_events(conversion->import, conversion->setting))
+        decide(leaf, IMPORT_MISSING, "Sluice writes no events of this type");
+    else if (!value && (row ? !is_section : schema_is_section(config, conversion->setting)))
+        decide(leaf, IMPORT_IMPLIED, empty);
+    else if (!row)
+        decide(leaf, IMPORT_UNKNOWN, "no option of this event type");
+    else if (!is_section || (value && !is_yes(value)))
+        take_value(conversion, value);
+    else if (!import_set_section(conversion->import, leaf, conversion->setting, &why))
+        decide(leaf, IMPORT_MISSING, why);
+}
+
+/* A log of alerts in another format: without an eve-log, its alerts become events. */
+static void convert_alert_log(const struct conversion *conversion)
+{
+    const char *why;
+
+    if (!is_yes(conversion->leaf->node->value))
+        decide(conversion->leaf, IMPORT_IMPLIED, not_in_sluice);
+    else if (conversion->import->eve_output >= 0)
+        decide(conversion->leaf, IMPORT_MISSING, conversion->row->text);
+    else if (!import_set_section(conversion->import, conversion->leaf, conversion->setting, &why))
+        decide(conversion->leaf, IMPORT_MISSING, why);
+}
+
+/* --- Packets -------------------------------------------------------------------------------------- */
+
+static void convert_ports(const struct conversion *conversion)
+{
+    const char *value = conversion->leaf->node->value;
+
+    if (strchr(value, ',') && value[0] != '[')
+        value = arena_printf(conversion->import->config->arena, "[%s]", value);
+    conversion->import->failed |= !value;
+    if (value)
+        take_value(conversion, value);
+}
+
+static bool read_mark(const struct import *import, const char *name, uint32_t *out)
+{
+    const char *value = import_find_value(import, name);
+    int64_t number;
+
+    if (!value || !text_to_int(value, strlen(value), 0, UINT32_MAX, &number))
+        return false;
+    *out = (uint32_t)number;
+    return true;
+}
+
+/* Reads the mark of packets that were inspected. Returns false if there is none that works. */
+static bool read_repeat_mark(const struct import *import, uint32_t *mark, uint32_t *mask)
+{
+    if (!read_mark(import, "nfq.repeat-mark", mark))
+        return false;
+    if (!read_mark(import, "nfq.repeat-mask", mask))
+        *mask = *mark;
+    return (*mark & ~*mask) == 0 && *mark != 0;
+}
+
+static void convert_verdict(const struct conversion *conversion)
+{
+    const char *mode = conversion->leaf->node->value;
+    uint32_t mark, mask;
+
+    if (strcmp(mode, "repeat") == 0 && !read_repeat_mark(conversion->import, &mark, &mask))
+        decide(conversion->leaf, IMPORT_MISSING,
+               "repeat needs nfq.repeat-mark, with no bits outside of nfq.repeat-mask: set queue.mark and "
+               "queue.verdict: repeat");
+    else if (strcmp(mode, "route") == 0 && !import_find_value(conversion->import, "nfq.route-queue"))
+        decide(conversion->leaf, IMPORT_MISSING,
+               "route needs nfq.route-queue: set queue.route-to and queue.verdict: route");
+    else
+        take_value(conversion, mode);
+}
+
+static bool has_mode(const struct conversion *conversion, const char *wanted)
+{
+    const char *mode = import_find_value(conversion->import, "nfq.mode");
+
+    return mode && strcmp(mode, wanted) == 0;
+}
+
+static void convert_mark(const struct conversion *conversion)
+{
+    static const uint32_t reject_mark = 0x40000000; /* the default of nft.reject-mark */
+    struct import *import = conversion->import;
+    uint32_t mark, mask, bypass = 0, bit = 0x08000000;
+    char value[32];
+
+    if (!has_mode(conversion, "repeat")) {
+        decide(conversion->leaf, IMPORT_IMPLIED, "used with nfq.mode: repeat only");
+        return;
+    }
+    if (!read_repeat_mark(import, &mark, &mask)) {
+        decide(conversion->leaf, IMPORT_MISSING,
+               "a mark must not be 0 and have no bits outside of its mask: set "
+               "queue.mark");
+        return;
+    }
+    snprintf(value, sizeof(value), "0x%x/0x%x", (unsigned)mark, (unsigned)mask);
+    take_value(conversion, value);
+    read_mark(import, "nfq.bypass-mask", &bypass);
+    if (!((mask | bypass) & reject_mark) || import_has(import, "nft.reject-mark"))
+        return;
+    while (bit && ((mask | bypass) & bit))
+        bit >>= 1;
+    snprintf(value, sizeof(value), "0x%x/0x%x", (unsigned)bit, (unsigned)bit);
+    if (bit)
+        import_add(import, "nft.reject-mark", value, "its default is used by a mark of nfq");
+}
+
+static void convert_route(const struct conversion *conversion)
+{
+    if (has_mode(conversion, "route"))
+        convert_value(conversion);
+    else
+        decide(conversion->leaf, IMPORT_IMPLIED, "used with nfq.mode: route only");
+}
+
+/* Suricata lets four times as many packets wait in a queue of the kernel. */
+static void convert_queue_length(const struct conversion *conversion)
+{
+    const char *value = conversion->leaf->node->value;
+    char length[32];
+    int64_t number;
+
+    if (text_to_int(value, strlen(value), 1, MAX_QUEUE_LENGTH / NFQ_BURST, &number)) {
+        snprintf(length, sizeof(length), "%d", (int)number * NFQ_BURST);
+        value = length;
+    }
+    take_value(conversion, value);
+}
+
+static void convert_invalid_drops(const struct conversion *conversion)
+{
+    take_value(conversion, is_yes(conversion->leaf->node->value) ? "drop-packet" : "ignore");
+}
+
+/* --- Threads -------------------------------------------------------------------------------------- */
+
+static void convert_affinity(const struct conversion *conversion)
+{
+    const char *mode = import_find_value(conversion->import, "threading.cpu-affinity.worker-cpu-set.mode");
+
+    if (!is_yes(import_find_value(conversion->import, "threading.set-cpu-affinity")))
+        decide(conversion->leaf, IMPORT_IMPLIED, conversion->row->text);
+    else
+        take_value(conversion, mode ? mode : "balanced");
+}
+
+static void convert_cpu_set(const struct conversion *conversion)
+{
+    if (!is_yes(import_find_value(conversion->import, "threading.set-cpu-affinity")))
+        decide(conversion->leaf, IMPORT_IMPLIED, "not used: threading.set-cpu-affinity is no");
+    else
+        take_value(conversion, conversion->leaf->node->value);
+}
+
+/* --- Decision ------------------------------------------------------------------------------------- */
+
+static void (*const converters[])(const struct conversion *conversion) = {
+    [CONVERT_VALUE] = convert_value,
+    [CONVERT_FILE] = convert_file,
+    [CONVERT_FOLDER] = convert_folder,
+    [CONVERT_RULE_FILE] = convert_rule_file,
+    [CONVERT_REPUTATION_FILE] = convert_reputation_file,
+    [CONVERT_PLACE] = convert_place,
+    [CONVERT_EVE_SWITCH] = convert_eve_switch,
+    [CONVERT_EVE] = convert_eve,
+    [CONVERT_EVE_FILENAME] = convert_eve_filename,
+    [CONVERT_EVE_TYPE] = convert_eve_type,
+    [CONVERT_ALERT_LOG] = convert_alert_log,
+    [CONVERT_PORTS] = convert_ports,
+    [CONVERT_VERDICT] = convert_verdict,
+    [CONVERT_MARK] = convert_mark,
+    [CONVERT_ROUTE] = convert_route,
+    [CONVERT_QUEUE_LENGTH] = convert_queue_length,
+    [CONVERT_INVALID_DROPS] = convert_invalid_drops,
+    [CONVERT_AFFINITY] = convert_affinity,
+    [CONVERT_CPU_SET] = convert_cpu_set,
+};
+
+/* Writes the name of the setting that has the same name as the key: "app-layer.tls" is "app-layer.protocols.tls".
+ * Returns its row, or NULL. */
+static const struct schema_row *find_same_name(struct conversion *conversion)
+{
+    static const char protocols[] = "app-layer.";
+    const char *name = conversion->leaf->name;
+    const struct schema_row *row = NULL;
+
+    if (strlen(name) >= sizeof(conversion->setting))
+        return NULL;
+    strcpy(conversion->setting, name);
+    row = schema_find(conversion->import->config, name);
+    if (row || strncmp(name, protocols, sizeof(protocols) - 1) != 0)
+        return row;
+    if (snprintf(conversion->setting, sizeof(conversion->setting), "app-layer.protocols.%s",
+                 name + sizeof(protocols) - 1) >= (int)sizeof(conversion->setting))
+        return NULL;
+    return schema_find(conversion->import->config, conversion->setting);
+}
+
+static void decide_by_name(struct conversion *conversion)
+{
+    static const char no_effect[] = "Accepted without effect: ";
+    struct import_leaf *leaf = conversion->leaf;
+    const struct schema_row *row = find_same_name(conversion);
+    const struct setting *setting = row ? row->setting : NULL;
+
+    if (!setting || setting->type == SETTING_SECTION)
+        decide(leaf, IMPORT_UNKNOWN, "neither Suricata nor Sluice has this setting");
+    else if (strncmp(setting->help, no_effect, sizeof(no_effect) - 1) == 0)
+        decide(leaf, IMPORT_IMPLIED, setting->help + sizeof(no_effect) - 1);
+    else if (setting->warning)
+        decide(leaf, IMPORT_MISSING, setting->warning);
+    else if (leaf->disabled)
+        decide(leaf, IMPORT_IMPLIED, section_disabled);
+    else
+        take_value(conversion, leaf->node->value);
+}
+
+static void decide_by_row(struct conversion *conversion)
+{
+    struct import_leaf *leaf = conversion->leaf;
+    const struct suricata_key *row = conversion->row;
+    const char *dot = strrchr(leaf->name, '.');
+    const bool is_switch = dot && strcmp(dot, ".enabled") == 0;
+
+    if (row->group == IMPORT_MISSING && (leaf->disabled || (is_switch && is_no(leaf->node->value))))
+        decide(leaf, IMPORT_IMPLIED, not_in_sluice);
+    else if (row->group != IMPORT_TAKEN)
+        decide(leaf, row->group, row->text ? row->text : row->setting);
+    else if (leaf->disabled)
+        decide(leaf, IMPORT_IMPLIED, section_disabled);
+    else if (!suricata_key_setting(row, leaf->name, conversion->setting, sizeof(conversion->setting)))
+        decide(leaf, IMPORT_UNKNOWN, "the name of this setting is too long");
+    else
+        converters[row->conversion](conversion);
+}
+
+static void decide_leaf(struct import *import, struct import_leaf *leaf)
+{
+    struct conversion conversion = { .import = import, .leaf = leaf, .row = suricata_key_find(leaf->name) };
+    const bool is_type = conversion.row && conversion.row->conversion == CONVERT_EVE_TYPE;
+
+    if (leaf->by) {
+        const char *text =
+            arena_printf(import->config->arena, "%s:%u sets it again", leaf->by->key_at.file, leaf->by->key_at.line);
+
+        import->failed |= !text;
+        decide(leaf, IMPORT_REPLACED, text ? text : "");
+    } else if (leaf->is_include) {
+        decide(leaf, leaf->node->unread ? IMPORT_MISSING : IMPORT_TAKEN,
+               leaf->node->unread ? "the file cannot be read: import again when it exists" : "the file was read");
+    } else if (leaf->node->kind == NODE_NULL && is_type && !leaf->disabled &&
+               strcmp(leaf->name, "outputs.eve-log.types") &&
+               suricata_key_setting(conversion.row, leaf->name, conversion.setting, sizeof(conversion.setting))) {
+        convert_eve_type(&conversion);
+    } else if (conversion.row && leaf->node->kind != NODE_SCALAR) {
+        decide(leaf, IMPORT_IMPLIED, leaf->disabled ? section_disabled : empty);
+    } else if (conversion.row) {
+        decide_by_row(&conversion);
+    } else if (leaf->node->kind != NODE_SCALAR) {
+        bool known = find_same_name(&conversion) || schema_is_section(import->config, leaf->name);
+
+        decide(leaf, known ? IMPORT_IMPLIED : IMPORT_UNKNOWN,
+               known ? empty : "neither Suricata nor Sluice has this setting");
+    } else {
+        decide_by_name(&conversion);
+    }
+}
+
+/* Selects the first eve-log that is not disabled. Without `enabled`, Suricata does not write it. */
+static void select_eve(struct import *import)
+{
+    import->eve_output = -1;
+    for (size_t i = import->leaf_count; i > 0; i--) {
+        const struct import_leaf *leaf = &import->leaves[i - 1];
+
+        if (!leaf->by && strcmp(leaf->name, "outputs.eve-log.enabled") == 0 && is_yes(leaf->key.value))
+            import->eve_output = (int)leaf->output;
+    }
+}
+
+void import_convert(struct import *import)
+{
+    /* Reports of what Sluice itself does: in operation they matter as much as alerts. */
+    static const char *const own_types[] = { "eve.types.firewall", "eve.types.engine", "eve.types.overload" };
+    bool has_types = false;
+
+    select_eve(import);
+    for (size_t i = 0; i < import->leaf_count && !import->failed; i++)
+        decide_leaf(import, &import->leaves[i]);
+    for (size_t i = 0; i < import->setting_count; i++)
+        has_types |= strncmp(import->settings[i].name, "eve.types.", strlen("eve.types.")) == 0;
+    for (size_t i = 0; has_types && i < sizeof(own_types) / sizeof(own_types[0]); i++)
+        import_add(import, own_types[i], NULL, "event types of Sluice, which reports its own state by them");
+    import_set_lists(import);
+}
