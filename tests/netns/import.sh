@@ -20,7 +20,7 @@ example() {
 	done
 	bad_request_rules "$folder/t.rules"
 	cp "$folder/t.rules" "$folder/opnsense.rules"
-	sed 's/sid:/sid:1/' "$folder/t.rules" >"$folder/more-1.rules"
+	sed 's/sid:/sid:1/; s/evil/ill/; s/worse/bad/' "$folder/t.rules" >"$folder/more-1.rules"
 	for file in classification reference threshold; do : >"$folder/$file.config"; done
 	"$SLUICE" import "$folder/suricata.yaml" --output "$folder/sluice.yaml" --json >"$folder/report" ||
 		fail "$1 is not imported"
@@ -30,9 +30,9 @@ example() {
 # IPFire queues packets without its mark, and Sluice lets them run through the rules again.
 example ipfire
 gateway iptables -t mangle -A FORWARD -m mark ! --mark 0x80000000/0x80000000 -j NFQUEUE --queue-num 0
-inspects ipfire "$WORK/conf.ipfire/sluice.yaml"
+inspects ipfire "$WORK/conf.ipfire/sluice.yaml" 4
 gateway iptables -t mangle -F FORWARD
 
 # OPNsense runs on FreeBSD with netmap; here Sluice installs the queue rule.
 example opnsense
-inspects opnsense "$WORK/conf.opnsense/sluice.yaml" --attach after
+inspects opnsense "$WORK/conf.opnsense/sluice.yaml" 2 --attach after

@@ -34,11 +34,11 @@ print("%s: %d keys" % (report["input"], len(found)), report["counts"])
 PYTHON
 }
 
-# inspects NAME CONFIG ARGS...: the daemon starts with the configuration, alerts on a bad request, drops a worse one, and
-# lets a good one pass.
+# inspects NAME CONFIG RULES ARGS...: the daemon starts with the configuration, alerts on a bad request, drops a worse
+# one, and lets a good one pass. A reload, in the sandbox, loads the same number of RULES.
 inspects() {
-	local name=$1 config=$2
-	shift 2
+	local name=$1 config=$2 rules=$3
+	shift 3
 	gateway "$SLUICE" check --config "$config" >"$WORK/$name.check.log" 2>&1 || fail "$name: mistakes"
 	start_sluice "$name" --config "$config" --no-console "$@"
 	client curl -sf -m 10 http://10.66.2.2/ | grep -q "a good page" || fail "$name: a good request does not pass"
@@ -47,6 +47,6 @@ inspects() {
 	if client curl -s -m 2 -o /dev/null http://10.66.2.2/cgi-bin/worse; then fail "$name: nothing is dropped"; fi
 	wait_events "$name" 1 event_type=alert alert.signature_id=2 alert.action=blocked
 	kill -USR2 "$LAST_PID"
-	wait_text "$WORK/$name.log" "reloaded: generation 2"
+	wait_text "$WORK/$name.log" "reloaded: generation 2, $rules rules, 0 failed, 0 skipped"
 	stop_process "$LAST_PID"
 }

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0
-mkdir /run/sluice
 pid_file=/run/sluice/sluice.pid
 rule() { echo "alert udp any any -> any 7000 (msg:\"$1\"; content:\"number\"; sid:$1;)" >"$WORK/t.rules"; }
 rule 1

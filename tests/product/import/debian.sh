@@ -26,5 +26,5 @@ equal "unknown keys" "$(grep -c '"group":"unknown"' "$WORK/report" || true)" 0
 topology
 web_server
 queue_rule --queue-num 0
-inspects debian "$WORK/sluice.yaml"
+inspects debian "$WORK/sluice.yaml" 2
 grep -o '"event_type":"[a-z]*"' "$WORK/debian/eve.json" | sort | uniq -c
