@@ -126,6 +126,7 @@ struct output_options {
     bool lossless; /* true: workers wait while their ring is full, so that no event is lost; requires output_start() */
     bool inline_mode;               /* true: drops take effect (IPS); false: IDS */
     bool queue_fields;              /* true: packets are from NFQUEUE, so their events have the object "queue" */
+    bool recent_alerts;             /* keep the last alerts in memory, for output_recent_alerts() */
     size_t ring_size;               /* bytes per worker; rounded up to a power of two of at least 2 MiB */
     const struct rule_names *names; /* names of flow bits and integers; must outlive the output; NULL: flow bits and
                                        integers are not written */
@@ -344,6 +345,31 @@ struct output_counters {
     uint64_t write_errors;
 };
 void output_counters(const struct output *output, struct output_counters *out);
+
+/* --- Recent alerts -------------------------------------------------------------------------------- */
+
+/* The last alerts, which the output thread keeps in memory for clients of the control socket. An alert has the number
+ * of the previous one plus 1; the first number of an engine is its start in microseconds since 1970, so that numbers
+ * increase from engine to engine. Longer texts are cut. */
+enum { OUTPUT_RECENT_ALERTS = 1024, OUTPUT_RECENT_MESSAGE = 192, OUTPUT_RECENT_CATEGORY = 80 };
+struct output_recent_alert {
+    uint64_t number, time_ns, flow_id; /* flow_id 0: the packet has no flow */
+    uint32_t gid, sid, revision;
+    uint8_t severity;
+    uint8_t rule_action; /* enum rule_action */
+    bool blocked, would_drop;
+    bool has_queue;
+    uint16_t queue;
+    uint8_t ip_version; /* 0: the packet has no IP header, and no addresses */
+    uint8_t protocol;
+    uint16_t source_port, destination_port;
+    struct address source, destination;
+    uint32_t application; /* of the flow, for app_name_by_id(); 0: unknown */
+    char message[OUTPUT_RECENT_MESSAGE], category[OUTPUT_RECENT_CATEGORY];
+};
+/* Copies alerts with a number greater than `after`, oldest first: the newest `max` of them. Returns their number. Any
+ * thread may call it; returns 0 if the alerts are not kept. */
+size_t output_recent_alerts(struct output *output, uint64_t after, struct output_recent_alert *out, size_t max);
 
 const char *output_drop_reason_name(enum drop_reason reason);
 const char *output_protocol_name(uint8_t protocol); /* returns a name like "TCP"; NULL if the protocol has no name */

@@ -49,9 +49,22 @@ const struct flow_copy *ended_flows_find(const struct ended_flows *ended, const 
 
 /* --- Requests to a worker ------------------------------------------------------------------------- */
 
+/* The part of a flow that `sluice top` shows; the counts include packets that the kernel handled without queueing. */
+struct flow_sample {
+    uint64_t id, start_ns;
+    uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
+    struct address client, server;
+    uint16_t client_port, server_port;
+    uint8_t ip_version, protocol;
+    uint8_t state, would_drop; /* enum flow_state, enum flow_would_drop */
+    uint16_t flags;            /* enum flow_flag */
+    uint32_t application;
+};
+
 enum { WORKER_FLOWS = 64 };
 enum worker_query_kind {
     WORKER_PAGE,    /* a page of all live flows */
+    WORKER_SAMPLES, /* a larger page of all live flows, with less about each; an idle worker answers with more flows */
     WORKER_BY_ENDS, /* one live or ended flow, by addresses and ports */
     WORKER_BY_ID,   /* one flow by id: an ended one, or a live one that is in the page */
 };
@@ -62,6 +75,9 @@ struct worker_query {
     size_t cursor; /* in: start of the page; out: start of the next page (0: there is none) */
     size_t count;
     struct flow_copy flows[WORKER_FLOWS];
+    struct flow_sample *samples; /* lent: room for `sample_room` (at least WORKER_FLOWS) entries; WORKER_SAMPLES only */
+    size_t sample_room;
+    bool idle; /* out, for WORKER_SAMPLES: the worker had no packets to inspect */
 };
 
 /* A copy of all counters of a worker, which the worker writes between two batches. */
@@ -159,6 +175,10 @@ void worker_join(struct worker *worker);
  * the query then belongs to the worker until worker_has_query() returns false. Until then, further calls return false
  * and send nothing. */
 bool worker_query_flows(struct worker *worker, struct worker_query *query);
+/* The two halves of worker_query_flows(), for queries to several workers at the same time. worker_request_flows()
+ * returns false if the worker still has a query. */
+bool worker_request_flows(struct worker *worker, struct worker_query *query);
+bool worker_wait_flows(const struct worker *worker);
 bool worker_has_query(const struct worker *worker);
 /* Sends an update, which belongs to the worker until worker_has_update() returns false. Only one update may be
  * pending. */

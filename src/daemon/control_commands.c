@@ -39,6 +39,7 @@
 #include "mode.h"
 #include "reload.h"
 #include "rule_cost.h"
+#include "talkers.h"
 
 #define NO_TICKET UINT64_MAX
 
@@ -62,6 +63,7 @@ struct service {
     struct service_options options;
     struct control_server *server; /* NULL: no control socket */
     struct worker_query *queries;  /* one for each worker */
+    struct talkers *talkers;       /* created by the first request for talkers */
     struct waiting_client waiting[MAX_TICKETS];
     unsigned waiting_count;
     /* Ticket of the client that requested an upgrade and waits for the next engine; NO_TICKET: none. */
@@ -133,6 +135,53 @@ static void costs(void *user, struct control_request *request)
         return;
     }
     explain_costs(control_answer(request), ruleset_rules(*options->ruleset), options->workers, options->worker_count);
+}
+
+/* --- top, alerts ---------------------------------------------------------------------------------- */
+
+/* Reads a number from 0 to `max`. Returns false after an error answer. */
+static bool read_count(struct control_request *request, const char *name, unsigned max, unsigned *out)
+{
+    int64_t value = control_number(request, name, 0);
+
+    if (value < 0 || value > max) {
+        control_fail(request, "\"%s\" must be a number from 0 to %u", name, max);
+        return false;
+    }
+    *out = (unsigned)value;
+    return true;
+}
+
+static void top(void *user, struct control_request *request)
+{
+    struct service *service = user;
+    int64_t after = control_number(request, "after", 0);
+    struct live_request wanted = { .after = after > 0 ? (uint64_t)after : 0 };
+
+    if (!read_count(request, "rules", LIVE_MAX_RULES, &wanted.rules) ||
+        !read_count(request, "talkers", LIVE_MAX_TALKERS, &wanted.talkers) ||
+        !read_count(request, "alerts", OUTPUT_RECENT_ALERTS, &wanted.alerts))
+        return;
+    if (wanted.talkers && !service->talkers && talkers_new(&service->talkers, service->options.worker_count)) {
+        control_fail(request, "out of memory");
+        return;
+    }
+    if (!take_snapshots(service))
+        control_fail(request, "a worker does not answer");
+    else
+        live_json(control_answer(request), &service->options, service->talkers, &wanted, uptime(service));
+}
+
+static void alerts(void *user, struct control_request *request)
+{
+    struct service *service = user;
+    int64_t after = control_number(request, "after", 0), limit = control_number(request, "limit", OUTPUT_RECENT_ALERTS);
+
+    if (limit < 1 || limit > OUTPUT_RECENT_ALERTS || after < 0)
+        control_fail(request, "\"limit\" must be 1 to %d, and \"after\" the \"number\" of an alert",
+                     OUTPUT_RECENT_ALERTS);
+    else
+        live_alerts_json(control_answer(request), service->options.output, (uint64_t)after, (unsigned)limit);
 }
 
 /* --- flows ---------------------------------------------------------------------------------------- */
@@ -621,6 +670,10 @@ static const struct control_command commands[] = {
     { "stats", "dump-counters", "Show all counters", stats },
     { "queues", NULL, "Show the queues with their counters", queues },
     { "costs", NULL, "Show the rules that take most time, if rules are timed", costs },
+    { "top", NULL,
+      "Show one reading for `sluice top`: counters, queues, and if requested talkers, rules, alerts (numbers), after",
+      top },
+    { "alerts", NULL, "List the last alerts, oldest first: limit, after (the number of an alert)", alerts },
     { "flows", NULL, "List the flows: limit, from", flows },
     { "explain", NULL,
       "Explain the verdict on a flow (flow_id; or proto, src_ip, src_port, dest_ip, dest_port, vlan) or the state of a "
@@ -729,6 +782,7 @@ void service_free(struct service *service)
         return;
     control_server_free(service->server);
     free(service->queries);
+    talkers_free(service->talkers);
     free(service);
 }
 

@@ -57,6 +57,24 @@ void control_status_json(struct text *out, const struct service_options *options
 /* Writes the state and the counters of a worker's queue as a JSON object. */
 void control_queue_json(struct text *out, struct stats *stats, const struct worker *worker);
 
+/* --- control_live.c ------------------------------------------------------------------------------- */
+
+enum { LIVE_MAX_RULES = 50, LIVE_MAX_TALKERS = 50 };
+
+/* Arguments of the command `top`; 0: the answer omits the part. */
+struct live_request {
+    unsigned rules, talkers; /* number of rules of each ranking, of hosts and of flows */
+    unsigned alerts;         /* number of alerts */
+    uint64_t after;          /* only alerts with a higher number */
+};
+/* Writes the reading for `sluice top` as a JSON object, from the last snapshots of the workers. `talkers` may be NULL
+ * if no talkers are requested. */
+struct talkers;
+void live_json(struct text *out, const struct service_options *options, struct talkers *talkers,
+               const struct live_request *request, uint64_t uptime);
+/* Writes alerts as a JSON array, with the names of EVE, oldest first. */
+void live_alerts_json(struct text *out, struct output *output, uint64_t after, unsigned max);
+
 /* --- explain.c ------------------------------------------------------------------------------------ */
 
 /* Writes a flow of `worker` as a JSON object; `rules` provides the messages of rules. `all`: also writes the rules that
@@ -70,5 +88,13 @@ void explain_costs(struct text *out, const struct rule_list *rules, const struct
  * loaded. */
 void explain_rule(struct text *out, const struct rule_list *rules, const struct rule_ids *ids,
                   const struct worker *workers, unsigned count);
+
+/* Returns the verdict on a flow as a word, from the members of struct flow. */
+const char *explain_verdict(unsigned flags, unsigned would_drop, unsigned state);
+/* The match counters of a rule, summed over the workers. */
+struct rule_tally_sum {
+    uint64_t matches, alerts, drops, would_drops, limits, last_ns;
+};
+struct rule_tally_sum explain_sum_tallies(uint32_t number, const struct worker *workers, unsigned count);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The answers of the commands `status` and `queues` of the control socket. */
+#include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sluice/capture.h"
@@ -97,6 +99,17 @@ void control_status_json(struct text *out, const struct service_options *options
     json_object_close(out);
 }
 
+/* Returns the CPU time that a running thread has used. */
+static uint64_t thread_cpu_us(bool runs, pthread_t thread)
+{
+    struct timespec used;
+    clockid_t clock;
+
+    if (!runs || pthread_getcpuclockid(thread, &clock) || clock_gettime(clock, &used))
+        return 0;
+    return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
+}
+
 void control_queue_json(struct text *out, struct stats *stats, const struct worker *worker)
 {
     const struct queue_watch_counters *watch = &worker->snapshot.watch;
@@ -131,6 +144,8 @@ void control_queue_json(struct text *out, struct stats *stats, const struct work
             json_string(out, NULL, shed_class_name(class));
     }
     json_array_close(out);
+    json_uint(out, "cpu_us", thread_cpu_us(worker->started, worker->thread));
+    json_uint(out, "sender_cpu_us", thread_cpu_us(worker->has_sender, worker->sender));
     if (worker->capture && capture_status(worker->capture, &status) == 0) {
         json_uint(out, "waiting", status.waiting);
         json_uint(out, "queue_dropped", status.queue_dropped);

@@ -58,15 +58,15 @@ static void put_ends(struct text *out, const struct flow *flow)
     json_array_close(out);
 }
 
-static const char *verdict_of(const struct flow *flow)
+const char *explain_verdict(unsigned flags, unsigned would_drop, unsigned state)
 {
-    if (flow->flags & FLOW_DROPPED)
+    if (flags & FLOW_DROPPED)
         return "dropped";
-    if (flow->would_drop)
+    if (would_drop)
         return "would_drop";
-    if (flow->state == FLOW_BYPASSED)
+    if (state == FLOW_BYPASSED)
         return "bypassed";
-    return flow->flags & FLOW_PASSED ? "passed" : "inspected";
+    return flags & FLOW_PASSED ? "passed" : "inspected";
 }
 
 static const char *message_of(const struct rule_list *rules, uint32_t gid, uint32_t sid)
@@ -147,7 +147,7 @@ void explain_flow(struct text *out, const struct flow_copy *copy, const struct r
         json_string(out, "tcp_state", tcp_state_name(copy->tcp.state));
     json_bool(out, "alerted", flow->flags & FLOW_ALERTED);
     json_object_close(out);
-    json_string(out, "verdict", verdict_of(flow));
+    json_string(out, "verdict", explain_verdict(flow->flags, flow->would_drop, flow->state));
     if (flow->flags & FLOW_DROPPED || flow->would_drop) {
         json_object_open(out, flow->flags & FLOW_DROPPED ? "drop" : "would_drop");
         json_string(out, "reason", output_drop_reason_name(flow->drop_reason));
@@ -166,13 +166,9 @@ void explain_flow(struct text *out, const struct flow_copy *copy, const struct r
 
 /* --- Rules ---------------------------------------------------------------------------------------- */
 
-struct tally_sum {
-    uint64_t matches, alerts, drops, would_drops, limits, last_ns;
-};
-
-static struct tally_sum sum_tallies(uint32_t number, const struct worker *workers, unsigned count)
+struct rule_tally_sum explain_sum_tallies(uint32_t number, const struct worker *workers, unsigned count)
 {
-    struct tally_sum sum = { 0 };
+    struct rule_tally_sum sum = { 0 };
 
     for (unsigned i = 0; i < count; i++) {
         const struct rule_tally *tally = policy_tally(workers[i].pipeline.policy, number);
@@ -278,7 +274,7 @@ void explain_rule(struct text *out, const struct rule_list *rules, const struct 
     const struct rule *rule = rule_list_find(rules, ids->gid, ids->sid);
     const struct rule_failure *failure = rule ? NULL : rule_list_find_failure(rules, ids->gid, ids->sid);
     const struct rule_disabled *disabled = rule ? NULL : rule_list_find_disabled(rules, ids->gid, ids->sid);
-    const struct tally_sum sum = sum_tallies(ids->number, workers, count);
+    const struct rule_tally_sum sum = explain_sum_tallies(ids->number, workers, count);
 
     json_object_open(out, NULL);
     json_uint(out, "gid", ids->gid);

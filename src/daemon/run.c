@@ -187,6 +187,7 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     out.eve_type = log.eve_type;
     out.names = engine->names;
     out.queue_fields = true;
+    out.recent_alerts = true;
     out.ring_size = log.ring_size;
     if (engine->options->console) {
         out.console = stdout;

@@ -93,7 +93,8 @@ void console_packet(struct text *out, const struct output_options *options, cons
     const struct alert *alerts = record_alerts(record);
     bool dropped = record->kinds & (1u << OUTPUT_DROP | 1u << OUTPUT_WOULD_DROP);
 
-    for (uint32_t i = 0; record->kinds & 1u << OUTPUT_ALERT && i < record->alert_count; i++) {
+    for (uint32_t i = 0;
+         record->kinds & 1u << OUTPUT_ALERT && options->eve.enabled[OUTPUT_ALERT] && i < record->alert_count; i++) {
         if (dropped && alerts[i].rule == record->drop_rule)
             continue;
         begin_line(out, options, record->time_ns, COLOUR_YELLOW, "ALERT");

@@ -68,7 +68,8 @@ struct output {
     struct output_port *ports;
     unsigned port_count;
     struct event_ring stats, firewall, engine, overload;
-    atomic_uint generation; /* generation of the rules, for the events of the main thread */
+    struct recent_alerts *recent; /* NULL: not kept */
+    atomic_uint generation;       /* generation of the rules, for the events of the main thread */
 
     /* The following members, up to `counters`, are used by the output thread only. */
     struct eve eve;
@@ -242,10 +243,13 @@ static void format_packet(struct output *output, const struct packet_record *rec
                    { OUTPUT_STREAM, eve_stream } };
     const uint32_t kinds = record->kinds;
     const bool to_file = has_sink(output);
+    const bool has_alerts = kinds & 1u << OUTPUT_ALERT;
     struct text *out = &output->sink.buffer;
     struct eve *eve = &output->eve;
 
-    for (uint32_t i = 0; kinds & 1u << OUTPUT_ALERT && i < record->alert_count; i++) {
+    if (has_alerts && output->recent)
+        recent_alerts_add(output->recent, record, output->options.queue_fields);
+    for (uint32_t i = 0; has_alerts && eve->options->eve.enabled[OUTPUT_ALERT] && i < record->alert_count; i++) {
         if (to_file)
             eve_alert(eve, out, record, &record_alerts(record)[i]);
         end_event(output, OUTPUT_ALERT);
@@ -468,10 +472,10 @@ void output_set_progress(struct output *output, output_progress_function *progre
 
 static uint32_t wanted_kinds(const struct output_options *options)
 {
-    uint32_t wanted = 0;
+    uint32_t wanted = options->recent_alerts ? 1u << OUTPUT_ALERT : 0;
 
     if (!options->eve_path && !options->console)
-        return 0;
+        return wanted;
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         if (options->eve.enabled[kind])
             wanted |= 1u << kind;
@@ -545,6 +549,8 @@ int output_open(struct output **out, const struct output_options *options, unsig
     own->eve.pcap_file_name = output->pcap_file_name;
     if (!err)
         err = make_ports(output, ports);
+    if (!err && own->recent_alerts && !(output->recent = recent_alerts_new()))
+        err = -ENOMEM;
     if (!err) {
         output->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         err = output->wake_fd < 0 ? -errno : 0;
@@ -629,6 +635,7 @@ void output_close(struct output *output)
     text_clear(&output->eve.scratch);
     text_clear(&output->eve.stream);
     free(output->eve.previous);
+    recent_alerts_free(output->recent);
     if (output->wake_fd >= 0)
         close(output->wake_fd);
     free(output->pcap_file_name);
@@ -708,6 +715,11 @@ void output_reopen(struct output *output)
 {
     atomic_store_explicit(&output->reopen, true, memory_order_release);
     wake(output);
+}
+
+size_t output_recent_alerts(struct output *output, uint64_t after, struct output_recent_alert *out, size_t max)
+{
+    return output->recent ? recent_alerts_copy(output->recent, after, out, max) : 0;
 }
 
 int output_error(const struct output *output)

@@ -20,5 +20,6 @@
 #include "collect.h"
 #include "eve.h"
 #include "sink.h"
+#include "recent.h"
 
 #endif

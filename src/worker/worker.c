@@ -41,6 +41,9 @@ enum {
     QUERY_BUCKETS = 1024,
     QUERY_WALK_BUCKETS = 256,
     QUERY_IDLE_BUCKETS = 1 << 17,
+    /* A worker with packets reads at most so many buckets (a megabyte), and copies so many flows, for one answer. */
+    QUERY_SAMPLE_BUCKETS = 1 << 14,
+    QUERY_SAMPLES = 256,
     CONNTRACK_SECONDS = 60
 };
 
@@ -132,6 +135,53 @@ void worker_close_connections(struct worker *worker)
     worker->connections = NULL;
 }
 
+/* Copies flows until the table ends or the query has no room for another page of WORKER_FLOWS. */
+static void answer_samples(const struct pipeline *pipeline, struct worker_query *query, bool idle)
+{
+    size_t buckets = idle ? QUERY_IDLE_BUCKETS : QUERY_SAMPLE_BUCKETS, max = query->sample_room;
+
+    if (!idle && max > QUERY_SAMPLES)
+        max = QUERY_SAMPLES;
+    query->count = 0;
+    query->idle = idle;
+    do {
+        const struct flow *found[WORKER_FLOWS];
+        size_t from = query->cursor, count;
+
+        count = flow_table_list(pipeline->flows, &query->cursor, buckets, found, WORKER_FLOWS);
+        buckets -= query->cursor > from && query->cursor - from < buckets ? query->cursor - from : buckets;
+        for (size_t i = 0; i < count; i++) {
+            const struct flow *flow = found[i];
+            struct flow_sample *out = &query->samples[query->count++];
+
+            *out = (struct flow_sample){
+                .id = flow->id,
+                .start_ns = flow->start_ns,
+                .client = flow->client,
+                .server = flow->server,
+                .client_port = flow->client_port,
+                .server_port = flow->server_port,
+                .ip_version = flow->ip_version,
+                .protocol = flow->protocol,
+                .state = flow->state,
+                .would_drop = flow->would_drop,
+                .flags = flow->flags,
+                .application = flow->application,
+            };
+            for (enum flow_direction side = 0; side < FLOW_DIRECTIONS; side++) {
+                const struct flow_kernel_counts *kernel = flow->kernel;
+
+                out->packets[side] = flow->side[side].packets;
+                out->bytes[side] = flow->side[side].bytes;
+                if (kernel && kernel->bytes[side] > out->bytes[side]) {
+                    out->packets[side] = kernel->packets[side];
+                    out->bytes[side] = kernel->bytes[side];
+                }
+            }
+        }
+    } while (query->cursor > 0 && buckets > 0 && query->count + WORKER_FLOWS <= max);
+}
+
 /* Answers a query in about the time that a batch takes. An idle worker searches a larger part of the flow table. */
 static void answer_query(const struct pipeline *pipeline, struct worker_query *query, bool idle)
 {
@@ -144,6 +194,9 @@ static void answer_query(const struct pipeline *pipeline, struct worker_query *q
                                        found, WORKER_FLOWS);
         for (size_t i = 0; i < query->count; i++)
             flow_copy_init(&query->flows[i], found[i], false);
+        return;
+    case WORKER_SAMPLES:
+        answer_samples(pipeline, query, idle);
         return;
     case WORKER_BY_ENDS:
         flow = flow_table_find(pipeline->flows, &query->ends);
@@ -186,13 +239,23 @@ bool worker_has_query(const struct worker *worker)
     return atomic_load_explicit(&worker->query, memory_order_acquire) != NULL;
 }
 
-bool worker_query_flows(struct worker *worker, struct worker_query *query)
+bool worker_request_flows(struct worker *worker, struct worker_query *query)
 {
-    const struct timespec pause = { .tv_nsec = 1000000 };
-
     if (worker_has_query(worker))
         return false; /* the worker still uses the previous query */
     atomic_store_explicit(&worker->query, query, memory_order_release);
+    return true;
+}
+
+bool worker_query_flows(struct worker *worker, struct worker_query *query)
+{
+    return worker_request_flows(worker, query) && worker_wait_flows(worker);
+}
+
+bool worker_wait_flows(const struct worker *worker)
+{
+    const struct timespec pause = { .tv_nsec = 1000000 };
+
     for (int i = 0; i < ANSWER_WAIT_MS; i++) {
         if (!atomic_load_explicit(&worker->query, memory_order_acquire))
             return true;
