@@ -133,7 +133,7 @@ void explain_flow(struct text *out, const struct flow_copy *copy, const struct r
     put_ends(out, flow);
     if (copy->ended)
         json_bool(out, "over", true);
-    json_string(out, "app_proto", flow->application ? app_name_by_id(flow->application) : NULL);
+    json_string(out, "app_proto", app_name_by_id(app_flow_protocol(flow)));
     json_object_open(out, "flow");
     json_uint(out, "pkts_toserver", flow->side[FLOW_TO_SERVER].packets);
     json_uint(out, "pkts_toclient", flow->side[FLOW_TO_CLIENT].packets);
