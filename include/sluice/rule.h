@@ -21,6 +21,11 @@
 #include "sluice/diag.h"
 #include "sluice/text.h"
 
+/* The version of Suricata whose rule language Sluice implements: `requires` is compared with it, and
+ * `sluice suricata-compat` reports it. */
+#define RULE_SURICATA_VERSION "8.0.7"
+enum { RULE_SURICATA_MAJOR = 8, RULE_SURICATA_MINOR = 0, RULE_SURICATA_PATCH = 7 };
+
 struct datasets;
 struct keyword;
 struct keyword_table;
@@ -378,15 +383,22 @@ size_t rule_list_files(const struct rule_list *list); /* files read by rule_list
 size_t rule_list_read(const struct rule_list *list);
 size_t rule_list_rejected(const struct rule_list *list);
 size_t rule_list_failed(const struct rule_list *list); /* rules with a mistake */
-/* rules that are valid, but use a feature that Sluice does not support */
+/* rules that use a feature that Sluice does not support, and those that rule_list_unmet() counts */
 size_t rule_list_skipped(const struct rule_list *list);
+/* rules whose option `requires` is not met: they are for another version, and not reported in the diag */
+size_t rule_list_unmet(const struct rule_list *list);
 size_t rule_list_replaced(const struct rule_list *list);
 size_t rule_list_unreadable_files(const struct rule_list *list); /* files that rule_list_load() could not read */
 
 /* Rules and files that were not loaded, in the order in which they were found. The first RULE_MAX_FAILURES are stored.
  */
 enum { RULE_MAX_FAILURES = 16384 };
-enum rule_failure_kind { RULE_FAILURE_MISTAKE, RULE_FAILURE_UNSUPPORTED, RULE_FAILURE_UNREAD_FILE };
+enum rule_failure_kind {
+    RULE_FAILURE_MISTAKE,
+    RULE_FAILURE_UNSUPPORTED,
+    RULE_FAILURE_UNMET, /* the option `requires` is not met */
+    RULE_FAILURE_UNREAD_FILE,
+};
 struct rule_failure {
     enum rule_failure_kind kind;
     const char *file;
@@ -399,7 +411,7 @@ size_t rule_list_failure_count(const struct rule_list *list); /* number of store
 const struct rule_failure *rule_list_failure(const struct rule_list *list, size_t index);
 /* Returns the first failure of the rule; NULL: none is stored. */
 const struct rule_failure *rule_list_find_failure(const struct rule_list *list, uint32_t gid, uint32_t sid);
-const char *rule_failure_kind_name(enum rule_failure_kind kind); /* "mistake", "unsupported", "unread file" */
+const char *rule_failure_kind_name(enum rule_failure_kind kind); /* "mistake", "requires" */
 
 /* Calls `each` for each unsupported feature and unknown keyword of rejected rules, most frequent first. `tag` is the
  * name of the keyword, or a text such as "protocol http"; `rules` is the number of rules that have it. Unlike the

@@ -43,7 +43,7 @@ struct result {
     struct diag *diag;
     struct config *config;
     struct rule_list *rules; /* NULL if compile() has consumed the list */
-    size_t files, loaded, failed, skipped;
+    size_t files, loaded, failed, skipped, unmet;
     struct rule_policy_counts policy_counts;
     struct text policy; /* policy_counts as text */
     double parse_seconds, compile_seconds;
@@ -156,6 +156,9 @@ static void print_summary(const struct result *result, FILE *to)
     fprintf(to, "%zu rule%s loaded, %zu failed, %zu skipped, from %zu file%s in %.2f s\n", result->loaded,
             plural(result->loaded), result->failed, result->skipped, result->files, plural(result->files),
             result->parse_seconds);
+    if (result->unmet > 0)
+        fprintf(to, "%zu of the skipped rules %s for other versions (requires)\n", result->unmet,
+                result->unmet == 1 ? "is" : "are");
     if (result->policy.length > 0)
         fprintf(to, "rule policy: %s\n", result->policy.bytes);
     if (!result->compiled)
@@ -190,6 +193,7 @@ static int print_json(const struct arguments *arguments, const struct result *re
     json_uint(&out, "rules_loaded", result->loaded);
     json_uint(&out, "rules_failed", result->failed);
     json_uint(&out, "rules_skipped", result->skipped);
+    json_uint(&out, "rules_unmet", result->unmet);
     json_uint(&out, "rule_files", result->files);
     json_object_open(&out, "policy");
     json_uint(&out, "enabled", policy->enabled);
@@ -275,6 +279,7 @@ static int load_rules(const struct arguments *arguments, struct result *result)
     result->loaded = rule_list_count(result->rules);
     result->failed = rule_list_failed(result->rules);
     result->skipped = rule_list_skipped(result->rules);
+    result->unmet = rule_list_unmet(result->rules);
     result->policy_counts = *rule_list_policy_counts(result->rules);
     rule_policy_counts_print(&result->policy_counts, &result->policy);
     return 0;

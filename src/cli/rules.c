@@ -89,8 +89,7 @@ static void print_tail(const struct arguments *arguments, const struct control_v
     }
     if (!arguments->failed)
         return;
-    printf("%" PRId64 " rules with mistakes, %" PRId64 " unsupported rules, %" PRId64 " unread files\n", failed,
-           skipped, files);
+    printf("%" PRId64 " rules with mistakes, %" PRId64 " skipped, %" PRId64 " unread files\n", failed, skipped, files);
     if ((uint64_t)(failed + skipped + files) > listed)
         printf("%" PRId64 " of them are not listed\n", failed + skipped + files - (int64_t)listed);
 }
@@ -156,9 +155,10 @@ const struct command command_rules = {
             "line for each\n"
             "rule that was left out when the rules were last loaded: whether it is a mistake (the rule must be "
             "corrected) or\n"
-            "unsupported (Suricata or Snort has the feature, Sluice lacks it), gid:sid, file:line, reason; and one "
-            "line for each\n"
-            "rule file that could not be read. The daemon keeps the reasons of the first 16,384 and counts the others.",
+            "unsupported (Suricata or Snort has the feature, Sluice lacks it) or for another version (requires), "
+            "gid:sid,\n"
+            "file:line, reason; and one line for each rule file that could not be read. The daemon keeps the reasons "
+            "of the first 16,384 and counts the others.",
     .options = options,
     .run = run_rules,
 };

@@ -159,7 +159,6 @@ static const struct known_keyword known_keywords[] = {
     { "react", KNOWN_OTHER },
     { "regex", KNOWN_CONTENT },
     { "rem", KNOWN_OTHER },
-    { "requires", KNOWN_OTHER },
     { "resp", KNOWN_OTHER },
     { "resp2", KNOWN_OTHER },
     { "rfb.name", KNOWN_BUFFER },

@@ -165,33 +165,41 @@ static int parse_option(struct rule_parser *parser, struct span option)
     return err == -ENOMEM ? err : 0;
 }
 
+bool rule_parser_next_option(struct span *rest, struct span *option, bool *terminated)
+{
+    const char *at = rest->at, *end = rest->at + rest->length;
+
+    while (at < end && strchr(" \t\r", *at))
+        at++;
+    if (at == end)
+        return false;
+
+    const char *stop = at;
+
+    /* The next `;` ends the option, unless a backslash precedes it. */
+    while ((stop = memchr(stop, ';', (size_t)(end - stop))) && stop > at && stop[-1] == '\\')
+        stop++;
+    *terminated = stop != NULL;
+    *option = span_trim((struct span){ at, (size_t)((stop ? stop : end) - at) });
+    rest->at = stop ? stop + 1 : end;
+    rest->length = (size_t)(end - rest->at);
+    return true;
+}
+
 static int parse_options(struct rule_parser *parser, struct span options)
 {
-    const char *at = options.at, *end = options.at + options.length;
+    struct span option;
+    bool terminated;
 
-    for (;;) {
-        while (at < end && strchr(" \t\r", *at))
-            at++;
-        if (at == end)
-            return 0;
-
-        const char *stop = at;
-
-        /* The next `;` ends the option, unless a backslash precedes it. */
-        while ((stop = memchr(stop, ';', (size_t)(end - stop))) && stop > at && stop[-1] == '\\')
-            stop++;
-        struct span option = span_trim((struct span){ at, (size_t)((stop ? stop : end) - at) });
-
-        if (!stop) {
+    while (rule_parser_next_option(&options, &option, &terminated)) {
+        if (!terminated) {
             rule_parser_error(parser, span_shown(option), "the last option has no ';'");
             return 0;
         }
-        int err = parse_option(parser, option);
-
-        if (err == -ENOMEM)
-            return err;
-        at = stop + 1;
+        if (parse_option(parser, option) == -ENOMEM)
+            return -ENOMEM;
     }
+    return 0;
 }
 
 /* Returns the text between the parentheses. As in Suricata a missing parenthesis causes a warning, not an error. */
@@ -546,6 +554,12 @@ int rule_parse(struct rule_parser *parser, struct rule **out)
     if (memchr(rest.at, '\0', rest.length))
         return rule_parser_error(parser, (struct span){ memchr(rest.at, '\0', rest.length), 1 },
                                  "a NUL byte in the rule");
+    /* Before all other options, because a rule for another version may have keywords and syntax of that version. */
+    err = requires_check(parser);
+    if (err) {
+        parser->unmet = err > 0;
+        return -EINVAL;
+    }
     parser->rule = arena_alloc(parser->list->arena, sizeof(*parser->rule));
     if (!parser->rule)
         return -ENOMEM;

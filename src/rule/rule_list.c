@@ -95,7 +95,8 @@ void rule_list_free(struct rule_list *list)
 int rule_list_add_failure(struct rule_list *list, const struct rule_failure *failure)
 {
     list->failed += failure->kind == RULE_FAILURE_MISTAKE;
-    list->skipped += failure->kind == RULE_FAILURE_UNSUPPORTED;
+    list->skipped += failure->kind == RULE_FAILURE_UNSUPPORTED || failure->kind == RULE_FAILURE_UNMET;
+    list->unmet += failure->kind == RULE_FAILURE_UNMET;
     list->unread_files += failure->kind == RULE_FAILURE_UNREAD_FILE;
     if (list->failure_count == RULE_MAX_FAILURES)
         return 0;
@@ -160,7 +161,9 @@ static int parse_statement(struct rule_list *list, const struct statement *text,
     }
     if (err == -EINVAL) {
         const struct rule_failure failure = {
-            .kind = parser.mistakes > 0 ? RULE_FAILURE_MISTAKE : RULE_FAILURE_UNSUPPORTED,
+            .kind = parser.unmet          ? RULE_FAILURE_UNMET
+                    : parser.mistakes > 0 ? RULE_FAILURE_MISTAKE
+                                          : RULE_FAILURE_UNSUPPORTED,
             .file = parser.statement->source->name,
             .line = parser.statement->line,
             .gid = parser.rule ? parser.rule->gid : 1,
@@ -169,7 +172,7 @@ static int parse_statement(struct rule_list *list, const struct statement *text,
             .changes = decision.changes,
         };
 
-        for (const struct rule_change *change = decision.changes; change; change = change->next)
+        for (const struct rule_change *change = decision.changes; change && !parser.unmet; change = change->next)
             diag_note(diag, change->at, "the rule policy changed the rule here");
         err = rule_list_add_failure(list, &failure);
     }
@@ -269,6 +272,11 @@ size_t rule_list_skipped(const struct rule_list *list)
     return list->skipped;
 }
 
+size_t rule_list_unmet(const struct rule_list *list)
+{
+    return list->unmet;
+}
+
 size_t rule_list_unreadable_files(const struct rule_list *list)
 {
     return list->unread_files;
@@ -298,6 +306,7 @@ const char *rule_failure_kind_name(enum rule_failure_kind kind)
     static const char *const names[] = {
         [RULE_FAILURE_MISTAKE] = "mistake",
         [RULE_FAILURE_UNSUPPORTED] = "unsupported",
+        [RULE_FAILURE_UNMET] = "requires",
         [RULE_FAILURE_UNREAD_FILE] = "unread file",
     };
 

@@ -11,6 +11,7 @@
  *   parser.c         one rule; builder.c  functions that keywords call while a rule is parsed
  *   plausibility.c   warnings about a missing ';' and about rules that drop everything
  *   applications.c   application protocols and directions of a rule
+ *   requires.c       `requires`: versions, features and keywords that a rule needs
  *   keyword_table.c  keywords by name; known_keywords.c  keywords of Suricata and Snort that are not supported
  */
 #ifndef SLUICE_RULE_PRIV_H
@@ -104,7 +105,7 @@ struct rule_list {
     size_t count, capacity;
     struct rule **by_sid; /* the loaded rules by sid, then gid; set by rule_list_finish() */
     size_t statements;    /* rules in the files, including rejected ones; see rule_list_read() */
-    size_t failed, skipped, replaced, copies, unread_files;
+    size_t failed, skipped, unmet, replaced, copies, unread_files;
     struct rule_failure *failures;
     size_t failure_count, failure_capacity;
     const char **files; /* real paths of the files that were loaded */
@@ -145,7 +146,9 @@ struct rule_parser {
     const struct statement *statement;
     struct rule *rule;
     unsigned mistakes, unsupported;
-    char reason[RULE_REASON_SIZE]; /* the first mistake; without mistakes, the first unsupported feature */
+    bool unmet; /* true: the rule needs a version, feature or keyword that Sluice does not have (`requires`) */
+    /* the first mistake; without mistakes, the first unsupported feature, or the requirement that is not met */
+    char reason[RULE_REASON_SIZE];
     bool out_of_memory;
     bool names_addresses; /* true: a side of the header lists addresses; see plausibility_names_addresses() */
     bool unusual_flags;   /* true: `tcp.flags` tests a flag other than those that occur in every connection */
@@ -178,6 +181,12 @@ struct rule_parser {
 };
 void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const struct statement *statement,
                       struct diag *diag);
+/* Removes the next option from `rest`, the text of options. Returns false if there is none. *terminated: whether a `;`
+ * ends the option; otherwise it is the rest of the text. */
+bool rule_parser_next_option(struct span *rest, struct span *option, bool *terminated);
+/* Evaluates the options `requires` of the statement. Returns 0 if they are met; 1 if not, with parser->reason; or
+ * -EINVAL after reporting a mistake in one. */
+int requires_check(struct rule_parser *parser);
 /* Called when the transforms of the selected buffer are known: if the rule already has an equal buffer, removes the new
  * one and selects the earlier one. */
 void rule_parser_settle_buffer(struct rule_parser *parser);

@@ -229,7 +229,7 @@ static void describe_left_out(const struct rule_list *list, char *out, size_t si
         const char *one, *more;
     } parts[] = {
         { rule_list_failed(list), "rule with mistakes", "rules with mistakes" },
-        { rule_list_skipped(list), "unsupported rule", "unsupported rules" },
+        { rule_list_skipped(list) - rule_list_unmet(list), "unsupported rule", "unsupported rules" },
         { rule_list_unreadable_files(list), "rule file that cannot be read", "rule files that cannot be read" },
     };
     size_t used = 0;
@@ -321,13 +321,16 @@ void setup_report_skipped_rules(const struct rule_list *rules, struct output *ou
         .rule_files_failed = rule_list_unreadable_files(rules),
     };
 
-    if (event.rules_failed + event.rules_skipped + event.rule_files_failed == 0)
+    /* As in Suricata, a rule for another version (`requires`) is counted, but no reason for an event. */
+    if (event.rules_failed + event.rules_skipped - rule_list_unmet(rules) + event.rule_files_failed == 0)
         return;
     output_engine(output, &event);
     event.action = OUTPUT_ENGINE_RULE_LEFT_OUT;
     for (size_t i = 0; i < rule_list_failure_count(rules) && i < MAX_EVENTS; i++) {
         const struct rule_failure *failure = rule_list_failure(rules, i);
 
+        if (failure->kind == RULE_FAILURE_UNMET)
+            continue;
         event.kind = rule_failure_kind_name(failure->kind);
         event.line = failure->line;
         event.gid = failure->gid;

@@ -59,9 +59,9 @@ static void run(const struct keyword_table *keywords, struct rule_list *list, st
 {
     require(rule_list_parse(list, "fuzz", (const char *)data, size, diag) == 0);
     require(rule_list_count(list) + rule_list_rejected(list) == rule_list_read(list));
-    require((rule_list_rejected(list) > 0) == (diag_errors(diag) + diag_unsupported(diag) > 0));
+    require((rule_list_rejected(list) > rule_list_unmet(list)) == (diag_errors(diag) + diag_unsupported(diag) > 0));
     require(diag_errors(diag) >= rule_list_failed(list));
-    require(diag_unsupported(diag) >= rule_list_skipped(list));
+    require(diag_unsupported(diag) >= rule_list_skipped(list) - rule_list_unmet(list));
     require(rule_list_finish(list, diag) == 0);
     require(rule_list_count(list) + rule_list_rejected(list) + rule_list_replaced(list) == rule_list_read(list));
     for (size_t i = 0; i < rule_list_count(list); i++) {

@@ -251,6 +251,8 @@ words = [
     (0, datagram(f'content:"harmless"; {WORDS}')),
     (1, datagram('content:"suspicious"; prefilter; content:"pic"; rawbytes;')),
     (0, datagram('content:"suspicious"; prefilter; content:"PIC"; rawbytes;')),
+    (1, datagram('content:"suspicious"; requires:version >= 7.0.3 < 8 | >= 8.0.1, keyword content;')),
+    (0, datagram('content:"suspicious"; requires:version >= 7.0.3 < 8;')),
     (0, datagram('content:"suspicious"; noalert;')),
     (1, 'pass udp any any -> any 4001 (content:"passes"; alert;)'),
     (0, 'pass udp any any -> any 4001 (content:"stays"; alert;)'),
