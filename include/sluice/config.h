@@ -154,6 +154,9 @@ void config_each_difference(const struct config *one, const struct config *other
 /* Writes the effective configuration as YAML, for `sluice check`. */
 struct text;
 void config_print(const struct config *config, struct text *out);
+/* Writes the effective configuration as lines NAME = VALUE, as `suricata --dump-config` does: the items of a list have
+ * the names NAME.0, NAME.1, and a list or section itself has the value "(null)". */
+void config_print_flat(const struct config *config, struct text *out);
 /* Writes all settings as YAML, commented out, with their defaults and help: the installed sluice.yaml. `config` must be
  * as config_new() created it. */
 void config_print_example(const struct config *config, struct text *out);

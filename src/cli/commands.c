@@ -23,6 +23,28 @@ const struct command *const cli_commands[] = {
     &command_settings,   &command_import,
     &command_completion, &command_lend,
     &command_leave,      NULL,
+    &command_run,
+    &command_replay,
+    &command_check,
+    &command_status,
+    &command_stats,
+    &command_queues,
+    &command_flows,
+    &command_explain,
+    &command_costs,
+    &command_mode,
+    &command_rules,
+    &command_reload,
+    &command_upgrade,
+    &command_nft,
+    &command_blocklist,
+    &command_keywords,
+    &command_settings,
+    &command_completion,
+    &command_lend,
+    &command_leave,
+    &command_suricata_compat,
+    NULL,
 };
 
 void cli_error(const struct command *command, const char *format, ...)
@@ -43,7 +65,7 @@ static void print_usage(FILE *to)
           "Commands:\n",
           to);
     for (const struct command *const *command = cli_commands; *command; command++)
-        fprintf(to, "  %-10s %s\n", (*command)->name, (*command)->summary);
+        fprintf(to, "  %-15s %s\n", (*command)->name, (*command)->summary);
     fputs("\n`sluice COMMAND --help` shows the options of a command, `sluice --version` the version.\n"
           "Exit codes: 0 success, 1 failure, 2 wrong command line; `sluice check`: 3 if the only problem is "
           "unsupported rules.\n",
@@ -108,7 +130,9 @@ static int dispatch(int argc, char **argv)
 
 int cli_main(int argc, char **argv)
 {
-    int code = dispatch(argc, argv);
+    const char *name = argc > 0 ? argv[0] : "", *slash = strrchr(name, '/');
+    bool compat = strcmp(slash ? slash + 1 : name, "sluice-suricata-compat") == 0;
+    int code = compat ? command_suricata_compat.run(argc, argv) : dispatch(argc, argv);
 
     if (fflush(stdout) == EOF && code == EXIT_OK) {
         cli_error(NULL, "cannot write to stdout: %s", strerror(errno));

@@ -7,7 +7,10 @@
  */
 #include "config_priv.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "sluice/text.h"
 
 struct plan {
     /* provides an arena and a node count of its own, so that printing does not change the configuration */
@@ -265,8 +268,32 @@ static void write_members(struct text *out, const struct node *map, unsigned dep
     }
 }
 
-void config_print(const struct config *config, struct text *out)
+/* Writes the nodes below `parent` as lines NAME = VALUE. `name`, of CONFIG_MAX_PATH bytes, is the name of `parent`,
+ * `length` characters long. */
+static void write_flat(struct text *out, const struct node *parent, char *name, size_t length)
 {
+    size_t index = 0;
+
+    for (const struct node *node = parent->first; node; node = node->next, index++) {
+        const char *dot = length > 0 ? "." : "";
+        int added = parent->kind == NODE_MAP ? snprintf(name + length, CONFIG_MAX_PATH - length, "%s%s", dot, node->key)
+                                             : snprintf(name + length, CONFIG_MAX_PATH - length, "%s%zu", dot, index);
+
+        if (added < 0 || (size_t)added >= CONFIG_MAX_PATH - length)
+            continue; /* longer than any setting's name */
+        text_printf(out, "%s = ", name);
+        if (node->kind == NODE_SCALAR)
+            text_printable(out, node->value, strlen(node->value));
+        else
+            text_puts(out, "(null)");
+        text_puts(out, "\n");
+        write_flat(out, node, name, length + (size_t)added);
+    }
+}
+
+static void print(const struct config *config, struct text *out, bool flat)
+{
+    char name[CONFIG_MAX_PATH] = "";
     struct plan plan = { .config = config };
 
     plan.scratch.arena = arena_new(0);
@@ -276,7 +303,19 @@ void config_print(const struct config *config, struct text *out)
         lay_out(&plan);
     if (!plan.scratch.root || plan.failed)
         out->failed = true;
+    else if (flat)
+        write_flat(out, plan.scratch.root, name, 0);
     else
         write_members(out, plan.scratch.root, 0);
     arena_free(plan.scratch.arena);
+}
+
+void config_print(const struct config *config, struct text *out)
+{
+    print(config, out, false);
+}
+
+void config_print_flat(const struct config *config, struct text *out)
+{
+    print(config, out, true);
 }

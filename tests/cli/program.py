@@ -16,4 +16,4 @@ def sluice(*arguments):
 def commands():
     """Returns the names of all commands, from the help."""
     listing = sluice("--help")[1].partition("Commands:\n")[2].partition("\n\n")[0]
-    return re.findall(r"^  (\w+)", listing, re.M)
+    return re.findall(r"^  ([\w-]+)", listing, re.M)
