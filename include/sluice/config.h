@@ -106,6 +106,11 @@ void config_fill(const struct config *config, const struct setting *rows, const 
 /* Whether a file or config_set() has set the setting or section; the name must be in a table (asserted). For commands
  * with a default other than the table's: sluice replay writes to the working directory unless log-dir is set. */
 bool config_is_set(const struct config *config, const char *name);
+/* Appends the value of a setting, or else its default, to `out`: numbers in the unit of the file, the items of a list
+ * separated by ", ", one item of a list by its index ("rule-files.0"). */
+enum config_value_kind { CONFIG_VALUE, CONFIG_VALUE_UNSET, CONFIG_VALUE_SECTION, CONFIG_VALUE_UNKNOWN };
+struct text;
+enum config_value_kind config_value_text(const struct config *config, const char *name, struct text *out);
 /* Returns the path of a file that was read, as it was given; NULL past the last. */
 const char *config_file(const struct config *config, size_t index);
 /* Returns the position of a value, or of the name of a section, for diagnostics; line 0 if it is not set. */

@@ -71,8 +71,14 @@ struct dataset_spec {
 int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, struct dataset **out, struct diag *diag,
                  char error[DATASET_ERROR_SIZE]);
 
+/* Finds a set by its name; NULL: none. It is valid as long as the registry. */
+struct dataset *datasets_find(const struct datasets *datasets, struct span name);
+/* Returns the name of a set by its index in the order of definition, with the set in *set; NULL past the last. Sets
+ * whose file could not be loaded are not counted. */
+const char *datasets_name(const struct datasets *datasets, size_t index, struct dataset **set);
+
 /* Saves all sets that have a `save` file, each to a temporary file that is then renamed. Returns 0, or -errno of the
- * first failure; each failure is reported to `diag`. No worker may run. */
+ * first failure; each failure is reported to `diag`. Workers may change the sets meanwhile. */
 int datasets_save(struct datasets *datasets, struct diag *diag);
 
 /* Transfers the values of all sets that datasets_inherit() would share to the next engine (sluice/transfer.h). When
@@ -92,7 +98,11 @@ bool dataset_has(struct dataset *set, const uint8_t *bytes, size_t length);
 /* Returns the reputation value of an entry (datarep) in *value; false when the entry is not in the set. */
 bool dataset_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t *value);
 enum dataset_change dataset_add(struct dataset *set, const uint8_t *bytes, size_t length);
+/* Adds a value like dataset_add(), together with its reputation (datarep). If the set has the value already, replaces
+ * its reputation and returns DATASET_UNCHANGED. */
+enum dataset_change dataset_set_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value);
 enum dataset_change dataset_remove(struct dataset *set, const uint8_t *bytes, size_t length);
+void dataset_clear(struct dataset *set); /* removes all values; the memory remains reserved */
 
 enum dataset_type dataset_type_of(const struct dataset *set);
 size_t dataset_count(struct dataset *set);

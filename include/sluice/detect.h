@@ -53,6 +53,7 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
 void ruleset_free(struct ruleset *ruleset);
 const struct rule_list *ruleset_rules(const struct ruleset *ruleset);
 unsigned ruleset_generation(const struct ruleset *ruleset);
+uint64_t ruleset_loaded_ns(const struct ruleset *ruleset); /* realtime at which the ruleset was built */
 /* Number of Hyperscan databases, and how many of them were read from the cache. */
 struct ruleset_databases {
     unsigned count, cached;

@@ -34,11 +34,14 @@ void host_table_set_seed(struct host_table *table, uint64_t seed);
 
 /* Whether the bit is set and has not expired. */
 bool host_bit_is_set(struct host_table *table, const struct host_key *key, uint64_t now_ns);
+/* Returns when the bit expires in *expires_ns (UINT64_MAX: never); false if it is not set. */
+bool host_bit_expiry(struct host_table *table, const struct host_key *key, uint64_t now_ns, uint64_t *expires_ns);
 /* Sets the bit until expires_ns (UINT64_MAX: never expires). Returns false when the table is full, which is counted. */
 bool host_bit_set(struct host_table *table, const struct host_key *key, uint64_t now_ns, uint64_t expires_ns);
 /* Clears the bit if it is set, sets it otherwise. Returns true when the bit is set afterwards. */
 bool host_bit_toggle(struct host_table *table, const struct host_key *key, uint64_t now_ns, uint64_t expires_ns);
-void host_bit_clear(struct host_table *table, const struct host_key *key);
+/* Clears the bit. Returns whether it was set and had not expired. */
+bool host_bit_clear(struct host_table *table, const struct host_key *key, uint64_t now_ns);
 
 /* Transfers all unexpired bits to another process (sluice/transfer.h). The reader passes `numbers`, which maps the
  * writer's numbers of names to the reader's; 0: the reader does not have the name. */

@@ -180,8 +180,9 @@ void output_file(struct output_port *port, const struct packet *pkt, const struc
 void output_flow(struct output_port *port, const struct flow *flow, enum flow_end reason, unsigned generation);
 
 /* Records a stats event. Names are paths: "decoder.pkts" is member "pkts" of the object "decoder", and "engines[0].x"
- * is in an array with one element. Counters below "threads." are those of one worker and are written if stats.threads
- * is set, the others if stats.totals is set. Names must remain valid until the program ends. */
+ * is in an array with one element; the value of "last_reload" is a time in nanoseconds. Counters below "threads." are
+ * those of one worker and are written if stats.threads is set, the others if stats.totals is set. Names must remain
+ * valid until the program ends. */
 struct output_stat {
     const char *name;
     uint64_t value;

@@ -405,6 +405,7 @@ struct rule_failure {
     uint32_t line;     /* 0: the whole file */
     uint32_t gid, sid; /* sid 0: the rule has none, or it could not be parsed */
     const char *reason;
+    struct span text;                  /* the rule as it was parsed; .at NULL: the whole file */
     const struct rule_change *changes; /* made by the rule policy; NULL: the rule is unchanged */
 };
 size_t rule_list_failure_count(const struct rule_list *list); /* number of stored failures */

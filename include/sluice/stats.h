@@ -44,8 +44,8 @@ uint64_t stats_uptime(const struct stats *stats, uint64_t started_ns);
 uint64_t stats_total(const struct stats *stats, const char *name, uint64_t value);
 uint64_t stats_queue_total(struct stats *stats, const struct worker *worker, const char *field, uint64_t value);
 
-/* Writes all counters as a JSON object. */
+/* Writes all counters as a JSON object. `threads`: also those of each worker, below "threads". */
 void stats_json(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
-                const struct output *output, uint64_t uptime_seconds, struct text *out);
+                const struct output *output, uint64_t uptime_seconds, bool threads, struct text *out);
 
 #endif

@@ -120,6 +120,50 @@ struct position config_position(const struct config *config, const char *name)
     return node->kind == NODE_MAP ? node->key_at : node->at;
 }
 
+/* Finds the value of a setting: the one that is set, or the default. Sets *row to the setting's row, NULL if the name
+ * is not that of a setting. */
+static const struct node *effective_node(const struct config *config, const char *name, const struct schema_row **row)
+{
+    const struct node *node = set_node(config, name);
+
+    *row = strlen(name) < CONFIG_MAX_PATH ? schema_find(config, name) : NULL;
+    if (!node && *row && (*row)->setting->alias)
+        node = set_node(config, (*row)->setting->alias);
+    for (size_t i = 0; !node && *row && i < config->row_count; i++) {
+        const char *alias = config->rows[i].setting->alias;
+
+        if (alias && strcmp(alias, name) == 0)
+            node = set_node(config, config->rows[i].setting->name);
+    }
+    return !node && *row ? (*row)->default_node : node;
+}
+
+enum config_value_kind config_value_text(const struct config *config, const char *name, struct text *out)
+{
+    const struct schema_row *row;
+    const struct node *node = effective_node(config, name, &row);
+    const char *dot = strrchr(name, '.');
+    uint64_t index;
+
+    if (!row && !node && dot && text_to_uint(dot + 1, strlen(dot + 1), 0, UINT32_MAX, &index)) {
+        char list[CONFIG_MAX_PATH];
+
+        snprintf(list, sizeof(list), "%.*s", (int)(dot - name), name);
+        node = effective_node(config, list, &row);
+        node = node && node->kind == NODE_LIST ? node_item(node, (size_t)index) : NULL;
+        row = NULL;
+    }
+    if (schema_is_section(config, name) || (node && node->kind == NODE_MAP))
+        return CONFIG_VALUE_SECTION;
+    if (!node)
+        return row ? CONFIG_VALUE_UNSET : CONFIG_VALUE_UNKNOWN;
+    for (const struct node *item = node->kind == NODE_LIST ? node->first : NULL; item; item = item->next)
+        text_printf(out, "%s%s", item == node->first ? "" : ", ", item->value ? item->value : "");
+    if (node->kind == NODE_SCALAR)
+        text_puts(out, node->value);
+    return CONFIG_VALUE;
+}
+
 /* --- Values --------------------------------------------------------------------------------------- */
 
 static bool node_bool(const struct node *node)

@@ -18,6 +18,10 @@ struct control_request {
 void answer_begin(struct text *out, bool ok);
 void answer_end(struct text *out);
 
+/* Returns whether the bytes are a complete object with "version" and without a newline, at most GREETING_SIZE bytes. */
+enum { GREETING_SIZE = 128 };
+bool request_is_greeting(const char *bytes, size_t length);
+
 /* Parses a request line and runs its command. The answer is written to `out`. Returns true if the answer is
  * deferred. */
 bool request_run(const struct control_command *commands, void *user, const char *line, size_t length, uint64_t ticket,

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_COMMANDS = 64, MAX_NAME_SHOWN = 40, MESSAGE_SIZE = 512 };
+enum { MAX_COMMANDS = 128, MAX_NAME_SHOWN = 40, MESSAGE_SIZE = 512 };
 
 /* --- Answers -------------------------------------------------------------------------------------- */
 
@@ -103,6 +103,8 @@ static void run_command(struct control_request *request, const struct control_co
             break;
         if (count < MAX_COMMANDS)
             names[count++] = command->name;
+        if (count < MAX_COMMANDS && command->alias)
+            names[count++] = command->alias;
     }
     if (!command->name) {
         near = text_nearest(name, names, count);
@@ -114,6 +116,20 @@ static void run_command(struct control_request *request, const struct control_co
         request->arguments = arguments;
         command->run(user, request);
     }
+}
+
+bool request_is_greeting(const char *bytes, size_t length)
+{
+    const char *cause;
+    struct control_value *value;
+    bool found;
+
+    if (length == 0 || length > GREETING_SIZE || bytes[length - 1] != '}' || memchr(bytes, '\n', length))
+        return false;
+    value = value_parse(bytes, length, &cause);
+    found = control_value_string(control_value_member(value, "version"));
+    control_value_free(value);
+    return found;
 }
 
 bool request_run(const struct control_command *commands, void *user, const char *line, size_t length, uint64_t ticket,

@@ -322,6 +322,10 @@ static void read_client(struct control_server *server, struct client *client)
     if (client->length == 0)
         client->since_ns = clock_monotonic_ns();
     client->length += (size_t)n;
+    /* The client of Suricata 7 sends the version that begins a connection without a newline, and waits for the answer.
+     */
+    if (!client->served && client->length < sizeof(client->line) && request_is_greeting(client->line, client->length))
+        client->line[client->length++] = '\n';
     if (!has_line(client) && client->length == sizeof(client->line))
         reject_request(server, client, "the request is too long");
 }

@@ -42,7 +42,7 @@
 #include "offload_follower.h"
 #include "queue_monitor.h"
 
-enum { FIXED_STATS = 224, STATS_PER_QUEUE = 33 };
+enum { FIXED_STATS = 225, STATS_PER_QUEUE = 33, FIXED_THREAD_STATS = 40 };
 
 struct stats {
     const struct pipeline_shared *shared;
@@ -58,11 +58,16 @@ struct stats {
     const char **decode_names; /* "decoder." + decode_counter_name() */
     const char **reason_names; /* "ips.drop_reason." + name; then "ips.would_drop_reason." + name */
     const char **queue_names;  /* STATS_PER_QUEUE names for each worker */
+    /* Names below "threads.": thread_capacity of each worker, in the order in which add_thread() adds its counters;
+     * NULL until they are needed. */
+    const char **thread_names;
+    size_t thread_capacity;
     unsigned workers;
     bool queues, decoder_events, stream_events;
     /* The counters were sent to the next engine: do not add the counters of the previous engine again. */
     bool handed_over;
     bool exceptions; /* report how often each exception policy was applied */
+    bool threads;    /* stats events have the counters of each worker (eve.types.stats.threads) */
     const char *exception_names[EXCEPTION_COUNT][EXCEPTION_POLICY_COUNT];
 };
 
@@ -147,6 +152,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
               const struct pipeline_shared *shared)
 {
     struct stats *stats = calloc(1, sizeof(*stats));
+    struct eve_options events = { 0 };
     struct daemon_options options;
 
     if (!stats)
@@ -161,9 +167,14 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
     stats->decoder_events = options.stats_decoder_events;
     stats->stream_events = options.stats_stream_events;
     stats->exceptions = options.stats_exceptions;
+    config_fill(config, eve_settings, NULL, &events);
+    stats->threads = events.stats.threads;
+    stats->thread_capacity = FIXED_THREAD_STATS + DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
+                             flow_counter_count() + stream_counter_count() + app_counter_count();
     stats->capacity = FIXED_STATS + 2 * DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
                       flow_counter_count() + stream_counter_count() + app_counter_count() +
-                      EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT + (size_t)workers * STATS_PER_QUEUE;
+                      EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT + (size_t)workers * STATS_PER_QUEUE +
+                      workers * stats->thread_capacity;
     stats->values = calloc(stats->capacity, sizeof(*stats->values));
     stats->decode_names = arena_alloc(stats->arena, decode_counter_count() * sizeof(char *));
     stats->reason_names = arena_alloc(stats->arena, 2 * DROP_REASON_COUNT * sizeof(char *));
@@ -192,6 +203,7 @@ void stats_free(struct stats *stats)
     if (!stats)
         return;
     arena_free(stats->arena);
+    free(stats->thread_names);
     free(stats->values);
     free(stats->ages);
     free(stats);
@@ -457,6 +469,75 @@ static void add_overload(struct stats *stats, const struct sums *sums, struct wo
     add_counter(stats, "ips.overload.shed.new", sums->pipeline.shed[SHED_NEW]);
 }
 
+/* --- Counters of one worker ----------------------------------------------------------------------- */
+
+/* The position of add_thread_counter() in the counters of a worker. */
+struct thread_place {
+    const struct worker *worker;
+    size_t next;
+};
+
+/* Adds a counter as "threads.W#01-nfq0.NAME": names as Suricata's, whose prefix W# clients look for. */
+static void add_thread_counter(struct stats *stats, struct thread_place *place, const char *name, uint64_t value)
+{
+    const char **path;
+
+    if (!name || place->next == stats->thread_capacity)
+        return;
+    path = &stats->thread_names[place->worker->index * stats->thread_capacity + place->next++];
+    if (!*path)
+        *path = arena_printf(stats->arena, "threads.W#%02u-nfq%u.%s", place->worker->index + 1,
+                             (unsigned)place->worker->queue.queue, name);
+    add_counter(stats, *path, value);
+}
+
+/* Each worker also has the work of Suricata's flow manager and recycler, which have threads of their own there. */
+static void add_thread(struct stats *stats, const struct worker *worker)
+{
+    static const char *const no_exchange[] = {
+        "flow.wrk.spare_sync_avg",           "flow.wrk.spare_sync",     "flow.wrk.spare_sync_incomplete",
+        "flow.wrk.spare_sync_empty",         "flow.wrk.flows_evicted",  "flow.wrk.flows_evicted_needs_work",
+        "flow.wrk.flows_evicted_pkt_inject", "flow.wrk.flows_injected",
+    };
+    const struct worker_snapshot *s = &worker->snapshot;
+    struct thread_place place = { .worker = worker };
+
+    add_thread_counter(stats, &place, "capture.kernel_packets", s->capture.packets);
+    add_thread_counter(stats, &place, "capture.kernel_drops", s->capture.lost);
+    for (size_t i = 0; i < decode_counter_count(); i++) {
+        if (stats->decoder_events || strncmp(decode_counter_name(i), "event.", 6) != 0)
+            add_thread_counter(stats, &place, stats->decode_names[i], s->decode[i]);
+    }
+    for (size_t i = 0; i < flow_counter_count(); i++)
+        add_thread_counter(stats, &place, flow_counter_name(i), s->flow[i]);
+    /* The table of flows belongs to the worker: it takes no spare flows from other threads, and gets no work from them.
+     * Clients require these counters. */
+    for (size_t i = 0; i < sizeof(no_exchange) / sizeof(no_exchange[0]); i++)
+        add_thread_counter(stats, &place, no_exchange[i], 0);
+    add_thread_counter(stats, &place, "flow_bypassed.local_pkts", s->pipeline.local_packets);
+    add_thread_counter(stats, &place, "flow_bypassed.local_bytes", s->pipeline.local_bytes);
+    add_thread_counter(stats, &place, "flow_bypassed.local_capture_pkts", s->pipeline.captured_packets);
+    add_thread_counter(stats, &place, "flow_bypassed.local_capture_bytes", s->pipeline.captured_bytes);
+    for (size_t i = 0; i < stream_counter_count(); i++) {
+        if (stats->stream_events || strncmp(stream_counter_name(i), "stream.", 7) != 0)
+            add_thread_counter(stats, &place, stream_counter_name(i), s->stream[i]);
+    }
+    for (size_t i = 0; i < app_counter_count(); i++)
+        add_thread_counter(stats, &place, app_counter_name(stats->shared->apps, i), s->app[i]);
+    for (size_t i = 0; i < defrag_counter_count(); i++)
+        add_thread_counter(stats, &place, defrag_counter_name(i), s->defrag[i]);
+    add_thread_counter(stats, &place, "ips.accepted", s->pipeline.accepted);
+    add_thread_counter(stats, &place, "ips.blocked", s->pipeline.blocked);
+    add_thread_counter(stats, &place, "ips.rejected", s->pipeline.rejected);
+    add_thread_counter(stats, &place, "ips.replaced", s->capture.replaced);
+    add_thread_counter(stats, &place, "ips.would_drop", s->pipeline.would_drop);
+    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
+        add_thread_counter(stats, &place, stats->reason_names[i], s->pipeline.drop_reason[i]);
+    add_thread_counter(stats, &place, "detect.alert", s->policy.alerts);
+    add_thread_counter(stats, &place, "detect.alert_queue_overflow", s->policy.alerts_overflow);
+    add_thread_counter(stats, &place, "detect.alerts_suppressed", s->policy.alerts_suppressed);
+}
+
 void stats_set_attachment(struct stats *stats, const struct attachment *attachment)
 {
     stats->attachment = attachment;
@@ -534,7 +615,7 @@ static void add_output(struct stats *stats, const struct output *output)
 }
 
 static void collect(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
-                    const struct output *output)
+                    const struct output *output, bool threads)
 {
     const struct rule_list *rules = ruleset_rules(ruleset);
     const struct pipeline *pipeline = &workers[0]->pipeline; /* any worker: only state that all workers share is read */
@@ -552,6 +633,9 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     if (stats->queues)
         add_overload(stats, &sums, workers, count);
     add_counter(stats, "detect.engines[0].id", 0);
+    if (stats->count < stats->capacity) /* a time, which is not added to that of a previous engine */
+        stats->values[stats->count++] =
+            (struct output_stat){ "detect.engines[0].last_reload", ruleset_loaded_ns(ruleset) };
     add_counter(stats, "detect.engines[0].rules_loaded", rule_list_count(rules));
     add_counter(stats, "detect.engines[0].rules_failed", rule_list_failed(rules));
     add_counter(stats, "detect.engines[0].rules_skipped", rule_list_skipped(rules));
@@ -597,12 +681,16 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)
         add_queue(stats, workers[i]);
+    if (threads && !stats->thread_names)
+        stats->thread_names = calloc(stats->workers * stats->thread_capacity, sizeof(*stats->thread_names));
+    for (unsigned i = 0; i < count && threads && stats->thread_names; i++)
+        add_thread(stats, workers[i]);
 }
 
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns)
 {
-    collect(stats, workers, count, ruleset, output);
+    collect(stats, workers, count, ruleset, output, stats->threads);
     output_stats(output, stats->values, stats->count, uptime_seconds, time_ns);
     for (unsigned i = 0; i < count; i++)
         stats->ages[i] = workers[i]->snapshot.watch.ages;
@@ -634,16 +722,16 @@ int stats_hand_over(struct stats *stats, struct worker *const *workers, unsigned
 
     if (!stats->shared->counters)
         return 0;
-    collect(stats, workers, count, ruleset, output);
+    collect(stats, workers, count, ruleset, output, true);
     stats->handed_over = true;
     add_counter(stats, uptime_name, uptime);
     return transferred_counters_replace(stats->shared->counters, stats->values, stats->count);
 }
 
 void stats_json(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
-                const struct output *output, uint64_t uptime_seconds, struct text *out)
+                const struct output *output, uint64_t uptime_seconds, bool threads, struct text *out)
 {
-    collect(stats, workers, count, ruleset, output);
+    collect(stats, workers, count, ruleset, output, threads);
     output_stats_json(stats->values, stats->count, uptime_seconds, out);
 }
 

@@ -179,6 +179,24 @@ static struct set_entry *find_entry(const struct datasets *datasets, struct span
     return NULL;
 }
 
+struct dataset *datasets_find(const struct datasets *datasets, struct span name)
+{
+    const struct set_entry *entry = find_entry(datasets, name);
+
+    return entry ? entry->set : NULL;
+}
+
+const char *datasets_name(const struct datasets *datasets, size_t index, struct dataset **set)
+{
+    for (const struct set_entry *entry = datasets->first; entry; entry = entry->next) {
+        if (!entry->set || index-- > 0)
+            continue;
+        *set = entry->set;
+        return entry->name;
+    }
+    return NULL;
+}
+
 static bool same_path(const char *one, const char *other)
 {
     return one && other ? strcmp(one, other) == 0 : !one && !other;

@@ -18,7 +18,14 @@
 #include "set.h"
 #include "sluice/transfer.h"
 
-enum { SHARDS = 16, MIN_BLOCKS = 64, BLOCK_SIZE = 64, ENTRY_BYTES = 46, CONTINUATION_BYTES = 60 };
+enum {
+    SHARDS = 16,
+    MIN_BLOCKS = 64,
+    BLOCK_SIZE = 64,
+    ENTRY_BYTES = 46,
+    CONTINUATION_BYTES = 60,
+    BUCKETS_PER_LOCK = 64, /* dataset_each() holds the lock of a shard for this number of buckets */
+};
 
 /* The first block of a value; entries with equal hash & bucket_mask form a linked list. */
 struct entry {
@@ -372,6 +379,10 @@ int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t l
                 copy_value(shard, k, bytes);
                 err = each(bytes, shard->blocks[k].entry.length, user);
             }
+            if (bucket % BUCKETS_PER_LOCK == BUCKETS_PER_LOCK - 1) { /* lets a worker that waits for the shard go on */
+                pthread_mutex_unlock(&shard->lock);
+                pthread_mutex_lock(&shard->lock);
+            }
         }
         pthread_mutex_unlock(&shard->lock);
     }
@@ -379,10 +390,7 @@ int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t l
     return err;
 }
 
-/* --- State transfer ------------------------------------------------------------------------------- */
-
-/* Removes all values; the memory remains allocated. */
-static void clear(struct dataset *set)
+void dataset_clear(struct dataset *set)
 {
     for (unsigned i = 0; i < SHARDS; i++) {
         struct shard *shard = &set->shard[i];
@@ -395,6 +403,8 @@ static void clear(struct dataset *set)
         pthread_mutex_unlock(&shard->lock);
     }
 }
+
+/* --- State transfer ------------------------------------------------------------------------------- */
 
 enum { VALUE_SIZE = 6 }; /* bytes that precede each value in a transfer: its length (4) and reputation (2) */
 
@@ -436,7 +446,7 @@ void dataset_transfer(struct transfer *t, struct dataset *set)
     transfer_u64(t, &count);
     transfer_require(t, transfer_has_room(t, count, VALUE_SIZE));
     if (!t->error)
-        clear(set);
+        dataset_clear(set);
     for (uint64_t i = 0; i < count && !t->error; i++) {
         const uint8_t *bytes;
         uint32_t length = 0;

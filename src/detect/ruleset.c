@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "detect_priv.h"
+#include "sluice/clock.h"
 
 /* --- Groups --------------------------------------------------------------------------------------- */
 
@@ -173,6 +174,7 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
         return -ENOMEM;
     ruleset->rules = rules;
     ruleset->generation = options->generation;
+    ruleset->loaded_ns = clock_realtime_ns();
     err = signatures_new(ruleset, options);
     if (!err && options->before)
         err = state_map_new(ruleset, options->before);
@@ -219,6 +221,11 @@ void ruleset_free(struct ruleset *ruleset)
 const struct rule_list *ruleset_rules(const struct ruleset *ruleset)
 {
     return ruleset->rules;
+}
+
+uint64_t ruleset_loaded_ns(const struct ruleset *ruleset)
+{
+    return ruleset->loaded_ns;
 }
 
 unsigned ruleset_generation(const struct ruleset *ruleset)

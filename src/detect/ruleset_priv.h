@@ -76,6 +76,7 @@ struct state_map {
 struct ruleset {
     struct rule_list *rules;
     unsigned generation;
+    uint64_t loaded_ns;
     struct state_map state_map;
     struct signature *signatures; /* in evaluation order */
     uint32_t signature_count;

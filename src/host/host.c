@@ -106,14 +106,24 @@ static bool set_bit(struct host_table *table, struct shared_shard *shard, const 
     return true;
 }
 
-bool host_bit_is_set(struct host_table *table, const struct host_key *host_key, uint64_t now_ns)
+bool host_bit_expiry(struct host_table *table, const struct host_key *host_key, uint64_t now_ns, uint64_t *expires_ns)
 {
     struct key key = make_key(host_key);
     struct shared_shard *shard = shared_table_lock(table->bits, &key);
-    bool found = find_bit(shard, &key, now_ns);
+    const struct bit *bit = find_bit(shard, &key, now_ns);
+    bool found = bit != NULL;
 
+    if (bit)
+        *expires_ns = bit->entry.expires_ns;
     shared_table_unlock(shard);
     return found;
+}
+
+bool host_bit_is_set(struct host_table *table, const struct host_key *host_key, uint64_t now_ns)
+{
+    uint64_t expires_ns;
+
+    return host_bit_expiry(table, host_key, now_ns, &expires_ns);
 }
 
 bool host_bit_set(struct host_table *table, const struct host_key *host_key, uint64_t now_ns, uint64_t expires_ns)
@@ -141,15 +151,16 @@ bool host_bit_toggle(struct host_table *table, const struct host_key *host_key, 
     return is_set;
 }
 
-void host_bit_clear(struct host_table *table, const struct host_key *host_key)
+bool host_bit_clear(struct host_table *table, const struct host_key *host_key, uint64_t now_ns)
 {
     struct key key = make_key(host_key);
     struct shared_shard *shard = shared_table_lock(table->bits, &key);
-    struct bit *bit = shared_shard_find(shard, &key);
+    struct bit *bit = find_bit(shard, &key, now_ns);
 
     if (bit)
         shared_shard_remove(shard, bit);
     shared_table_unlock(shard);
+    return bit != NULL;
 }
 
 uint64_t host_table_evicted(const struct host_table *table)

@@ -61,6 +61,15 @@ static const char *enter_objects(struct nesting *nesting, struct text *out, cons
     return name;
 }
 
+/* Writes a counter, or the time of the last reload, which is in nanoseconds. */
+static void put_value(struct text *out, const char *key, uint64_t value)
+{
+    if (strcmp(key, "last_reload") == 0)
+        output_time(out, key, value);
+    else
+        json_uint(out, key, value);
+}
+
 struct sorted_stat {
     const struct output_stat *stat;
     size_t index; /* index of the counter in the record, by which its previous value is found */
@@ -120,8 +129,8 @@ void eve_stats(struct eve *eve, struct text *out, const struct stats_record *rec
         if (stat->value == 0 && !options->stats.null_values)
             continue;
         key = enter_objects(&nesting, out, stat->name);
-        json_uint(out, key, stat->value);
-        if (!options->stats.deltas)
+        put_value(out, key, stat->value);
+        if (!options->stats.deltas || strcmp(key, "last_reload") == 0)
             continue;
         if (order[i].index < eve->previous_count && strcmp(eve->previous[order[i].index].name, stat->name) == 0)
             previous = &eve->previous[order[i].index];
@@ -154,7 +163,7 @@ void output_stats_json(const struct output_stat *stats, size_t count, uint64_t u
     if (!order)
         out->failed = true;
     for (size_t i = 0; order && i < count; i++)
-        json_uint(out, enter_objects(&nesting, out, order[i].stat->name), order[i].stat->value);
+        put_value(out, enter_objects(&nesting, out, order[i].stat->name), order[i].stat->value);
     for (; nesting.depth > 0; nesting.depth--)
         close_part(out, nesting.part[nesting.depth - 1]);
     json_object_close(out);

@@ -67,6 +67,7 @@ static int resolve_duplicate(struct rule_list *list, struct rule_entry *first, s
                                               .gid = rule->gid,
                                               .sid = rule->sid,
                                               .reason = reason,
+                                              .text = second->statement->text,
                                               .changes = rule->changes,
                                           });
         diag_error(diag, sid_position(second), "%s", reason);

@@ -169,6 +169,7 @@ static int parse_statement(struct rule_list *list, const struct statement *text,
             .gid = parser.rule ? parser.rule->gid : 1,
             .sid = parser.rule && parser.rule->sid ? parser.rule->sid : find_sid(parser.statement->text),
             .reason = parser.reason,
+            .text = parser.statement->text,
             .changes = decision.changes,
         };
 

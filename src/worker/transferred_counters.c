@@ -56,6 +56,11 @@ static enum carried_way way_of(const char *name)
                                           "firewall.offload.accepted",
                                           "firewall.offload.dropped" };
 
+    if (begins_with(name, "threads.")) { /* a counter of one worker: "threads.W#01-nfq0.NAME" */
+        const char *dot = strchr(name + strlen("threads."), '.');
+
+        name = dot ? dot + 1 : name;
+    }
     if (begins_with(name, "decoder.max_"))
         return CARRIED_LARGEST;
     for (size_t i = 0; i < sizeof(largest) / sizeof(largest[0]); i++) {

@@ -49,7 +49,7 @@ START_TEST(a_bit_lasts_until_its_time)
     ck_assert(host_bit_set(table, &key, 30, 40));
     ck_assert(host_bit_set(table, &key, 35, 60)); /* set again, with a later expiry */
     ck_assert(host_bit_is_set(table, &key, 60));
-    host_bit_clear(table, &key);
+    host_bit_clear(table, &key, 0);
     ck_assert(!host_bit_is_set(table, &key, 60));
     ck_assert(host_bit_set(table, &key, 70, UINT64_MAX));
     ck_assert(host_bit_is_set(table, &key, UINT64_MAX - 1));
@@ -83,7 +83,7 @@ START_TEST(keys_that_differ_are_apart)
     ck_assert(!host_bit_is_set(table, &alone, 1));
     ck_assert(host_bit_set(table, &pair, 1, UINT64_MAX));
     ck_assert(host_bit_is_set(table, &reverse, 1));
-    host_bit_clear(table, &reverse);
+    host_bit_clear(table, &reverse, 0);
     ck_assert(!host_bit_is_set(table, &pair, 1));
     ck_assert(host_bit_is_set(table, &key, 1));
 }
@@ -144,7 +144,7 @@ static void random_step(struct model *model, uint64_t now_ns)
         *expires_ns = until;
         break;
     case 1:
-        host_bit_clear(table, &key);
+        host_bit_clear(table, &key, 0);
         *expires_ns = 0;
         break;
     case 2:
@@ -186,7 +186,7 @@ static void *work(void *arg)
         host_bit_toggle(table, &common, 1, UINT64_MAX);
         failures += !host_bit_set(table, &own, 1, UINT64_MAX) || !host_bit_is_set(table, &own, 2);
         if (i % 3 == 0) {
-            host_bit_clear(table, &own);
+            host_bit_clear(table, &own, 0);
             failures += host_bit_is_set(table, &own, 2);
         }
     }

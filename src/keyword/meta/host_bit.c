@@ -106,5 +106,5 @@ void host_bit_act(const struct match_input *in, const void *data)
     else if (bit->command == HOST_BIT_TOGGLE)
         host_bit_toggle(in->hosts, &key, now_ns, expires_ns);
     else
-        host_bit_clear(in->hosts, &key);
+        host_bit_clear(in->hosts, &key, in->packet->time_ns);
 }

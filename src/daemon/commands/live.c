@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Commands of `sluice top` and `sluice alerts`. */
+#include "service.h"
+
+#include "daemon/talkers.h"
+#include "sluice/output.h"
+
+/* Reads a number from 0 to `max`. Returns false after an error answer. */
+static bool read_count(struct control_request *request, const char *name, unsigned max, unsigned *out)
+{
+    int64_t value = control_number(request, name, 0);
+
+    if (value < 0 || value > max) {
+        control_fail(request, "\"%s\" must be a number from 0 to %u", name, max);
+        return false;
+    }
+    *out = (unsigned)value;
+    return true;
+}
+
+void service_show_top(void *user, struct control_request *request)
+{
+    struct service *service = user;
+    int64_t after = control_number(request, "after", 0);
+    struct live_request wanted = { .after = after > 0 ? (uint64_t)after : 0 };
+
+    if (!read_count(request, "rules", LIVE_MAX_RULES, &wanted.rules) ||
+        !read_count(request, "talkers", LIVE_MAX_TALKERS, &wanted.talkers) ||
+        !read_count(request, "alerts", OUTPUT_RECENT_ALERTS, &wanted.alerts))
+        return;
+    if (wanted.talkers && !service->talkers && talkers_new(&service->talkers, service->options.worker_count)) {
+        control_fail(request, "out of memory");
+        return;
+    }
+    if (!service_take_snapshots(service))
+        control_fail(request, "a worker does not answer");
+    else
+        live_json(control_answer(request), &service->options, service->talkers, &wanted, service_uptime(service));
+}
+
+void service_list_alerts(void *user, struct control_request *request)
+{
+    struct service *service = user;
+    int64_t after = control_number(request, "after", 0), limit = control_number(request, "limit", OUTPUT_RECENT_ALERTS);
+
+    if (limit < 1 || limit > OUTPUT_RECENT_ALERTS || after < 0)
+        control_fail(request, "\"limit\" must be 1 to %d, and \"after\" the \"number\" of an alert",
+                     OUTPUT_RECENT_ALERTS);
+    else
+        live_alerts_json(control_answer(request), service->options.output, (uint64_t)after, (unsigned)limit);
+}
