@@ -12,17 +12,6 @@
 enum { MAX_COMMANDS = 64 };
 
 const struct command *const cli_commands[] = {
-    &command_run,        &command_replay,
-    &command_check,      &command_status,
-    &command_stats,      &command_queues,
-    &command_flows,      &command_explain,
-    &command_costs,      &command_mode,
-    &command_rules,      &command_reload,
-    &command_upgrade,    &command_nft,
-    &command_blocklist,  &command_keywords,
-    &command_settings,   &command_import,
-    &command_completion, &command_lend,
-    &command_leave,      NULL,
     &command_run,
     &command_replay,
     &command_check,
@@ -40,6 +29,7 @@ const struct command *const cli_commands[] = {
     &command_blocklist,
     &command_keywords,
     &command_settings,
+    &command_import,
     &command_completion,
     &command_lend,
     &command_leave,

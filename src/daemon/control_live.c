@@ -251,7 +251,7 @@ void live_json(struct text *out, const struct service_options *options, struct t
     json_object_close(out);
     json_key(out, "stats", strlen("stats"));
     stats_json(options->stats, options->worker_list, options->worker_count, *options->ruleset, options->output, uptime,
-               out);
+               false, out);
     json_array_open(out, "queues");
     for (unsigned i = 0; i < options->worker_count; i++)
         control_queue_json(out, options->stats, &options->workers[i]);
