@@ -15,7 +15,7 @@
 #include "sluice/address.h"
 #include "sluice/hex.h"
 #include "sluice/json.h"
-#include "utf8.h"
+#include "sluice/utf8.h"
 
 enum member {
     MEMBER_OBJECT,

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "sluice/base64.h"
-#include "utf8.h"
+#include "sluice/utf8.h"
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 

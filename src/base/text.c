@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "utf8.h"
+#include "sluice/utf8.h"
 #include "sluice/hex.h"
 
 enum { FIRST_CAPACITY = 256, NEAREST_MAX_LENGTH = 63 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* UTF-8 by RFC 3629, for output to files and terminals. */
-#ifndef BASE_UTF8_H
-#define BASE_UTF8_H
+#ifndef SLUICE_UTF8_H
+#define SLUICE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
