@@ -101,6 +101,9 @@ void control_finish_later(struct control_server *server, uint64_t ticket);
  * is owned by the value that contains it. */
 struct control_value;
 void control_value_free(struct control_value *value);
+/* Parses one value in strict JSON, at most 16 levels deep; the caller frees it. Returns NULL on an error, with the
+ * reason in *cause. */
+struct control_value *control_value_parse(const char *bytes, size_t length, const char **cause);
 const struct control_value *control_value_member(const struct control_value *value, const char *name);
 const struct control_value *control_value_item(const struct control_value *value, size_t index);
 size_t control_value_count(const struct control_value *value);       /* number of items of an array */

@@ -58,7 +58,7 @@ struct flow_sample {
     uint8_t ip_version, protocol;
     uint8_t state, would_drop; /* enum flow_state, enum flow_would_drop */
     uint16_t flags;            /* enum flow_flag */
-    uint32_t application;
+    uint32_t application;      /* app_flow_protocol() */
 };
 
 enum { WORKER_FLOWS = 64 };

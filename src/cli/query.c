@@ -8,8 +8,6 @@
 
 #include "sluice/daemon.h"
 
-enum { PATH_SIZE = 512 };
-
 int query_init(struct query *query, const struct command *command, int argc)
 {
     *query = (struct query){ .json = false };
@@ -43,9 +41,8 @@ void query_begin(struct query *query, const char *command)
     json_object_open(&query->request, "arguments");
 }
 
-int query_send(struct query *query, unsigned seconds, struct control_reply *reply)
+int query_socket_path(const struct query *query, char path[QUERY_PATH_SIZE])
 {
-    char path[PATH_SIZE], error[CONTROL_ERROR_SIZE];
     /* mistakes in the configuration are not printed: the daemon has reported them at its start */
     struct diag *diag = diag_new();
     struct config *config = NULL;
@@ -57,17 +54,26 @@ int query_send(struct query *query, unsigned seconds, struct control_reply *repl
         config_fill(config, daemon_settings, NULL, &options);
         const char *name = options.control_name;
 
-        snprintf(path, PATH_SIZE, "%s%s", strchr(name, '/') ? "" : SLUICE_RUNDIR "/", name);
-        json_object_close(&query->request);
-        json_object_close(&query->request);
-        if (control_send_request(path, &query->request, seconds, reply, error)) {
-            cli_error(query->input.command, "%s", error);
-            code = EXIT_FAILED;
-        }
+        snprintf(path, QUERY_PATH_SIZE, "%s%s", strchr(name, '/') ? "" : SLUICE_RUNDIR "/", name);
     }
     config_free(config);
     diag_free(diag);
     return code;
+}
+
+int query_send(struct query *query, unsigned seconds, struct control_reply *reply)
+{
+    char path[QUERY_PATH_SIZE], error[CONTROL_ERROR_SIZE];
+    int code = query_socket_path(query, path);
+
+    if (code)
+        return code;
+    json_object_close(&query->request);
+    json_object_close(&query->request);
+    if (control_send_request(path, &query->request, seconds, reply, error) == 0)
+        return 0;
+    cli_error(query->input.command, "%s", error);
+    return EXIT_FAILED;
 }
 
 void query_free_reply(struct control_reply *reply)

@@ -39,6 +39,10 @@ int query_handle_option(struct query *query, const struct cli_option *option, co
 /* Starts a request with the name `command` in query->request; the caller then adds its arguments there as JSON members.
  */
 void query_begin(struct query *query, const char *command);
+/* Writes the path of the daemon's control socket, from --socket or the configuration. Returns 0, or an exit code after
+ * a message. */
+enum { QUERY_PATH_SIZE = 512 };
+int query_socket_path(const struct query *query, char path[QUERY_PATH_SIZE]);
 /* Sends the request and waits up to `seconds` for the reply. Returns 0 and fills *reply, which query_free_reply()
  * frees, or returns an exit code after a message. */
 int query_send(struct query *query, unsigned seconds, struct control_reply *reply);

@@ -16,6 +16,7 @@
 
 /* Declared as in sluice/control.h, which this file cannot include, because it includes sluice/text.h. */
 void control_value_free(struct control_value *value);
+struct control_value *control_value_parse(const char *bytes, size_t length, const char **cause);
 const struct control_value *control_value_member(const struct control_value *value, const char *name);
 const struct control_value *control_value_item(const struct control_value *value, size_t index);
 size_t control_value_count(const struct control_value *value);
@@ -65,6 +66,11 @@ struct control_value *value_parse(const char *bytes, size_t length, const char *
         return NULL;
     }
     return value_of(object);
+}
+
+struct control_value *control_value_parse(const char *bytes, size_t length, const char **cause)
+{
+    return value_parse(bytes, length, cause);
 }
 
 const char *value_text(struct control_value *value)

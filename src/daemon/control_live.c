@@ -168,7 +168,7 @@ static void put_talkers(struct text *out, const struct talkers_result *result, u
         json_uint(out, "src_port", flow->client_port);
         put_address(out, "dest_ip", &flow->server, flow->ip_version);
         json_uint(out, "dest_port", flow->server_port);
-        json_string(out, "app_proto", flow->application ? app_name_by_id(flow->application) : NULL);
+        json_string(out, "app_proto", app_name_by_id(flow->application));
         json_string(out, "verdict", explain_verdict(flow->flags, flow->would_drop, flow->state));
         json_uint(out, "to_server", found->to_server);
         json_uint(out, "to_client", found->to_client);
@@ -208,7 +208,7 @@ void live_alerts_json(struct text *out, struct output *output, uint64_t after, u
                 json_uint(out, "dest_port", alert->destination_port);
             put_protocol(out, alert->protocol);
         }
-        json_string(out, "app_proto", alert->application ? app_name_by_id(alert->application) : NULL);
+        json_string(out, "app_proto", app_name_by_id(alert->application));
         json_object_open(out, "alert");
         json_string(out, "action", alert->blocked ? "blocked" : "allowed");
         if (alert->would_drop)

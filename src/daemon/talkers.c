@@ -37,6 +37,9 @@ struct visit {
     uint64_t at_ns; /* 0: the entry is free */
 };
 
+/* Rates are not computed for a longer time than this. */
+#define TALKERS_OLD_NS (60 * NS_PER_SECOND)
+
 struct talkers {
     struct visit *visits;      /* FLOW_SETS * WAYS */
     struct talker_host *hosts; /* HOST_SETS * WAYS; hosts of the current pass */
@@ -225,8 +228,13 @@ const struct talkers_result *talkers_finish(struct talkers *talkers, uint64_t no
 
 const struct talkers_result *talkers_read(struct talkers *talkers, struct worker *workers, unsigned count)
 {
-    uint64_t realtime_ns = clock_realtime_ns(), now_ns, until_ns = 0;
+    uint64_t realtime_ns = clock_realtime_ns(), now_ns = clock_monotonic_ns(), until_ns = 0;
 
+    if (talkers->before_ns > 0 && now_ns - talkers->before_ns > TALKERS_OLD_NS) { /* no client for a long time */
+        talkers->before_ns = talkers->before_begun_ns = 0;
+        talkers->last = (struct talkers_result){ .host_count = 0 };
+        memset(talkers->visits, 0, (size_t)FLOW_SETS * WAYS * sizeof(*talkers->visits));
+    }
     for (unsigned round = 0; round < ROUNDS; round++) {
         bool requested[CAPTURE_MAX_QUEUES] = { false }, any = false;
 

@@ -76,7 +76,7 @@ void recent_alerts_add(struct recent_alerts *recent, const struct packet_record 
             .destination_port = ends->destination_port,
             .source = ends->source,
             .destination = ends->destination,
-            .application = record->has_flow ? record->flow.application : 0,
+            .application = record->has_flow ? record->flow.application & 0xff : 0,
         };
         copy_text(out->message, sizeof(out->message), rule->message);
         copy_text(out->category, sizeof(out->category), rule->class_description);

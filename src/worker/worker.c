@@ -41,9 +41,11 @@ enum {
     QUERY_BUCKETS = 1024,
     QUERY_WALK_BUCKETS = 256,
     QUERY_IDLE_BUCKETS = 1 << 17,
-    /* A worker with packets reads at most so many buckets (a megabyte), and copies so many flows, for one answer. */
+    /* A worker with packets reads at most so many buckets (a megabyte), and copies so many flows, for one answer; after
+     * a batch of at most QUERY_LIGHT packets, four times as many buckets. */
     QUERY_SAMPLE_BUCKETS = 1 << 14,
     QUERY_SAMPLES = 256,
+    QUERY_LIGHT = 8,
     CONNTRACK_SECONDS = 60
 };
 
@@ -136,14 +138,17 @@ void worker_close_connections(struct worker *worker)
 }
 
 /* Copies flows until the table ends or the query has no room for another page of WORKER_FLOWS. */
-static void answer_samples(const struct pipeline *pipeline, struct worker_query *query, bool idle)
+static void answer_samples(const struct pipeline *pipeline, struct worker_query *query, int packets)
 {
-    size_t buckets = idle ? QUERY_IDLE_BUCKETS : QUERY_SAMPLE_BUCKETS, max = query->sample_room;
+    size_t buckets = packets == 0             ? QUERY_IDLE_BUCKETS
+                     : packets <= QUERY_LIGHT ? 4 * QUERY_SAMPLE_BUCKETS
+                                              : QUERY_SAMPLE_BUCKETS;
+    size_t max = query->sample_room;
 
-    if (!idle && max > QUERY_SAMPLES)
+    if (packets != 0 && max > QUERY_SAMPLES)
         max = QUERY_SAMPLES;
     query->count = 0;
-    query->idle = idle;
+    query->idle = packets == 0;
     do {
         const struct flow *found[WORKER_FLOWS];
         size_t from = query->cursor, count;
@@ -166,7 +171,7 @@ static void answer_samples(const struct pipeline *pipeline, struct worker_query 
                 .state = flow->state,
                 .would_drop = flow->would_drop,
                 .flags = flow->flags,
-                .application = flow->application,
+                .application = app_flow_protocol(flow),
             };
             for (enum flow_direction side = 0; side < FLOW_DIRECTIONS; side++) {
                 const struct flow_kernel_counts *kernel = flow->kernel;
@@ -182,9 +187,11 @@ static void answer_samples(const struct pipeline *pipeline, struct worker_query 
     } while (query->cursor > 0 && buckets > 0 && query->count + WORKER_FLOWS <= max);
 }
 
-/* Answers a query in about the time that a batch takes. An idle worker searches a larger part of the flow table. */
-static void answer_query(const struct pipeline *pipeline, struct worker_query *query, bool idle)
+/* Answers a query in about the time that a batch takes; `packets`: of the last batch. An idle worker searches a larger
+ * part of the flow table. */
+static void answer_query(const struct pipeline *pipeline, struct worker_query *query, int packets)
 {
+    const bool idle = packets == 0;
     const struct flow *found[WORKER_FLOWS], *flow = NULL;
     const struct flow_copy *ended = NULL;
 
@@ -196,7 +203,7 @@ static void answer_query(const struct pipeline *pipeline, struct worker_query *q
             flow_copy_init(&query->flows[i], found[i], false);
         return;
     case WORKER_SAMPLES:
-        answer_samples(pipeline, query, idle);
+        answer_samples(pipeline, query, packets);
         return;
     case WORKER_BY_ENDS:
         flow = flow_table_find(pipeline->flows, &query->ends);
@@ -219,13 +226,14 @@ static void answer_query(const struct pipeline *pipeline, struct worker_query *q
         query->flows[0] = *ended;
 }
 
-/* Handles requests of the main thread: a query for flows, or a snapshot of the counters. */
-static void answer_requests(struct worker *worker, bool idle)
+/* Handles requests of the main thread: a query for flows, or a snapshot of the counters. `packets`: of the last
+ * batch. */
+static void answer_requests(struct worker *worker, int packets)
 {
     struct worker_query *query = atomic_load_explicit(&worker->query, memory_order_acquire);
 
     if (query) {
-        answer_query(&worker->pipeline, query, idle);
+        answer_query(&worker->pipeline, query, packets);
         atomic_store_explicit(&worker->query, NULL, memory_order_release);
     }
     if (atomic_load_explicit(&worker->snapshot_wanted, memory_order_acquire)) {
@@ -457,7 +465,7 @@ static void process_queue(struct worker *worker)
         expire_flows(worker, count);
         update_firewall_watch(worker);
         beat(worker);
-        answer_requests(worker, count == 0);
+        answer_requests(worker, count);
     }
     bool leaves = atomic_load(&worker->leave);
 
