@@ -53,6 +53,7 @@ extern const struct command command_run, command_replay, command_check, command_
     command_import, command_completion;
     command_completion, command_suricata_compat;
     command_completion, command_top;
+    command_completion, command_top, command_alerts;
 
 /* All commands in the order of `sluice --help`; ends with NULL. */
 extern const struct command *const cli_commands[];

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `sluice top` on a terminal of 80x24 and a larger one (tmux), and as text; while the daemon runs, restarts and is
-# absent.
+# absent. `sluice alerts` reads from the daemon.
 #
 # PICTURE=FILE writes the screen as SVG, for the README (scripts/top-picture).
 . "$(dirname "$0")/lib.sh"
@@ -116,7 +116,17 @@ screen plain | LC_ALL=C grep -q '[^ -~]' && fail "not ASCII: $(screen plain)"
 tm capture-pane -e -p -t plain | grep -q $'\033\[[0-9;]*3[0-7]m' && fail "colours in spite of NO_COLOR"
 tm capture-pane -e -p -t small | grep -q $'\033\[' || fail "no attributes"
 
+# The last alerts from the daemon, and new ones while it runs.
+"$SLUICE" alerts --live --limit 3 --socket "$WORK/ips.control" >"$WORK/alerts" || fail "alerts"
+equal "alerts" "$(grep -cE '^[0-9-]+T[0-9:.+-]+ [A-Z]+ +\[1:100000[1-4]:[12]\] .* 10\.66\.1\.2' "$WORK/alerts")" 3
+"$SLUICE" alerts --live --sid 1000001 --limit 1 --json --socket "$WORK/ips.control" >"$WORK/alerts" || fail "alerts"
+equal "blocked" "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["alert"]["action"])' <"$WORK/alerts")" blocked
+"$SLUICE" alerts --live --follow --limit 0 --socket "$WORK/ips.control" >"$WORK/follow" 2>&1 &
+FOLLOW=$!
+wait_more_lines "$WORK/follow" "1000001" 2
+
 # The daemon stops, and another one starts: the screen says so, and continues.
+kill "$FOLLOW"
 stop_process "$SLUICE_PID" || fail "exit code of the daemon"
 wait_screen small 'The daemon does not answer'
 wait_screen small 'no daemon listens on'
