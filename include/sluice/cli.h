@@ -54,6 +54,7 @@ extern const struct command command_run, command_replay, command_check, command_
     command_completion, command_suricata_compat;
     command_completion, command_top;
     command_completion, command_top, command_alerts;
+    command_completion, command_top, command_alerts, command_analyse;
 
 /* All commands in the order of `sluice --help`; ends with NULL. */
 extern const struct command *const cli_commands[];

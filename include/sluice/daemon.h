@@ -69,6 +69,14 @@ struct run_options {
     void *load_config_user;
 };
 
+/* Writes what is known of a rule as a JSON object, for `sluice analyse`: whether it is loaded, or why not; its text;
+ * and how it is compiled. `workers` are those of the daemon, whose counters are added; `count` is 0 without daemon. */
+struct ruleset;
+struct text;
+struct worker;
+void explain_analysis(struct text *out, const struct ruleset *ruleset, uint32_t gid, uint32_t sid,
+                      const struct worker *workers, unsigned count);
+
 enum { CONTROL_PATH_SIZE = 512 };
 /* Reads the options of the control socket. Returns false if the configuration disables it. *needed is true if the
  * daemon must not start without the socket. `out` refers to `path` and to the configuration. */

@@ -44,6 +44,7 @@ struct ruleset_options {
     const char *cache_path;
     uint64_t cache_max_age_seconds; /* unused files are removed after this time; 0: never */
     uint64_t cache_max_bytes;       /* limit for all files; 0: unlimited */
+    bool no_databases;              /* do not compile databases; for ruleset_analyse() only */
 };
 
 /* Builds the ruleset from `rules`, a finished rule_list, which the ruleset owns on success. Returns 0, -ENOMEM, or
@@ -65,6 +66,10 @@ unsigned ruleset_file_needs(const struct ruleset *ruleset);
 bool ruleset_needs_conntrack(const struct ruleset *ruleset);
 /* Whether a rule uses checksums (tcpv4-csum etc.): decode_check_checksums() must then be called before detection. */
 bool ruleset_needs_checksums(const struct ruleset *ruleset);
+
+/* Writes how a rule of the ruleset is compiled as members of the open JSON object, for `sluice analyse`. */
+struct text;
+void ruleset_analyse(const struct ruleset *ruleset, const struct rule *rule, struct text *out);
 
 /* Time limits for the evaluation of rules. Rules are timed only if rule_ns or `measure` is set. */
 enum budget_suspend {

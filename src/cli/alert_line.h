@@ -23,7 +23,7 @@ struct alert_network {
     struct address address;
 };
 
-/* Which alerts are printed; all members zero: every alert. */
+/* Selects the alerts that are printed; all members zero: every alert. */
 struct alert_filter {
     bool has_sid;
     uint64_t gid, sid;

@@ -63,6 +63,10 @@ const struct command *const cli_commands[] = {
     &command_lend,
     &command_leave,
     NULL,
+    &command_run,      &command_replay,   &command_check,      &command_top,     &command_alerts,  &command_status,
+    &command_stats,    &command_queues,   &command_flows,      &command_explain, &command_analyse, &command_costs,
+    &command_mode,     &command_rules,    &command_reload,     &command_upgrade, &command_nft,     &command_blocklist,
+    &command_keywords, &command_settings, &command_completion, &command_lend,    &command_leave,   NULL,
 };
 
 void cli_error(const struct command *command, const char *format, ...)

@@ -129,12 +129,14 @@ static bool put_arguments(struct arguments *arguments, int count, char **words)
 
 /* --- The reply ----------------------------------------------------------------------------------- */
 
-static void print_state(const struct control_value *rule)
+void rule_print_state(const struct control_value *rule)
 {
     /* the policy lines that changed the rule, in the order in which they were applied */
     const struct control_value *changes = control_value_member(rule, "policy");
     const char *disabled_by = query_string(rule, "disabled_by"), *left_out_for = query_string(rule, "left_out_for");
 
+    printf("rule %" PRId64 ":%" PRId64 "%s%s\n", query_number(rule, "gid"), query_number(rule, "signature_id"),
+           *query_string(rule, "signature") ? ": " : "", query_string(rule, "signature"));
     if (control_value_bool(control_value_member(rule, "loaded")))
         printf("  loaded from %s:%" PRId64 ": revision %" PRId64 ", action %s%s%s, priority %" PRId64 "\n",
                query_string(rule, "file"), query_number(rule, "line"), query_number(rule, "rev"),
@@ -164,9 +166,7 @@ static void print_rule(const struct control_value *rule)
     const struct control_value *cost = control_value_member(rule, "cost");
     const char *text = query_string(rule, "rule");
 
-    printf("rule %" PRId64 ":%" PRId64 "%s%s\n", query_number(rule, "gid"), query_number(rule, "signature_id"),
-           *query_string(rule, "signature") ? ": " : "", query_string(rule, "signature"));
-    print_state(rule);
+    rule_print_state(rule);
     printf("  %" PRId64 " matches, %" PRId64 " alerts, %" PRId64 " packets dropped, %" PRId64
            " packets passed by alert-only%s%s\n",
            query_number(rule, "matches"), query_number(rule, "alerts"), query_number(rule, "drops"),

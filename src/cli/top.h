@@ -56,7 +56,7 @@ void top_model_update(struct top_model *model, struct control_reply *reply);
 void top_model_set_error(struct top_model *model, const char *error);
 const struct top_table *top_model_table(const struct top_model *model, enum top_panel panel);
 
-/* What the user has chosen. */
+/* The choices of the user, which keys change. */
 struct top_view {
     unsigned width, height; /* of the screen; height 0: as many lines as the tables need */
     bool utf8;              /* the terminal displays UTF-8 */

@@ -145,6 +145,8 @@ static const struct control_command commands[] = {
       "Explain the verdict on a flow (flow_id; or proto, src_ip, src_port, dest_ip, dest_port, vlan) or the state of a "
       "rule (sid, gid)",
       service_explain },
+    { "analyse", NULL, "Show how a rule is compiled: its groups, pattern, buffers and conditions (sid, gid)",
+      service_analyse },
     { "rules", NULL, "List the loaded rules: limit, from", service_list_rules },
     { "failed-rules", NULL, "List the rules and rule files that were left out, each with the reason: limit, from",
       service_list_failed_rules },

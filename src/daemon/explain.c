@@ -7,6 +7,7 @@
 #include "sluice/address.h"
 #include "sluice/app.h"
 #include "sluice/clock.h"
+#include "sluice/daemon.h"
 #include "sluice/detect.h"
 #include "sluice/exception.h"
 #include "sluice/flow.h"
@@ -268,23 +269,25 @@ static void put_changes(struct text *out, const struct rule_change *changes)
     json_array_close(out);
 }
 
-void explain_rule(struct text *out, const struct rule_list *rules, const struct rule_ids *ids,
-                  const struct worker *workers, unsigned count)
+/* Writes the members of the answer about a rule. */
+static void put_rule(struct text *out, const struct rule_list *rules, const struct rule_ids *ids,
+                     const struct worker *workers, unsigned count)
 {
     const struct rule *rule = rule_list_find(rules, ids->gid, ids->sid);
     const struct rule_failure *failure = rule ? NULL : rule_list_find_failure(rules, ids->gid, ids->sid);
     const struct rule_disabled *disabled = rule ? NULL : rule_list_find_disabled(rules, ids->gid, ids->sid);
     const struct rule_tally_sum sum = explain_sum_tallies(ids->number, workers, count);
 
-    json_object_open(out, NULL);
     json_uint(out, "gid", ids->gid);
     json_uint(out, "signature_id", ids->sid);
     json_bool(out, "loaded", rule != NULL);
-    json_uint(out, "matches", sum.matches);
-    json_uint(out, "alerts", sum.alerts);
-    json_uint(out, "drops", sum.drops);
-    json_uint(out, "would_drops", sum.would_drops);
-    json_uint(out, "inspection_limits", sum.limits);
+    if (count > 0) {
+        json_uint(out, "matches", sum.matches);
+        json_uint(out, "alerts", sum.alerts);
+        json_uint(out, "drops", sum.drops);
+        json_uint(out, "would_drops", sum.would_drops);
+        json_uint(out, "inspection_limits", sum.limits);
+    }
     if (sum.last_ns > 0)
         output_time(out, "last", sum.last_ns);
     if (count > 0 && detector_is_timed(workers[0].pipeline.detector)) {
@@ -320,6 +323,31 @@ void explain_rule(struct text *out, const struct rule_list *rules, const struct 
         json_uint(out, "line", disabled->line);
         json_string(out, "rule", disabled->text);
         put_changes(out, disabled->changes);
+    }
+}
+
+void explain_rule(struct text *out, const struct rule_list *rules, const struct rule_ids *ids,
+                  const struct worker *workers, unsigned count)
+{
+    json_object_open(out, NULL);
+    put_rule(out, rules, ids, workers, count);
+    json_object_close(out);
+}
+
+void explain_analysis(struct text *out, const struct ruleset *ruleset, uint32_t gid, uint32_t sid,
+                      const struct worker *workers, unsigned count)
+{
+    const struct rule_list *rules = ruleset_rules(ruleset);
+    const struct rule *rule = rule_list_find(rules, gid, sid);
+    const struct rule_ids ids = { .gid = gid, .sid = sid, .number = rule ? rule->number : 0 };
+
+    json_object_open(out, NULL);
+    json_string(out, "source", count > 0 ? "daemon" : "configuration");
+    put_rule(out, rules, &ids, workers, count);
+    if (rule) {
+        json_object_open(out, "analysis");
+        ruleset_analyse(ruleset, rule, out);
+        json_object_close(out);
     }
     json_object_close(out);
 }

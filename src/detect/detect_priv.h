@@ -6,6 +6,7 @@
  *     ruleset.c           builds the snapshot: choice of literals, groups
  *     group.c             groups of rules by port; compile.c  compiles their databases in several threads
  *     cache.c             compiled databases on disk; cache_file.c  format of the files
+ *     analysis.c          describes how a rule is compiled
  *     address_index.c     index of rules by address
  *     state_map.c         maps the signatures of the previous ruleset; transfer.c  detection state for another process
  *   literal.h           literals of rules

@@ -182,27 +182,35 @@ static int add_port_rule(struct group_builder *builder, unsigned traffic, unsign
     return 0;
 }
 
-/* A bidirectional rule is added to the generic group, because it would have to be in the groups of both ends. */
+/* A bidirectional rule is in the generic group, because it would have to be in the groups of both ends. */
+const struct port_set *group_ports(const struct signature *signature, enum traffic traffic,
+                                   const struct literal *literal, enum port_end *end)
+{
+    if (traffic == TRAFFIC_OTHER || signature->bidirectional)
+        return NULL;
+    /* A TCP literal that is seldom found by chance is searched in the generic group: an additional scan with the group
+     * of a port would cost more than a few hundred additional literals in one scan. UDP has too few rules for such a
+     * gain. */
+    if (traffic == TRAFFIC_TCP && literal && literal->strength >= CHEAP_EVERYWHERE && literal->length >= CHEAP_LENGTH)
+        return NULL;
+    *end = PORT_DESTINATION;
+    if (is_narrow(signature->destination_port))
+        return signature->destination_port;
+    *end = PORT_SOURCE;
+    return is_narrow(signature->source_port) ? signature->source_port : NULL;
+}
+
 int group_builder_add(struct group_builder *builder, struct ruleset *ruleset, enum traffic traffic,
                       const struct group_entry *entry)
 {
     const struct signature *signature = &ruleset->signatures[entry->signature];
-    struct port_rule port_rule = { .entry = *entry, .ports = signature->destination_port };
+    struct port_rule port_rule = { .entry = *entry };
+    enum port_end end;
 
     port_rule.entry.literal.is_whole = traffic != TRAFFIC_TCP;
-    if (traffic == TRAFFIC_OTHER || signature->bidirectional)
-        return group_add(&ruleset->generic[traffic], &port_rule.entry);
-    /* A TCP literal that is seldom found by chance is searched in the generic group: an additional scan with the group
-     * of a port would cost more than a few hundred additional literals in one scan. UDP has too few rules for such a
-     * gain. */
-    if (traffic == TRAFFIC_TCP && entry->has_literal && entry->literal.strength >= CHEAP_EVERYWHERE &&
-        entry->literal.length >= CHEAP_LENGTH)
-        return group_add(&ruleset->generic[traffic], &port_rule.entry);
-    if (is_narrow(port_rule.ports))
-        return add_port_rule(builder, traffic, PORT_DESTINATION, &port_rule);
-    port_rule.ports = signature->source_port;
-    if (is_narrow(port_rule.ports))
-        return add_port_rule(builder, traffic, PORT_SOURCE, &port_rule);
+    port_rule.ports = group_ports(signature, traffic, entry->has_literal ? &entry->literal : NULL, &end);
+    if (port_rule.ports)
+        return add_port_rule(builder, traffic, end, &port_rule);
     return group_add(&ruleset->generic[traffic], &port_rule.entry);
 }
 

@@ -17,7 +17,7 @@
 
 /* --- Groups --------------------------------------------------------------------------------------- */
 
-static bool admits_traffic(const struct signature *signature, enum traffic traffic)
+bool signature_admits_traffic(const struct signature *signature, enum traffic traffic)
 {
     unsigned protocol = traffic == TRAFFIC_TCP ? IPPROTO_TCP : IPPROTO_UDP;
 
@@ -47,7 +47,7 @@ static int add_to_groups(struct ruleset *ruleset, struct group_builder *builder,
     const struct signature *signature = &ruleset->signatures[entry->signature];
 
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (admits_traffic(signature, traffic) && group_builder_add(builder, ruleset, traffic, entry))
+        if (signature_admits_traffic(signature, traffic) && group_builder_add(builder, ruleset, traffic, entry))
             return -ENOMEM;
     }
     return 0;
@@ -61,7 +61,7 @@ static int add_to_payload(struct ruleset *ruleset, struct group_builder *builder
         .signature = signature, .needs = added->needs, .has_literal = true, .literal = *literal
     };
 
-    if ((added->scope == SCOPE_PACKET || !admits_traffic(added, TRAFFIC_TCP)) && !added->of_transaction &&
+    if ((added->scope == SCOPE_PACKET || !signature_admits_traffic(added, TRAFFIC_TCP)) && !added->of_transaction &&
         !literal->is_part)
         entry.literal.precheck = precheck_of(literal->condition);
     /* If only the stream is inspected, offsets count from the start of the inspection window. The window moves, so the
@@ -75,12 +75,11 @@ static int add_to_payload(struct ruleset *ruleset, struct group_builder *builder
     added->has_literal = true;
     added->may_span_segments |=
         added->scope != SCOPE_PACKET && (literal->is_part || literal->length > LITERAL_STREAM_PART);
-    ruleset->scans_packets |= admits_traffic(added, TRAFFIC_TCP) && added->scope != SCOPE_STREAM;
+    ruleset->scans_packets |= signature_admits_traffic(added, TRAFFIC_TCP) && added->scope != SCOPE_STREAM;
     return add_to_groups(ruleset, builder, &entry);
 }
 
-/* Returns the packet event that the rule requires, or -1 if it requires none. */
-static int required_event(const struct rule *rule)
+int rule_required_event(const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
         if (c->keyword->hints && c->keyword->hints->event && !c->negated)
@@ -103,7 +102,7 @@ static int add_unfiltered(struct ruleset *ruleset, struct group_builder *builder
     if (signature->type != RULE_TYPE_IP_ONLY)
         return add_to_groups(ruleset, builder, &entry);
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (admits_traffic(signature, traffic) && signature_list_add(&ruleset->ip_only[traffic], index))
+        if (signature_admits_traffic(signature, traffic) && signature_list_add(&ruleset->ip_only[traffic], index))
             return -ENOMEM;
     }
     return 0;
@@ -112,7 +111,7 @@ static int add_unfiltered(struct ruleset *ruleset, struct group_builder *builder
 static int group_signature(struct ruleset *ruleset, struct group_builder *builder, uint32_t index)
 {
     struct signature *signature = &ruleset->signatures[index];
-    int event = required_event(signature->rule);
+    int event = rule_required_event(signature->rule);
     struct literal literal;
 
     if (signature->of_transaction) {
@@ -180,7 +179,7 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
         err = state_map_new(ruleset, options->before);
     if (!err)
         err = group_rules(ruleset);
-    if (!err)
+    if (!err && !options->no_databases)
         err = ruleset_compile(ruleset, options, diag);
     if (err) {
         ruleset->rules = NULL; /* ruleset_free() must not free the rules, which belong to the caller after an error */

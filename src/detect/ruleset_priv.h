@@ -101,6 +101,13 @@ struct ruleset {
                            for packets, too */
 };
 
+/* --- ruleset.c ------------------------------------------------------------------------------------ */
+
+/* Whether the rule is in groups of this kind of traffic. */
+bool signature_admits_traffic(const struct signature *signature, enum traffic traffic);
+/* Returns the packet event that the rule requires, or -1 if it requires none. */
+int rule_required_event(const struct rule *rule);
+
 /* --- state_map.c ---------------------------------------------------------------------------------- */
 
 /* Maps the signatures of the previous ruleset; called after signatures_new(). Returns 0 or -ENOMEM. */
@@ -136,6 +143,10 @@ int group_builder_new(struct group_builder **out);
 void group_builder_free(struct group_builder *builder);
 int group_builder_add(struct group_builder *builder, struct ruleset *ruleset, enum traffic traffic,
                       const struct group_entry *entry);
+/* Returns the ports in whose groups a rule is, and sets *end to the end that has them; NULL: the generic group.
+ * `literal` is NULL for a rule without literal. */
+const struct port_set *group_ports(const struct signature *signature, enum traffic traffic,
+                                   const struct literal *literal, enum port_end *end);
 int group_builder_finish(struct ruleset *ruleset, const struct group_builder *builder);
 
 /* Writes the groups that apply to the packet and its direction; returns their number. */

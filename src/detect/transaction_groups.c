@@ -127,23 +127,30 @@ static int add_unfiltered(struct transaction_group *group, uint32_t signature, c
     return 0;
 }
 
-static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct transaction_plan *plan)
+bool transaction_plan_literal(const struct signature *signature, const struct transaction_plan *plan,
+                              struct literal *out)
 {
-    struct transaction_group *group = &ruleset->transactions[plan->proto * FLOW_DIRECTIONS + plan->direction];
-    const struct signature *signature = &ruleset->signatures[index];
     unsigned directions = LITERAL_BOTH_WAYS;
-    struct literal literal;
 
-    group->has_rules = true;
-    if (signature->by_payload)
-        return signature_list_add(&group->by_payload, index);
     /* If the rule has a half plan, which is created first, each plan needs a literal in its own direction: a growing
      * buffer of the other direction does not exist any more at the evaluation. */
     for (const struct transaction_plan *other = signature->plans; other; other = other->next) {
         if (other->half && other->proto == plan->proto)
             directions = 1U << plan->direction;
     }
-    if (literal_choose(signature->rule, true, directions, &literal)) {
+    return literal_choose(signature->rule, true, directions, out);
+}
+
+static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct transaction_plan *plan)
+{
+    struct transaction_group *group = &ruleset->transactions[plan->proto * FLOW_DIRECTIONS + plan->direction];
+    const struct signature *signature = &ruleset->signatures[index];
+    struct literal literal;
+
+    group->has_rules = true;
+    if (signature->by_payload)
+        return signature_list_add(&group->by_payload, index);
+    if (transaction_plan_literal(signature, plan, &literal)) {
         enum flow_direction direction = direction_of(literal.rule_buffer->directions, plan->direction);
         struct transaction_buffer *buffer =
             find_or_add_buffer(group, transaction_access(app_proto_by_id(plan->proto), literal.buffer, direction),

@@ -113,6 +113,9 @@ static inline struct prefilter *transaction_prefilter(const struct transaction_g
         return number == group->buffer_count ? group->growing : group->merged;
     return group->buffers[number].prefilter == group->growing ? NULL : group->buffers[number].prefilter;
 }
+/* Chooses the literal by which a plan finds its rule; false: none. The plan is in the signature's list. */
+bool transaction_plan_literal(const struct signature *signature, const struct transaction_plan *plan,
+                              struct literal *out);
 int transaction_rule_add(struct ruleset *ruleset, uint32_t index); /* 0 or -ENOMEM */
 int transaction_groups_merge(struct ruleset *ruleset); /* called after the last rule; returns 0 or -ENOMEM */
 void transaction_groups_clear(struct ruleset *ruleset);

@@ -181,7 +181,7 @@ static int compile(struct ruleset **out, struct rule_list *list, const struct ru
 {
     const struct config *config = load->config;
     char error[ENGINE_ERROR_SIZE];
-    struct ruleset_options options = { .generation = 1 };
+    struct ruleset_options options = { .generation = 1, .no_databases = load->no_databases };
     struct rules_options rules;
     int err;
 
@@ -206,6 +206,13 @@ static int compile(struct ruleset **out, struct rule_list *list, const struct ru
 int setup_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag)
 {
     const struct rule_load_options load = { .config = config };
+
+    return compile(out, list, &load, diag);
+}
+
+int setup_group_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag)
+{
+    const struct rule_load_options load = { .config = config, .no_databases = true };
 
     return compile(out, list, &load, diag);
 }

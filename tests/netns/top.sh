@@ -125,6 +125,14 @@ equal "blocked" "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["ale
 FOLLOW=$!
 wait_more_lines "$WORK/follow" "1000001" 2
 
+# How a rule of the running daemon is compiled, with its cost.
+"$SLUICE" analyse 1000001 --socket "$WORK/ips.control" >"$WORK/analysis" || fail "analyse"
+for text in 'source: the running daemon' 'pattern "/etc/passwd" in http.uri.raw' 'cost: evaluated [1-9]'; do
+	grep -q "$text" "$WORK/analysis" || fail "analyse has no '$text': $(cat "$WORK/analysis")"
+done
+"$SLUICE" analyse 77 --socket "$WORK/ips.control" 2>"$WORK/analysis" && fail "a rule that is not there is analysed"
+grep -q "^sluice analyse: no rule file has rule 1:77" "$WORK/analysis" || fail "$(cat "$WORK/analysis")"
+
 # The daemon stops, and another one starts: the screen says so, and continues.
 kill "$FOLLOW"
 stop_process "$SLUICE_PID" || fail "exit code of the daemon"

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Commands of `sluice top` and `sluice alerts`. */
+/* Commands of `sluice top`, `sluice alerts` and `sluice analyse`. */
 #include "service.h"
 
 #include "daemon/talkers.h"
+#include "sluice/daemon.h"
+#include "sluice/detect.h"
 #include "sluice/output.h"
+#include "sluice/rule.h"
 
 /* Reads a number from 0 to `max`. Returns false after an error answer. */
 static bool read_count(struct control_request *request, const char *name, unsigned max, unsigned *out)
@@ -48,4 +51,21 @@ void service_list_alerts(void *user, struct control_request *request)
                      OUTPUT_RECENT_ALERTS);
     else
         live_alerts_json(control_answer(request), service->options.output, (uint64_t)after, (unsigned)limit);
+}
+
+void service_analyse(void *user, struct control_request *request)
+{
+    const struct service_options *options = &((const struct service *)user)->options;
+    const struct rule_list *rules = ruleset_rules(*options->ruleset);
+    int64_t sid = control_number(request, "sid", -1), gid = control_number(request, "gid", 1);
+    uint32_t ids[2] = { (uint32_t)gid, (uint32_t)sid };
+
+    if (sid < 0 || sid > UINT32_MAX || gid < 0 || gid > UINT32_MAX)
+        control_fail(request, "\"sid\" and \"gid\" must be numbers from 0 to 4294967295");
+    else if (!rule_list_find(rules, ids[0], ids[1]) && !rule_list_find_failure(rules, ids[0], ids[1]) &&
+             !rule_list_find_disabled(rules, ids[0], ids[1]))
+        control_fail(request, "no rule file has rule %u:%u; `sluice rules` lists the loaded rules", ids[0], ids[1]);
+    else
+        explain_analysis(control_answer(request), *options->ruleset, ids[0], ids[1], options->workers,
+                         options->worker_count);
 }

@@ -61,7 +61,7 @@ service_command service_refuse_tenant, service_refuse_json_dataset, service_refu
 /* --- blocklist.c, live.c -------------------------------------------------------------------------- */
 
 service_command service_list_blocklists, service_reread_blocklists;
-service_command service_show_top, service_list_alerts;
+service_command service_show_top, service_list_alerts, service_analyse;
 
 /* --- settings.c ----------------------------------------------------------------------------------- */
 
