@@ -4,8 +4,8 @@
  * its counters by name, because the next engine may have another version; the next engine adds them to its own. After a
  * crash no counters are transferred: they start at 0, as `uptime` does, and engine.restarts shows the reason.
  *
- * Gauges (memory, live flows) and counters of the kernel or the supervisor, which continue anyway, are not added. Of
- * maximum values the largest is used.
+ * The kind of a counter (sluice/counter.h) decides: gauges (memory, live flows) and counters of the kernel or the
+ * supervisor, which continue anyway, are not added. Of maximum values the largest is used.
  *
  * Threads:   the main thread.
  * Ownership: struct pipeline_shared; names are copies.
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sluice/counter.h"
 #include "sluice/output.h"
 #include "sluice/transfer.h"
 #include "sluice/worker.h"
@@ -26,11 +27,10 @@ struct transferred_counters {
     bool sorted;
 };
 
-enum carried_way { CARRIED_SUM, CARRIED_LARGEST, CARRIED_NOT };
-
-static bool ends_with(const char *name, const char *end)
+/* The kind of a counter; one without a row only increases. */
+static enum counter_kind kind_of(const char *name)
 {
-    size_t length = strlen(name), wanted = strlen(end);
+    const struct counter *counter = counter_find(name);
 
     return length >= wanted && strcmp(name + length - wanted, end) == 0;
 }
@@ -79,6 +79,7 @@ static enum carried_way way_of(const char *name)
             return CARRIED_NOT;
     }
     return CARRIED_SUM;
+    return counter ? counter->kind : COUNTER_TOTAL;
 }
 
 struct transferred_counters *transferred_counters_new(void)
@@ -144,10 +145,10 @@ uint64_t transferred_counters_add(struct transferred_counters *carried, const ch
 {
     const struct output_stat *found = find_counter(carried, name);
 
-    switch (found ? way_of(name) : CARRIED_NOT) {
-    case CARRIED_SUM:
+    switch (found ? kind_of(name) : COUNTER_GAUGE) {
+    case COUNTER_TOTAL:
         return value + found->value;
-    case CARRIED_LARGEST:
+    case COUNTER_MAXIMUM:
         return found->value > value ? found->value : value;
     default:
         return value;
@@ -160,7 +161,9 @@ int transferred_counters_replace(struct transferred_counters *carried, const str
 
     forget(carried);
     for (size_t i = 0; i < count && !err; i++) {
-        if (values[i].value > 0 && way_of(values[i].name) != CARRIED_NOT)
+        enum counter_kind kind = kind_of(values[i].name);
+
+        if (values[i].value > 0 && (kind == COUNTER_TOTAL || kind == COUNTER_MAXIMUM))
             err = put_counter(carried, values[i].name, strlen(values[i].name), values[i].value);
     }
     return err;
