@@ -389,6 +389,9 @@ size_t rule_list_skipped(const struct rule_list *list);
 size_t rule_list_unmet(const struct rule_list *list);
 size_t rule_list_replaced(const struct rule_list *list);
 size_t rule_list_unreadable_files(const struct rule_list *list); /* files that rule_list_load() could not read */
+/* Unix times in seconds: when loading began, and when the newest of the rule files was last modified (0: no files). */
+int64_t rule_list_started(const struct rule_list *list);
+int64_t rule_list_modified(const struct rule_list *list);
 
 /* Rules and files that were not loaded, in the order in which they were found. The first RULE_MAX_FAILURES are stored.
  */

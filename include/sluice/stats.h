@@ -13,6 +13,7 @@
 struct attachment;
 struct offload_follower;
 struct queue_monitor;
+struct reload;
 struct stats;
 struct text;
 
@@ -26,6 +27,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
 void stats_set_attachment(struct stats *stats, const struct attachment *attachment);
 void stats_set_engine_memory(struct stats *stats, const struct engine_memory *memory);
 void stats_set_monitor(struct stats *stats, const struct queue_monitor *monitor);
+void stats_set_reload(struct stats *stats, const struct reload *reload);
 void stats_set_follower(struct stats *stats, const struct offload_follower *offload_follower);
 void stats_free(struct stats *stats);
 /* Sums the last snapshots of the workers and writes a stats event. */

@@ -89,6 +89,7 @@ struct worker_snapshot {
     struct inject_counters inject;
     struct file_counts files;
     struct queue_watch_counters watch;
+    uint64_t cpu_ns;  /* CPU time of the worker's thread and of its verdict sender */
     uint64_t *decode; /* decode_counter_count() values */
     uint64_t *flow;   /* flow_counter_count() */
     uint64_t *stream; /* stream_counter_count() */

@@ -353,6 +353,7 @@ static void fill_result(struct reload *reload, int error, const char *cause)
 
     reload->result = (struct reload_result){
         .number = reload->result.number + 1,
+        .failures = reload->result.failures + (error != 0),
         .error = error,
         .generation = ruleset_generation(error ? reload->before : reload->new_ruleset),
         .rules = rules ? rule_list_count(rules) : 0,

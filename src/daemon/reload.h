@@ -53,8 +53,9 @@ const struct config *reload_config(const struct reload *reload);
 /* The result of a reload. reload_last() returns that of the last one, valid until the next one starts; NULL: none
  * yet. */
 struct reload_result {
-    unsigned number; /* number of the reload, from 1 on */
-    int error;       /* 0 or -errno */
+    unsigned number;   /* number of the reload, from 1 on */
+    unsigned failures; /* number of reloads that have failed, with this one */
+    int error;         /* 0 or -errno */
     unsigned generation;
     size_t rules, failed, skipped; /* number of rules: loaded, with errors, unsupported */
     double seconds;

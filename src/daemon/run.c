@@ -736,6 +736,7 @@ static int start_engine(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return -ENOMEM;
     }
+    stats_set_reload(engine->stats, engine->reload);
     engine->started_ns = clock_monotonic_ns();
     err = open_service(engine, error);
     /* Opens the captures without binding the queues: the supervisor binds them later. */

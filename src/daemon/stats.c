@@ -33,6 +33,7 @@
 #include "sluice/pipeline.h"
 #include "sluice/policy.h"
 #include "sluice/rule.h"
+#include "sluice/setup.h"
 #include "sluice/stream.h"
 #include "sluice/supervisor_channel.h"
 #include "sluice/text.h"
@@ -41,8 +42,14 @@
 #include "attachment.h"
 #include "offload_follower.h"
 #include "queue_monitor.h"
+#include "reload.h"
 
-enum { FIXED_STATS = 225, STATS_PER_QUEUE = 33, FIXED_THREAD_STATS = 40 };
+enum { FIXED_STATS = 240, STATS_PER_QUEUE = 35, FIXED_THREAD_STATS = 40 };
+
+/* Memcaps of all workers together, in bytes. */
+struct stats_limits {
+    uint64_t flow, stream, reassembly, defrag, app_layer;
+};
 
 struct stats {
     const struct pipeline_shared *shared;
@@ -50,6 +57,8 @@ struct stats {
     const struct offload_follower *offload_follower; /* NULL: no flows are offloaded */
     const struct engine_memory *memory;              /* NULL: no supervisor */
     const struct queue_monitor *monitor;             /* NULL: queues are not monitored */
+    const struct reload *reload;                     /* NULL: rules cannot be reloaded */
+    struct stats_limits limits;
     /* One for each worker: age counts at the last event; percentiles are of the packets since then. */
     struct queue_age_counts *ages;
     struct arena *arena;
@@ -103,6 +112,8 @@ static const char *const queue_fields[] = {
     "age_max_us",
     "overloaded",
     "overloads",
+    "cpu_us",
+    "length",
     "waiting",
     "queue_dropped",
     "user_dropped",
@@ -148,6 +159,26 @@ static void name_exceptions(struct stats *stats)
     }
 }
 
+static void read_limits(const struct config *config, struct stats_limits *out)
+{
+    struct inspection_options inspection = { 0 };
+    struct stream_options stream = { 0 };
+    struct defrag_options defrag = { 0 };
+    struct flow_options flow = { 0 };
+
+    config_fill(config, inspection_settings, NULL, &inspection);
+    config_fill(config, stream_settings, NULL, &stream);
+    config_fill(config, defrag_settings, NULL, &defrag);
+    config_fill(config, flow_settings, NULL, &flow);
+    *out = (struct stats_limits){
+        .flow = flow.memcap,
+        .stream = stream.memcap,
+        .reassembly = stream.reassembly_memcap,
+        .defrag = defrag.memcap,
+        .app_layer = inspection.app_memcap,
+    };
+}
+
 int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config,
               const struct pipeline_shared *shared)
 {
@@ -171,6 +202,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
     stats->threads = events.stats.threads;
     stats->thread_capacity = FIXED_THREAD_STATS + DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
                              flow_counter_count() + stream_counter_count() + app_counter_count();
+    read_limits(config, &stats->limits);
     stats->capacity = FIXED_STATS + 2 * DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
                       flow_counter_count() + stream_counter_count() + app_counter_count() +
                       EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT + (size_t)workers * STATS_PER_QUEUE +
@@ -259,6 +291,8 @@ static void add_queue(struct stats *stats, struct worker *worker)
         watch->ages.max_ns / 1000,
         watch->overloaded,
         watch->times,
+        worker->snapshot.cpu_ns / 1000,
+        worker->queue.length,
     };
 
     if (capture_status(worker->capture, &status) == 0) {
@@ -538,6 +572,11 @@ static void add_thread(struct stats *stats, const struct worker *worker)
     add_thread_counter(stats, &place, "detect.alerts_suppressed", s->policy.alerts_suppressed);
 }
 
+void stats_set_reload(struct stats *stats, const struct reload *reload)
+{
+    stats->reload = reload;
+}
+
 void stats_set_attachment(struct stats *stats, const struct attachment *attachment)
 {
     stats->attachment = attachment;
@@ -614,6 +653,27 @@ static void add_output(struct stats *stats, const struct output *output)
     add_counter(stats, "output.write_errors", counters.write_errors);
 }
 
+/* Adds further counters of rules and of reloads, and the memcaps, below "ips". */
+static void add_rules(struct stats *stats, const struct ruleset *ruleset, const struct rule_list *rules)
+{
+    const struct reload_result *last = stats->reload ? reload_last(stats->reload) : NULL;
+
+    add_counter(stats, "ips.ruleset", ruleset_generation(ruleset));
+    add_counter(stats, "ips.rules_loaded_at", (uint64_t)rule_list_started(rules));
+    add_counter(stats, "ips.rules_modified_at", (uint64_t)rule_list_modified(rules));
+    if (stats->reload) {
+        add_counter(stats, "ips.reload.done", last ? last->number - last->failures : 0);
+        add_counter(stats, "ips.reload.failed", last ? last->failures : 0);
+        add_counter(stats, "ips.reload.last_failed", last && last->error);
+        add_counter(stats, "ips.reload.last_ms", last ? (uint64_t)(last->seconds * 1000) : 0);
+    }
+    add_counter(stats, "ips.memcap.flow", stats->limits.flow);
+    add_counter(stats, "ips.memcap.stream", stats->limits.stream);
+    add_counter(stats, "ips.memcap.reassembly", stats->limits.reassembly);
+    add_counter(stats, "ips.memcap.defrag", stats->limits.defrag);
+    add_counter(stats, "ips.memcap.app_layer", stats->limits.app_layer);
+}
+
 static void collect(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                     const struct output *output, bool threads)
 {
@@ -640,7 +700,7 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add_counter(stats, "detect.engines[0].rules_failed", rule_list_failed(rules));
     add_counter(stats, "detect.engines[0].rules_skipped", rule_list_skipped(rules));
     add_counter(stats, "detect.rule_files_failed", rule_list_unreadable_files(rules));
-    add_counter(stats, "ips.ruleset", ruleset_generation(ruleset));
+    add_rules(stats, ruleset, rules);
     add_counter(stats, "detect.alert", sums.policy.alerts);
     add_counter(stats, "detect.alert_queue_overflow", sums.policy.alerts_overflow);
     add_counter(stats, "detect.alerts_suppressed", sums.policy.alerts_suppressed);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sluice/array.h"
+#include "sluice/clock.h"
 
 #include "rule_priv.h"
 
@@ -48,6 +49,7 @@ int rule_list_new(struct rule_list **out, const struct rule_list_options *option
     if (!list)
         return -ENOMEM;
     list->options = *options;
+    list->started = (int64_t)(clock_realtime_ns() / NS_PER_SECOND);
     map_init(&list->classes, true);
     map_init(&list->references, true);
     map_init(&list->missing, false);
@@ -227,6 +229,8 @@ int rule_list_load(struct rule_list *list, const char *path, struct diag *diag)
     if (!name || array_grow(&list->files, list->file_count, &list->file_capacity, sizeof(*list->files)))
         return -ENOMEM;
     list->files[list->file_count++] = name;
+    if (source->modified > list->modified)
+        list->modified = source->modified;
     return parse_source(list, source, diag);
 }
 
@@ -281,6 +285,16 @@ size_t rule_list_unmet(const struct rule_list *list)
 size_t rule_list_unreadable_files(const struct rule_list *list)
 {
     return list->unread_files;
+}
+
+int64_t rule_list_started(const struct rule_list *list)
+{
+    return list->started;
+}
+
+int64_t rule_list_modified(const struct rule_list *list)
+{
+    return list->modified;
 }
 
 size_t rule_list_failure_count(const struct rule_list *list)

@@ -110,6 +110,7 @@ struct rule_list {
     size_t failure_count, failure_capacity;
     const char **files; /* real paths of the files that were loaded */
     size_t file_count, file_capacity;
+    int64_t started, modified; /* see rule_list_started() and rule_list_modified() */
     bool finished;
 
     struct rule_policy *policy;

@@ -29,7 +29,7 @@ static int cant_read(const char *path, struct diag *diag, int error)
     return -error;
 }
 
-static const struct source *make_source(struct arena *arena, const char *name, char *text, size_t length)
+static struct source *make_source(struct arena *arena, const char *name, char *text, size_t length)
 {
     struct source *source = arena_alloc(arena, sizeof(*source));
 
@@ -38,6 +38,7 @@ static const struct source *make_source(struct arena *arena, const char *name, c
     source->name = arena_strdup(arena, name);
     source->text = text;
     source->length = length;
+    source->modified = 0;
     return source->name ? source : NULL;
 }
 
@@ -92,10 +93,11 @@ int source_read(struct arena *arena, const char *path, const struct source **out
     if (err)
         return cant_read(path, diag, -err);
 
-    const struct source *source = make_source(arena, path, text, length);
+    struct source *source = make_source(arena, path, text, length);
 
     if (!source)
         return -ENOMEM;
+    source->modified = st.st_mtime;
     *out = source;
     return 0;
 }

@@ -21,6 +21,7 @@ struct source {
     const char *name;
     char *text; /* NUL-terminated; spans of its statements point into it */
     size_t length;
+    int64_t modified; /* Unix time of the file's last modification; 0: not a file */
 };
 
 /* One physical line of a continued statement. */

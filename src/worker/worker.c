@@ -226,11 +226,20 @@ static void answer_query(const struct pipeline *pipeline, struct worker_query *q
         query->flows[0] = *ended;
 }
 
+static uint64_t cpu_time_ns(clockid_t clock)
+{
+    struct timespec time = { 0 };
+
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_nsec;
+}
+
 /* Handles requests of the main thread: a query for flows, or a snapshot of the counters. `packets`: of the last
  * batch. */
 static void answer_requests(struct worker *worker, int packets)
 {
     struct worker_query *query = atomic_load_explicit(&worker->query, memory_order_acquire);
+    clockid_t sender_clock;
 
     if (query) {
         answer_query(&worker->pipeline, query, packets);
@@ -238,6 +247,9 @@ static void answer_requests(struct worker *worker, int packets)
     }
     if (atomic_load_explicit(&worker->snapshot_wanted, memory_order_acquire)) {
         worker_copy_counters(worker);
+        worker->snapshot.cpu_ns = cpu_time_ns(CLOCK_THREAD_CPUTIME_ID);
+        if (worker->has_sender && pthread_getcpuclockid(worker->sender, &sender_clock) == 0)
+            worker->snapshot.cpu_ns += cpu_time_ns(sender_clock);
         atomic_store_explicit(&worker->snapshot_wanted, false, memory_order_release);
     }
 }
