@@ -38,6 +38,11 @@ const struct counter *counter_find(const char *name)
     const char *parts[COUNTER_LABELS];
     size_t lengths[COUNTER_LABELS];
 
+    if (strncmp(name, "threads.", strlen("threads.")) == 0) { /* of one worker: "threads.W#01-nfq0.NAME" */
+        const char *dot = strchr(name + strlen("threads."), '.');
+
+        name = dot ? dot + 1 : name;
+    }
     for (const struct counter *row = counter_table; row->name; row++) {
         if (strcmp(row->name, name) == 0)
             return row;

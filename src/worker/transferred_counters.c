@@ -32,53 +32,6 @@ static enum counter_kind kind_of(const char *name)
 {
     const struct counter *counter = counter_find(name);
 
-    return length >= wanted && strcmp(name + length - wanted, end) == 0;
-}
-
-static bool begins_with(const char *name, const char *beginning)
-{
-    return strncmp(name, beginning, strlen(beginning)) == 0;
-}
-
-static enum carried_way way_of(const char *name)
-{
-    static const char *const largest[] = { "age_max_us", "queue_age_us.max", "slowest_us" };
-    static const char *const now[] = { "memuse",           ".active",          ".active_sessions",
-                                       ".spare",           ".avg_pkt_size",    "age_us",
-                                       "age_p50_us",       "age_p99_us",       "queue_age_us.last",
-                                       "queue_age_us.p50", "queue_age_us.p99", ".overloaded",
-                                       ".waiting",         ".queue_dropped",   ".user_dropped",
-                                       ".id_sequence",     "blocklist.hosts",  "blocklist.networks" };
-    static const char *const others[] = { "engine.",
-                                          "detect.engines",
-                                          "ips.ruleset",
-                                          "firewall.blocklist.dropped",
-                                          "firewall.offload.accepted",
-                                          "firewall.offload.dropped" };
-
-    if (begins_with(name, "threads.")) { /* a counter of one worker: "threads.W#01-nfq0.NAME" */
-        const char *dot = strchr(name + strlen("threads."), '.');
-
-        name = dot ? dot + 1 : name;
-    }
-    if (begins_with(name, "decoder.max_"))
-        return CARRIED_LARGEST;
-    for (size_t i = 0; i < sizeof(largest) / sizeof(largest[0]); i++) {
-        if (ends_with(name, largest[i]))
-            return CARRIED_LARGEST;
-    }
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        if (begins_with(name, others[i]))
-            return CARRIED_NOT;
-    }
-    /* Matches ".waiting" below, but is a counter (candidates that had to wait), not a gauge. */
-    if (strcmp(name, "detect.waiting") == 0)
-        return CARRIED_SUM;
-    for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
-        if (ends_with(name, now[i]))
-            return CARRIED_NOT;
-    }
-    return CARRIED_SUM;
     return counter ? counter->kind : COUNTER_TOTAL;
 }
 
