@@ -33,6 +33,7 @@ const struct command *const cli_commands[] = {
     &command_keywords,
     &command_settings,
     &command_import,
+    &command_metrics,
     &command_completion,
     &command_lend,
     &command_leave,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -91,6 +92,8 @@ int control_send_request(const char *path, const struct text *request, unsigned 
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return set_error(error, -errno, path);
+    /* connect() would wait without limit if the daemon is hung and its backlog is full */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){ .tv_sec = seconds }, sizeof(struct timeval));
     if (connect(fd, (const struct sockaddr *)&address, sizeof(address)))
         err = -errno;
     if (err) {

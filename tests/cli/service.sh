@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# service.sh FILE: checks the unit with systemd-analyze verify, and that the exposure level of systemd-analyze security
-# is below 2.0.
+# service.sh FILE COMMAND: checks the unit with systemd-analyze verify, that the exposure level of systemd-analyze
+# security is below 2.0, and that it starts `sluice COMMAND`.
 set -euo pipefail
 command -v systemd-analyze >/dev/null || { echo "SKIP: systemd-analyze is not installed"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-unit=$work/sluice.service
+unit=$work/${1##*/}
 sed -E 's#=([-+]*)[^ =]*/sluice #=\1/bin/true #' "$1" >"$unit" # sluice need not be installed
-grep -q "^ExecStart=/bin/true run" "$unit" || { echo "no ExecStart in $1" >&2; exit 1; }
+grep -q "^ExecStart=/bin/true $2" "$unit" || { echo "no ExecStart in $1" >&2; exit 1; }
 
 # A rule that `sluice run` leaves out must not stop the service, so the unit must not check rules before the start.
 if grep -E "^ExecStartPre=.*sluice +check" "$1" >&2; then exit 1; fi
