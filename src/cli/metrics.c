@@ -195,7 +195,7 @@ static pid_t start_http(int listen_fd, int channel, const struct metrics_options
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setsigmask(&attributes, &none);
-    /* The descriptors are above METRICS_CHANNEL_FD: run_server() has moved them. */
+    /* move_up() has moved the descriptors above METRICS_CHANNEL_FD. */
     posix_spawn_file_actions_adddup2(&actions, listen_fd, METRICS_LISTEN_FD);
     posix_spawn_file_actions_adddup2(&actions, channel, METRICS_CHANNEL_FD);
     err = posix_spawn(&pid, program, &actions, &attributes, argv, (char *[]){ NULL });
@@ -244,6 +244,18 @@ static int serve(struct server *server, int channel, const char *listen)
     }
 }
 
+/* Moves a descriptor above those of the HTTP process. Returns 0, or -1 with errno set. */
+static int move_up(int *fd)
+{
+    int moved = fcntl(*fd, F_DUPFD_CLOEXEC, METRICS_CHANNEL_FD + 1);
+
+    if (moved < 0)
+        return -1;
+    close(*fd);
+    *fd = moved;
+    return 0;
+}
+
 static int run_server(struct server *server, const struct metrics_options *settings)
 {
     char error[METRICS_ERROR_SIZE];
@@ -259,9 +271,7 @@ static int run_server(struct server *server, const struct metrics_options *setti
     sigaddset(&blocked, SIGTERM);
     sigaddset(&blocked, SIGINT);
     sigprocmask(SIG_BLOCK, &blocked, NULL);
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ||
-        (listen_fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, METRICS_CHANNEL_FD + 1)) < 0 ||
-        (ends[1] = fcntl(ends[1], F_DUPFD_CLOEXEC, METRICS_CHANNEL_FD + 1)) < 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) || move_up(&listen_fd) || move_up(&ends[1]))
         cli_error(&command_metrics, "cannot create a socket pair: %s", strerror(errno));
     else
         pid = start_http(listen_fd, ends[1], settings);
