@@ -46,7 +46,7 @@ struct alert {
     const struct rule *rule;
     enum rule_action action; /* action applied; rate_filter may have changed it */
     bool blocked;            /* EVE's alert.action: the packet is dropped or rejected */
-    bool would_drop;         /* EVE's alert.would_drop: the rule drops, but alert-only mode lets the packet pass */
+    bool would_drop;         /* EVE's sluice.would_drop: the rule drops, but alert-only mode lets the packet pass */
     bool in_stream;          /* the relevant payload is stream data */
     bool tx_guessed;         /* as in struct hit */
     const struct app_tx *tx; /* as in struct hit */

@@ -178,23 +178,7 @@ void console_engine(struct text *out, const struct output_options *options, cons
     if (event->action == OUTPUT_ENGINE_RULE_LEFT_OUT)
         return; /* not printed: the rule was printed with its text when the rules were loaded */
     begin_line(out, options, event->time_ns, COLOUR_RED, "ENGINE");
-    text_puts(out, output_engine_action_name(event->action));
-    if (event->action == OUTPUT_ENGINE_QUARANTINED)
-        text_printf(out, ": a packet of %u bytes in queue %u", (unsigned)event->length, event->queue);
-    else if (event->action == OUTPUT_ENGINE_HANDED_OVER)
-        text_puts(out, " by the previous engine");
-    else if (event->action == OUTPUT_ENGINE_RULES_LEFT_OUT)
-        text_printf(out, ": %llu with mistakes, %llu unsupported, %llu unread files",
-                    (unsigned long long)event->rules_failed, (unsigned long long)event->rules_skipped,
-                    (unsigned long long)event->rule_files_failed);
-    else if (event->action == OUTPUT_ENGINE_MODE)
-        text_printf(out, ": %s (%s)", event->mode ? event->mode : "configured", event->cause);
-    else if (event->hung)
-        text_puts(out, ": a worker hung");
-    else if (event->signal)
-        text_printf(out, " after signal %d", event->signal);
-    else
-        text_printf(out, " after exit code %d", event->code);
+    engine_message(out, event);
     end_line(out, options);
 }
 

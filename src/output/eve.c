@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The common header of EVE's packet events, and the packet's bytes. Names, order and conditions of the fields are
- * Suricata's, except for the object "queue", which exists only in Sluice.
+ * Suricata's. All members that exist only in Sluice are in the object "sluice", so that every event without it is valid
+ * against Suricata's schema.
  */
 #include <linux/netfilter/nf_conntrack_common.h>
 #include <netinet/in.h>
@@ -288,8 +289,14 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
         community_id(&record->endpoints, record->icmp_type, record->icmp_code, options->community_id_seed, id);
         json_member_string(out, "community_id", id);
     }
-    if (eve->options->queue_fields)
-        queue(eve, out, record);
+    if (eve->options->queue_fields || eve->would_drop) {
+        json_member_object(out, "sluice");
+        if (eve->options->queue_fields)
+            queue(eve, out, record);
+        if (eve->would_drop)
+            json_bool(out, "would_drop", true);
+        json_object_close(out);
+    }
 }
 
 void eve_end(struct eve *eve, struct text *out)

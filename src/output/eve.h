@@ -50,6 +50,7 @@ struct eve {
     const struct output_options *options;
     struct interface_cache interfaces;
     const struct record_client *client; /* replaces the client's address in the current event; NULL: none */
+    bool would_drop; /* the current event is about a packet that alert-only lets pass and mode drop drops */
     struct text scratch, stream;
     struct output_stat *previous; /* counters of the last stats event, for deltas */
     size_t previous_count;
@@ -74,6 +75,9 @@ void eve_firewall(struct eve *eve, struct text *out, const struct output_firewal
 /* --- eve_engine.c --------------------------------------------------------------------------------- */
 
 void eve_engine(struct eve *eve, struct text *out, const struct output_engine *event);
+/* Describes the event in one sentence without a newline, for engine.message and for the console. Bytes of names and
+ * reasons are not escaped. */
+void engine_message(struct text *out, const struct output_engine *event);
 const char *output_engine_action_name(enum output_engine_action action);
 /* --- eve_overload.c ------------------------------------------------------------------------------- */
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Engine events: they exist only in Sluice; docs/output.md describes the fields. */
+/*
+ * Engine events. Suricata has the type, too, for the messages of its log: here the object "engine" has the message in
+ * the same form, and "sluice" has the object that docs/output.md describes.
+ */
 #include "output_priv.h"
+
+#include <string.h>
 
 static const char *const actions[OUTPUT_ENGINE_ACTIONS] = {
     [OUTPUT_ENGINE_RESTARTED] = "restarted",         [OUTPUT_ENGINE_QUARANTINED] = "quarantined",
@@ -13,11 +18,59 @@ const char *output_engine_action_name(enum output_engine_action action)
     return actions[action];
 }
 
+void engine_message(struct text *out, const struct output_engine *event)
+{
+    text_puts(out, output_engine_action_name(event->action));
+    switch (event->action) {
+    case OUTPUT_ENGINE_QUARANTINED:
+        text_printf(out, ": a packet of %u bytes in queue %u", (unsigned)event->length, event->queue);
+        break;
+    case OUTPUT_ENGINE_HANDED_OVER:
+        text_puts(out, " by the previous engine");
+        break;
+    case OUTPUT_ENGINE_RULES_LEFT_OUT:
+        text_printf(out, ": %llu with mistakes, %llu unsupported, %llu unread files",
+                    (unsigned long long)event->rules_failed, (unsigned long long)event->rules_skipped,
+                    (unsigned long long)event->rule_files_failed);
+        break;
+    case OUTPUT_ENGINE_RULE_LEFT_OUT:
+        text_printf(out, ": %s:%u: %s", event->path, event->line, event->reason);
+        break;
+    case OUTPUT_ENGINE_MODE:
+        text_printf(out, ": %s (%s)", event->mode ? event->mode : "configured", event->cause);
+        break;
+    case OUTPUT_ENGINE_RESTARTED:
+    case OUTPUT_ENGINE_ACTIONS:
+        if (event->hung)
+            text_puts(out, ": a worker hung");
+        else if (event->signal)
+            text_printf(out, " after signal %d", event->signal);
+        else
+            text_printf(out, " after exit code %d", event->code);
+        break;
+    }
+}
+
 void eve_engine(struct eve *eve, struct text *out, const struct output_engine *event)
 {
+    /* Names of log levels as in the JSON log of Suricata. */
+    static const char *const levels[OUTPUT_ENGINE_ACTIONS] = {
+        [OUTPUT_ENGINE_RESTARTED] = "Error",       [OUTPUT_ENGINE_QUARANTINED] = "Error",
+        [OUTPUT_ENGINE_HANDED_OVER] = "Notice",    [OUTPUT_ENGINE_RULES_LEFT_OUT] = "Warning",
+        [OUTPUT_ENGINE_RULE_LEFT_OUT] = "Warning", [OUTPUT_ENGINE_MODE] = "Notice",
+    };
+
+    text_reset(&eve->scratch);
+    engine_message(&eve->scratch, event);
     json_object_open(out, NULL);
     eve_timestamp(out, "timestamp", event->time_ns);
+    json_string(out, "log_level", levels[event->action]);
     json_string(out, "event_type", "engine");
+    json_object_open(out, "engine");
+    if (!eve->scratch.failed)
+        json_stringn(out, "message", eve->scratch.bytes, eve->scratch.length);
+    json_object_close(out);
+    json_object_open(out, "sluice");
     json_object_open(out, "engine");
     json_string(out, "action", actions[event->action]);
     if (event->number > 0)
@@ -63,6 +116,7 @@ void eve_engine(struct eve *eve, struct text *out, const struct output_engine *e
     default:
         break;
     }
+    json_object_close(out);
     json_object_close(out);
     eve_end(eve, out);
 }

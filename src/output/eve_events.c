@@ -73,8 +73,6 @@ static void alert_object(struct eve *eve, struct text *out, const struct packet_
 
     json_member_object(out, "alert");
     json_member_string(out, "action", action == ALERT_BLOCKED ? "blocked" : "allowed");
-    if (action == ALERT_WOULD_DROP)
-        json_bool(out, "would_drop", true);
     json_member_uint(out, "gid", rule->gid);
     json_member_uint(out, "signature_id", rule->sid);
     json_member_uint(out, "rev", rule->revision);
@@ -277,7 +275,9 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
     const struct eve_options *options = &eve->options->eve;
 
     eve->client = options->xff.alert.overwrite ? client_of(record, alert) : NULL;
+    eve->would_drop = action_of(alert) == ALERT_WOULD_DROP;
     eve_header(eve, out, record, "alert");
+    eve->would_drop = false;
     if (record->has_flow)
         eve_application(out, record->flow.application);
     if (record->has_transactions && tx->is_present) {
@@ -371,12 +371,13 @@ void eve_drop(struct eve *eve, struct text *out, const struct packet_record *rec
     const struct rule *rule = NULL;
     bool dropped = record->verdict == VERDICT_DROP;
     enum alert_action action = dropped ? ALERT_BLOCKED : ALERT_WOULD_DROP;
-    const char *type = dropped ? "drop" : "would_drop"; /* would_drop events have another type than "drop", because
-                                                           tools count drop events as dropped packets */
 
-    eve_header(eve, out, record, type);
+    /* Tools count events of the type drop as dropped packets, so others have another type, with the same members. */
+    eve->would_drop = !dropped;
+    eve_header(eve, out, record, dropped ? "drop" : "would_drop");
+    eve->would_drop = false;
     eve_direction(out, record);
-    json_member_object(out, type);
+    json_member_object(out, "drop");
     eve_packet_headers(out, record);
     if (record->drop_reason != DROP_REASON_NONE)
         json_member_string(out, "reason", output_drop_reason_name((enum drop_reason)record->drop_reason));

@@ -22,6 +22,7 @@ void eve_firewall(struct eve *eve, struct text *out, const struct output_firewal
     json_object_open(out, NULL);
     eve_timestamp(out, "timestamp", event->time_ns);
     json_string(out, "event_type", "firewall");
+    json_object_open(out, "sluice");
     json_object_open(out, "firewall");
     json_string(out, "action", actions[event->action]);
     if (event->table[0])
@@ -75,6 +76,7 @@ void eve_firewall(struct eve *eve, struct text *out, const struct output_firewal
         json_string(out, "error", event->error);
     if (eve->generation > 0)
         json_uint(out, "ruleset", eve->generation);
+    json_object_close(out);
     json_object_close(out);
     eve_end(eve, out);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * EVE's events of flows that ended, flow and netflow, and the flow's members in events of packets. Names, order and
- * conditions of the fields are Suricata's, except for the object "queue", which exists only in Sluice and contains the
- * NFQUEUE metadata of the first packet and the generation of the ruleset at the end.
+ * conditions of the fields are Suricata's, except for the object "sluice". Its object "queue" contains the NFQUEUE
+ * metadata of the first packet and the generation of the ruleset at the end.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -244,8 +244,14 @@ static void common_options(struct eve *eve, struct text *out, const struct flow_
         community_id(ends, (uint8_t)ends->source_port, (uint8_t)ends->destination_port, options->community_id_seed, id);
         json_member_string(out, "community_id", id);
     }
-    if (eve->options->queue_fields)
-        queue(eve, out, record);
+    if (eve->options->queue_fields || record->would_drop) {
+        json_member_object(out, "sluice");
+        if (eve->options->queue_fields)
+            queue(eve, out, record);
+        if (record->would_drop)
+            json_bool(out, "would_drop", true);
+        json_object_close(out);
+    }
 }
 
 static uint64_t age(const struct flow_record *record)
@@ -334,8 +340,6 @@ void eve_flow(struct eve *eve, struct text *out, const struct flow_record *recor
         json_member_string(out, "action", "drop");
     else if (record->flags & (FLOW_PASSED | FLOW_ACCEPTED_BY_EXCEPTION))
         json_member_string(out, "action", "pass");
-    if (record->would_drop)
-        json_bool(out, "would_drop", true);
     if (record->tx_count > 0)
         json_member_uint(out, "tx_cnt", record->tx_count);
     exceptions(out, record);

@@ -62,6 +62,7 @@ void eve_overload(struct eve *eve, struct text *out, const struct output_overloa
     json_object_open(out, NULL);
     eve_timestamp(out, "timestamp", event->time_ns);
     json_string(out, "event_type", "overload");
+    json_object_open(out, "sluice");
     json_object_open(out, "overload");
     json_string(out, "action", actions[event->action]);
     if (event->has_queue)
@@ -105,6 +106,7 @@ void eve_overload(struct eve *eve, struct text *out, const struct output_overloa
     }
     if (eve->generation > 0)
         json_uint(out, "ruleset", eve->generation);
+    json_object_close(out);
     json_object_close(out);
     eve_end(eve, out);
 }

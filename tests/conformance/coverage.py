@@ -74,7 +74,8 @@ def supported_applications(sluice):
         events, error = own.replay(sluice, case, folder)
     if error:
         sys.exit(error)
-    flows = next(event['stats']['app_layer']['flow'] for event in events if event['event_type'] == 'stats')
+    stats = next(event for event in events if event['event_type'] == 'stats')
+    flows = [*stats['stats']['app_layer']['flow'], *stats['sluice']['stats']['app_layer']['flow']]
     applications, transports = set(), set()
     for name in flows:
         name, transport = re.fullmatch('(.*?)(_tcp|_udp)?', name).groups()

@@ -348,6 +348,15 @@ class Sluice:
         return code, events
 
 
+def counters(event):
+    """All counters of a stats event in one tree: those of Suricata, and those that only Sluice has."""
+    def merge(one, other):
+        for key, item in other.items():
+            one[key] = merge(one.get(key, {}), item) if isinstance(item, dict) else item
+        return one
+    return merge(event['stats'], event['sluice']['stats'])
+
+
 def numbers_below(tree, path=''):
     """Yields (path, number) of all numbers in a JSON object."""
     for key, value in tree.items():
@@ -376,7 +385,7 @@ def check_events(code, events, connections):
                 f'{event.get("src_port")} > {event.get("dest_port")}'] += 1
     wrong += [f'dropped: {count} packets: {reason}' for reason, count in reasons.most_common(20)]
     print(f'  {late} packets dropped after a RST of their receiver (ignored)')
-    stats = events['stats'][-1]['stats']
+    stats = counters(events['stats'][-1])
     for path, value in numbers_below(stats):
         parts = path.split('.')
         lost = parts[0] == 'queue' and parts[-1] in ('verdict_lost', 'user_dropped', 'queue_dropped')

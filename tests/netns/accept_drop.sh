@@ -27,6 +27,6 @@ wait_events ips 2 event_type=alert alert.signature_id=2 alert.action=allowed
 wait_events ips 2 event_type=drop drop.reason=rules
 equal "IPv6 alerts" "$(events ips event_type=alert alert.signature_id=1 proto=UDP dest_port=7000 \
 	dest_ip=fd66:0002:0000:0000:0000:0000:0000:0002)" 1
-equal "events with their queue" "$(events ips event_type=alert queue.number=0 in_iface=g0)" 4
+equal "events with their queue" "$(events ips event_type=alert sluice.queue.number=0 in_iface=g0)" 4
 stop_process "$ips" || fail "exit code $? at a clean stop"
 equal "packets accepted and dropped" "$(last_stats ips ips.blocked)" 2

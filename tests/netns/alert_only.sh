@@ -53,7 +53,7 @@ grep -q "queue 4: alert-only" <<<"$(ask mode)" || fail "the mode of the queue is
 equal "EVIL in queue 0" "$(tcp 7001 EVIL)" RESET
 sent=$(stats ips.reject_packets_sent)
 [ "$sent" -gt 0 ] || fail "no reject packet was sent"
-wait_events ips 1 event_type=drop drop.reason=rules queue.number=0
+wait_events ips 1 event_type=drop drop.reason=rules sluice.queue.number=0
 equal "EVIL in queue 4" "$(tcp 7004 EVIL)" EVIL
 equal "colour in queue 0" "$(tcp 7001 colour)" COLOUR
 equal "colour in queue 4" "$(tcp 7004 colour)" colour
@@ -62,11 +62,11 @@ equal "reject packets" "$(stats ips.reject_packets_sent)" "$sent"
 equal "would reject" "$(stats ips.would_reject)" 1
 equal "reason" "$(stats ips.would_drop_reason.rules)" 1
 [ "$(stats ips.would_drop)" -gt 1 ] || fail "later packets of the flow are not counted"
-wait_events ips 1 event_type=alert alert.signature_id=1 queue.number=4 alert.action=allowed alert.would_drop=true
-wait_events ips 1 event_type=would_drop would_drop.reason=rules alert.signature_id=1 alert.action=allowed \
-	queue.verdict=accept
-equal "drop events of queue 4" "$(events ips event_type=drop queue.number=4)" 0
-equal "blocked alerts of queue 0" "$(events ips event_type=alert alert.action=blocked queue.number=0)" 1
+wait_events ips 1 event_type=alert alert.signature_id=1 sluice.queue.number=4 alert.action=allowed sluice.would_drop=true
+wait_events ips 1 event_type=would_drop drop.reason=rules alert.signature_id=1 alert.action=allowed \
+	sluice.queue.verdict=accept
+equal "drop events of queue 4" "$(events ips event_type=drop sluice.queue.number=4)" 0
+equal "blocked alerts of queue 0" "$(events ips event_type=alert alert.action=blocked sluice.queue.number=0)" 1
 # Exception policies.
 echo after >&3
 wait_text "$WORK/answers" after
@@ -79,8 +79,8 @@ before=$(stats ips.would_replace)
 equal "QUIET in mode drop" "$(tcp 7001 QUIET)" QUIET
 equal "grey in mode drop" "$(tcp 7001 grey)" grey
 equal "packets that an alert-only rule left as they were" "$(stats ips.would_replace)" $((before + 1))
-wait_events ips 1 event_type=alert alert.signature_id=4 queue.number=0 alert.action=allowed alert.would_drop=true
-wait_events ips 1 event_type=would_drop alert.signature_id=4 would_drop.reason=rules
+wait_events ips 1 event_type=alert alert.signature_id=4 sluice.queue.number=0 alert.action=allowed sluice.would_drop=true
+wait_events ips 1 event_type=would_drop alert.signature_id=4 drop.reason=rules
 equal "drop events of the rule" "$(events ips event_type=drop alert.signature_id=4)" 0
 grep -q " 0 packets dropped, 1 packets passed by alert-only" <<<"$(ask explain 4)" || fail "explain: $(ask explain 4)"
 
@@ -100,7 +100,7 @@ config drop
 ask reload >"$WORK/reload.out" || fail "reload: $(cat "$WORK/reload.out")"
 equal "mode after the second reload" "$(mode)" mixed
 equal "EVIL after the second reload" "$(tcp 7001 EVIL)" RESET
-wait_events ips 1 event_type=engine engine.action=mode engine.mode=alert-only engine.cause=reload
+wait_events ips 1 event_type=engine sluice.engine.action=mode sluice.engine.mode=alert-only sluice.engine.cause=reload
 
 # --- By `sluice mode` ---
 ask mode alert-only --for 1h | grep -q "mode: alert-only.*until" || fail "sluice mode does not say until when"
@@ -126,7 +126,7 @@ engine=$(engine_of "$supervisor")
 kill -9 "$engine"
 wait_text "$WORK/ips.log" "mode mixed (expired)"
 equal "EVIL after three seconds" "$(tcp 7001 EVIL)" RESET
-wait_events ips 1 event_type=engine engine.action=mode engine.cause=expired engine.mode=mixed
+wait_events ips 1 event_type=engine sluice.engine.action=mode sluice.engine.cause=expired sluice.engine.mode=mixed
 # A queue that the configuration sets to alert-only stays so.
 ask mode drop >/dev/null
 equal "EVIL in queue 4 in mode drop" "$(tcp 7004 EVIL)" EVIL

@@ -74,12 +74,12 @@ say fd66:1::2 fd66:2::2 EVIL-A
 say 10.66.1.3 10.66.2.2 EVIL-B
 say fd66:1::4 fd66:2::2 EVIL-C
 waits "10.66.1.2 10.66.1.3 fd66:1::2 fd66:1::4 "
-wait_events ips 4 event_type=firewall firewall.action=blocked
+wait_events ips 4 event_type=firewall sluice.firewall.action=blocked
 equal "by rule 1" \
-	"$(events ips event_type=firewall firewall.host=10.66.1.2 firewall.signature_id=1 firewall.timeout=3600)" 1
+	"$(events ips event_type=firewall sluice.firewall.host=10.66.1.2 sluice.firewall.signature_id=1 sluice.firewall.timeout=3600)" 1
 equal "by rule 2" \
-	"$(events ips event_type=firewall firewall.host=10.66.1.3 firewall.signature_id=2 firewall.timeout=100)" 1
-equal "by rule 3" "$(events ips event_type=firewall firewall.signature_id=3)" 1
+	"$(events ips event_type=firewall sluice.firewall.host=10.66.1.3 sluice.firewall.signature_id=2 sluice.firewall.timeout=100)" 1
+equal "by rule 3" "$(events ips event_type=firewall sluice.firewall.signature_id=3)" 1
 
 # Floods, in both families: the queue stands still, the kernel counts, others go on.
 before=$(kernel_queue 0 sequence)
@@ -139,7 +139,7 @@ wait_stats ips "$ips" firewall.blocklist.hosts 0 # the daemon has read the empty
 blocklist add 10.66.1.4 --timeout 500 --force     # of the default HOME_NET
 wait_stats ips "$ips" firewall.blocklist.hosts 1 # remembered
 gateway nft delete table inet sluice
-wait_events ips 1 event_type=firewall firewall.action=reasserted
+wait_events ips 1 event_type=firewall sluice.firewall.action=reasserted
 equal "blocked again" "$(listed)" "10.66.1.4 "
 say 10.66.1.4 10.66.2.2 not-now
 say 10.66.1.5 10.66.2.2 after-it

@@ -102,9 +102,9 @@ for net in $nets; do
 	expected=$((expected + 2))
 done
 equal "bad ones that arrived" "$(grep -cE 'EVIL|old' "$WORK/got" || true)" 0
-wait_events ips $expected event_type=alert alert.signature_id=3 queue.in_physical=g0 queue.out_physical=g1 \
-	queue.in_iface=br0
-wait_events ips $expected event_type=alert alert.signature_id=4 queue.out_iface=br0
+wait_events ips $expected event_type=alert alert.signature_id=3 sluice.queue.in_physical=g0 sluice.queue.out_physical=g1 \
+	sluice.queue.in_iface=br0
+wait_events ips $expected event_type=alert alert.signature_id=4 sluice.queue.out_iface=br0
 cli_mac=$(client cat /sys/class/net/c0/address)
 srv_mac=$(server cat /sys/class/net/s0/address)
 macs=("ether.src_mac=$cli_mac")
@@ -141,8 +141,8 @@ if [ $FAMILY = bridge ]; then
 	equal "answers that were sent" "$(last_stats ips ips.reject_packets_sent)" $((4 * expected))
 	equal "answers that failed" "$(last_stats ips ips.reject_packets_failed)" 0
 fi
-equal "flows by their ports" "$(events ips event_type=flow proto=UDP dest_port=7000 queue.in_physical=g0 \
-	queue.out_physical=g1)" $expected
+equal "flows by their ports" "$(events ips event_type=flow proto=UDP dest_port=7000 sluice.queue.in_physical=g0 \
+	sluice.queue.out_physical=g1)" $expected
 equal "frames of a type that is not known" "$(last_stats ips ips.uninspected.link_type)" 0
 grep -q sluice <<<"$(gateway nft list tables)" && fail "the table stays"
 

@@ -27,8 +27,8 @@ equal "bypass while there was no daemon" "$(uninspected bypass)" 7
 [ "$(uninspected bypass_ms)" -gt 0 ] || fail "bypass: no time"
 ask status | grep -q "uninspected: 7 packets passed while no daemon listened" || fail "status: $(ask status)"
 equal "packets of the event" "$(sum second firewall packets)" 7
-[ "$(events second event_type=firewall firewall.action=no_listener firewall.uninspected=true \
-	firewall.packets=7)" = 1 ] || fail "the event"
+[ "$(events second event_type=firewall sluice.firewall.action=no_listener sluice.firewall.uninspected=true \
+	sluice.firewall.packets=7)" = 1 ] || fail "the event"
 stop_process "$DAEMON" || fail "exit code $?"
 equal "bypass in the statistics" "$(last_stats second ips.uninspected.bypass)" 7
 
@@ -41,5 +41,5 @@ total=$((total + 9))
 wait_arrived "$total"
 start again --queue 0 --fail-open
 equal "bypass by another's rule" "$(uninspected bypass)" 9
-equal "table of the event" "$(events again event_type=firewall firewall.table=sluice)" 0
+equal "table of the event" "$(events again event_type=firewall sluice.firewall.table=sluice)" 0
 stop_process "$DAEMON" || fail "exit code $?"

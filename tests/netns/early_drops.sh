@@ -22,7 +22,7 @@ dropped=$(kernel_queue 0 queue_dropped)
 [ "$dropped" -ge 200 ] || fail "dropped by the kernel: $dropped"
 thaw "$ips"
 wait_for grep -q "^sluice: ready" "$WORK/ips.log" || fail "not ready"
-wait_events ips 1 event_type=overload overload.action=lost overload.queue_dropped="$dropped"
+wait_events ips 1 event_type=overload sluice.overload.action=lost sluice.overload.queue_dropped="$dropped"
 grep -q "the kernel dropped $dropped packets" "$WORK/ips.log" || fail "the log does not report the drops"
 
 # Packets that wait for two seconds are two seconds old. Sluice knows it to 200 ms, the time that a receive waits for

@@ -5,7 +5,7 @@
     eve.py count FILE KEY=VALUE...         how many events have all these values; a.b walks objects; KEY= asks that it
                                            is absent
     eve.py wait FILE WANTED KEY=VALUE...   the same, as soon as there are that many, or after 60 s
-    eve.py stats FILE PATH...              numbers of the last stats event
+    eve.py stats FILE PATH...              numbers of the last stats event: counters of Suricata or of Sluice alone
 
 With EVE_CUT in the environment lines that are cut are left out: of a writer that was killed.
 With EVE_ONCE=PATH events that have the same value there count once.
@@ -69,7 +69,9 @@ def main():
         print(wait(path, int(rest[0]), rest[1:]))
     elif command == 'stats':
         stats = [event for event in read(path) if event.get('event_type') == 'stats']
-        found = [value(stats[-1]['stats'], name) if stats else None for name in rest]
+        found = [value(last, 'stats.' + name) for last in stats[-1:] for name in rest] or [None]
+        found = [value(stats[-1], 'sluice.stats.' + name) if number is None and stats else number
+                 for number, name in zip(found, rest)]
         if None in found:
             sys.exit(f'no {rest[found.index(None)]} in {path}')
         print(*found)

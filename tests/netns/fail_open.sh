@@ -17,15 +17,15 @@ kill -9 "$(engine_of "$DAEMON")"
 wait_engines own 3
 traffic
 gateway nft flush ruleset
-wait_events own 1 event_type=firewall firewall.action=reasserted
+wait_events own 1 event_type=firewall sluice.firewall.action=reasserted
 traffic
 wait_readings 3
 for kind in fail_open bypass; do equal "passes ($kind) before the flood" "$(uninspected $kind)" 0; done
 equal "unqueued packets" "$(ask status --json |
 	python3 -c 'import json, sys; print(json.load(sys.stdin)["unqueued"])')" 0
 equal "events of passes" \
-	"$(events own event_type=overload overload.action=lost) $(events own event_type=firewall \
-	firewall.action=no_listener)" "0 0"
+	"$(events own event_type=overload sluice.overload.action=lost) $(events own event_type=firewall \
+	sluice.firewall.action=no_listener)" "0 0"
 
 # A full queue: packets beyond its length pass.
 passed_or_waiting() { echo $(($(arrived) - total + $(kernel_queue 0 waiting) + $(kernel_queue 1 waiting))); }

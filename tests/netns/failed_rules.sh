@@ -77,12 +77,12 @@ grep -q "left out: 10 rules with mistakes, 50 unsupported rules, 1 rule file tha
 	fail "the log does not report the rules"
 equal "loaded rules" "$(ask rules | grep -c "a.rules:")" 940
 equal "page of the list" "$(ask rules --failed --limit 7 | grep -c "a.rules:")" 7
-wait_events ips 1 event_type=engine engine.action=rules_left_out engine.rules_failed=10 engine.rules_skipped=50 \
-	engine.rule_files_failed=1
-wait_events ips 10 event_type=engine engine.action=rule_left_out engine.kind=mistake
-wait_events ips 50 event_type=engine engine.action=rule_left_out engine.kind=unsupported
-wait_events ips 1 event_type=engine engine.action=rule_left_out engine.line=7 engine.signature_id=7 \
-	"engine.file=$WORK/a.rules"
+wait_events ips 1 event_type=engine sluice.engine.action=rules_left_out sluice.engine.rules_failed=10 sluice.engine.rules_skipped=50 \
+	sluice.engine.rule_files_failed=1
+wait_events ips 10 event_type=engine sluice.engine.action=rule_left_out sluice.engine.kind=mistake
+wait_events ips 50 event_type=engine sluice.engine.action=rule_left_out sluice.engine.kind=unsupported
+wait_events ips 1 event_type=engine sluice.engine.action=rule_left_out sluice.engine.line=7 sluice.engine.signature_id=7 \
+	"sluice.engine.file=$WORK/a.rules"
 
 # The other rules work.
 udp_send cli 10.66.2.2 7000 evil "payload 3 "

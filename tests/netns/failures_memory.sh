@@ -93,7 +93,7 @@ wait_lines "$WORK/ips.log" "^sluice: ready" 2
 kill -0 "$ips" || fail "the supervisor is gone"
 wait "$PINGS" || true
 grep -q " 0% packet loss" "$WORK/pings" || fail "packets were lost: $(cat "$WORK/pings")"
-wait_events ips 1 event_type=engine engine.signal=9
+wait_events ips 1 event_type=engine sluice.engine.signal=9
 
 # --- For good: after the limit the supervisor ends, and the policy holds ----------------------------------------------
 hog "$ips" 40 # more than there is even when the cache of files gives way

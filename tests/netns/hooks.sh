@@ -36,21 +36,21 @@ grep -q EVIL <<<"$(gateway timeout 20 python3 "$HERE/traffic.py" tcp-ask 127.0.0
 udp_send cli 10.66.1.1 7000 hello
 udp_send cli 10.66.2.2 7000 hello
 udp_send gw 10.66.2.2 7000 hello
-wait_events ips 1 event_type=alert alert.signature_id=2 queue.hook=input queue.in_iface=g0 queue.mark=119
-wait_events ips 1 event_type=alert alert.signature_id=2 queue.hook=forward queue.in_iface=g0 queue.out_iface=g1
+wait_events ips 1 event_type=alert alert.signature_id=2 sluice.queue.hook=input sluice.queue.in_iface=g0 sluice.queue.mark=119
+wait_events ips 1 event_type=alert alert.signature_id=2 sluice.queue.hook=forward sluice.queue.in_iface=g0 sluice.queue.out_iface=g1
 equal "alerts for the client's interface" "$(events ips event_type=alert alert.signature_id=2)" 2
-wait_events ips 2 event_type=alert alert.signature_id=3 queue.out_iface=g1
-wait_events ips 1 event_type=alert alert.signature_id=4 queue.hook=output queue.out_iface=g1 src_ip=10.66.2.1
+wait_events ips 2 event_type=alert alert.signature_id=3 sluice.queue.out_iface=g1
+wait_events ips 1 event_type=alert alert.signature_id=4 sluice.queue.hook=output sluice.queue.out_iface=g1 src_ip=10.66.2.1
 equal "alerts for the other interface" "$(events ips event_type=alert alert.signature_id=4)" 1
-wait_events ips 1 event_type=alert alert.signature_id=5 queue.hook=forward
+wait_events ips 1 event_type=alert alert.signature_id=5 sluice.queue.hook=forward
 mac=$(client cat /sys/class/net/c0/address)
 equal "the sender's MAC address" "$(events ips event_type=alert alert.signature_id=2 "ether.src_mac=$mac")" 2
 stop_process "$ips" || fail "exit code $?"
 equal "the client's flow to the host" "$(events ips event_type=flow src_ip=10.66.1.2 dest_ip=10.66.1.1 dest_port=7000 \
-	queue.hook=input queue.in_iface=g0 queue.mark=119)" 1
-equal "the host's own flow" "$(events ips event_type=flow src_ip=10.66.2.1 dest_port=7000 queue.hook=output \
-	queue.out_iface=g1 queue.mark=0)" 1
+	sluice.queue.hook=input sluice.queue.in_iface=g0 sluice.queue.mark=119)" 1
+equal "the host's own flow" "$(events ips event_type=flow src_ip=10.66.2.1 dest_port=7000 sluice.queue.hook=output \
+	sluice.queue.out_iface=g1 sluice.queue.mark=0)" 1
 for hook in input output; do
-	equal "streams dropped at $hook" "$(events ips event_type=drop drop.reason=rules queue.hook=$hook)" 1
+	equal "streams dropped at $hook" "$(events ips event_type=drop drop.reason=rules sluice.queue.hook=$hook)" 1
 done
-equal "streams dropped at forward" "$(events ips event_type=drop drop.reason=rules queue.hook=forward)" 0
+equal "streams dropped at forward" "$(events ips event_type=drop drop.reason=rules sluice.queue.hook=forward)" 0

@@ -35,8 +35,8 @@ stall "${KILLS:-10} kills"
 traffic_stop
 died=$(deaths)
 # One that was killed after it wrote what the one before died of, and before it knew that it had, leaves it to the next.
-EVE_ONCE=engine.number wait_events ips "$died" event_type=engine engine.action=restarted
-told=$(events ips event_type=engine engine.action=restarted)
+EVE_ONCE=sluice.engine.number wait_events ips "$died" event_type=engine sluice.engine.action=restarted
+told=$(events ips event_type=engine sluice.engine.action=restarted)
 [ "$told" -le $((died + died / 2)) ] || fail "$died engines died, and that was told $told times"
 wait_stats ips "$supervisor" engine.restarts "$died"
 grep -q 192.0.2.7 <<<"$(gateway "$SLUICE" blocklist list)" || fail "the blocklist is empty"

@@ -132,7 +132,7 @@ if [ -z "${LOADS_ONLY:-}$full" ]; then
 	value uptime >/dev/null
 	evicted app_layer.memcap.shed_flows flow.evicted defrag.evicted tcp.reassembly_evicted
 	for memcap in app-layer.memcap flow.memcap defrag.memcap; do
-		[ "$(events loads event_type=overload overload.action=evicted overload.memcap=$memcap)" -ge 1 ] ||
+		[ "$(events loads event_type=overload sluice.overload.action=evicted sluice.overload.memcap=$memcap)" -ge 1 ] ||
 			fail "no event of $memcap"
 		grep -q "$memcap is used up" "$WORK/loads.log" || fail "the log does not report $memcap"
 	done

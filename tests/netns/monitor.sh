@@ -33,14 +33,14 @@ neighbours >"$WORK/before" 2>/dev/null
 breaks() {
 	local name=$1 damage=$2 had before
 	shift 2
-	had=$(fires ips firewall.action=reasserted)
+	had=$(fires ips sluice.firewall.action=reasserted)
 	gateway nft "$@" || fail "$name: nft $*"
-	wait_events ips $((had + 1)) event_type=firewall firewall.action=reasserted
+	wait_events ips $((had + 1)) event_type=firewall sluice.firewall.action=reasserted
 	equal "$name: the table" "$(ours)" "$(cat "$WORK/table")"
 	tail -n 200 "$WORK/ips/eve.json" | grep '"action":"reasserted"' | tail -n 1 >"$WORK/event"
 	python3 - "$WORK/event" "$damage" <<'PY' || fail "$name: the event: $(cat "$WORK/event")"
 import json, sys
-event = json.load(open(sys.argv[1]))["firewall"]
+event = json.load(open(sys.argv[1]))["sluice"]["firewall"]
 damage = sys.argv[2].split(",")
 assert event["damage"] == damage, damage
 assert event["uninspected"] == (damage != ["sets"])
@@ -69,7 +69,7 @@ breaks "a set deleted" rules,sets 'flush chain inet sluice forward; delete set i
 equal "hosts that were blocked" "$(gateway "$SLUICE" blocklist list --config /dev/null | cut -d' ' -f1 | tr '\n' ' ')" \
 	"203.0.113.5 2001:db8::5 "
 neighbours 2>/dev/null | cmp -s - "$WORK/before" || fail "a neighbour's rules have changed"
-reasserted=$(fires ips firewall.action=reasserted)
+reasserted=$(fires ips sluice.firewall.action=reasserted)
 
 # What is none of our business: others' tables, and hosts in our sets.
 gateway nft 'add table inet other; add chain inet other c { type filter hook forward priority -5; }
@@ -77,29 +77,29 @@ gateway nft 'add table inet other; add chain inet other c { type filter hook for
 gateway nft 'delete table inet other'
 gateway "$SLUICE" blocklist add 203.0.113.6 --config /dev/null
 wait_monitor ips
-equal "put back without cause" "$(fires ips firewall.action=reasserted)" "$reasserted"
-equal "misplaced" "$(fires ips firewall.action=misplaced)" 0
+equal "put back without cause" "$(fires ips sluice.firewall.action=reasserted)" "$reasserted"
+equal "misplaced" "$(fires ips sluice.firewall.action=misplaced)" 0
 gateway nft 'add table inet other; add chain inet other late { type filter hook forward priority 500; }'
-wait_events ips 1 event_type=firewall firewall.action=misplaced firewall.chain.name=late firewall.chain.priority=500
+wait_events ips 1 event_type=firewall sluice.firewall.action=misplaced sluice.firewall.chain.name=late sluice.firewall.chain.priority=500
 # Ours has its place behind it in one transaction, hosts and all; once, and not against a priority that somebody chose.
-wait_events ips 1 event_type=firewall firewall.action=moved firewall.chain.name=late firewall.process.name=nft
+wait_events ips 1 event_type=firewall sluice.firewall.action=moved sluice.firewall.chain.name=late sluice.firewall.process.name=nft
 equal "the new priority" "$(ours | sed -n 's/.*hook forward priority \([^;]*\);.*/\1/p')" 510
 equal "hosts that were blocked" "$(gateway "$SLUICE" blocklist list --config /dev/null | cut -d' ' -f1 | tr '\n' ' ')" \
 	"203.0.113.5 203.0.113.6 2001:db8::5 "
-equal "put back without cause" "$(fires ips firewall.action=reasserted)" "$reasserted"
+equal "put back without cause" "$(fires ips sluice.firewall.action=reasserted)" "$reasserted"
 before=$(queued)
 client ping -c1 -W5 -q 10.66.2.2 >/dev/null || fail "moved: no ping"
 equal "moved: packets queued" "$(queued)" $((before + 2))
 gateway nft 'delete table inet other'
 wait_monitor ips
-equal "moved" "$(fires ips firewall.action=moved)" 1
+equal "moved" "$(fires ips sluice.firewall.action=moved)" 1
 
 # Somebody else's table of our name is not touched; once it is away ours is put back.
 gateway nft 'delete table inet sluice; add table inet sluice; add chain inet sluice guest' 2>/dev/null
-wait_events ips 1 event_type=firewall firewall.action=failed
+wait_events ips 1 event_type=firewall sluice.firewall.action=failed
 gateway nft list table inet sluice | grep guest >/dev/null || fail "a foreign table was touched"
 gateway nft delete table inet sluice
-wait_events ips $((reasserted + 1)) event_type=firewall firewall.action=reasserted
+wait_events ips $((reasserted + 1)) event_type=firewall sluice.firewall.action=reasserted
 equal "the table" "$(ours)" "$(cat "$WORK/table")"
 
 # Somebody removes the table as soon as it is there, also while we look at what we made: the budget bounds what we do,
@@ -107,7 +107,7 @@ equal "the table" "$(ours)" "$(cat "$WORK/table")"
 yes 'delete table inet sluice' | head -n 800 | gateway nft -i >/dev/null 2>&1 || true
 wait_equal "the table after a contest" "$(cat "$WORK/table")" ours
 stop_process "$ips" || fail "exit code $?"
-equal "events and counter" "$(fires ips firewall.action=reasserted)" "$(last_stats ips firewall.reasserted)"
+equal "events and counter" "$(fires ips sluice.firewall.action=reasserted)" "$(last_stats ips firewall.reasserted)"
 [ "$(last_stats ips firewall.uninspected_us)" -gt 0 ] || fail "no time without inspection"
 gateway nft list tables | grep sluice >/dev/null && fail "the table is still there"
 neighbours 2>/dev/null | cmp -s - "$WORK/before" || fail "a neighbour's rules have changed at the end"
@@ -134,17 +134,17 @@ start_sluice report --queue 0 --rules "$WORK/t.rules" --attach before --set nft.
 	--set nft.blocklist.enabled=yes
 rules=$(counters)
 gateway nft 'insert rule inet sluice forward counter'
-wait_events report 1 event_type=firewall firewall.action=altered
+wait_events report 1 event_type=firewall sluice.firewall.action=altered
 checked report
 equal "rules with counters" "$(counters)" $((rules + 1))
 gateway nft delete rule inet sluice forward handle \
 	"$(gateway nft -a list chain inet sluice forward 2>/dev/null | awk '/type filter/ { getline; print $NF }')"
-wait_events report 1 event_type=firewall firewall.action=restored
-equal "report: put back" "$(fires report firewall.action=reasserted)" 0
+wait_events report 1 event_type=firewall sluice.firewall.action=restored
+equal "report: put back" "$(fires report sluice.firewall.action=reasserted)" 0
 gateway nft 'add table inet other; add chain inet other early { type filter hook forward priority -50; }'
-wait_events report 1 event_type=firewall firewall.action=misplaced
+wait_events report 1 event_type=firewall sluice.firewall.action=misplaced
 wait_monitor report
-equal "report: moved" "$(fires report firewall.action=moved)" 0
+equal "report: moved" "$(fires report sluice.firewall.action=moved)" 0
 gateway nft 'delete table inet other'
 stop_process "$LAST_PID" || fail "exit code $?"
 
@@ -152,7 +152,7 @@ stop_process "$LAST_PID" || fail "exit code $?"
 # registrations.
 start_sluice fixed --queue 0 --rules "$WORK/t.rules" --attach after --set nft.priority=61
 gateway nft 'add table inet other; add chain inet other late { type filter hook forward priority 61; }'
-wait_events fixed 1 event_type=firewall firewall.action=misplaced
+wait_events fixed 1 event_type=firewall sluice.firewall.action=misplaced
 wait_monitor fixed
 equal "a priority that was chosen" "$(ours | sed -n 's/.*hook forward priority \([^;]*\);.*/\1/p')" 61
 gateway nft 'delete table inet other'

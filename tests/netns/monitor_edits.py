@@ -165,9 +165,9 @@ def read_events(path):
         if event['event_type'] == 'alert':
             inspected.add(int(event['payload_printable'].split()[1].split('.')[0]))
         elif event['event_type'] == 'stats':
-            stats = event['stats']
+            stats = event['sluice']['stats']
         elif event['event_type'] == 'firewall':
-            told = event['firewall']
+            told = event['sluice']['firewall']
             flushed += told.get('packets', 0)
             if told.get('uninspected') and 'at_most_us' in told:
                 end = seconds(event['timestamp'])

@@ -30,8 +30,8 @@ start_sluice shed --queue 0 --rules "$WORK/t.rules" --no-console --set queue.len
 DAEMON=$LAST_PID
 background cli python3 "$T" udp-window 10.66.2.2 7000 200
 FLOOD=$LAST_PID
-some shed event_type=overload overload.action=entered overload.queue=0
-some shed event_type=overload overload.action=widened
+some shed event_type=overload sluice.overload.action=entered sluice.overload.queue=0
+some shed event_type=overload sluice.overload.action=widened
 client python3 "$T" tls-ask 10.66.2.2 7443 6 >"$WORK/tls.port" || fail "the TLS connection broke"
 client python3 "$T" lines 10.66.2.2 7001 60000 4 >"$WORK/bulk.port" || fail "the bulk connection broke"
 EVIL=1 client python3 "$T" lines 10.66.2.2 7001 100 3 >"$WORK/evil.out" || fail "the small connection broke"
@@ -46,10 +46,10 @@ wait_for sheds || fail "queues: $(cat "$WORK/queues.json")"
 grep -q "queue 0 is overloaded" <<<"$("$SLUICE" status --socket "$WORK/socket")" || fail "status"
 equal "dropped by the kernel" "$(kernel_queue 0 queue_dropped) $(kernel_queue 0 user_dropped)" "0 0"
 kill "$FLOOD"
-some shed event_type=overload overload.action=left
+some shed event_type=overload sluice.overload.action=left
 freeze "$DAEMON"; client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7009 3000
 thaw "$DAEMON"
-some shed event_type=overload overload.action=lost overload.queue=0
+some shed event_type=overload sluice.overload.action=lost sluice.overload.queue=0
 grep -q "the kernel dropped .*queue.length" "$WORK/shed.log" || fail "the log does not report the drops"
 grep -q "queue 0 is overloaded" "$WORK/shed.log" || fail "the log does not report the overload"
 stop_process "$DAEMON" || fail "exit code $?"
@@ -82,7 +82,7 @@ start_sluice none --queue 0 --rules "$WORK/t.rules" --no-console --set queue.len
 DAEMON=$LAST_PID
 background cli python3 "$T" udp-window 10.66.2.2 7000 200
 FLOOD=$LAST_PID
-some none event_type=overload overload.action=entered
+some none event_type=overload sluice.overload.action=entered
 client python3 "$T" lines 10.66.2.2 7001 60000 4 >"$WORK/bulk.port" || fail "the bulk connection broke"
 kill "$FLOOD"
 "$SLUICE" costs --socket "$WORK/socket" 2>"$WORK/costs" && fail "costs that are not measured"
@@ -100,9 +100,9 @@ start_sluice budget --queue 0 --rules "$WORK/t.rules" --no-console --set detect.
 DAEMON=$LAST_PID
 background cli python3 "$T" udp-window 10.66.2.2 7000 20
 FLOOD=$LAST_PID
-some budget event_type=overload overload.action=suspended
-some budget event_type=overload overload.action=slow
-some budget event_type=overload overload.action=resumed
+some budget event_type=overload sluice.overload.action=suspended
+some budget event_type=overload sluice.overload.action=slow
+some budget event_type=overload sluice.overload.action=resumed
 kill "$FLOOD"
 grep -q "over budget [1-9]" <<<"$("$SLUICE" explain 2 --socket "$WORK/socket")" || fail "explain"
 "$SLUICE" costs --socket "$WORK/socket" --json | python3 -c '

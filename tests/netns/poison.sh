@@ -35,11 +35,11 @@ equal "said of the program" "$(grep -c "the engine was killed by signal 31" "$WO
 equal "said of a hang" "$(grep -c "hung and was killed" "$WORK/ips.log")" 2
 traffic_stop
 # An engine that is killed right after it wrote what the one before died of leaves it to the next.
-export EVE_ONCE=engine.number
-wait_events ips 6 event_type=engine engine.action=restarted
-wait_events ips 2 event_type=engine engine.action=restarted engine.cause=hang
+export EVE_ONCE=sluice.engine.number
+wait_events ips 6 event_type=engine sluice.engine.action=restarted
+wait_events ips 2 event_type=engine sluice.engine.action=restarted sluice.engine.cause=hang
 unset EVE_ONCE
-wait_events ips 3 event_type=engine engine.action=quarantined
+wait_events ips 3 event_type=engine sluice.engine.action=quarantined
 equal "files" "$(find "$WORK/ips/quarantine" -name '*.pcap' | wc -l)" 3
 python3 - "$WORK/ips/quarantine" "$DIE" "$HANG" "$EXEC" <<'PY' || fail "the files are not what killed the engines"
 import glob, struct, sys

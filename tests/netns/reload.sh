@@ -75,7 +75,7 @@ echo "the second" >&3
 wait_text "$WORK/answers" TIMEOUT
 exec 3>&-
 wait_events ips 1 event_type=alert alert.signature_id=3
-equal "generation of the alert" "$(events ips event_type=alert alert.signature_id=3 queue.ruleset=23)" 1
+equal "generation of the alert" "$(events ips event_type=alert alert.signature_id=3 sluice.queue.ruleset=23)" 1
 
 # The threshold counts on.
 udp_send cli 10.66.2.2 7002 once once

@@ -29,7 +29,7 @@ equal "accepted by both" "$(grep -c good "$WORK/got7000")" 2
 equal "dropped by us" "$(grep -c EVIL "$WORK/got7000" || true)" 0
 equal "dropped by the firewall after us" "$(grep -cE 'good|last|EVIL' "$WORK/got7009" || true)" 0
 wait_events ips 4 event_type=alert alert.signature_id=1
-equal "the neighbours' mark in the event" "$(events ips event_type=alert queue.mark=43776)" 4
+equal "the neighbours' mark in the event" "$(events ips event_type=alert sluice.queue.mark=43776)" 4
 stop_process "$ips" || fail "exit code $?"
 equal "packets seen again" "$(last_stats ips queue.0.marked)" 0
 

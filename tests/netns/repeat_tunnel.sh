@@ -36,7 +36,7 @@ run() {
 	stop_process "$LAST_PID" || fail "exit code $?"
 	equal "$name: alerts" "$(events "$name" event_type=alert alert.signature_id=1)" "$3"
 }
-by_hook() { events "$1" event_type=alert "queue.hook=$2" alert.signature_id=1; }
+by_hook() { events "$1" event_type=alert "sluice.queue.hook=$2" alert.signature_id=1; }
 
 tried=0
 for kind in ${TUNNELS:-vxlan}; do

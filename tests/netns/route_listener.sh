@@ -40,7 +40,7 @@ said lost "error: queue 20 (queue.route-to) $dropping; $remedy"
 wait_listener false
 ask status | grep -q "queue 20 (queue.route-to) has no listener: accepted packets are dropped" ||
 	fail "status: $(ask status)"
-wait_events lost 1 event_type=overload overload.action=no_listener overload.queue=20 overload.bypass=false
+wait_events lost 1 event_type=overload sluice.overload.action=no_listener sluice.overload.queue=20 sluice.overload.bypass=false
 diagnosis | python3 -c '
 import json, sys
 found = [f for f in json.load(sys.stdin)["findings"] if f["id"] == "route.no-listener"]
@@ -53,11 +53,11 @@ wait_equal "packets without a listener" 3 without_listener
 hold
 said lost "queue 20 (queue.route-to) has a listener again after .* s; until then the kernel dropped 3 packets"
 wait_listener true
-wait_events lost 1 event_type=overload overload.action=listener overload.queue=20 overload.packets=3
+wait_events lost 1 event_type=overload sluice.overload.action=listener sluice.overload.queue=20 sluice.overload.packets=3
 diagnosis | grep -q route.no-listener && fail "doctor: $(diagnosis)"
 release
 wait_listener false
-wait_events lost 2 event_type=overload overload.action=no_listener overload.queue=20
+wait_events lost 2 event_type=overload sluice.overload.action=no_listener sluice.overload.queue=20
 stop_process "$DAEMON" || fail "exit code $?"
 equal "statistics" "$(last_stats lost ips.route_no_listener)" 3
 
@@ -68,7 +68,7 @@ wait_listener true
 release
 said bypass "warning: queue 20 (queue.route-to) has no listener: packets pass without the next consumer"
 equal "messages about a listener" "$(grep -c listener "$WORK/bypass.log")" 1
-wait_events bypass 1 event_type=overload overload.action=no_listener overload.bypass=true
+wait_events bypass 1 event_type=overload sluice.overload.action=no_listener sluice.overload.bypass=true
 ask status | grep -q "queue 20 (queue.route-to) has no listener: accepted packets pass without the next consumer" ||
 	fail "status: $(ask status)"
 stop_process "$DAEMON" || fail "exit code $?"

@@ -85,4 +85,4 @@ grep -q "no rule file" "$WORK/said" || fail "$(cat "$WORK/said")"
 stop_process "$SLUICE_PID" || fail "exit code $?"
 equal "drops by rules" "$(events ips event_type=drop drop.reason=rules)" 4
 equal "alerts that allowed" "$(events ips event_type=alert alert.action=allowed)" 2
-equal "alerts of alert-only" "$(events ips event_type=alert alert.would_drop=true alert.signature_id=1)" 1
+equal "alerts of alert-only" "$(events ips event_type=alert sluice.would_drop=true alert.signature_id=1)" 1

@@ -378,7 +378,7 @@ def count_events(path, lines):
                     event.get('dest_ip') == '10.66.2.2':
                 lines['dns request'] += 1
             elif kind == 'stats':
-                stats = event['stats']
+                stats = counters(event)
     return stats
 
 
@@ -479,6 +479,15 @@ def value(stats, path):
     for part in path.split('.'):
         stats = stats[part]
     return stats
+
+
+def counters(event):
+    """All counters of a stats event in one tree: those of Suricata, and those that only Sluice has."""
+    def merge(one, other):
+        for key, item in other.items():
+            one[key] = merge(one.get(key, {}), item) if isinstance(item, dict) else item
+        return one
+    return merge(event['stats'], event['sluice']['stats'])
 
 
 def flat(stats, before=''):

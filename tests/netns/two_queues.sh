@@ -21,8 +21,8 @@ for line in open(sys.argv[1]):
     e = json.loads(line)
     if e['event_type'] == 'alert':
         pair = frozenset(((e['src_ip'], e['src_port']), (e['dest_ip'], e['dest_port'])))
-        queues[pair].add(e['queue']['number'])
-        used.add(e['queue']['number'])
+        queues[pair].add(e['sluice']['queue']['number'])
+        used.add(e['sluice']['queue']['number'])
 assert len(queues) == 8, queues
 assert all(len(q) == 1 for q in queues.values()), queues
 assert used == {0, 1}, used

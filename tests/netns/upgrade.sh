@@ -51,7 +51,7 @@ stall "${UPGRADES:-4} upgrades"
 traffic_stop
 wait_stats ips "$supervisor" engine.handovers "${UPGRADES:-4}"
 equal "restarts" "$(last_stats ips engine.restarts)" 0
-wait_events ips "${UPGRADES:-4}" event_type=engine engine.action=handed_over
+wait_events ips "${UPGRADES:-4}" event_type=engine sluice.engine.action=handed_over
 sessions=$(last_stats ips tcp.sessions)
 [ "$sessions" -ge "${UPGRADES:-4}" ] || fail "$sessions connections were counted"
 equal "connections picked up in their midst" "$(last_stats ips tcp.midstream_pickups)" 0

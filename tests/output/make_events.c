@@ -14,7 +14,17 @@ typedef void (*sample_function)(struct sample *sample);
 static const sample_function packets[] = {
     sample_tcp, sample_icmp, sample_udp6, sample_arp, sample_tunnel, sample_queue
 };
-static const sample_function decisions[] = { sample_alert, sample_drop, sample_reject };
+/* A packet that alert-only lets pass, and that mode drop drops. */
+static void sample_would_drop(struct sample *sample)
+{
+    sample_alert(sample);
+    sample->alerts[0].would_drop = true;
+    sample->packet.would_drop = DROP_REASON_RULES;
+    sample->decision.would_drop_rule = &sample->rule;
+    sample->flow.would_drop = FLOW_WOULD_DROP_BY_MODE;
+}
+
+static const sample_function decisions[] = { sample_alert, sample_drop, sample_reject, sample_would_drop };
 
 static void all_options(struct eve_options *eve)
 {
@@ -96,9 +106,72 @@ static void add_flow(struct tools *tools, struct sample *sample, int number)
 
 static void write_stats(struct output *output)
 {
-    static const struct output_stat stats[] = { { "decoder.pkts", 3 }, { "decoder.bytes", 200 }, { "ips.blocked", 1 } };
+    static const struct output_stat stats[] = {
+        { "decoder.pkts", 3 }, { "decoder.bytes", 200 }, { "ips.blocked", 1 }, { "queue.0.packets", 3 }
+    };
 
     output_stats(output, stats, sizeof(stats) / sizeof(stats[0]), 10, SAMPLE_TIME_NS);
+}
+
+/* Writes each event that is not about packets. */
+static void write_reports(struct output *output)
+{
+    for (int action = 0; action < OUTPUT_ENGINE_ACTIONS; action++) {
+        const struct output_engine event = {
+            .time_ns = SAMPLE_TIME_NS,
+            .number = action < OUTPUT_ENGINE_RULES_LEFT_OUT ? (uint64_t)action + 1 : 0,
+            .action = (enum output_engine_action)action,
+            .signal = 11,
+            .length = 66,
+            .path = "/etc/\"sluice\"/a.rules",
+            .line = 7,
+            .gid = 1,
+            .sid = 1007,
+            .kind = "mistake",
+            .reason = "'sid' needs a number, got \"abc\"\n",
+            .mode = "alert-only",
+            .cause = "command",
+            .until_ns = SAMPLE_TIME_NS,
+        };
+
+        output_engine(output, &event);
+    }
+    for (int action = 0; action < OUTPUT_FIREWALL_ACTIONS; action++) {
+        const struct output_firewall event = {
+            .time_ns = SAMPLE_TIME_NS,
+            .action = (enum output_firewall_action)action,
+            .table = "sluice",
+            .damage = 3,
+            .has_duration = true,
+            .lost = true,
+            .process = "nft",
+            .pid = 5,
+            .intruder = { .found = true, .family = "inet", .table = "x", .chain = "y", .hook = "forward" },
+            .host = { { 10, 1, 0, 2 } },
+            .host_version = 4,
+            .host_seconds = 60,
+            .gid = 1,
+            .sid = 7,
+            .error = "no memory",
+            .generation = 3,
+        };
+
+        output_firewall(output, &event);
+    }
+    for (int action = 0; action < OUTPUT_OVERLOAD_ACTIONS; action++) {
+        const struct output_overload event = {
+            .time_ns = SAMPLE_TIME_NS,
+            .action = (enum output_overload_action)action,
+            .has_queue = true,
+            .class_count = 1,
+            .classes = { { .name = "encrypted", .shed = true, .flows = 2 } },
+            .rule_count = 1,
+            .rules = { { .gid = 1, .sid = 7, .seconds = 5 } },
+            .setting = "flow.memcap",
+        };
+
+        output_overload(output, &event);
+    }
 }
 
 enum {
@@ -153,6 +226,7 @@ int main(int argc, char **argv)
         }
         write_packets(output, &tools, samples);
         write_stats(output);
+        write_reports(output);
         output_stop(output);
         output_close(output);
     }

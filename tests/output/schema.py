@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Validates every event against Suricata's EVE schema. The object "queue", an addition of Sluice, is removed before.
+"""Validates every event against Suricata's EVE schema, after removing the object "sluice", which has all additions.
 
     schema.py MAKE_EVENTS SHARED_DIR
 """
@@ -31,14 +31,18 @@ def main():
     kinds, bad = collections.Counter(), 0
     for event in events:
         kinds[event['event_type']] += 1
-        queue = event.pop('queue', None)
-        if queue is not None:
-            kinds['with queue'] += 1
+        for name, value in event.pop('sluice', {}).items():
+            kinds[f'sluice.{name}'] += 1
+            if name != 'would_drop' and not value:
+                print(f'empty sluice.{name} in {event}', file=sys.stderr)
+                bad += 1
         for error in validator.iter_errors(event):
             print('/'.join(str(part) for part in error.absolute_path) or 'event', error.message, file=sys.stderr)
             bad += 1
     print(', '.join(f'{kind}: {count}' for kind, count in sorted(kinds.items())))
-    missing = {'alert', 'drop', 'anomaly', 'stats', 'flow', 'netflow', 'packet', 'with queue'} - set(kinds)
+    missing = {'alert', 'drop', 'would_drop', 'anomaly', 'stats', 'flow', 'netflow', 'packet', 'engine', 'firewall',
+               'overload', 'sluice.queue', 'sluice.would_drop', 'sluice.engine', 'sluice.firewall', 'sluice.overload',
+               'sluice.stats'} - set(kinds)
     if missing:
         print('make_events wrote no events of these kinds:', ', '.join(sorted(missing)), file=sys.stderr)
     return 1 if bad or missing else 0

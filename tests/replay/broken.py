@@ -96,7 +96,7 @@ def check_packets(sluice, arguments, link, records):
     if one.stats()['capture']['kernel_packets'] != len(records):
         return f"{one.stats()['capture']['kernel_packets']} of {len(records)} packets"
     if link == UNSUPPORTED:
-        return None if one.stats()['ips']['uninspected']['link_type'] == len(records) else 'not counted as uninspected'
+        return None if one.own_stats()['ips']['uninspected']['link_type'] == len(records) else 'not counted as uninspected'
     if replaying.decoder_events(one.stats()) == 0:
         return 'no decoder events'
     if one.stats()['decoder'] != other.stats()['decoder']:

@@ -98,7 +98,7 @@ def main():
                 problems.append(f'{policy}: {case.name}: the case reached no limit, so it tests nothing')
             if limited and (last, 300) not in alerts:
                 problems.append(f'{policy}: {case.name}: the rule on the event did not match')
-        detect = [event for event in events if event['event_type'] == 'stats'][-1]['stats']['detect']
+        detect = [event for event in events if event['event_type'] == 'stats'][-1]['sluice']['stats']['detect']
         if detect['pcre_limits'] + detect['step_limits'] < reached or \
                 (policy == 'match') != (detect['limit_matches'] > 0):
             problems.append(f'{policy}: statistics: {detect}')

@@ -53,6 +53,10 @@ class Run:
     def stats(self):
         return json.loads(self.lines[-1])['stats']
 
+    def own_stats(self):
+        """Counters that Suricata does not have."""
+        return json.loads(self.lines[-1])['sluice']['stats']
+
     def problem(self, may_fail):
         """Returns what is wrong with the run, or None. may_fail: libpcap may refuse the file, or it may be truncated;
         then the output must be one line."""
@@ -83,9 +87,11 @@ class Run:
         captured, ips = stats['capture']['kernel_packets'], stats['ips']
         if captured != ips['accepted'] + ips['blocked']:
             return f"{captured} packets, but {ips['accepted']} accepted and {ips['blocked']} blocked"
-        if ips['blocked'] != sum(ips['drop_reason'].values()):
-            return f"{ips['blocked']} blocked, but the reasons are {ips['drop_reason']}"
-        for kind, counts in stats['output'].items():
+        own = events[-1]['sluice']['stats']
+        reasons = {**ips['drop_reason'], **own['ips']['drop_reason']}
+        if ips['blocked'] != sum(reasons.values()):
+            return f"{ips['blocked']} blocked, but the reasons are {reasons}"
+        for kind, counts in own['output'].items():
             if isinstance(counts, dict) and counts['lost']:
                 return f"{counts['lost']} events of type {kind} lost"
         return None

@@ -390,7 +390,7 @@ START_TEST(events_tell_it)
     output_rig_finish(output_rig->path);
     fclose(output_rig->options.console);
     ck_assert_uint_eq(output_rig->count, 1);
-    output_rig_expect(output_rig->events[0], true, "\"event_type\":\"firewall\",\"firewall\":{");
+    output_rig_expect(output_rig->events[0], true, "\"event_type\":\"firewall\",\"sluice\":{\"firewall\":{");
     output_rig_expect(output_rig->events[0], true, told[_i].json);
     output_rig_expect(line, true, told[_i].line);
     ck_assert_uint_eq(output_rig_counters().written[OUTPUT_FIREWALL], 1);

@@ -264,7 +264,7 @@ static const struct field_case {
     { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"vlan\":" },
     { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"ether\":" },
     { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"community_id\":" },
-    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"queue\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"sluice\":" },
     { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"in_iface\":" },
     { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"icmp_type\":" },
     { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"tunnel\":" },
@@ -328,7 +328,7 @@ static const struct field_case {
     { sample_queue, sample_alert, from_queue, "alert", WITHOUT, "\"pcap_cnt\":" },
     { sample_queue, sample_alert, from_queue, "alert", WITH, "\"ether\":{\"src_mac\":\"0c:86:10:ed:d7:c6\"}" },
     { sample_queue, sample_alert, from_queue, "alert", WITH,
-      "\"queue\":{\"number\":3,\"id\":99,\"mark\":5,\"hook\":\"forward\",\"in_iface\":\"lo\","
+      "\"sluice\":{\"queue\":{\"number\":3,\"id\":99,\"mark\":5,\"hook\":\"forward\",\"in_iface\":\"lo\","
       "\"verdict\":\"accept\",\"ruleset\":7}" },
     { sample_queue, sample_drop, from_queue, "drop", WITH, "\"verdict\":\"drop\"" },
     { sample_queue, sets_mark, from_queue, "alert", WITH, "\"set_mark\":16" },
@@ -672,16 +672,18 @@ static const struct {
 } stats_cases[] = {
     { NULL, 0,
       "{\"uptime\":30,\"decoder\":{\"bytes\":20,\"event\":{\"ipv4\":{\"trunc_pkt\":0}},\"pkts\":10},"
-      "\"decoder-x\":{\"more\":1},\"queue\":{\"0\":{\"waiting\":5},\"10\":{\"waiting\":6}},\"top\":9}" },
+      "\"decoder-x\":{\"more\":1},\"top\":9},"
+      "\"sluice\":{\"stats\":{\"queue\":{\"0\":{\"waiting\":5},\"10\":{\"waiting\":6}}}}}" },
     { no_zeros, 0,
-      "{\"uptime\":30,\"decoder\":{\"bytes\":20,\"pkts\":10},\"decoder-x\":{\"more\":1},"
-      "\"queue\":{\"0\":{\"waiting\":5},\"10\":{\"waiting\":6}},\"top\":9}" },
+      "{\"uptime\":30,\"decoder\":{\"bytes\":20,\"pkts\":10},\"decoder-x\":{\"more\":1},\"top\":9},"
+      "\"sluice\":{\"stats\":{\"queue\":{\"0\":{\"waiting\":5},\"10\":{\"waiting\":6}}}}}" },
     { only_threads, 0, "{\"uptime\":30,\"threads\":{\"W-0\":{\"decoder\":{\"pkts\":1}}}}" },
     { all_stats, 1,
       "{\"uptime\":30,\"decoder\":{\"bytes\":50,\"bytes_delta\":30,\"event\":{\"ipv4\":{\"trunc_pkt\":0,"
       "\"trunc_pkt_delta\":0}},\"pkts\":25,\"pkts_delta\":15},\"decoder-x\":{\"more\":1,\"more_delta\":0},"
-      "\"queue\":{\"0\":{\"waiting\":5,\"waiting_delta\":0},\"10\":{\"waiting\":6,\"waiting_delta\":0}},"
-      "\"threads\":{\"W-0\":{\"decoder\":{\"pkts\":1,\"pkts_delta\":0}}},\"top\":9,\"top_delta\":0}" },
+      "\"threads\":{\"W-0\":{\"decoder\":{\"pkts\":1,\"pkts_delta\":0}}},\"top\":9,\"top_delta\":0},"
+      "\"sluice\":{\"stats\":{"
+      "\"queue\":{\"0\":{\"waiting\":5,\"waiting_delta\":0},\"10\":{\"waiting\":6,\"waiting_delta\":0}}}}}" },
 };
 
 START_TEST(nests_statistics)

@@ -49,7 +49,7 @@ arrives last "$WORK/got"
 equal "good datagrams" "$(grep -c good "$WORK/got")" 12
 equal "bad datagrams that arrived" "$(grep -c EVIL "$WORK/got" || true)" 0
 wait_events ips 12 event_type=drop alert.signature_id=1
-equal "the neighbours' mark" "$(events ips event_type=drop queue.mark=43776)" 12
+equal "the neighbours' mark" "$(events ips event_type=drop sluice.queue.mark=43776)" 12
 equal "packets that conntrack's mark spared us" \
 	"$(gateway nft list counter inet firewall known | sed -n 's/.*packets \([0-9]*\) .*/\1/p')" 10
 stop_process "$ips" || fail "exit code $?"
@@ -97,8 +97,8 @@ for line in open(sys.argv[1]):
     e = json.loads(line)
     if e['event_type'] == 'alert':
         # NAT does not change the port at the gateway.
-        queues[e['src_port'] if e['dest_port'] == 7001 else e['dest_port']].add(e['queue']['number'])
-        used.add(e['queue']['number'])
+        queues[e['src_port'] if e['dest_port'] == 7001 else e['dest_port']].add(e['sluice']['queue']['number'])
+        used.add(e['sluice']['queue']['number'])
 assert len(queues) == 8 and all(len(q) == 1 for q in queues.values()), queues
 assert len(used) > 1, used
 PY

@@ -43,8 +43,8 @@ client bash -c 'for _ in {1..20}; do echo tracked >/dev/udp/10.66.2.2/7000; done
 udp_send cli 10.66.2.2 7010 untracked
 arrives two "$WORK/got"
 wait_events ips 1 event_type=alert alert.signature_id=6 dest_port=7010
-wait_events ips 2 event_type=alert alert.signature_id=1 queue.ct_state=new queue.ct_mark=81 queue.set_mark=528
-wait_events ips 1 event_type=alert alert.signature_id=5 queue.ct_state=related src_ip=10.66.2.2
+wait_events ips 2 event_type=alert alert.signature_id=1 sluice.queue.ct_state=new sluice.queue.ct_mark=81 sluice.queue.set_mark=528
+wait_events ips 1 event_type=alert alert.signature_id=5 sluice.queue.ct_state=related src_ip=10.66.2.2
 stop_process "$ips" || fail "exit code $?"
 equal "a second packet that is new" "$(events ips event_type=alert alert.signature_id=4)" 0
 equal "packets with the rule's mark at the end" \
@@ -52,9 +52,9 @@ equal "packets with the rule's mark at the end" \
 python3 - "$WORK/ips/eve.json" <<'PY' || fail "ids of connections"
 import json, sys
 events = [json.loads(line) for line in open(sys.argv[1])]
-ids = {e['queue']['ct_id'] for e in events if e.get('alert', {}).get('signature_id') in (1, 5)}
-flows = {e['queue'].get('ct_id'): e['queue'].get('ct_mark') for e in events if e['event_type'] == 'flow'}
-tracked = [e for e in events if e['event_type'] == 'flow' and e.get('dest_port') == 7010 and 'ct_id' in e['queue']]
+ids = {e['sluice']['queue']['ct_id'] for e in events if e.get('alert', {}).get('signature_id') in (1, 5)}
+flows = {e['sluice']['queue'].get('ct_id'): e['sluice']['queue'].get('ct_mark') for e in events if e['event_type'] == 'flow'}
+tracked = [e for e in events if e['event_type'] == 'flow' and e.get('dest_port') == 7010 and 'ct_id' in e['sluice']['queue']]
 sys.exit(len(ids) != 3 or 0 in ids or not ids <= set(flows) or
          sorted(flows[id] for id in ids) != [0, 0x51, 0x51] or bool(tracked))
 PY
