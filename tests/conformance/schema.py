@@ -1,12 +1,17 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Validates the events of every case against EVE's own JSON schema; used by run.py on the folders that verify.py keeps.
+"""Validates events against EVE's own JSON schema.
+
+    schema.py SCHEMA EVE_FILE...
 
 Every member that the schema does not have must be in the object "sluice" of the event, which is removed before. The
-schema refuses all other members.
+schema refuses all other members. run.py validates with it the events of the conformance cases that verify.py keeps, and
+tests/netns/eve_schema.sh those of a daemon.
 """
 import collections
 import json
 import os
+import sys
 
 
 class Validator:
@@ -44,3 +49,15 @@ class Validator:
         for problem, count in self.wrong.most_common():
             print(f'SCHEMA {count} times: {problem}')
         return not self.wrong and sum(self.kinds.values()) > 0
+
+
+def main():
+    schema, *paths = sys.argv[1:]
+    validator = Validator(schema)
+    for path in paths:
+        validator.check_file(path, path)
+    return 0 if validator.report() else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
