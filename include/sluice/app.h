@@ -443,9 +443,12 @@ struct app_expectation {
     int ip_version;
     uint16_t server_port;
     const char *proto;
+    uint64_t parent_id; /* flow.id of the flow that announces it; set by app_expect() */
 };
 bool app_expect(struct app_context *context, const struct app_expectation *what, const void *tag, uint32_t tag_length);
 const void *app_expectation_tag(const struct app_context *context, uint32_t *tag_length); /* NULL for none */
+/* Returns flow.id of the flow that announced this one, as EVE's parent_id; 0 if no flow did. */
+uint64_t app_flow_parent(const struct flow *flow);
 
 /* For app_proto.transfer: writes or reads the framework's part of a transaction. When reading, the parser calls it for
  * a transaction that it has recreated; events and changes recorded while recreating it do not count as new. */

@@ -107,6 +107,7 @@ struct app_flow {
     void *fallback_state;             /* parser state of `fallback`, owned */
     void *tag;                        /* tag of the expectation that the flow fulfils, owned; NULL for none */
     uint32_t tag_length;
+    uint64_t parent_id;             /* main reading: flow.id of the flow that announced this one; 0 for none */
     struct app_flow *newer, *older; /* main reading: links in the list of its size class */
     size_t memory_used;             /* main reading: heap bytes of all readings */
     uint64_t used_ns;               /* main reading: time of the last packet that was fed */

@@ -106,11 +106,13 @@ bool app_shared_expect(struct app_shared *shared, const struct app_expectation *
 bool app_expect(struct app_context *context, const struct app_expectation *what, const void *tag, uint32_t tag_length)
 {
     const struct app *app = context->app;
+    struct app_expectation announced = *what;
 
     if (!app->shared)
         return false;
+    announced.parent_id = context->af->flow->id;
     replay_order_wait(app->order);
-    return app_shared_expect(app->shared, what, tag, tag_length, context->now_ns);
+    return app_shared_expect(app->shared, &announced, tag, tag_length, context->now_ns);
 }
 
 unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t now_ns)
@@ -141,6 +143,7 @@ unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t 
     pthread_mutex_unlock(&expected->lock);
     if (!entry.proto)
         return 0;
+    af->parent_id = entry.what.parent_id;
     af->tag = heap_alloc_uncleared(app->heap, entry.tag_length + 1);
     if (af->tag) {
         memcpy(af->tag, entry.tag, entry.tag_length);
@@ -154,6 +157,11 @@ const void *app_expectation_tag(const struct app_context *context, uint32_t *tag
 {
     *tag_length = context->af->tag_length;
     return context->af->tag;
+}
+
+uint64_t app_flow_parent(const struct flow *flow)
+{
+    return flow->app ? flow->app->main->parent_id : 0;
 }
 
 /* --- Transfer to another process ----------------------------------------------------------------- */

@@ -137,6 +137,7 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
         out->has_flow_macs = true;
     }
     out->flow.id = flow->id;
+    out->flow.parent_id = app_flow_parent(flow);
     out->flow.application = flow->application;
     out->endpoints.source = flow->client;
     out->endpoints.destination = flow->server;

@@ -122,6 +122,13 @@ void eve_event_time(struct eve *eve, struct text *out, uint64_t time_ns)
     put_time(out, "timestamp", eve->second_text, time_ns);
 }
 
+void eve_flow_id(struct text *out, const struct flow_facts *flow)
+{
+    json_member_uint(out, "flow_id", flow->id);
+    if (flow->parent_id != 0)
+        json_member_uint(out, "parent_id", flow->parent_id);
+}
+
 void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version)
 {
     char *at;
@@ -259,7 +266,7 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
     json_object_open(out, NULL);
     eve_event_time(eve, out, record->time_ns);
     if (record->has_flow)
-        json_member_uint(out, "flow_id", record->flow.id);
+        eve_flow_id(out, &record->flow);
     if (eve->options->queue_fields)
         json_member_string(out, "in_iface", interface_name(&eve->interfaces, record->meta.in_ifindex));
     else if (record->number > 0)

@@ -93,6 +93,8 @@ void eve_direction(struct text *out, const struct packet_record *record);
 /* Functions that write parts which several events have. eve_header() opens the event's object and writes the members
  * that all events have. */
 void eve_header(struct eve *eve, struct text *out, const struct packet_record *record, const char *event_type);
+/* Writes flow_id, and parent_id for a flow that another one announced. */
+void eve_flow_id(struct text *out, const struct flow_facts *flow);
 void eve_event_time(struct eve *eve, struct text *out, uint64_t time_ns); /* writes "timestamp" */
 void eve_timestamp(struct text *out, const char *key, uint64_t time_ns);
 void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version);

@@ -159,7 +159,7 @@ static void flow_header(struct eve *eve, struct text *out, const struct flow_rec
 
     json_object_open(out, NULL);
     eve_event_time(eve, out, record->time_ns);
-    json_member_uint(out, "flow_id", record->flow.id);
+    eve_flow_id(out, &record->flow);
     if (eve->options->queue_fields)
         json_member_string(out, "in_iface", interface_name(&eve->interfaces, record->origin.in_ifindex));
     json_member_string(out, "event_type", event_type);

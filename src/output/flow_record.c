@@ -8,6 +8,7 @@
 void flow_facts_copy(struct flow_facts *out, const struct flow *flow)
 {
     out->id = flow->id;
+    out->parent_id = app_flow_parent(flow);
     out->start_ns = flow->start_ns;
     out->application = flow->application;
     for (int direction = 0; direction < FLOW_DIRECTIONS; direction++) {

@@ -45,7 +45,7 @@ struct endpoints {
 
 /* State of a flow at the time of the event. */
 struct flow_facts {
-    uint64_t id, start_ns;
+    uint64_t id, parent_id, start_ns; /* parent_id: of the flow that announced this one (ftp-data); 0: none */
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
     uint32_t application; /* value of `application` in struct flow */
     /* the client is the source; instead of ports: ICMP type and code, or the two halves of the ESP SPI */

@@ -392,7 +392,10 @@ cases = {
     'mdns': (mdns_packets, mdns_rules),
     'llmnr': (llmnr_packets, llmnr_rules),
     'smtp': (smtp, smtp_rules),
-    'ftp': (ftp_packets, ftp_rules),
+    'ftp': (ftp_packets, ftp_rules, {}, [], [
+        '2 event_type=alert flow_id=5901791419203892 parent_id=4913726188760675',
+        '1 event_type=ftp_data parent_id=4913726188760675',
+        '1 event_type=flow flow_id=4913726188760675 parent_id=', '1 event_type=flow parent_id=4913726188760675']),
     'tls': (tls_packets, tls_rules),
     'tls_again': (tls_again_packets, tls_again_rules),
     'ssh': (ssh_packets, ssh_rules),
