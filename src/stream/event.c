@@ -83,8 +83,13 @@ static const char *const names[STREAM_EVENT_COUNT] = {
     SLOT(STREAM_EVENT_REASSEMBLY_URGENT_OOB_LIMIT_REACHED) = "stream.reassembly_urgent_oob_limit_reached",
 };
 
+/* Two counters have shorter names in Suricata's statistics than the events in its rules. */
 const char *stream_event_counter_name(size_t index)
 {
+    if (index + STREAM_EVENT_FIRST == STREAM_EVENT_3WHS_SYNACK_RESEND_WITH_DIFFERENT_ACK)
+        return "stream.3whs_synack_resend_with_diff_ack";
+    if (index + STREAM_EVENT_FIRST == STREAM_EVENT_EST_SYNACK_RESEND_WITH_DIFFERENT_ACK)
+        return "stream.est_synack_resend_with_diff_ack";
     return names[index];
 }
 

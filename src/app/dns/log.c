@@ -39,8 +39,6 @@ static void log_soa(const struct dns_tx *tx, const struct dns_record *record, co
         if (record->target.flags & DNS_NAME_TRUNCATED)
             fields_bool(out, "mname_truncated", true);
         log_name(tx, &record->mailbox, "rname", out);
-        if (record->mailbox.flags & DNS_NAME_TRUNCATED)
-            fields_bool(out, "rname_truncated", true);
         for (unsigned i = 0; i < 5; i++)
             fields_uint(out, numbers[i], load_be32(tx->text.bytes + record->numbers + 4 * i));
     }

@@ -77,7 +77,7 @@ static void read_authenticate(struct smb_parser *parser, struct smb_tx *tx, cons
 
 enum { STEPS_MAX = 64, TICKET = DER_APPLICATION_CONSTRUCTED | 1, AP_REQUEST = DER_APPLICATION_CONSTRUCTED | 14 };
 
-/* Finds the next element with this tag at cur and advances cur past it. */
+/* Finds the next element with this tag at cur and advances cur past it. `out` may be `cur`. */
 static bool next_element(struct cursor *cur, uint8_t expected_tag, struct cursor *out)
 {
     for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
@@ -89,9 +89,10 @@ static bool next_element(struct cursor *cur, uint8_t expected_tag, struct cursor
 
         if (!bytes)
             return false;
-        *out = cursor_of(bytes, (size_t)header.length);
-        if (header.identifier == expected_tag)
+        if (header.identifier == expected_tag) {
+            *out = cursor_of(bytes, (size_t)header.length);
             return true;
+        }
     }
     return false;
 }

@@ -79,6 +79,16 @@ static void log_time(struct fields *out, const char *key, const struct tls_certi
         fields_time(out, key, seconds);
 }
 
+static void log_alternatives(struct fields *out, const struct tls_certificates *certificates)
+{
+    if (!certificates->decoded || certificates->name_count == 0)
+        return;
+    fields_array_open(out, "subjectaltname");
+    for (uint32_t i = 0; i < certificates->name_count; i++)
+        log_text(out, NULL, certificates, certificates->names[i]);
+    fields_array_close(out);
+}
+
 static void log_client(struct fields *out, const struct tls_certificates *certificates, unsigned fields)
 {
     if (!certificates->decoded)
@@ -90,6 +100,8 @@ static void log_client(struct fields *out, const struct tls_certificates *certif
     log_text(out, "serial", certificates, certificates->serial);
     log_time(out, "notbefore", certificates, certificates->not_before);
     log_time(out, "notafter", certificates, certificates->not_after);
+    if (fields & TLS_FIELD_ALTERNATIVES)
+        log_alternatives(out, certificates);
     if (fields & TLS_FIELD_CLIENT_CERTIFICATE)
         log_certificate(out, certificates);
     if (fields & TLS_FIELD_CLIENT_CHAIN)
@@ -183,12 +195,8 @@ static void log_session(struct fields *out, const struct tls_tx *tx, unsigned fi
         log_text(out, "subject", certificates, certificates->subject);
     if (fields & TLS_FIELD_ISSUER)
         log_text(out, "issuerdn", certificates, certificates->issuer);
-    if (fields & TLS_FIELD_ALTERNATIVES && certificates->decoded && certificates->name_count > 0) {
-        fields_array_open(out, "subjectaltname");
-        for (uint32_t i = 0; i < certificates->name_count; i++)
-            log_text(out, NULL, certificates, certificates->names[i]);
-        fields_array_close(out);
-    }
+    if (fields & TLS_FIELD_ALTERNATIVES)
+        log_alternatives(out, certificates);
     if (fields & TLS_FIELD_SESSION_RESUMED && is_resumed)
         fields_bool(out, "session_resumed", true);
     if (fields & TLS_FIELD_SERIAL)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Members of events that no capture of the suite shows; tests/output/fields.py searches their events, too."""
+import struct
+
+from build import (CLIENT, SERVER, certificate, client, client_hello, dcerpc_datagram, der, der_number, dns_message,
+                   dns_name, dns_record, icmp_packet, ipv4, kerberos_name, ntlmssp, request, response, sequence, server,
+                   server_hello, smb2, smb2_file, smb2_pipe, tagged, tcp, tls_handshake, tls_record, udp, udp_packet,
+                   vector)
+
+A, NS, CNAME, SOA, NULL, PTR, MX, TXT, AAAA, SRV, OPT, SSHFP, OTHER = 1, 2, 5, 6, 10, 12, 15, 16, 28, 33, 41, 44, 99
+LONG = '.'.join(['a' * 63] * 18)
+SOA_NUMBERS = struct.pack('!IIIII', 1, 2, 3, 4, 5)
+
+
+def every_record(name):
+    """A record of each type, and some whose names are longer than events show."""
+    target = dns_name('target.example')
+    data = {A: bytes([203, 0, 113, 9]), AAAA: bytes(range(16)), NS: target, CNAME: target, PTR: target,
+            MX: struct.pack('!H', 10) + target, NULL: b'null', TXT: b'\5first\6second', OTHER: b'\1\2\3',
+            SOA: target + target + SOA_NUMBERS, SRV: struct.pack('!HHH', 1, 2, 443) + target,
+            SSHFP: b'\1\1' + bytes(range(20)), OPT: struct.pack('!HH', 10, 8) + b'clientco'}
+    return [dns_record(name, kind, bytes_) for kind, bytes_ in data.items()] + [
+        dns_record(LONG, A, data[A]), dns_record(name, CNAME, dns_name(LONG)),
+        dns_record(name, SOA, dns_name(LONG) + dns_name(LONG) + SOA_NUMBERS)]
+
+
+def answers(port, flags=0x8580):
+    """A response with every record in each of its sections: three messages, each of at most 64 kB."""
+    records = every_record('name.example')
+    questions = [('name.example', A)]
+    return [udp_packet(dns_message([(LONG, A)], flags=0, number=9), (port, port))] + [
+        udp_packet(dns_message(questions, *sections, flags=flags, number=number), (port, port), (SERVER, CLIENT))
+        for number, sections in enumerate([(records,), ((), records), ((), (), records)])]
+
+
+def smb2_rename(name, target):
+    """SET_INFO with FileRenameInformation (MS-SMB2 2.2.39, MS-FSCC 2.4.37)."""
+    path = target.encode('utf-16-le')
+    info = struct.pack('<B7xQI', 1, 0, len(path)) + path
+    return [*smb2_file('share', name, b'data', b'data')[:-2],
+            client(smb2(17, struct.pack('<HBBIHHI', 33, 1, 10, len(info), 96, 0, 0) + b'F' * 16 + info, 20)),
+            server(smb2(17, struct.pack('<H', 2), 20, True))]
+
+
+def kerberos_ticket(realm, *names):
+    """A ticket in a token of SPNEGO (RFC 4178) for Kerberos (RFC 4121)."""
+    ticket = der(0x61, sequence(tagged(0, der_number(5)), tagged(1, der(27, realm.encode())),
+                                tagged(2, kerberos_name(2, *names))))
+    request = der(0x6e, sequence(tagged(0, der_number(5)), tagged(1, der_number(14)), tagged(3, ticket)))
+    token = der(0x60, der(6, bytes.fromhex('2a864886f712010202')), b'\1\0', request)
+    return der(0x60, der(6, bytes.fromhex('2b0601050502')), tagged(0, sequence(tagged(2, der(4, token)))))
+
+
+def unusual_order():
+    """An AUTHENTICATE message of NTLMSSP in which the user precedes the domain."""
+    message = ntlmssp(3, 'DD', 'UU', 'HOST')
+    domain, user = 12 + 2 * 8 + 4, 12 + 3 * 8 + 4  # the offsets of both
+    return message[:domain] + message[user:user + 4] + message[domain + 4:user] + message[domain:domain + 4] + \
+        message[user + 4:]
+
+
+def session_setup(number, blob):
+    return [client(smb2(1, struct.pack('<HBBIIHHQ', 25, 0, 1, 0, 0, 88, len(blob), 0) + blob, number, tree=0)),
+            server(smb2(1, struct.pack('<HHHH', 9, 0, 72, 0), number, True, 0))]
+
+
+MESSAGE = (b'From: a@example.org\r\nTo: b@example.org\r\nSubject: hello\r\nDate: today\r\nReceived: from x\r\n'
+           b'X-Mailer: y\r\nMessage-Id: <1@example.org>\r\n\r\ntext http://example.org/a\r\n.\r\n')
+mail = [server(b'220 ready\r\n'), client(b'EHLO x\r\n'), server(b'250 ok\r\n'),
+        client(b'MAIL FROM:<a@example.org>\r\n'), server(b'250 ok\r\n'), client(b'RCPT TO:<b@example.org>\r\n'),
+        server(b'250 ok\r\n'), client(b'DATA\r\n'), server(b'354 go\r\n'), client(MESSAGE), server(b'250 ok\r\n'),
+        client(b'QUIT\r\n'), server(b'221 bye\r\n')]
+client_certificate = tls_record(22, tls_handshake(11, vector(3, vector(3, certificate(
+    'client', 'Example CA', 7, ['client.example.org'])))))
+# A server that requests a certificate of the client (RFC 5246 7.4.4) before its ServerHelloDone, a record of 9 bytes.
+certificate_request = server_hello(certificate('x', 'y', 1))[:-9] + tls_record(22, tls_handshake(
+    13, vector(1, b'\1') + vector(2, b'\4\1') + vector(2, b''))) + tls_record(22, tls_handshake(14, b''))
+UUID = '12345678-1234-abcd-ef00-0123456789ab'
+
+
+def alerts(*rules):
+    return [(count, f'alert {text}') for count, text in rules]
+
+
+MATCH, NO_MATCH = 'udp any any -> any any (content:"|06|target";)', 'udp any any -> any any (content:"absent";)'
+cases = {
+    'dns': (answers(53), alerts((3, MATCH), (0, NO_MATCH))),
+    'mdns': (answers(5353), alerts((3, MATCH), (0, NO_MATCH))),
+    'llmnr': (answers(5355), alerts((3, MATCH), (0, NO_MATCH))),
+    'smb': (tcp(445, *smb2_rename('one', 'two')),
+            alerts((1, 'smb any any -> any any (flow:to_server; content:"|fe|SMB"; threshold:type limit, '
+                       'track by_flow, count 1, seconds 60;)'), (0, NO_MATCH)), {}, [],
+            ['1 event_type=smb smb.rename.from=one smb.rename.to=two smb.set_info.class=FILE_INFO']),
+    'smb_login': (tcp(445, *smb2_pipe('share', '', [])[:2], *session_setup(1, kerberos_ticket('REALM', 'cifs', 'host')),
+                      *session_setup(2, unusual_order())),
+                  alerts((1, 'smb any any -> any any (content:"NTLMSSP";)'), (0, NO_MATCH)), {}, [],
+                  ['1 event_type=smb smb.kerberos.realm=REALM', '1 event_type=smb smb.ntlmssp.warning=true']),
+    'smtp': (tcp(25, *mail), alerts((1, 'smtp any any -> any any (content:"hello";)'), (0, NO_MATCH))),
+    'tls': (tcp(443, client(client_hello('example.org')), server(certificate_request), client(client_certificate)),
+            alerts((1, 'tls any any -> any any (tls.sni; content:"example.org";)'), (0, NO_MATCH))),
+    'dcerpc': (udp(1024, client(dcerpc_datagram(0, UUID, 3, b'stub')), server(dcerpc_datagram(2, UUID, 3, b'stub'))),
+               alerts((2, 'udp any any -> any any (content:"stub";)'), (0, NO_MATCH))),
+    'icmp': ([icmp_packet()], [(1, 'drop icmp any any -> any any (itype:8;)'), (0, 'alert ' + NO_MATCH)], {},
+             ['--ips'],
+             ['1 event_type=drop drop.icmp_id=1 drop.icmp_seq=1']),
+    'rgmp': ([ipv4(2, struct.pack('!BBH4s', 0xff, 0, 0, bytes(4)))],
+             alerts((1, 'igmp any any -> any any (igmp.type:255;)'), (0, NO_MATCH))),
+    'http': (tcp(80, request('GET /a HTTP/1.1', X_Forwarded_For='203.0.113.7'), response(b'body')),
+             alerts((1, 'http any any -> any any (http.uri; content:"/a";)'), (0, NO_MATCH)), {},
+             ['--set', 'eve.xff.enabled=yes'], ['1 event_type=http xff=203.0.113.7']),
+}
