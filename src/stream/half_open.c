@@ -15,6 +15,7 @@
  *
  * A record is in one of two buckets. If both are full, a new record replaces the oldest one in them.
  */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
