@@ -27,6 +27,7 @@ const struct command *const cli_commands[] = {
     &command_mode,
     &command_rules,
     &command_reload,
+    &command_update,
     &command_upgrade,
     &command_nft,
     &command_blocklist,

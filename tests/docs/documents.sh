@@ -44,8 +44,8 @@ mount -t tmpfs -o mode=755 tmpfs "$root/run"
 
 # Hide an installation of Sluice on this machine from the new host.
 for base in usr/local usr; do
-	rm -rf "$root/$base"/{sbin/sluice,share/sluice,share/doc/sluice} \
-		"$root/$base"/lib/{sysusers.d/sluice.conf,systemd/system/sluice.service} \
+	rm -rf "$root/$base"/{sbin/sluice,sbin/sluice-suricata-compat,share/sluice,share/doc/sluice} \
+		"$root/$base"/lib/{sysusers.d/sluice.conf,systemd/system/sluice{.service,-update.service,-update.timer}} \
 		"$root/$base/etc/sluice" "$root/etc/sluice"
 done
 rm -rf "$root"/var/{log,lib,cache}/sluice
