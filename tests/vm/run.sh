@@ -39,6 +39,7 @@ systemd_*)
 	systemd=/usr/lib/systemd/systemd
 	[ -x $systemd ] || { echo "SKIP: no systemd on this machine"; exit 77; }
 	more="systemctl systemd-sysusers dbus-daemon cmake"
+	case $script in *_update.sh) more+=" find chown dpkg-query suricata-update" ;; esac
 	;;
 *) systemd= more= ;;
 esac
@@ -87,6 +88,20 @@ copy_files() { # copy_files LIST: copies the files that LIST names to the same p
 
 pack() { # pack ARCHIVE: packs $root
 	(cd "$root" && find . | cpio -o -H newc --quiet) >"$1"
+}
+
+# Adds Debian's suricata-update, and Python's library, without its tests.
+add_suricata_update() {
+	local file packages
+	packages=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'libpython3.*-minimal' 'libpython3.*-stdlib' |
+		awk '$1 == "installed" { print $2 }')
+	# shellcheck disable=SC2086
+	dpkg-query -L suricata-update python3-yaml $packages |
+		grep -v '/test/\|/doc/\|/man/\|/lib2to3/\|/idlelib/' >"$work/suricata-update"
+	grep '\.so' "$work/suricata-update" | while read -r file; do
+		ldd "$file" 2>/dev/null | awk '$2 == "=>" { print $3 }' >>"$work/libraries"
+	done
+	cat "$work/suricata-update" >>"$work/libraries"
 }
 
 # --- Files of all machines --------------------------------------------------------------------------------------------
@@ -228,6 +243,7 @@ pack_own() { # pack_own INITRD
 	for tool in $more; do add "$(type -P "$tool")" "$tool"; done
 	add "$SLUICE" sluice
 	if [ -n "$systemd" ]; then add_systemd; fi
+	if [ "${case_name##*/}" = systemd_update.sh ]; then add_suricata_update; fi
 	copy_files "$work/libraries"
 	cp -r "$source/rules" "$source/nft" "$source/docs" "$root/source/"
 	cp -r "$source/tests/netns" "$source/tests/vm" "$root/source/tests/"
