@@ -126,11 +126,12 @@ static void print_counts(FILE *to, const struct arguments *arguments, const stru
     fputc('\n', to);
     if (strcmp(arguments->output, "-") == 0)
         return;
-    fprintf(to,
-            "wrote %s; check it with `sluice check --config %s`. Not in suricata.yaml, but on the command line of "
-            "Suricata:\nthe queues (-q: queue.numbers, default 0). To let Sluice install the rules that feed its "
-            "queues, set nft.attach: after;\nto only report at first, set ips.mode: alert-only\n",
-            arguments->output, arguments->output);
+    fprintf(
+        to,
+        "wrote %s; check it with `sluice check --config %s`. It cannot contain what Suricata has on its command "
+        "line:\nthe queues (-q: queue.numbers, default 0). Your queue rules may stay, or nft.attach: after installs "
+        "some.\n",
+        arguments->output, arguments->output);
 }
 
 static int print_text(FILE *to, const struct arguments *arguments, const struct import *import)

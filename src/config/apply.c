@@ -15,13 +15,14 @@
 
 static void apply_members(struct walk *walk, const struct node *map, const char *path);
 
-static void report_unknown(const struct walk *walk, const char *path, const struct node *node)
+static void report_unknown(struct walk *walk, const char *path, const struct node *node)
 {
     char buffer[CONFIG_MAX_PATH];
     const struct suricata_key *row = suricata_key_find(path);
     const char *near = row ? NULL : schema_nearest(walk->config, path, buffer);
     enum diag_severity severity = walk->strictness == CONFIG_STRICT ? DIAG_ERROR : DIAG_WARNING;
 
+    walk->config->suricata_keys += row != NULL;
     if (row && row->setting && suricata_key_setting(row, path, buffer, sizeof(buffer)))
         near = buffer;
     if (row && row->text && row->group != IMPORT_TAKEN)

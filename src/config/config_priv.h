@@ -47,6 +47,7 @@ struct config {
     size_t row_count;
     struct schema_row **by_name; /* all rows, sorted by name */
     struct node *root;
+    size_t suricata_keys;  /* unknown settings that are settings of Suricata */
     bool keeps_duplicates; /* a mapping may have a name twice, as in Suricata: for the import */
     size_t nodes;          /* nodes allocated so far; see CONFIG_MAX_NODES */
     size_t files;          /* files read so far; see CONFIG_MAX_FILES */

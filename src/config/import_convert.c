@@ -503,6 +503,23 @@ static void select_eve(struct import *import)
     }
 }
 
+/* Returns whether Suricata drops packets with this configuration, as far as the file says. */
+static bool is_inline(const struct import *import)
+{
+    for (size_t i = 0; i < import->leaf_count; i++) {
+        const struct import_leaf *leaf = &import->leaves[i];
+        const char *name = leaf->name, *last = strrchr(name, '.');
+
+        if (leaf->by || leaf->node->kind != NODE_SCALAR)
+            continue;
+        if (strncmp(name, "nfq.", strlen("nfq.")) == 0 ||
+            (strcmp(name, "stream.inline") == 0 && is_yes(leaf->key.value)) ||
+            (last && strcmp(last, ".copy-mode") == 0 && strcmp(leaf->key.value, "ips") == 0))
+            return true;
+    }
+    return false;
+}
+
 void import_convert(struct import *import)
 {
     /* Reports of what Sluice itself does: in operation they matter as much as alerts. */
@@ -516,5 +533,8 @@ void import_convert(struct import *import)
         has_types |= strncmp(import->settings[i].name, "eve.types.", strlen("eve.types.")) == 0;
     for (size_t i = 0; has_types && i < sizeof(own_types) / sizeof(own_types[0]); i++)
         import_add(import, own_types[i], NULL, "event types of Sluice, which reports its own state by them");
+    if (!is_inline(import))
+        import_add(import, "ips.mode", "alert-only",
+                   "the input does not say that Suricata drops packets (nfq, copy-mode: ips); change it to drop");
     import_set_lists(import);
 }

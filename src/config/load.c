@@ -31,6 +31,8 @@ const char *folder_of(struct arena *arena, const char *path)
     return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
 }
 
+enum { MANY_SURICATA_KEYS = 3 }; /* in one file: it is a suricata.yaml, and not a mistake in a sluice.yaml */
+
 static int read_all(struct arena *arena, int fd, size_t size, char **out, size_t *length)
 {
     char *text = arena_alloc(arena, size + 1);
@@ -109,7 +111,13 @@ int load_file(struct walk *walk, const char *path, struct position at)
     struct node *tree = NULL;
     int err = load_tree(walk, path, at, &tree);
 
-    return walk->config->files == read_before ? err : apply_parsed(walk, tree, err);
+    if (walk->config->files == read_before)
+        return err;
+    err = apply_parsed(walk, tree, err);
+    if (walk->includes == 0 && walk->config->suricata_keys >= MANY_SURICATA_KEYS)
+        diag_note(walk->diag, (struct position){ .file = path },
+                  "this looks like a configuration of Suricata: `sluice import %s` converts it", path);
+    return err;
 }
 
 int config_load(struct config *config, const char *path, enum config_strictness strictness, struct diag *diag)

@@ -19,6 +19,7 @@ from program import sluice
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RULES = 'alert udp any any -> any 7000 (msg:"x"; content:"number"; sid:1;)\n'
+REPORT_ONLY = {"ips.mode": "alert-only"} # what an input that is not inline gets
 GROUPS = ["taken", "implied", "no counterpart", "replaced", "unknown"]
 
 
@@ -130,6 +131,7 @@ class Import(unittest.TestCase):
         self.assertEqual(settings["app-layer.protocols.ike.enabled"], "yes")
         self.assertEqual(settings["eve.types.alert"], {}) # fast.log is its only log of alerts
         self.assertNotIn("eve.enabled", settings)
+        self.assertNotIn("ips.mode", settings)
         self.assertEqual(keys["flow-timeouts.tcp.established"]["setting"], "flow.timeouts.tcp.established: 600")
         self.assertEqual(keys["run-as.user"]["group"], "implied")
 
@@ -144,6 +146,7 @@ class Import(unittest.TestCase):
         self.assertEqual(settings["eve.types.tls.custom"], ["subject", "issuer", "sni"])
         self.assertEqual(settings["app-layer.protocols.smb.detection-ports.dp"], "[139, 445]")
         self.assertEqual(settings["stream.inline"], "true")
+        self.assertNotIn("ips.mode", settings)
         self.assertIn("nft.attach", keys["netmap.1.copy-iface"]["text"])
         self.assertIn("one event file", keys["outputs.2.eve-log.type"]["text"])
 
@@ -151,9 +154,9 @@ class Import(unittest.TestCase):
         path = self.file("s.yaml", "default-log-dir: /var/log/suricata\nrun-as: {user: nobody}\npid-file: /x/y.pid\n")
         self.convert(path, "--keep-places")
         self.assertEqual(self.settings(), {"log-dir": "/var/log/suricata", "run-as.user": "nobody",
-                                           "pid-file": "/x/y.pid"})
+                                           "pid-file": "/x/y.pid", **REPORT_ONLY})
         self.convert(path, "--force")
-        self.assertIsNone(self.settings())
+        self.assertEqual(self.settings(), REPORT_ONLY)
 
     def test_output_is_not_replaced(self):
         path = self.file("s.yaml", "host: {memcap: 32mb}\n")
@@ -184,10 +187,10 @@ class Import(unittest.TestCase):
         run = subprocess.run([os.environ["SLUICE"], "import", path], capture_output=True, text=True, timeout=60,
                              cwd=self.folder.name)
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertEqual(self.settings(), {"host.memcap": "32mb"})
+        self.assertEqual(self.settings(), {"host.memcap": "32mb", **REPORT_ONLY})
         code, out, err = sluice("import", path, "--output", "-")
         self.assertEqual(code, 0)
-        self.assertEqual(yaml.safe_load(out), {"host.memcap": "32mb"})
+        self.assertEqual(yaml.safe_load(out), {"host.memcap": "32mb", **REPORT_ONLY})
         self.assertIn("1 taken", err)
 
     def test_wrong_input_is_one_error_and_writes_nothing(self):
@@ -230,7 +233,7 @@ class Import(unittest.TestCase):
             self.assertRegex(err, message)
         self.assertIn("none.config does not exist: set classification-file when it does", out)
         self.assertEqual(self.settings(), {"default-rule-path": self.folder.name + "/rules",
-                                           "rule-files": ["a.rules", "*.none"]})
+                                           "rule-files": ["a.rules", "*.none"], **REPORT_ONLY})
 
     def test_unknown_keys_have_their_line(self):
         path = self.file("s.yaml", "host:\n  memcap: 32mb\n  memcaps: 1\nnonsense:\n  a:\n    - b\n")
@@ -253,6 +256,13 @@ class Import(unittest.TestCase):
             code, out, err = sluice("check", "--config", self.file("x.yaml", key + "\n"))
             self.assertEqual(code, 1)
             self.assertRegex(err, message)
+
+    def test_configuration_of_suricata_is_recognised(self):
+        path = self.file("s.yaml", "outputs:\nnfq:\naf-packet:\n")
+        for command in (("check",), ("run", "--check"), ("replay", "x.pcap")):
+            err = sluice(*command, "--config", path)[2]
+            self.assertIn(f"this looks like a configuration of Suricata: `sluice import {path}` converts it", err)
+        self.assertNotIn("looks like", sluice("check", "--config", self.file("x.yaml", "outputs:\nnfq:\n"))[2])
 
 
 if __name__ == "__main__":
