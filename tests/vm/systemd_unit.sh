@@ -6,7 +6,7 @@
 one_client
 
 configure 500
-echo 'security: {sandbox: auto}' >>"$ETC/sluice.yaml"
+printf 'security: {sandbox: auto}\npid-file: sluice.pid\n' >>"$ETC/sluice.yaml"
 start_service WatchdogSec=10s
 
 # User, capabilities and sandbox.
@@ -21,6 +21,7 @@ for status in /proc/"$(engine)"/task/*; do
 	equal "no new privileges" "$(field "$thread" NoNewPrivs)" 1
 	equal "system calls" "$(field "$thread" Seccomp)" 2
 done
+equal "pid file" "$(cat /run/sluice/sluice.pid)" "$supervisor"
 equal "owner of the events" "$(stat -c %U /var/log/sluice/eve.json)" sluice
 [ "$(show NFileDescriptorStore)" -ge 6 ] || fail "systemd keeps $(show NFileDescriptorStore) sockets"
 
@@ -48,6 +49,7 @@ kill -9 "$supervisor"
 another_supervisor() { [ "$(show MainPID)" != 0 ] && [ "$(show MainPID)" != "$supervisor" ] && is_ready; }
 await "another supervisor" another_supervisor
 pings_end
+equal "pid file of the next supervisor" "$(cat /run/sluice/sluice.pid)" "$(show MainPID)"
 client ping -c 1 -W 1 -q -s 800 10.66.1.1 >/dev/null && fail "large pings are not dropped any more"
 equal "bad text" "$(client python3 /source/tests/netns/traffic.py tcp-ask 10.66.1.1 7001 'some EVIL text')" RESET
 
