@@ -73,7 +73,7 @@ static const struct suricata_key keys[] = {
               "not taken: sluice.service has no pid file; set pid-file to a name in /run/sluice, or use `systemctl`"),
     CONVERTED("run-as.*", "run-as.*", CONVERT_PLACE, "not taken: the engine runs as user sluice (run-as.user)"),
     CONVERTED("unix-command.*", "unix-command.*", CONVERT_PLACE,
-              "not taken: the commands of Sluice use its own control socket, /run/sluice/control.socket"),
+              "not taken: the control socket is /run/sluice/control.socket; suricatasc can use it, too"),
     CONVERTED(
         "detect.sgh-mpm-caching-path", "detect.sgh-mpm-caching-path", CONVERT_PLACE,
         "not taken: the compiled patterns of Sluice are in /var/cache/sluice/sgh, where sluice.service may write"),
@@ -132,9 +132,9 @@ static const struct suricata_key keys[] = {
     MISSING("outputs.eve-log.buffer-size|buffer", "output.ring-size", "events wait in rings (output.ring-size)"),
     CONVERTED("outputs.eve-log.**", "eve.**", CONVERT_EVE, one_eve),
     CONVERTED("outputs.fast|syslog|unified2-alert|alert-debug|alert-prelude.enabled", "eve.types.alert",
-              CONVERT_ALERT_LOG, "alerts are events in eve.json; on a terminal `sluice run` prints a line for each"),
+              CONVERT_ALERT_LOG, "alerts are events in eve.json; `sluice alerts --follow` prints them as lines"),
     MISSING("outputs.fast|syslog|unified2-alert|alert-debug|alert-prelude.**", "eve.types.alert",
-            "alerts are events in eve.json; on a terminal `sluice run` prints a line for each"),
+            "alerts are events in eve.json; `sluice alerts --follow` prints them as lines"),
     MISSING("outputs.stats.**", "eve.types.stats",
             "use `sluice stats`, or stats events (eve.types.stats, "
             "stats.interval)"),
@@ -213,8 +213,7 @@ static const struct suricata_key keys[] = {
     MISSING("detect.profiling.**", NULL, costs),
     MISSING("profiling.**", NULL, costs),
     MISSING("engine-analysis.**", NULL,
-            "`sluice check` reports mistakes in rules, `sluice explain SID` shows a loaded "
-            "rule"),
+            "`sluice analyse SID` shows how a rule is compiled, `sluice check` reports mistakes in rules"),
     IMPLIED("legacy.**", "the keyword uricontent is supported"),
     MISSING("magic-file", NULL, "the keyword filemagic uses the database of the system's libmagic"),
 
