@@ -499,6 +499,8 @@ int app_shared_new(struct app_shared **out);
 void app_shared_free(struct app_shared *shared);
 
 int app_new(struct app **out, const struct app_options *options, struct app_shared *shared); /* 0 or -ENOMEM */
+/* Changes the memcap (one worker's share) while parsers use memory, as heap_set_memcap(). */
+int app_set_memcap(struct app *app, size_t memcap);
 void app_free(struct app *app);
 struct file_engine *app_file_engine(const struct app *app);
 /* Sets the needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5. Call between packets only. */

@@ -142,6 +142,8 @@ int config_ports(const struct config *config, const char *name, const char *valu
 int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max);
 /* Parses a duration: "90" (seconds), "90s", "15m", "12h", "7d", "2w". Returns false for another format. */
 bool config_duration(const char *value, uint64_t *seconds);
+/* Parses a size in bytes: "65536", "512kb", "64 MiB". Returns false for another format. */
+bool config_size(const char *value, int64_t *bytes);
 /* Parses permissions in octal: "0660". Returns false for another format. */
 bool config_mode(const char *value, unsigned *mode);
 /* Parses MARK/MASK: "0x1/0x1". Returns false for another format, a mask of 0, or a mark with bits outside the mask. */

@@ -52,6 +52,8 @@ bool control_bool(const struct control_request *request, const char *name);
 /* Returns the text to which the command writes its message: one JSON value with a NULL key. The server sends it when
  * the command returns. */
 struct text *control_answer(struct control_request *request);
+/* Answers with a text. */
+void control_print(struct control_request *request, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void control_fail(struct control_request *request, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Defers the answer and returns a ticket for control_answer_later(). The client may close its connection before the
  * answer. */

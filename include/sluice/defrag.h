@@ -40,7 +40,9 @@ struct decoder;
 struct transfer;
 
 int defrag_new(struct defrag **out, const struct defrag_options *options); /* 0 or -ENOMEM */
-void defrag_free(struct defrag *defrag);                                   /* NULL is allowed */
+/* Changes the memcap (one worker's share) while fragments are stored, as flow_table_set_memcap(). */
+int defrag_set_memcap(struct defrag *defrag, size_t memcap);
+void defrag_free(struct defrag *defrag); /* NULL is allowed */
 
 enum defrag_result {
     DEFRAG_STORED,   /* a fragment of an incomplete datagram; its bytes are stored */

@@ -188,6 +188,9 @@ int flow_table_new(struct flow_table **out, const struct flow_options *options, 
 /* Sets the timeouts, also for existing flows. */
 void flow_table_set_timeouts(struct flow_table *table, const struct flow_options *options);
 /* Frees the table without calling `end` for its flows; flow_table_end_all() calls it. NULL is allowed. */
+/* Changes the memcap of the table (one worker's share) while it is used. The hash table keeps its size. Returns 0, or
+ * as pool_set_memcap(); after an error other than -ENOMEM nothing has changed. */
+int flow_table_set_memcap(struct flow_table *table, size_t memcap);
 void flow_table_free(struct flow_table *table);
 
 /*

@@ -24,6 +24,10 @@ struct heap;
 
 int heap_new(struct heap **out, size_t memcap); /* 0 or -ENOMEM */
 void heap_free(struct heap *heap);              /* NULL is allowed */
+/* Changes the memcap, also while objects are in use. Returns 0; -EBUSY if the slabs in use need more; -ERANGE above
+ * HEAP_GROWTH times the memcap of heap_new(); -ENOMEM. */
+enum { HEAP_GROWTH = 6 };
+int heap_set_memcap(struct heap *heap, size_t memcap);
 
 /* Allocates `size` zeroed bytes, aligned to 16; NULL when the memcap is reached or size is above HEAP_OBJECT_MAX. */
 void *heap_alloc(struct heap *heap, size_t size);
@@ -38,8 +42,8 @@ void heap_release(struct heap *heap, void *object); /* NULL is allowed */
 size_t heap_size(const struct heap *heap, const void *object);
 
 size_t heap_memory(const struct heap *heap); /* bytes in use, including rounding */
-/* Returns the bytes of free slabs, from which an object of any size class can be allocated. Slabs that belong to a size
- * class are not counted, even if they have no object. */
+/* Returns the bytes of the slabs that can still be taken into use, from which an object of any size class can be
+ * allocated. Slabs that belong to a size class are not counted, even if they have no object. */
 size_t heap_available(const struct heap *heap);
 size_t heap_capacity(const struct heap *heap);        /* the memcap, in whole slabs */
 uint64_t heap_refused_count(const struct heap *heap); /* allocations that failed */

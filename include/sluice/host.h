@@ -55,5 +55,8 @@ void host_table_transfer(struct transfer *t, struct host_table *table, const str
 uint64_t host_table_memcap_hits(const struct host_table *table); /* bits not set because the table was full */
 uint64_t host_table_evicted(const struct host_table *table);     /* unexpired bits evicted to make room */
 size_t host_table_memory(const struct host_table *table);
+size_t host_table_memory_used(struct host_table *table); /* bytes of the bits that are set */
+/* Changes the memcap, as shared_table_set_memcap(). */
+int host_table_set_memcap(struct host_table *table, size_t memcap);
 
 #endif

@@ -27,6 +27,12 @@ void pool_free(struct pool *pool); /* NULL is allowed */
 void *pool_alloc(struct pool *pool);
 void pool_release(struct pool *pool, void *object); /* NULL is allowed */
 
+/* Changes the memcap, also while objects are in use. Returns 0; -EBUSY if the objects in use need more; -ERANGE above
+ * POOL_GROWTH times the memcap of pool_new(); -ENOMEM. pool_check_memcap() returns the same without a change. */
+enum { POOL_GROWTH = 6 };
+int pool_check_memcap(const struct pool *pool, size_t memcap);
+int pool_set_memcap(struct pool *pool, size_t memcap);
+
 size_t pool_capacity(const struct pool *pool); /* number of objects */
 size_t pool_used(const struct pool *pool);     /* number of objects in use */
 size_t pool_memory(const struct pool *pool);   /* bytes that the objects in use occupy */

@@ -3,8 +3,9 @@
  * Shared table: state by key that several workers read and change (thresholds, bits of hosts). It consists of hash
  * tables called shards, each with its own lock, which is held for one lookup and update.
  *
- * All memory is reserved at the start (and backed by the kernel only when used), so a lookup never allocates; when a
- * scan from many addresses has filled the table, new entries replace expired ones, or ones that may be evicted.
+ * All memory is reserved at the start or by shared_table_set_memcap() (and backed by the kernel only when used), so a
+ * lookup never allocates; when a scan from many addresses has filled the table, new entries replace expired ones, or
+ * ones that may be evicted.
  *
  * Threads:   any, between lock and unlock of the key's shard.
  * Ownership: entries belong to the table; a pointer to one is valid until shared_table_unlock().
@@ -46,6 +47,10 @@ int shared_table_new(struct shared_table **out, const struct shared_table_option
 void shared_table_free(struct shared_table *table); /* NULL is allowed; does not call forget() */
 size_t shared_table_memory(const struct shared_table *table);
 uint64_t shared_table_evicted(const struct shared_table *table); /* number of entries evicted before they expired */
+size_t shared_table_memory_used(struct shared_table *table);     /* bytes of the entries in use */
+/* Changes the memcap while workers use the table; one thread at a time. To raise it, the entries of each shard are
+ * copied with the shard locked. Returns 0, -EBUSY if the entries in use need more, or -ENOMEM. */
+int shared_table_set_memcap(struct shared_table *table, size_t memcap);
 /* Changes the seed of the hash. Allowed only while the table is empty and no other thread uses it. */
 void shared_table_set_seed(struct shared_table *table, uint64_t seed);
 

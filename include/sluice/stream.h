@@ -88,7 +88,10 @@ struct stream_options {
 extern const struct setting stream_settings[]; /* of struct stream_options; the memcaps are for all workers together */
 
 int stream_new(struct stream **out, const struct stream_options *options); /* 0 or -ENOMEM */
-void stream_free(struct stream *stream);                                   /* NULL is allowed */
+/* Change the memcap of sessions, and that of their data (one worker's share), as flow_table_set_memcap(). */
+int stream_set_memcap(struct stream *stream, size_t memcap);
+int stream_set_reassembly_memcap(struct stream *stream, size_t memcap);
+void stream_free(struct stream *stream); /* NULL is allowed */
 
 /*
  * Looks up the connection of a packet in the conntrack table. Called for packets without conntrack data whose session

@@ -80,6 +80,14 @@ struct worker_query {
     bool idle; /* out, for WORKER_SAMPLES: the worker had no packets to inspect */
 };
 
+/* A request to change a memcap, that of the worker's share. */
+enum worker_memcap { MEMCAP_FLOW, MEMCAP_STREAM, MEMCAP_REASSEMBLY, MEMCAP_DEFRAG, MEMCAP_APP, WORKER_MEMCAPS };
+struct worker_memcap_request {
+    enum worker_memcap memcap;
+    size_t size;
+    int error; /* out: 0, -EBUSY if the memory in use is more, -ERANGE or -ENOMEM (pool_set_memcap()) */
+};
+
 /* A copy of all counters of a worker, which the worker writes between two batches. */
 struct worker_snapshot {
     struct capture_counters capture;
@@ -148,8 +156,9 @@ struct worker {
 
     /* Requests of the main thread. */
     _Atomic(const struct ruleset *) ruleset;
-    _Atomic(struct worker_update *) update; /* NULL as soon as the worker has applied it */
-    _Atomic(struct worker_query *) query;   /* NULL as soon as the worker has answered it */
+    _Atomic(struct worker_update *) update;                 /* NULL as soon as the worker has applied it */
+    _Atomic(struct worker_query *) query;                   /* NULL as soon as the worker has answered it */
+    _Atomic(struct worker_memcap_request *) memcap_request; /* NULL as soon as the worker has answered it */
     atomic_bool stop;
     atomic_bool snapshot_wanted;
     _Atomic uint64_t exact_until_ns;   /* monotonic: until then each packet gets a separate verdict message */
@@ -181,6 +190,8 @@ bool worker_query_flows(struct worker *worker, struct worker_query *query);
 bool worker_request_flows(struct worker *worker, struct worker_query *query);
 bool worker_wait_flows(const struct worker *worker);
 bool worker_has_query(const struct worker *worker);
+/* Sends a request to change a memcap and waits for the answer, at most a second, as worker_query_flows() does. */
+bool worker_set_memcap(struct worker *worker, struct worker_memcap_request *request);
 /* Sends an update, which belongs to the worker until worker_has_update() returns false. Only one update may be
  * pending. */
 void worker_set_update(struct worker *worker, struct worker_update *update);

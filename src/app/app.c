@@ -70,6 +70,15 @@ free_app:
     return err;
 }
 
+int app_set_memcap(struct app *app, size_t memcap)
+{
+    int err = heap_set_memcap(app->heap, memcap);
+
+    if (!err)
+        app->reserve = app_memory_reserve(app->heap);
+    return err;
+}
+
 void app_free(struct app *app)
 {
     if (!app)

@@ -65,7 +65,9 @@ struct slab {
 struct heap {
     unsigned char *bytes;
     struct slab *slabs;
-    uint32_t slab_count;
+    uint32_t slab_count;       /* slabs in accessible memory */
+    uint32_t reserved;         /* slabs in the reservation */
+    uint32_t limit;            /* the memcap: maximum number of slabs in use; at most slab_count */
     uint32_t partial[CLASSES]; /* first slab with room, by size class; NONE */
     uint32_t empty[CLASSES];   /* the slab without objects that the size class keeps; NONE */
     uint32_t free_runs[RUN_LISTS];
@@ -180,12 +182,17 @@ static uint32_t find_run(const struct heap *heap, uint32_t run)
     return index;
 }
 
+static uint32_t used_slabs(const struct heap *heap)
+{
+    return heap->slab_count - heap->free_slabs;
+}
+
 /* Returns the index of the first of `run` slabs, or NONE. */
 static uint32_t alloc_slabs(struct heap *heap, uint32_t run)
 {
     uint32_t index = find_run(heap, run);
 
-    while (index == NONE) {
+    while (index == NONE || used_slabs(heap) + run > heap->limit) {
         if (!free_empty_slabs(heap))
             return NONE;
         index = find_run(heap, run);
@@ -324,44 +331,81 @@ static void free_large(struct heap *heap, uint32_t index)
 /* Reserves address space only, aligned to a huge page. */
 static int reserve(struct heap *heap)
 {
-    size_t length = (size_t)heap->slab_count * SLAB;
-
-    heap->mapping_length = length + HUGE_PAGE;
-    heap->mapping =
-        mmap(NULL, heap->mapping_length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    heap->mapping_length = (size_t)heap->reserved * SLAB + HUGE_PAGE;
+    heap->mapping = mmap(NULL, heap->mapping_length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (heap->mapping == MAP_FAILED)
         return -ENOMEM;
     heap->bytes = heap->mapping;
     heap->bytes += (HUGE_PAGE - (uintptr_t)heap->mapping % HUGE_PAGE) % HUGE_PAGE;
+    return 0;
+}
+
+/* Makes the first `count` slabs accessible; those that are new are free. Returns 0 or -ENOMEM. */
+static int open_slabs(struct heap *heap, uint32_t count)
+{
+    size_t length = (size_t)count * SLAB;
+    uint32_t before = heap->slab_count;
+
+    if (count <= before)
+        return 0;
+    if (mprotect(heap->bytes, length, PROT_READ | PROT_WRITE))
+        return -ENOMEM;
     (void)madvise(heap->bytes, length / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* see pool.c */
-    ASAN_POISON_MEMORY_REGION(heap->bytes, length);
+    ASAN_POISON_MEMORY_REGION(heap->bytes + (size_t)before * SLAB, length - (size_t)before * SLAB);
+    heap->slab_count = count;
+    free_slabs_of_run(heap, before, count - before);
     return 0;
 }
 
 int heap_new(struct heap **out, size_t memcap)
 {
     size_t count = memcap / SLAB > 0 ? memcap / SLAB : 1;
+    int err;
 
-    if (count >= NONE || count > (SIZE_MAX - HUGE_PAGE) / SLAB)
+    if (count >= NONE / HEAP_GROWTH || count > (SIZE_MAX - HUGE_PAGE) / SLAB / HEAP_GROWTH)
         return -ENOMEM;
     struct heap *heap = calloc(1, sizeof(*heap));
 
     if (!heap)
         return -ENOMEM;
-    heap->slab_count = (uint32_t)count;
-    heap->slabs = calloc(count, sizeof(*heap->slabs));
-    if (!heap->slabs || reserve(heap)) {
-        free(heap->slabs);
-        free(heap);
-        return -ENOMEM;
-    }
     for (int i = 0; i < CLASSES; i++)
         heap->partial[i] = heap->empty[i] = NONE;
     for (int i = 0; i < RUN_LISTS; i++)
         heap->free_runs[i] = NONE;
-    add_free_run(heap, 0, heap->slab_count);
+    heap->limit = (uint32_t)count;
+    heap->reserved = heap->limit * HEAP_GROWTH;
+    heap->slabs = calloc(heap->reserved, sizeof(*heap->slabs));
+    err = heap->slabs ? reserve(heap) : -ENOMEM;
+    if (err && heap->slabs) { /* address space is limited (RLIMIT_AS): the memcap is fixed then */
+        heap->reserved = heap->limit;
+        err = reserve(heap);
+    }
+    if (!err && (err = open_slabs(heap, heap->limit)))
+        munmap(heap->mapping, heap->mapping_length);
+    if (err) {
+        free(heap->slabs);
+        free(heap);
+        return -ENOMEM;
+    }
     *out = heap;
     return 0;
+}
+
+int heap_set_memcap(struct heap *heap, size_t memcap)
+{
+    size_t count = memcap / SLAB > 0 ? memcap / SLAB : 1;
+    int err;
+
+    if (count > heap->reserved)
+        return -ERANGE;
+    if (used_slabs(heap) > count)
+        free_empty_slabs(heap);
+    if (used_slabs(heap) > count)
+        return -EBUSY;
+    err = open_slabs(heap, (uint32_t)count);
+    if (!err)
+        heap->limit = (uint32_t)count;
+    return err;
 }
 
 void heap_free(struct heap *heap)
@@ -460,12 +504,12 @@ size_t heap_memory(const struct heap *heap)
 
 size_t heap_available(const struct heap *heap)
 {
-    return (size_t)heap->free_slabs * SLAB;
+    return (size_t)(heap->limit - used_slabs(heap)) * SLAB;
 }
 
 size_t heap_capacity(const struct heap *heap)
 {
-    return (size_t)heap->slab_count * SLAB;
+    return (size_t)heap->limit * SLAB;
 }
 
 uint64_t heap_refused_count(const struct heap *heap)

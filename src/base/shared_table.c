@@ -30,10 +30,12 @@ struct shared_bucket {
 struct shared_shard {
     pthread_mutex_t lock;
     struct shared_table *table;
-    uint64_t hash;    /* hash of the key passed to shared_table_lock() */
-    uint8_t *entries; /* [entry_count] of entry_size */
-    struct shared_bucket *buckets;
+    uint64_t hash;                           /* hash of the key passed to shared_table_lock() */
+    uint8_t *entries;                        /* [entry_count] of entry_size */
+    _Atomic(struct shared_bucket *) buckets; /* read without the lock for prefetching only */
     uint32_t entry_count, bucket_mask;
+    uint32_t limit;          /* the memcap as a number of entries, with that of number 0; at most entry_count */
+    uint32_t used;           /* number of entries in chains */
     uint32_t fresh;          /* entries from here on were never used */
     uint32_t free_entry;     /* first of the chain of freed entries */
     uint32_t sweep;          /* the entry that the sweep checks next */
@@ -71,7 +73,7 @@ static void *key_of(struct shared_entry *entry)
 
 static struct shared_bucket *bucket_of(struct shared_shard *shard, uint64_t hash)
 {
-    return &shard->buckets[hash & shard->bucket_mask];
+    return &atomic_load_explicit(&shard->buckets, memory_order_relaxed)[hash & shard->bucket_mask];
 }
 
 /* Returns the part of the hash that is stored in entries. */
@@ -86,16 +88,22 @@ static uint32_t filter_bit(uint32_t tag)
     return UINT32_C(1) << (tag >> 27);
 }
 
+/* Returns the number of entries of a shard. */
+static uint32_t entries_for(const struct shared_table *table, size_t memcap)
+{
+    size_t count = memcap / SHARED_TABLE_SHARDS /
+                   (table->options.entry_size + 2 * sizeof(struct shared_bucket)); /* one or two buckets per entry */
+
+    return count < MIN_ENTRIES ? MIN_ENTRIES : count > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)count;
+}
+
 /* Computes the number of entries and buckets of a shard. */
 static void plan_shard(struct shared_shard *shard, struct shared_table *table)
 {
-    size_t memcap = table->options.memcap / SHARED_TABLE_SHARDS;
-    size_t count =
-        memcap / (table->options.entry_size + 2 * sizeof(*shard->buckets)); /* one or two buckets per entry */
     uint32_t buckets = MIN_ENTRIES;
 
     shard->table = table;
-    shard->entry_count = count < MIN_ENTRIES ? MIN_ENTRIES : count > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)count;
+    shard->entry_count = entries_for(table, table->options.memcap);
     while (buckets < shard->entry_count)
         buckets *= 2;
     shard->bucket_mask = buckets - 1;
@@ -110,7 +118,7 @@ static size_t entries_size(const struct shared_shard *shard)
 
 static size_t buckets_size(const struct shared_shard *shard)
 {
-    return ((size_t)shard->bucket_mask + 1) * sizeof(*shard->buckets);
+    return ((size_t)shard->bucket_mask + 1) * sizeof(struct shared_bucket);
 }
 
 /* All shards have the same size. */
@@ -125,7 +133,7 @@ static int reserve(struct shared_table *table)
 
     for (unsigned i = 0; i < SHARED_TABLE_SHARDS; i++) {
         table->shard[i].entries = memory + i * entries;
-        table->shard[i].buckets = (struct shared_bucket *)(void *)(after + i * buckets);
+        atomic_init(&table->shard[i].buckets, (struct shared_bucket *)(void *)(after + i * buckets));
     }
     return 0;
 }
@@ -235,6 +243,7 @@ void shared_shard_remove(struct shared_shard *shard, void *removed)
     memset(entry, 0, options->entry_size);
     entry->next = shard->free_entry;
     shard->free_entry = index;
+    shard->used--;
     shard->quiet_until_ns = 0;
 }
 
@@ -291,19 +300,26 @@ static void evict(struct shared_shard *shard)
     atomic_fetch_add_explicit(&shard->table->evicted, 1, memory_order_relaxed);
 }
 
+/* Returns whether the memcap is reached. Otherwise an entry is free, or was never used. */
+static bool is_full(const struct shared_shard *shard)
+{
+    return shard->used + 1 >= shard->entry_count;
+}
+
 static uint32_t alloc_entry(struct shared_shard *shard, uint64_t now_ns)
 {
-    if (!shard->free_entry && shard->fresh < shard->entry_count)
-        return shard->fresh++;
-    if (!shard->free_entry)
+    if (is_full(shard))
         sweep(shard, now_ns);
-    if (!shard->free_entry)
+    if (is_full(shard))
         evict(shard);
+    if (is_full(shard))
+        return 0;
+    if (!shard->free_entry)
+        return shard->fresh++;
 
     uint32_t index = shard->free_entry;
 
-    if (index)
-        shard->free_entry = entry_at(shard, index)->next;
+    shard->free_entry = entry_at(shard, index)->next;
     return index;
 }
 
@@ -342,6 +358,7 @@ void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now
     entry->next = bucket->first; /* after alloc_entry(): the sweep may have changed it */
     bucket->first = index;
     bucket->filter |= filter_bit(entry->tag);
+    shard->used++;
     *fresh = true;
     return entry;
 }
@@ -353,9 +370,90 @@ void shared_table_each(struct shared_table *table, shared_table_function *each, 
 
         pthread_mutex_lock(&shard->lock);
         for (size_t bucket = 0; bucket <= shard->bucket_mask; bucket++) {
-            for (uint32_t at = shard->buckets[bucket].first; at; at = entry_at(shard, at)->next)
+            for (uint32_t at = bucket_of(shard, bucket)->first; at; at = entry_at(shard, at)->next)
                 each(shard, entry_at(shard, at), user);
         }
         pthread_mutex_unlock(&shard->lock);
     }
+}
+
+/* --- Change of the memcap ------------------------------------------------------------------------- */
+
+size_t shared_table_memory_used(struct shared_table *table)
+{
+    size_t used = 0;
+
+    for (unsigned i = 0; i < SHARED_TABLE_SHARDS; i++) {
+        pthread_mutex_lock(&table->shard[i].lock);
+        used += table->shard[i].used * table->options.entry_size;
+        pthread_mutex_unlock(&table->shard[i].lock);
+    }
+    return used;
+}
+
+/* Copies the entries of a locked shard to new memory for `count` entries, numbered from 1 in the order of the chains.
+ * Entries that other threads have added meanwhile and that do not fit are evicted. */
+static void move_shard(struct shared_shard *shard, uint8_t *entries, struct shared_bucket *buckets, uint32_t count)
+{
+    const struct shared_table_options *options = &shard->table->options;
+    uint32_t next = 1;
+
+    for (size_t bucket = 0; bucket <= shard->bucket_mask; bucket++) {
+        uint32_t *link = &buckets[bucket].first;
+
+        for (uint32_t at = bucket_of(shard, bucket)->first; at; at = entry_at(shard, at)->next) {
+            struct shared_entry *from = entry_at(shard, at);
+            struct shared_entry *to = (struct shared_entry *)(void *)(entries + next * options->entry_size);
+
+            if (next == count) {
+                if (options->forget)
+                    options->forget(options->user, shared_shard_number(shard), from);
+                atomic_fetch_add_explicit(&shard->table->evicted, 1, memory_order_relaxed);
+                continue;
+            }
+            memcpy(to, from, options->entry_size);
+            to->next = 0;
+            *link = next++;
+            link = &to->next;
+            buckets[bucket].filter |= filter_bit(to->tag);
+        }
+    }
+    shard->entries = entries;
+    atomic_store_explicit(&shard->buckets, buckets, memory_order_relaxed);
+    shard->entry_count = count;
+    shard->used = next - 1;
+    shard->fresh = next;
+    shard->free_entry = 0;
+    begin_round(shard);
+    shard->quiet_until_ns = 0;
+}
+
+/* Each shard is moved to new memory while it is locked. The number of buckets stays: after a raise the chains are
+ * longer. */
+int shared_table_set_memcap(struct shared_table *table, size_t memcap)
+{
+    uint32_t count = entries_for(table, memcap);
+    size_t entries = count * table->options.entry_size, buckets = buckets_size(&table->shard[0]);
+    struct pool *memory, *before = table->memory;
+    int err = 0;
+
+    for (unsigned i = 0; i < SHARED_TABLE_SHARDS && !err; i++) {
+        pthread_mutex_lock(&table->shard[i].lock);
+        err = table->shard[i].used >= count ? -EBUSY : 0;
+        pthread_mutex_unlock(&table->shard[i].lock);
+    }
+    if (!err)
+        err = pool_new(&memory, SHARED_TABLE_SHARDS * (entries + buckets), 0);
+    if (err)
+        return err;
+    uint8_t *bytes = pool_alloc(memory), *after = bytes + SHARED_TABLE_SHARDS * entries;
+
+    for (unsigned i = 0; i < SHARED_TABLE_SHARDS; i++) {
+        pthread_mutex_lock(&table->shard[i].lock);
+        move_shard(&table->shard[i], bytes + i * entries, (struct shared_bucket *)(void *)(after + i * buckets), count);
+        pthread_mutex_unlock(&table->shard[i].lock);
+    }
+    table->memory = memory;
+    pool_free(before);
+    return 0;
 }

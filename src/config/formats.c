@@ -46,6 +46,11 @@ bool config_mark(const char *value, uint32_t *mark, uint32_t *mask)
     return true;
 }
 
+bool config_size(const char *value, int64_t *bytes)
+{
+    return value_to_size(value, bytes);
+}
+
 bool config_mode(const char *value, unsigned *mode)
 {
     size_t length = strlen(value);

@@ -54,6 +54,17 @@ void control_fail(struct control_request *request, const char *format, ...)
     fail(request, message);
 }
 
+void control_print(struct control_request *request, const char *format, ...)
+{
+    char message[MESSAGE_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    json_string(control_answer(request), NULL, message);
+}
+
 uint64_t control_defer(struct control_request *request)
 {
     request->deferred = true;

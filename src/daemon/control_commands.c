@@ -161,6 +161,9 @@ static const struct control_command commands[] = {
     { "mode", NULL,
       "Show the mode of each queue; with mode (drop, alert-only, configured) change it, for `seconds` if set", mode },
     { "conf-get", NULL, "Show the value of a setting: variable", service_show_setting },
+    { "memcap-list", NULL, "List the memcaps", service_list_memcaps },
+    { "memcap-show", NULL, "Show a memcap: config", service_show_memcap },
+    { "memcap-set", NULL, "Change a memcap until the next start: config, memcap", service_set_memcap },
     { "datasets", NULL, "List the datasets, each with its type and the number of its values", service_list_datasets },
     { "dataset-add", NULL, "Add a value to a dataset: setname, settype, datavalue", service_add_to_dataset },
     { "dataset-remove", NULL, "Remove a value from a dataset: setname, settype, datavalue",
@@ -288,7 +291,8 @@ int service_new(struct service **out, const struct service_options *options, cha
     service->options = *options;
     service->upgrade = NO_TICKET;
     service->queries = calloc(options->worker_count, sizeof(*service->queries));
-    if (service->queries)
+    service->memcap_requests = calloc(options->worker_count, sizeof(*service->memcap_requests));
+    if (service->queries && service->memcap_requests)
         err = open_server(service, error);
     if (err)
         service_free(service);
@@ -304,6 +308,7 @@ void service_free(struct service *service)
     control_server_free(service->server);
     free(service->queries);
     talkers_free(service->talkers);
+    free(service->memcap_requests);
     free(service);
 }
 

@@ -17,6 +17,7 @@ struct service_options {
     struct worker *const *worker_list;
     unsigned worker_count;
     struct ruleset *const *ruleset; /* points to the pointer to the ruleset in use */
+    const struct app_shared *apps;
     const struct rule_names *names;
     struct stats *stats;
     struct output *output;

@@ -673,6 +673,7 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         .worker_list = engine->worker_list,
         .worker_count = engine->worker_count,
         .ruleset = &engine->ruleset,
+        .apps = engine->shared.apps,
         .names = engine->names,
         .stats = engine->stats,
         .output = engine->output,

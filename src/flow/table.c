@@ -63,6 +63,34 @@ static int new_pools(struct flow_table *table, size_t memcap)
     return 0;
 }
 
+int flow_table_set_memcap(struct flow_table *table, size_t memcap)
+{
+    const struct {
+        struct pool *pool;
+        size_t memcap;
+    } shares[] = {
+        { table->variables, memcap / VARIABLE_SHARE },
+        { table->texts, memcap / TEXT_SHARE },
+        { table->kernels, memcap / KERNEL_SHARE },
+        { table->macs, table->macs ? memcap / MAC_SHARE : 0 },
+    };
+    size_t taken = ((size_t)table->bucket_mask + 1) * sizeof(struct bucket), flows;
+    int err;
+
+    for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+        taken += shares[i].memcap;
+    flows = memcap > taken ? memcap - taken : 0;
+    err = flows > 0 ? pool_check_memcap(table->flows, flows) : -EBUSY;
+    for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]) && !err; i++)
+        err = shares[i].pool ? pool_check_memcap(shares[i].pool, shares[i].memcap) : 0;
+    if (!err)
+        err = pool_set_memcap(table->flows, flows);
+    for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]) && !err; i++)
+        err = shares[i].pool ? pool_set_memcap(shares[i].pool, shares[i].memcap) : 0;
+    table->leave_emergency_at = pool_capacity(table->flows) * EMERGENCY_OVER / 100;
+    return err;
+}
+
 static void set_timeouts(struct flow_table *table)
 {
     const uint64_t second = 1000000000;

@@ -173,6 +173,16 @@ uint64_t host_table_memcap_hits(const struct host_table *table)
     return atomic_load_explicit(&table->memcap_hits, memory_order_relaxed);
 }
 
+size_t host_table_memory_used(struct host_table *table)
+{
+    return shared_table_memory_used(table->bits);
+}
+
+int host_table_set_memcap(struct host_table *table, size_t memcap)
+{
+    return shared_table_set_memcap(table->bits, memcap);
+}
+
 size_t host_table_memory(const struct host_table *table)
 {
     return sizeof(*table) + shared_table_memory(table->bits);

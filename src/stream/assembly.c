@@ -47,6 +47,16 @@ void assembly_store_free(struct assembly_store *store)
     free(store);
 }
 
+int assembly_store_set_memcap(struct assembly_store *store, size_t memcap)
+{
+    size_t extents = memcap / EXTENT_SHARE;
+    int err = pool_check_memcap(store->extents, extents);
+
+    if (!err)
+        err = pool_set_memcap(store->blocks, memcap - extents);
+    return err ? err : pool_set_memcap(store->extents, extents);
+}
+
 size_t assembly_store_memory(const struct assembly_store *store)
 {
     return pool_memory(store->blocks) + pool_memory(store->extents);

@@ -32,7 +32,8 @@ struct assembly_options {
 };
 int assembly_store_new(struct assembly_store **out, const struct assembly_options *options); /* 0 or -ENOMEM */
 void assembly_store_free(struct assembly_store *store);
-size_t assembly_store_memory(const struct assembly_store *store); /* bytes in use */
+int assembly_store_set_memcap(struct assembly_store *store, size_t memcap); /* as stream_set_reassembly_memcap() */
+size_t assembly_store_memory(const struct assembly_store *store);           /* bytes in use */
 bool assembly_store_is_tight(const struct assembly_store *store); /* true: more than three quarters of the blocks are in
                                                                      use, so no history is kept */
 

@@ -42,6 +42,22 @@ int stream_new(struct stream **out, const struct stream_options *options)
     return 0;
 }
 
+int stream_set_memcap(struct stream *stream, size_t memcap)
+{
+    size_t handshakes = memcap / HANDSHAKE_SHARE, half_open = half_open_memory(&stream->half_open_records);
+    size_t sessions = memcap > handshakes + half_open ? memcap - handshakes - half_open : 0;
+    int err = sessions > 0 ? pool_check_memcap(stream->handshakes, handshakes) : -EBUSY;
+
+    if (!err)
+        err = pool_set_memcap(stream->sessions, sessions);
+    return err ? err : pool_set_memcap(stream->handshakes, handshakes);
+}
+
+int stream_set_reassembly_memcap(struct stream *stream, size_t memcap)
+{
+    return assembly_store_set_memcap(stream->store, memcap);
+}
+
 void stream_free(struct stream *stream)
 {
     if (!stream)

@@ -234,16 +234,41 @@ static uint64_t cpu_time_ns(clockid_t clock)
     return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* Handles requests of the main thread: a query for flows, or a snapshot of the counters. `packets`: of the last
- * batch. */
+/* Changes the limit of memory that is reserved already, or makes more of the reservation accessible by a system call.
+ */
+static int change_memcap(const struct pipeline *pipeline, const struct worker_memcap_request *request)
+{
+    switch (request->memcap) {
+    case MEMCAP_FLOW:
+        return flow_table_set_memcap(pipeline->flows, request->size);
+    case MEMCAP_STREAM:
+        return stream_set_memcap(pipeline->stream, request->size);
+    case MEMCAP_REASSEMBLY:
+        return stream_set_reassembly_memcap(pipeline->stream, request->size);
+    case MEMCAP_DEFRAG:
+        return defrag_set_memcap(pipeline->defrag, request->size);
+    case MEMCAP_APP:
+        return app_set_memcap(pipeline->app, request->size);
+    default:
+        return -EINVAL;
+    }
+}
+
+/* Handles requests of the main thread: a query for flows, a change of a memcap, or a snapshot of the counters.
+ * `packets`: of the last batch. */
 static void answer_requests(struct worker *worker, int packets)
 {
     struct worker_query *query = atomic_load_explicit(&worker->query, memory_order_acquire);
+    struct worker_memcap_request *request = atomic_load_explicit(&worker->memcap_request, memory_order_acquire);
     clockid_t sender_clock;
 
     if (query) {
         answer_query(&worker->pipeline, query, packets);
         atomic_store_explicit(&worker->query, NULL, memory_order_release);
+    }
+    if (request) {
+        request->error = change_memcap(&worker->pipeline, request);
+        atomic_store_explicit(&worker->memcap_request, NULL, memory_order_release);
     }
     if (atomic_load_explicit(&worker->snapshot_wanted, memory_order_acquire)) {
         worker_copy_counters(worker);
@@ -278,6 +303,21 @@ bool worker_wait_flows(const struct worker *worker)
 
     for (int i = 0; i < ANSWER_WAIT_MS; i++) {
         if (!atomic_load_explicit(&worker->query, memory_order_acquire))
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+bool worker_set_memcap(struct worker *worker, struct worker_memcap_request *request)
+{
+    const struct timespec pause = { .tv_nsec = 1000000 };
+
+    if (atomic_load_explicit(&worker->memcap_request, memory_order_acquire))
+        return false; /* the worker still uses the previous request */
+    atomic_store_explicit(&worker->memcap_request, request, memory_order_release);
+    for (int i = 0; i < ANSWER_WAIT_MS; i++) {
+        if (!atomic_load_explicit(&worker->memcap_request, memory_order_acquire))
             return true;
         nanosleep(&pause, NULL);
     }

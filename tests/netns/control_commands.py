@@ -67,8 +67,8 @@ names = good("command-list", lambda m: m["count"] == len(m["commands"]))["comman
 for name in ("shutdown help version uptime running-mode capture-mode conf-get dump-counters reload-rules "
              "ruleset-reload-rules ruleset-reload-nonblocking ruleset-reload-time ruleset-stats ruleset-failed-rules "
              "register-tenant-handler unregister-tenant-handler register-tenant reload-tenant reload-tenants "
-             "unregister-tenant add-hostbit remove-hostbit list-hostbit reopen-log-files "
-             "dataset-add dataset-remove get-flow-stats-by-id dataset-dump dataset-clear dataset-lookup "
+             "unregister-tenant add-hostbit remove-hostbit list-hostbit reopen-log-files memcap-set memcap-show "
+             "memcap-list dataset-add dataset-remove get-flow-stats-by-id dataset-dump dataset-clear dataset-lookup "
              "iface-stat iface-list iface-bypassed-stat ebpf-bypassed-stat dataset-add-json pcap-file").split():
     if name not in names:
         failures.append(f"command-list lacks {name}")
@@ -140,6 +140,35 @@ good("dataset-clear", "dataset cleared", **hosts)
 bad("dataset-lookup", "item not found in set", datavalue=ABC, **hosts)
 bad("dataset-clear", "no loaded rule", setname="nosuch", settype="string")
 bad("dataset-add-json", "dataset-add", datavalue=ABC, datajson="{}", **hosts)
+
+# memcaps
+def memcaps():
+    return {row["name"]: row["value"] for row in client.send("memcap-list")["message"]}
+
+
+before = memcaps()
+if before != {"stream": "64mb", "stream-reassembly": "256mb", "flow": "64mb", "applayer-proto-http": "256mb",
+              "applayer-proto-http-byterange": "256mb", "defrag": "32mb", "ippair": "16mb", "host": "16mb",
+              "ftp": "256mb"}:
+    failures.append(f"memcap-list: {before}")
+good("memcap-show", {"value": "64mb"}, config="stream")
+bad("memcap-show", "Memcap value not found: 'nosuch'", config="nosuch")
+for name, value, cause in (("flow", "abc", "error parsing memcap specified, value not changed: 'abc'"),
+                           ("flow", "0", "Unlimited value is not allowed for 'flow'"),
+                           ("flow", "65536", "less than the memory in use: "),
+                           ("flow", "1kb", "must be from 64kb to 1024gb"),
+                           ("stream", "512gb", "more than 4 times that of the configuration"),
+                           ("nosuch", "1mb", "Memcap value not found: 'nosuch'")):
+    bad("memcap-set", cause, config=name, memcap=value)
+bad("memcap-set", "memcap value is not a string", config="flow")
+if memcaps() != before:
+    failures.append(f"a refused memcap-set has changed {memcaps()}")
+for name, low, high in (("flow", "32mb", "256mb"), ("stream", "8mb", "250mb"), ("stream-reassembly", "64mb", "1gb"),
+                        ("applayer-proto-http", "8mb", "1gb"), ("defrag", "8mb", "120mb"), ("host", "1mb", "100mb")):
+    for value in (low, high):
+        good("memcap-set", lambda m: re.match(f"memcap value for '{name}' updated: [0-9]+$", m), config=name,
+             memcap=value)
+        good("memcap-show", {"value": value}, config=name)
 
 # bits of hosts
 host = {"ipaddress": "192.0.2.7"}

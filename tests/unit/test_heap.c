@@ -359,6 +359,42 @@ START_TEST(a_buffer_stops_at_the_memcap)
 }
 END_TEST
 
+START_TEST(changes_its_memcap)
+{
+    struct heap *heap = new_heap(2 * SLAB);
+    void *large[2 * HEAP_GROWTH];
+
+    large[0] = heap_alloc(heap, SLAB);
+    large[1] = heap_alloc(heap, SLAB);
+    ck_assert_ptr_null(heap_alloc(heap, SLAB));
+    ck_assert_int_eq(heap_set_memcap(heap, SLAB), -EBUSY);
+    ck_assert_int_eq(heap_set_memcap(heap, (HEAP_GROWTH * 2 + 1) * SLAB), -ERANGE);
+    ck_assert_int_eq(heap_set_memcap(heap, HEAP_GROWTH * 2 * SLAB), 0);
+    ck_assert_uint_eq(heap_capacity(heap), HEAP_GROWTH * 2 * SLAB);
+    ck_assert_uint_eq(heap_available(heap), (2 * HEAP_GROWTH - 2) * SLAB);
+    for (unsigned i = 2; i < 2 * HEAP_GROWTH; i++) {
+        large[i] = heap_alloc(heap, SLAB);
+        ck_assert_ptr_nonnull(large[i]);
+        memset(large[i], 0xa5, SLAB);
+    }
+    ck_assert_ptr_null(heap_alloc(heap, SLAB));
+    for (unsigned i = 0; i < 2 * HEAP_GROWTH - 1; i++)
+        heap_release(heap, large[i]);
+    /* The slabs are free, but above the memcap. */
+    ck_assert_int_eq(heap_set_memcap(heap, 2 * SLAB), 0);
+    ck_assert_uint_eq(heap_available(heap), SLAB);
+    large[0] = heap_alloc(heap, 100);
+    ck_assert_ptr_nonnull(large[0]);
+    ck_assert_ptr_null(heap_alloc(heap, SLAB));
+    heap_release(heap, large[0]); /* its size class keeps the slab */
+    ck_assert_int_eq(heap_set_memcap(heap, SLAB), 0);
+    ck_assert_uint_eq(heap_available(heap), 0);
+    heap_release(heap, large[2 * HEAP_GROWTH - 1]);
+    ck_assert_ptr_nonnull(heap_alloc(heap, SLAB));
+    heap_free(heap);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("heap");
@@ -375,6 +411,7 @@ int main(void)
     tcase_add_test(tcase, a_buffer_keeps_its_limit);
     tcase_add_test(tcase, a_buffer_grows_once_when_it_has_room);
     tcase_add_test(tcase, a_buffer_stops_at_the_memcap);
+    tcase_add_test(tcase, changes_its_memcap);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

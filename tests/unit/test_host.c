@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Host bits: compared with a plain model, at their limits, and with several workers. */
 #include <check.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +215,74 @@ START_TEST(workers_lose_nothing)
 }
 END_TEST
 
+static unsigned count_set(uint32_t hosts)
+{
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < hosts; i++) {
+        struct host_key key = key_of(i, 1);
+
+        count += host_bit_is_set(table, &key, 2);
+    }
+    return count;
+}
+
+START_TEST(changes_its_memcap)
+{
+    const uint32_t hosts = 60000;
+    unsigned before, after;
+
+    for (uint32_t i = 0; i < hosts; i++) {
+        struct host_key key = key_of(i, 1);
+
+        ck_assert(host_bit_set(table, &key, 1, 100 + i));
+    }
+    before = count_set(hosts);
+    ck_assert_uint_lt(before, hosts); /* the table is full: it has evicted bits */
+    ck_assert_int_eq(host_table_set_memcap(table, 1 << 18), -EBUSY);
+    ck_assert_int_eq(host_table_set_memcap(table, 8 << 20), 0);
+    ck_assert_uint_eq(count_set(hosts), before); /* bits are kept */
+    for (uint32_t i = 0; i < hosts; i++) {
+        struct host_key key = key_of(i, 1);
+
+        ck_assert(host_bit_set(table, &key, 1, 100 + i));
+    }
+    ck_assert_uint_eq(count_set(hosts), hosts);
+    for (uint32_t i = 0; i < hosts - 100; i++) {
+        struct host_key key = key_of(i, 1);
+
+        host_bit_clear(table, &key, 2);
+    }
+    ck_assert_int_eq(host_table_set_memcap(table, 1 << 18), 0);
+    for (uint32_t i = 0; i < hosts; i++) {
+        struct host_key key = key_of(i, 1);
+
+        ck_assert(host_bit_set(table, &key, 1, 100 + i));
+    }
+    after = count_set(hosts);
+    ck_assert_uint_lt(after, before / 2);
+    ck_assert_uint_gt(after, 1000);
+}
+END_TEST
+
+/* One thread changes the memcap while workers use the table. */
+START_TEST(changes_its_memcap_while_workers_use_it)
+{
+    pthread_t threads[THREADS];
+
+    for (uintptr_t i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, work, (void *)i), 0);
+    for (unsigned i = 1; i <= 16; i++)
+        ck_assert_int_eq(host_table_set_memcap(table, (1u + i) << 20), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *failures;
+
+        pthread_join(threads[i], &failures);
+        ck_assert_ptr_null(failures);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("host");
@@ -226,6 +295,8 @@ int main(void)
     tcase_add_test(tcase, memory_is_bounded);
     tcase_add_test(tcase, random_steps_match_a_model);
     tcase_add_test(tcase, workers_lose_nothing);
+    tcase_add_test(tcase, changes_its_memcap);
+    tcase_add_test(tcase, changes_its_memcap_while_workers_use_it);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
 

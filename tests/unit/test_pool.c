@@ -136,6 +136,51 @@ START_TEST(too_much_is_an_error)
 }
 END_TEST
 
+START_TEST(changes_its_memcap)
+{
+    struct pool *pool = new_pool(64, 4 * 64);
+    void *objects[4 * POOL_GROWTH];
+
+    for (unsigned i = 0; i < 4; i++)
+        objects[i] = pool_alloc(pool);
+    ck_assert_int_eq(pool_set_memcap(pool, 3 * 64), -EBUSY);
+    ck_assert_int_eq(pool_set_memcap(pool, (POOL_GROWTH * 4 + 1) * 64), -ERANGE);
+    ck_assert_uint_eq(pool_capacity(pool), 4);
+    ck_assert_int_eq(pool_set_memcap(pool, POOL_GROWTH * 4 * 64), 0);
+    for (unsigned i = 4; i < 4 * POOL_GROWTH; i++) {
+        objects[i] = pool_alloc(pool);
+        ck_assert_ptr_nonnull(objects[i]);
+        memset(objects[i], 0xa5, 64);
+    }
+    ck_assert_ptr_null(pool_alloc(pool));
+    for (unsigned i = 2; i < 4 * POOL_GROWTH; i++)
+        pool_release(pool, objects[i]);
+    ck_assert_int_eq(pool_check_memcap(pool, 1 * 64), -EBUSY);
+    ck_assert_int_eq(pool_set_memcap(pool, 3 * 64), 0); /* below the objects that were used once */
+    ck_assert_ptr_nonnull(pool_alloc(pool));
+    ck_assert_ptr_null(pool_alloc(pool));
+    ck_assert_int_eq(pool_set_memcap(pool, 4 * 64), 0);
+    ck_assert_ptr_nonnull(pool_alloc(pool));
+    ck_assert_ptr_null(pool_alloc(pool));
+    pool_free(pool);
+}
+END_TEST
+
+/* A large pool has huge pages; its memory beyond the memcap is used only after a change. */
+START_TEST(raises_a_large_memcap)
+{
+    struct pool *pool = new_pool(4096, 9 << 20);
+    unsigned char *object = NULL;
+    size_t count = 0;
+
+    ck_assert_int_eq(pool_set_memcap(pool, 20 << 20), 0);
+    for (; (object = pool_alloc(pool)); count++)
+        object[4095] = 1;
+    ck_assert_uint_eq(count, (20 << 20) / 4096);
+    pool_free(pool);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pool");
@@ -146,6 +191,8 @@ int main(void)
     tcase_add_test(tcase, objects_are_apart);
     tcase_add_test(tcase, reserves_address_space_only);
     tcase_add_test(tcase, too_much_is_an_error);
+    tcase_add_test(tcase, changes_its_memcap);
+    tcase_add_test(tcase, raises_a_large_memcap);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

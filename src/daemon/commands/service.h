@@ -11,7 +11,11 @@
 #include "daemon/control_commands.h"
 #include "sluice/control.h"
 
-enum { SERVICE_MAX_TICKETS = 64 };
+enum {
+    SERVICE_MAX_TICKETS = 64,
+    SERVICE_MEMCAP_HOST = WORKER_MEMCAPS, /* the memcaps of workers are before it */
+    SERVICE_MEMCAPS,
+};
 
 /* A client that waits for the result of a reload. */
 struct waiting_client {
@@ -27,6 +31,8 @@ struct service {
     struct talkers *talkers;       /* created by the first request for talkers */
     struct waiting_client waiting[SERVICE_MAX_TICKETS];
     unsigned waiting_count;
+    uint64_t memcaps[SERVICE_MEMCAPS]; /* the memcaps in force, in bytes; 0: as configured */
+    struct worker_memcap_request *memcap_requests; /* one for each worker */
     /* Ticket of the client that requested an upgrade and waits for the next engine; UINT64_MAX: none. */
     uint64_t upgrade;
     int events_error; /* last error of the event file that was logged; 0: none */
@@ -44,6 +50,10 @@ bool service_take_snapshots(struct service *service);
 service_command service_show_status, service_show_stats, service_dump_counters, service_list_queues, service_list_costs,
     service_show_capture_mode, service_show_running_mode, service_list_interfaces, service_show_interface,
     service_show_bypassed, service_stop;
+
+/* --- memcaps.c ------------------------------------------------------------------------------------ */
+
+service_command service_list_memcaps, service_show_memcap, service_set_memcap;
 
 /* --- datasets.c ----------------------------------------------------------------------------------- */
 

@@ -41,6 +41,17 @@ int table_new(struct defrag *defrag)
     return 0;
 }
 
+int defrag_set_memcap(struct defrag *defrag, size_t memcap)
+{
+    size_t filters = defrag->options.inline_mode ? defrag->options.memcap / 8 : 0; /* they keep their size */
+    size_t half = memcap > filters ? (memcap - filters) / 2 : 0;
+    int err = half > 0 ? pool_check_memcap(defrag->datagrams, half) : -EBUSY;
+
+    if (!err)
+        err = pool_set_memcap(defrag->pages, half);
+    return err ? err : pool_set_memcap(defrag->datagrams, half);
+}
+
 void table_free(struct defrag *defrag)
 {
     pool_free(defrag->datagrams);
