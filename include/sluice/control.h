@@ -59,6 +59,9 @@ void control_fail(struct control_request *request, const char *format, ...) __at
  * answer. */
 uint64_t control_defer(struct control_request *request);
 
+/* Answers with the names of all commands, as Suricata's command-list; `describe`: also with their help. */
+void control_list_commands(struct control_request *request, const struct control_command *commands, bool describe);
+
 /* Parses one line and runs the command; writes the answer line to `out`. For tests and the fuzz target. */
 void control_handle_line(const struct control_command *commands, void *user, const char *line, size_t length,
                          struct text *out);

@@ -5,6 +5,7 @@
 #ifndef SLUICE_REPLAY_H
 #define SLUICE_REPLAY_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,7 +25,17 @@ struct replay_options {
                          inspects */
     bool inline_mode; /* --ips: inspect as inline (IPS) mode does; false: as IDS */
     bool console;
+    struct ruleset *ruleset;           /* lent: rules of replay_load_rules(); NULL: replay_run() loads them */
+    const volatile sig_atomic_t *stop; /* the replay ends early when this is not 0; NULL: it does not */
 };
+struct ruleset;
+/* Loads the rules of the options. The caller frees *out by ruleset_free(). Returns 0, or -errno with a line in `error`.
+ */
+int replay_load_rules(const struct replay_options *options, struct ruleset **out, char error[ENGINE_ERROR_SIZE]);
+/* Serves the pcap commands of Suricata on a control socket at `path`, and inspects the capture files that clients add,
+ * until `shutdown`, SIGINT or SIGTERM. The captures and the log_dir of the options are ignored: clients name both.
+ * Returns 0, or -errno with a line in `error`. */
+int replay_serve(const struct replay_options *options, const char *path, char error[ENGINE_ERROR_SIZE]);
 /* Runs the replay. Returns 0, or -errno with a line in `error`. */
 int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZE]);
 

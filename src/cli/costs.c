@@ -12,11 +12,12 @@ static const struct cli_option options[] = {
 static void print(const struct control_value *message)
 {
     static const struct query_column columns[] = {
-        { "gid", NULL, 5 },       { "signature_id", "sid", 10 }, { "evaluations", NULL, 14 },
-        { "total_us", NULL, 14 }, { "max_us", NULL, 10 },        { "over_budget", NULL, 12 },
+        { .key = "gid" },         { .key = "signature_id", .title = "sid" },
+        { .key = "evaluations" }, { .key = "total_us" },
+        { .key = "max_us" },      { .key = "over_budget" },
     };
 
-    query_print_table(message, columns, sizeof(columns) / sizeof(columns[0]));
+    (void)query_print_table(message, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
 static int run_costs(int argc, char **argv)

@@ -2,6 +2,7 @@
 /* `sluice flows`: lists the flows of the daemon. A reply contains one page of flows, so several requests may be needed.
  */
 #include "query.h"
+#include "table.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,7 +13,8 @@ enum {
     DEFAULT_LIMIT = 1000,
     CURSOR_SIZE = 64,
     PAGE_SECONDS = 30,
-    MAX_PAGES = 1 << 20
+    MAX_PAGES = 1 << 20,
+    TABLE_ROWS = 1 << 16
 };
 
 static const struct cli_option options[] = {
@@ -53,16 +55,35 @@ static void print_end(const struct control_value *flow, const char *address, con
         snprintf(out, size, "%s", text);
 }
 
-static void print_flow(const struct control_value *flow)
+static const struct cli_table_column columns[] = {
+    { "PROTO", 0 },
+    { "CLIENT", 0 },
+    { "", 0 },
+    { "SERVER", 0 },
+    { "APP", 0 },
+    { "STATE", 0 },
+    { "VERDICT", 0 },
+    { "PKTS-TO-SRV", TABLE_RIGHT },
+    { "PKTS-TO-CLI", TABLE_RIGHT },
+};
+
+static void add_flow(struct cli_table *table, const struct control_value *flow)
 {
     const struct control_value *counts = control_value_member(flow, "flow");
     char client[80], server[80];
 
     print_end(flow, "src_ip", "src_port", client, sizeof(client));
     print_end(flow, "dest_ip", "dest_port", server, sizeof(server));
-    printf("%-5s %21s -> %-21s %-9s %-11s %-11s %11" PRId64 " %11" PRId64 "\n", query_string(flow, "proto"), client,
-           server, query_string(flow, "app_proto"), query_string(counts, "state"), query_string(flow, "verdict"),
-           query_number(counts, "pkts_toserver"), query_number(counts, "pkts_toclient"));
+    cli_table_add_row(table);
+    cli_table_set(table, 0, "%s", query_string(flow, "proto"));
+    cli_table_set(table, 1, "%s", client);
+    cli_table_set(table, 2, "->");
+    cli_table_set(table, 3, "%s", server);
+    cli_table_set(table, 4, "%s", query_string(flow, "app_proto"));
+    cli_table_set(table, 5, "%s", query_string(counts, "state"));
+    cli_table_set(table, 6, "%s", query_string(flow, "verdict"));
+    cli_table_set(table, 7, "%" PRId64, query_number(counts, "pkts_toserver"));
+    cli_table_set(table, 8, "%" PRId64, query_number(counts, "pkts_toclient"));
 }
 
 static int list(struct arguments *arguments)
@@ -70,12 +91,13 @@ static int list(struct arguments *arguments)
     struct query *query = &arguments->query;
     /* cursor from the last reply, with which to request the next page; "": the first page */
     char next[CURSOR_SIZE] = "";
+    struct cli_table *table = query->json ? NULL : cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
     size_t printed = 0;
+    int code = EXIT_OK;
 
     for (unsigned page = 0; page < MAX_PAGES && printed < arguments->limit; page++) {
         size_t room = arguments->limit - printed;
         struct control_reply reply;
-        int code;
 
         query_begin(query, "flows");
         json_uint(&query->request, "limit", room < PAGE ? room : PAGE);
@@ -83,10 +105,7 @@ static int list(struct arguments *arguments)
             json_string(&query->request, "from", next);
         code = query_send(query, PAGE_SECONDS, &reply);
         if (code)
-            return code;
-        if (page == 0 && !query->json)
-            printf("%-5s %21s    %-21s %-9s %-11s %-11s %11s %11s\n", "PROTO", "CLIENT", "SERVER", "APP", "STATE",
-                   "VERDICT", "PKTS-TO-SRV", "PKTS-TO-CLI");
+            break;
 
         const struct control_value *flows = control_value_member(reply.message, "flows");
         size_t count = control_value_count(flows) < room ? control_value_count(flows) : room;
@@ -97,15 +116,24 @@ static int list(struct arguments *arguments)
             if (query->json)
                 query_print_json(&flow);
             else
-                print_flow(flow.message);
+                add_flow(table, flow.message);
         }
         printed += count;
         snprintf(next, sizeof(next), "%s", query_string(reply.message, "next"));
         query_free_reply(&reply);
         if (!next[0])
             break;
+        if (cli_table_count(table) >=
+            TABLE_ROWS) { /* bounds the memory; the next part has headings and widths of its own */
+            code = cli_table_print(table);
+            cli_table_free(table);
+            table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+        }
     }
-    return EXIT_OK;
+    if (code == EXIT_OK && !query->json)
+        code = cli_table_print(table);
+    cli_table_free(table);
+    return code;
 }
 
 static int run_flows(int argc, char **argv)

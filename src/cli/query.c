@@ -4,9 +4,11 @@
 #include "query.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sluice/daemon.h"
+#include "table.h"
 
 int query_init(struct query *query, const struct command *command, int argc)
 {
@@ -116,17 +118,40 @@ const char *query_string(const struct control_value *value, const char *name)
     return string ? string : "";
 }
 
-void query_print_table(const struct control_value *list, const struct query_column *columns, size_t count)
+int query_print_table(const struct control_value *list, const struct query_column *columns, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        printf("%s%*s", i ? " " : "", columns[i].width, columns[i].title ? columns[i].title : columns[i].key);
-    putchar('\n');
+    struct cli_table_column *titles = calloc(count, sizeof(*titles));
+    struct cli_table *table = NULL;
+    int code;
+
+    for (size_t i = 0; titles && i < count; i++)
+        titles[i] = (struct cli_table_column){ columns[i].title ? columns[i].title : columns[i].key,
+                                               columns[i].is_text ? TABLE_TRIM : TABLE_RIGHT };
+    if (titles)
+        table = cli_table_new(titles, count);
     for (size_t row = 0; row < control_value_count(list); row++) {
-        for (size_t i = 0; i < count; i++)
-            printf("%s%*" PRId64, i ? " " : "", columns[i].width,
-                   query_number(control_value_item(list, row), columns[i].key));
-        putchar('\n');
+        const struct control_value *object = control_value_item(list, row);
+
+        cli_table_add_row(table);
+        for (size_t i = 0; i < count; i++) {
+            if (columns[i].is_text)
+                cli_table_set(table, i, "%s", query_string(object, columns[i].key));
+            else
+                cli_table_set(table, i, "%" PRId64, query_number(object, columns[i].key));
+        }
     }
+    code = cli_table_print(table);
+    cli_table_free(table);
+    free(titles);
+    return code;
+}
+
+void query_print_text(const struct control_value *message)
+{
+    const struct control_reply reply = { .message = message };
+    const char *text = control_value_string(message);
+
+    puts(text ? text : control_reply_text(&reply));
 }
 
 static int handle_option(void *user, const struct cli_option *option, const char *value)
@@ -148,5 +173,39 @@ int query_simple(const struct command *command, unsigned seconds, int argc, char
         code = query_send_and_print(&query, seconds, print);
     }
     query_clear(&query);
+    return code;
+}
+
+int query_run_action(const struct command *command, const struct query_action *actions, struct query *query, int argc,
+                     char **argv, int (*handle)(void *user, const struct cli_option *option, const char *value),
+                     void *user)
+{
+    struct cli_actions known = { .names = command->words };
+    const struct query_action *action;
+    size_t found;
+    int first, count, code = query_init(query, command, argc);
+
+    if (code)
+        return code;
+    code = cli_parse(command, argc, argv, handle ? handle : handle_option, handle ? user : query,
+                     &query->input.settings, &first);
+    if (code < 0) {
+        while (known.names[known.count])
+            known.count++;
+        code = cli_find_action(command, &known, first < argc ? argv[first] : NULL, &found);
+        if (code == EXIT_OK) {
+            action = &actions[found];
+            count = argc - first - 1;
+            if (count >= action->low && count <= action->high) {
+                code = action->run(query, count, argv + first + 1);
+            } else {
+                cli_error(command, count > action->high ? "unexpected argument '%s': %s %s" : "'%s' needs more: %s %s",
+                          count > action->high ? argv[first + 1 + action->high] : action->name, action->name,
+                          action->arguments);
+                code = EXIT_USAGE;
+            }
+        }
+    }
+    query_clear(query);
     return code;
 }

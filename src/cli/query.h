@@ -64,14 +64,30 @@ void rule_print_state(const struct control_value *rule);
 int64_t query_number(const struct control_value *value, const char *name);
 const char *query_string(const struct control_value *value, const char *name);
 
-/* A column of query_print_table(), which prints a list of objects as a table of numbers, with one line per object and
- * one column per member. */
+/* A column of query_print_table(), which prints a list of objects as a table, with one line per object and one column
+ * per member; numbers are aligned to the right. */
 struct query_column {
     const char *key;   /* name of the member */
     const char *title; /* heading of the column; NULL: the key */
-    int width;
+    bool is_text;
 };
-void query_print_table(const struct control_value *list, const struct query_column *columns, size_t count);
+int query_print_table(const struct control_value *list, const struct query_column *columns, size_t count);
+
+/* An action of a command, which is its first argument, such as `add` in `sluice dataset add`. */
+struct query_action {
+    const char *name;
+    const char *arguments;                                        /* for messages: "NAME VALUE..." */
+    int low, high;                                                /* number of arguments after the action */
+    int (*run)(struct query *query, int count, char **arguments); /* returns an exit code */
+};
+
+/* Runs the action that argv names, of a command that has the option rows QUERY_ROW_*, and CLI_ROW_CONFIG. `actions` has
+ * the order of command->words. `handle`: handles the command's own options; NULL: it has none. */
+int query_run_action(const struct command *command, const struct query_action *actions, struct query *query, int argc,
+                     char **argv, int (*handle)(void *user, const struct cli_option *option, const char *value),
+                     void *user);
+/* Prints a message that is a text, or anything else as JSON. */
+void query_print_text(const struct control_value *message);
 
 /* Runs a command that takes no arguments and whose request has the command's name. Returns an exit code. */
 int query_simple(const struct command *command, unsigned seconds, int argc, char **argv,

@@ -12,13 +12,12 @@ static const struct cli_option options[] = {
 static void print(const struct control_value *message)
 {
     static const struct query_column columns[] = {
-        { "queue", NULL, 5 },       { "packets", NULL, 14 },       { "accepted", NULL, 14 },
-        { "dropped", NULL, 13 },    { "repeated", NULL, 13 },      { "routed", NULL, 13 },
-        { "waiting", NULL, 13 },    { "queue_dropped", NULL, 13 }, { "user_dropped", NULL, 13 },
-        { "age_p50_us", NULL, 13 }, { "age_p99_us", NULL, 13 },    { "age_max_us", NULL, 13 },
+        { .key = "queue" },        { .key = "packets" },    { .key = "accepted" },   { .key = "dropped" },
+        { .key = "repeated" },     { .key = "routed" },     { .key = "waiting" },    { .key = "queue_dropped" },
+        { .key = "user_dropped" }, { .key = "age_p50_us" }, { .key = "age_p99_us" }, { .key = "age_max_us" },
     };
 
-    query_print_table(message, columns, sizeof(columns) / sizeof(columns[0]));
+    (void)query_print_table(message, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
 static int run_queues(int argc, char **argv)

@@ -6,13 +6,14 @@
 
 #include "sluice/replay.h"
 
-enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_IPS, OPTION_CONSOLE, OPTION_NO_CONSOLE, OPTION_WORKERS };
+enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_IPS, OPTION_CONSOLE, OPTION_NO_CONSOLE, OPTION_WORKERS, OPTION_SOCKET };
 
 struct arguments {
     struct cli_input input;
     const char *const *captures;
     size_t capture_count;
     const char *log_dir;
+    const char *socket; /* of --unix-socket; NULL: none */
     unsigned long workers;
     bool inline_mode, console;
 };
@@ -41,6 +42,12 @@ static const struct cli_option options[] = {
       .name = "console",
       .help = "print events as readable lines to stdout; the default on a terminal" },
     { .id = OPTION_NO_CONSOLE, .name = "no-console", .help = "do not print events to stdout" },
+    { .id = OPTION_SOCKET,
+      .letter = 'S',
+      .name = "unix-socket",
+      .argument = "PATH",
+      .help =
+          "wait for capture files that clients such as suricatasc add on this socket (pcap-file), until `shutdown`" },
     { .name = NULL },
 };
 
@@ -54,6 +61,9 @@ static int handle_option(void *user, const struct cli_option *option, const char
         break;
     case OPTION_IPS:
         arguments->inline_mode = true;
+        break;
+    case OPTION_SOCKET:
+        arguments->socket = value;
         break;
     case OPTION_WORKERS:
         return cli_number(&command_replay, option, value, 1, REPLAY_MAX_WORKERS, &arguments->workers);
@@ -85,7 +95,7 @@ static int replay(const struct arguments *arguments, const struct config *config
 
     if (!replay.log_dir && !config_is_set(config, "log-dir"))
         replay.log_dir = ".";
-    if (replay_run(&replay, error)) {
+    if (arguments->socket ? replay_serve(&replay, arguments->socket, error) : replay_run(&replay, error)) {
         cli_error(&command_replay, "%s", error);
         return EXIT_FAILED;
     }
@@ -116,7 +126,12 @@ static int run_replay(int argc, char **argv)
     if (cli_input_init(&arguments.input, &command_replay, argc))
         return EXIT_FAILED;
     code = cli_parse(&command_replay, argc, argv, handle_option, &arguments, &arguments.input.settings, &first);
-    if (code < 0 && first >= argc) {
+    if (code < 0 && arguments.socket && first < argc) {
+        cli_error(&command_replay, "unexpected argument '%s': clients of --unix-socket name the capture files",
+                  argv[first]);
+        code = EXIT_USAGE;
+    }
+    if (code < 0 && !arguments.socket && first >= argc) {
         cli_error(&command_replay, "no capture file given: sluice replay --rules FILE CAPTURE...");
         code = EXIT_USAGE;
     }
@@ -131,7 +146,7 @@ static int run_replay(int argc, char **argv)
 
 const struct command command_replay = {
     .name = "replay",
-    .usage = "[OPTION]... CAPTURE...",
+    .usage = "[OPTION]... CAPTURE...|--unix-socket PATH",
     .summary = "Inspect capture files (pcap or pcapng) in place of a queue",
     .help = "Reads the files in the given order as one stream of packets and writes the events. An unknown setting is "
             "ignored with\n"

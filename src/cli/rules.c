@@ -2,6 +2,7 @@
 /* `sluice rules`: lists the rules that the daemon has loaded or could not load. A reply contains one page of rules, so
  * several requests may be needed. */
 #include "query.h"
+#include "table.h"
 
 #include <inttypes.h>
 
@@ -48,7 +49,25 @@ static int handle_option(void *user, const struct cli_option *option, const char
     return 0;
 }
 
-static void print_rule(const struct control_value *rule, bool failed)
+static const struct cli_table_column loaded_columns[] = {
+    { "RULE", 0 },
+    { "ACTION", 0 },
+    { "PLACE", 0 },
+    { "MESSAGE", TABLE_TRIM },
+};
+static const struct cli_table_column failed_columns[] = {
+    { "KIND", 0 },
+    { "RULE", 0 },
+    { "PLACE", 0 },
+    { "REASON", TABLE_TRIM },
+};
+
+static struct cli_table *new_table(bool failed)
+{
+    return cli_table_new(failed ? failed_columns : loaded_columns, sizeof(loaded_columns) / sizeof(loaded_columns[0]));
+}
+
+static void add_rule(struct cli_table *table, const struct control_value *rule, bool failed)
 {
     char place[PLACE_SIZE], id[ID_SIZE] = "-";
 
@@ -58,24 +77,21 @@ static void print_rule(const struct control_value *rule, bool failed)
         snprintf(place, sizeof(place), "%s", query_string(rule, "file"));
     if (control_value_member(rule, "signature_id"))
         snprintf(id, sizeof(id), "%" PRId64 ":%" PRId64, query_number(rule, "gid"), query_number(rule, "signature_id"));
-    if (failed)
-        printf("%-12s %-12s %s: %s\n", query_string(rule, "kind"), id, place, query_string(rule, "reason"));
-    else
-        printf("%-12s %-10s %s: %s\n", id, query_string(rule, "action"), place, query_string(rule, "signature"));
+    cli_table_add_row(table);
+    cli_table_set(table, 0, "%s", failed ? query_string(rule, "kind") : id);
+    cli_table_set(table, 1, "%s", failed ? id : query_string(rule, "action"));
+    cli_table_set(table, 2, "%s", place);
+    cli_table_set(table, 3, "%s", query_string(rule, failed ? "reason" : "signature"));
 }
 
 static void print_head(const struct arguments *arguments, const struct control_value *message)
 {
-    if (arguments->query.json && arguments->failed)
+    if (arguments->failed)
         printf("{\"failed\":%" PRId64 ",\"skipped\":%" PRId64 ",\"files_failed\":%" PRId64 ",\"rules\":[",
                query_number(message, "failed"), query_number(message, "skipped"),
                query_number(message, "files_failed"));
-    else if (arguments->query.json)
-        printf("{\"loaded\":%" PRId64 ",\"rules\":[", query_number(message, "loaded"));
-    else if (arguments->failed)
-        printf("%-12s %-12s %s\n", "kind", "rule", "place: reason");
     else
-        printf("%-12s %-10s %s\n", "rule", "action", "place: message");
+        printf("{\"loaded\":%" PRId64 ",\"rules\":[", query_number(message, "loaded"));
 }
 
 static void print_tail(const struct arguments *arguments, const struct control_value *message, size_t listed)
@@ -96,25 +112,26 @@ static void print_tail(const struct arguments *arguments, const struct control_v
 
 static int list(struct arguments *arguments)
 {
+    struct cli_table *table = arguments->query.json ? NULL : new_table(arguments->failed);
     size_t listed = 0;
     bool more = true;
+    int code = EXIT_OK;
 
     while (more) {
         size_t room = arguments->limit - listed;
         struct control_reply reply;
-        int code;
 
         query_begin(&arguments->query, arguments->failed ? "failed-rules" : "rules");
         json_uint(&arguments->query.request, "from", listed);
         json_uint(&arguments->query.request, "limit", room < PAGE ? room : PAGE);
         code = query_send(&arguments->query, PAGE_SECONDS, &reply);
         if (code)
-            return code;
+            break;
 
         const struct control_value *rules = control_value_member(reply.message, "rules");
         size_t count = control_value_count(rules);
 
-        if (listed == 0)
+        if (listed == 0 && arguments->query.json)
             print_head(arguments, reply.message);
         for (size_t i = 0; i < count; i++, listed++) {
             const struct control_reply rule = { .message = control_value_item(rules, i) };
@@ -122,14 +139,17 @@ static int list(struct arguments *arguments)
             if (arguments->query.json)
                 printf("%s%s", listed > 0 ? ",\n" : "", control_reply_text(&rule));
             else
-                print_rule(rule.message, arguments->failed);
+                add_rule(table, rule.message, arguments->failed);
         }
         more = count > 0 && listed < arguments->limit && control_value_member(reply.message, "next");
+        if (!more && !arguments->query.json)
+            code = cli_table_print(table);
         if (!more)
             print_tail(arguments, reply.message, listed);
         query_free_reply(&reply);
     }
-    return EXIT_OK;
+    cli_table_free(table);
+    return code;
 }
 
 static int run_rules(int argc, char **argv)
@@ -151,7 +171,7 @@ const struct command command_rules = {
     .name = "rules",
     .usage = "[OPTION]...",
     .summary = "List the rules that the daemon has loaded, or left out",
-    .help = "Prints one line for each loaded rule: gid:sid, action, file:line, message. With --failed it prints one "
+    .help = "Prints a table of the loaded rules: gid:sid, action, file:line, message. With --failed it prints one "
             "line for each\n"
             "rule that was left out when the rules were last loaded: whether it is a mistake (the rule must be "
             "corrected) or\n"

@@ -90,6 +90,33 @@ bool control_bool(const struct control_request *request, const char *name)
     return control_value_bool(control_value_member(request->arguments, name));
 }
 
+/* --- Lists of commands ---------------------------------------------------------------------------- */
+
+void control_list_commands(struct control_request *request, const struct control_command *commands, bool describe)
+{
+    struct text *out = control_answer(request);
+    size_t count = 0;
+
+    for (const struct control_command *command = commands; command->name; command++)
+        count += command->alias ? 2 : 1;
+    json_object_open(out, NULL);
+    json_uint(out, "count", count);
+    json_array_open(out, "commands");
+    for (const struct control_command *command = commands; command->name; command++) {
+        json_string(out, NULL, command->name);
+        if (command->alias)
+            json_string(out, NULL, command->alias);
+    }
+    json_array_close(out);
+    if (describe) {
+        json_object_open(out, "descriptions");
+        for (const struct control_command *command = commands; command->name; command++)
+            json_string(out, command->name, command->help);
+        json_object_close(out);
+    }
+    json_object_close(out);
+}
+
 /* --- Commands ------------------------------------------------------------------------------------- */
 
 static void run_command(struct control_request *request, const struct control_command *commands, void *user,

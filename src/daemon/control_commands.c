@@ -199,44 +199,16 @@ static const struct control_command commands[] = {
     { NULL, NULL, NULL, NULL },
 };
 
-static void put_names(struct text *out)
-{
-    size_t count = 0;
-
-    for (const struct control_command *command = commands; command->name; command++)
-        count += command->alias ? 2 : 1;
-    json_uint(out, "count", count);
-    json_array_open(out, "commands");
-    for (const struct control_command *command = commands; command->name; command++) {
-        json_string(out, NULL, command->name);
-        if (command->alias)
-            json_string(out, NULL, command->alias);
-    }
-    json_array_close(out);
-}
-
 static void list_commands(void *user, struct control_request *request)
 {
-    struct text *out = control_answer(request);
-
     (void)user;
-    json_object_open(out, NULL);
-    put_names(out);
-    json_object_close(out);
+    control_list_commands(request, commands, false);
 }
 
 static void describe_commands(void *user, struct control_request *request)
 {
-    struct text *out = control_answer(request);
-
     (void)user;
-    json_object_open(out, NULL);
-    put_names(out);
-    json_object_open(out, "descriptions");
-    for (const struct control_command *command = commands; command->name; command++)
-        json_string(out, command->name, command->help);
-    json_object_close(out);
-    json_object_close(out);
+    control_list_commands(request, commands, true);
 }
 
 /* --- Life cycle ----------------------------------------------------------------------------------- */

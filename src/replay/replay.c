@@ -72,13 +72,14 @@ static int replay_packets(struct replay *replay)
     const struct config *config = replay->options->config;
     struct queue_options queue;
     size_t batch_size = PCAP_FILE_BATCH;
-    int count, err = 0;
+    int count = -ENODATA, err = 0;
 
     if (config_is_set(config, "queue.batch")) {
         config_fill(config, queue_settings, NULL, &queue);
         batch_size = queue.nfqueue.batch;
     }
-    while (!err && (count = capture_receive(replay->capture, batch, batch_size, 0)) >= 0) {
+    while (!err && !(replay->options->stop && *replay->options->stop) &&
+           (count = capture_receive(replay->capture, batch, batch_size, 0)) >= 0) {
         for (int i = 0; i < count; i++) {
             bool expire = begins_second(replay, batch[i]);
 
@@ -96,6 +97,8 @@ static int replay_packets(struct replay *replay)
         if (!replay->threads)
             err = capture_send_verdicts(worker->capture, batch, (size_t)count);
     }
+    if (count >= 0) /* ended early */
+        count = -ENODATA;
     return err ? err : count;
 }
 
@@ -273,16 +276,15 @@ static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
-static int load_rules(struct replay *replay, char error[ENGINE_ERROR_SIZE])
+int replay_load_rules(const struct replay_options *options, struct ruleset **out, char error[ENGINE_ERROR_SIZE])
 {
-    const struct replay_options *options = replay->options;
     struct load_progress progress;
     struct diag *diag = diag_new();
     int err = -ENOMEM;
 
     if (diag) {
         load_progress_start(&progress, diag);
-        err = setup_load_rules(&replay->ruleset, options->config, options->rule_files, options->rule_file_count, diag);
+        err = setup_load_rules(out, options->config, options->rule_files, options->rule_file_count, diag);
         load_progress_stop(&progress);
         print_diag(diag);
     }
@@ -303,7 +305,8 @@ static void replay_clear(struct replay *replay)
     free(replay->workers);
     output_close(replay->output);
     pipeline_shared_clear(&replay->shared);
-    ruleset_free(replay->ruleset);
+    if (!replay->options->ruleset)
+        ruleset_free(replay->ruleset);
 }
 
 /* Inspects the rest of all flows, then writes the stats event after all other events. Its time is that of the last
@@ -330,9 +333,11 @@ static void finish(struct replay *replay)
 
 int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZE])
 {
-    struct replay replay = { .options = options, .worker_count = options->workers > 0 ? options->workers : 1 };
+    struct replay replay = { .options = options,
+                             .worker_count = options->workers > 0 ? options->workers : 1,
+                             .ruleset = options->ruleset };
     struct output_counters counters;
-    int err = load_rules(&replay, error);
+    int err = options->ruleset ? 0 : replay_load_rules(options, &replay.ruleset, error);
 
     if (!err && replay.worker_count > REPLAY_MAX_WORKERS) {
         snprintf(error, ENGINE_ERROR_SIZE, "a replay has at most %d workers", REPLAY_MAX_WORKERS);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Requests on the control socket. The contract: the response to any request is one line of JSON with OK or NOK, and a
- * command gets only arguments of the request.
+ * command gets only arguments of the request. A greeting is an object in one line.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/control_priv.h"
 #include "control/value.h"
 #include "sluice/control.h"
 
@@ -33,10 +34,19 @@ static void echo(void *user, struct control_request *request)
         control_fail(request, "none of %s", text ? text : "nothing");
 }
 
+static void list(void *user, struct control_request *request);
+
 static const struct control_command commands[] = {
     { "echo", "e", "says it again", echo },
+    { "command-list", "help", "lists the commands", list },
     { NULL, NULL, NULL, NULL },
 };
+
+static void list(void *user, struct control_request *request)
+{
+    (void)user;
+    control_list_commands(request, commands, control_bool(request, "describe"));
+}
 
 static void check_answer(const struct text *out)
 {
@@ -56,6 +66,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct span rest = { (const char *)data, size }, line;
     struct text out;
 
+    if (request_is_greeting((const char *)data, size))
+        require(size <= GREETING_SIZE && data[size - 1] == '}' && !memchr(data, '\n', size));
     while (span_next(&rest, '\n', &line)) {
         text_init(&out);
         control_handle_line(commands, NULL, line.at, line.length, &out);

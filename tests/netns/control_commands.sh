@@ -29,6 +29,43 @@ id=$(sed -n '/"signature_id":1,/s/.*"flow_id":\([0-9]*\).*/\1/p' "$WORK/ips/eve.
 
 python3 "$HERE/control_commands.py" "$WORK/ips.control" "$id" "$WORK/data/hosts.lst" || fail "commands"
 
+# The subcommands: tables, JSON, and exit codes with a line that names the object.
+equal "a table of memcaps" "$(ask memcap list | awk 'NR == 1 || $1 == "defrag"' | tr -s ' ' | sed 's/ $//')" \
+	"$(printf 'name value setting\ndefrag 120mb defrag.memcap')"
+equal "memcap set" "$(ask memcap set defrag 32mb)" "memcap value for 'defrag' updated: 33554432"
+equal "dataset add" "$(ask dataset add --text hosts evil.example bad.example | sort -u)" "data added"
+equal "dataset lookup" "$(ask dataset lookup hosts ZXZpbC5leGFtcGxl)" "item found in set"
+equal "dataset list" "$(ask dataset list | awk '$1 == "hosts" { print $2, $3 }')" "string 2"
+equal "dataset list as JSON" "$(ask dataset list --json)" \
+	'[{"name":"hosts","type":"string","values":2},{"name":"fours","type":"ipv4","values":1}]'
+equal "dataset clear" "$(ask dataset clear hosts --json)" '"dataset cleared"'
+equal "conf get" "$(ask conf get rule-files.0 --config /dev/null 2>&1 || true)" \
+	"sluice conf: Unable to get value: no setting is named 'rule-files.0' (\`sluice settings\` lists all)"
+equal "conf get" "$(ask conf get unix-command.filename)" "$WORK/ips.control"
+equal "hostbit add" "$(ask hostbit add 192.0.2.9 bad --for 2m)" "hostbit added"
+equal "hostbit list" "$(ask hostbit list 192.0.2.9 | awk 'NR == 2 { print $1, ($2 > 100) }')" "bad 1"
+refused() { # refused CODE MESSAGE ARGS...
+	local code=0
+	ask "${@:3}" >"$WORK/said" 2>&1 || code=$?
+	equal "exit code of ${*:3}" "$code" "$1"
+	grep -q "$2" "$WORK/said" || fail "${*:3}: $(cat "$WORK/said")"
+	equal "lines of ${*:3}" "$(wc -l <"$WORK/said")" 1
+}
+refused 1 "Memcap value not found: 'nosuch'" memcap set nosuch 1mb
+refused 1 "must be from 64kb" memcap set flow 1kb
+refused 1 "unknown dataset 'nosuch'" dataset add nosuch YWJj
+refused 1 "item not found in set" dataset lookup hosts YWJj
+refused 1 "failed to add data: .*Base64" dataset add hosts abc
+refused 1 "host not found" hostbit list 192.0.2.77
+refused 1 "invalid address string: 'x'" hostbit remove x bad
+refused 1 "'flow' is a section" conf get flow
+refused 2 "'add' needs more: add NAME VALUE" dataset add hosts
+refused 2 "unexpected argument 'x': list" memcap list x
+refused 2 "unknown action 'ad': list, add or remove" hostbit ad
+refused 2 "name an action: get" conf
+refused 2 "'5x' is not a time" hostbit add 192.0.2.9 bad --for 5x
+refused 2 "unexpected argument 'now'" shutdown now
+
 # A hostbit that a client sets has the effect of one that a rule sets.
 client ping -c 1 -W 1 -q 10.66.2.2 >/dev/null && fail "packets of a host with the bit are not dropped"
 

@@ -65,11 +65,23 @@ static void later(void *user, struct control_request *request)
     ticket = control_defer(request);
 }
 
+static void list(void *user, struct control_request *request);
+
 static const struct control_command commands[] = {
-    { "echo", "field-echo", "says it again", echo }, { "fail", NULL, "fails", fail_late },
-    { "nothing", NULL, "does not answer", nothing }, { "large", NULL, "says much", large },
-    { "later", NULL, "answers later", later },       { NULL, NULL, NULL, NULL },
+    { "echo", "field-echo", "says it again", echo },
+    { "fail", NULL, "fails", fail_late },
+    { "nothing", NULL, "does not answer", nothing },
+    { "large", NULL, "says much", large },
+    { "later", NULL, "answers later", later },
+    { "list", NULL, "lists them", list },
+    { NULL, NULL, NULL, NULL },
 };
+
+static void list(void *user, struct control_request *request)
+{
+    (void)user;
+    control_list_commands(request, commands, control_bool(request, "describe"));
+}
 
 /* --- Lines ---------------------------------------------------------------------------------------- */
 
@@ -77,6 +89,14 @@ static const struct {
     const char *line, *answer;
 } lines[] = {
     { "{\"command\":\"echo\"}", "{\"return\":\"OK\",\"message\":{\"text\":\"none\",\"number\":-7,\"bool\":false}}\n" },
+    { "{\"command\":\"list\"}", "{\"return\":\"OK\",\"message\":{\"count\":7,\"commands\":[\"echo\",\"field-echo\","
+                                "\"fail\",\"nothing\",\"large\","
+                                "\"later\",\"list\"]}}\n" },
+    { "{\"command\":\"list\",\"arguments\":{\"describe\":true}}",
+      "{\"return\":\"OK\",\"message\":{\"count\":7,\"commands\":[\"echo\",\"field-echo\",\"fail\",\"nothing\","
+      "\"large\","
+      "\"later\",\"list\"],\"descriptions\":{\"echo\":\"says it again\",\"fail\":\"fails\",\"nothing\":\"does not "
+      "answer\",\"large\":\"says much\",\"later\":\"answers later\",\"list\":\"lists them\"}}}\n" },
     { " {\"command\":\"echo\",\"arguments\":{\"text\":\"a\\u0022b\",\"number\":12,\"bool\":true}} \r",
       "{\"return\":\"OK\",\"message\":{\"text\":\"a\\\"b\",\"number\":12,\"bool\":true}}\n" },
     { "{\"command\":\"field-echo\",\"arguments\":{\"number\":\"12\"}}",
@@ -236,6 +256,36 @@ START_TEST(clients_are_served)
 END_TEST
 
 /* Clients that wait for a deferred response are not closed in favour of other clients of the same user. */
+/* suricatasc 7 sends the version without a newline, and waits for the answer. */
+START_TEST(a_greeting_needs_no_newline)
+{
+    char error[CONTROL_ERROR_SIZE] = "";
+    int fd;
+
+    ck_assert_msg(open_server(4, NULL, error) == 0, "%s", error);
+    fd = connect_client();
+    say(fd, "{\"version\": ");
+    for (int i = 0; i < 10; i++)
+        control_server_run(server);
+    say(fd, "\"0.2\"}");
+    ck_assert_ptr_nonnull(strstr(hear(fd), "\"OK\""));
+    say(fd, "{\"command\":\"echo\"}"); /* later requests need a newline */
+    for (int i = 0; i < 10; i++)
+        control_server_run(server);
+    ck_assert_uint_eq(calls, 0);
+    say(fd, "\n");
+    ck_assert_ptr_nonnull(strstr(hear(fd), "\"text\":\"none\""));
+    ck_assert_uint_eq(calls, 1);
+    close(fd);
+    fd = connect_client();
+    say(fd, "{\"command\":\"echo\"}"); /* not a greeting */
+    for (int i = 0; i < 10; i++)
+        control_server_run(server);
+    ck_assert_uint_eq(calls, 1);
+    close(fd);
+}
+END_TEST
+
 START_TEST(one_too_many_is_told)
 {
     char error[CONTROL_ERROR_SIZE];
@@ -613,6 +663,7 @@ int main(void)
     tcase_add_loop_test(tcase, lines_have_their_answers, 0, sizeof(lines) / sizeof(lines[0]));
     tcase_add_loop_test(tcase, what_is_no_json_is_told, 0, sizeof(no_json) / sizeof(no_json[0]));
     tcase_add_test(tcase, clients_are_served);
+    tcase_add_test(tcase, a_greeting_needs_no_newline);
     tcase_add_test(tcase, one_too_many_is_told);
     tcase_add_test(tcase, half_open_and_slow_clients_give_way);
     tcase_add_test(tcase, whole_requests_are_answered_in_any_order);
