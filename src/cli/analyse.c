@@ -22,7 +22,7 @@ static const struct cli_option options[] = {
     { .id = OPTION_OFFLINE,
       .letter = 'o',
       .name = "offline",
-      .help = "read the rules of the configuration, also if the daemon runs (implied by --rules)" },
+      .help = "read the rules of the configuration, also if the daemon runs" },
     QUERY_ROW_JSON,
     { .name = NULL },
 };
