@@ -63,6 +63,8 @@ struct xff_options {
 
 /* Options of EVE's event types, with Suricata's names. */
 struct eve_options {
+    const char *sensor_name; /* value of the member "host" of all events; borrowed; NULL: none */
+    bool suricata_version;   /* add the member "suricata_version", OUTPUT_SURICATA_VERSION */
     bool enabled[OUTPUT_EVENT_COUNT];
     bool ethernet, community_id, pcap_file, metadata, ipv6_compress;
     uint16_t community_id_seed;
@@ -100,8 +102,29 @@ struct eve_options {
     } stats;
 };
 
-/* The type of the event file (eve.filetype). */
-enum output_file_type { OUTPUT_FILE_REGULAR, OUTPUT_FILE_UNIX_STREAM, OUTPUT_FILE_UNIX_DATAGRAM };
+/* The version of Suricata whose EVE format the events have, for readers that require "suricata_version". */
+#define OUTPUT_SURICATA_VERSION "8.0.0"
+
+/* The type of the event file (eve.filetype), or of a further output (outputs.*.filetype). sluice-ship writes those
+ * after OUTPUT_FILE_REGULAR for further outputs; for the event file the engine writes the first three itself. */
+enum output_file_type {
+    OUTPUT_FILE_REGULAR,
+    OUTPUT_FILE_UNIX_STREAM,
+    OUTPUT_FILE_UNIX_DATAGRAM,
+    OUTPUT_FILE_SYSLOG,
+    OUTPUT_FILE_REDIS,
+    OUTPUT_FILE_KAFKA,
+};
+
+/* The lines of a further output: events as JSON, alerts as in Suricata's fast.log, counters as in its stats.log. */
+enum output_format { OUTPUT_EVE, OUTPUT_FAST, OUTPUT_COUNTERS };
+
+/* When a regular file is renamed to PATH.YYYYmmdd-HHMMSS and a new one is begun. */
+struct output_rotation {
+    uint64_t interval_seconds; /* at multiples of this in local time; 0: never */
+    uint64_t max_size;         /* in bytes; 0: no limit */
+    uint32_t max_files;        /* renamed files that are kept; 0: all */
+};
 
 /* Settings of the event file. */
 struct log_options {
@@ -109,18 +132,84 @@ struct log_options {
     bool eve;        /* write EVE JSON */
     const char *eve_name;
     enum output_file_type eve_type;
-    size_t ring_size; /* bytes per worker, as output_options.ring_size */
+    const char *rotate_interval; /* as output_rotation_interval() reads it; NULL: never */
+    uint64_t max_size;           /* as in struct output_rotation */
+    uint32_t max_files;
+    size_t ring_size;        /* bytes per worker, as output_options.ring_size */
+    const char *ship_socket; /* path of the socket of sluice-ship */
 };
 extern const struct setting output_settings[]; /* of struct log_options */
 extern const struct setting eve_settings[];    /* of struct eve_options */
+
+/* Reads a rotation interval: "minute", "hour", "day", or a number with s, m, h, d or w. Returns false for another
+ * format. */
+bool output_rotation_interval(const char *value, uint64_t *seconds);
+
+/* Settings of a further output (outputs.NAME). The engine reads those of the event selection and of files, sluice-ship
+ * those of servers. Strings are borrowed from the configuration. */
+struct output_settings {
+    bool enabled;
+    enum output_file_type type;
+    enum output_format format;
+    const char *filename; /* NULL: the default of the type */
+    const char *const *types;
+    uint32_t severity;
+    size_t buffer_size;
+    const char *prefix; /* NULL: none */
+    const char *rotate_interval;
+    uint64_t max_size;
+    uint32_t max_files;
+    struct {
+        const char *identity, *socket;
+        unsigned facility, level; /* index in the choices of the setting: the codes of RFC 5424 */
+        bool old_format;          /* RFC 3164 */
+    } syslog;
+    struct {
+        const char *server, *socket, *key, *username, *password;
+        uint16_t port;
+        uint32_t database, batch_size;
+        uint64_t max_length; /* XADD: MAXLEN; 0: no limit */
+        unsigned mode;       /* index in the choices of the setting */
+    } redis;
+    struct {
+        const char *const *brokers, *topic;
+        const char *const *properties; /* of librdkafka, NAME=VALUE */
+    } kafka;
+};
+extern const struct setting destination_settings[]; /* of struct output_settings */
+
+/* Which events an output gets. */
+struct output_filter {
+    uint32_t kinds;              /* bits 1 << enum output_event */
+    bool app[APP_MAX_PROTOCOLS]; /* OUTPUT_APP: of these protocols, by index in app_list */
+    uint8_t severity;            /* OUTPUT_ALERT: only of rules with this priority or a more important one (lower) */
+};
+
+/* A further output. Strings are borrowed until output_open() returns. */
+struct output_destination {
+    const char *name;
+    enum output_file_type type;
+    enum output_format format;
+    const char *path; /* regular files only */
+    struct output_rotation rotation;
+    size_t buffer_size; /* bytes of the spool, for the others; see sluice/spool.h */
+    struct output_filter filter;
+};
+enum { OUTPUT_MAX_DESTINATIONS = 16 };
 /* Enables the event types that are written if no file has eve.types. */
 void eve_enable_default_types(struct eve_options *options);
 
 struct output_options {
     const char *eve_path; /* NULL: no EVE file */
     enum output_file_type eve_type;
-    bool eve_truncate; /* true: start with an empty file (replay); false: append */
-    FILE *console;     /* the terminal; NULL: none */
+    struct output_rotation eve_rotation;
+    struct output_filter eve_filter; /* events of the event file; kinds 0: all events that `eve` enables, which are
+                                        those of all outputs */
+    const struct output_destination *destinations; /* further outputs */
+    size_t destination_count;
+    const char *ship_socket; /* path of the socket of sluice-ship, if an output needs it */
+    bool eve_truncate;       /* true: start with an empty file (replay); false: append */
+    FILE *console;           /* the terminal; NULL: none */
     bool console_colour;
     bool console_stats; /* also print a line for each stats event */
     bool lossless; /* true: workers wait while their ring is full, so that no event is lost; requires output_start() */
@@ -318,8 +407,8 @@ const char *output_overload_action_name(enum output_overload_action action);
 /* Sets the generation of the rules in use, for events that belong to no packet. */
 void output_set_generation(struct output *output, unsigned generation);
 
-/* Requests that the output thread reopen the event file by its path (log rotation). If opening fails, the thread
- * continues with the old file. */
+/* Requests that the output thread reopen the event file and the files of further outputs by their paths (log rotation).
+ * If opening fails, the thread continues with the old file. */
 void output_reopen(struct output *output);
 /* Returns the error of the last write to the file or socket (-errno), or 0. */
 int output_error(const struct output *output);
@@ -371,6 +460,24 @@ struct output_recent_alert {
 /* Copies alerts with a number greater than `after`, oldest first: the newest `max` of them. Returns their number. Any
  * thread may call it; returns 0 if the alerts are not kept. */
 size_t output_recent_alerts(struct output *output, uint64_t after, struct output_recent_alert *out, size_t max);
+
+/* Counters of a further output. */
+struct output_destination_counters {
+    const char *name;
+    enum output_file_type type;
+    uint64_t events;     /* selected for this output */
+    uint64_t delivered;  /* written to the file, or confirmed by the server */
+    uint64_t waiting;    /* in the spool; 0 for files */
+    uint64_t lost_full;  /* the spool was full: the server is slower than the events, or not available */
+    uint64_t lost_error; /* a write to the file failed */
+    uint64_t rejected;   /* too long for the spool, or refused by the server for good */
+    uint64_t connects;   /* connections to the server */
+    bool connected;      /* file: open; server: sluice-ship is connected to it */
+    bool is_shipped;     /* sluice-ship has received the spool */
+    int error;           /* file: -errno of the last write, 0: none */
+};
+/* Gets the counters of the further output number `index`. Returns false past the last. */
+bool output_destination_counters(const struct output *output, size_t index, struct output_destination_counters *out);
 
 const char *output_drop_reason_name(enum drop_reason reason);
 const char *output_protocol_name(uint8_t protocol); /* returns a name like "TCP"; NULL if the protocol has no name */

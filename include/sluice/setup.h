@@ -78,6 +78,7 @@ extern const struct setting file_settings[];
 /* Reports conflicts between settings to `diag`, such as the verdict repeat without a mark, or a route to a queue in
  * queue.numbers. */
 void setup_check_conflicts(const struct config *config, struct diag *diag);
+void setup_check_outputs(const struct config *config, struct diag *diag); /* reports mistakes in outputs.* */
 
 /* --- Queues --------------------------------------------------------------------------------------- */
 
@@ -129,6 +130,16 @@ int setup_check_log_folder(const struct config *config, const char *log_dir, cha
 int setup_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                    char error[ENGINE_ERROR_SIZE]);
 void setup_eve_options(const struct config *config, struct eve_options *out);
+/* Memory for the strings of the output options, which must stay valid until output_open() returns. */
+struct setup_outputs {
+    struct output_destination list[OUTPUT_MAX_DESTINATIONS];
+    size_t count;
+    char paths[OUTPUT_MAX_DESTINATIONS][4096], eve_path[4096];
+};
+/* Reads the options of the event file and of the further outputs (outputs.*). Returns 0, or -errno with a line in
+ * `error`. */
+int setup_output_options(const struct config *config, const char *log_dir, struct output_options *out,
+                         struct setup_outputs *outputs, char error[ENGINE_ERROR_SIZE]);
 
 void setup_file_options(const struct config *config, struct file_options *out);
 void setup_file_depth(const struct config *config, struct stream_options *stream);

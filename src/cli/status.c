@@ -59,6 +59,7 @@ static void print(const struct control_value *message)
 {
     const struct control_value *rules = control_value_member(message, "rules");
     const struct control_value *reload = control_value_member(message, "reload");
+    const struct control_value *outputs = control_value_member(message, "outputs");
     const struct control_value *overloaded = control_value_member(message, "overloaded");
     const struct control_value *engine = control_value_member(message, "engine");
     int64_t seconds = query_number(message, "uptime");
@@ -83,6 +84,16 @@ static void print(const struct control_value *message)
         printf("%" PRId64
                " events lost: the event files or their readers failed or were too slow (sluice stats output)\n",
                query_number(message, "events_lost"));
+    for (size_t i = 0; i < control_value_count(outputs); i++) {
+        const struct control_value *output = control_value_item(outputs, i);
+
+        printf("output %s: %" PRId64 " events delivered, %" PRId64 " waiting, %" PRId64 " lost%s\n",
+               query_string(output, "name"), query_number(output, "delivered"), query_number(output, "waiting"),
+               query_number(output, "lost"),
+               !control_value_bool(control_value_member(output, "shipped"))     ? "; sluice-ship does not run"
+               : !control_value_bool(control_value_member(output, "connected")) ? "; not connected"
+                                                                                : "");
+    }
     for (size_t i = 0; i < control_value_count(overloaded); i++) {
         int64_t queue = 0;
 

@@ -176,6 +176,26 @@ static const char *log_folder(const struct run_options *options, const struct fi
     return options->log_dir ? options->log_dir : settings->log.dir;
 }
 
+/* Adds the folders of further outputs. Returns whether the engine connects to Unix sockets: of the reader of the event
+ * file, or of sluice-ship. */
+static bool read_outputs(const struct config *config, const struct file_settings *settings, struct paths *paths)
+{
+    bool connects = settings->log.eve && settings->log.eve_type != OUTPUT_FILE_REGULAR;
+    const char *name;
+
+    for (size_t i = 0; (name = config_each(config, "outputs", i)); i++) {
+        struct output_settings output = { 0 };
+
+        config_fill(config, destination_settings, name, &output);
+        if (!output.enabled)
+            continue;
+        connects |= output.type != OUTPUT_FILE_REGULAR;
+        if (output.type == OUTPUT_FILE_REGULAR && output.filename && output.filename[0] == '/')
+            add_file(paths, output.filename, SANDBOX_WRITE);
+    }
+    return connects;
+}
+
 /* Returns the folder of stored files if its path is absolute; NULL if it is relative to the log folder. */
 static const char *separate_store(const struct file_settings *settings)
 {
@@ -385,12 +405,13 @@ int confinement_start(struct confinement *confinement, const struct run_options 
         tzset(); /* reads the time zone file while it is certainly readable */
         add_to_read(paths, options, newer);
         add_to_write(paths, options, &settings);
+        const bool connects = read_outputs(options->config, &settings, paths);
         const struct sandbox_options sandbox = {
             .landlock = walls && settings.daemon.landlock,
             .seccomp = walls && settings.daemon.seccomp,
             .paths = paths->at,
             .path_count = paths->count,
-            .unix_clients = settings.log.eve_type != OUTPUT_FILE_REGULAR,
+            .unix_clients = connects,
         };
         err = paths->failed ? -ENOMEM : sandbox_enter(&confinement->sandbox, &sandbox, cause);
     }

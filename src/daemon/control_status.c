@@ -47,10 +47,13 @@ void control_status_json(struct text *out, const struct service_options *options
     const struct rule_list *rules = ruleset_rules(*options->ruleset);
     uint64_t packets = 0, dropped = 0, would_drop = 0, alerts = 0, events_lost = 0;
     struct output_counters events;
+    struct output_destination_counters destination;
 
     output_counters(options->output, &events);
     for (unsigned i = 0; i < OUTPUT_EVENT_COUNT; i++)
         events_lost += events.lost[i];
+    for (size_t i = 0; output_destination_counters(options->output, i, &destination); i++)
+        events_lost += destination.lost_full + destination.lost_error + destination.rejected;
     for (unsigned i = 0; i < options->worker_count; i++) {
         const struct worker *worker = &options->workers[i];
 
@@ -71,6 +74,19 @@ void control_status_json(struct text *out, const struct service_options *options
     json_uint(out, "would_drop", stats_total(options->stats, "ips.would_drop", would_drop));
     json_uint(out, "alerts", stats_total(options->stats, "detect.alert", alerts));
     json_uint(out, "events_lost", events_lost);
+    json_array_open(out, "outputs");
+    for (size_t i = 0; output_destination_counters(options->output, i, &destination); i++) {
+        json_object_open(out, NULL);
+        json_string(out, "name", destination.name);
+        json_bool(out, "connected", destination.connected);
+        json_bool(out, "shipped", destination.is_shipped || destination.type == OUTPUT_FILE_REGULAR);
+        json_uint(out, "events", destination.events);
+        json_uint(out, "delivered", destination.delivered);
+        json_uint(out, "waiting", destination.waiting);
+        json_uint(out, "lost", destination.lost_full + destination.lost_error + destination.rejected);
+        json_object_close(out);
+    }
+    json_array_close(out);
     json_object_open(out, "ips");
     mode_json(options->mode, out);
     json_object_close(out);

@@ -11,7 +11,7 @@
 #include "sluice/output.h"
 #include "sluice/supervisor_channel.h"
 
-enum { TROUBLE_SECONDS = 60 };
+enum { TROUBLE_SECONDS = 60, SHIP_SECONDS = 3 };
 
 static const char *remedy(int error)
 {
@@ -43,12 +43,64 @@ static uint64_t events_lost(const struct output *output)
     return lost;
 }
 
+/* Logs events that a further output has lost, at most once a minute, and that sluice-ship does not run. */
+static void log_destination(struct output_errors *output_errors, struct destination_errors *errors,
+                            const struct output_destination_counters *counters)
+{
+    const uint64_t lost = counters->lost_full + counters->lost_error + counters->rejected;
+    const bool is_file = counters->type == OUTPUT_FILE_REGULAR;
+    const uint64_t now_ns = clock_monotonic_ns();
+    const bool unshipped = !is_file && !counters->is_shipped;
+
+    if (!is_file && counters->is_shipped)
+        output_errors->unshipped_ns = 0;
+    else if (!is_file && output_errors->unshipped_ns == 0)
+        output_errors->unshipped_ns = now_ns;
+    if (now_ns < errors->next_ns)
+        return;
+    if (unshipped && !errors->logged && now_ns - output_errors->unshipped_ns > SHIP_SECONDS * NS_PER_SECOND) {
+        log_error("output %s: sluice-ship does not listen on output.ship-socket, so events wait in memory "
+                  "(buffer-size): run `systemctl start sluice-ship.socket`, or sluice-ship itself",
+                  counters->name);
+    } else if (lost > errors->lost) {
+        log_error("output %s: %llu events were lost since the last report (%llu since the start), because %s",
+                  counters->name, (unsigned long long)(lost - errors->lost), (unsigned long long)lost,
+                  is_file                      ? strerror(-counters->error)
+                  : unshipped                  ? "sluice-ship does not run"
+                  : counters->rejected >= lost ? "they are too long for the buffer or the server"
+                  : counters->connected        ? "the server is slower than the events arrive (buffer-size)"
+                                               : "the server cannot be reached; sluice-ship logs why");
+    } else {
+        if (errors->logged && !unshipped && (is_file ? counters->error == 0 : counters->connected)) {
+            log_notice("output %s: events are delivered again", counters->name);
+            errors->logged = false;
+        }
+        return;
+    }
+    errors->lost = lost;
+    errors->logged = true;
+    errors->next_ns = now_ns + TROUBLE_SECONDS * NS_PER_SECOND;
+}
+
+void output_errors_log_end(const struct output *output)
+{
+    struct output_destination_counters counters;
+
+    for (size_t i = 0; output_destination_counters(output, i, &counters); i++)
+        if (counters.type != OUTPUT_FILE_REGULAR && !counters.is_shipped && counters.waiting > 0)
+            log_error("output %s: %llu events are lost, because sluice-ship does not listen on output.ship-socket",
+                      counters.name, (unsigned long long)counters.waiting);
+}
+
 /* Logs errors and their end, at most one error in a minute. */
 void output_errors_log(struct output_errors *output_errors, struct output *output, int channel)
 {
     uint64_t now_ns = clock_monotonic_ns();
     int error = output_error(output);
+    struct output_destination_counters counters;
 
+    for (size_t i = 0; output_destination_counters(output, i, &counters); i++)
+        log_destination(output_errors, &output_errors->destinations[i], &counters);
     if (output_needs_file(output))
         channel_send(channel, CHANNEL_OPEN_EVENTS, 0, NULL);
     if (error && !output_errors->logged && now_ns >= output_errors->next_ns) {

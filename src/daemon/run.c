@@ -172,32 +172,31 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
 static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
-    const struct config *config = engine->options->config;
     struct output_options out = { .inline_mode = true };
-    struct log_options log;
-    char path[4096], cause[256];
+    struct setup_outputs *outputs = malloc(sizeof(*outputs));
+    char cause[256];
     int err;
 
-    setup_eve_options(config, &out.eve);
-    config_fill(config, output_settings, NULL, &log);
-    err = setup_eve_path(config, engine->options->log_dir, path, sizeof(path), error);
-    if (err)
-        return err;
-    out.eve_path = log.eve ? path : NULL;
-    out.eve_type = log.eve_type;
-    out.names = engine->names;
-    out.queue_fields = true;
-    out.recent_alerts = true;
-    out.ring_size = log.ring_size;
-    if (engine->options->console) {
-        out.console = stdout;
-        out.console_colour = isatty(STDOUT_FILENO);
+    if (!outputs) {
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot set up event output: %s", strerror(ENOMEM));
+        return -ENOMEM;
     }
-    err = output_open(&engine->output, &out, engine->worker_count, cause);
-    if (err)
-        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
-    else
-        output_set_generation(engine->output, ruleset_generation(engine->ruleset));
+    err = setup_output_options(engine->options->config, engine->options->log_dir, &out, outputs, error);
+    if (!err) {
+        out.names = engine->names;
+        out.queue_fields = true;
+        out.recent_alerts = true;
+        if (engine->options->console) {
+            out.console = stdout;
+            out.console_colour = isatty(STDOUT_FILENO);
+        }
+        err = output_open(&engine->output, &out, engine->worker_count, cause);
+        if (err)
+            snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+        else
+            output_set_generation(engine->output, ruleset_generation(engine->ruleset));
+    }
+    free(outputs);
     return err;
 }
 
@@ -813,8 +812,10 @@ static void stop_engine(struct engine *engine, bool well)
     if (well && !engine->hands_over) /* after a hand-over the counters continue in the next engine */
         stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
                     stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
-    if (engine->output)
+    if (engine->output) {
         output_stop(engine->output);
+        output_errors_log_end(engine->output);
+    }
     if (well)
         stats_log_summary(engine->worker_list, engine->worker_count);
     if (reload_end(engine->reload))

@@ -51,6 +51,11 @@ struct stats_limits {
     uint64_t flow, stream, reassembly, defrag, app_layer;
 };
 
+/* Counters of a further output, below output.destinations.NAME. The last two are gauges. */
+static const char *const destination_fields[] = { "events",   "delivered", "lost_full", "lost_error",
+                                                  "rejected", "connects",  "waiting",   "connected" };
+enum { DESTINATION_FIELDS = sizeof(destination_fields) / sizeof(destination_fields[0]) };
+
 struct stats {
     const struct pipeline_shared *shared;
     const struct attachment *attachment;             /* NULL: the sluice table is not monitored */
@@ -78,6 +83,7 @@ struct stats {
     bool exceptions; /* report how often each exception policy was applied */
     bool threads;    /* stats events have the counters of each worker (eve.types.stats.threads) */
     const char *exception_names[EXCEPTION_COUNT][EXCEPTION_POLICY_COUNT];
+    const char *destination_names[OUTPUT_MAX_DESTINATIONS][DESTINATION_FIELDS]; /* NULL: not needed yet */
 };
 
 static const char uptime_name[] = "uptime"; /* name of a value that is handed over with the counters */
@@ -206,7 +212,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
     stats->capacity = FIXED_STATS + 2 * DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
                       flow_counter_count() + stream_counter_count() + app_counter_count() +
                       EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT + (size_t)workers * STATS_PER_QUEUE +
-                      workers * stats->thread_capacity;
+                      workers * stats->thread_capacity + (size_t)OUTPUT_MAX_DESTINATIONS * DESTINATION_FIELDS;
     stats->values = calloc(stats->capacity, sizeof(*stats->values));
     stats->decode_names = arena_alloc(stats->arena, decode_counter_count() * sizeof(char *));
     stats->reason_names = arena_alloc(stats->arena, 2 * DROP_REASON_COUNT * sizeof(char *));
@@ -651,6 +657,23 @@ static void add_output(struct stats *stats, const struct output *output)
     add_counter(stats, "output.flow.rate_limited", counters.limited[OUTPUT_FLOW]);
     add_counter(stats, "output.netflow.rate_limited", counters.limited[OUTPUT_NETFLOW]);
     add_counter(stats, "output.write_errors", counters.write_errors);
+
+    struct output_destination_counters destination;
+
+    for (size_t i = 0; output_destination_counters(output, i, &destination); i++) {
+        const uint64_t values[DESTINATION_FIELDS] = { destination.events,    destination.delivered,
+                                                      destination.lost_full, destination.lost_error,
+                                                      destination.rejected,  destination.connects,
+                                                      destination.waiting,   destination.connected };
+        const char **paths = stats->destination_names[i];
+
+        for (unsigned k = 0; k < DESTINATION_FIELDS; k++) {
+            if (!paths[k])
+                paths[k] =
+                    arena_printf(stats->arena, "output.destinations.%s.%s", destination.name, destination_fields[k]);
+            add_counter(stats, paths[k], values[k]);
+        }
+    }
 }
 
 /* Adds further counters of rules and of reloads, and the memcaps, below "ips". */

@@ -310,6 +310,9 @@ void eve_end(struct eve *eve, struct text *out)
 {
     if (eve->options->eve.pcap_file)
         json_member_string(out, "pcap_filename", eve->options->eve.pcap_file_name);
+    json_member_string(out, "host", eve->options->eve.sensor_name);
+    if (eve->options->eve.suricata_version)
+        json_member_string(out, "suricata_version", OUTPUT_SURICATA_VERSION);
     json_object_close(out);
 }
 

@@ -26,70 +26,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "output_priv.h"
+#include "state.h"
 #include "sluice/clock.h"
 #include "sluice/decode_event.h"
-#include "sluice/ring.h"
 
 enum {
-    CACHE_LINE = 64,
     IDLE_WAIT_MS = 10,
     LOSSLESS_WAIT_MS = 1,
     FLUSH_INTERVAL_NS = 100 * 1000 * 1000,
     RECORDS_PER_CLOCK = 16, /* records formatted between two readings of the clock */
-    CONSOLE_MAX_BYTES = 64 << 10,
     FIREWALL_RING_SIZE = 256 << 10,
     OVERLOAD_RING_SIZE = 64 << 10,
     FULL_RING_WAIT_NS = 50 * 1000,
     SETTLE_WAIT_NS = 50 * 1000,
-};
-
-struct output_port {
-    alignas(CACHE_LINE) struct ring *ring;
-    const struct output_options *options;
-    struct replay_position position; /* position in the replay order of the records that are reserved next */
-    size_t prefix; /* size of the struct replay_position in front of each record; 0: records have no order and no
-                      position */
-    struct record_scratch *scratch;
-    uint32_t wanted; /* bits 1 << enum output_event */
-    _Atomic uint64_t lost[OUTPUT_EVENT_COUNT];
-    struct event_limits limits;
-};
-
-/* Ring for events of the main thread; `lost`: number of events that did not fit into the ring. */
-struct event_ring {
-    struct ring *ring;
-    _Atomic uint64_t lost;
-};
-
-struct output {
-    struct output_options options;
-    char *pcap_file_name;
-    struct output_port *ports;
-    unsigned port_count;
-    struct event_ring stats, firewall, engine, overload;
-    struct recent_alerts *recent; /* NULL: not kept */
-    atomic_uint generation;       /* generation of the rules, for the events of the main thread */
-
-    /* The following members, up to `counters`, are used by the output thread only. */
-    struct eve eve;
-    struct sink sink;
-    struct text console;
-    uint64_t flushed_ns;
-    uint64_t formatted;                 /* number of records formatted so far */
-    output_progress_function *progress; /* NULL: no replay order; events are written port by port */
-    void *progress_user;
-    struct replay_position *progress_seen; /* progress of each port, read at the beginning of the round */
-    struct event_counters counters;
-
-    pthread_t thread;
-    bool started;
-    int wake_fd;
-    atomic_bool stop, reopen;
-    /* descriptor passed to output_set_file(), which the output thread has not adopted yet; -1: none */
-    atomic_int new_fd;
-    /* number of the last round that has begun, ended, and been flushed to the file */
-    _Atomic uint64_t rounds_begun, rounds_ended, rounds_flushed;
 };
 
 /* --- Ports, used by the workers ------------------------------------------------------------------- */
@@ -202,124 +151,17 @@ void output_flow(struct output_port *port, const struct flow *flow, enum flow_en
 
 /* --- The output thread ---------------------------------------------------------------------------- */
 
-static bool has_sink(const struct output *output)
-{
-    return sink_is_open(&output->sink);
-}
-
-static void flush_output(struct output *output)
+void output_flush(struct output *output)
 {
     if (has_sink(output))
         sink_flush(&output->sink);
+    destinations_flush(&output->destinations);
     if (output->console.length > 0) {
         fwrite(output->console.bytes, 1, output->console.length, output->options.console);
         fflush(output->options.console);
     }
     text_reset(&output->console);
     output->flushed_ns = output->eve.interfaces.now_ns = clock_monotonic_ns();
-}
-
-/* Called after an event was formatted: completes its line in the sink. If there is no event file, counts the event as
- * written. */
-static void end_event(struct output *output, enum output_event kind)
-{
-    if (!has_sink(output)) {
-        counter_add(&output->counters.written[kind], 1);
-        return;
-    }
-    sink_end_event(&output->sink, kind);
-    if (sink_is_full(&output->sink))
-        sink_flush(&output->sink);
-}
-
-static void format_packet(struct output *output, const struct packet_record *record)
-{
-    /* Kinds of events that a packet has at most once and that are not shown on the terminal. */
-    static const struct {
-        enum output_event kind;
-        void (*format)(struct eve *eve, struct text *out, const struct packet_record *record);
-    } others[] = { { OUTPUT_PACKET, eve_tagged_packet },
-                   { OUTPUT_METADATA, eve_packet_metadata },
-                   { OUTPUT_STREAM, eve_stream } };
-    const uint32_t kinds = record->kinds;
-    const bool to_file = has_sink(output);
-    const bool has_alerts = kinds & 1u << OUTPUT_ALERT;
-    struct text *out = &output->sink.buffer;
-    struct eve *eve = &output->eve;
-
-    if (has_alerts && output->recent)
-        recent_alerts_add(output->recent, record, output->options.queue_fields);
-    for (uint32_t i = 0; has_alerts && eve->options->eve.enabled[OUTPUT_ALERT] && i < record->alert_count; i++) {
-        if (to_file)
-            eve_alert(eve, out, record, &record_alerts(record)[i]);
-        end_event(output, OUTPUT_ALERT);
-    }
-    if (kinds & (1u << OUTPUT_DROP | 1u << OUTPUT_WOULD_DROP)) {
-        if (to_file)
-            eve_drop(eve, out, record);
-        end_event(output, kinds & 1u << OUTPUT_DROP ? OUTPUT_DROP : OUTPUT_WOULD_DROP);
-    }
-    for (unsigned i = 0; kinds & 1u << OUTPUT_ANOMALY && i < record->event_count; i++) {
-        if (to_file)
-            eve_anomaly(eve, out, record, record->event_list[i]);
-        end_event(output, OUTPUT_ANOMALY);
-    }
-    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        if (!(kinds & 1u << others[i].kind))
-            continue;
-        if (to_file)
-            others[i].format(eve, out, record);
-        end_event(output, others[i].kind);
-    }
-    if (output->options.console) {
-        console_packet(&output->console, &output->options, record);
-        if (output->console.length > CONSOLE_MAX_BYTES)
-            flush_output(output);
-    }
-}
-
-/* Formats flow and netflow events. They are recorded only if there is an event file. */
-static void format_flow(struct output *output, const struct flow_record *record)
-{
-    struct text *out = &output->sink.buffer;
-
-    if (record->kinds & 1u << OUTPUT_FLOW) {
-        eve_flow(&output->eve, out, record);
-        end_event(output, OUTPUT_FLOW);
-    }
-    for (int direction = 0; record->kinds & 1u << OUTPUT_NETFLOW && direction < FLOW_DIRECTIONS; direction++) {
-        if (direction == FLOW_TO_CLIENT && record->flow.packets[FLOW_TO_CLIENT] == 0)
-            continue;
-        eve_netflow(&output->eve, out, record, (enum flow_direction)direction);
-        end_event(output, OUTPUT_NETFLOW);
-    }
-}
-
-static void format_firewall(struct output *output, const void *record)
-{
-    if (has_sink(output))
-        eve_firewall(&output->eve, &output->sink.buffer, record);
-    end_event(output, OUTPUT_FIREWALL);
-    if (output->options.console)
-        console_firewall(&output->console, &output->options, record);
-}
-
-static void format_engine(struct output *output, const void *record)
-{
-    if (has_sink(output))
-        eve_engine(&output->eve, &output->sink.buffer, record);
-    end_event(output, OUTPUT_ENGINE);
-    if (output->options.console)
-        console_engine(&output->console, &output->options, record);
-}
-
-static void format_overload(struct output *output, const void *record)
-{
-    if (has_sink(output))
-        eve_overload(&output->eve, &output->sink.buffer, record);
-    end_event(output, OUTPUT_OVERLOAD);
-    if (output->options.console)
-        console_overload(&output->console, &output->options, record);
 }
 
 /* Formats all events in a ring of the main thread. Returns whether there were any. */
@@ -349,8 +191,7 @@ static void format_oldest(struct output *output, struct output_port *port)
     if (kinds & FLOW_RECORD_KINDS) {
         format_flow(output, record);
     } else if (kinds & APP_RECORD_KINDS) {
-        eve_app(&output->eve, &output->sink.buffer, record);
-        end_event(output, kinds & 1u << OUTPUT_FILE ? OUTPUT_FILE : OUTPUT_APP);
+        format_app(output, record);
     } else {
         format_packet(output, record);
     }
@@ -358,7 +199,7 @@ static void format_oldest(struct output *output, struct output_port *port)
     if (++output->formatted % RECORDS_PER_CLOCK == 0) {
         output->eve.interfaces.now_ns = clock_monotonic_ns();
         if (output->eve.interfaces.now_ns - output->flushed_ns > FLUSH_INTERVAL_NS)
-            flush_output(output);
+            output_flush(output);
     }
 }
 
@@ -413,11 +254,7 @@ static bool run_round(struct output *output)
     found |= drain_events(output, &output->engine, format_engine);
     found |= drain_events(output, &output->overload, format_overload);
     if (stats) {
-        if (has_sink(output))
-            eve_stats(&output->eve, &output->sink.buffer, stats);
-        end_event(output, OUTPUT_STATS);
-        if (output->options.console && output->options.console_stats)
-            console_stats(&output->console, stats);
+        format_stats(output, stats);
         ring_release(output->stats.ring);
     }
     atomic_store_explicit(&output->rounds_ended, round, memory_order_release);
@@ -443,11 +280,14 @@ static void write_events(struct output *output)
         uint64_t count;
 
         adopt_file(output);
-        if (has_sink(output) && atomic_exchange_explicit(&output->reopen, false, memory_order_acq_rel))
-            sink_reopen(&output->sink);
+        if (atomic_exchange_explicit(&output->reopen, false, memory_order_acq_rel)) {
+            if (has_sink(output))
+                sink_reopen(&output->sink);
+            destinations_reopen(&output->destinations);
+        }
         if (run_round(output))
             continue;
-        flush_output(output);
+        output_flush(output);
         atomic_store_explicit(&output->rounds_flushed,
                               atomic_load_explicit(&output->rounds_ended, memory_order_relaxed), memory_order_release);
         if (stop)
@@ -458,6 +298,7 @@ static void write_events(struct output *output)
     }
     if (has_sink(output))
         sink_finish(&output->sink);
+    destinations_finish(&output->destinations);
 }
 
 /* --- Functions for the main thread ---------------------------------------------------------------- */
@@ -474,7 +315,7 @@ static uint32_t wanted_kinds(const struct output_options *options)
 {
     uint32_t wanted = options->recent_alerts ? 1u << OUTPUT_ALERT : 0;
 
-    if (!options->eve_path && !options->console)
+    if (!options->eve_path && !options->console && options->destination_count == 0)
         return wanted;
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         if (options->eve.enabled[kind])
@@ -483,7 +324,7 @@ static uint32_t wanted_kinds(const struct output_options *options)
         wanted &= ~(1u << OUTPUT_ANOMALY);
     if (!options->eve.alert.tagged_packets)
         wanted &= ~(1u << OUTPUT_PACKET);
-    if (!options->eve_path) /* events that are not shown on the terminal */
+    if (!options->eve_path && options->destination_count == 0) /* events that are not shown on the terminal */
         wanted &= ~(1u << OUTPUT_FLOW | 1u << OUTPUT_NETFLOW | 1u << OUTPUT_PACKET | 1u << OUTPUT_METADATA |
                     1u << OUTPUT_STREAM | APP_RECORD_KINDS);
     return wanted;
@@ -534,10 +375,15 @@ int output_open(struct output **out, const struct output_options *options, unsig
         snprintf(error, 256, "cannot set up event output: %s", strerror(ENOMEM));
         return -ENOMEM;
     }
-    output->wake_fd = output->sink.fd = -1;
+    output->wake_fd = output->sink.fd = output->destinations.ship_fd = -1;
     atomic_store(&output->new_fd, -1);
     output->eve.options = own;
     *own = *options;
+    if (own->eve_filter.kinds == 0) {
+        memset(own->eve_filter.app, true, sizeof(own->eve_filter.app));
+        own->eve_filter.kinds = ~0u;
+        own->eve_filter.severity = UINT8_MAX;
+    }
     if (own->ring_size < RING_MIN_SIZE)
         own->ring_size = RING_MIN_SIZE;
     if (own->eve.alert.payload_buffer_size > RECORD_MAX_PAYLOAD)
@@ -561,7 +407,11 @@ int output_open(struct output **out, const struct output_options *options, unsig
         err = sink_open(&output->sink, options->eve_path, options->eve_type, options->eve_truncate, &output->counters);
         if (err)
             snprintf(error, 256, "cannot write events to %s: %s", options->eve_path, strerror(-err));
+        else
+            sink_set_rotation(&output->sink, &options->eve_rotation);
     }
+    if (!err)
+        err = destinations_open(&output->destinations, options, error);
     if (err) {
         output_close(output);
         return err;
@@ -631,6 +481,8 @@ void output_close(struct output *output)
     ring_free(output->overload.ring);
     adopt_file(output);
     sink_close(&output->sink);
+    destinations_close(&output->destinations);
+    text_clear(&output->line);
     text_clear(&output->console);
     text_clear(&output->eve.scratch);
     text_clear(&output->eve.stream);
@@ -787,4 +639,9 @@ void output_counters(const struct output *output, struct output_counters *out)
     out->lost[OUTPUT_OVERLOAD] += atomic_load_explicit(&output->overload.lost, memory_order_relaxed);
     out->lost[OUTPUT_STATS] += atomic_load_explicit(&output->stats.lost, memory_order_relaxed);
     out->write_errors = atomic_load_explicit(&own->write_errors, memory_order_relaxed);
+}
+
+bool output_destination_counters(const struct output *output, size_t index, struct output_destination_counters *out)
+{
+    return destinations_counters(&output->destinations, index, out);
 }

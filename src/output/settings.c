@@ -8,10 +8,10 @@
 
 #include "sluice/config.h"
 
-static const char *const file_types[] = { [OUTPUT_FILE_REGULAR] = "regular",
-                                          [OUTPUT_FILE_UNIX_STREAM] = "unix_stream",
-                                          [OUTPUT_FILE_UNIX_DATAGRAM] = "unix_dgram",
-                                          NULL };
+static const char *const event_file_types[] = { [OUTPUT_FILE_REGULAR] = "regular",
+                                                [OUTPUT_FILE_UNIX_STREAM] = "unix_stream",
+                                                [OUTPUT_FILE_UNIX_DATAGRAM] = "unix_dgram",
+                                                NULL };
 static const char *const all_or_start[] = { "start", "all", NULL };
 static const char *const xff_modes[] = { "extra-data", "overwrite", NULL };
 static const char *const xff_deployments[] = { "reverse", "forward", NULL };
@@ -46,9 +46,33 @@ const struct setting output_settings[] = {
       SETTING_FIELD(log_options, eve_type),
       .type = SETTING_ENUM,
       .default_value = "regular",
-      .choices = file_types,
+      .choices = event_file_types,
       .help = "Type of eve.filename: a regular file, or a Unix socket of a log reader (unix_stream, unix_dgram with "
               "one datagram per event); events that the reader does not receive in time are lost and counted" },
+    { .name = "eve.rotate-interval",
+      SETTING_FIELD(log_options, rotate_interval),
+      .type = SETTING_STRING,
+      .check = output_check_rotation,
+      .help =
+          "Rotate a regular event file at this interval of local time: minute, hour, day, or a number with s, m, h, "
+          "d or w. The file is renamed to FILENAME.YYYYmmdd-HHMMSS. Unset: do not rotate" },
+    { .name = "eve.max-size",
+      SETTING_FIELD(log_options, max_size),
+      .type = SETTING_SIZE,
+      .default_value = "0",
+      .high = INT64_C(1) << 44,
+      .help = "Rotate a regular event file when it has this size; 0: no limit" },
+    { .name = "eve.max-files",
+      SETTING_FIELD(log_options, max_files),
+      .type = SETTING_NUMBER,
+      .default_value = "0",
+      .high = 100000,
+      .help = "Number of rotated event files to keep; the oldest are removed; 0: keep all" },
+    { .name = "output.ship-socket",
+      SETTING_FIELD(log_options, ship_socket),
+      .type = SETTING_PATH,
+      .default_value = "/run/sluice-ship/socket",
+      .help = "Unix socket of sluice-ship, which sends events to servers (outputs.*.filetype other than regular)" },
     { .name = "output.ring-size",
       SETTING_FIELD(log_options, ring_size),
       .type = SETTING_SIZE,
@@ -411,6 +435,16 @@ const struct setting eve_settings[] = {
       .type = SETTING_STRING,
       .default_value = "X-Forwarded-For",
       .help = "Name of the HTTP header" },
+    { .name = "sensor-name",
+      SETTING_FIELD(eve_options, sensor_name),
+      .type = SETTING_STRING,
+      .help = "Name of this sensor: member host of every event. Unset: events have no member host" },
+    { .name = "eve.suricata-version",
+      SETTING_FIELD(eve_options, suricata_version),
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "Add the member suricata_version, the version of Suricata whose EVE format the events have, for readers "
+              "that require it" },
     { .name = NULL },
 };
 

@@ -12,6 +12,8 @@
  * after its reader has closed it. check_target() tries this once a second. The thread waits up to WAIT_MS for a slow
  * reader.
  *
+ * Before a write, a file that is due for a rotation is renamed and opened again (rotate.c).
+ *
  * Threads: the output thread, except for sink_open() and sink_close().
  */
 #include <errno.h>
@@ -86,6 +88,12 @@ int sink_open(struct sink *sink, const char *path, enum output_file_type type, b
             close(reader);
     }
     return 0;
+}
+
+void sink_set_rotation(struct sink *sink, const struct output_rotation *rotation)
+{
+    sink->rotation = *rotation;
+    rotate_begin(sink);
 }
 
 void sink_close(struct sink *sink)
@@ -195,6 +203,7 @@ static void check_target(struct sink *sink)
         return;
     fd = reopen_target(sink);
     sink->fd = fd < 0 ? -1 : fd;
+    rotate_begin(sink);
 }
 
 /* --- Writing -------------------------------------------------------------------------------------- */
@@ -247,6 +256,7 @@ static size_t write_all(struct sink *sink)
     }
     if (sink->type == OUTPUT_FILE_REGULAR)
         write_out_note(&sink->write_out, sink->fd, done);
+    sink->size += done;
     if (done < sink->buffer.length)
         counter_add(&sink->counters->write_errors, 1);
     else
@@ -260,6 +270,16 @@ void sink_flush(struct sink *sink)
         check_target(sink);
     if (sink->mark_count == 0)
         return;
+    if (rotate_if_due(sink)) {
+        int fd = reopen_target(sink);
+
+        if (fd >= 0) { /* otherwise the events go to the renamed file until the next check of the target */
+            close(sink->fd);
+            sink->fd = fd;
+            sink->write_out = (struct write_out){ 0 };
+        }
+        rotate_begin(sink);
+    }
 
     size_t done = write_all(sink);
     size_t complete = 0;
@@ -303,6 +323,7 @@ void sink_set_file(struct sink *sink, int fd)
     if (sink->fd >= 0)
         close(sink->fd);
     sink->fd = fd;
+    rotate_begin(sink);
     set_error(sink, 0);
 }
 

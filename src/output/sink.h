@@ -67,9 +67,12 @@ enum { SINK_MAX_MARKS = 8192, SINK_MAX_BYTES = 1 << 18 };
 struct sink {
     char *path; /* NULL: none */
     enum output_file_type type;
-    int fd;            /* -1: not open, because the file cannot be opened or the socket has no reader */
-    uint64_t tried_ns; /* monotonic time of the last check of the target */
-    bool cut;          /* the last write ended within a line; `buffer` begins with the rest of that line */
+    struct output_rotation rotation;
+    uint64_t size;        /* of a regular file in bytes, if rotation.max_size is set */
+    uint64_t rotate_at_s; /* realtime of the next rotation; 0: none */
+    int fd;               /* -1: not open, because the file cannot be opened or the socket has no reader */
+    uint64_t tried_ns;    /* monotonic time of the last check of the target */
+    bool cut;             /* the last write ended within a line; `buffer` begins with the rest of that line */
     struct text buffer;
     struct sink_mark *marks;
     size_t mark_count;
@@ -83,6 +86,7 @@ struct sink {
 /* Opens the file, or tries to connect to the socket, which need not have a reader yet. Returns 0 or -errno. */
 int sink_open(struct sink *sink, const char *path, enum output_file_type type, bool truncate,
               struct event_counters *counters);
+void sink_set_rotation(struct sink *sink, const struct output_rotation *rotation); /* of a regular file */
 bool sink_is_open(const struct sink *sink);
 void sink_close(struct sink *sink);
 /* Adds a newline to the text that was added to `buffer` since the last call: the line of an event of this kind. */
@@ -92,5 +96,15 @@ void sink_flush(struct sink *sink);
 void sink_finish(struct sink *sink); /* writes all lines; those that cannot be written are counted as lost */
 void sink_reopen(struct sink *sink);
 void sink_set_file(struct sink *sink, int fd); /* replaces the open file by `fd`, which the sink then owns */
+
+/* --- rotate.c ------------------------------------------------------------------------------------------------- */
+
+/* Reads size and time of a file that was opened, from which the next rotation is computed. */
+void rotate_begin(struct sink *sink);
+/* Renames the file if a rotation is due, and removes the oldest renamed files. Returns true if the file was renamed, so
+ * that it must be opened again. */
+bool rotate_if_due(struct sink *sink);
+/* For setting.check: NULL if output_rotation_interval() accepts the value, otherwise the expected form. */
+const char *output_check_rotation(const char *value);
 
 #endif

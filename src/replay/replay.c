@@ -150,28 +150,46 @@ static void print_diag(const struct diag *diag)
     diag_print(diag, stderr, isatty(STDERR_FILENO));
 }
 
+/* A replay writes no events to servers, and overwrites no files outside of its log folder. */
+static void keep_relative_files(const struct config *config, struct setup_outputs *outputs)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < outputs->count; i++) {
+        struct output_settings settings = { 0 };
+
+        config_fill(config, destination_settings, outputs->list[i].name, &settings);
+        if (settings.type == OUTPUT_FILE_REGULAR && !(settings.filename && settings.filename[0] == '/'))
+            outputs->list[kept++] = outputs->list[i];
+    }
+    outputs->count = kept;
+}
+
 static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 {
     const struct replay_options *options = replay->options;
-    struct output_options out = { .eve_truncate = true, .lossless = true };
-    struct log_options log;
-    char cause[256];
-    char path[4096];
-    int err;
+    struct output_options out = { 0 };
+    struct setup_outputs *outputs = malloc(sizeof(*outputs));
+    char cause[256] = "";
+    int err = outputs ? setup_output_options(options->config, options->log_dir, &out, outputs, error) : -ENOMEM;
 
-    setup_eve_options(options->config, &out.eve);
-    config_fill(options->config, output_settings, NULL, &log);
+    if (!outputs)
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot set up event output: %s", strerror(ENOMEM));
+    if (err) {
+        free(outputs);
+        return err;
+    }
+    out.eve_truncate = out.lossless = true;
+    out.eve_type = OUTPUT_FILE_REGULAR;
+    out.eve_rotation = (struct output_rotation){ 0 };
     /* no rate limits, because each run must write the same events */
     out.eve.drop.rate_limit = out.eve.flow_rate_limit = 0;
-    err = setup_eve_path(options->config, options->log_dir, path, sizeof(path), error);
-    if (err)
-        return err;
-    out.eve_path = log.eve ? path : NULL;
-    if (out.eve_path && options->log_dir)
+    keep_relative_files(options->config, outputs);
+    out.destination_count = outputs->count;
+    if ((out.eve_path || outputs->count > 0) && options->log_dir)
         folder_create(options->log_dir); /* if this fails, output_open() reports the error */
     out.inline_mode = options->inline_mode;
     out.names = rule_list_names(ruleset_rules(replay->ruleset));
-    out.ring_size = log.ring_size;
     if (options->console) {
         out.console = stdout;
         out.console_colour = isatty(STDOUT_FILENO);
@@ -181,6 +199,7 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     err = output_open(&replay->output, &out, replay->worker_count, cause);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    free(outputs);
     return err;
 }
 

@@ -179,5 +179,6 @@ void setup_check_conflicts(const struct config *config, struct diag *diag)
         check_range(&check, range, seen);
     check_attach(&check, queue.nfqueue.mode);
     check_blocklist(&check);
+    setup_check_outputs(config, diag);
     decode_options_read(config, &decode, diag); /* called only to report invalid ports */
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state of the output, shared by output.c (ports, thread, interface) and format.c (events to lines). */
+#ifndef SLUICE_OUTPUT_STATE_H
+#define SLUICE_OUTPUT_STATE_H
+
+#include <pthread.h>
+#include <stdalign.h>
+
+#include "destination.h"
+#include "output_priv.h"
+#include "sluice/ring.h"
+
+enum { CACHE_LINE = 64 };
+
+struct output_port {
+    alignas(CACHE_LINE) struct ring *ring;
+    const struct output_options *options;
+    struct replay_position position; /* position in the replay order of the records that are reserved next */
+    size_t prefix; /* size of the struct replay_position in front of each record; 0: records have no order and no
+                      position */
+    struct record_scratch *scratch;
+    uint32_t wanted; /* bits 1 << enum output_event */
+    _Atomic uint64_t lost[OUTPUT_EVENT_COUNT];
+    struct event_limits limits;
+};
+
+/* Ring for events of the main thread; `lost`: number of events that did not fit into the ring. */
+struct event_ring {
+    struct ring *ring;
+    _Atomic uint64_t lost;
+};
+
+struct output {
+    struct output_options options;
+    char *pcap_file_name;
+    struct output_port *ports;
+    unsigned port_count;
+    struct event_ring stats, firewall, engine, overload;
+    struct recent_alerts *recent; /* NULL: not kept */
+    atomic_uint generation;       /* generation of the rules, for the events of the main thread */
+
+    /* The following members, up to `counters`, are used by the output thread only. */
+    struct eve eve;
+    struct sink sink;
+    struct destinations destinations;
+    struct text line; /* event that the event file does not get, or that is not JSON */
+    struct text console;
+    uint64_t flushed_ns;
+    uint64_t formatted;                 /* number of records formatted so far */
+    output_progress_function *progress; /* NULL: no replay order; events are written port by port */
+    void *progress_user;
+    struct replay_position *progress_seen; /* progress of each port, read at the beginning of the round */
+    struct event_counters counters;
+
+    pthread_t thread;
+    bool started;
+    int wake_fd;
+    atomic_bool stop, reopen;
+    /* descriptor passed to output_set_file(), which the output thread has not adopted yet; -1: none */
+    atomic_int new_fd;
+    /* number of the last round that has begun, ended, and been flushed to the file */
+    _Atomic uint64_t rounds_begun, rounds_ended, rounds_flushed;
+};
+
+static inline bool has_sink(const struct output *output)
+{
+    return sink_is_open(&output->sink);
+}
+
+/* Writes the lines of all outputs (output.c). */
+void output_flush(struct output *output);
+
+/* --- format.c ------------------------------------------------------------------------------------- */
+
+/* Each function formats the events of a record for all outputs that get them. */
+void format_packet(struct output *output, const struct packet_record *record);
+void format_app(struct output *output, const struct packet_record *record);
+void format_flow(struct output *output, const struct flow_record *record);
+void format_firewall(struct output *output, const void *record); /* struct output_firewall */
+void format_engine(struct output *output, const void *record);   /* struct output_engine */
+void format_overload(struct output *output, const void *record); /* struct output_overload */
+void format_stats(struct output *output, const struct stats_record *record);
+
+#endif
