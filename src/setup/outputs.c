@@ -231,7 +231,7 @@ void setup_check_outputs(const struct config *config, struct diag *diag)
 int setup_output_options(const struct config *config, const char *log_dir, struct output_options *out,
                          struct setup_outputs *outputs, char error[ENGINE_ERROR_SIZE])
 {
-    struct log_options log;
+    struct log_options log = { .rotate_interval = NULL };
     int err;
 
     setup_eve_options(config, &out->eve);
