@@ -56,13 +56,18 @@ static void log_destination(struct output_errors *output_errors, struct destinat
         output_errors->unshipped_ns = 0;
     else if (!is_file && output_errors->unshipped_ns == 0)
         output_errors->unshipped_ns = now_ns;
+    if (errors->logged && lost == errors->lost && !unshipped &&
+        (is_file ? counters->error == 0 : counters->connected)) {
+        log_notice("output %s: events are delivered again", counters->name);
+        errors->logged = false;
+    }
     if (now_ns < errors->next_ns)
         return;
-    if (unshipped && !errors->logged && now_ns - output_errors->unshipped_ns > SHIP_SECONDS * NS_PER_SECOND) {
+    if (unshipped && !errors->logged && now_ns - output_errors->unshipped_ns > SHIP_SECONDS * NS_PER_SECOND)
         log_error("output %s: sluice-ship does not listen on output.ship-socket, so events wait in memory "
                   "(buffer-size): run `systemctl start sluice-ship.socket`, or sluice-ship itself",
                   counters->name);
-    } else if (lost > errors->lost) {
+    else if (lost > errors->lost)
         log_error("output %s: %llu events were lost since the last report (%llu since the start), because %s",
                   counters->name, (unsigned long long)(lost - errors->lost), (unsigned long long)lost,
                   is_file                      ? strerror(-counters->error)
@@ -70,13 +75,8 @@ static void log_destination(struct output_errors *output_errors, struct destinat
                   : counters->rejected >= lost ? "they are too long for the buffer or the server"
                   : counters->connected        ? "the server is slower than the events arrive (buffer-size)"
                                                : "the server cannot be reached; sluice-ship logs why");
-    } else {
-        if (errors->logged && !unshipped && (is_file ? counters->error == 0 : counters->connected)) {
-            log_notice("output %s: events are delivered again", counters->name);
-            errors->logged = false;
-        }
+    else
         return;
-    }
     errors->lost = lost;
     errors->logged = true;
     errors->next_ns = now_ns + TROUBLE_SECONDS * NS_PER_SECOND;

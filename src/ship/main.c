@@ -48,6 +48,7 @@ struct engine {
     struct output_settings settings[OUTPUT_MAX_DESTINATIONS];
     struct shipment *shipments[OUTPUT_MAX_DESTINATIONS];
     size_t count;
+    uint64_t number;   /* engines are numbered in the order of their connections */
     uint64_t ended_ns; /* when the engine ended */
 };
 
@@ -56,7 +57,8 @@ struct ship {
     size_t set_count;
     int listen_fd, signal_fd;
     struct engine *engines[ENGINES_MAX];
-    char *socket_path; /* created by this program, removed at the end; NULL: created by systemd */
+    uint64_t engine_count; /* engines that have connected so far */
+    char *socket_path;     /* created by this program, removed at the end; NULL: created by systemd */
 };
 
 /* --- Configuration -------------------------------------------------------------------------------- */
@@ -132,6 +134,7 @@ static void accept_engine(struct ship *ship)
         return;
     }
     engine->fd = fd;
+    engine->number = ++ship->engine_count;
     ship->engines[free_slot] = engine;
     log_info("an engine is connected");
 }
@@ -210,7 +213,21 @@ static void read_engine(struct ship *ship, struct engine *engine)
             shipment_set_orphan(engine->shipments[i]);
 }
 
-/* Frees shipments that have sent everything, and engines without shipments. Returns whether shipments are left. */
+/* Whether an earlier engine still has events for this output. */
+static bool must_wait(const struct ship *ship, const struct engine *engine, const char *name)
+{
+    for (unsigned e = 0; e < ENGINES_MAX; e++) {
+        const struct engine *other = ship->engines[e];
+
+        for (size_t i = 0; other && other->number < engine->number && i < other->count; i++)
+            if (other->shipments[i] && strcmp(shipment_name(other->shipments[i]), name) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Frees shipments that have sent everything, and engines without shipments; releases shipments that were held. Returns
+ * whether shipments of engines that have ended are left. */
 static bool sweep(struct ship *ship)
 {
     bool left = false;
@@ -222,6 +239,9 @@ static bool sweep(struct ship *ship)
         for (size_t i = 0; engine && i < engine->count; i++) {
             if (engine->shipments[i] && shipment_has_ended(engine->shipments[i]))
                 end_shipment(engine, i);
+            else if (engine->shipments[i] && shipment_is_held(engine->shipments[i]) &&
+                     !must_wait(ship, engine, shipment_name(engine->shipments[i])))
+                shipment_release(engine->shipments[i]);
             has_shipments |= engine->shipments[i] != NULL;
         }
         if (engine && engine->fd < 0 && !has_shipments) {

@@ -69,6 +69,10 @@ struct shipment;
  * shipment_free(). Returns 0 or -errno. */
 int shipment_start(struct shipment **out, const char *name, struct spool *spool,
                    const struct output_settings *settings);
+/* A shipment that is held sends nothing until it is released: an earlier engine's events go first, through the only
+ * connection. shipment_start() returns it held. */
+void shipment_release(struct shipment *shipment);
+bool shipment_is_held(const struct shipment *shipment);
 /* The engine has ended: the thread ends when all events have been sent. */
 void shipment_set_orphan(struct shipment *shipment);
 const char *shipment_name(const struct shipment *shipment);

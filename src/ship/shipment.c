@@ -21,7 +21,7 @@ struct shipment {
     struct spool *spool;
     const struct output_settings *settings;
     pthread_t thread;
-    atomic_bool stop, orphan, ended;
+    atomic_bool stop, orphan, ended, released;
     struct spool_event batch[SHIP_BATCH];
     uint64_t ends[SHIP_BATCH]; /* position in the spool behind each event of the batch */
 };
@@ -79,6 +79,8 @@ static void *run(void *argument)
     unsigned delay_ms = 0;
     bool logged = false;
 
+    while (!atomic_load(&shipment->released) && !atomic_load(&shipment->stop))
+        pause_ms(shipment, SLICE_MS);
     while (!atomic_load(&shipment->stop)) {
         struct ship_result result = { 0 };
         bool orphan = atomic_load(&shipment->orphan); /* before the spool is read: it is complete then */
@@ -153,6 +155,16 @@ int shipment_start(struct shipment **out, const char *name, struct spool *spool,
     }
     *out = shipment;
     return 0;
+}
+
+void shipment_release(struct shipment *shipment)
+{
+    atomic_store(&shipment->released, true);
+}
+
+bool shipment_is_held(const struct shipment *shipment)
+{
+    return !atomic_load(&shipment->released);
 }
 
 void shipment_set_orphan(struct shipment *shipment)
