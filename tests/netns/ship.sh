@@ -72,10 +72,10 @@ kill -USR1 "$supervisor"
 wait_for grep -q "^capture.kernel_packets .*Total" "$WORK/ips/stats.log" || fail "no counters"
 ask status | grep "^output reader: 1111 events delivered, 0 waiting, 0 lost$" || fail "$(ask status)"
 
-# SIGUSR2 reopens the files of all outputs.
+# SIGHUP reopens the files of all outputs.
 mv "$WORK/ips/fast.log" "$WORK/fast.1"
 mv "$WORK/elsewhere/drops.json" "$WORK/drops.1"
-kill -USR2 "$supervisor"
+kill -HUP "$supervisor"
 wait_for test -e "$WORK/ips/fast.log" || fail "fast.log was not reopened"
 wait_for test -e "$WORK/elsewhere/drops.json" || fail "drops.json was not reopened"
 
