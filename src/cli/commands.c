@@ -29,6 +29,7 @@ const struct command *const cli_commands[] = {
     &command_reload,
     &command_update,
     &command_upgrade,
+    &command_shutdown,
     &command_nft,
     &command_blocklist,
     &command_dataset,
@@ -43,7 +44,6 @@ const struct command *const cli_commands[] = {
     &command_lend,
     &command_leave,
     &command_suricata_compat,
-    &command_shutdown,
     NULL,
 };
 
