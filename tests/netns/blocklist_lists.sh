@@ -87,7 +87,7 @@ mv "$WORK/away" "$WORK/drop.txt"
 
 # The networks come back with the table.
 gateway nft delete table inet sluice
-wait_events ips 1 event_type=firewall firewall.action=reasserted
+wait_events ips 1 event_type=firewall sluice.firewall.action=reasserted
 blocked 10.66.1.20 10.66.2.2
 blocked 10.66.1.40 10.66.2.2
 

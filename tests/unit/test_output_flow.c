@@ -190,7 +190,8 @@ static const struct field_case {
     { sample_tcp, plain, everything, EVENT_FLOW, WITH, "\"pcap_filename\":\"x.pcap\"}\n" },
     { sample_queue, plain, live, EVENT_FLOW, WITH, "\"flow_id\":4503599627370497,\"in_iface\":\"lo\"," },
     { sample_queue, plain, live, EVENT_FLOW, WITH,
-      "\"sluice\":{\"queue\":{\"number\":3,\"mark\":5,\"hook\":\"forward\",\"in_iface\":\"lo\",\"ct_id\":70,\"ct_mark\":80,"
+      "\"sluice\":{\"queue\":{\"number\":3,\"mark\":5,\"hook\":\"forward\",\"in_iface\":\"lo\",\"ct_id\":70,\"ct_"
+      "mark\":80,"
       "\"ruleset\":7}" },
     { sample_queue, plain, live, EVENT_FLOW, WITHOUT, "{\"timestamp\":\"2020-01-01T00" },
     { sample_udp6, plain, both, EVENT_FLOW, WITH,

@@ -409,16 +409,19 @@ static const struct {
     const char *json, *line;
 } deaths[] = {
     { { .number = 1, .action = OUTPUT_ENGINE_RESTARTED, .signal = 11, .packets = 12 },
-      "\"sluice\":{\"engine\":{\"action\":\"restarted\",\"number\":1,\"cause\":\"signal\",\"signal\":11,\"repeated\":12}",
+      "\"sluice\":{\"engine\":{\"action\":\"restarted\",\"number\":1,\"cause\":\"signal\",\"signal\":11,\"repeated\":"
+      "12}",
       "ENGINE restarted after signal 11" },
     { { .number = 2, .action = OUTPUT_ENGINE_RESTARTED, .signal = 6, .hung = true },
       "\"sluice\":{\"engine\":{\"action\":\"restarted\",\"number\":2,\"cause\":\"hang\",\"signal\":6,\"repeated\":0}",
       "ENGINE restarted: a worker hung" },
     { { .number = 3, .action = OUTPUT_ENGINE_RESTARTED, .code = 1 },
-      "\"sluice\":{\"engine\":{\"action\":\"restarted\",\"number\":3,\"cause\":\"exit\",\"exit_code\":1,\"repeated\":0}",
+      "\"sluice\":{\"engine\":{\"action\":\"restarted\",\"number\":3,\"cause\":\"exit\",\"exit_code\":1,\"repeated\":"
+      "0}",
       "ENGINE restarted after exit code 1" },
     { { .number = 4, .action = OUTPUT_ENGINE_QUARANTINED, .queue = 3, .length = 66, .path = "/there/1.pcap" },
-      "\"sluice\":{\"engine\":{\"action\":\"quarantined\",\"number\":4,\"queue\":3,\"length\":66,\"file\":\"/there/1.pcap\"}",
+      "\"sluice\":{\"engine\":{\"action\":\"quarantined\",\"number\":4,\"queue\":3,\"length\":66,\"file\":\"/there/"
+      "1.pcap\"}",
       "ENGINE quarantined: a packet of 66 bytes in queue 3" },
 };
 

@@ -31,7 +31,7 @@ struct service {
     struct talkers *talkers;       /* created by the first request for talkers */
     struct waiting_client waiting[SERVICE_MAX_TICKETS];
     unsigned waiting_count;
-    uint64_t memcaps[SERVICE_MEMCAPS]; /* the memcaps in force, in bytes; 0: as configured */
+    uint64_t memcaps[SERVICE_MEMCAPS];             /* the memcaps in force, in bytes; 0: as configured */
     struct worker_memcap_request *memcap_requests; /* one for each worker */
     /* Ticket of the client that requested an upgrade and waits for the next engine; UINT64_MAX: none. */
     uint64_t upgrade;
