@@ -414,6 +414,7 @@ static int install(struct arguments *arguments, const struct config *config, str
         if (update_remove_tree(update->previous) || rename(update->staging, update->previous))
             cli_error(&command_update, "cannot keep the previous rules in %s: %s", update->previous, strerror(errno));
         unlink(update->pending);
+        update_swap_finish(update);
         return 0;
     }
     report->outcome = OUTCOME_ROLLED_BACK;

@@ -200,8 +200,13 @@ int update_swap_back(struct update *update)
         err = update->created[i] ? (rename(live, staged) ? -errno : 0) : exchange(staged, live);
         first = first ? first : err;
     }
+    update_swap_finish(update);
+    return first;
+}
+
+void update_swap_finish(struct update *update)
+{
     free_entries(update->entries, update->entry_count);
     update->entries = NULL;
-    update->entry_count = 0;
-    return first;
+    update->entry_count = update->swapped = 0;
 }

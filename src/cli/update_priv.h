@@ -79,9 +79,11 @@ void update_keep_downloads(struct update *update, bool promote);
 /* Replaces this process by suricata-update with a command about sources. Returns an exit code after a message. */
 int update_exec(struct update *update, int argc, char **argv);
 
-/* Exchanges the files in `staging` with those in `live`, the rule file last. update_swap_back() reverses it. Each
- * exchange of a name is atomic. Return 0 or -errno; after an error of update_swap() nothing is changed. */
+/* Exchanges the files in `staging` with those in `live`, the rule file last. Then the caller calls update_swap_back(),
+ * which reverses it, or update_swap_finish(), after which it cannot be reversed. Each exchange of a name is atomic.
+ * Return 0 or -errno; after an error of update_swap() nothing is changed. */
 int update_swap(struct update *update);
 int update_swap_back(struct update *update);
+void update_swap_finish(struct update *update);
 
 #endif
