@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `sluice update` on three nights, with suricata-update of PyPI, while packets flow: the daemon always has the newest good
-# rules, and no packet is lost.
+# `sluice update` on three nights, with suricata-update of PyPI, and then suricata-update alone on three more, while
+# packets flow: the daemon always has the newest good rules, and no packet is lost.
 #
 #   source one    other rules each night
 #   source two    unsupported rules, mistakes, rules for other versions, and a dataset
@@ -36,6 +36,7 @@ configuration() {
 		"unix-command.filename: $WORK/ips.control" >"$conf"
 }
 configuration skip
+echo "dist-rule-directory: $WORK/etc" >"$WORK/etc/update.yaml"
 
 # rules FIRST COUNT TEXT: COUNT rules from sid FIRST, which drop datagrams with "TEXT-sid" to port 7000.
 rules() {
@@ -158,6 +159,25 @@ night 0
 has_rules $(seq 10010 10034) $(seq 20000 20019) 20103 $(seq 30000 30029)
 night 0
 grep -q "^no changes" "$WORK/update.out" || fail "an update without changes changed something"
+
+# suricata-update alone, with the sources and downloads so far, tests by sluice-suricata-compat and reloads by `sluice
+# reload`. One source changes each night, one has unsupported rules and mistakes, one is broken from the second night on.
+ln -s "$SLUICE" "$WORK/sluice-suricata-compat"
+for day in 1 2 3; do
+	echo "--- suricata-update alone, night $day"
+	rules 10000 $((20 + day)) "alone$day" >"$WORK/web/one.rules"
+	[ $day = 1 ] || rm -f "$WORK/web/three.rules"
+	find "$data/update/cache" -type f -exec touch --date yesterday {} +
+	gateway "$program" --data-dir "$data" --config "$WORK/etc/update.yaml" --suricata "$WORK/sluice-suricata-compat" \
+		--suricata-conf "$conf" --reload-command "$SLUICE reload --config $conf" >"$WORK/update.log" 2>&1 ||
+		fail "suricata-update: $(tail -n 5 "$WORK/update.log")"
+	grep -q "reloaded: generation" "$WORK/update.log" || fail "suricata-update did not reload: $(cat "$WORK/update.log")"
+	[ $day = 1 ] || grep -q "will use latest cached version" "$WORK/update.log" || fail "the source is not broken"
+	has_rules $(seq 10000 $((10019 + day))) $(seq 20000 20019) 20103 $(seq 30000 30029)
+	stopped "alone$day-10003"
+	stopped third-20003
+	stopped fourth-30003
+done
 
 traffic_stop
 equal "reloads that failed" "$(grep -c "settings unchanged" "$WORK/ips.log")" 1
