@@ -151,6 +151,8 @@ static int make_work_folder(struct update *update)
     self[length] = '\0';
     if (symlink(self, update->compat))
         return -errno;
+    setenv("TMPDIR", update->work,
+           1); /* for suricata-update: needs no /tmp, and leaves nothing there when it is ended */
     update_path(path, update->work, "alone.yaml");
     err = write_yaml(path, update->work);
     update_path(update->yaml, update->conf_dir, "update.yaml");

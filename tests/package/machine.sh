@@ -55,6 +55,8 @@ wait_for "the server's answer" request index.html
 step "install"
 "${apt[@]}" install ./sluice_*.deb
 [ "$(systemctl is-enabled sluice.service || true)" = disabled ] || fail "the installation enabled the service"
+[ "$(systemctl is-enabled sluice-update.timer || true)" = disabled ] || fail "the installation enabled the updates"
+sluice-suricata-compat -V | grep -q "This is Suricata version 8" || fail "sluice-suricata-compat does not answer"
 systemctl enable --now -q sluice.service
 wait_for "the start" sluice status
 sluice status
