@@ -105,7 +105,11 @@ static void apply_section(struct walk *walk, const struct setting *setting, cons
         return;
     }
     if (in->kind == NODE_LIST && !setting) {
-        diag_error(walk->diag, in->at, "'%s' needs settings below it, got a list", path);
+        const struct suricata_key *row = suricata_key_find(path);
+
+        walk->config->suricata_keys += row != NULL;
+        diag_error(walk->diag, in->at, "'%s' needs settings below it, got a list%s%s", path,
+                   row && row->text ? ", as in Suricata: " : "", row && row->text ? row->text : "");
         return;
     }
     open_section(walk, path, in);

@@ -8,6 +8,7 @@
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { NFQ_BURST = 4, MAX_QUEUE_LENGTH = 1 << 20 };
@@ -24,12 +25,13 @@ struct conversion {
 static void decide(struct import_leaf *leaf, enum import_group group, const char *text)
 {
     leaf->key.group = group;
+    leaf->key.setting = NULL;
     leaf->key.text = text;
 }
 
 /* Takes a value if the configuration accepts it; otherwise the key has no counterpart, for the reason of the row or of
  * the configuration. */
-static void take_value(const struct conversion *conversion, const char *value)
+static void take_value(struct conversion *conversion, const char *value)
 {
     const char *why;
 
@@ -52,7 +54,7 @@ static bool is_no(const char *value)
     return value && value_to_bool(value, &on) && !on;
 }
 
-static void convert_value(const struct conversion *conversion)
+static void convert_value(struct conversion *conversion)
 {
     take_value(conversion, conversion->leaf->node->value);
 }
@@ -85,7 +87,7 @@ static bool exists(const struct import *import, const char *path)
     return any;
 }
 
-static void convert_file(const struct conversion *conversion)
+static void convert_file(struct conversion *conversion)
 {
     struct import *import = conversion->import;
     const char *path = absolute(import, import->folder, conversion->leaf->node->value), *text;
@@ -100,12 +102,12 @@ static void convert_file(const struct conversion *conversion)
     decide(conversion->leaf, IMPORT_MISSING, text ? text : "");
 }
 
-static void convert_folder(const struct conversion *conversion)
+static void convert_folder(struct conversion *conversion)
 {
     take_value(conversion, absolute(conversion->import, conversion->import->folder, conversion->leaf->node->value));
 }
 
-static void convert_rule_file(const struct conversion *conversion)
+static void convert_rule_file(struct conversion *conversion)
 {
     struct import *import = conversion->import;
     const char *path = conversion->leaf->node->value, *folder = import_find_value(import, "default-rule-path"), *whole;
@@ -119,7 +121,7 @@ static void convert_rule_file(const struct conversion *conversion)
         diag_warning(import->diag, conversion->leaf->key.at, "the rule file %s does not exist", whole);
 }
 
-static void convert_reputation_file(const struct conversion *conversion)
+static void convert_reputation_file(struct conversion *conversion)
 {
     struct import *import = conversion->import;
     const char *folder = import_find_value(import, "default-reputation-path");
@@ -127,7 +129,7 @@ static void convert_reputation_file(const struct conversion *conversion)
     take_value(conversion, absolute(import, folder ? folder : "/etc/suricata/iprep", conversion->leaf->node->value));
 }
 
-static void convert_place(const struct conversion *conversion)
+static void convert_place(struct conversion *conversion)
 {
     if (conversion->import->options.keep_places)
         take_value(conversion, conversion->leaf->node->value);
@@ -137,56 +139,131 @@ static void convert_place(const struct conversion *conversion)
 
 /* --- Events --------------------------------------------------------------------------------------- */
 
-/* Returns whether the leaf belongs to the eve-log that is imported; decides about it otherwise. */
-static bool is_imported_eve(const struct conversion *conversion)
+/* Returns the value of an option of an item of `outputs`; NULL: not set. */
+static const char *output_option(const struct import *import, unsigned output, const char *name)
 {
-    if ((int)conversion->leaf->output == conversion->import->eve_output)
-        return true;
-    decide(conversion->leaf, IMPORT_MISSING,
-           "Sluice writes one event file, that of the first eve-log that is enabled; let a log reader distribute the "
-           "events");
-    return false;
+    for (size_t i = 0; i < import->leaf_count; i++)
+        if (!import->leaves[i].by && import->leaves[i].output == output && strcmp(import->leaves[i].name, name) == 0)
+            return import->leaves[i].key.value;
+    return NULL;
 }
 
-static void convert_eve(const struct conversion *conversion)
+/* Returns whether an eve-log goes to a server, not to a file or a socket on this host. */
+static bool is_remote(const struct import *import, unsigned output)
 {
-    if (is_imported_eve(conversion))
+    const char *type = output_option(import, output, "outputs.eve-log.filetype");
+
+    if (!type)
+        type = output_option(import, output, "outputs.eve-log.type");
+    return type && (strcmp(type, "syslog") == 0 || strcmp(type, "redis") == 0);
+}
+
+/* Returns whether the leaf belongs to the event file (eve). The other eve-logs are outputs (outputs.eve-N). */
+static bool is_event_file(struct conversion *conversion)
+{
+    return (int)conversion->leaf->output == conversion->import->eve_output;
+}
+
+/* Takes a value as an option of outputs.eve-N, where N is the position of the eve-log. */
+static void take_output_option(struct conversion *conversion, const char *option, const char *value)
+{
+    snprintf(conversion->setting, sizeof(conversion->setting), "outputs.eve-%u.%s", conversion->leaf->output, option);
+    take_value(conversion, value);
+}
+
+static void convert_eve(struct conversion *conversion)
+{
+    if (is_event_file(conversion))
         take_value(conversion, conversion->leaf->node->value);
-}
-
-/* Returns whether a log of alerts in another format is enabled. */
-static bool has_alert_log(const struct import *import)
-{
-    for (size_t i = 0; i < import->leaf_count; i++) {
-        const struct import_leaf *leaf = &import->leaves[i];
-        const struct suricata_key *row = leaf->by ? NULL : suricata_key_find(leaf->name);
-
-        if (row && row->conversion == CONVERT_ALERT_LOG && is_yes(leaf->key.value))
-            return true;
-    }
-    return false;
-}
-
-static void convert_eve_switch(const struct conversion *conversion)
-{
-    if (is_yes(conversion->leaf->node->value))
-        convert_eve(conversion);
-    else if (conversion->import->eve_output >= 0)
-        decide(conversion->leaf, IMPORT_IMPLIED, section_disabled);
-    else if (has_alert_log(conversion->import))
-        decide(conversion->leaf, IMPORT_IMPLIED,
-               "not taken: Sluice writes alerts as events only, and this input has a "
-               "log of alerts");
+    else if (strcmp(conversion->leaf->name, "outputs.eve-log.rotate-interval") == 0)
+        take_output_option(conversion, "rotate-interval", conversion->leaf->node->value);
     else
-        take_value(conversion, "no");
+        decide(conversion->leaf, IMPORT_MISSING,
+               "options of events apply to all outputs: those of the first eve-log count");
 }
 
-static void convert_eve_filename(const struct conversion *conversion)
+static void convert_eve_switch(struct conversion *conversion)
 {
-    const char *name = conversion->leaf->node->value, *slash = strrchr(name, '/');
+    struct import *import = conversion->import;
+    const char *value = conversion->leaf->node->value;
 
-    if (is_imported_eve(conversion))
-        take_value(conversion, slash && slash[1] && !conversion->import->options.keep_places ? slash + 1 : name);
+    if (!is_yes(value) && import->eve_output >= 0) {
+        decide(conversion->leaf, IMPORT_IMPLIED, section_disabled);
+    } else if (!is_yes(value)) {
+        take_value(conversion, "no");
+    } else if (is_event_file(conversion) && !is_remote(import, conversion->leaf->output)) {
+        take_value(conversion, value);
+    } else {
+        if (is_event_file(conversion))
+            import_add(import, "eve.enabled", "no", "the input writes no event file");
+        take_output_option(conversion, "enabled", value);
+    }
+}
+
+/* Returns the last part of a path, unless the places of the input are kept. */
+static const char *own_filename(const struct import *import, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] && !import->options.keep_places ? slash + 1 : path;
+}
+
+static void convert_eve_filename(struct conversion *conversion)
+{
+    const struct import *import = conversion->import;
+    const char *value = conversion->leaf->node->value;
+
+    if (is_remote(import, conversion->leaf->output))
+        decide(conversion->leaf, IMPORT_IMPLIED, "only files and sockets have a name");
+    else if (is_event_file(conversion))
+        take_value(conversion, own_filename(import, value));
+    else
+        take_output_option(conversion, "filename", own_filename(import, value));
+}
+
+static const char *syslog_level(const char *level)
+{
+    static const char *const names[][2] = { { "emergency", "emerg" }, { "critical", "crit" }, { "error", "err" } };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcasecmp(names[i][0], level) == 0)
+            return names[i][1];
+    return level;
+}
+
+static void convert_level(struct conversion *conversion)
+{
+    take_value(conversion, syslog_level(conversion->leaf->node->value));
+}
+
+static void convert_eve_transport(struct conversion *conversion)
+{
+    static const struct {
+        const char *key, *option;
+    } options[] = {
+        { "filetype", "filetype" },
+        { "type", "filetype" },
+        { "prefix", "prefix" },
+        { "identity", "syslog.identity" },
+        { "facility", "syslog.facility" },
+        { "level", "syslog.level" },
+        { "redis.pipelining.batch-size", "redis.batch-size" },
+    };
+    const struct import_leaf *leaf = conversion->leaf;
+    const char *key = leaf->name + strlen("outputs.eve-log."), *option = key, *value = leaf->node->value;
+    const bool is_type = strcmp(key, "filetype") == 0 || strcmp(key, "type") == 0;
+
+    if (is_event_file(conversion) && !is_remote(conversion->import, leaf->output)) {
+        if (is_type)
+            take_value(conversion, value);
+        else
+            decide(conversion->leaf, IMPORT_IMPLIED, "used with filetype syslog or redis only");
+        return;
+    }
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        if (strcmp(options[i].key, key) == 0)
+            option = options[i].option;
+    take_output_option(conversion, option, strcmp(key, "level") == 0 ? syslog_level(value) : value);
 }
 
 /* Whether Sluice writes no events of this type: "eve.types.mqtt". */
@@ -204,7 +281,30 @@ static bool is_type_without_events(const struct import *import, const char *sett
     return !row || row->setting->type == SETTING_ANY;
 }
 
-static void convert_eve_type(const struct conversion *conversion)
+/* Adds the event type of a leaf to those that outputs.eve-N selects. Its options cannot differ from those of eve.types.
+ */
+static void add_output_type(struct conversion *conversion)
+{
+    struct import_leaf *leaf = conversion->leaf;
+    const char *type = conversion->setting + strlen("eve.types."), *why;
+    const size_t length = strcspn(type, ".");
+    char name[64], value[CONFIG_MAX_PATH];
+
+    snprintf(name, sizeof(name), "outputs.eve-%u.types", leaf->output);
+    snprintf(value, sizeof(value), "%.*s", (int)length, type);
+    if (leaf->node->kind == NODE_SCALAR && !is_yes(leaf->node->value) && type[length] == '\0')
+        decide(leaf, IMPORT_IMPLIED, "only the event types that are listed are written");
+    else if (is_type_without_events(conversion->import, conversion->setting))
+        decide(leaf, IMPORT_MISSING, "Sluice writes no events of this type");
+    else if (!import_add_item(conversion->import, leaf, name, value, &why))
+        decide(leaf, IMPORT_MISSING, why);
+    else if (type[length] != '\0')
+        decide(leaf, IMPORT_MISSING, "options of events apply to all outputs: those of the first eve-log count");
+    else if (!leaf->key.setting)
+        decide(leaf, IMPORT_IMPLIED, "listed already");
+}
+
+static void convert_eve_type(struct conversion *conversion)
 {
     const struct config *config = conversion->import->config;
     struct import_leaf *leaf = conversion->leaf;
@@ -215,8 +315,10 @@ static void convert_eve_type(const struct conversion *conversion)
     const bool is_switch =
         strcmp(strrchr(leaf->name, '.'), ".enabled") == 0 && strcmp(strrchr(conversion->setting, '.'), ".enabled") != 0;
 
-    if (!is_imported_eve(conversion))
+    if (!is_event_file(conversion)) {
+        add_output_type(conversion);
         return;
+    }
     if (is_switch && !is_yes(value))
         decide(leaf, IMPORT_IMPLIED, "only the event types that are listed are written");
     else if (is_type_without_events(conversion->import, conversion->setting))
@@ -231,22 +333,30 @@ static void convert_eve_type(const struct conversion *conversion)
         decide(leaf, IMPORT_MISSING, why);
 }
 
-/* A log of alerts in another format: without an eve-log, its alerts become events. */
-static void convert_alert_log(const struct conversion *conversion)
+/* fast.log, stats.log, and alerts in syslog: outputs of the same name. */
+static void convert_log(struct conversion *conversion)
 {
-    const char *why;
+    const char *name = conversion->setting + strlen("outputs.");
+    char value[16];
 
-    if (!is_yes(conversion->leaf->node->value))
-        decide(conversion->leaf, IMPORT_IMPLIED, not_in_sluice);
-    else if (conversion->import->eve_output >= 0)
-        decide(conversion->leaf, IMPORT_MISSING, conversion->row->text);
-    else if (!import_set_section(conversion->import, conversion->leaf, conversion->setting, &why))
-        decide(conversion->leaf, IMPORT_MISSING, why);
+    snprintf(value, sizeof(value), "%.*s", (int)strcspn(name, "."), name);
+    if (!is_yes(conversion->leaf->node->value)) {
+        decide(conversion->leaf, IMPORT_IMPLIED, "only the outputs that are listed are written");
+        return;
+    }
+    take_value(conversion, value);
+    if (strcmp(value, "syslog") == 0)
+        import_add(conversion->import, "outputs.syslog.format", "fast", "alerts as lines");
+}
+
+static void convert_log_filename(struct conversion *conversion)
+{
+    take_value(conversion, own_filename(conversion->import, conversion->leaf->node->value));
 }
 
 /* --- Packets -------------------------------------------------------------------------------------- */
 
-static void convert_ports(const struct conversion *conversion)
+static void convert_ports(struct conversion *conversion)
 {
     const char *value = conversion->leaf->node->value;
 
@@ -278,7 +388,7 @@ static bool read_repeat_mark(const struct import *import, uint32_t *mark, uint32
     return (*mark & ~*mask) == 0 && *mark != 0;
 }
 
-static void convert_verdict(const struct conversion *conversion)
+static void convert_verdict(struct conversion *conversion)
 {
     const char *mode = conversion->leaf->node->value;
     uint32_t mark, mask;
@@ -294,14 +404,14 @@ static void convert_verdict(const struct conversion *conversion)
         take_value(conversion, mode);
 }
 
-static bool has_mode(const struct conversion *conversion, const char *wanted)
+static bool has_mode(struct conversion *conversion, const char *wanted)
 {
     const char *mode = import_find_value(conversion->import, "nfq.mode");
 
     return mode && strcmp(mode, wanted) == 0;
 }
 
-static void convert_mark(const struct conversion *conversion)
+static void convert_mark(struct conversion *conversion)
 {
     static const uint32_t reject_mark = 0x40000000; /* the default of nft.reject-mark */
     struct import *import = conversion->import;
@@ -330,7 +440,7 @@ static void convert_mark(const struct conversion *conversion)
         import_add(import, "nft.reject-mark", value, "its default is used by a mark of nfq");
 }
 
-static void convert_route(const struct conversion *conversion)
+static void convert_route(struct conversion *conversion)
 {
     if (has_mode(conversion, "route"))
         convert_value(conversion);
@@ -339,7 +449,7 @@ static void convert_route(const struct conversion *conversion)
 }
 
 /* Suricata lets four times as many packets wait in a queue of the kernel. */
-static void convert_queue_length(const struct conversion *conversion)
+static void convert_queue_length(struct conversion *conversion)
 {
     const char *value = conversion->leaf->node->value;
     char length[32];
@@ -352,14 +462,14 @@ static void convert_queue_length(const struct conversion *conversion)
     take_value(conversion, value);
 }
 
-static void convert_invalid_drops(const struct conversion *conversion)
+static void convert_invalid_drops(struct conversion *conversion)
 {
     take_value(conversion, is_yes(conversion->leaf->node->value) ? "drop-packet" : "ignore");
 }
 
 /* --- Threads -------------------------------------------------------------------------------------- */
 
-static void convert_affinity(const struct conversion *conversion)
+static void convert_affinity(struct conversion *conversion)
 {
     const char *mode = import_find_value(conversion->import, "threading.cpu-affinity.worker-cpu-set.mode");
 
@@ -369,7 +479,7 @@ static void convert_affinity(const struct conversion *conversion)
         take_value(conversion, mode ? mode : "balanced");
 }
 
-static void convert_cpu_set(const struct conversion *conversion)
+static void convert_cpu_set(struct conversion *conversion)
 {
     if (!is_yes(import_find_value(conversion->import, "threading.set-cpu-affinity")))
         decide(conversion->leaf, IMPORT_IMPLIED, "not used: threading.set-cpu-affinity is no");
@@ -379,7 +489,7 @@ static void convert_cpu_set(const struct conversion *conversion)
 
 /* --- Decision ------------------------------------------------------------------------------------- */
 
-static void (*const converters[])(const struct conversion *conversion) = {
+static void (*const converters[])(struct conversion *conversion) = {
     [CONVERT_VALUE] = convert_value,
     [CONVERT_FILE] = convert_file,
     [CONVERT_FOLDER] = convert_folder,
@@ -390,7 +500,10 @@ static void (*const converters[])(const struct conversion *conversion) = {
     [CONVERT_EVE] = convert_eve,
     [CONVERT_EVE_FILENAME] = convert_eve_filename,
     [CONVERT_EVE_TYPE] = convert_eve_type,
-    [CONVERT_ALERT_LOG] = convert_alert_log,
+    [CONVERT_EVE_TRANSPORT] = convert_eve_transport,
+    [CONVERT_LOG] = convert_log,
+    [CONVERT_LOG_FILENAME] = convert_log_filename,
+    [CONVERT_LEVEL] = convert_level,
     [CONVERT_PORTS] = convert_ports,
     [CONVERT_VERDICT] = convert_verdict,
     [CONVERT_MARK] = convert_mark,
@@ -491,15 +604,22 @@ static void decide_leaf(struct import *import, struct import_leaf *leaf)
     }
 }
 
-/* Selects the first eve-log that is not disabled. Without `enabled`, Suricata does not write it. */
+/* Selects the eve-log that becomes the event file: the first one that is enabled and on this host, or else the first
+ * one that is enabled. Without `enabled`, Suricata does not write an eve-log. */
 static void select_eve(struct import *import)
 {
-    import->eve_output = -1;
-    for (size_t i = import->leaf_count; i > 0; i--) {
-        const struct import_leaf *leaf = &import->leaves[i - 1];
+    bool remote = true;
 
-        if (!leaf->by && strcmp(leaf->name, "outputs.eve-log.enabled") == 0 && is_yes(leaf->key.value))
-            import->eve_output = (int)leaf->output;
+    import->eve_output = -1;
+    for (size_t i = 0; i < import->leaf_count; i++) {
+        const struct import_leaf *leaf = &import->leaves[i];
+
+        if (leaf->by || strcmp(leaf->name, "outputs.eve-log.enabled") != 0 || !is_yes(leaf->key.value))
+            continue;
+        if (import->eve_output >= 0 && (!remote || is_remote(import, leaf->output)))
+            continue;
+        import->eve_output = (int)leaf->output;
+        remote = is_remote(import, leaf->output);
     }
 }
 

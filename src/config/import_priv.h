@@ -54,6 +54,9 @@ const char *import_find_value(const struct import *import, const char *name);
 /* Sets a setting of the result, or adds an item if it is a list and the leaf an item. Returns true if the configuration
  * accepts the value; the leaf then is taken. Otherwise *why is the reason, in the import's arena. */
 bool import_set(struct import *import, struct import_leaf *leaf, const char *name, const char *value, const char **why);
+/* Adds an item to a list, unless the list has it; otherwise like import_set(). */
+bool import_add_item(struct import *import, struct import_leaf *leaf, const char *name, const char *value,
+                     const char **why);
 /* Sets a section ("eve.types.dns: {}"). */
 bool import_set_section(struct import *import, struct import_leaf *leaf, const char *name, const char **why);
 /* Sets a setting that no key of the input has, for the reason in `text`. */

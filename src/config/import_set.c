@@ -127,6 +127,22 @@ bool import_set(struct import *import, struct import_leaf *leaf, const char *nam
     return node && node->value && set_node(import, leaf, name, node, why);
 }
 
+bool import_add_item(struct import *import, struct import_leaf *leaf, const char *name, const char *value,
+                     const char **why)
+{
+    const struct import_setting *setting = find(import, name);
+    const bool was_item = leaf->is_item;
+    bool set;
+
+    for (const struct node *item = setting ? setting->value->first : NULL; item; item = item->next)
+        if (strcmp(item->value, value) == 0)
+            return true;
+    leaf->is_item = true;
+    set = import_set(import, leaf, name, value, why);
+    leaf->is_item = was_item;
+    return set;
+}
+
 bool import_set_section(struct import *import, struct import_leaf *leaf, const char *name, const char **why)
 {
     struct node *node = node_new(import->config, NODE_MAP);

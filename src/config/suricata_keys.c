@@ -36,10 +36,6 @@ static const char own_sandbox[] = "the sandbox of Sluice is on by default and le
                                   "configuration names (security.sandbox, security.landlock)";
 static const char journal[] = "Sluice writes its log to stderr, which systemd stores: `journalctl -u sluice`";
 static const char costs[] = "use `sluice costs`: the time that each rule takes, in the running daemon";
-static const char one_eve[] = "Sluice writes one event file, that of the first eve-log; let a log reader distribute "
-                              "the events";
-static const char eve_transport[] = "Sluice writes events to a file or a Unix socket: let a log shipper send them on "
-                                    "(guide, chapter Ship events)";
 static const char eve_has_it[] = "the events of this log are in eve.json, too (eve.types)";
 static const char no_priorities[] = "threads have the priority of the daemon; use Nice= or CPUSchedulingPolicy= in the "
                                     "unit";
@@ -79,7 +75,6 @@ static const struct suricata_key keys[] = {
         "not taken: the compiled patterns of Sluice are in /var/cache/sluice/sgh, where sluice.service may write"),
     IMPLIED("daemon-directory", "Sluice does not change its folder"),
     IMPLIED("umask", "the unit has UMask=0027"),
-    MISSING("sensor-name", NULL, "let the log shipper add the name of the host"),
     IMPLIED("coredump.**", "LimitCORE= of the unit; systemd-coredump stores core dumps"),
     MISSING("heartbeat.**", "stats.interval", "stats events show that Sluice runs"),
     MISSING("plugins.**", NULL, "Sluice loads no plugins"),
@@ -119,25 +114,33 @@ static const struct suricata_key keys[] = {
     /* Events and logs. */
     CONVERTED("outputs.eve-log.enabled", "eve.enabled", CONVERT_EVE_SWITCH, NULL),
     CONVERTED("outputs.eve-log.filename", "eve.filename", CONVERT_EVE_FILENAME, NULL),
+    MISSING("outputs.eve-log.types.alert.websocket-payload|websocket-payload-printable", "eve.types.alert.payload",
+            no_protocol),
     CONVERTED("outputs.eve-log.types.*.enabled", "eve.types.*", CONVERT_EVE_TYPE, NULL),
     CONVERTED("outputs.eve-log.types.ikev2", "eve.types.ike", CONVERT_EVE_TYPE, NULL),
     CONVERTED("outputs.eve-log.types.**", "eve.types.**", CONVERT_EVE_TYPE, NULL),
-    CONVERTED("outputs.eve-log.filetype", "eve.filetype", CONVERT_EVE, eve_transport),
-    CONVERTED("outputs.eve-log.type", "eve.filetype", CONVERT_EVE, eve_transport),
-    CONVERTED("outputs.eve-log.identity|facility|level|prefix", "eve.*", CONVERT_EVE, eve_transport),
-    CONVERTED("outputs.eve-log.redis.**", "eve.redis.**", CONVERT_EVE, eve_transport),
+    CONVERTED("outputs.eve-log.filetype|type", "eve.filetype", CONVERT_EVE_TRANSPORT, NULL),
+    CONVERTED("outputs.eve-log.identity|facility|level|prefix", "eve.*", CONVERT_EVE_TRANSPORT, NULL),
+    IMPLIED("outputs.eve-log.redis.async", "replies are always awaited asynchronously"),
+    IMPLIED("outputs.eve-log.redis.pipelining.enabled", "commands are always sent in batches (redis.batch-size)"),
+    CONVERTED("outputs.eve-log.redis.**", "eve.redis.**", CONVERT_EVE_TRANSPORT, NULL),
     IMPLIED("outputs.eve-log.append", "events are added to the file"),
     IMPLIED("outputs.eve-log.threaded", "one thread writes the events of all workers to one file, in order"),
-    MISSING("outputs.eve-log.rotate-interval", NULL, "let logrotate send SIGHUP (guide, chapter Ship events)"),
     MISSING("outputs.eve-log.buffer-size|buffer", "output.ring-size", "events wait in rings (output.ring-size)"),
-    CONVERTED("outputs.eve-log.**", "eve.**", CONVERT_EVE, one_eve),
-    CONVERTED("outputs.fast|syslog|unified2-alert|alert-debug|alert-prelude.enabled", "eve.types.alert",
-              CONVERT_ALERT_LOG, "alerts are events in eve.json; `sluice alerts --follow` prints them as lines"),
-    MISSING("outputs.fast|syslog|unified2-alert|alert-debug|alert-prelude.**", "eve.types.alert",
+    CONVERTED("outputs.eve-log.**", "eve.**", CONVERT_EVE, NULL),
+    CONVERTED("outputs.fast|stats.enabled", "outputs.*.format", CONVERT_LOG, NULL),
+    CONVERTED("outputs.syslog.enabled", "outputs.syslog.filetype", CONVERT_LOG, NULL),
+    CONVERTED("outputs.fast|stats.filename", "outputs.*.filename", CONVERT_LOG_FILENAME, NULL),
+    MISSING("outputs.fast|stats.filetype", "outputs",
+            "the log is a regular file; for a socket set outputs.NAME.filetype, and its path as outputs.NAME.filename"),
+    IMPLIED("outputs.fast|stats.append", "lines are added to the file"),
+    IMPLIED("outputs.stats.totals|threads|null-values|deltas",
+            "the tables have the totals of all workers; `sluice stats` has those of each"),
+    TAKEN("outputs.syslog.facility|identity", "outputs.syslog.syslog.*"),
+    CONVERTED("outputs.syslog.level", "outputs.syslog.syslog.level", CONVERT_LEVEL, NULL),
+    MISSING("outputs.fast|stats|syslog.**", "outputs", "the format of these lines is that of Suricata, and fixed"),
+    MISSING("outputs.unified2-alert|alert-debug|alert-prelude.**", "eve.types.alert",
             "alerts are events in eve.json; `sluice alerts --follow` prints them as lines"),
-    MISSING("outputs.stats.**", "eve.types.stats",
-            "use `sluice stats`, or stats events (eve.types.stats, "
-            "stats.interval)"),
     MISSING("outputs.http-log|tls-log|dns-log|drop|files-json|file-log|ssh-log.**", "eve.types", eve_has_it),
     TAKEN("outputs.file-store.version", "file-store.version"),
     TAKEN("outputs.file-store.xff.**", "eve.types.files.xff.**"),
@@ -152,9 +155,9 @@ static const struct suricata_key keys[] = {
             "alerts have payload and HTTP bodies "
             "(eve.types.alert.payload, http-body)"),
     MISSING("outputs.lua.**", NULL, "Sluice runs no Lua: let a program read eve.json"),
-    MISSING("outputs", "eve",
-            "events are configured in eve (`sluice settings eve`); `sluice import FILE` converts a "
-            "suricata.yaml"),
+    MISSING("outputs", "outputs",
+            "its members are named (`sluice settings outputs`), and the event file is configured in "
+            "eve; `sluice import FILE` converts a suricata.yaml"),
     IMPLIED("stats.enabled", "Sluice always counts (`sluice stats`); stats events are an event type (eve.types.stats)"),
     IMPLIED("stats.decoder-events-prefix", "the prefix is decoder.event"),
     MISSING("logging.**", NULL, journal),
@@ -184,6 +187,10 @@ static const struct suricata_key keys[] = {
             "app-layer.memcap limits the memory; the number of open requests is bounded"),
     IMPLIED("app-layer.protocols.tls.no-reassemble", "encrypted data is not inspected "
                                                      "(app-layer.protocols.tls.encryption-handling)"),
+    IMPLIED("app-layer.protocols.smb.dcerpc.**", "DCE/RPC over SMB is reassembled up to "
+                                                 "app-layer.protocols.dcerpc.max-stub-size"),
+    IMPLIED("app-layer.protocols.http.libhtp.default-config.compression-bomb-count",
+            "each body is limited by compression-bomb-limit"),
     MISSING("app-layer.protocols.*.stream-depth", "stream.depth", "stream.depth applies to all protocols"),
     MISSING("app-layer.protocols.dns|http|krb5|ike|nfs|smtp|dhcp|ntp|tftp|ssh|tls.max-tx", NULL,
             "the number of open transactions is bounded by Sluice"),

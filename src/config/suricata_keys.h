@@ -21,10 +21,13 @@ enum suricata_conversion {
     CONVERT_REPUTATION_FILE,
     CONVERT_PLACE, /* a place or user of Suricata's service: taken with import_options.keep_places only */
     CONVERT_EVE_SWITCH,
-    CONVERT_EVE, /* an option of the event file that is imported */
+    CONVERT_EVE, /* an option of the event file */
     CONVERT_EVE_FILENAME,
+    CONVERT_EVE_TRANSPORT, /* where the events go, and how */
     CONVERT_EVE_TYPE,      /* an event type, or an option of one */
-    CONVERT_ALERT_LOG,     /* a log of alerts in another format than EVE */
+    CONVERT_LOG,           /* fast.log, stats.log, alerts in syslog */
+    CONVERT_LOG_FILENAME,
+    CONVERT_LEVEL,         /* severity in syslog */
     CONVERT_PORTS,         /* "139, 445": a group needs brackets */
     CONVERT_VERDICT,       /* nfq.mode */
     CONVERT_MARK,          /* nfq.repeat-mark, nfq.repeat-mask */

@@ -129,8 +129,9 @@ class Import(unittest.TestCase):
         self.assertEqual(settings["nft.reject-mark"], "0x8000000/0x8000000")
         self.assertEqual(settings["queue.fail-open"], "yes")
         self.assertEqual(settings["app-layer.protocols.ike.enabled"], "yes")
-        self.assertEqual(settings["eve.types.alert"], {}) # fast.log is its only log of alerts
-        self.assertNotIn("eve.enabled", settings)
+        self.assertEqual(settings["eve.enabled"], "no") # fast.log is its only log
+        self.assertEqual(settings["outputs.fast.format"], "fast")
+        self.assertEqual(settings["outputs.fast.filename"], "fast.log")
         self.assertNotIn("ips.mode", settings)
         self.assertEqual(keys["flow-timeouts.tcp.established"]["setting"], "flow.timeouts.tcp.established: 600")
         self.assertEqual(keys["run-as.user"]["group"], "implied")
@@ -148,7 +149,11 @@ class Import(unittest.TestCase):
         self.assertEqual(settings["stream.inline"], "true")
         self.assertNotIn("ips.mode", settings)
         self.assertIn("nft.attach", keys["netmap.1.copy-iface"]["text"])
-        self.assertIn("one event file", keys["outputs.2.eve-log.type"]["text"])
+        self.assertEqual(settings["outputs.eve-2.filetype"], "syslog")
+        self.assertEqual(settings["outputs.eve-2.syslog.facility"], "local5")
+        self.assertEqual(settings["outputs.eve-2.types"], ["alert"])
+        self.assertEqual(settings["outputs.syslog.format"], "fast")
+        self.assertIn("apply to all outputs", keys["outputs.2.eve-log.community-id"]["text"])
 
     def test_places_of_suricata_are_kept_on_request(self):
         path = self.file("s.yaml", "default-log-dir: /var/log/suricata\nrun-as: {user: nobody}\npid-file: /x/y.pid\n")
@@ -248,7 +253,7 @@ class Import(unittest.TestCase):
                              ("flow-timeouts: {}", "did you mean 'flow.timeouts'"),
                              ("stream: {reassembly: {depth: 1}}", "'stream.reassembly' of Suricata: .*stream.depth"),
                              ("stream.reassembly.depth: 1", "did you mean 'stream.depth'"),
-                             ("outputs: []", "'outputs' of Suricata: .*sluice import"),
+                             ("outputs: []", "'outputs' needs settings below it, got a list, as in Suricata: .*sluice import"),
                              ("mpm-algo: hs", "'mpm-algo' of Suricata: .*Hyperscan"),
                              ("threading: {cpu-affinity: []}", "did you mean 'threading.worker-cpu-set'"),
                              ("strem: {depth: 1}", "unknown setting 'strem'"),
@@ -258,11 +263,11 @@ class Import(unittest.TestCase):
             self.assertRegex(err, message)
 
     def test_configuration_of_suricata_is_recognised(self):
-        path = self.file("s.yaml", "outputs:\nnfq:\naf-packet:\n")
+        path = self.file("s.yaml", "outputs: []\nnfq:\naf-packet:\n")
         for command in (("check",), ("run", "--check"), ("replay", "x.pcap")):
             err = sluice(*command, "--config", path)[2]
             self.assertIn(f"this looks like a configuration of Suricata: `sluice import {path}` converts it", err)
-        self.assertNotIn("looks like", sluice("check", "--config", self.file("x.yaml", "outputs:\nnfq:\n"))[2])
+        self.assertNotIn("looks like", sluice("check", "--config", self.file("x.yaml", "outputs: []\nnfq:\n"))[2])
 
 
 if __name__ == "__main__":

@@ -30,7 +30,9 @@ example() {
 # IPFire queues packets without its mark, and Sluice lets them run through the rules again.
 example ipfire
 gateway iptables -t mangle -A FORWARD -m mark ! --mark 0x80000000/0x80000000 -j NFQUEUE --queue-num 0
-inspects ipfire "$WORK/conf.ipfire/sluice.yaml" 4
+# It writes fast.log only; the test reads events.
+inspects ipfire "$WORK/conf.ipfire/sluice.yaml" 4 --set eve.enabled=yes
+[ -s "$WORK/ipfire/fast.log" ] || fail "no fast.log"
 gateway iptables -t mangle -F FORWARD
 
 # OPNsense runs on FreeBSD with netmap; here Sluice installs the queue rule.

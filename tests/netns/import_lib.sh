@@ -46,6 +46,7 @@ inspects() {
 	wait_events "$name" 1 event_type=alert alert.signature_id=1
 	if client curl -s -m 2 -o /dev/null http://10.66.2.2/cgi-bin/worse; then fail "$name: nothing is dropped"; fi
 	wait_events "$name" 1 event_type=alert alert.signature_id=2 alert.action=blocked
+	[ ! -e "$WORK/$name/fast.log" ] || wait_text "$WORK/$name/fast.log" "1:1:0.*bad request"
 	kill -USR2 "$LAST_PID"
 	wait_text "$WORK/$name.log" "reloaded: generation 2, $rules rules, 0 failed, 0 skipped"
 	stop_process "$LAST_PID"
