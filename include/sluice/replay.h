@@ -25,6 +25,7 @@ struct replay_options {
                          inspects */
     bool inline_mode; /* --ips: inspect as inline (IPS) mode does; false: as IDS */
     bool console;
+    bool appends;                      /* add events to an existing event file; false: replace it */
     struct ruleset *ruleset;           /* lent: rules of replay_load_rules(); NULL: replay_run() loads them */
     const volatile sig_atomic_t *stop; /* the replay ends early when this is not 0; NULL: it does not */
 };

@@ -29,6 +29,8 @@ void stats_set_engine_memory(struct stats *stats, const struct engine_memory *me
 void stats_set_monitor(struct stats *stats, const struct queue_monitor *monitor);
 void stats_set_reload(struct stats *stats, const struct reload *reload);
 void stats_set_follower(struct stats *stats, const struct offload_follower *offload_follower);
+/* Sets a memcap of all workers together, which memcap-set has changed, for the counters ips.memcap. */
+void stats_set_memcap(struct stats *stats, enum worker_memcap memcap, uint64_t bytes);
 void stats_free(struct stats *stats);
 /* Sums the last snapshots of the workers and writes a stats event. */
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,

@@ -153,7 +153,7 @@ enum config_value_kind config_value_text(const struct config *config, const char
         node = node && node->kind == NODE_LIST ? node_item(node, (size_t)index) : NULL;
         row = NULL;
     }
-    if (schema_is_section(config, name) || (node && node->kind == NODE_MAP))
+    if ((*name && schema_is_section(config, name)) || (node && node->kind == NODE_MAP))
         return CONFIG_VALUE_SECTION;
     if (!node)
         return row ? CONFIG_VALUE_UNSET : CONFIG_VALUE_UNKNOWN;

@@ -578,6 +578,17 @@ static void add_thread(struct stats *stats, const struct worker *worker)
     add_thread_counter(stats, &place, "detect.alerts_suppressed", s->policy.alerts_suppressed);
 }
 
+void stats_set_memcap(struct stats *stats, enum worker_memcap memcap, uint64_t bytes)
+{
+    uint64_t *const limits[WORKER_MEMCAPS] = {
+        [MEMCAP_FLOW] = &stats->limits.flow,     [MEMCAP_STREAM] = &stats->limits.stream,
+        [MEMCAP_DEFRAG] = &stats->limits.defrag, [MEMCAP_REASSEMBLY] = &stats->limits.reassembly,
+        [MEMCAP_APP] = &stats->limits.app_layer,
+    };
+
+    *limits[memcap] = bytes;
+}
+
 void stats_set_reload(struct stats *stats, const struct reload *reload)
 {
     stats->reload = reload;

@@ -179,7 +179,8 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
         free(outputs);
         return err;
     }
-    out.eve_truncate = out.lossless = true;
+    out.eve_truncate = !options->appends;
+    out.lossless = true;
     out.eve_type = OUTPUT_FILE_REGULAR;
     out.eve_rotation = (struct output_rotation){ 0 };
     /* no rate limits, because each run must write the same events */

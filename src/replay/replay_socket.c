@@ -114,6 +114,7 @@ static void start_child(struct list *list, const char *path)
     options.captures = &path;
     options.capture_count = 1;
     options.log_dir = list->current->output;
+    options.appends = true; /* several files may have the same output-dir */
     options.ruleset = list->ruleset;
     options.stop = &signalled; /* SIGTERM ends the inspection after the current packets, with all events */
     err = replay_run(&options, error);

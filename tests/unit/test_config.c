@@ -857,38 +857,6 @@ START_TEST(modes_are_octal)
 }
 END_TEST
 
-static const struct {
-    const char *name;
-    enum config_value_kind kind;
-    const char *text;
-} values[] = {
-    { "flow.memcap", CONFIG_VALUE, "67108864" },
-    { "stream.memcap", CONFIG_VALUE, "67108864" }, /* the default */
-    { "rule-files", CONFIG_VALUE, "/a.rules, /b.rules" },
-    { "rule-files.1", CONFIG_VALUE, "/b.rules" },
-    { "rule-files.2", CONFIG_VALUE_UNKNOWN, "" },
-    { "rule-files.x", CONFIG_VALUE_UNKNOWN, "" },
-    { "vars.address-groups.HOME_NET", CONFIG_VALUE, "10.0.0.0/8" },
-    { "threshold-file", CONFIG_VALUE_UNSET, "" },
-    { "flow", CONFIG_VALUE_SECTION, "" },
-    { "flow.memcab", CONFIG_VALUE_UNKNOWN, "" },
-    { "", CONFIG_VALUE_UNKNOWN, "" },
-    { ".", CONFIG_VALUE_UNKNOWN, "" },
-};
-
-START_TEST(values_have_texts)
-{
-    struct text out;
-
-    text_init(&out);
-    parse_clean("flow: {memcap: 64 MiB}\nrule-files: [/a.rules, /b.rules]\n"
-                "vars: {address-groups: {HOME_NET: 10.0.0.0/8}}\n");
-    ck_assert_int_eq(config_value_text(config, values[_i].name, &out), values[_i].kind);
-    ck_assert_str_eq(out.bytes ? out.bytes : "", values[_i].text);
-    text_clear(&out);
-}
-END_TEST
-
 static void add_meaning_tests(Suite *suite)
 {
     TCase *tcase = tcase_create("meaning");
@@ -905,7 +873,6 @@ static void add_meaning_tests(Suite *suite)
     tcase_add_test(tcase, prints_what_is_in_effect);
     tcase_add_loop_test(tcase, differences_are_named, 0, ROWS(differences));
     tcase_add_test(tcase, modes_are_octal);
-    tcase_add_loop_test(tcase, values_have_texts, 0, ROWS(values));
     suite_add_tcase(suite, tcase);
 }
 

@@ -13,6 +13,7 @@
 #include "sluice/config.h"
 #include "sluice/host.h"
 #include "sluice/log.h"
+#include "sluice/stats.h"
 #include "sluice/text.h"
 #include "sluice/worker.h"
 
@@ -227,6 +228,8 @@ void service_set_memcap(void *user, struct control_request *request)
     switch (err) {
     case 0:
         service->memcaps[row->memcap] = (uint64_t)bytes;
+        if (row->memcap < WORKER_MEMCAPS)
+            stats_set_memcap(service->options.stats, (enum worker_memcap)row->memcap, (uint64_t)bytes);
         log_notice("a client of the control socket has set %s to %" PRId64 " bytes, until the engine ends",
                    row->setting, bytes);
         control_print(request, "memcap value for '%s' updated: %" PRId64, row->name, bytes);
