@@ -2,7 +2,7 @@
 /*
  * `sluice top`: shows what the daemon does now, on a terminal (ncurses) or as text (--batch).
  *
- * A thread requests readings (the command `top` of the control socket), so that the terminal answers to keys while the
+ * A thread requests updates (the command `top` of the control socket), so that the terminal answers to keys while the
  * daemon is slow, restarts or does not run. The daemon never calls ncurses.
  */
 #include "query.h"
@@ -24,7 +24,7 @@ enum {
     OPTION_COUNT,
     OPTION_INTERVAL,
     KEY_WAIT_MS = 100,
-    READING_SECONDS = 5, /* maximum time to wait for an answer */
+    UPDATE_SECONDS = 5, /* maximum time to wait for an answer */
     RULES = 50,
     TALKERS = 50,
     ALERTS = 200,
@@ -39,12 +39,12 @@ static const struct cli_option options[] = {
       .letter = 'n',
       .name = "count",
       .argument = "NUMBER",
-      .help = "end after NUMBER readings (1 to 1000000000; default: no end)" },
+      .help = "end after NUMBER updates (1 to 1000000000; default: no end)" },
     { .id = OPTION_INTERVAL,
       .letter = 'i',
       .name = "interval",
       .argument = "SECONDS",
-      .help = "seconds between two readings (1 to 3600; default 2)" },
+      .help = "seconds between two updates (1 to 3600; default 2)" },
     { .name = NULL },
 };
 
@@ -71,9 +71,9 @@ static int handle_option(void *user, const struct cli_option *option, const char
     }
 }
 
-/* --- Readings ------------------------------------------------------------------------------------- */
+/* --- Updates ------------------------------------------------------------------------------------- */
 
-/* The thread that requests readings, and what it shares with the thread of the terminal (under `lock`). */
+/* The thread that requests updates, and what it shares with the thread of the terminal (under `lock`). */
 struct feed {
     pthread_t thread;
     pthread_mutex_t lock;
@@ -84,13 +84,13 @@ struct feed {
     bool stop;
     struct control_reply reply;     /* the last answer that was not taken; `whole` NULL: none */
     char error[CONTROL_ERROR_SIZE]; /* of the last request; "": none */
-    unsigned long readings;
+    unsigned long updates;
 };
 
-static int request_reading(struct feed *feed, struct control_reply *reply, char error[CONTROL_ERROR_SIZE])
+static int request_update(struct feed *feed, struct control_reply *reply, char error[CONTROL_ERROR_SIZE])
 {
     error[0] = '\0';
-    return control_send_request(feed->path, &feed->request, READING_SECONDS, reply, error);
+    return control_send_request(feed->path, &feed->request, UPDATE_SECONDS, reply, error);
 }
 
 static void *run_feed(void *argument)
@@ -107,16 +107,16 @@ static void *run_feed(void *argument)
         clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_sec += feed->interval;
         pthread_mutex_unlock(&feed->lock);
-        err = request_reading(feed, &reply, error);
+        err = request_update(feed, &reply, error);
         pthread_mutex_lock(&feed->lock);
         if (!err) {
             control_value_free(feed->reply.whole);
             feed->reply = reply;
-            feed->readings++;
+            feed->updates++;
         }
         memcpy(feed->error, error, sizeof(feed->error));
-        /* the second reading follows soon, so that the first rates are shown soon */
-        if (feed->readings == 1)
+        /* the second update follows soon, so that the first rates are shown soon */
+        if (feed->updates == 1)
             until.tv_sec -= feed->interval - 1;
         while (!feed->stop && pthread_cond_timedwait(&feed->wake, &feed->lock, &until) == 0)
             continue;
@@ -174,7 +174,7 @@ static void draw(const struct top_screen *screen, const attr_t styles[TOP_STYLES
     refresh();
 }
 
-/* Shows readings and handles keys until the user quits or `count` readings were shown. */
+/* Shows updates and handles keys until the user quits or `count` updates were shown. */
 static int show(struct feed *feed, struct top_model *model, struct top_view *view, unsigned long count)
 {
     struct top_screen screen = { NULL, 0, 0 };
@@ -273,7 +273,7 @@ static int run_terminal(struct arguments *arguments, struct feed *feed, struct t
 
 /* --- Text ----------------------------------------------------------------------------------------- */
 
-/* Prints readings. The first one only serves to compute the rates of the second. */
+/* Prints updates. The first one only serves to compute the rates of the second. */
 static int run_batch(struct arguments *arguments, struct feed *feed, struct top_model *model, struct top_view *view)
 {
     struct top_screen screen = { NULL, 0, 0 };
@@ -290,7 +290,7 @@ static int run_batch(struct arguments *arguments, struct feed *feed, struct top_
 
         if (i > 0)
             sleep(feed->interval);
-        if (request_reading(feed, &reply, error)) {
+        if (request_update(feed, &reply, error)) {
             cli_error(&command_top, "%s", error);
             code = EXIT_FAILED;
             break;

@@ -13,7 +13,7 @@ struct top_model {
     struct control_reply now, before; /* the last two answers; `whole` NULL: none */
     double seconds;                   /* time between them; 0: rates are not known */
     struct top_table tables[TOP_PANELS];
-    double history[TOP_HISTORY]; /* packets per second of the last readings, the newest last */
+    double history[TOP_HISTORY]; /* packets per second of the last updates, the newest last */
     unsigned history_count;
     char error[CONTROL_ERROR_SIZE];
     char clock[16]; /* local time of the last answer */

@@ -401,7 +401,7 @@ static void put_help(const struct top_view *view, struct top_screen *screen)
         "since the start. LOST: packets that the kernel dropped because a queue was full.",
         "STATE: OVER: overloaded; SHED: overloaded, and flows are bypassed (overload.shed).",
         "COST%, US/EVAL: share of a CPU, and microseconds of an evaluation, if rules are timed",
-        "(detect.rule-budget). Talkers: flows that end between two readings are not counted.",
+        "(detect.rule-budget). Talkers: flows that end between two updates are not counted.",
     };
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && screen->count < view->height; i++)

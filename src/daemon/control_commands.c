@@ -135,7 +135,7 @@ static const struct control_command commands[] = {
     { "running-mode", NULL, "Show the running mode: workers", service_show_running_mode },
     { "costs", NULL, "Show the rules that take most time, if rules are timed", service_list_costs },
     { "top", NULL,
-      "Show one reading for `sluice top`: counters, queues, and if requested talkers, rules, alerts (numbers), after",
+      "Show the data of `sluice top`: counters, queues, and if requested talkers, rules, alerts (numbers), after",
       service_show_top },
     { "alerts", NULL, "List the last alerts, oldest first: limit, after (the number of an alert)",
       service_list_alerts },

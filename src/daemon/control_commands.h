@@ -68,7 +68,7 @@ struct live_request {
     unsigned alerts;         /* number of alerts */
     uint64_t after;          /* only alerts with a higher number */
 };
-/* Writes the reading for `sluice top` as a JSON object, from the last snapshots of the workers. `talkers` may be NULL
+/* Writes the data of `sluice top` as a JSON object, from the last snapshots of the workers. `talkers` may be NULL
  * if no talkers are requested. */
 struct talkers;
 void live_json(struct text *out, const struct service_options *options, struct talkers *talkers,

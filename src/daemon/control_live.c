@@ -5,7 +5,7 @@
  * An answer has counters, not rates: a client computes rates from two answers and their `time_us`, so that several
  * clients do not disturb each other. Only the rates of talkers are computed here (talkers.h).
  *
- * Rules are ranked by reading the counters of all rules, which takes about 10 ns for each rule and worker.
+ * Rules are ranked by reading the counters of all rules, which takes about 0.2 us for each rule and worker.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -231,7 +231,7 @@ void live_alerts_json(struct text *out, struct output *output, uint64_t after, u
     free(alerts);
 }
 
-/* --- The reading ---------------------------------------------------------------------------------- */
+/* --- The answer ----------------------------------------------------------------------------------- */
 
 void live_json(struct text *out, const struct service_options *options, struct talkers *talkers,
                const struct live_request *request, uint64_t uptime)

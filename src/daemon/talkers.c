@@ -46,6 +46,7 @@ struct talkers {
     struct worker_query *queries;
     struct flow_sample *samples; /* SAMPLES for each worker */
     bool *done;                  /* per worker: the current pass has read its flows */
+    bool *requested;             /* per worker: a query was sent, whose answer is not processed yet */
     unsigned workers;
     uint64_t seed;
     uint64_t begun_ns, before_begun_ns;     /* first visit of the current pass, and of the previous one */
@@ -65,7 +66,9 @@ int talkers_new(struct talkers **out, unsigned workers)
     talkers->queries = calloc(workers + 1u, sizeof(*talkers->queries));
     talkers->samples = calloc((size_t)(workers + 1u) * SAMPLES, sizeof(*talkers->samples));
     talkers->done = calloc(workers + 1u, sizeof(*talkers->done));
-    if (!talkers->visits || !talkers->hosts || !talkers->queries || !talkers->samples || !talkers->done) {
+    talkers->requested = calloc(workers + 1u, sizeof(*talkers->requested));
+    if (!talkers->visits || !talkers->hosts || !talkers->queries || !talkers->samples || !talkers->done ||
+        !talkers->requested) {
         talkers_free(talkers);
         return -ENOMEM;
     }
@@ -84,6 +87,7 @@ void talkers_free(struct talkers *talkers)
     free(talkers->queries);
     free(talkers->samples);
     free(talkers->done);
+    free(talkers->requested);
     free(talkers);
 }
 
@@ -226,6 +230,24 @@ const struct talkers_result *talkers_finish(struct talkers *talkers, uint64_t no
     return &talkers->last;
 }
 
+bool talkers_request(struct talkers *talkers, struct worker *workers, unsigned count)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < count && i < talkers->workers; i++) {
+        struct worker_query *query = &talkers->queries[i];
+
+        if (!talkers->requested[i] && !talkers->done[i] && !worker_has_query(&workers[i])) {
+            query->kind = WORKER_SAMPLES;
+            query->samples = &talkers->samples[(size_t)i * SAMPLES];
+            query->sample_room = SAMPLES;
+            talkers->requested[i] = worker_request_flows(&workers[i], query);
+        }
+        any |= talkers->requested[i];
+    }
+    return any;
+}
+
 const struct talkers_result *talkers_read(struct talkers *talkers, struct worker *workers, unsigned count)
 {
     uint64_t realtime_ns = clock_realtime_ns(), now_ns = clock_monotonic_ns(), until_ns = 0;
@@ -236,25 +258,14 @@ const struct talkers_result *talkers_read(struct talkers *talkers, struct worker
         memset(talkers->visits, 0, (size_t)FLOW_SETS * WAYS * sizeof(*talkers->visits));
     }
     for (unsigned round = 0; round < ROUNDS; round++) {
-        bool requested[CAPTURE_MAX_QUEUES] = { false }, any = false;
-
-        for (unsigned i = 0; i < count && i < talkers->workers && i < CAPTURE_MAX_QUEUES; i++) {
-            struct worker_query *query = &talkers->queries[i];
-
-            if (talkers->done[i] || worker_has_query(&workers[i]))
-                continue;
-            query->kind = WORKER_SAMPLES;
-            query->samples = &talkers->samples[(size_t)i * SAMPLES];
-            query->sample_room = SAMPLES;
-            any |= requested[i] = worker_request_flows(&workers[i], query);
-        }
-        if (!any)
+        if (!talkers_request(talkers, workers, count))
             return talkers_finish(talkers, clock_monotonic_ns(), realtime_ns);
-        for (unsigned i = 0; i < count && i < CAPTURE_MAX_QUEUES; i++) {
+        for (unsigned i = 0; i < count && i < talkers->workers; i++) {
             const struct worker_query *query = &talkers->queries[i];
 
-            if (!requested[i])
+            if (!talkers->requested[i])
                 continue;
+            talkers->requested[i] = false;
             if (!worker_wait_flows(&workers[i])) {
                 talkers->done[i] = true;
                 continue;

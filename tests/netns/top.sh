@@ -48,7 +48,7 @@ shows() { screen "$1" | grep -q -e "$2"; }
 wait_screen() { wait_for shows "$@" || fail "the screen has no '$2': $(screen "$1")"; }
 keys() { tm send-keys -t "$@"; }
 
-# The picture of the README: a screen with rates of some readings.
+# The picture of the README: a screen with rates of some updates.
 if [ -n "${PICTURE:-}" ]; then
 	open picture 116 44
 	wait_screen picture '^10.66.1.2 .*####'
