@@ -107,10 +107,11 @@ static void put_end(struct text *out, const struct control_value *event, const c
 void alert_format(const struct control_value *event, struct text *out)
 {
     const struct control_value *alert = control_value_member(event, "alert");
-    const struct control_value *queue = control_value_member(event, "queue");
+    const struct control_value *own = control_value_member(event, "sluice"); /* members that Suricata does not have */
+    const struct control_value *queue = control_value_member(own, "queue");
     const char *category = string_of(alert, "category"), *protocol = string_of(event, "app_proto");
     bool blocked = strcmp(string_of(alert, "action"), "blocked") == 0;
-    bool would_drop = control_value_bool(control_value_member(alert, "would_drop"));
+    bool would_drop = control_value_bool(control_value_member(own, "would_drop"));
 
     put_string(out, string_of(event, "timestamp"));
     text_printf(out, " %s [%" PRId64 ":%" PRId64 ":%" PRId64 "] ",

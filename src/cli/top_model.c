@@ -474,7 +474,7 @@ static void fill_alerts(struct top_model *model, struct top_table *table)
     for (size_t i = control_value_count(list); i-- > 0;) {
         const struct control_value *event = control_value_item(list, i), *alert = control_value_member(event, "alert");
         bool blocked = strcmp(string_of(alert, "action"), "blocked") == 0;
-        bool would_drop = control_value_bool(control_value_member(alert, "would_drop"));
+        bool would_drop = control_value_bool(control_value_member(control_value_member(event, "sluice"), "would_drop"));
         struct top_row *row = add_row(table, blocked ? TOP_BAD : would_drop ? TOP_WARNING : TOP_NORMAL);
 
         if (!row)

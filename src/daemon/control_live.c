@@ -211,8 +211,6 @@ void live_alerts_json(struct text *out, struct output *output, uint64_t after, u
         json_string(out, "app_proto", app_name_by_id(alert->application));
         json_object_open(out, "alert");
         json_string(out, "action", alert->blocked ? "blocked" : "allowed");
-        if (alert->would_drop)
-            json_bool(out, "would_drop", true);
         json_uint(out, "gid", alert->gid);
         json_uint(out, "signature_id", alert->sid);
         json_uint(out, "rev", alert->revision);
@@ -220,11 +218,15 @@ void live_alerts_json(struct text *out, struct output *output, uint64_t after, u
         json_string(out, "category", alert->category);
         json_uint(out, "severity", alert->severity);
         json_object_close(out);
+        json_object_open(out, "sluice");
         if (alert->has_queue) {
             json_object_open(out, "queue");
             json_uint(out, "number", alert->queue);
             json_object_close(out);
         }
+        if (alert->would_drop)
+            json_bool(out, "would_drop", true);
+        json_object_close(out);
         json_object_close(out);
     }
     json_array_close(out);

@@ -55,7 +55,7 @@ class Alerts(unittest.TestCase):
         self.assertEqual(self.sids("--severity", "1", "-n", "2"), [2994, 2997])
 
     def test_line(self):
-        self.write(lines([event(3, app_proto="http", queue={"number": 2})]))
+        self.write(lines([event(3, app_proto="http", sluice={"queue": {"number": 2}})]))
         self.assertEqual(sluice("alerts", "--file", self.path)[1],
                          "2026-11-27T10:00:00.000000+0000 ALERT [1:3:1] rule 3 [priority 1] {TCP} 10.0.0.3:1024 -> "
                          "10.9.9.9:80 (http, queue 2)\n")

@@ -27,7 +27,7 @@ background cli python3 "$HERE/live_traffic.py" browse 300
 # As text: rates, and a row of each table.
 "$SLUICE" top --batch -n 1 --interval 1 --socket "$WORK/ips.control" >"$WORK/text" || fail "top --batch"
 for text in "^sluice .* mode drop  4 rules" "Traffic  *[0-9.]*k* packets/s" "^10.66.1.2 " "^ *1000001 drop" " rules$" \
-	"blocked .*1000001 WEB path"; do
+	"blocked .*1000001 WEB path" "[1-9][0-9.]*k* accepted/s" "[1-9][0-9.]*k* active"; do
 	grep -q "$text" "$WORK/text" || fail "text without '$text': $(cat "$WORK/text")"
 done
 [ "$(wc -L <"$WORK/text")" -le 80 ] || fail "a line is longer than 80 columns: $(cat "$WORK/text")"
@@ -124,6 +124,18 @@ equal "blocked" "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["ale
 "$SLUICE" alerts --live --follow --limit 0 --socket "$WORK/ips.control" >"$WORK/follow" 2>&1 &
 FOLLOW=$!
 wait_more_lines "$WORK/follow" "1000001" 2
+
+# In mode alert-only; and the event file has the same lines as the memory of the daemon.
+"$SLUICE" mode alert-only --socket "$WORK/ips.control" >/dev/null || fail "mode"
+has_would_drop() {
+	"$SLUICE" alerts --live --sid 1000001 --limit 1 --socket "$WORK/ips.control" >"$WORK/alerts"
+	grep -q ' WOULD_DROP \[1:1000001:2\] WEB path .* (http, queue [01])$' "$WORK/alerts"
+}
+wait_for has_would_drop || fail "no WOULD_DROP: $(cat "$WORK/alerts")"
+"$SLUICE" mode configured --socket "$WORK/ips.control" >/dev/null || fail "mode"
+"$SLUICE" alerts --live --limit 50 --socket "$WORK/ips.control" | sort >"$WORK/alerts"
+same_in_file() { "$SLUICE" alerts --file "$WORK/ips/eve.json" --limit 1000 | sort | comm -23 "$WORK/alerts" - | cmp -s - /dev/null; }
+wait_for same_in_file || fail "the event file lacks alerts of the daemon: $(cat "$WORK/alerts")"
 
 # How a rule of the running daemon is compiled, with its cost.
 "$SLUICE" analyse 1000001 --socket "$WORK/ips.control" >"$WORK/analysis" || fail "analyse"

@@ -12,7 +12,7 @@
     "{\"timestamp\":\"2026-11-27T10:00:01.123456+0000\",\"event_type\":\"alert\",\"src_ip\":\"10.1.0.2\","             \
     "\"src_port\":41234,\"dest_ip\":\"fd00::1\",\"dest_port\":80,\"proto\":\"TCP\",\"app_proto\":\"http\","            \
     "\"alert\":{\"action\":\"blocked\",\"gid\":1,\"signature_id\":2100498,\"rev\":7,\"signature\":\"id check\","       \
-    "\"category\":\"Potentially Bad Traffic\",\"severity\":2},\"queue\":{\"number\":1}}"
+    "\"category\":\"Potentially Bad Traffic\",\"severity\":2},\"sluice\":{\"queue\":{\"number\":1}}}"
 #define LINE                                                                                                           \
     "2026-11-27T10:00:01.123456+0000 DROP [1:2100498:7] id check [Potentially Bad Traffic, priority 2] {TCP} "         \
     "10.1.0.2:41234 -> [fd00::1]:80 (http, queue 1)"
@@ -43,8 +43,9 @@ START_TEST(test_lines)
         { "{\"event_type\":\"alert\",\"alert\":1}", 0, "" },
         { "{\"event_type\":\"alert\",\"alert\":{", -EBADMSG, "" },
         { "\"alert\"", 0, "" },
-        { "{\"event_type\":\"alert\",\"alert\":{\"signature\":\"a\\u001b[2Jb\\u202e\",\"would_drop\":true}}", 1,
-          " WOULD_DROP [0:0:0] a\\x1b[2Jb\\xe2\\x80\\xae [priority 0]" },
+        { "{\"event_type\":\"alert\",\"alert\":{\"signature\":\"a\\u001b[2Jb\\u202e\"},\"sluice\":{\"would_drop\":true}"
+          "}",
+          1, " WOULD_DROP [0:0:0] a\\x1b[2Jb\\xe2\\x80\\xae [priority 0]" },
         { "{\"timestamp\":\"x\\n\",\"event_type\":\"alert\",\"src_ip\":\"\\u0007\",\"proto\":\"ICMP\",\"alert\":{}}", 1,
           "x\\x0a ALERT [0:0:0]  [priority 0] {ICMP} \\x07 -> " },
     };
