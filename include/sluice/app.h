@@ -313,6 +313,9 @@ struct app_proto {
     void (*describe_alert)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: further top-level objects of the event. */
     void (*log_top_level)(const struct app_tx *tx, const void *settings, struct fields *out);
+    /* Writes members that Suricata's schema of events does not have, for the object "sluice" of the event; NULL: none
+     */
+    void (*log_own)(const struct app_tx *tx, struct fields *out);
     /* Optional: returns false if the transaction must not be logged, such as a TLS session without certificate. */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
     /* Optional: returns true if the event has the direction from server to client, like the message that it describes

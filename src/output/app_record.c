@@ -52,6 +52,9 @@ static void describe_alert(struct record_scratch *scratch, const struct app *app
         fields_array_close(fields);
     }
     out->length = fields->length - out->at;
+    if (tx->proto->log_own)
+        tx->proto->log_own(tx, fields);
+    out->own_length = fields->length - out->at - out->length;
 }
 
 /* Returns the index of the first alert that has the same transaction as the alert with index `alert`; this may be
@@ -120,6 +123,7 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
         .variable_count = scratch->variable_count,
         .text_count = scratch->text_count,
         .fields_copied = scratch->fields.length,
+        .own_at = scratch->own_at,
         .generation = generation,
         .app_event_type = type,
         .app_tx_id = tx->number,
@@ -170,8 +174,8 @@ static void write_event(struct output_port *port, struct record_scratch *scratch
     output_commit(port);
 }
 
-/* Adds the address of the client behind a proxy: as the last member "xff" of the event or, with options->overwrite, in
- * place of the flow's client address. */
+/* Adds the address of the client behind a proxy: as member "xff" of the object "sluice" or, with options->overwrite, in
+ * place of the flow's client address. Suricata's schema has no such member, but for alerts. */
 static void add_client(struct record_scratch *scratch, const struct xff_options *options, const struct app_tx *tx)
 {
     struct record_client client = client_of_tx(options, tx);
@@ -216,6 +220,9 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
 
         fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
         describe(&scratch->fields, app, tx, OF_TRANSACTION);
+        scratch->own_at = scratch->fields.length;
+        if (proto->log_own)
+            proto->log_own(tx, &scratch->fields);
         add_client(scratch, &eve->xff.http, tx);
         write_event(port, scratch, OUTPUT_APP, proto->log_type, pkt, flow, tx, from_server, generation);
     }
@@ -230,6 +237,7 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
         fields_string(&scratch->fields, "event", proto->events[event].name);
         fields_string(&scratch->fields, "layer", "proto_parser");
         fields_object_close(&scratch->fields);
+        scratch->own_at = scratch->fields.length;
         write_event(port, scratch, OUTPUT_APP, "anomaly", pkt, flow, tx, pkt->flags & PACKET_TO_CLIENT, generation);
     }
 }
@@ -247,6 +255,7 @@ void output_file(struct output_port *port, const struct packet *pkt, const struc
     fields_object_open(&scratch->fields, "fileinfo");
     file_describe(file, tx->number, NULL, &scratch->fields);
     fields_object_close(&scratch->fields);
+    scratch->own_at = scratch->fields.length;
     add_client(scratch, &output_eve(port)->xff.files, tx);
     write_event(port, scratch, OUTPUT_FILE, "fileinfo", pkt, flow, tx, direction == FLOW_TO_CLIENT, generation);
 }

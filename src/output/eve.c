@@ -296,12 +296,14 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
         community_id(&record->endpoints, record->icmp_type, record->icmp_code, options->community_id_seed, id);
         json_member_string(out, "community_id", id);
     }
-    if (eve->options->queue_fields || eve->would_drop) {
+    if (eve->options->queue_fields || eve->would_drop || eve->own_length > 0) {
         json_member_object(out, "sluice");
         if (eve->options->queue_fields)
             queue(eve, out, record);
         if (eve->would_drop)
             json_bool(out, "would_drop", true);
+        if (eve->own_length > 0 && !fields_render(eve->own, eve->own_length, out))
+            out->failed = true;
         json_object_close(out);
     }
 }

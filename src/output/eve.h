@@ -50,6 +50,8 @@ struct eve {
     const struct output_options *options;
     struct interface_cache interfaces;
     const struct record_client *client; /* replaces the client's address in the current event; NULL: none */
+    const uint8_t *own;                 /* fields for the object "sluice" of the current event */
+    uint32_t own_length;
     bool would_drop; /* the current event is about a packet that alert-only lets pass and mode drop drops */
     struct text scratch, stream;
     struct output_stat *previous; /* counters of the last stats event, for deltas */

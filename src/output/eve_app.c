@@ -23,13 +23,16 @@ void eve_app(struct eve *eve, struct text *out, const struct packet_record *reco
     bool is_file = record->kinds & 1u << OUTPUT_FILE;
 
     eve->client = record->client.ip_version != 0 ? &record->client : NULL;
+    eve->own = record_fields(record) + record->own_at;
+    eve->own_length = record->fields_copied - record->own_at;
     eve_header(eve, out, record, record->app_event_type);
     eve->client = NULL;
+    eve->own_length = 0;
     if (is_file)
         eve_application(out, record->flow.application);
     else
         json_member_uint(out, "tx_id", record->app_tx_id);
-    if (!fields_render(record_fields(record), record->fields_copied, out))
+    if (!fields_render(record_fields(record), record->own_at, out))
         out->failed = true;
     eve_end(eve, out);
 }

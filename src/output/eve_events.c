@@ -276,8 +276,13 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
 
     eve->client = options->xff.alert.overwrite ? client_of(record, alert) : NULL;
     eve->would_drop = action_of(alert) == ALERT_WOULD_DROP;
+    if (record->has_transactions && tx->is_present) {
+        eve->own = record_fields(record) + tx->at + tx->length;
+        eve->own_length = tx->own_length;
+    }
     eve_header(eve, out, record, "alert");
     eve->would_drop = false;
+    eve->own_length = 0;
     if (record->has_flow)
         eve_application(out, record->flow.application);
     if (record->has_transactions && tx->is_present) {

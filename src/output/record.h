@@ -74,6 +74,7 @@ struct record_client {
 struct record_transaction {
     uint64_t id;
     uint32_t at, length;
+    uint32_t own_length; /* bytes behind them: members of the object "sluice" */
     bool is_present;
     struct record_client client; /* valid also if is_present is false */
 };
@@ -86,6 +87,7 @@ struct record_scratch {
     uint32_t gap_count, variable_count, text_count;
     bool has_transactions;       /* at least one alert has a transaction */
     struct record_client client; /* protocol events: replaces the flow's client address */
+    uint32_t own_at;             /* protocol events: where the members of the object "sluice" begin in `fields` */
     struct fields fields;
     uint8_t field_bytes[RECORD_MAX_FIELDS];
     struct record_transaction transactions[RECORD_MAX_ALERTS]; /* one for each alert; valid if has_transactions */
@@ -133,6 +135,7 @@ struct packet_record {
     bool to_client;             /* true: the client is the destination of the packet */
     const char *app_event_type; /* event_type of a transaction or file event */
     uint64_t app_tx_id;
+    uint32_t own_at;             /* protocol events: where the members of the object "sluice" begin in the fields */
     struct record_client client; /* protocol events: replaces the flow's client address */
     uint8_t tunnel_depth, link, vlan_count;
     uint8_t verdict, drop_reason, reject;

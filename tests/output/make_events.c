@@ -42,6 +42,7 @@ struct tools {
     struct rule_names *names;
     struct flow_table *flows;
     struct sample_session session;
+    struct flow_kernel_counts kernel;
 };
 
 static void forget_flow(struct flow *flow, enum flow_end reason, void *user)
@@ -58,6 +59,7 @@ static int make_tools(struct tools *tools)
     flow_options_default(&options);
     options.memcap = 1 << 22;
     tools->names = rule_names_new();
+    tools->kernel = (struct flow_kernel_counts){ .packets = { 1000, 2000 }, .bytes = { 100000, 200000 } };
     tools->session = (struct sample_session){
         .summary = { .state = TCP_STATE_LAST_ACK,
                      .flags = { 0xff, TCP_SYN },
@@ -92,6 +94,8 @@ static void add_flow(struct tools *tools, struct sample *sample, int number)
     flow->state = (uint8_t)(number % FLOW_STATE_COUNT);
     flow->flags = (uint16_t)(number % (FLOW_ACCEPTED_BY_EXCEPTION << 1));
     flow->emergency = number % 3 == 0;
+    if (flow->state == FLOW_BYPASSED)
+        flow->kernel = &tools->kernel;
     for (int cause = 1; cause < EXCEPTION_COUNT; cause++)
         flow->exceptions[cause] = (uint8_t)((number + cause) % (EXCEPTION_POLICY_COUNT + 1));
     if (number % 3 > 0)

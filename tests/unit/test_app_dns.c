@@ -160,8 +160,8 @@ static const struct {
     { DNS_NULL, DATA("xyz"), "\"rrtype\":\"NULL\",\"ttl\":300,\"rdata\":\"xyz\"", "\"NULL\":[\"xyz\"]", NULL },
     { 65, DATA("\0\x01\0"), "\"rrtype\":\"HTTPS\",\"ttl\":300", "", NULL },
     { 257, DATA("\0\x05issue"), "\"rrtype\":\"257\",\"ttl\":300", "", NULL },
-    { DNS_OPT, DATA("\0\x0a\0\x02\x01\x02"), "\"rrtype\":\"OPT\",\"ttl\":300,\"opt\":[{\"code\":10,\"data\":\"0102\"}]",
-      "", NULL },
+    { DNS_OPT, DATA("\0\x0a\0\x02\x01\x02"), "\"rrtype\":\"OPT\",\"ttl\":300", "",
+      NULL }, /* has data in additionals only */
     { DNS_CNAME, DATA(""), "\"rrtype\":\"CNAME\",\"ttl\":300,\"rdata\":\"\"", "\"CNAME\":[\"\"]", NULL },
 };
 

@@ -388,6 +388,7 @@ const struct app_proto app_dns = {
     .log_key = "dns",
     .log = dns_log,
     .describe = dns_log_alert,
+    .log_own = dns_log_own,
     .wants_log = dns_wants_log,
     .logs_from_server = dns_logs_from_server,
     .settings = dns_setting_rows,

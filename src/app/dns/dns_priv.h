@@ -175,6 +175,9 @@ void dns_log_alert(const struct app_tx *tx, const void *settings, struct fields 
 bool dns_wants_log(const struct app_tx *tx, const void *settings);
 void mdns_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void llmnr_log(const struct app_tx *tx, const void *settings, struct fields *out);
+void dns_log_own(const struct app_tx *tx, struct fields *out);
+void mdns_log_own(const struct app_tx *tx, struct fields *out);
+void llmnr_log_own(const struct app_tx *tx, struct fields *out);
 bool dns_logs_from_server(const struct app_tx *tx, const void *settings);
 bool dns_wants_log_any(const struct app_tx *tx, const void *settings);
 

@@ -36,6 +36,7 @@ const struct app_proto app_llmnr = {
     .log_type = "llmnr",
     .log_key = "llmnr",
     .log = llmnr_log,
+    .log_own = llmnr_log_own,
     .wants_log = dns_wants_log_any,
     .logs_from_server = dns_logs_from_server,
     .settings = llmnr_setting_rows,

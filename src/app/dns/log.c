@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages in EVE events. Events of DNS have Suricata's format 2 or 3, in which the key of a record's data is `rdata`;
- * in events of mDNS and LLMNR the key of the data is the type of the record. */
+/*
+ * Messages in EVE events. Events of DNS have Suricata's format 2 or 3, in which the key of a record's data is `rdata`;
+ * in events of mDNS and LLMNR the key of the data is the type of the record. Suricata's schema has the data of some
+ * types in some sections only. Elsewhere the record has only its name, and its data is in the object "sluice" of the
+ * event.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "dns_priv.h"
 #include "sluice/bytes.h"
 
-enum record_format { FORMAT_RDATA, FORMAT_TYPED };
+enum record_format { FORMAT_DNS, FORMAT_MDNS, FORMAT_LLMNR };
 enum { ADDRESS_TEXT = 48 };
 
 static void log_name(const struct dns_tx *tx, const struct dns_name *name, const char *key, struct fields *out)
@@ -156,44 +160,64 @@ static const char *rdata_key(uint16_t type)
     }
 }
 
-static void log_record_name(const struct dns_tx *tx, const struct dns_record *record, struct fields *out)
+/* Whether the schema has a member for the data of a record of this type. */
+static bool has_place(enum record_format format, enum dns_section section, uint16_t type)
+{
+    if (format == FORMAT_MDNS)
+        return section != DNS_AUTHORITIES && (type == DNS_PTR || type == DNS_TXT);
+    switch (type) {
+    case DNS_OPT:
+        return section == DNS_ADDITIONALS;
+    case DNS_SOA:
+        return section != DNS_ADDITIONALS;
+    case DNS_SRV:
+    case DNS_SSHFP:
+        return section == DNS_ANSWERS;
+    default:
+        return true;
+    }
+}
+
+static void log_record_name(const struct dns_tx *tx, const struct dns_record *record, bool has_flag, struct fields *out)
 {
     log_name(tx, &record->name, "rrname", out);
-    if (record->name.flags & DNS_NAME_TRUNCATED)
+    if (has_flag && record->name.flags & DNS_NAME_TRUNCATED)
         fields_bool(out, "rrname_truncated", true);
 }
 
-static void log_record_start(const struct dns_tx *tx, const struct dns_record *record, struct fields *out)
+static void log_record_start(const struct dns_tx *tx, const struct dns_record *record, enum dns_section section,
+                             struct fields *out)
 {
     char text[DNS_TYPE_NAME];
 
     fields_object_open(out, NULL);
-    log_record_name(tx, record, out);
+    log_record_name(tx, record, section == DNS_AUTHORITIES, out);
     fields_string(out, "rrtype", dns_type_name(record->type, false, text));
     fields_uint(out, "ttl", record->ttl);
 }
 
 /* Logs a record with `rdata`; a TXT record is logged as one record per string. */
-static void log_record(const struct dns_tx *tx, const struct dns_record *record, struct fields *out)
+static void log_record(const struct dns_tx *tx, const struct dns_record *record, enum dns_section section,
+                       struct fields *out)
 {
-    const char *key = rdata_key(record->type);
+    const char *key = has_place(FORMAT_DNS, section, record->type) ? rdata_key(record->type) : NULL;
     struct cursor cur = cursor_of(tx->text.bytes + record->data, record->data_length);
     uint8_t length;
 
     if (record->type == DNS_TXT) {
         for (const uint8_t *text; (text = next_string(&cur, &length));) {
-            log_record_start(tx, record, out);
+            log_record_start(tx, record, section, out);
             fields_bytes(out, "rdata", text, length);
             fields_object_close(out);
         }
         return;
     }
-    log_record_start(tx, record, out);
-    if (record->type == DNS_OPT)
+    log_record_start(tx, record, section, out);
+    if (record->type == DNS_OPT && section == DNS_ADDITIONALS)
         log_opt(tx, record, "opt", out);
     else if (key)
         log_data(tx, record, key, out);
-    if (record->target.flags & DNS_NAME_TRUNCATED && key && strcmp(key, "rdata") == 0)
+    if (record->target.flags & DNS_NAME_TRUNCATED && section == DNS_AUTHORITIES && key && strcmp(key, "rdata") == 0)
         fields_bool(out, "rdata_truncated", true);
     fields_object_close(out);
 }
@@ -204,12 +228,17 @@ static const char *const typed_keys[] = {
     [DNS_AAAA] = "aaaa", [DNS_SRV] = "srv", [DNS_OPT] = "opt",     [DNS_SSHFP] = "sshfp",
 };
 
-static void log_typed_record(const struct dns_tx *tx, const struct dns_record *record, struct fields *out)
+static void log_typed_record(const struct dns_tx *tx, const struct dns_record *record, bool with_data,
+                             struct fields *out)
 {
     const char *key = record->type < sizeof(typed_keys) / sizeof(typed_keys[0]) ? typed_keys[record->type] : NULL;
 
     fields_object_open(out, NULL);
-    log_record_name(tx, record, out);
+    log_record_name(tx, record, true, out);
+    if (!with_data) {
+        fields_object_close(out);
+        return;
+    }
     if (record->type == DNS_TXT) {
         fields_array_open(out, key);
         log_strings(tx, record, out);
@@ -219,13 +248,11 @@ static void log_typed_record(const struct dns_tx *tx, const struct dns_record *r
     } else {
         log_data(tx, record, key ? key : "unknown", out);
     }
-    if (record->target.flags & DNS_NAME_TRUNCATED)
-        fields_bool(out, "rdata_truncated", true);
     fields_object_close(out);
 }
 
-static void log_section(const struct dns_tx *tx, enum dns_section number, const char *key,
-                        enum record_format record_format, struct fields *out)
+static void log_section(const struct dns_tx *tx, enum dns_section number, const char *key, enum record_format format,
+                        bool own, struct fields *out)
 {
     const struct dns_records *section = &tx->section[number];
     bool open = false;
@@ -235,13 +262,15 @@ static void log_section(const struct dns_tx *tx, enum dns_section number, const 
 
         if (number == DNS_ADDITIONALS && record->type == DNS_OPT && record->data_length == 0)
             continue; /* an OPT record without data only announces EDNS */
+        if (own && has_place(format, number, record->type))
+            continue;
         if (!open)
             fields_array_open(out, key);
         open = true;
-        if (record_format == FORMAT_TYPED)
-            log_typed_record(tx, record, out);
+        if (format == FORMAT_DNS && !own)
+            log_record(tx, record, number, out);
         else
-            log_record(tx, record, out);
+            log_typed_record(tx, record, own || has_place(format, number, record->type), out);
     }
     if (open)
         fields_array_close(out);
@@ -295,7 +324,7 @@ static void log_answers(const struct dns_tx *tx, const struct dns_settings *sett
     if (tx->section[DNS_ANSWERS].count == 0)
         return;
     if (!settings || settings->detailed)
-        log_section(tx, DNS_ANSWERS, "answers", FORMAT_RDATA, out);
+        log_section(tx, DNS_ANSWERS, "answers", FORMAT_DNS, false, out);
     if (!settings || settings->grouped)
         log_grouped(tx, out);
 }
@@ -328,7 +357,7 @@ static void log_queries(const struct dns_tx *tx, const struct dns_settings *sett
         if (!is_type_selected(settings, queries->first[i].type))
             continue;
         fields_object_open(out, NULL);
-        log_record_name(tx, &queries->first[i], out);
+        log_record_name(tx, &queries->first[i], true, out);
         fields_string(out, "rrtype", dns_type_name(queries->first[i].type, lower, text));
         fields_object_close(out);
     }
@@ -345,7 +374,7 @@ static void log_first_query(const struct dns_tx *tx, const struct dns_settings *
     for (uint16_t i = 0; i < queries->count; i++) {
         if (!tx->response && !is_type_selected(settings, queries->first[i].type))
             continue;
-        log_record_name(tx, &queries->first[i], out);
+        log_record_name(tx, &queries->first[i], false, out);
         fields_string(out, "rrtype", dns_type_name(queries->first[i].type, false, text));
         return;
     }
@@ -370,8 +399,8 @@ static void log_version_2(const struct dns_tx *tx, const struct dns_settings *se
         return;
     fields_string(out, "rcode", dns_rcode_name(tx->flags & DNS_RCODE, text));
     log_answers(tx, settings, out);
-    log_section(tx, DNS_AUTHORITIES, "authorities", FORMAT_RDATA, out);
-    log_section(tx, DNS_ADDITIONALS, "additionals", FORMAT_RDATA, out);
+    log_section(tx, DNS_AUTHORITIES, "authorities", FORMAT_DNS, false, out);
+    log_section(tx, DNS_ADDITIONALS, "additionals", FORMAT_DNS, false, out);
 }
 
 static void log_version_3(const struct dns_tx *tx, const struct dns_settings *settings, struct fields *out)
@@ -386,8 +415,8 @@ static void log_version_3(const struct dns_tx *tx, const struct dns_settings *se
     fields_string(out, "rcode", dns_rcode_name(tx->flags & DNS_RCODE, text));
     log_queries(tx, settings, false, out);
     log_answers(tx, settings, out);
-    log_section(tx, DNS_AUTHORITIES, "authorities", FORMAT_RDATA, out);
-    log_section(tx, DNS_ADDITIONALS, "additionals", FORMAT_RDATA, out);
+    log_section(tx, DNS_AUTHORITIES, "authorities", FORMAT_DNS, false, out);
+    log_section(tx, DNS_ADDITIONALS, "additionals", FORMAT_DNS, false, out);
 }
 
 void dns_log(const struct app_tx *tx, const void *settings, struct fields *out)
@@ -467,12 +496,12 @@ static void log_flag_names(const struct dns_tx *tx, const struct flag_name *name
         fields_array_close(out);
 }
 
-static void log_typed_sections(const struct dns_tx *tx, struct fields *out)
+static void log_typed_sections(const struct dns_tx *tx, enum record_format format, struct fields *out)
 {
     log_queries(tx, NULL, true, out);
-    log_section(tx, DNS_ANSWERS, "answers", FORMAT_TYPED, out);
-    log_section(tx, DNS_AUTHORITIES, "authorities", FORMAT_TYPED, out);
-    log_section(tx, DNS_ADDITIONALS, "additionals", FORMAT_TYPED, out);
+    log_section(tx, DNS_ANSWERS, "answers", format, false, out);
+    log_section(tx, DNS_AUTHORITIES, "authorities", format, false, out);
+    log_section(tx, DNS_ADDITIONALS, "additionals", format, false, out);
 }
 
 void mdns_log(const struct app_tx *tx, const void *settings, struct fields *out)
@@ -492,7 +521,7 @@ void mdns_log(const struct app_tx *tx, const void *settings, struct fields *out)
     log_flag_names(dns, names, sizeof(names) / sizeof(names[0]), out);
     fields_uint(out, "opcode", dns->flags >> 11 & 15);
     fields_uint(out, "rcode", dns->flags & DNS_RCODE);
-    log_typed_sections(dns, out);
+    log_typed_sections(dns, FORMAT_MDNS, out);
 }
 
 void llmnr_log(const struct app_tx *tx, const void *settings, struct fields *out)
@@ -509,5 +538,44 @@ void llmnr_log(const struct app_tx *tx, const void *settings, struct fields *out
     fields_uint(out, "id", dns->id);
     log_flag_names(dns, names, sizeof(names) / sizeof(names[0]), out);
     fields_uint(out, "opcode", dns->flags >> 11 & 15);
-    log_typed_sections(dns, out);
+    log_typed_sections(dns, FORMAT_LLMNR, out);
+}
+
+/* --- Records for which the schema has no member ------------------------------------------------------ */
+
+static void log_own(const struct app_tx *tx, enum record_format format, struct fields *out)
+{
+    static const char *const sections[] = {
+        [DNS_ANSWERS] = "answers", [DNS_AUTHORITIES] = "authorities", [DNS_ADDITIONALS] = "additionals"
+    };
+    const struct dns_tx *dns = (const struct dns_tx *)tx;
+    bool is_needed = false;
+
+    if (!dns->parsed)
+        return;
+    for (enum dns_section number = DNS_ANSWERS; number <= DNS_ADDITIONALS; number++) {
+        for (uint16_t i = 0; i < dns->section[number].count; i++)
+            is_needed |= !has_place(format, number, dns->section[number].first[i].type);
+    }
+    if (!is_needed)
+        return;
+    fields_object_open(out, tx->proto->log_key);
+    for (enum dns_section number = DNS_ANSWERS; number <= DNS_ADDITIONALS; number++)
+        log_section(dns, number, sections[number], format, true, out);
+    fields_object_close(out);
+}
+
+void dns_log_own(const struct app_tx *tx, struct fields *out)
+{
+    log_own(tx, FORMAT_DNS, out);
+}
+
+void mdns_log_own(const struct app_tx *tx, struct fields *out)
+{
+    log_own(tx, FORMAT_MDNS, out);
+}
+
+void llmnr_log_own(const struct app_tx *tx, struct fields *out)
+{
+    log_own(tx, FORMAT_LLMNR, out);
 }

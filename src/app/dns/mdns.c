@@ -31,6 +31,7 @@ const struct app_proto app_mdns = {
     .log_type = "mdns",
     .log_key = "mdns",
     .log = mdns_log,
+    .log_own = mdns_log_own,
     .wants_log = dns_wants_log_any,
     .logs_from_server = dns_logs_from_server,
     .settings = mdns_setting_rows,

@@ -85,7 +85,8 @@ def alerts(*rules):
 MATCH, NO_MATCH = 'udp any any -> any any (content:"|06|target";)', 'udp any any -> any any (content:"absent";)'
 cases = {
     'dns': (answers(53), alerts((3, MATCH), (0, NO_MATCH))),
-    'mdns': (answers(5353), alerts((3, MATCH), (0, NO_MATCH))),
+    'mdns': (answers(5353), alerts((3, MATCH), (0, NO_MATCH)), {}, ['--set', 'eve.types=[mdns, alert]'],
+             ['4 event_type=mdns', '1 event_type=mdns sluice.mdns=']),
     'llmnr': (answers(5355), alerts((3, MATCH), (0, NO_MATCH))),
     'smb': (tcp(445, *smb2_rename('one', 'two')),
             alerts((1, 'smb any any -> any any (flow:to_server; content:"|fe|SMB"; threshold:type limit, '
@@ -107,5 +108,5 @@ cases = {
              alerts((1, 'igmp any any -> any any (igmp.type:255;)'), (0, NO_MATCH))),
     'http': (tcp(80, request('GET /a HTTP/1.1', X_Forwarded_For='203.0.113.7'), response(b'body')),
              alerts((1, 'http any any -> any any (http.uri; content:"/a";)'), (0, NO_MATCH)), {},
-             ['--set', 'eve.xff.enabled=yes'], ['1 event_type=http xff=203.0.113.7']),
+             ['--set', 'eve.xff.enabled=yes'], ['1 event_type=http sluice.xff=203.0.113.7']),
 }
