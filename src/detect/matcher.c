@@ -32,7 +32,8 @@ struct pattern_target {
 
 enum {
     PAIR_LENGTH = 2,
-    HEX_BYTE = 4, /* length of a byte as \xHH */
+    PAIR_BITS = 14, /* two bytes without the bit that differs between lower and upper case */
+    HEX_BYTE = 4,   /* length of a byte as \xHH */
 };
 
 struct matcher {
@@ -45,9 +46,10 @@ struct matcher {
     uint32_t *first; /* per pattern: index of its first signature in `targets`; one more at the end */
     struct pattern_target *targets;
     uint32_t pattern_count;
-    size_t shortest, longest; /* length of the shortest and of the longest literal */
-    uint32_t reach;           /* largest reach of all literals */
-    struct literal *literals; /* per pattern; their bytes belong to the rules */
+    size_t shortest, longest;            /* length of the shortest and of the longest literal */
+    uint32_t reach;                      /* largest reach of all literals */
+    struct literal *literals;            /* per pattern; their bytes belong to the rules */
+    uint8_t pairs[1 << (PAIR_BITS - 3)]; /* a bit per pair_number(): the pair is in some literal */
 };
 
 int matcher_new(struct matcher **out)
@@ -283,6 +285,12 @@ static int trim_literals(struct matcher *matcher)
     return err;
 }
 
+/* Returns a number below 1 << PAIR_BITS, which is the same for letters that differ in their case only. */
+static inline uint32_t pair_number(uint8_t first, uint8_t second)
+{
+    return ((first & 0x1fU) | (first >> 6 << 5)) << PAIR_BITS / 2 | (second & 0x1fU) | (second >> 6 << 5);
+}
+
 /* Sorts the entries, assigns an id to each distinct literal and lists its signatures. */
 static void number_patterns(struct matcher *matcher, struct pattern_arrays *patterns)
 {
@@ -306,6 +314,11 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
         patterns->ids[count] = count;
         matcher->literals[count] = *literal;
         matcher->first[count++] = i;
+        for (size_t k = 1; k < literal->length; k++) {
+            uint32_t pair = pair_number(literal->bytes[k - 1], literal->bytes[k]);
+
+            matcher->pairs[pair / 8] |= (uint8_t)(1U << pair % 8);
+        }
         if (literal->length > matcher->longest)
             matcher->longest = literal->length;
         if (literal->length < matcher->shortest)
@@ -490,18 +503,32 @@ static int on_border_match(unsigned id, unsigned long long from, unsigned long l
     return 0;
 }
 
-void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
-                         uint32_t before_length, const uint8_t *bytes, uint32_t length)
+/* Not inlined, because most calls of matcher_scan_border() do not need its stack frame. */
+static __attribute__((noinline)) void search_border(const struct matcher *matcher, struct detector *detector,
+                                                    const uint8_t *before, uint32_t before_length, const uint8_t *bytes,
+                                                    uint32_t length)
 {
-    uint32_t reach = matcher->longest > 0 ? (uint32_t)matcher->longest - 1 : 0;
+    uint32_t reach = (uint32_t)matcher->longest - 1;
     uint32_t old = before_length < reach ? before_length : reach;
     uint32_t new = length < reach ? length : reach;
     uint8_t border[2 * LITERAL_MAX];
     struct scan scan = { matcher, detector, border, old, old + new, 0 };
 
-    if (old == 0 || new == 0 || old + new < matcher->shortest)
+    if (old + new < matcher->shortest)
         return;
     memcpy(border, before + before_length - old, old);
     memcpy(border + old, bytes, new);
     search_database(&scan, border, old + new, on_border_match);
+}
+
+/* A literal that crosses the border contains the bytes on both sides of it, which few literals do. */
+void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
+                         uint32_t before_length, const uint8_t *bytes, uint32_t length)
+{
+    if (before_length == 0 || length == 0)
+        return;
+    uint32_t pair = pair_number(before[before_length - 1], bytes[0]);
+
+    if (matcher->pairs[pair / 8] >> pair % 8 & 1)
+        search_border(matcher, detector, before, before_length, bytes, length);
 }

@@ -53,6 +53,22 @@ START_TEST(a_word_at_one_place_is_found_wherever_it_is_split)
 }
 END_TEST
 
+/* Bytes that are no letters, some of which differ in the bit of the case only. */
+START_TEST(any_bytes_are_found_wherever_they_are_split)
+{
+    static const char bytes[] = "@`[{\x80\xa0\xff\x01!";
+
+    open_inline("alert tcp any any -> any any (content:\"@`[{|80 a0 ff 01|!\"; sid:1;)\n"
+                "alert tcp any any -> any any (content:\"@`[{|80 a0 ff 01|!\"; nocase; sid:2;)\n"
+                "alert tcp any any -> any any (content:\"`@{[|80 a0 ff 01|!\"; nocase; sid:3;)");
+    for (size_t first = 1; first < strlen(bytes); first++) {
+        ck_assert_str_eq(rig_send_filler(RIG_CLIENT, 3), "");
+        ck_assert_str_eq(rig_send_bytes(RIG_CLIENT, bytes, first), "");
+        ck_assert_str_eq(rig_send_bytes(RIG_CLIENT, bytes + first, strlen(bytes) - first), "1 2");
+    }
+}
+END_TEST
+
 START_TEST(a_word_is_found_byte_by_byte)
 {
     open_inline("alert tcp any any -> any any (content:\"EvilWord\"; sid:1;)");
@@ -522,6 +538,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, rig_setup, teardown);
     tcase_add_test(tcase, a_word_is_found_wherever_it_is_split);
+    tcase_add_test(tcase, any_bytes_are_found_wherever_they_are_split);
     tcase_add_test(tcase, a_word_is_found_byte_by_byte);
     tcase_add_loop_test(tcase, a_word_at_one_place_is_found_wherever_it_is_split, 0, (int)sizeof(word) - 2);
     tcase_add_test(tcase, a_long_word_is_found_wherever_it_is_split);
