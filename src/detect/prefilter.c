@@ -129,8 +129,8 @@ void prefilter_scan(const struct prefilter *prefilter, struct detector *detector
         matcher_scan(prefilter->near, detector, bytes, length, base);
 }
 
-/* The merged scan covers new bytes only, so literals that cross the border between old and new bytes are searched here
- * in any case. */
+/* The merged scan covers the main matcher's literals in the new bytes; those that cross the border to the old bytes,
+ * and those of the near matcher, are searched here. */
 void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length, uint32_t before, uint64_t base)
 {
@@ -140,8 +140,10 @@ void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *de
         prefilter_scan(prefilter, detector, bytes, length, base);
         return;
     }
-    prefilter_scan(prefilter, detector, bytes, before + (merged->length < LITERAL_MAX ? merged->length : LITERAL_MAX),
-                   base);
+    if (base < matcher_reach(prefilter->matcher))
+        matcher_scan_border(prefilter->matcher, detector, bytes, before, bytes + before, merged->length);
+    if (prefilter->near)
+        matcher_scan(prefilter->near, detector, bytes, length, base);
     for (uint32_t i = 0; i < merged->count; i++) {
         if (base + before + merged->found[i].end <= merged->found[i].reach)
             candidates_add(&detector->candidates, merged->found[i].signature);

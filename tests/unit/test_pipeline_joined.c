@@ -4,6 +4,8 @@
  * differ: random contents in the stream, in bodies and in files, in segments of all sizes, compared with a plain
  * search.
  */
+#include <ctype.h>
+
 #include "pipeline_app_rig.h"
 
 enum {
@@ -23,6 +25,7 @@ struct word_rule {
     char word[WORD_MAX + 1];
     enum where where;
     unsigned depth; /* 0: any position */
+    bool nocase;    /* the rule has the word in capitals, with nocase */
 };
 
 struct response {
@@ -48,6 +51,7 @@ static struct word_rule random_rule(uint32_t *state)
     struct word_rule rule = { .where = next_random(state) % WHERES };
     unsigned length = 2 + next_random(state) % 5;
 
+    rule.nocase = next_random(state) % 3 == 0;
     if (next_random(state) % 8 == 0)
         length = WORD_MAX;
     for (unsigned i = 0; i < length; i++)
@@ -60,9 +64,12 @@ static struct word_rule random_rule(uint32_t *state)
 static void write_rule(struct text *text, const struct word_rule *rule, unsigned sid)
 {
     static const char *const buffers[] = { "", "http.response_body; ", "file.data; " };
+    char word[WORD_MAX + 1] = "";
 
-    text_printf(text, "alert tcp any any -> any any (flow:to_client; %scontent:\"%s\"; ", buffers[rule->where],
-                rule->word);
+    for (unsigned i = 0; rule->word[i]; i++)
+        word[i] = rule->nocase ? (char)toupper(rule->word[i]) : rule->word[i];
+    text_printf(text, "alert tcp any any -> any any (flow:to_client; %scontent:\"%s\"; %s", buffers[rule->where], word,
+                rule->nocase ? "nocase; " : "");
     if (rule->depth)
         text_printf(text, "depth:%u; ", rule->depth);
     text_printf(text, "sid:%u;)\n", sid);
