@@ -32,8 +32,9 @@ struct pattern_target {
 
 enum {
     PAIR_LENGTH = 2,
-    PAIR_BITS = 14, /* two bytes without the bit that differs between lower and upper case */
-    HEX_BYTE = 4,   /* length of a byte as \xHH */
+    HEX_BYTE = 4,                  /* length of a byte as \xHH */
+    BITS_PER_BYTE_OF_LITERALS = 8, /* size of matcher.crossings */
+    WHOLE_PAIR = 1 << 24,          /* crossing_bit(): the two bytes are a literal, not a part of a longer one */
 };
 
 struct matcher {
@@ -46,10 +47,11 @@ struct matcher {
     uint32_t *first; /* per pattern: index of its first signature in `targets`; one more at the end */
     struct pattern_target *targets;
     uint32_t pattern_count;
-    size_t shortest, longest;            /* length of the shortest and of the longest literal */
-    uint32_t reach;                      /* largest reach of all literals */
-    struct literal *literals;            /* per pattern; their bytes belong to the rules */
-    uint8_t pairs[1 << (PAIR_BITS - 3)]; /* a bit per pair_number(): the pair is in some literal */
+    size_t shortest, longest; /* length of the shortest and of the longest literal */
+    uint32_t reach;           /* largest reach of all literals */
+    struct literal *literals; /* per pattern; their bytes belong to the rules */
+    uint8_t *crossings;       /* see crossing_bit() */
+    unsigned crossing_shift;  /* `crossings` has 1 << (32 - crossing_shift) bits */
 };
 
 int matcher_new(struct matcher **out)
@@ -71,6 +73,7 @@ void matcher_free(struct matcher *matcher)
     free(matcher->first);
     free(matcher->targets);
     free(matcher->literals);
+    free(matcher->crossings);
     free(matcher);
 }
 
@@ -285,10 +288,39 @@ static int trim_literals(struct matcher *matcher)
     return err;
 }
 
-/* Returns a number below 1 << PAIR_BITS, which is the same for letters that differ in their case only. */
-static inline uint32_t pair_number(uint8_t first, uint8_t second)
+/* Returns the index of the bit in matcher->crossings that is set if three adjacent bytes, as a number, are in some
+ * literal, or two bytes (with WHOLE_PAIR) are a literal. Letters that differ in their case only have the same bit, and
+ * a bit may be set for other bytes, too. */
+static inline uint32_t crossing_bit(const struct matcher *matcher, uint32_t bytes)
 {
-    return ((first & 0x1fU) | (first >> 6 << 5)) << PAIR_BITS / 2 | (second & 0x1fU) | (second >> 6 << 5);
+    return (bytes & ~UINT32_C(0x202020)) * UINT32_C(0x9e3779b1) >> matcher->crossing_shift;
+}
+
+static inline bool has_crossing(const struct matcher *matcher, uint32_t bytes)
+{
+    uint32_t bit = crossing_bit(matcher, bytes);
+
+    return matcher->crossings[bit / 8] >> bit % 8 & 1;
+}
+
+static void add_crossing(struct matcher *matcher, uint32_t bytes)
+{
+    uint32_t bit = crossing_bit(matcher, bytes);
+
+    matcher->crossings[bit / 8] |= (uint8_t)(1U << bit % 8);
+}
+
+static int new_crossings(struct matcher *matcher)
+{
+    size_t bytes = 1, bits = 64;
+
+    for (uint32_t i = 0; i < matcher->entry_count; i++)
+        bytes += matcher->entries[i].literal.length;
+    matcher->crossing_shift = 26;
+    for (; bits < bytes * BITS_PER_BYTE_OF_LITERALS && matcher->crossing_shift > 8; bits *= 2)
+        matcher->crossing_shift--;
+    matcher->crossings = calloc(bits / 8, 1);
+    return matcher->crossings ? 0 : -ENOMEM;
 }
 
 /* Sorts the entries, assigns an id to each distinct literal and lists its signatures. */
@@ -314,11 +346,11 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
         patterns->ids[count] = count;
         matcher->literals[count] = *literal;
         matcher->first[count++] = i;
-        for (size_t k = 1; k < literal->length; k++) {
-            uint32_t pair = pair_number(literal->bytes[k - 1], literal->bytes[k]);
-
-            matcher->pairs[pair / 8] |= (uint8_t)(1U << pair % 8);
-        }
+        if (literal->length == PAIR_LENGTH)
+            add_crossing(matcher, WHOLE_PAIR | (uint32_t)literal->bytes[0] << 8 | literal->bytes[1]);
+        for (size_t k = 2; k < literal->length; k++)
+            add_crossing(matcher, (uint32_t)literal->bytes[k - 2] << 16 | (uint32_t)literal->bytes[k - 1] << 8 |
+                                      literal->bytes[k]);
         if (literal->length > matcher->longest)
             matcher->longest = literal->length;
         if (literal->length < matcher->shortest)
@@ -345,6 +377,8 @@ int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256
     if (patterns.bytes && patterns.flags && patterns.ids && patterns.lengths && matcher->first && matcher->targets &&
         matcher->literals)
         err = trim_literals(matcher);
+    if (!err)
+        err = new_crossings(matcher);
     if (!err) {
         number_patterns(matcher, &patterns);
         err = make_database(matcher, &patterns, cache, error);
@@ -521,14 +555,17 @@ static __attribute__((noinline)) void search_border(const struct matcher *matche
     search_database(&scan, border, old + new, on_border_match);
 }
 
-/* A literal that crosses the border contains the bytes on both sides of it, which few literals do. */
+/* A literal that crosses the border is two bytes long, or contains two bytes of one side and one of the other. */
 void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
                          uint32_t before_length, const uint8_t *bytes, uint32_t length)
 {
     if (before_length == 0 || length == 0)
         return;
-    uint32_t pair = pair_number(before[before_length - 1], bytes[0]);
+    const uint8_t *last = before + before_length - 1;
+    uint32_t pair = (uint32_t)last[0] << 8 | bytes[0];
 
-    if (matcher->pairs[pair / 8] >> pair % 8 & 1)
+    if (has_crossing(matcher, WHOLE_PAIR | pair) ||
+        (before_length > 1 && has_crossing(matcher, (uint32_t)last[-1] << 16 | pair)) ||
+        (length > 1 && has_crossing(matcher, pair << 8 | bytes[1])))
         search_border(matcher, detector, before, before_length, bytes, length);
 }
