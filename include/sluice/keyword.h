@@ -241,24 +241,31 @@ struct transform_keyword_ops {
  * before all other conditions of the rule. Initially every packet satisfies them; conditions narrow them and are still
  * evaluated themselves. */
 struct packet_needs {
-    uint32_t flags_mask, flags;          /* packet->flags must have the value `flags` under flags_mask */
-    uint32_t payload_low, payload_high;  /* range of packet->payload_length, inclusive */
-    uint8_t protocol_low, protocol_high; /* range of packet->protocol, inclusive */
-    /* packet->tcp.flags must have the value tcp_flags under tcp_flags_mask; used only if the protocol is narrowed to
-     * TCP */
-    uint8_t tcp_flags_mask, tcp_flags;
+    uint64_t properties_mask, properties; /* the packet's properties must have the value `properties` under the mask */
+    uint32_t payload_low, payload_high;   /* range of packet->payload_length, inclusive */
+    uint8_t protocol_low, protocol_high;  /* range of packet->protocol, inclusive */
 };
 
-static inline void packet_needs_flags(struct packet_needs *needs, uint32_t mask, uint32_t flags)
+/* Properties of a packet in one number, so that one comparison tests them all: packet->flags in the lower 32 bits, then
+ * the protocol, the TCP flags (0 without a TCP header), and single bits for properties that few packets have. */
+enum { PACKET_PROPERTY_PROTOCOL = 32, PACKET_PROPERTY_TCP_FLAGS = 40 };
+#define PACKET_PROPERTY_IP_OPTIONS (UINT64_C(1) << 48)     /* ip_options_seen is not 0 */
+#define PACKET_PROPERTY_RESERVED_BIT (UINT64_C(1) << 49)   /* reserved_fragment_bit */
+#define PACKET_PROPERTY_SAME_ADDRESSES (UINT64_C(1) << 50) /* source and destination address are equal */
+
+static inline void packet_needs_properties(struct packet_needs *needs, uint64_t mask, uint64_t properties)
 {
-    needs->flags_mask |= mask;
-    needs->flags = (needs->flags & ~mask) | flags;
+    needs->properties_mask |= mask;
+    needs->properties = (needs->properties & ~mask) | properties;
 }
 
 static inline void packet_needs_protocols(struct packet_needs *needs, uint8_t low, uint8_t high)
 {
     needs->protocol_low = low > needs->protocol_low ? low : needs->protocol_low;
     needs->protocol_high = high < needs->protocol_high ? high : needs->protocol_high;
+    if (needs->protocol_low == needs->protocol_high)
+        packet_needs_properties(needs, UINT64_C(0xff) << PACKET_PROPERTY_PROTOCOL,
+                                (uint64_t)needs->protocol_low << PACKET_PROPERTY_PROTOCOL);
 }
 
 /* Hints say which packets a condition excludes, and how selective literals in a buffer are. Without hints a keyword

@@ -18,10 +18,10 @@ static void add_list(struct detector *detector, const struct signature_list *lis
 
 static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *list)
 {
-    for (uint32_t i = 0; i < list->count; i++) {
-        const struct unfiltered *entry = &list->entries[i];
+    const struct packet_facts facts = ev->facts; /* a copy, so that the compiler keeps it in registers */
 
-        if (!needs_met(&entry->needs, &ev->facts))
+    for (const struct unfiltered *entry = list->entries, *end = entry + list->count; entry < end; entry++) {
+        if (!needs_met(&entry->needs, &facts))
             continue;
         if (entry->applications) {
             const struct flow *flow = ev->input->packet->flow;

@@ -164,10 +164,26 @@ const struct detect_counters *detector_counters(const struct detector *detector)
 
 /* --- Packets -------------------------------------------------------------------------------------- */
 
+/* Returns the packet's properties in the form of struct packet_needs. */
+static inline uint64_t properties_of(const struct packet *pkt)
+{
+    uint64_t properties = pkt->flags | (uint64_t)pkt->protocol << PACKET_PROPERTY_PROTOCOL;
+
+    if (pkt->protocol == IPPROTO_TCP && pkt->transport)
+        properties |= (uint64_t)pkt->tcp.flags << PACKET_PROPERTY_TCP_FLAGS;
+    if (pkt->ip_options_seen)
+        properties |= PACKET_PROPERTY_IP_OPTIONS;
+    if (pkt->reserved_fragment_bit)
+        properties |= PACKET_PROPERTY_RESERVED_BIT;
+    if (address_equal(&pkt->source_address, &pkt->destination_address))
+        properties |= PACKET_PROPERTY_SAME_ADDRESSES;
+    return properties;
+}
+
 static void update_direction(struct evaluation *ev)
 {
     ev->direction = ev->input->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
-    ev->facts.flags = ev->input->packet->flags;
+    ev->facts.properties = (ev->facts.properties & ~(uint64_t)UINT32_MAX) | ev->input->packet->flags;
 }
 
 /* Scans the whole inspection window again, and evaluates the candidates, if pending candidates of the flow could not be
@@ -266,10 +282,7 @@ void detect_packet(struct detector *detector, const struct ruleset *ruleset, con
                    .order = in->order,
                    .files = in->files,
                    .texts = &detector->texts },
-        .facts = { .flags = pkt->flags,
-                   .payload_length = pkt->payload_length,
-                   .protocol = pkt->protocol,
-                   .tcp_flags = pkt->protocol == IPPROTO_TCP && pkt->transport ? pkt->tcp.flags : 0 },
+        .facts = { .properties = properties_of(pkt), .payload_length = pkt->payload_length, .protocol = pkt->protocol },
         .direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
         .chunk = chunk,
         .chunk_only = pkt->flags & PACKET_PSEUDO,

@@ -49,8 +49,9 @@ struct merged_scan {
 
 /* The properties of a packet that are compared with struct packet_needs. */
 struct packet_facts {
-    uint32_t flags, payload_length;
-    uint8_t protocol, tcp_flags;
+    uint64_t properties;
+    uint32_t payload_length;
+    uint8_t protocol;
 };
 
 /* Result of the last comparison of the packet's addresses and ports with those of a signature. */
@@ -191,9 +192,9 @@ static inline bool packet_has_payload(const struct packet *pkt)
 /* Returns false if the packet cannot match a rule with these needs. */
 static inline bool needs_met(const struct packet_needs *needs, const struct packet_facts *facts)
 {
-    return (facts->flags & needs->flags_mask) == needs->flags && facts->payload_length >= needs->payload_low &&
-           facts->payload_length <= needs->payload_high && facts->protocol >= needs->protocol_low &&
-           facts->protocol <= needs->protocol_high && (facts->tcp_flags & needs->tcp_flags_mask) == needs->tcp_flags;
+    return (facts->properties & needs->properties_mask) == needs->properties &&
+           facts->payload_length >= needs->payload_low && facts->payload_length <= needs->payload_high &&
+           facts->protocol >= needs->protocol_low && facts->protocol <= needs->protocol_high;
 }
 
 #endif

@@ -85,7 +85,7 @@ int group_add(struct rule_group *group, const struct group_entry *entry)
         struct group_side *side = &group->to[direction];
         uint32_t flag = direction == FLOW_TO_CLIENT ? PACKET_TO_CLIENT : 0;
 
-        if ((entry->needs.flags ^ flag) & entry->needs.flags_mask & PACKET_TO_CLIENT)
+        if ((entry->needs.properties ^ flag) & entry->needs.properties_mask & PACKET_TO_CLIENT)
             continue; /* the rule is for the other direction */
         if (entry->has_literal) {
             if (!side->prefilter && prefilter_new(&side->prefilter))

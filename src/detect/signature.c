@@ -58,7 +58,7 @@ static void set_scope_and_type(struct signature *signature, const struct rule *r
 {
     bool admits_tcp = rule->protocol.ip_protocols[0] >> IPPROTO_TCP & 1;
     bool admits_direction =
-        !(signature->needs.flags_mask & PACKET_TO_CLIENT) && rule->payload != RULE_PAYLOAD_STREAM_ONLY;
+        !(signature->needs.properties_mask & PACKET_TO_CLIENT) && rule->payload != RULE_PAYLOAD_STREAM_ONLY;
     bool addresses_only = !rule->buffers && !rule->applications && !rule->protocol.any_packet && !rule->bypass;
     bool detection_only = !rule->buffers && !rule->applications && !rule->protocol.any_packet;
     bool tests_detection = false, tests_packet = false, has_packet_buffer = false, has_absolute_offset = false;
@@ -122,7 +122,7 @@ static void set_scope_and_type(struct signature *signature, const struct rule *r
     else
         signature->type = payload || tests_packet || !rule->applications ? RULE_TYPE_PACKET : RULE_TYPE_APP_LAYER;
     if (signature->type == RULE_TYPE_PROTOCOL_DETECTED)
-        packet_needs_flags(&signature->needs, PACKET_PROTOCOL_DETECTED, PACKET_PROTOCOL_DETECTED);
+        packet_needs_properties(&signature->needs, PACKET_PROTOCOL_DETECTED, PACKET_PROTOCOL_DETECTED);
 }
 
 void signature_compile(struct signature *signature, const struct rule *rule)

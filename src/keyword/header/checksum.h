@@ -24,7 +24,7 @@ static inline void checksum_narrow(uint32_t bad_flag, const void *data, struct p
 {
     const bool *valid = data;
 
-    packet_needs_flags(needs, bad_flag, *valid ? 0 : bad_flag);
+    packet_needs_properties(needs, bad_flag, *valid ? 0 : bad_flag);
 }
 
 /* Returns like checksum_match() for the checksum of a transport protocol; false if the packet has another protocol or

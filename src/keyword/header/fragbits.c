@@ -20,6 +20,15 @@ static bool fragbits_match(const struct match_input *in, const void *data)
     return pkt->ip_version == 4 && number_range_has(data, bits);
 }
 
+static void fragbits_narrow(const void *data, struct packet_needs *needs)
+{
+    const struct number_range *range = data;
+
+    if (!range->negated && range->mask & FRAGBITS_RESERVED)
+        packet_needs_properties(needs, PACKET_PROPERTY_RESERVED_BIT,
+                                range->low & FRAGBITS_RESERVED ? PACKET_PROPERTY_RESERVED_BIT : 0);
+}
+
 static int fragbits_parse(struct rule_parser *parser, struct span value)
 {
     struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
@@ -40,4 +49,5 @@ const struct keyword keyword_fragbits = {
     .kind = KEYWORD_PACKET,
     .parse = fragbits_parse,
     .packet = { .match = fragbits_match },
+    .hints = &(const struct prefilter_hints){ .narrow = fragbits_narrow },
 };

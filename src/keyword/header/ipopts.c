@@ -28,6 +28,12 @@ static bool ipopts_match(const struct match_input *in, const void *data)
     return in->packet->ip_version == 4 && (in->packet->ip_options_seen & option->bits);
 }
 
+static void ipopts_narrow(const void *data, struct packet_needs *needs)
+{
+    (void)data;
+    packet_needs_properties(needs, PACKET_PROPERTY_IP_OPTIONS, PACKET_PROPERTY_IP_OPTIONS);
+}
+
 static int ipopts_parse(struct rule_parser *parser, struct span value)
 {
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -43,4 +49,5 @@ const struct keyword keyword_ipopts = {
     .kind = KEYWORD_PACKET,
     .parse = ipopts_parse,
     .packet = { .match = ipopts_match },
+    .hints = &(const struct prefilter_hints){ .narrow = ipopts_narrow },
 };

@@ -9,6 +9,12 @@ static bool sameip_match(const struct match_input *in, const void *data)
     return pkt->ip_version != 0 && address_equal(&pkt->source_address, &pkt->destination_address);
 }
 
+static void sameip_narrow(const void *data, struct packet_needs *needs)
+{
+    (void)data;
+    packet_needs_properties(needs, PACKET_PROPERTY_SAME_ADDRESSES, PACKET_PROPERTY_SAME_ADDRESSES);
+}
+
 static int sameip_parse(struct rule_parser *parser, struct span value)
 {
     (void)value;
@@ -22,4 +28,5 @@ const struct keyword keyword_sameip = {
     .flags = KEYWORD_NO_VALUE,
     .parse = sameip_parse,
     .packet = { .match = sameip_match },
+    .hints = &(const struct prefilter_hints){ .narrow = sameip_narrow },
 };

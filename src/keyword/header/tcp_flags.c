@@ -22,8 +22,8 @@ static void tcp_flags_narrow(const void *data, struct packet_needs *needs)
     packet_needs_protocols(needs, IPPROTO_TCP, IPPROTO_TCP);
     if (range->negated || range->width > 0)
         return;
-    needs->tcp_flags_mask = (uint8_t)range->mask;
-    needs->tcp_flags = (uint8_t)range->low;
+    packet_needs_properties(needs, (range->mask & UINT8_MAX) << PACKET_PROPERTY_TCP_FLAGS,
+                            (range->low & UINT8_MAX) << PACKET_PROPERTY_TCP_FLAGS);
 }
 
 /* Returns whether the value is a number, not letters. The digits 0, 1 and 2 are also old names of flags, so a number is

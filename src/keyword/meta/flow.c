@@ -58,7 +58,7 @@ static void flow_narrow(const void *data, struct packet_needs *needs)
 {
     const struct flow_condition *want = data;
 
-    packet_needs_flags(needs, want->mask, want->value);
+    packet_needs_properties(needs, want->mask, want->value);
 }
 
 /* Returns whether the condition is part of the rule's header: it has no condition on the state or on fragments. */
