@@ -299,9 +299,12 @@ unsigned groups_of_packet(const struct evaluation *ev, enum traffic traffic,
         return count;
     for (unsigned end = 0; end < PORT_ENDS; end++) {
         uint16_t group = ev->ruleset->group_of[((size_t)traffic * PORT_ENDS + end) * PORTS + ports[end]];
+
+        if (group == 0) /* most ports */
+            continue;
         const struct group_side *side = &ev->ruleset->groups[group].to[ev->direction];
 
-        if (group > 0 && (side->prefilter || side->unfiltered.count > 0))
+        if (side->prefilter || side->unfiltered.count > 0)
             out[count++] = side;
     }
     return count;

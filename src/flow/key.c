@@ -26,26 +26,18 @@ static_assert(sizeof(struct hash_input) == 46, "no padding");
 /* Returns whether packets of an IP protocol belong to flows: the same protocols as in Suricata. */
 static bool protocol_has_flows(uint8_t protocol)
 {
-    switch (protocol) {
-    case IPPROTO_TCP:
-    case IPPROTO_UDP:
-    case IPPROTO_SCTP:
-    case IPPROTO_ICMP:
-    case IPPROTO_ICMPV6:
-    case IPPROTO_ESP:
-        return true;
-    default:
-        return false;
-    }
+    static const uint64_t with_flows = UINT64_C(1) << IPPROTO_TCP | UINT64_C(1) << IPPROTO_UDP |
+                                       UINT64_C(1) << IPPROTO_ICMP | UINT64_C(1) << IPPROTO_ICMPV6 |
+                                       UINT64_C(1) << IPPROTO_ESP;
+
+    return protocol < 64 ? with_flows >> protocol & 1 : protocol == IPPROTO_SCTP;
 }
 
 bool key_of_packet(struct flow_key *key, const struct packet *pkt)
 {
     /* IP in IP has a flow although it has no transport header */
-    bool is_ip_in_ip =
-        (pkt->protocol == IPPROTO_IPIP || pkt->protocol == IPPROTO_IPV6) && pkt->flags & PACKET_CARRIES_TUNNEL;
-
-    if (!is_ip_in_ip && (!pkt->transport || !protocol_has_flows(pkt->protocol)))
+    if (!(pkt->transport && protocol_has_flows(pkt->protocol)) &&
+        !((pkt->protocol == IPPROTO_IPIP || pkt->protocol == IPPROTO_IPV6) && pkt->flags & PACKET_CARRIES_TUNNEL))
         return false;
     key->source = pkt->source_address;
     key->destination = pkt->destination_address;
