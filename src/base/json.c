@@ -296,11 +296,32 @@ void json_stringn(struct text *text, const char *key, const void *value, size_t 
 
 static unsigned count_digits(uint64_t value)
 {
-    unsigned count = 1;
+    enum { LOG_FACTOR = 1233, LOG_SHIFT = 12 }; /* their quotient is the decimal logarithm of 2 */
+    static const uint64_t powers[] = {
+        0, /* instead of 1, because 0 has one digit */
+        10,
+        100,
+        1000,
+        10000,
+        100000,
+        1000000,
+        10000000,
+        100000000,
+        1000000000,
+        10000000000,
+        100000000000,
+        1000000000000,
+        10000000000000,
+        100000000000000,
+        1000000000000000,
+        10000000000000000,
+        100000000000000000,
+        1000000000000000000,
+        UINT64_C(10000000000000000000),
+    };
+    unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1), log = bits * LOG_FACTOR >> LOG_SHIFT;
 
-    for (; value >= 10000; value /= 10000)
-        count += 4;
-    return count + (value >= 10) + (value >= 100) + (value >= 1000);
+    return log + (value >= powers[log]);
 }
 
 /* Writes two digits at a time, from the last to the first. */
