@@ -134,21 +134,29 @@ static int send_to_redis(struct carrier *carrier, const struct spool_event *even
                          const atomic_bool *stop, struct ship_result *out, char error[SHIP_ERROR_SIZE])
 {
     const struct output_settings *settings = carrier->settings;
-    size_t begun = 0;
+    const bool publishes = strcmp(carrier->command, "PUBLISH") == 0;
+    size_t begun = 0, done = 0;
 
     *out = (struct ship_result){ 0 };
-    while (out->delivered < count && !atomic_load(stop)) {
-        void *reply = NULL;
+    while (done < count && !atomic_load(stop)) {
+        void *answer = NULL;
         int err = 0;
 
-        for (; begun < count && begun < out->delivered + settings->redis.batch_size; begun++)
+        for (; begun < count && begun < done + settings->redis.batch_size; begun++)
             if (append_command(carrier, &events[begun]))
                 return fail(settings, error, strerror(ENOMEM));
-        for (; out->delivered < begun && !err; out->delivered += err == 0) {
-            if (redisGetReply(carrier->context, &reply) != REDIS_OK || !reply)
+        for (; done < begun && !err; done += err == 0) {
+            redisReply *reply;
+
+            if (redisGetReply(carrier->context, &answer) != REDIS_OK || !answer)
                 return fail(settings, error, carrier->context->errstr);
-            if (((redisReply *)reply)->type == REDIS_REPLY_ERROR)
-                err = fail(settings, error, ((redisReply *)reply)->str);
+            reply = answer;
+            if (reply->type == REDIS_REPLY_ERROR)
+                err = fail(settings, error, reply->str);
+            else if (publishes && reply->integer == 0) /* the channel has no subscriber: nobody gets the event */
+                out->rejected++;
+            else
+                out->delivered++;
             freeReplyObject(reply);
         }
         if (err)

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""10,000 events per second to one further output while its server is stopped, restarted and slow.
+
+    destinations.py SERVER     unix_stream, unix_dgram, syslog, redis_list, redis_channel, redis_stream or kafka
+
+Every event is received or counted as lost, the memory of sluice-ship and of the writer stays bounded, and the writer
+never waits. Kafka is a broker of Apache Kafka (KRaft, one node), which Maven downloads. The environment has the
+programs (EVENT_LOAD, SHIP) and a folder for downloads (PRODUCT_CACHE).
+"""
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '../../output'))
+from ship_servers import (Redis, Rsyslog, Server, Ship, UnixSocket, check_account, load_counters, numbers, run_load,
+                          start, wait_for, write_config)
+
+RATE, SECONDS, BUFFER = 10000, 12, '4 MiB'
+COUNT = RATE * SECONDS
+
+
+def skip(reason):
+    print(f'SKIP: {reason}')
+    sys.exit(77)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]
+
+
+class RedisChannel(Redis):
+    """redis-server with a subscriber, which subscribes again when the server starts again."""
+
+    def __init__(self, folder):
+        super().__init__(folder, 'channel')
+        self.messages, self.ended, self.subscribed = [], False, 0
+        self.thread = threading.Thread(target=self.subscribe, daemon=True)
+
+    def start(self):
+        before = self.subscribed
+        super().start()
+        if not self.thread.is_alive():
+            self.thread.start()
+        wait_for(lambda: self.subscribed > before, 'no subscription')
+
+    def subscribe(self):
+        while not self.ended:
+            try:
+                s, replies = self.connect()
+                s.sendall(b'SUBSCRIBE events\r\n')
+                while line := replies.readline():
+                    if line == b'$9\r\n' and replies.readline() == b'subscribe\r\n':
+                        self.subscribed += 1
+                    self.messages += numbers([line])
+            except OSError:
+                time.sleep(0.01)
+
+    def received(self):
+        return self.messages
+
+
+class Kafka(Server):
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.jars = fetch_kafka()
+        self.port, self.controller = free_port(), free_port()
+        self.settings = ('filetype: kafka\n'
+                         f'kafka: {{brokers: ["127.0.0.1:{self.port}"], topic: events}}\n')
+        with open(self.path('server.properties'), 'w', encoding='utf-8') as file:
+            file.write(f'''process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{self.controller}
+listeners=PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self.controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{self.port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs={self.path('data')}
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+num.partitions=1
+''')
+        identity = self.tool('kafka.tools.StorageTool', 'random-uuid').split()[-1]
+        self.tool('kafka.tools.StorageTool', 'format', '-t', identity, '-c', self.path('server.properties'))
+
+    def java(self, *arguments):
+        return ['java', '-Xmx400m', '-cp', f'{self.jars}/*', *arguments]
+
+    def tool(self, *arguments):
+        run = subprocess.run(self.java(*arguments), capture_output=True, text=True, check=False, timeout=120)
+        if run.returncode != 0:
+            sys.exit(f'{arguments[0]}: {run.stdout}{run.stderr}')
+        return run.stdout
+
+    def start(self):
+        self.process = start(self.java('kafka.Kafka', self.path('server.properties')), self.path('log'))
+
+        def answers():
+            run = subprocess.run(self.java('org.apache.kafka.tools.TopicCommand', '--bootstrap-server',
+                                           f'127.0.0.1:{self.port}', '--create', '--if-not-exists', '--topic',
+                                           'events'), capture_output=True, check=False, timeout=60)
+            return run.returncode == 0
+        wait_for(answers, 'the Kafka broker does not answer', 120)
+
+    def received(self):
+        text = self.tool('org.apache.kafka.tools.consumer.ConsoleConsumer', '--bootstrap-server',
+                         f'127.0.0.1:{self.port}', '--topic', 'events', '--from-beginning', '--timeout-ms', '8000')
+        return numbers(text.encode().splitlines())
+
+
+def fetch_kafka():
+    jars = os.path.join(os.environ['PRODUCT_CACHE'], 'kafka')
+    for program in ('java', 'mvn'):
+        if not shutil.which(program):
+            skip(f'{program} is not installed')
+    if not os.path.exists(f'{jars}/complete'):
+        run = subprocess.run(['mvn', '-q', '-B', '-f', f'{HERE}/pom.xml', 'dependency:copy-dependencies',
+                              f'-DoutputDirectory={jars}'], capture_output=True, text=True, check=False)
+        if run.returncode != 0:
+            skip(f'Maven cannot download Apache Kafka: {run.stdout[-300:]}')
+        open(f'{jars}/complete', 'w', encoding='utf-8').close()
+    return jars
+
+
+def new_server(name, folder):
+    if name in ('unix_stream', 'unix_dgram'):
+        return UnixSocket(folder, name.removeprefix("unix_"))
+    if name == 'syslog':
+        return Rsyslog(folder) if Rsyslog.program else skip('rsyslogd is not installed')
+    if name == 'kafka':
+        return Kafka(folder)
+    if not Redis.program:
+        skip('redis-server is not installed')
+    return RedisChannel(folder) if name == 'redis_channel' else Redis(folder, name.removeprefix('redis_'))
+
+
+def memory_kb(pid):
+    """Returns the anonymous and shared memory of a process."""
+    with open(f'/proc/{pid}/status', encoding='utf-8') as file:
+        text = file.read()
+    return sum(int(re.search(rf'{name}:\s+(\d+)', text)[1]) for name in ('RssAnon', 'RssShmem'))
+
+
+def main():
+    name = sys.argv[1]
+    with tempfile.TemporaryDirectory(prefix='sluice-destination') as folder:
+        os.chmod(folder, 0o755)
+        server = new_server(name, f'{folder}/server')
+        config = f'{folder}/sluice.yaml'
+        write_config(config, folder, {name: server}, BUFFER)
+        ship = Ship(os.environ['SHIP'], folder, config)
+        try:
+            server.start()
+            ship.start()
+            process = run_load(os.environ['EVENT_LOAD'], config, f'{folder}/log', RATE, COUNT, 120)
+            largest = {'writer': 0, 'ship': 0}
+
+            def watch():
+                while process.poll() is None:
+                    for who, pid in (('writer', process.pid), ('ship', ship.process and ship.process.pid)):
+                        try:
+                            largest[who] = max(largest[who], memory_kb(pid))
+                        except (OSError, TypeError, AttributeError):
+                            pass
+                    time.sleep(0.1)
+            watcher = threading.Thread(target=watch)
+            watcher.start()
+            time.sleep(2)
+            server.stop()  # for 2 seconds, longer than the buffer lasts
+            time.sleep(2)
+            server.start()
+            time.sleep(1)
+            for _ in range(20):  # slow: it runs for a fifth of the time
+                server.pause()
+                time.sleep(0.08)
+                server.resume()
+                time.sleep(0.02)
+            ship.kill()
+            ship.start()
+            server.kill()
+            server.start()
+            counters = load_counters(process)
+            watcher.join()
+            if name == 'redis_channel':
+                # A server that ends forgets what it has confirmed and not yet sent to its subscribers.
+                counted = counters[name]['delivered']
+                wait_for(lambda: len(set(server.received())) >= counted * .9, 'messages of the channel')
+                time.sleep(1)
+                unsent = counted - len(set(server.received()))
+                print(f'{unsent} messages were lost in the server')
+                counters[name]['delivered'] -= unsent
+                counters[name]['lost_error'] += unsent
+            account = check_account(name, counters[name], server.received(), COUNT, True)
+            ship.stop()
+        finally:
+            server.kill()
+            if ship.process:
+                ship.kill()
+        if counters['ring_lost']:
+            sys.exit(f'{counters["ring_lost"]} events were lost between worker and output thread')
+        if account['lost'] == 0:
+            sys.exit('nothing was lost, so the test does not test what it should')
+        if largest['writer'] > 60 << 10 or largest['ship'] > 60 << 10:
+            sys.exit(f'memory is not bounded: {largest} kB')
+        print(f'{name}: {account}, longest call of the worker {counters["max_call_us"]} us, memory {largest} kB')
+
+
+if __name__ == '__main__':
+    main()
