@@ -231,7 +231,8 @@ class Ship:
 def write_config(path, folder, outputs, buffer_size='1 MiB'):
     """Writes a configuration with the servers `outputs` ({name: Server}) and without an event file."""
     with open(path, 'w', encoding='utf-8') as file:
-        file.write(f'output.ship-socket: {folder}/ship.socket\neve.enabled: no\noutputs:\n')
+        # The ring is large, because on a busy machine the threads of the writer may not run for a while.
+        file.write(f'output.ship-socket: {folder}/ship.socket\noutput.ring-size: 16M\neve.enabled: no\noutputs:\n')
         for name, server in outputs.items():
             lines = (server.settings + f'types: [alert]\nbuffer-size: {buffer_size}\n').splitlines()
             file.write(f'  {name}:\n' + ''.join(f'    {line}\n' for line in lines))
