@@ -19,6 +19,7 @@
 #include "sluice/text.h"
 
 struct control_value;
+struct counter;
 
 enum metrics_format { METRICS_TEXT, METRICS_OPENMETRICS, METRICS_FORMATS };
 
@@ -40,6 +41,10 @@ struct metrics_input {
     double query_seconds;                   /* duration of these commands */
     const struct metrics_http_counts *http; /* NULL: the metrics are not for HTTP */
 };
+
+enum { METRICS_NAME_SIZE = 160 };
+/* Writes the name of a counter's samples, such as "sluice_flows_total". */
+void metrics_sample_name(const struct counter *counter, char out[METRICS_NAME_SIZE]);
 
 /* Appends all metrics. `out->failed` is set when out of memory. */
 void metrics_write(const struct metrics_input *input, enum metrics_format format, struct text *out);

@@ -5,19 +5,26 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { OPTION_ALL = QUERY_OPTION_OWN, NAME_SIZE = 256, NAME_COLUMN = 48, MAX_DEPTH = 8 };
+#include "sluice/counter.h"
+#include "sluice/metrics.h"
+
+enum { OPTION_ALL = QUERY_OPTION_OWN, OPTION_DESCRIBE, NAME_SIZE = 256, NAME_COLUMN = 48, MAX_DEPTH = 8 };
 
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
     QUERY_ROW_SOCKET,
     { .id = OPTION_ALL, .letter = 'a', .name = "all", .help = "show also the counters that are 0" },
+    { .id = OPTION_DESCRIBE,
+      .letter = 'd',
+      .name = "describe",
+      .help = "explain the counters, with unit and metric of Prometheus, instead of querying the daemon" },
     QUERY_ROW_JSON,
     { .name = NULL },
 };
 
 struct arguments {
     struct query query;
-    bool all;
+    bool all, describe;
     char **names; /* counters or groups of counters to print; NULL-terminated; an empty list selects all counters */
 };
 
@@ -124,6 +131,65 @@ static void write_member(const char *key, const struct control_value *value, voi
     pop_key(printer, length);
 }
 
+/* --- Description ---------------------------------------------------------------------------------- */
+
+/* Returns whether a name on the command line selects the row: its pattern, a counter that matches it, or a group. */
+static bool selects_row(const char *name, const struct counter *row)
+{
+    const char *parts[COUNTER_LABELS];
+    size_t lengths[COUNTER_LABELS], length = strlen(name);
+
+    return (strncmp(row->name, name, length) == 0 && (row->name[length] == '\0' || row->name[length] == '.')) ||
+           (counter_find(name) == row && counter_match(row->name, name, parts, lengths));
+}
+
+static int describe(const struct arguments *arguments)
+{
+    char metric[METRICS_NAME_SIZE];
+    struct text json;
+
+    for (char **name = arguments->names; *name; name++) {
+        const struct counter *row = counter_table;
+
+        while (row->name && !selects_row(*name, row))
+            row++;
+        if (!row->name) {
+            cli_error(&command_stats, "unknown counter '%s' (`sluice stats --describe` lists all)", *name);
+            return EXIT_FAILED;
+        }
+    }
+    text_init(&json);
+    json_array_open(&json, NULL);
+    for (const struct counter *row = counter_table; row->name; row++) {
+        bool selected = !arguments->names[0];
+
+        for (char **name = arguments->names; *name && !selected; name++)
+            selected = selects_row(*name, row);
+        if (!selected)
+            continue;
+        metrics_sample_name(row, metric);
+        if (!arguments->query.json) {
+            printf("%s\n    %s%s%s%s; %s, %s%s%s%s\n", row->name, row->help, *row->unit ? " (" : "", row->unit,
+                   *row->unit ? ")" : "", counter_kind_name(row->kind), metric, *row->labels ? " {" : "", row->labels,
+                   *row->labels ? "}" : "");
+            continue;
+        }
+        json_object_open(&json, NULL);
+        json_string(&json, "name", row->name);
+        json_string(&json, "unit", row->unit);
+        json_string(&json, "kind", counter_kind_name(row->kind));
+        json_string(&json, "metric", metric);
+        json_string(&json, "labels", row->labels);
+        json_string(&json, "help", row->help);
+        json_object_close(&json);
+    }
+    json_array_close(&json);
+    if (arguments->query.json)
+        return cli_write(&json);
+    text_clear(&json);
+    return EXIT_OK;
+}
+
 /* --- The command ---------------------------------------------------------------------------------- */
 
 /* Returns whether the message has a counter, or an object of counters, with this name. */
@@ -147,10 +213,16 @@ static int handle_option(void *user, const struct cli_option *option, const char
 {
     struct arguments *arguments = user;
 
-    if (option->id != OPTION_ALL)
+    switch (option->id) {
+    case OPTION_ALL:
+        arguments->all = true;
+        return 0;
+    case OPTION_DESCRIBE:
+        arguments->describe = true;
+        return 0;
+    default:
         return query_handle_option(&arguments->query, option, value);
-    arguments->all = true;
-    return 0;
+    }
 }
 
 static int send_and_print(struct arguments *arguments)
@@ -194,7 +266,7 @@ static int run_stats(int argc, char **argv)
     code = cli_parse(&command_stats, argc, argv, handle_option, &arguments, &arguments.query.input.settings, &first);
     if (code < 0) {
         arguments.names = argv + first;
-        code = send_and_print(&arguments);
+        code = arguments.describe ? describe(&arguments) : send_and_print(&arguments);
     }
     query_clear(&arguments.query);
     return code;
@@ -205,6 +277,7 @@ const struct command command_stats = {
     .usage = "[OPTION]... [NAME]...",
     .summary = "Show the counters of the running daemon",
     .help = "A NAME is that of a counter in EVE's stats event, or of a group of counters: `sluice stats ips queue.0`.\n"
+            "--describe explains them: a `*` in a name stands for a part that varies, such as the number of a queue.\n"
             "Exit code 1: the daemon does not run, or it has no counter of that name.",
     .options = options,
     .run = run_stats,

@@ -16,7 +16,7 @@
 #include "sluice/counter.h"
 #include "sluice/metrics.h"
 
-enum { NAME_SIZE = 160, MAX_DEPTH = 8, MAX_SAMPLES = 1 << 16 };
+enum { NAME_SIZE = 256, MAX_DEPTH = 8, MAX_SAMPLES = 1 << 16 };
 
 struct sample {
     const struct counter *row; /* NULL: not in the table */
@@ -78,6 +78,29 @@ static const char *base_unit(const char *unit, double *factor)
     }
     *factor = 1;
     return unit;
+}
+
+static bool only_increases(const struct counter *row)
+{
+    return row->kind == COUNTER_TOTAL || row->kind == COUNTER_OUTSIDE;
+}
+
+/* Writes the name of the metric; its samples have the same name, with _total if it only increases. */
+static void metric_name(const struct counter *row, char out[METRICS_NAME_SIZE])
+{
+    double factor;
+    const char *unit = base_unit(row->unit, &factor);
+
+    snprintf(out, METRICS_NAME_SIZE, "sluice%s%s%s%s", *row->metric ? "_" : "", row->metric, *unit ? "_" : "", unit);
+}
+
+void metrics_sample_name(const struct counter *counter, char out[METRICS_NAME_SIZE])
+{
+    size_t length;
+
+    metric_name(counter, out);
+    length = strlen(out);
+    snprintf(out + length, METRICS_NAME_SIZE - length, "%s", only_increases(counter) ? "_total" : "");
 }
 
 static bool same_metric(const struct counter *a, const struct counter *b)
@@ -196,12 +219,12 @@ static void write_labels(const struct writer *writer, const struct sample *sampl
 /* Writes the metric that `row` is the first row of, with the samples of all its rows. */
 static void write_metric(struct writer *writer, const struct counter *row)
 {
-    bool total = row->kind == COUNTER_TOTAL || row->kind == COUNTER_OUTSIDE, has_header = false;
+    bool total = only_increases(row), has_header = false;
     double factor;
     const char *unit = base_unit(row->unit, &factor);
-    char name[NAME_SIZE];
+    char name[METRICS_NAME_SIZE];
 
-    snprintf(name, sizeof(name), "sluice%s%s%s%s", *row->metric ? "_" : "", row->metric, *unit ? "_" : "", unit);
+    metric_name(row, name);
     for (size_t i = 0; i < writer->count; i++) {
         const struct sample *sample = &writer->samples[i];
 
