@@ -226,6 +226,19 @@ class Update(Case):
         self.night()
         self.assertEqual(self.sids(), [1, 2])
 
+    def test_a_source_with_a_secret_breaks_off(self):
+        self.add_source("a.rules", rule(1))
+        self.web.files["/secret/b.rules"] = rule(2)
+        (self.data / "update/sources/b.yaml").write_text(
+            f"source: b\nurl: {self.web.url}/%(secret-code)s/b.rules\nparams: {{secret-code: secret}}\n")
+        self.night()
+        self.assertEqual(self.sids(), [1, 2])
+        self.web.files["/secret/b.rules"] = RESET
+        result, err = self.night(code=3)
+        self.assertIn("without naming a source: the previous rules of all sources are used", err)
+        self.assertNotIn("/secret/", err)
+        self.assertEqual(self.sids(), [1, 2])
+
     def loaded_values(self):
         return (self.live.parent / re.search(r"load (datasets/\w+)", self.live.read_text())[1]).read_text()
 
