@@ -33,8 +33,8 @@ struct talkers_result {
 };
 
 struct talkers;
-/* Allocates the tables (3.5 MiB, and 0.2 MiB for each worker). Returns 0 or -ENOMEM. Workers that do not answer in time may write to the queries
- * of the object, so it must be freed after the workers have ended. */
+/* Allocates the tables (3.5 MiB, and 0.2 MiB for each worker). Returns 0 or -ENOMEM. Workers that do not answer in time
+ * may write to the queries of the object, so it must be freed after the workers have ended. */
 int talkers_new(struct talkers **out, unsigned workers);
 void talkers_free(struct talkers *talkers); /* NULL is allowed */
 /* Sends queries for flows to all workers of which the current pass has not read all flows. Returns false if there is
