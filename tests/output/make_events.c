@@ -3,9 +3,11 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "default_options.h"
 #include "event_samples.h"
+#include "sluice/counter.h"
 #include "sluice/output.h"
 #include "stream_double.h"
 
@@ -108,13 +110,30 @@ static void add_flow(struct tools *tools, struct sample *sample, int number)
     packet_add_event(&sample->packet, STREAM_EVENT_FIRST);
 }
 
+/* Writes every counter that the program has. A pattern stands for a counter of queue or output 0; those that end with
+ * any text are left out. */
 static void write_stats(struct output *output)
 {
-    static const struct output_stat stats[] = {
-        { "decoder.pkts", 3 }, { "decoder.bytes", 200 }, { "ips.blocked", 1 }, { "queue.0.packets", 3 }
-    };
+    enum { COUNTERS_MAX = 1024, NAME_SIZE = 128 };
+    static struct output_stat stats[COUNTERS_MAX];
+    static char names[COUNTERS_MAX][NAME_SIZE];
+    size_t count = 0;
 
-    output_stats(output, stats, sizeof(stats) / sizeof(stats[0]), 10, SAMPLE_TIME_NS);
+    for (const struct counter *row = counter_table; row->name && count < COUNTERS_MAX; row++) {
+        size_t length = strlen(row->name);
+
+        if (length >= NAME_SIZE || row->name[length - 1] == '*' || strcmp(row->name, "uptime") == 0)
+            continue;
+        if (strncmp(row->name, "detect.engines.", 15) == 0) { /* an array with one element */
+            snprintf(names[count], NAME_SIZE, "detect.engines[0].%s", row->name + 15);
+        } else {
+            for (size_t i = 0; i <= length; i++)
+                names[count][i] = row->name[i] == '*' ? '0' : row->name[i];
+        }
+        stats[count] = (struct output_stat){ names[count], count };
+        count++;
+    }
+    output_stats(output, stats, count, 10, SAMPLE_TIME_NS);
 }
 
 /* Writes each event that is not about packets. */
