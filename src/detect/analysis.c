@@ -477,7 +477,7 @@ static void put_header(struct analysis *analysis)
     json_array_open(out, "directions");
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         uint32_t flag = direction == FLOW_TO_CLIENT ? PACKET_TO_CLIENT : 0;
-        bool by_flow = (signature->needs.flags ^ flag) & signature->needs.flags_mask & PACKET_TO_CLIENT;
+        bool by_flow = (signature->needs.properties ^ flag) & signature->needs.properties_mask & PACKET_TO_CLIENT;
 
         if (!by_flow && (!rule->directions || rule->directions >> direction & 1))
             json_string(out, NULL, direction_names[direction]);
