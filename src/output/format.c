@@ -3,6 +3,8 @@
  * Formats records as events. An event is rendered as JSON once, for the event file and all further outputs that select
  * it; alerts and counters are rendered once more for each other format that an output has.
  */
+#include <string.h>
+
 #include "fast.h"
 #include "state.h"
 
@@ -135,7 +137,11 @@ void format_packet(struct output *output, const struct packet_record *record)
 
 void format_app(struct output *output, const struct packet_record *record)
 {
-    const struct event_class class = { .kind = record->kinds & 1u << OUTPUT_FILE ? OUTPUT_FILE : OUTPUT_APP,
+    /* The record of a parser's anomaly has the kind of the protocol's events, and its event that of anomalies. */
+    bool is_anomaly = strcmp(record->app_event_type, "anomaly") == 0;
+    const struct event_class class = { .kind = record->kinds & 1u << OUTPUT_FILE ? OUTPUT_FILE
+                                               : is_anomaly                      ? OUTPUT_ANOMALY
+                                                                                 : OUTPUT_APP,
                                        .type = record->app_event_type };
     struct text *out = begin_event(output, class);
 
