@@ -38,7 +38,7 @@ grep -q "no terminal; use --batch" "$WORK/text" || fail "$(cat "$WORK/text")"
 
 # On terminals. The server of tmux is one of this test.
 tm() { tmux -L "$P" -f /dev/null "$@"; }
-trap 'tm kill-server 2>/dev/null; cleanup' EXIT
+trap 'tm kill-server 2>/dev/null || true; cleanup' EXIT
 open() { # open NAME WIDTH HEIGHT [VARIABLE=VALUE]...
 	tm new-session -d -s "$1" -x "$2" -y "$3" env TERM=screen-256color LC_ALL=C.UTF-8 "${@:4}" \
 		"$SLUICE" top --socket "$WORK/ips.control" --interval 1
