@@ -5,7 +5,6 @@
 #ifndef SLUICE_REPLAY_H
 #define SLUICE_REPLAY_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,9 +24,9 @@ struct replay_options {
                          inspects */
     bool inline_mode; /* --ips: inspect as inline (IPS) mode does; false: as IDS */
     bool console;
-    bool appends;                      /* add events to an existing event file; false: replace it */
-    struct ruleset *ruleset;           /* lent: rules of replay_load_rules(); NULL: replay_run() loads them */
-    const volatile sig_atomic_t *stop; /* the replay ends early when this is not 0; NULL: it does not */
+    bool appends;            /* add events to an existing event file; false: replace it */
+    struct ruleset *ruleset; /* lent: rules of replay_load_rules(); NULL: replay_run() loads them */
+    int stop_fd;             /* the replay ends early when this descriptor is readable; 0: it does not */
 };
 struct ruleset;
 /* Loads the rules of the options. The caller frees *out by ruleset_free(). Returns 0, or -errno with a line in `error`.

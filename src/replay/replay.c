@@ -9,6 +9,7 @@
 #include "sluice/replay.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,13 @@ static bool begins_second(struct replay *replay, const struct packet *pkt)
     return begins;
 }
 
+static bool is_stopped(const struct replay_options *options)
+{
+    struct pollfd stop = { .fd = options->stop_fd, .events = POLLIN };
+
+    return options->stop_fd > 0 && poll(&stop, 1, 0) > 0;
+}
+
 /* Inspects the packets of the open capture file. Returns -ENODATA at its end, or the -errno of an error. */
 static int replay_packets(struct replay *replay)
 {
@@ -78,7 +86,7 @@ static int replay_packets(struct replay *replay)
         config_fill(config, queue_settings, NULL, &queue);
         batch_size = queue.nfqueue.batch;
     }
-    while (!err && !(replay->options->stop && *replay->options->stop) &&
+    while (!err && !is_stopped(replay->options) &&
            (count = capture_receive(replay->capture, batch, batch_size, 0)) >= 0) {
         for (int i = 0; i < count; i++) {
             bool expire = begins_second(replay, batch[i]);

@@ -11,12 +11,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/signalfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -58,16 +60,9 @@ struct list {
     uint64_t scanned_ns, started_ns;
     int64_t last_processed_ms; /* time of the last change of the last file, in ms since 1970 */
     pid_t child;               /* 0: none */
+    int signal_fd;             /* readable when SIGINT or SIGTERM has arrived */
     bool interrupted, stopped;
 };
-
-static volatile sig_atomic_t signalled;
-
-static void note_signal(int number)
-{
-    (void)number;
-    signalled = 1;
-}
 
 /* --- The list ------------------------------------------------------------------------------------- */
 
@@ -116,7 +111,7 @@ static void start_child(struct list *list, const char *path)
     options.log_dir = list->current->output;
     options.appends = true; /* several files may have the same output-dir */
     options.ruleset = list->ruleset;
-    options.stop = &signalled; /* SIGTERM ends the inspection after the current packets, with all events */
+    options.stop_fd = list->signal_fd; /* SIGTERM ends the inspection after the current packets, with all events */
     err = replay_run(&options, error);
     if (err)
         log_error("%s", error);
@@ -427,7 +422,7 @@ int replay_serve(const struct replay_options *options, const char *path, char er
         .commands = commands,
         .user = &list,
     };
-    const struct sigaction action = { .sa_handler = note_signal };
+    sigset_t signals, before;
     char cause[CONTROL_ERROR_SIZE];
     int err = replay_load_rules(options, &list.ruleset, error);
 
@@ -440,13 +435,23 @@ int replay_serve(const struct replay_options *options, const char *path, char er
         ruleset_free(list.ruleset);
         return err;
     }
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    list.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (list.signal_fd < 0)
+        log_error("cannot receive signals: %s; stop the program with the command shutdown", strerror(errno));
     log_info("waiting for capture files on %s", path);
-    while (!signalled && !list.stopped) {
-        struct pollfd wait = { .fd = control_server_fd(list.server), .events = POLLIN };
+    while (!list.stopped) {
+        struct pollfd wait[] = {
+            { .fd = control_server_fd(list.server), .events = POLLIN },
+            { .fd = list.signal_fd, .events = POLLIN },
+        };
 
-        poll(&wait, 1, POLL_MS);
+        poll(wait, 2, POLL_MS);
+        if (wait[1].revents)
+            break;
         control_server_run(list.server);
         continue_list(&list);
     }
@@ -463,5 +468,8 @@ int replay_serve(const struct replay_options *options, const char *path, char er
     }
     control_server_free(list.server);
     ruleset_free(list.ruleset);
+    if (list.signal_fd >= 0)
+        close(list.signal_fd);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return 0;
 }
