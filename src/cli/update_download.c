@@ -353,7 +353,7 @@ static int make_fresh(struct update *update, const char *name)
     return 0;
 }
 
-/* Leaves the source whose download broke off out of the next run. Returns 0, or -ENOENT if the log names none. */
+/* Leaves the source whose download broke off out of the next run. Returns 0, or -ENOENT if the log does not have its URL. */
 static int skip_source(struct update *update)
 {
     char *url = find_url(update, NULL), name[NAME_MAX + 1], hash[HASH_DIGITS + 1], path[UPDATE_PATH_SIZE];
@@ -362,8 +362,10 @@ static int skip_source(struct update *update)
     bool cached;
     int fd;
 
-    if (!url)
+    if (!url || strchr(url, '<')) { /* "<NAME>" in the log stands for a secret */
+        free(url);
         return -ENOENT;
+    }
     hash_url(url, hash);
     base = strrchr(url, '/') ? strrchr(url, '/') + 1 : url;
     snprintf(name, sizeof(name), "%s-%.*s", hash, (int)strcspn(base, "?"), base);

@@ -237,6 +237,7 @@ class Update(Case):
         result, err = self.night(code=3)
         self.assertIn("without naming a source: the previous rules of all sources are used", err)
         self.assertNotIn("/secret/", err)
+        self.assertNotIn("left out", err)
         self.assertEqual(self.sids(), [1, 2])
 
     def loaded_values(self):
