@@ -353,7 +353,8 @@ static int make_fresh(struct update *update, const char *name)
     return 0;
 }
 
-/* Leaves the source whose download broke off out of the next run. Returns 0, or -ENOENT if the log does not have its URL. */
+/* Leaves the source whose download broke off out of the next run. Returns 0, or -ENOENT if the log does not have its
+ * URL. */
 static int skip_source(struct update *update)
 {
     char *url = find_url(update, NULL), name[NAME_MAX + 1], hash[HASH_DIGITS + 1], path[UPDATE_PATH_SIZE];
