@@ -511,11 +511,12 @@ int update_download(struct update *update)
             return report_failure(update, result);
         /* the log does not name the source, for example because its URL has a secret: use the copies of all sources */
         cached_only = true;
+        each_download(update, make_fresh);
+    }
+    if (cached_only)
         cli_error(update->command,
                   "suricata-update broke off without naming a source: the previous rules of all sources "
                   "are used");
-        each_download(update, make_fresh);
-    }
     update->source_problems += print_log(update) + cached_only;
     return 0;
 }
