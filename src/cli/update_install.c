@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Puts the files of an update in place. The folder of the rules stays: the sandbox of the engine (Landlock) permits to
+ * Puts the files of an update in place. The folder of the rules stays, because the engine's sandbox (Landlock) lets it
  * read this folder, not another one of the same name. Each name in it is exchanged with the new one (RENAME_EXCHANGE),
  * so that a daemon that starts meanwhile finds either version of it, and the replaced files remain for the way back.
  */
