@@ -5,6 +5,7 @@
  */
 #include "import_priv.h"
 
+#include <ctype.h>
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
@@ -304,6 +305,22 @@ static void add_output_type(struct conversion *conversion)
         decide(leaf, IMPORT_IMPLIED, "listed already");
 }
 
+/* Takes an item of a list `custom`. Suricata also accepts the name of the header: Accept-Language is accept_language.
+ */
+static void take_header(struct conversion *conversion, const char *value)
+{
+    char name[64];
+    size_t i;
+
+    take_value(conversion, value);
+    if (conversion->leaf->key.group == IMPORT_TAKEN || strlen(value) >= sizeof(name))
+        return;
+    for (i = 0; value[i]; i++)
+        name[i] = value[i] == '-' ? '_' : (char)tolower((unsigned char)value[i]);
+    name[i] = '\0';
+    take_value(conversion, name);
+}
+
 static void convert_eve_type(struct conversion *conversion)
 {
     const struct config *config = conversion->import->config;
@@ -327,6 +344,8 @@ static void convert_eve_type(struct conversion *conversion)
         decide(leaf, IMPORT_IMPLIED, empty);
     else if (!row)
         decide(leaf, IMPORT_UNKNOWN, "no option of this event type");
+    else if (strcmp(strrchr(conversion->setting, '.'), ".custom") == 0)
+        take_header(conversion, value);
     else if (!is_section || (value && !is_yes(value)))
         take_value(conversion, value);
     else if (!import_set_section(conversion->import, leaf, conversion->setting, &why))

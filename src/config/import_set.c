@@ -73,6 +73,7 @@ static void take(struct import *import, struct import_leaf *leaf, const char *na
     text_printf(&text, "%s: ", name);
     config_write_value(&text, value);
     leaf->key.group = IMPORT_TAKEN;
+    leaf->key.text = NULL;
     leaf->key.setting = text.failed ? NULL : arena_strdup(import->config->arena, text.bytes);
     import->failed |= !leaf->key.setting;
     text_clear(&text);
