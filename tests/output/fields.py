@@ -132,7 +132,7 @@ def select(options, members, seen, folder):
         chosen.append(os.path.relpath(best, options.shared))
         seen = seen | found[best]
     with open(HERE + '/fields/captures', 'w', encoding='utf-8') as f:
-        f.write('# Captures of SLUICE_SHARED whose events show members of the schema; made by fields.py --select.\n')
+        f.write('# Captures of SLUICE_SHARED whose events show members of the schema: see fields.py --select.\n')
         f.write(''.join(name + '\n' for name in sorted(chosen)))
 
 
