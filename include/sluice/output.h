@@ -199,6 +199,21 @@ enum { OUTPUT_MAX_DESTINATIONS = 16 };
 /* Enables the event types that are written if no file has eve.types. */
 void eve_enable_default_types(struct eve_options *options);
 
+/* Packets in capture files (pcap-log). */
+enum pcap_log_conditional { PCAP_LOG_ALL, PCAP_LOG_ALERTS, PCAP_LOG_TAG };
+enum pcap_log_compression { PCAP_LOG_NONE, PCAP_LOG_ZSTD };
+struct pcap_log_options {
+    bool enabled;
+    const char *dir;      /* folder; NULL in the settings: the log folder */
+    const char *filename; /* files are named FILENAME.SECONDS, SECONDS since 1970 */
+    uint64_t limit;       /* bytes of packets after which the next file begins; 0: none */
+    uint32_t max_files;   /* files that are kept; 0: all */
+    enum pcap_log_conditional conditional;
+    enum pcap_log_compression compression;
+    size_t buffer_size; /* bytes per worker of packets that are not written yet */
+};
+extern const struct setting pcap_log_settings[]; /* of struct pcap_log_options */
+
 struct output_options {
     const char *eve_path; /* NULL: no EVE file */
     enum output_file_type eve_type;
@@ -208,8 +223,9 @@ struct output_options {
     const struct output_destination *destinations; /* further outputs */
     size_t destination_count;
     const char *ship_socket; /* path of the socket of sluice-ship, if an output needs it */
-    bool eve_truncate;       /* true: start with an empty file (replay); false: append */
-    FILE *console;           /* the terminal; NULL: none */
+    struct pcap_log_options pcap_log;
+    bool eve_truncate; /* true: start with an empty file (replay); false: append */
+    FILE *console;     /* the terminal; NULL: none */
     bool console_colour;
     bool console_stats; /* also print a line for each stats event */
     bool lossless; /* true: workers wait while their ring is full, so that no event is lost; requires output_start() */
@@ -476,6 +492,16 @@ struct output_destination_counters {
     bool is_shipped;     /* sluice-ship has received the spool */
     int error;           /* file: -errno of the last write, 0: none */
 };
+/* Counters of pcap-log. */
+struct output_pcap_counters {
+    uint64_t packets; /* selected */
+    uint64_t written, bytes, files;
+    uint64_t lost; /* the ring was full, the file could not be written, or the packet has another link type */
+    uint64_t errors;
+    int error; /* -errno of the last write or open that failed; 0: no error since */
+};
+/* Returns false if no packets are logged. */
+bool output_pcap_counters(const struct output *output, struct output_pcap_counters *out);
 /* Gets the counters of the further output number `index`. Returns false past the last. */
 bool output_destination_counters(const struct output *output, size_t index, struct output_destination_counters *out);
 

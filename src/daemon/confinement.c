@@ -97,6 +97,7 @@ struct file_settings {
     struct daemon_options daemon;
     struct rules_options rules;
     struct log_options log;
+    struct pcap_log_options pcap;
     struct file_store_settings files;
     struct block_lists_options lists;
     char lists_folder[PATH_MAX];
@@ -110,6 +111,7 @@ static void read_settings(const struct config *config, struct file_settings *out
     config_fill(config, daemon_settings, NULL, &out->daemon);
     config_fill(config, rules_settings, NULL, &out->rules);
     config_fill(config, output_settings, NULL, &out->log);
+    config_fill(config, pcap_log_settings, NULL, &out->pcap);
     config_fill(config, file_settings, NULL, &out->files);
     setup_block_lists(&out->lists, config, out->lists_folder);
     firewall_settings_read(config, &firewall);
@@ -212,6 +214,8 @@ static void add_to_write(struct paths *paths, const struct run_options *options,
         add_path(paths, settings->lists.folder, SANDBOX_WRITE);
     if (separate_store(settings))
         add_path(paths, separate_store(settings), SANDBOX_WRITE);
+    if (settings->pcap.enabled && settings->pcap.dir && settings->pcap.dir[0] == '/')
+        add_path(paths, settings->pcap.dir, SANDBOX_WRITE);
     if (settings->rules.cache)
         add_path(paths, settings->rules.cache_path, SANDBOX_WRITE);
     for (const char *const *path = settings->daemon.folders_to_write; *path; path++)
@@ -324,6 +328,8 @@ static void make_folders(const struct run_options *options, const struct file_se
         make_folder(settings->lists.folder, user);
     if (separate_store(settings))
         make_folder(separate_store(settings), user);
+    if (settings->pcap.enabled && settings->pcap.dir && settings->pcap.dir[0] == '/')
+        make_folder(settings->pcap.dir, user);
     if (settings->rules.cache)
         make_folder(settings->rules.cache_path, user);
 }

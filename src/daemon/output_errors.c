@@ -99,8 +99,19 @@ void output_errors_log(struct output_errors *output_errors, struct output *outpu
     int error = output_error(output);
     struct output_destination_counters counters;
 
+    struct destination_errors *packets = &output_errors->pcap;
+    struct output_pcap_counters pcap;
+
     for (size_t i = 0; output_destination_counters(output, i, &counters); i++)
         log_destination(output_errors, &output_errors->destinations[i], &counters);
+    if (output_pcap_counters(output, &pcap) && pcap.lost > packets->lost && now_ns >= packets->next_ns) {
+        log_error("pcap-log: %llu packets were not written since the last report: %s%s",
+                  (unsigned long long)(pcap.lost - packets->lost),
+                  pcap.error ? strerror(-pcap.error) : "the disk is slower than they arrive (pcap-log.buffer-size)",
+                  remedy(pcap.error));
+        packets->lost = pcap.lost;
+        packets->next_ns = now_ns + TROUBLE_SECONDS * NS_PER_SECOND;
+    }
     if (output_needs_file(output))
         channel_send(channel, CHANNEL_OPEN_EVENTS, 0, NULL);
     if (error && !output_errors->logged && now_ns >= output_errors->next_ns) {

@@ -17,9 +17,10 @@ struct destination_errors {
 
 struct output_errors {
     struct destination_errors destinations[OUTPUT_MAX_DESTINATIONS];
-    uint64_t unshipped_ns; /* since when sluice-ship does not have the events; 0: it has them */
-    bool logged;           /* true: an error was logged, and its end has not been logged yet */
-    uint64_t next_ns;      /* no error is logged before this time (clock_monotonic_ns()) */
+    struct destination_errors pcap; /* of pcap-log */
+    uint64_t unshipped_ns;          /* since when sluice-ship does not have the events; 0: it has them */
+    bool logged;                    /* true: an error was logged, and its end has not been logged yet */
+    uint64_t next_ns;               /* no error is logged before this time (clock_monotonic_ns()) */
 };
 /* Called periodically by the main thread: logs output errors with a remedy, and requests the event file from the
  * supervisor if the engine itself is not permitted to open it. `channel`: the socket to the supervisor. */

@@ -44,7 +44,7 @@
 #include "queue_monitor.h"
 #include "reload.h"
 
-enum { FIXED_STATS = 240, STATS_PER_QUEUE = 35, FIXED_THREAD_STATS = 40 };
+enum { FIXED_STATS = 246, STATS_PER_QUEUE = 35, FIXED_THREAD_STATS = 40 };
 
 /* Memcaps of all workers together, in bytes. */
 struct stats_limits {
@@ -668,6 +668,17 @@ static void add_output(struct stats *stats, const struct output *output)
     add_counter(stats, "output.flow.rate_limited", counters.limited[OUTPUT_FLOW]);
     add_counter(stats, "output.netflow.rate_limited", counters.limited[OUTPUT_NETFLOW]);
     add_counter(stats, "output.write_errors", counters.write_errors);
+
+    struct output_pcap_counters pcap;
+
+    if (output_pcap_counters(output, &pcap)) {
+        add_counter(stats, "pcap_log.packets", pcap.packets);
+        add_counter(stats, "pcap_log.written", pcap.written);
+        add_counter(stats, "pcap_log.lost", pcap.lost);
+        add_counter(stats, "pcap_log.bytes", pcap.bytes);
+        add_counter(stats, "pcap_log.files", pcap.files);
+        add_counter(stats, "pcap_log.errors", pcap.errors);
+    }
 
     struct output_destination_counters destination;
 

@@ -46,8 +46,10 @@ const char *interface_name(struct interface_cache *cache, uint32_t index);
 
 enum { EVE_SECOND_SIZE = 20 }; /* "2026-01-01T00:00:00." */
 
+struct pcap_log;
 struct eve {
     const struct output_options *options;
+    const struct pcap_log *pcap; /* names the capture files of alerts; NULL: packets are not logged */
     struct interface_cache interfaces;
     const struct record_client *client; /* replaces the client's address in the current event; NULL: none */
     const uint8_t *own;                 /* fields for the object "sluice" of the current event */

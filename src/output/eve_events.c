@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* EVE's events of packets: alert, drop, anomaly, packet, metadata. */
+#include <limits.h>
 #include <netinet/in.h>
 #include <string.h>
 
 #include "output_priv.h"
+#include "pcap_log.h"
 #include "sluice/decode_event.h"
 #include "sluice/json.h"
 #include "sluice/stream_event.h"
@@ -324,6 +326,12 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
         payload(eve, out, record, alert);
     if (options->alert.packet)
         eve_packet(out, record, UINT32_MAX);
+    if (eve->pcap && record->capture_file) {
+        char path[PATH_MAX];
+
+        pcap_log_path(eve->pcap, record->capture_file, path, sizeof(path));
+        json_member_string(out, "capture_file", path);
+    }
     if (options->alert.verdict)
         verdict_object(eve, out, record);
     eve_end(eve, out);

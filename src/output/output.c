@@ -76,10 +76,12 @@ void output_packet(struct output_port *port, const struct packet *pkt, const str
     static const struct decision nothing = { 0 };
     const struct eve_options *eve = &port->options->eve;
     struct packet_record *record;
+    uint64_t capture_file;
     uint32_t kinds;
 
     if (!decision)
         decision = &nothing;
+    capture_file = port->pcap ? pcap_log_packet(port->pcap, pkt, decision) : 0;
     if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && !pkt->would_drop && pkt->event_count == 0 &&
         !decision->tagged && !decision->texts && !(port->wanted & 1u << OUTPUT_STREAM))
         return;
@@ -95,6 +97,7 @@ void output_packet(struct output_port *port, const struct packet *pkt, const str
         return;
     }
     record_write(record, port->scratch, eve, kinds, pkt, decision, generation);
+    record->capture_file = capture_file;
     if (kinds & 1u << OUTPUT_ALERT && record->alert_count < decision->alert_count)
         counter_add(&port->lost[OUTPUT_ALERT], decision->alert_count - record->alert_count);
     ring_commit(port->ring);
@@ -414,6 +417,15 @@ int output_open(struct output **out, const struct output_options *options, unsig
     }
     if (!err)
         err = destinations_open(&output->destinations, options, error);
+    if (!err && own->pcap_log.enabled) {
+        err = pcap_log_new(&output->pcap, &own->pcap_log, ports, own->lossless);
+        if (err)
+            snprintf(error, 256, "cannot log packets to folder %.150s (pcap-log): %s", own->pcap_log.dir,
+                     strerror(-err));
+        output->eve.pcap = output->pcap;
+    }
+    for (unsigned i = 0; !err && output->pcap && i < output->port_count; i++)
+        output->ports[i].pcap = pcap_log_port(output->pcap, i);
     if (err) {
         output_close(output);
         return err;
@@ -435,7 +447,10 @@ int output_start(struct output *output)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int err = pthread_create(&output->thread, NULL, run_thread, output);
+    int err = output->pcap ? -pcap_log_start(output->pcap) : 0;
+
+    if (!err)
+        err = pthread_create(&output->thread, NULL, run_thread, output);
 
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err)
@@ -456,6 +471,8 @@ void output_stop(struct output *output)
 {
     if (atomic_exchange_explicit(&output->stop, true, memory_order_acq_rel))
         return;
+    if (output->pcap)
+        pcap_log_stop(output->pcap);
     if (!output->started) {
         write_events(output);
         return;
@@ -484,6 +501,7 @@ void output_close(struct output *output)
     adopt_file(output);
     sink_close(&output->sink);
     destinations_close(&output->destinations);
+    pcap_log_free(output->pcap);
     text_clear(&output->line);
     text_clear(&output->console);
     text_clear(&output->eve.scratch);
@@ -646,4 +664,11 @@ void output_counters(const struct output *output, struct output_counters *out)
 bool output_destination_counters(const struct output *output, size_t index, struct output_destination_counters *out)
 {
     return destinations_counters(&output->destinations, index, out);
+}
+
+bool output_pcap_counters(const struct output *output, struct output_pcap_counters *out)
+{
+    if (output->pcap)
+        pcap_log_counters(output->pcap, out);
+    return output->pcap != NULL;
 }

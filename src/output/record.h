@@ -118,6 +118,7 @@ struct packet_record {
     uint32_t payload_length, payload_copied, stream_copied, packet_copied, fields_copied;
     uint32_t generation;
     uint64_t time_ns, number;
+    uint64_t capture_file; /* number of the capture file with the packet, for pcap_log_path(); 0: none */
     uint8_t event_count, event_list[PACKET_MAX_EVENTS]; /* events of the packet that are enabled in eve.types.anomaly */
     const struct rule *drop_rule;   /* the rule that drops the packet or, with OUTPUT_WOULD_DROP, would drop it in mode
                                        drop; NULL: none. drop_reason is the reason in the same sense */

@@ -8,6 +8,7 @@
 
 #include "destination.h"
 #include "output_priv.h"
+#include "pcap_log.h"
 #include "sluice/ring.h"
 
 enum { CACHE_LINE = 64 };
@@ -19,7 +20,8 @@ struct output_port {
     size_t prefix; /* size of the struct replay_position in front of each record; 0: records have no order and no
                       position */
     struct record_scratch *scratch;
-    uint32_t wanted; /* bits 1 << enum output_event */
+    struct pcap_port *pcap; /* NULL: packets are not logged */
+    uint32_t wanted;        /* bits 1 << enum output_event */
     _Atomic uint64_t lost[OUTPUT_EVENT_COUNT];
     struct event_limits limits;
 };
@@ -43,7 +45,8 @@ struct output {
     struct eve eve;
     struct sink sink;
     struct destinations destinations;
-    struct text line; /* event that the event file does not get, or that is not JSON */
+    struct pcap_log *pcap; /* NULL: packets are not logged */
+    struct text line;      /* event that the event file does not get, or that is not JSON */
     struct text console;
     uint64_t flushed_ns;
     uint64_t formatted;                 /* number of records formatted so far */

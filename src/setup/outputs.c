@@ -261,5 +261,13 @@ int setup_output_options(const struct config *config, const char *log_dir, struc
     out->destinations = outputs->list;
     out->destination_count = outputs->count;
     out->ship_socket = log.ship_socket;
+    config_fill(config, pcap_log_settings, NULL, &out->pcap_log);
+    if (!write_path(outputs->pcap_dir, log_dir ? log_dir : log.dir, out->pcap_log.dir ? out->pcap_log.dir : ".", "")) {
+        snprintf(error, ENGINE_ERROR_SIZE, "pcap-log.dir: the path is too long");
+        return -ENAMETOOLONG;
+    }
+    if (!out->pcap_log.dir) /* without "/." at the end, because alerts name the files */
+        outputs->pcap_dir[strlen(outputs->pcap_dir) - 2] = '\0';
+    out->pcap_log.dir = outputs->pcap_dir;
     return 0;
 }

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Settings of packets in capture files, with the names of pcap-log in suricata.yaml. */
+#include "output_priv.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "sluice/config.h"
+
+static const char *const conditions[] = { "all", "alerts", "tag", NULL };
+static const char *const compressions[] = { "none", "zstd", NULL };
+
+static const char *check_name(const char *value)
+{
+    return value[0] && !strchr(value, '/') && !strchr(value, '%') ? NULL : "a name without / and %";
+}
+
+const struct setting pcap_log_settings[] = {
+    { .name = "pcap-log.enabled",
+      SETTING_FIELD(pcap_log_options, enabled),
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "Write packets to capture files; alerts then name the file of their packet (capture_file)" },
+    { .name = "pcap-log.dir",
+      SETTING_FIELD(pcap_log_options, dir),
+      .type = SETTING_STRING,
+      .help = "Folder of the capture files, relative to log-dir or absolute. Unset: log-dir" },
+    { .name = "pcap-log.filename",
+      SETTING_FIELD(pcap_log_options, filename),
+      .type = SETTING_STRING,
+      .default_value = "log.pcap",
+      .check = check_name,
+      .help = "Name of the capture files; the seconds since 1970 at which a file begins are appended: "
+              "log.pcap.1764241234" },
+    { .name = "pcap-log.limit",
+      SETTING_FIELD(pcap_log_options, limit),
+      .type = SETTING_SIZE,
+      .default_value = "1000 MiB",
+      .high = INT64_C(1) << 44,
+      .help = "Bytes of packets after which the next file begins, before compression; 0: no limit" },
+    { .name = "pcap-log.max-files",
+      SETTING_FIELD(pcap_log_options, max_files),
+      .type = SETTING_NUMBER,
+      .default_value = "2000",
+      .high = 100000,
+      .help = "Number of capture files to keep; the oldest are removed; 0: keep all" },
+    { .name = "pcap-log.conditional",
+      SETTING_FIELD(pcap_log_options, conditional),
+      .type = SETTING_ENUM,
+      .default_value = "all",
+      .choices = conditions,
+      .help = "Packets to write: all that are inspected; packets with alerts and the later packets of their flows "
+              "(alerts); packets with alerts of rules with the keyword tag, and those that it selects (tag)" },
+    { .name = "pcap-log.compression",
+      SETTING_FIELD(pcap_log_options, compression),
+      .type = SETTING_ENUM,
+      .default_value = "none",
+      .choices = compressions,
+      .help = "Compression of the files; zstd appends .zst to their names" },
+    { .name = "pcap-log.buffer-size",
+      SETTING_FIELD(pcap_log_options, buffer_size),
+      .type = SETTING_SIZE,
+      .default_value = "16 MiB",
+      .low = 1 << 20,
+      .high = INT64_C(1) << 30,
+      .help = "Memory per worker for packets that are not written yet; when it is full, packets are not written, and "
+              "counted (pcap_log.lost)" },
+    { .name = NULL },
+};

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""pcap-log: the capture files have the selected packets byte for byte, and alerts name the file of their packet.
+
+    pcap_log.py SLUICE
+"""
+import glob
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+PACKETS, LENGTH = 200, 100
+
+
+def datagram(number):
+    """UDP from port 1000 + number; every tenth has the text `bad`."""
+    text = (b'bad ' if number % 10 == 0 else b'good') + b'%04d' % number
+    payload = text.ljust(LENGTH, b'.')
+    udp = struct.pack('>HHHH', 1000 + number // 2, 7000, 8 + len(payload), 0) + payload
+    ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 20 + len(udp), number, 0, 64, 17, 0, bytes([10, 0, 0, 1]),
+                     bytes([10, 0, 0, 2]))
+    total = sum(struct.unpack('>10H', ip))
+    total = (total & 0xffff) + (total >> 16)
+    return ip[:10] + struct.pack('>H', ~total & 0xffff) + ip[12:] + udp
+
+
+def write_capture(path):
+    with open(path, 'wb') as file:
+        file.write(struct.pack('<IHHIIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101))
+        for number in range(PACKETS):
+            packet = datagram(number)
+            file.write(struct.pack('<IIII', 1000000 + number // 50, number, len(packet), len(packet)) + packet)
+
+
+def read_capture(path):
+    if path.endswith('.zst'):
+        data = subprocess.run(['zstd', '-dc', path], check=True, capture_output=True).stdout
+    else:
+        with open(path, 'rb') as file:
+            data = file.read()
+    magic, major, minor, _, _, _, link = struct.unpack_from('<IHHIIII', data)
+    assert (magic, major, minor, link) == (0xa1b2c3d4, 2, 4, 101), path
+    at, packets = 24, []
+    while at < len(data):
+        seconds, micros, length, wire = struct.unpack_from('<IIII', data, at)
+        packet = data[at + 16:at + 16 + length]
+        number = int(packet[32:36])
+        assert length == wire == len(packet) and packet == datagram(number), f'{path}: packet {number}'
+        assert (seconds, micros) == (1000000 + number // 50, number), f'{path}: time of packet {number}'
+        packets.append(number)
+        at += 16 + length
+    return packets
+
+
+def main():
+    sluice = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory(prefix='sluice-pcap') as folder:
+        write_capture(f'{folder}/in.pcap')
+        with open(f'{folder}/rules', 'w', encoding='utf-8') as file:
+            file.write('alert udp any any -> any 7000 (msg:"bad"; content:"bad "; startswith; sid:1; '
+                       'tag:host,3,packets,src;)\n')
+
+        def run(name, *settings, code=0):
+            options = [part for setting in settings for part in ('--set', f'pcap-log.{setting}')]
+            run = subprocess.run([sluice, 'replay', '--no-console', '--rules', f'{folder}/rules', '--log-dir',
+                                  f'{folder}/{name}', '--set', 'pcap-log.enabled=yes', *options, f'{folder}/in.pcap'],
+                                 capture_output=True, text=True, check=False)
+            assert run.returncode == code, f'{name}: {run.stderr}'
+            if code:
+                return run.stderr
+            files = {path: read_capture(path) for path in sorted(glob.glob(f'{folder}/{name}/**/log.pcap.*',
+                                                                           recursive=True))}
+            with open(f'{folder}/{name}/eve.json', encoding='utf-8') as file:
+                events = [json.loads(line) for line in file]
+            for event in events:
+                if event['event_type'] != 'alert':
+                    continue
+                number = event['pcap_cnt'] - 1
+                assert number in files.get(event['capture_file'], [number]), f'{name}: alert {number}: {event}'
+            return files
+
+        files = run('all')
+        assert sum(files.values(), []) == list(range(PACKETS)), files
+        assert list(files) == [f'{folder}/all/log.pcap.1000000'], files
+        # A new file begins when one is full; two begin in the same second only with different names.
+        files = run('rotated', 'limit=4000', 'max-files=0', 'dir=packets')
+        assert sum(files.values(), []) == list(range(PACKETS)) and len(files) > 5, files
+        assert all(os.path.getsize(path) <= 4000 and '/packets/' in path for path in files)
+        files = run('ring', 'limit=4000', 'max-files=2')
+        assert len(files) == 2 and sum(files.values(), [])[-1] == PACKETS - 1, files
+        # Flows of two packets each: the packet with the alert and the one behind it.
+        files = run('alerts', 'conditional=alerts')
+        assert sum(files.values(), []) == [n for n in range(PACKETS) if n % 10 < 2], files
+        files = run('tag', 'conditional=tag')
+        assert sum(files.values(), []) and not any(n % 10 > 3 for n in sum(files.values(), [])), files
+        if shutil.which('zstd'):
+            files = run('zstd', 'compression=zstd')
+            assert sum(files.values(), []) == list(range(PACKETS)), files
+        assert 'pcap-log.filename' in run('bad', 'filename=a/b', code=2)
+        error = run('bad', 'dir=/dev/null/x', code=1)
+        assert 'cannot log packets to folder /dev/null/x (pcap-log)' in error, error
+
+
+if __name__ == '__main__':
+    main()
