@@ -10,7 +10,7 @@
 #include "sluice/config.h"
 #include "sluice/diag.h"
 
-/* What identifies a loaded rule, and tells whether two rule sets have the same rule. */
+/* The identity and the text of a loaded rule, for the comparison of two rule sets. */
 struct rule_stamp {
     uint32_t gid, sid;
     uint64_t text; /* hash of the rule's text */
