@@ -262,6 +262,18 @@ static void sctp_object(struct text *out, const struct sctp_info *sctp)
     json_object_close(out);
 }
 
+/* RGMP (RFC 3488), by which routers request groups from switches, has four IGMP message types. */
+static void igmp_object(struct text *out, const struct igmp_info *igmp)
+{
+    enum { RGMP_FIRST_TYPE = 0xfc };
+
+    json_member_object(out, igmp->type >= RGMP_FIRST_TYPE ? "rgmp" : "igmp");
+    if (igmp->version)
+        json_member_uint(out, "version", igmp->version);
+    json_member_uint(out, "type", igmp->type);
+    json_object_close(out);
+}
+
 /* --- Events --------------------------------------------------------------------------------------- */
 
 void eve_direction(struct text *out, const struct packet_record *record)
@@ -272,7 +284,6 @@ void eve_direction(struct text *out, const struct packet_record *record)
 
 void eve_alert(struct eve *eve, struct text *out, const struct packet_record *record, const struct alert *alert)
 {
-    enum { RGMP_FIRST_TYPE = 0xfc };
     const struct record_transaction *tx = record_transactions(record) + (alert - record_alerts(record));
     const struct eve_options *options = &eve->options->eve;
 
@@ -299,12 +310,7 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
     if (record->has_transport && record->endpoints.protocol == IPPROTO_SCTP) {
         sctp_object(out, &record->sctp);
     } else if (record->has_transport && record->endpoints.protocol == IPPROTO_IGMP) {
-        /* RGMP (RFC 3488), by which routers request groups from switches, has four IGMP message types. */
-        json_member_object(out, record->igmp.type >= RGMP_FIRST_TYPE ? "rgmp" : "igmp");
-        if (record->igmp.version)
-            json_member_uint(out, "version", record->igmp.version);
-        json_member_uint(out, "type", record->igmp.type);
-        json_object_close(out);
+        igmp_object(out, &record->igmp);
     }
     eve_direction(out, record);
     if (record->has_flow && options->alert.flow) {
@@ -452,5 +458,13 @@ void eve_tagged_packet(struct eve *eve, struct text *out, const struct packet_re
 {
     eve_header(eve, out, record, "packet");
     eve_packet(out, record, UINT32_MAX);
+    eve_end(eve, out);
+}
+
+void eve_igmp(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    eve_header(eve, out, record, "igmp");
+    eve_direction(out, record);
+    igmp_object(out, &record->igmp);
     eve_end(eve, out);
 }

@@ -331,7 +331,7 @@ static uint32_t wanted_kinds(const struct output_options *options)
         wanted &= ~(1u << OUTPUT_PACKET);
     if (!options->eve_path && options->destination_count == 0) /* events that are not shown on the terminal */
         wanted &= ~(1u << OUTPUT_FLOW | 1u << OUTPUT_NETFLOW | 1u << OUTPUT_PACKET | 1u << OUTPUT_METADATA |
-                    1u << OUTPUT_STREAM | APP_RECORD_KINDS);
+                    1u << OUTPUT_STREAM | 1u << OUTPUT_IGMP | APP_RECORD_KINDS);
     return wanted;
 }
 

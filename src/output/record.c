@@ -70,6 +70,8 @@ uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const stru
     if (pkt->protocol == IPPROTO_TCP && pkt->transport && !is_pseudo &&
         (eve->stream.all || pkt->stream_flags & eve->stream.triggers))
         kinds |= 1u << OUTPUT_STREAM;
+    if (pkt->protocol == IPPROTO_IGMP && pkt->transport)
+        kinds |= 1u << OUTPUT_IGMP;
     return kinds & wanted;
 }
 

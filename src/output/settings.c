@@ -22,8 +22,8 @@ static const char *const default_event_types[] = { "alert",  "drop",     "anomal
 
 /* Event types of Suricata that Sluice does not support yet. */
 static const char *const later_event_types[] = {
-    "arp",  "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "http2", "igmp", "imap",   "ldap",      "modbus",
-    "mqtt", "pgsql",          "pop3", "quic", "rdp",  "rfb",   "sip",   "snmp", "telnet", "websocket", NULL,
+    "arp",   "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "http2", "imap",   "ldap",      "modbus", "mqtt",
+    "pgsql", "pop3",           "quic", "rdp",  "rfb",  "sip",   "snmp",  "telnet", "websocket", NULL,
 };
 
 const struct setting output_settings[] = {
@@ -320,6 +320,10 @@ const struct setting eve_settings[] = {
       SETTING_FIELD(eve_options, enabled[OUTPUT_METADATA]),
       .type = SETTING_SECTION,
       .help = "Event type metadata: a packet from which pcre captured variables" },
+    { .name = "eve.types.igmp",
+      SETTING_FIELD(eve_options, enabled[OUTPUT_IGMP]),
+      .type = SETTING_SECTION,
+      .help = "Event type igmp: an IGMP or RGMP message" },
     { .name = "eve.types.files",
       SETTING_FIELD(eve_options, enabled[OUTPUT_FILE]),
       .type = SETTING_SECTION,

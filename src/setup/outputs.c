@@ -38,6 +38,7 @@ static bool add_type(struct output_filter *filter, const char *type)
         { "netflow", 1u << OUTPUT_NETFLOW },
         { "metadata", 1u << OUTPUT_METADATA },
         { "stream", 1u << OUTPUT_STREAM },
+        { "igmp", 1u << OUTPUT_IGMP },
         { "files", 1u << OUTPUT_FILE },
         { "firewall", 1u << OUTPUT_FIREWALL },
         { "engine", 1u << OUTPUT_ENGINE },
