@@ -3,6 +3,7 @@
  * sets of the sluice table directly, so it needs no running daemon. Networks and lists are files (blocklist_lists.h).
  */
 #include "blocklist_lists.h"
+#include "table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -157,12 +158,31 @@ static int list_json(const struct listing *listing, const struct block_entries *
     return cli_write(&out);
 }
 
+static const struct cli_table_column columns[] = {
+    { "ADDRESS", 0 },
+    { "SECONDS-LEFT", TABLE_RIGHT },
+    { "PACKETS", TABLE_RIGHT },
+    { "BYTES", TABLE_RIGHT },
+};
+
+/* Adds a row; `seconds` 0: the block does not end. */
+static void add_blocked(struct cli_table *table, const char *address, uint64_t seconds)
+{
+    cli_table_add_row(table);
+    cli_table_set(table, 0, "%s", address);
+    if (seconds > 0)
+        cli_table_set(table, 1, "%" PRIu64, seconds);
+    else
+        cli_table_set(table, 1, "permanent");
+}
+
 static int list(struct arguments *arguments)
 {
     char error[FIREWALL_ERROR_SIZE], address[ADDRESS_TEXT_SIZE], range[RANGE_TEXT_SIZE];
     struct block_entries networks = { .count = 0 };
     struct listing listing = { .count = 0 };
     const uint64_t now = (uint64_t)time(NULL);
+    struct cli_table *table;
     int code = lists_read_networks(arguments->config, &networks);
 
     if (code)
@@ -177,28 +197,27 @@ static int list(struct arguments *arguments)
         code = list_json(&listing, &networks);
         goto free_hosts;
     }
+    if (listing.count + networks.count == 0) {
+        puts("no hosts are blocked");
+        goto free_hosts;
+    }
+    table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < listing.count; i++) {
         const struct blocked_host *host = &listing.hosts[i];
 
         address_format(&host->address, host->version, false, address);
-        printf("%-39s ", address);
-        if (host->timeout_ms > 0)
-            printf("for %" PRIu64 " s", (host->expires_ms + 999) / 1000);
-        else
-            fputs("permanently", stdout);
-        printf(", %" PRIu64 " packets (%" PRIu64 " bytes) dropped\n", host->packets, host->bytes);
+        add_blocked(table, address, host->timeout_ms > 0 ? (host->expires_ms + 999) / 1000 : 0);
+        cli_table_set(table, 2, "%" PRIu64, host->packets);
+        cli_table_set(table, 3, "%" PRIu64, host->bytes);
     }
     for (size_t i = 0; i < networks.count; i++) {
         const struct block_entry *entry = &networks.at[i];
 
         address_range_format(&entry->range, entry->version, range);
-        if (entry->until > 0)
-            printf("%-39s for %" PRIu64 " s\n", range, entry->until - now);
-        else
-            printf("%-39s permanently\n", range);
+        add_blocked(table, range, entry->until > now ? entry->until - now : 0);
     }
-    if (listing.count + networks.count == 0)
-        puts("no hosts are blocked");
+    code = cli_table_print(table);
+    cli_table_free(table);
 
 free_hosts:
     block_entries_clear(&networks);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Networks and lists of `sluice blocklist` (blocklist_lists.h). */
 #include "blocklist_lists.h"
+#include "table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -325,17 +326,32 @@ int lists_forget(const struct config *config, const char *name)
 
 /* --- Printing ------------------------------------------------------------------------------------- */
 
-static void print_list(const struct control_value *list)
+static int print_lists(const struct control_value *lists)
 {
-    const int64_t left_out = query_number(list, "left_out");
+    static const struct cli_table_column columns[] = {
+        { "KIND", 0 },
+        { "LIST", 0 },
+        { "ENTRIES", TABLE_RIGHT },
+        { "LEFT-OUT", TABLE_RIGHT }, /* lines without an address */
+        { "STATE", 0 },
+    };
+    struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+    int code;
 
-    printf("%-9s %-40s %8" PRId64 " entries", query_string(list, "kind"), query_string(list, "name"),
-           query_number(list, "entries"));
-    if (left_out > 0)
-        printf(", %" PRId64 " lines left out", left_out);
-    if (control_value_bool(control_value_member(list, "failed")))
-        fputs(", cannot be read any more: its former entries are used", stdout);
-    putchar('\n');
+    for (size_t i = 0; i < control_value_count(lists); i++) {
+        const struct control_value *list = control_value_item(lists, i);
+
+        cli_table_add_row(table);
+        cli_table_set(table, 0, "%s", query_string(list, "kind"));
+        cli_table_set(table, 1, "%s", query_string(list, "name"));
+        cli_table_set(table, 2, "%" PRId64, query_number(list, "entries"));
+        cli_table_set(table, 3, "%" PRId64, query_number(list, "left_out"));
+        if (control_value_bool(control_value_member(list, "failed")))
+            cli_table_set(table, 4, "cannot be read any more: its former entries are used");
+    }
+    code = cli_table_print(table);
+    cli_table_free(table);
+    return code;
 }
 
 int lists_print(const struct config *config, bool json)
@@ -352,11 +368,11 @@ int lists_print(const struct config *config, bool json)
         const struct control_value *lists = control_value_member(reply.message, "lists"),
                                    *networks = control_value_member(reply.message, "networks");
 
-        for (size_t i = 0; i < control_value_count(lists); i++)
-            print_list(control_value_item(lists, i));
         if (control_value_count(lists) == 0)
             puts("there are no lists");
         else
+            code = print_lists(lists);
+        if (control_value_count(lists) > 0)
             printf("blocked: %" PRId64 " IPv4 and %" PRId64 " IPv6 networks, after merging\n",
                    query_number(networks, "ipv4"), query_number(networks, "ipv6"));
         if (*query_string(reply.message, "error"))

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `sluice keywords`: prints the keywords of the rule language, from the table that parses rules. */
 #include "cli_priv.h"
+#include "table.h"
 
 #include <string.h>
 
 #include "sluice/keyword.h"
 
-enum { OPTION_JSON = 1, ALIASES = 4, VALUE_COLUMN = 34 };
+enum { OPTION_JSON = 1, ALIASES = 4 };
 
 static const struct cli_option options[] = {
     { .id = OPTION_JSON, .name = "json", .help = "print JSON" },
@@ -61,18 +62,27 @@ static int unknown_keyword(const char *name)
     return EXIT_USAGE;
 }
 
-static void print_line(const struct keyword *keyword)
+static int print_all(void)
 {
-    char left[64];
+    static const struct cli_table_column columns[] = {
+        { "KEYWORD", 0 },
+        { "VALUE", TABLE_WRAP },
+        { "MEANING", TABLE_WRAP },
+    };
+    struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+    int code;
 
-    snprintf(left, sizeof(left), "%s%s%s", keyword->name, keyword->value ? ": " : "",
-             keyword->value ? keyword->value : "");
-    if (strlen(left) < VALUE_COLUMN && (!keyword->value || strlen(keyword->value) < sizeof(left) / 2))
-        printf("%-*s", VALUE_COLUMN, left);
-    else
-        printf("%s%s%s\n%*s", keyword->name, keyword->value ? ": " : "", keyword->value ? keyword->value : "",
-               VALUE_COLUMN, "");
-    printf("%s\n", keyword->help);
+    for (size_t i = 0; i < keyword_list_count; i++) {
+        const struct keyword *keyword = keyword_list[i];
+
+        cli_table_add_row(table);
+        cli_table_set(table, 0, "%s", keyword->name);
+        cli_table_set(table, 1, "%s", keyword->value ? keyword->value : "");
+        cli_table_set(table, 2, "%s", keyword->help);
+    }
+    code = cli_table_print(table);
+    cli_table_free(table);
+    return code;
 }
 
 static void print_details(const struct keyword *keyword)
@@ -139,10 +149,9 @@ static int run_keywords(int argc, char **argv)
     }
     if (json)
         return print_json(one);
-    if (one)
-        print_details(one);
-    for (size_t i = 0; i < keyword_list_count && !one; i++)
-        print_line(keyword_list[i]);
+    if (!one)
+        return print_all();
+    print_details(one);
     return EXIT_OK;
 }
 

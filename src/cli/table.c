@@ -27,7 +27,8 @@ struct cli_table *cli_table_new(const struct cli_table_column *columns, size_t c
     table->failed = !table->lines;
     for (size_t i = 0; i < count && !table->failed; i++) {
         int flags = (columns[i].flags & TABLE_RIGHT ? SCOLS_FL_RIGHT : 0) |
-                    (columns[i].flags & TABLE_TRIM ? SCOLS_FL_TRUNC : 0);
+                    (columns[i].flags & TABLE_TRIM ? SCOLS_FL_TRUNC : 0) |
+                    (columns[i].flags & TABLE_WRAP ? SCOLS_FL_WRAP : 0);
 
         table->failed = !scols_table_new_column(table->lines, columns[i].title, 0, flags);
     }

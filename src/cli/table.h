@@ -10,11 +10,12 @@
 
 #include <stddef.h>
 
-enum { TABLE_RIGHT = 1, TABLE_TRIM = 2 };
+enum { TABLE_RIGHT = 1, TABLE_TRIM = 2, TABLE_WRAP = 4 };
 
 struct cli_table_column {
     const char *title;
-    unsigned flags; /* TABLE_RIGHT: numbers, aligned to the right; TABLE_TRIM: may be cut on a terminal */
+    unsigned flags; /* TABLE_RIGHT: numbers, aligned to the right; TABLE_TRIM: may be cut on a terminal; TABLE_WRAP:
+                       continues in further lines on a terminal */
 };
 
 struct cli_table;

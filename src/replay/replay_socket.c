@@ -422,6 +422,7 @@ int replay_serve(const struct replay_options *options, const char *path, char er
         .commands = commands,
         .user = &list,
     };
+    struct signalfd_siginfo info;
     sigset_t signals, before;
     char cause[CONTROL_ERROR_SIZE];
     int err = replay_load_rules(options, &list.ruleset, error);
@@ -429,16 +430,18 @@ int replay_serve(const struct replay_options *options, const char *path, char er
     list.last = &list.first;
     if (err)
         return err;
-    err = control_server_new(&list.server, &socket_options, cause);
-    if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
-        ruleset_free(list.ruleset);
-        return err;
-    }
+    /* Before the socket exists: a signal would leave it behind. */
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &signals, &before);
+    err = control_server_new(&list.server, &socket_options, cause);
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        ruleset_free(list.ruleset);
+        return err;
+    }
     list.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (list.signal_fd < 0)
         log_error("cannot receive signals: %s; stop the program with the command shutdown", strerror(errno));
@@ -468,6 +471,9 @@ int replay_serve(const struct replay_options *options, const char *path, char er
     }
     control_server_free(list.server);
     ruleset_free(list.ruleset);
+    /* A signal that was not read would end the program when it is unblocked. */
+    while (list.signal_fd >= 0 && read(list.signal_fd, &info, sizeof(info)) == sizeof(info))
+        continue;
     if (list.signal_fd >= 0)
         close(list.signal_fd);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -10,7 +10,7 @@ for host in 3 4 5; do
 	ip -n "$P-cli" addr add "fd66:1::$host/64" dev c0 nodad
 done
 blocklist() { gateway "$SLUICE" blocklist "$1" --config /dev/null "${@:2}"; }
-listed() { blocklist list | awk '!/^no hosts/ { print $1 }' | tr '\n' ' '; }
+listed() { blocklist list | awk 'NR > 1 { print $1 }' | tr '\n' ' '; }
 neighbours() { gateway nft list table inet firewall; gateway iptables-save; gateway ip6tables-save; }
 plain() { sed -E -e '/^#/d' -e 's/\[[0-9]+:[0-9]+\]//' -e 's/packets [0-9]+ bytes [0-9]+//'; }
 # say FROM TO TEXT...: datagrams to port 7000.

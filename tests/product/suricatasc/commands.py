@@ -67,6 +67,8 @@ def has_form(value, wanted):
 
 
 def agrees(ours, theirs, way):
+    if ours[0] == theirs[0] == "?" and ours[2] == theirs[2]:
+        return True  # the client itself fails: that of 8.0 panics at register-tenant-handler
     if ours[0] != theirs[0] or ours[2] != theirs[2]:
         return False
     if way == "text":
