@@ -60,7 +60,8 @@ bool conntrack_is_reply(const struct packet *pkt);
 /* TCP: both sides have sent packets, the handshake is complete (or both continued a connection older than conntrack),
  * and the connection has not ended. */
 bool conntrack_is_established(const struct conntrack *conntrack);
-/* Whether conntrack has not seen packets of both sides yet; a packet of the reply direction counts itself. */
+/* Returns true as long as conntrack has seen packets of one side only. The current packet counts, too: for a packet in
+ * the reply direction the result is false. */
 bool conntrack_is_new(const struct conntrack *conntrack);
 /* TCP: the connection was established, and was closed by both sides or by a reset, possibly this packet. Conntrack
  * accepts a reset only with the right sequence number. */

@@ -48,7 +48,8 @@ extern const struct counter_family counter_families[]; /* ends with a row withou
 
 /* Returns the row of a counter, NULL if it has none. An exact name precedes a pattern. */
 const struct counter *counter_find(const char *name);
-/* Whether `name` matches the pattern; stores the texts of up to COUNTER_LABELS parts `*`, which are in `name`. */
+/* Returns whether `name` matches the pattern. Sets parts[] and lengths[] to the texts that the first COUNTER_LABELS `*`
+ * of the pattern match; they point into `name`. */
 bool counter_match(const char *pattern, const char *name, const char *parts[COUNTER_LABELS],
                    size_t lengths[COUNTER_LABELS]);
 const char *counter_kind_name(enum counter_kind kind); /* "counter", "gauge", "maximum" */

@@ -19,7 +19,8 @@ enum suricata_conversion {
     CONVERT_FOLDER,
     CONVERT_RULE_FILE,
     CONVERT_REPUTATION_FILE,
-    CONVERT_PLACE, /* a place or user of Suricata's service: taken with import_options.keep_places only */
+    CONVERT_PLACE, /* a path (log folder, pid file, control socket, cache) or the user of Suricata's service:
+                      imported only with import_options.keep_places */
     CONVERT_EVE_SWITCH,
     CONVERT_EVE, /* an option of the event file */
     CONVERT_EVE_FILENAME,

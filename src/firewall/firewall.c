@@ -243,8 +243,8 @@ static int probe_plan(struct change *change, struct plan *plan)
     return 0;
 }
 
-/* Gives the chains of the plan the priorities of existing chains, even if chains of other programs were added on the
- * wrong side of them. */
+/* Copies the priorities of Sluice's installed chains into the plan, so that they stay where they are, even if other
+ * programs have added chains on the wrong side of them. */
 static void keep_priorities(const struct change *change, struct plan *plan)
 {
     for (unsigned i = 0; i < plan->chain_count; i++) {

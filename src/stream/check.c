@@ -7,7 +7,8 @@
 
 enum {
     PAWS_SECONDS = 24 * 24 * 60 * 60, /* RFC 7323 §5.5: a timestamp older than this may have wrapped */
-    /* Ticks of the sender's timestamp clock, at least 65 s: the clock advances at most once per millisecond (§5.4).
+    /* Inline, a segment whose timestamp is at most this many ticks older than the newest one counts as overtaken, not
+     * as old. The sender's clock advances at most once per millisecond (RFC 7323 §5.4), so this is at least 65 s.
      * Packets wait less than that while the supervisor replaces a hung engine. */
     OVERTAKEN_TICKS = 64 * 1024,
     ACK_WINDOW_MIN = 1 << 20,

@@ -7,8 +7,9 @@
  * The two bytes are the first byte of the content and the last byte that differs from it. In a run of zeros with one
  * other byte, for example, the second one is that byte.
  *
- * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. memchr() searches the
- * first byte of a long content that is nocase, and that of a shorter content if there are fewer than 64 positions.
+ * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. In two cases memchr()
+ * looks for the first byte, and then the whole content is compared: for long contents with nocase, which memmem()
+ * cannot find, and for shorter contents if there are fewer than 64 positions.
  */
 #include "search.h"
 
