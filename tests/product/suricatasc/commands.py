@@ -4,6 +4,7 @@ and compares the results and the forms of the messages."""
 import json
 import subprocess
 import sys
+import time
 
 ROOT, FOLDER, IDS = sys.argv[1], sys.argv[2], {"suricata": sys.argv[3], "sluice": sys.argv[4]}
 
@@ -82,6 +83,16 @@ def agrees(ours, theirs, way):
     return ours[1] == theirs[1]
 
 
+def message_of(name, command):
+    """The message of a command that succeeds as soon as the workers have CPU time."""
+    end = time.monotonic() + 60
+    while (answer := send(name, command))[0] != "OK":
+        if time.monotonic() > end:
+            sys.exit(f"{command}: {name} answers {answer}")
+        time.sleep(0.5)
+    return answer[1]
+
+
 failed = 0
 for line, way in LINES:
     theirs, ours = send("suricata", line), send("sluice", line)
@@ -90,11 +101,11 @@ for line, way in LINES:
         print(f"{line}: Sluice {ours}, Suricata {theirs} ({way or 'equal'})")
 
 # Every command of Suricata is known, and the counters have Suricata's groups.
-theirs, ours = (set(send(name, "command-list")[1]["commands"]) for name in ("suricata", "sluice"))
+theirs, ours = (set(message_of(name, "command-list")["commands"]) for name in ("suricata", "sluice"))
 if theirs - ours:
     failed += 1
     print(f"command-list lacks {sorted(theirs - ours)}")
-theirs, ours = (send(name, "dump-counters")[1] for name in ("suricata", "sluice"))
+theirs, ours = (message_of(name, "dump-counters") for name in ("suricata", "sluice"))
 lacking = {"uptime", "capture", "decoder", "tcp", "flow", "defrag", "flow_bypassed", "detect", "app_layer", "threads",
            "file_store"} & set(theirs) - set(ours)
 if lacking:
