@@ -145,9 +145,9 @@ static const struct suricata_key keys[] = {
     TAKEN("outputs.file-store.version", "file-store.version"),
     TAKEN("outputs.file-store.xff.**", "eve.types.files.xff.**"),
     TAKEN("outputs.file-store.**", "file-store.**"),
-    MISSING("outputs.pcap-log.**", NULL,
-            "let tcpdump or dumpcap write packets; alerts have the packet with "
-            "eve.types.alert.packet"),
+    TAKEN("outputs.pcap-log.enabled|filename|limit|max-files|conditional|dir", "pcap-log.*"),
+    MISSING("outputs.pcap-log.**", "pcap-log.compression",
+            "files have the names FILENAME.SECONDS and all workers' packets; they can be compressed with zstd"),
     MISSING("outputs.tls-store.**", "eve.types.tls.custom",
             "TLS events have certificates with eve.types.tls.custom: "
             "[certificate, chain]"),

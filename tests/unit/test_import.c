@@ -255,6 +255,8 @@ static const struct {
       "outputs.syslog.filetype: syslog" },
     { "outputs: [{syslog: {enabled: yes, level: Critical}}]", "outputs.0.syslog.level", IMPORT_TAKEN,
       "outputs.syslog.syslog.level: crit" },
+    { "outputs: [{pcap-log: {enabled: yes, conditional: tag}}]", "outputs.0.pcap-log.conditional", IMPORT_TAKEN,
+      "pcap-log.conditional: tag" },
     { "outputs: [{pcap-log: {enabled: no, limit: 5}}]", "outputs.0.pcap-log.limit", IMPORT_IMPLIED, "disabled" },
     { "default-log-dir: /var/log/suricata", "default-log-dir", IMPORT_IMPLIED, "not taken" },
     { "security: {landlock: {enabled: no}}", "security.landlock.enabled", IMPORT_IMPLIED, "sandbox" },

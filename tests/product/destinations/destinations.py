@@ -114,7 +114,7 @@ num.partitions=1
 
     def received(self):
         text = self.tool('org.apache.kafka.tools.consumer.ConsoleConsumer', '--bootstrap-server',
-                         f'127.0.0.1:{self.port}', '--topic', 'events', '--from-beginning', '--timeout-ms', '8000')
+                         f'127.0.0.1:{self.port}', '--topic', 'events', '--from-beginning', '--timeout-ms', '30000')
         return numbers(text.encode().splitlines())
 
 
