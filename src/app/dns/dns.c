@@ -26,7 +26,7 @@ const struct app_event dns_events[DNS_EVENTS] = {
     [DNS_Z_FLAG_SET] = { "z_flag_set", "the reserved bit of the header is set" },
     [DNS_INVALID_OPCODE] = { "invalid_opcode", "the opcode is not assigned" },
     [DNS_NAME_TOO_LONG] = { "name_too_long",
-                            "a name is longer than 1,025 bytes, or all names of the message exceed the limit" },
+                            "a name is longer than 1,025 bytes, or the names of the message together exceed 256 KiB" },
     [DNS_INFINITE_LOOP] = { "infinite_loop", "a name contains a pointer to itself" },
     [DNS_TOO_MANY_LABELS] = { "too_many_labels", "a name has more than 255 labels and pointers" },
     [DNS_INVALID_ADDITIONALS] = { "invalid_additionals", "the additional section is malformed" },
