@@ -39,7 +39,8 @@ rpm -qp --configfiles "$package" | sort >"$work/said"
 printf '%s\n' /etc/logrotate.d/sluice /etc/sluice/sluice.yaml /etc/sluice/update.yaml | cmp - "$work/said" ||
 	fail "configuration files: $(cat "$work/said")"
 [ "$(rpm -qp --qf '[%{FILEUSERNAME}\n]' "$package" "$doc" | sort -u)" = root ] || fail "files of other users"
-rpm -qpl "$doc" | grep -q "/docs/guide/metrics.md$" || fail "no guide in $doc"
+rpm -qpl "$doc" >"$work/said"
+grep -q "/docs/guide/metrics.md$" "$work/said" || fail "no guide in $doc"
 mkdir "$work/root"
 rpm2cpio "$package" | (cd "$work/root" && cpio -idm --quiet)
 grep -q '^ips.mode: alert-only' "$work/root/etc/sluice/sluice.yaml" || fail "the configuration is not alert-only"
