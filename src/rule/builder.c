@@ -172,6 +172,7 @@ static int no_memory(struct rule_parser *parser)
 static struct condition *new_condition(struct rule_parser *parser, enum keyword_kind kind, const void *data)
 {
     assert(parser->keyword->kind == kind);
+    (void)kind; /* only asserted */
 
     struct condition *condition = arena_alloc(parser->list->arena, sizeof(*condition));
 
