@@ -705,7 +705,8 @@ static void add_rules(struct stats *stats, const struct ruleset *ruleset, const 
     const struct reload_result *last = stats->reload ? reload_last(stats->reload) : NULL;
 
     add_counter(stats, "ips.ruleset", ruleset_generation(ruleset));
-    add_counter(stats, "ips.rules_loaded_at", (uint64_t)rule_list_started(rules));
+    if (stats->reload) /* not in a replay, whose events are the same in each run */
+        add_counter(stats, "ips.rules_loaded_at", (uint64_t)rule_list_started(rules));
     add_counter(stats, "ips.rules_modified_at", (uint64_t)rule_list_modified(rules));
     if (stats->reload) {
         add_counter(stats, "ips.reload.done", last ? last->number - last->failures : 0);
@@ -739,7 +740,8 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     if (stats->queues)
         add_overload(stats, &sums, workers, count);
     add_counter(stats, "detect.engines[0].id", 0);
-    if (stats->count < stats->capacity) /* a time, which is not added to that of a previous engine */
+    /* A time, which is not added to that of a previous engine; not in a replay, see add_rules(). */
+    if (stats->reload && stats->count < stats->capacity)
         stats->values[stats->count++] =
             (struct output_stat){ "detect.engines[0].last_reload", ruleset_loaded_ns(ruleset) };
     add_counter(stats, "detect.engines[0].rules_loaded", rule_list_count(rules));
