@@ -59,7 +59,6 @@ enum channel_kind {
     CHANNEL_OPEN_EVENTS, /* from the engine: its sandbox prevents it from opening the event file; open it */
     CHANNEL_EVENTS_FILE, /* from the supervisor: answer to CHANNEL_OPEN_EVENTS with the descriptor of the file, or value
                             is -errno and text is the reason */
-    CHANNEL_STOP,        /* from the engine: a client requests that the daemon stop */
     CHANNEL_CLOSED,      /* not sent: the other process has died */
     CHANNEL_INVALID,     /* not sent: the received data is not a message, or has another version */
 };

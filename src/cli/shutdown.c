@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice shutdown`: stops the running daemon. */
+/*
+ * `sluice shutdown`: sends SIGTERM to the supervisor of the running daemon. The kernel names the process that listens
+ * on the control socket, so the command trusts no answer of the engine. Over the control socket the daemon cannot be
+ * stopped: an attacker who has taken over the engine must not be able to end the inspection.
+ */
 #include "query.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "sluice/daemon.h"
 
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
@@ -9,9 +22,75 @@ static const struct cli_option options[] = {
     { .name = NULL },
 };
 
+static int handle_option(void *user, const struct cli_option *option, const char *value)
+{
+    return query_handle_option(user, option, value);
+}
+
+/* Returns the process that listens on the socket, or -errno. */
+static pid_t find_listener(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct ucred peer = { .pid = 0 };
+    socklen_t size = sizeof(peer);
+    pid_t pid;
+
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        pid = -errno;
+    else
+        pid = peer.pid > 0 ? peer.pid : -ESRCH; /* 0: a process of another pid namespace */
+    close(fd);
+    return pid;
+}
+
+static int stop(const struct query *query)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    struct diag *diag = diag_new();
+    struct config *config = NULL;
+    int code = diag ? cli_load_config(&query->input, CONFIG_LENIENT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
+    struct daemon_options daemon;
+    pid_t pid;
+
+    if (code)
+        goto free_config;
+    config_fill(config, daemon_settings, NULL, &daemon);
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s%s",
+             strchr(daemon.control_name, '/') ? "" : SLUICE_RUNDIR "/", daemon.control_name);
+    pid = find_listener(&address);
+    if (pid > 0 && kill(pid, SIGTERM) < 0)
+        pid = -errno;
+    if (pid < 0) {
+        cli_error(query->input.command, "cannot stop the daemon of %s: %s%s", address.sun_path, strerror(-pid),
+                  pid == -ENOENT || pid == -ECONNREFUSED ? " (the daemon does not run)" : "");
+        code = EXIT_FAILED;
+    } else if (query->json) {
+        printf("{\"pid\":%d}\n", (int)pid);
+    } else {
+        printf("process %d stops\n", (int)pid);
+    }
+
+free_config:
+    config_free(config);
+    diag_free(diag);
+    return code;
+}
+
 static int run_shutdown(int argc, char **argv)
 {
-    return query_simple(&command_shutdown, QUERY_SECONDS, argc, argv, query_print_text);
+    struct query query;
+    int code = query_init(&query, &command_shutdown, argc);
+
+    if (code)
+        return code;
+    code = cli_parse_without_arguments(&command_shutdown, argc, argv, handle_option, &query, &query.input.settings);
+    if (code < 0)
+        code = stop(&query);
+    query_clear(&query);
+    return code;
 }
 
 const struct command command_shutdown = {
@@ -19,8 +98,10 @@ const struct command command_shutdown = {
     .usage = "[OPTION]...",
     .summary = "Stop the running daemon",
     .help =
-        "The daemon stops as at a signal: it inspects the packets that wait, removes the sluice table, and exits with\n"
-        "code 0. It may still run for some seconds when the command returns.",
+        "Sends SIGTERM to the daemon: it inspects the packets that wait, removes the sluice table, and exits with code "
+        "0.\n"
+        "It may still run for some seconds when the command returns. Needs root, or the user of the daemon. A service\n"
+        "manager may start the daemon again: stop the service there.",
     .options = options,
     .run = run_shutdown,
 };

@@ -183,7 +183,8 @@ static const struct control_command commands[] = {
       "Replace the running daemon with the installed binary, without packet loss; the answer is sent when it has taken "
       "over",
       upgrade },
-    { "shutdown", NULL, "Stop the daemon", service_stop },
+    { "shutdown", NULL, "Refused: stop the daemon with `sluice shutdown`, or by its service manager",
+      service_refuse_shutdown },
     { "uptime", NULL, "Show the seconds since the start; upgrades do not reset them", put_uptime },
     { "version", NULL, "Show the version of the program", put_version },
     { "command-list", NULL, "List the commands", list_commands },

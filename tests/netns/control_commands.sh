@@ -69,12 +69,14 @@ refused 2 "unexpected argument 'now'" shutdown now
 # A hostbit that a client sets has the effect of one that a rule sets.
 client ping -c 1 -W 1 -q 10.66.2.2 >/dev/null && fail "packets of a host with the bit are not dropped"
 
-# shutdown stops the daemon like a signal: exit code 0, socket removed.
+# A client of the socket cannot stop the daemon. `sluice shutdown` stops it like a signal: exit code 0, socket removed.
 python3 -c 'import socket, sys
 s = socket.socket(socket.AF_UNIX)
 s.settimeout(20)
 s.connect(sys.argv[1])
 s.sendall(b"{\"command\":\"shutdown\"}\n")
-assert b"Closing Sluice" in s.recv(1000)' "$WORK/ips.control" || fail "shutdown"
+answer = s.recv(1000)
+assert b"NOK" in answer and b"sluice shutdown" in answer' "$WORK/ips.control" || fail "shutdown over the socket"
+equal "the process that is stopped" "$("$SLUICE" shutdown --socket "$WORK/ips.control" --json)" "{\"pid\":$SLUICE_PID}"
 wait "$SLUICE_PID" || fail "exit code $? after shutdown"
 [ ! -e "$WORK/ips.control" ] || fail "the socket is left"

@@ -49,7 +49,7 @@ bool service_take_snapshots(struct service *service);
 
 service_command service_show_status, service_show_stats, service_dump_counters, service_list_queues, service_list_costs,
     service_show_capture_mode, service_show_running_mode, service_list_interfaces, service_show_interface,
-    service_show_bypassed, service_stop;
+    service_show_bypassed, service_refuse_shutdown;
 
 /* --- memcaps.c ------------------------------------------------------------------------------------ */
 

@@ -3,6 +3,7 @@
 #include "service.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "sluice/detect.h"
 #include "sluice/capture.h"
@@ -161,15 +162,14 @@ void service_show_bypassed(void *user, struct control_request *request)
                           "or `sluice stats firewall.offload`");
 }
 
-/* The supervisor stops the daemon as at SIGINT: it is the process that the service manager watches. */
-void service_stop(void *user, struct control_request *request)
+/* An attacker who has taken over the engine must not be able to end the inspection, so the supervisor has no message
+ * for this. */
+void service_refuse_shutdown(void *user, struct control_request *request)
 {
-    const struct service *service = user;
-
-    if (channel_send(service->options.channel, CHANNEL_STOP, 0, NULL)) {
-        control_fail(request, "the supervisor does not answer: stop the service by its service manager");
-        return;
-    }
-    log_notice("a client of the control socket stops the daemon");
-    json_string(control_answer(request), NULL, "Closing Sluice");
+    (void)user;
+    control_fail(
+        request,
+        "the daemon cannot be stopped over the control socket: use `sluice shutdown`, stop the service, or send "
+        "SIGTERM to process %d",
+        (int)getppid());
 }

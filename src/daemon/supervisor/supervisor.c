@@ -287,9 +287,6 @@ static void handle_message(struct supervisor *supervisor, const struct channel_m
     case CHANNEL_HANDED_OVER:
         engine_handover_files_complete(supervisor);
         break;
-    case CHANNEL_STOP:
-        kill(getpid(), SIGINT); /* handled with the other signals, so that a stop has one path */
-        break;
     case CHANNEL_OPEN_EVENTS:
         file_opener_start(supervisor);
         break;
