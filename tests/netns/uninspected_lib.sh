@@ -33,7 +33,7 @@ sum() { # sum NAME TYPE FIELD: over all events of the type
 	python3 -E -S - "$WORK/$1/eve.json" "$2" "$3" <<'PY'
 import json, sys
 path, kind, field = sys.argv[1:]
-print(sum(event[kind].get(field, 0) for event in map(json.loads, open(path)) if event['event_type'] == kind))
+print(sum(event['sluice'][kind].get(field, 0) for event in map(json.loads, open(path)) if event['event_type'] == kind))
 PY
 }
 engine_count() { grep -c "^sluice: ready" "$WORK/$1.log"; }
