@@ -179,7 +179,8 @@ struct app_input {
     uint32_t length;
     uint32_t seen;   /* number of leading bytes that the previous call has seen, so that a search can resume there */
     uint64_t offset; /* offset of bytes[0] in the stream of the direction */
-    uint64_t gap; /* number of bytes lost before bytes[0], including unconsumed ones; non-zero only with accepts_gaps */
+    uint64_t gap; /* number of bytes before bytes[0] that the parser does not get: lost bytes, and the unconsumed bytes
+                     before them; non-zero only with accepts_gaps */
     bool end;     /* the direction has ended (FIN or end of the flow); may be set without bytes */
 };
 
@@ -425,8 +426,8 @@ void app_event(struct app_context *context, struct app_tx *tx, unsigned event);
  * evaluated. */
 void app_report_ambiguous_direction(struct app_context *context);
 
-/* Reports that endpoints may interpret the message in different ways and that the protocol is set to drop it: inline
- * the flow is dropped. */
+/* Reports that endpoints may interpret the message in different ways and that the protocol's setting is to drop it. In
+ * inline mode the flow is dropped. */
 void app_drop_ambiguous(struct app_context *context);
 
 /* Announces that another protocol follows in both directions, after the bytes consumed by this call. `name` is that
@@ -467,7 +468,8 @@ extern const struct keyword keyword_file_data;
 bool app_file_data(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
 extern const struct keyword keyword_file_name, keyword_file_magic;
 extern const char *const app_file_protocols[]; /* names of the protocols that carry files */
-extern const char *const app_common_bodies[];  /* prefilter_hints.common of the bodies in which they carry files */
+extern const char
+    *const app_common_bodies[]; /* value of prefilter_hints.common for the keywords of bodies with files */
 /* Returns the buffer row of file.name or file.magic, which every protocol with file.data has; NULL for other keywords.
  */
 const struct app_buffer *app_file_buffer(const struct keyword *keyword);

@@ -3,7 +3,7 @@
  * Lists of hosts and networks to block: files of providers (feeds), countries of a MaxMind database, networks that were
  * blocked by hand, and the blocked hosts that are kept between two runs.
  *
- * A line of a list has one address, network or range. These formats are read, without naming one:
+ * A line of a list has one address, network or range. The format is detected from the line:
  *   - one per line, with comments after # or ;                Spamhaus DROP, FireHOL netsets, Feodo Tracker ipblocklist
  *   - columns, separated by commas, tabs or spaces            abuse.ch CSV: the first column that is an address counts
  *   - JSON, an object per line or an array of objects         Spamhaus drop_v4.json, abuse.ch JSON: member cidr,
@@ -50,19 +50,20 @@ int block_file_read(struct block_entries *out, const char *path, struct diag *di
  * FOLDER/NAME. The file gets the owner of the folder. Returns 0 or -errno. */
 int block_file_write(const char *folder, const char *name, const char *comment, const struct block_entries *entries);
 
-/* The names in the folder of lists (nft.blocklist.folder): networks that were blocked by hand, the hosts that were
- * blocked, and the end of the names of imported lists. */
+/* Names of files in nft.blocklist.folder: the file with the networks that were blocked by hand, the file with the
+ * blocked hosts, and the suffix of files with imported lists. */
 #define BLOCK_NETWORKS "networks"
 #define BLOCK_HOSTS "hosts"
 #define BLOCK_IMPORTED ".list"
-/* Whether `name` can be the name of an imported list: letters, digits, and . _ - after the first; without the end. */
+/* Whether `name` can be the name of an imported list: letters and digits, after the first character also . _ -. `name`
+ * does not include BLOCK_IMPORTED. */
 bool block_list_name_is_valid(const char *name);
 
 /* --- All lists together ------------------------------------------------------------------------------- */
 
 struct block_lists_options {
     const char *folder;           /* NULL: none */
-    const char *const *files;     /* of the configuration; NULL-terminated */
+    const char *const *files;     /* paths in nft.blocklist.files; NULL-terminated */
     const char *const *countries; /* ISO 3166-1 alpha-2 codes; NULL-terminated */
     const char *geoip_database;   /* NULL: none */
 };
@@ -74,14 +75,14 @@ struct block_list {
     enum block_list_kind kind;
     char *name; /* path of the file, name of the import, or code of the country */
     struct block_entries entries;
-    bool failed; /* could not be read this time; `entries` are those of the last time */
+    bool failed; /* the list could not be read; `entries` are those of the previous reading */
 };
 struct block_lists {
     struct block_list *list;
     size_t count;
 };
-/* Reads all lists. A list of `previous` (NULL: none) that cannot be read any more keeps its entries, and is `failed`.
- * Mistakes are reported in `diag`. Returns 0 or -ENOMEM. */
+/* Reads all lists. If a list cannot be read but is in `previous` (NULL: none), it gets the entries from there, and
+ * `failed` is set. Mistakes are reported in `diag`. Returns 0 or -ENOMEM. */
 int block_lists_read(struct block_lists *out, const struct block_lists_options *options,
                      const struct block_lists *previous, struct diag *diag);
 void block_lists_clear(struct block_lists *lists);

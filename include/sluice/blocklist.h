@@ -30,13 +30,12 @@ typedef int blocklist_each_function(const struct blocked_host *host, void *user)
  * in `error`; -ENOENT: the sluice table has no blocklist. */
 int blocklist_each(const char *table, blocklist_each_function *each, void *user, char error[FIREWALL_ERROR_SIZE]);
 
-/* Blocks the hosts for their timeouts, which start now, also for hosts that are already blocked. Returns 0 or -errno
- * with a line in `error`. Long lists need several transactions: when one fails, the hosts of the earlier transactions
- * stay blocked. */
+/* Blocks each host for its timeout_ms from now on, also if it is already blocked. Returns 0 or -errno with a line in
+ * `error`. Long lists need several transactions: when one fails, the hosts of the earlier transactions stay blocked. */
 int blocklist_add(const char *table, const struct blocked_host *hosts, size_t count, char error[FIREWALL_ERROR_SIZE]);
 
-/* Unblocks the hosts. *removed is the number of those that were blocked. Returns 0, or -errno with a line in `error`.
- */
+/* Unblocks the hosts. *removed is the number of hosts in `hosts` that were blocked. Returns 0, or -errno with a line in
+ * `error`. */
 int blocklist_remove(const char *table, const struct blocked_host *hosts, size_t count, size_t *removed,
                      char error[FIREWALL_ERROR_SIZE]);
 /* Unblocks all hosts. Returns 0, or -errno with a line in `error`. */

@@ -28,9 +28,10 @@ struct capture_counters {
     uint64_t segmented;                 /* super-packets returned to the kernel for segmentation */
     uint64_t receive_calls, send_calls; /* system calls */
     uint64_t given_sends;               /* the part of send_calls that the verdict sender made: nfqueue_add_sender() */
-    uint64_t receive_overruns;   /* times the socket buffer was full, recognised by ENOBUFS or a gap in the ids */
-    uint64_t verdict_lost;       /* ENOENT: packets that the kernel had dropped before (ruleset or device change) */
-    uint64_t verdict_errors;     /* verdicts that the kernel rejected for other reasons */
+    uint64_t receive_overruns; /* times the socket buffer was full, recognised by ENOBUFS or a gap in the ids */
+    uint64_t verdict_lost;   /* ENOENT: packets that the kernel dropped before their verdict arrived (ruleset or device
+                                change) */
+    uint64_t verdict_errors; /* verdicts that the kernel rejected for other reasons */
     uint64_t malformed_messages; /* netlink messages that could not be parsed completely */
     uint64_t marked;             /* packets that arrived with the repeat mark: enum queue_marked_policy */
     uint64_t looping;            /* packets that came back without the mark more than repeat_limit times */
@@ -52,8 +53,9 @@ struct queue_status {
 
 /* Fill level and capacity of a queue. */
 struct queue_level {
-    uint32_t waiting, length;  /* packets in the queue, including received ones without a verdict; its maximum */
-    uint32_t buffered, buffer; /* bytes in the socket's receive buffer; its size */
+    uint32_t waiting, length;  /* waiting: packets in the queue, including received ones without a verdict. length:
+                                  maximum number of packets */
+    uint32_t buffered, buffer; /* buffered: bytes in the socket's receive buffer. buffer: size of this buffer */
     bool has_sequence;         /* id_sequence is known */
     uint32_t id_sequence;      /* the id of the last packet that was queued */
 };
@@ -266,10 +268,11 @@ bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *option
 /* Sets or clears NFQA_CFG_F_FAIL_OPEN. */
 void nfqueue_set_fail_open(int fd, uint16_t queue, bool fail_open);
 
-/* The packets that a dead reader left. */
+/* The packets without a verdict in a queue whose reader has died. */
 struct nfqueue_backlog {
     uint32_t last_id; /* id of the last packet that the dead reader received */
-    uint32_t taken;   /* packets that it received and sent no verdict for, as far as this can be determined */
+    uint32_t
+        taken; /* packets that the dead reader received and sent no verdict for, as far as this can be determined */
     uint32_t waiting; /* all waiting packets, received or not */
 };
 /* Determines the backlog; no other process may read the socket in the meantime. Discards the kernel's answers to
@@ -297,7 +300,8 @@ uint32_t nfqueue_socket_buffer(int fd);
 int nfqueue_read_status(int fd, struct queue_status *out, size_t max);
 /* Reads the status of one queue. Returns 0, -ENOENT when it is not bound, or another -errno. */
 int nfqueue_find_status(int fd, uint16_t queue, struct queue_status *out);
-int nfqueue_open_status(void); /* opens that file for this thread's network namespace; returns a descriptor or -errno */
+int nfqueue_open_status(
+    void); /* opens nfnetlink_queue of this thread's network namespace; returns a descriptor or -errno */
 
 /* --- Capture files ---------------------------------------------------------------------------------- */
 
@@ -314,7 +318,8 @@ enum { CAPTURE_LINK_SIZE = 128 };
  * ...)". */
 void pcap_file_link(const struct capture *capture, char out[CAPTURE_LINK_SIZE]);
 
-/* Best number of packets per receive: a file gets no verdicts, and pcap_file_prefetch() reaches no farther ahead. */
+/* Number of packets to receive from a file at once. More have no advantage: verdicts are not sent, and
+ * pcap_file_prefetch() prefetches about this number of packets ahead. */
 enum { PCAP_FILE_BATCH = 8 };
 
 /* Called before a packet of a capture file is processed: prefetches bytes of a later packet. Large files are read by

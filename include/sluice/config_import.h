@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Import of a suricata.yaml: reads the file and those that it includes, and converts each key to settings of Sluice,
- * where it has a counterpart. Every key of the input is in the result exactly once, in the order of the input: scalar
- * values, and mappings and lists without members. Items of lists are named by their position, as in
- * "outputs.1.eve-log.filename".
+ * where it has a counterpart. The result lists each scalar value, and each empty mapping or list, of the input exactly
+ * once, in the order of the input. Items of lists are named by their position, as in "outputs.1.eve-log.filename".
  *
  * A setting is written only if the configuration accepts its value, so the result is a configuration without mistakes.
  *
@@ -20,7 +19,7 @@
 #include "sluice/config.h"
 
 enum import_group {
-    IMPORT_TAKEN,    /* a setting of Sluice has the value */
+    IMPORT_TAKEN,    /* the value was written to a setting of Sluice */
     IMPORT_IMPLIED,  /* Sluice does this without a setting, or the key has no effect: empty, or in a disabled section */
     IMPORT_MISSING,  /* Sluice has no counterpart */
     IMPORT_REPLACED, /* the input sets the key again later */
@@ -38,16 +37,16 @@ struct import_key {
 };
 
 struct import_options {
-    /* Take the log folder, pid file, control socket, cache folder and user of Suricata. By default those of
-     * sluice.service stay, because the service may not write elsewhere. */
+    /* Import Suricata's log folder, pid file, control socket, cache folder and user. False: these settings keep the
+     * values for sluice.service, because the service may not write elsewhere. */
     bool keep_places;
-    bool no_files; /* read no other file, whatever the input names: it may be hostile */
+    bool no_files; /* ignore the names of other files in the input, which may be hostile */
 };
 
 /*
- * Reads a suricata.yaml, and sets the settings in `config`, which must be as config_new() created it. Returns 0, or
- * -EINVAL or -errno after a report to `diag` when the file, not one that it includes, cannot be read or is no YAML, or
- * -ENOMEM. Files that are missing are reported as warnings.
+ * Reads a suricata.yaml, and sets the settings in `config`, which must be as config_new() created it. Returns 0 or
+ * -ENOMEM. If the file itself cannot be read or is no YAML, reports this to `diag` and returns -EINVAL or another
+ * -errno. Missing files that it includes are only warnings.
  */
 struct import;
 int import_read(struct import **out, struct config *config, const char *path, const struct import_options *options,

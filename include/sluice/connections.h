@@ -22,8 +22,8 @@ struct connection_mark {
 
 struct connections;
 
-/* From now on the kernel reports the ends of connections, for connections_receive(). The marks are copied. Returns 0,
- * or -errno, also on a kernel without ctnetlink. */
+/* Subscribes to the kernel's notifications of ended connections, which connections_receive() reads. The marks are
+ * copied. Returns 0, or -errno, also on a kernel without ctnetlink. */
 int connections_open(struct connections **out, const struct connection_mark *marks, unsigned count);
 void connections_close(struct connections *connections); /* NULL is allowed */
 /* Returns a descriptor that is readable when connections have ended. */

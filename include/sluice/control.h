@@ -29,7 +29,8 @@ enum {
     CONTROL_MAX_ANSWER = 16 << 20, /* instead of a longer answer the client receives an error */
     CONTROL_SLOW_SECONDS = 10,     /* a client with an incomplete request or unread answer is closed after this time */
     CONTROL_IDLE_SECONDS = 600,    /* a client without a request is closed after this time */
-    CONTROL_MAX_CONNECTIONS = 128, /* a further one replaces one that was served or has sent no complete request */
+    CONTROL_MAX_CONNECTIONS = 128, /* maximum number of clients; a further one replaces a client that was served or has
+                                      sent no complete request */
 };
 
 /* --- Requests ------------------------------------------------------------------------------------- */
@@ -72,7 +73,7 @@ struct control_options {
     const char *path;
     unsigned mode;                          /* permissions of the socket */
     const char *group;                      /* group of the socket; NULL: unchanged */
-    unsigned max_clients;                   /* requests that are answered at the same time */
+    unsigned max_clients;                   /* maximum number of requests that are answered at the same time */
     const struct control_command *commands; /* ends with a row without a name; must outlive the server */
     void *user;
     bool inherits; /* use listen_fd, a socket of control_listen(); another process removes its path */

@@ -47,7 +47,8 @@ struct daemon_options {
     bool seccomp, landlock;
     const char *const *folders_to_read, *const *folders_to_write;
     uint32_t hang_timeout, load_timeout, stop_timeout;
-    uint32_t restart_limit; /* engines in a row that may die before they have inspected packets for a second */
+    uint32_t restart_limit; /* maximum number of consecutive engines that die before they have inspected packets for a
+                               second */
     enum failure_policy failure_policy, failure_policies[ENGINE_FAILURES]; /* for all causes, and by cause */
     uint32_t stats_interval;                                               /* 0: no periodic events */
     bool stats_stream_events, stats_exceptions, stats_decoder_events;
@@ -70,7 +71,7 @@ struct run_options {
 };
 
 /* Writes what is known of a rule as a JSON object, for `sluice analyse`: whether it is loaded, or why not; its text;
- * and how it is compiled. `workers` are those of the daemon, whose counters are added; `count` is 0 without daemon. */
+ * and how it is compiled. Adds the rule's counters of the daemon's `count` workers; `count` is 0 without daemon. */
 struct ruleset;
 struct text;
 struct worker;

@@ -101,7 +101,7 @@ struct doctor_finding {
     const char *id; /* stable identifier: "order.accept" */
     const char *what, *why, *remedy;
     const struct netrules_rule *rule;   /* the rule of the finding, or NULL */
-    const char *text;                   /* of the rule, in the syntax of nft or iptables; or NULL */
+    const char *text;                   /* text of the rule, in the syntax of nft or iptables; or NULL */
     const struct netrules_chain *chain; /* the chain of the rule or of the finding; or NULL */
     const char *other; /* description of another object that the finding concerns, such as a routing rule or a process;
                           or NULL */
@@ -109,7 +109,8 @@ struct doctor_finding {
 
 /* Number of connections in conntrack that have Sluice's marks now. */
 struct doctor_connections {
-    uint64_t judged, answers; /* judged: queue.mark; answers: nft.reject-mark, packets sent by Sluice */
+    uint64_t judged, answers; /* judged: connections with queue.mark. answers: connections with nft.reject-mark, the
+                                 mark of packets that Sluice sends */
 };
 
 /* A queue of another program, to which accepted packets are routed (queue.verdict: route). */

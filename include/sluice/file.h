@@ -58,7 +58,7 @@ struct file {
     struct buffer data;                    /* inspection window */
     uint64_t data_offset;                  /* offset of data.bytes[0] in the file, `missing` not counted */
     uint8_t digest[FILE_DIGESTS][32];      /* valid after file_close() for the kinds in `digests` */
-    unsigned digests;                      /* the known ones, set by file_close(): bits 1 << enum file_digest */
+    unsigned digests;  /* bits 1 << enum file_digest: the digests that are known; set by file_close() */
     const char *magic; /* libmagic's description, freed with the file; NULL: unknown, or not evaluated yet */
     /* private to src/file */
     struct file_hash *hash;

@@ -85,7 +85,7 @@ enum offload_verdict { OFFLOAD_BY_EITHER, OFFLOAD_BY_CONNECTION, OFFLOAD_BY_PACK
 
 /* The settings nft.*; strings and lists are owned by the configuration. */
 struct firewall_settings {
-    struct firewall_options options;           /* complete but for queues, their settings, and devices */
+    struct firewall_options options; /* all members are set except the queues, their settings, and the devices */
     const char *const *hooks, *const *devices; /* names, NULL-terminated */
     enum monitor_mode monitor;
     uint32_t block_seconds;
@@ -93,13 +93,13 @@ struct firewall_settings {
     const char *const *block_classtypes;
     const char *lists_folder; /* absolute, below data-dir, or "none" */
     const char *const *block_files, *const *block_countries;
-    uint32_t max_networks;     /* in each of the sets of networks */
+    uint32_t max_networks;     /* maximum number of networks in each set */
     const char *never_blocked; /* addresses in the syntax of rules, or "none" */
-    unsigned offload_flows;    /* bits: 1 accepted, 2 dropped */
+    unsigned offload_flows;    /* flows that are offloaded, as bits: 1 accepted flows, 2 dropped flows */
     enum offload_verdict offload_verdict;
-    bool offload_passed;       /* also flows that a pass rule matches */
+    bool offload_passed;       /* offload also flows that a pass rule matches */
     const char *offload_ports; /* servers' ports whose flows are bypassed from the first packet on; NULL: none */
-    uint32_t offload_interval_seconds; /* between queries of the kernel's counters; 0: never */
+    uint32_t offload_interval_seconds; /* time between queries of the kernel's counters; 0: never */
 };
 extern const struct setting firewall_settings[];
 void firewall_settings_read(const struct config *config, struct firewall_settings *out);
@@ -127,7 +127,8 @@ int firewall_install(const struct firewall_options *options, char error[FIREWALL
 
 /* Stops feeding the queues: removes the rules of the base chains and keeps the chains, because the kernel drops all
  * packets that wait in any queue when a base chain is deleted. First step of a clean stop; firewall_remove() follows
- * when the queues are empty. In mode chain `sluice_ips` then accepts. Returns 0 also when there is no table. */
+ * when the queues are empty. In mode chain, `sluice_ips` then accepts all packets. Returns 0 also when there is no
+ * table. */
 int firewall_quiesce(const char *table, char error[FIREWALL_ERROR_SIZE]);
 
 /* Removes the sluice table. Returns 0 also when there was none; fails when sluice did not create it, or when other

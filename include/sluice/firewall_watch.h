@@ -80,9 +80,9 @@ int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *ou
  * them. Returns 0, or -errno with a line in `error`. */
 int firewall_watch_reinstall(struct firewall_watch *watch, unsigned damage, char error[FIREWALL_ERROR_SIZE]);
 
-/* Blocks at most FIREWALL_WATCH_HOSTS hosts for their timeouts, except those that are already blocked for as long:
- * added[i] tells whether hosts[i] was added. Returns 0, or -errno with all added[] false; -ENFILE: the blocklist is
- * full. */
+/* Blocks at most FIREWALL_WATCH_HOSTS hosts for their timeouts. Leaves out hosts that are already blocked for at least
+ * this time. Sets added[i] to whether hosts[i] was added. Returns 0, or -errno with all added[] false; -ENFILE: the
+ * blocklist is full. */
 enum { FIREWALL_WATCH_HOSTS = 64 };
 int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host *hosts, size_t count,
                          bool added[FIREWALL_WATCH_HOSTS], char error[FIREWALL_ERROR_SIZE]);
@@ -94,7 +94,7 @@ int firewall_watch_remember_hosts(struct firewall_watch *watch);
  * are empty when this returns. Returns 0, or -errno with a line in `error` and the old networks still blocked. */
 int firewall_watch_block_networks(struct firewall_watch *watch, struct range_list networks[2],
                                   char error[FIREWALL_ERROR_SIZE]);
-/* Calls `each` for every remembered host that has not expired, with the rest of its time in expires_ms, until a call
+/* Calls `each` for every remembered host that has not expired, with its remaining time in expires_ms, until a call
  * returns other than 0. Returns 0 or the value of that call. */
 int firewall_watch_each_host(const struct firewall_watch *watch, blocklist_each_function *each, void *user);
 size_t firewall_watch_hosts(const struct firewall_watch *watch); /* number of remembered hosts that have not expired */

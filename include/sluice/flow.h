@@ -114,7 +114,7 @@ struct flow_kernel_counts {
     uint64_t until_ns; /* when its connection expires without further packets */
 };
 
-/* Five cache lines, of which a packet touches the first two; this must not change. */
+/* Occupies five cache lines. For most packets only the first two are accessed, so keep the order of the members. */
 struct flow {
     /* --- read by a lookup ------------------------------------------------------------------------- */
     struct flow *next; /* next flow in the chain of an overflowing bucket */
@@ -149,8 +149,8 @@ struct flow {
     uint32_t application;        /* ids of the detected protocols, see app_flow_protocol(); 0: none (yet) */
     uint32_t drop_sid, drop_gid; /* the rule that dropped it; 0: none */
     struct flow_origin origin;
-    uint8_t exceptions[EXCEPTION_COUNT]; /* enum exception_policy applied for the cause, + 1; 0: the exception did not
-                                            occur */
+    uint8_t exceptions[EXCEPTION_COUNT]; /* indexed by enum exception_cause: 0 if the exception did not occur, otherwise
+                                            1 + the enum exception_policy that was applied */
     bool emergency;                      /* began while the table was full */
     bool
         drop_by_exception; /* the flow is dropped (or would be, see would_drop) by an exception policy, not by a rule */
@@ -187,10 +187,10 @@ typedef void flow_end_function(struct flow *flow, enum flow_end reason, void *us
 int flow_table_new(struct flow_table **out, const struct flow_options *options, flow_end_function *end, void *user);
 /* Sets the timeouts, also for existing flows. */
 void flow_table_set_timeouts(struct flow_table *table, const struct flow_options *options);
-/* Frees the table without calling `end` for its flows; flow_table_end_all() calls it. NULL is allowed. */
 /* Changes the memcap of the table (one worker's share) while it is used. The hash table keeps its size. Returns 0, or
  * as pool_set_memcap(); after an error other than -ENOMEM nothing has changed. */
 int flow_table_set_memcap(struct flow_table *table, size_t memcap);
+/* Frees the table without calling `end` for its flows; flow_table_end_all() calls it. NULL is allowed. */
 void flow_table_free(struct flow_table *table);
 
 /*
@@ -266,8 +266,8 @@ const struct flow *flow_table_find_id(const struct flow_table *table, uint64_t i
 
 /* Returns a hash that is equal for both directions of a packet's flow, and for an ICMP error and the packet it quotes;
  * for spreading packets over workers. VLANs and tunnels are not included. Fragments are hashed by addresses alone,
- * because the protocol of an IPv6 fragment is not always known. `addresses_only`: so are all packets. Returns 0 for a
- * packet without IP. */
+ * because the protocol of an IPv6 fragment is not always known. `addresses_only`: all packets are hashed by addresses
+ * alone. Returns 0 for a packet without IP. */
 uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresses_only);
 
 /* --- Variables: flow bits, integers and texts, by the number of their name ------------------------ */

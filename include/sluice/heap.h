@@ -17,7 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for a decompression window of 4 MiB, and for what the library of the compression format adds to it. */
+/* Maximum size of an object. The largest one is a decompression window of 4 MiB with the data that the decompression
+ * library adds to it. */
 enum { HEAP_OBJECT_MAX = (4 << 20) + (64 << 10) };
 
 struct heap;
@@ -59,10 +60,11 @@ static inline uint8_t *buffer_at(const struct buffer *buffer, uint32_t at)
 {
     return buffer->bytes ? buffer->bytes + at : NULL;
 }
-/* Reserves `length` bytes in all, if there is memory for them, so that the buffer grows once instead of in steps. */
+/* Increases the capacity to `length` bytes, if there is memory for them, so that the buffer grows once instead of in
+ * steps. */
 void buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length);
-/* Reserves `length` bytes in all, like buffer_reserve(); returns false, counted by heap_refused_count(), when there is
- * no memory for them. */
+/* Increases the capacity to `length` bytes, like buffer_reserve(); returns false, counted by heap_refused_count(), when
+ * there is no memory for them. */
 bool buffer_require(struct heap *heap, struct buffer *buffer, uint32_t length);
 /* Appends bytes until the buffer has `limit` bytes; returns how many were appended: fewer than `length` when the limit
  * or the memcap is reached. */

@@ -104,7 +104,8 @@ struct inspect_search {
     uint32_t from, until;
 };
 
-/* searches stored per evaluation of a buffer; conditions beyond that search the bytes again */
+/* Maximum number of searches stored per evaluation of a buffer. When all are in use, further conditions search the
+ * bytes again. */
 enum { INSPECT_MAX_SEARCHES = 16 };
 
 /*

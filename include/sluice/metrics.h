@@ -4,7 +4,7 @@
  *
  * The metrics are made from replies of the control socket, by the table of counters (sluice/counter.h). Nothing of this
  * module runs in the engine. `sluice metrics` queries the daemon; a process without privileges (src/metrics/http)
- * answers HTTP requests, and asks the first one for each text through a socket pair (struct metrics_request).
+ * answers HTTP requests, and requests each text from `sluice metrics` through a socket pair (struct metrics_request).
  *
  * Formats: Prometheus text format 0.0.4 (prometheus.io, "Exposition formats") and OpenMetrics 1.0.
  */
@@ -58,7 +58,7 @@ struct metrics_options {
     bool allow_remote;  /* `listen` may be an address that other hosts can reach */
     unsigned mode;      /* permissions of the Unix socket */
     const char *group;  /* group of the Unix socket; NULL: unchanged */
-    uint32_t clients;   /* connections at the same time */
+    uint32_t clients;   /* maximum number of connections at the same time */
     uint32_t timeout;   /* seconds after which a connection is closed */
 };
 extern const struct setting metrics_settings[];

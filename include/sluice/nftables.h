@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The live ruleset of nf_tables, of all families and programs: read through netlink dumps, and never changed. libnftnl
- * parses the messages; a rule with an expression that libnftnl does not know is assumed not to match every packet.
+ * parses the messages; a rule with an expression that libnftnl does not know is treated as conditional.
  *
  * Threads: one for each ruleset; reading needs CAP_NET_ADMIN.
  */

@@ -106,8 +106,9 @@ struct eve_options {
 /* The version of Suricata whose EVE format the events have, for readers that require "suricata_version". */
 #define OUTPUT_SURICATA_VERSION "8.0.0"
 
-/* The type of the event file (eve.filetype), or of a further output (outputs.*.filetype). sluice-ship writes those
- * after OUTPUT_FILE_REGULAR for further outputs; for the event file the engine writes the first three itself. */
+/* The type of the event file (eve.filetype), or of a further output (outputs.*.filetype). For the event file the engine
+ * itself writes the first three types. For further outputs it writes only regular files, and sluice-ship all other
+ * types. */
 enum output_file_type {
     OUTPUT_FILE_REGULAR,
     OUTPUT_FILE_UNIX_STREAM,
@@ -122,7 +123,7 @@ enum output_format { OUTPUT_EVE, OUTPUT_FAST, OUTPUT_COUNTERS };
 
 /* When a regular file is renamed to PATH.YYYYmmdd-HHMMSS and a new one is begun. */
 struct output_rotation {
-    uint64_t interval_seconds; /* at multiples of this in local time; 0: never */
+    uint64_t interval_seconds; /* a new file begins at multiples of this interval in local time; 0: never */
     uint64_t max_size;         /* in bytes; 0: no limit */
     uint32_t max_files;        /* renamed files that are kept; 0: all */
 };
@@ -146,8 +147,8 @@ extern const struct setting eve_settings[];    /* of struct eve_options */
  * format. */
 bool output_rotation_interval(const char *value, uint64_t *seconds);
 
-/* Settings of a further output (outputs.NAME). The engine reads those of the event selection and of files, sluice-ship
- * those of servers. Strings are borrowed from the configuration. */
+/* Settings of a further output (outputs.NAME). The engine reads the settings for event selection and files, sluice-ship
+ * the settings of servers. Strings are borrowed from the configuration. */
 struct output_settings {
     bool enabled;
     enum output_file_type type;
@@ -183,7 +184,7 @@ extern const struct setting destination_settings[]; /* of struct output_settings
 struct output_filter {
     uint32_t kinds;              /* bits 1 << enum output_event */
     bool app[APP_MAX_PROTOCOLS]; /* OUTPUT_APP: of these protocols, by index in app_list */
-    uint8_t severity;            /* OUTPUT_ALERT: only of rules with this priority or a more important one (lower) */
+    uint8_t severity; /* OUTPUT_ALERT: only alerts of rules with this priority or a lower number (more important) */
 };
 
 /* A further output. Strings are borrowed until output_open() returns. */
@@ -193,11 +194,11 @@ struct output_destination {
     enum output_format format;
     const char *path; /* regular files only */
     struct output_rotation rotation;
-    size_t buffer_size; /* bytes of the spool, for the others; see sluice/spool.h */
+    size_t buffer_size; /* types other than regular files: bytes of the spool (sluice/spool.h) */
     struct output_filter filter;
 };
 enum { OUTPUT_MAX_DESTINATIONS = 16 };
-/* Enables the event types that are written if no file has eve.types. */
+/* Enables the event types that are written if no configuration file sets eve.types. */
 void eve_enable_default_types(struct eve_options *options);
 
 /* Packets in capture files (pcap-log). */
@@ -258,8 +259,8 @@ struct output_port *output_port(struct output *output, unsigned worker);
  * equal positions the event of the port with the lower number is first. output_set_progress() must be called before the
  * first event is recorded.
  *
- * The output thread calls `progress` for each port. It sets *out to a position before which the port has recorded all
- * its events.
+ * The output thread calls `progress` for each port. `progress` sets *out to a position before which the port has
+ * recorded all its events.
  */
 typedef void output_progress_function(void *user, unsigned port, struct replay_position *out);
 void output_set_progress(struct output *output, output_progress_function *progress, void *user);
@@ -286,9 +287,9 @@ void output_file(struct output_port *port, const struct packet *pkt, const struc
 void output_flow(struct output_port *port, const struct flow *flow, enum flow_end reason, unsigned generation);
 
 /* Records a stats event. Names are paths: "decoder.pkts" is member "pkts" of the object "decoder", and "engines[0].x"
- * is in an array with one element; the value of "last_reload" is a time in nanoseconds. Counters below "threads." are
- * those of one worker and are written if stats.threads is set, the others if stats.totals is set. Names must remain
- * valid until the program ends. */
+ * is in an array with one element; the value of "last_reload" is a time in nanoseconds. Counters below "threads."
+ * belong to one worker and are written if stats.threads is set. All other counters are written if stats.totals is set.
+ * Names must remain valid until the program ends. */
 struct output_stat {
     const char *name;
     uint64_t value;
@@ -336,12 +337,12 @@ struct output_firewall {
 };
 void output_firewall(struct output *output, const struct output_firewall *event);
 const char *output_firewall_action_name(enum output_firewall_action action);
-/* Events of the engine: the end of the previous one, rules that were not loaded, and changes of the mode. */
+/* Events of the engine: the end of the previous engine, rules that were not loaded, and changes of the mode. */
 enum output_engine_action {
     OUTPUT_ENGINE_RESTARTED,      /* the previous engine died, and this one replaces it */
     OUTPUT_ENGINE_QUARANTINED,    /* a packet that crashed two engines was dropped */
     OUTPUT_ENGINE_HANDED_OVER,    /* the previous engine handed over its flows and packets */
-    OUTPUT_ENGINE_RULES_LEFT_OUT, /* rules were left out at a start or reload: how many */
+    OUTPUT_ENGINE_RULES_LEFT_OUT, /* number of rules that were left out at a start or reload */
     OUTPUT_ENGINE_RULE_LEFT_OUT,  /* one rule that was left out */
     OUTPUT_ENGINE_MODE,           /* the mode of a queue changed */
     OUTPUT_ENGINE_ACTIONS,

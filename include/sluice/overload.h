@@ -65,7 +65,7 @@ enum shed_class {
     SHED_ENCRYPTED, /* flows whose payload rules cannot inspect: TLS and SSH after the handshake */
     SHED_BULK,      /* established flows without rule matches that have transferred more than shed_limits.bulk_bytes */
     SHED_FILES, /* established flows without rule matches that transfer a file of more than shed_limits.file_bytes */
-    SHED_ESTABLISHED, /* established, without rule matches */
+    SHED_ESTABLISHED, /* established flows without rule matches */
     SHED_NEW,         /* new flows: the exception policy overload.policy applies to them */
     SHED_CLASSES,
 };
@@ -150,8 +150,8 @@ struct queue_watch {
     uint64_t full_batches; /* the capture's counter of full batches at the last receive */
     uint64_t level_ns;     /* time at which the level of the queue was last read from the kernel */
     uint64_t oldest_ns;    /* age of the last batch's first packet when it was received */
-    uint64_t late_ns;      /* estimated age of that packet if the worker got no CPU time to receive it; otherwise 0. The
-                              histogram counts the higher of late_ns and oldest_ns */
+    uint64_t late_ns; /* estimated age of that packet if it waited because the worker got no CPU time; otherwise 0. The
+                         histogram counts the higher of late_ns and oldest_ns */
     unsigned fill_permille;      /* last level of the queue or of its socket's buffer */
     uint64_t shed[SHED_CLASSES]; /* values of the caller's counters of shed flows when overload began */
     uint64_t missed;             /* number of notices that were lost because `notices` was full or NULL */

@@ -30,7 +30,8 @@ enum link_type {
     LINK_IPV4,
     LINK_IPV6,
     LINK_CHDLC,
-    LINK_BRIDGE, /* payload of a frame of a bridge, by meta.hardware_protocol; headers are stored apart */
+    LINK_BRIDGE, /* payload of a bridged frame; meta.hardware_protocol is its EtherType, frame_header its Ethernet
+                    header */
     LINK_UNSUPPORTED,
 };
 
@@ -117,7 +118,7 @@ enum drop_reason {
     DROP_REASON_FLOW,           /* the packet's flow was dropped earlier, by a rule */
     DROP_REASON_EXCEPTION_FLOW, /* the packet's flow was dropped earlier, by an exception policy */
     DROP_REASON_DEFRAG_ERROR,   /* a fragment that contradicts earlier ones, or belongs to a dropped datagram */
-    DROP_REASON_DEFRAG_MEMCAP,  /* this and the next four: the exception policy for this cause */
+    DROP_REASON_DEFRAG_MEMCAP,  /* this and the next four: exception policy for the cause in the name */
     DROP_REASON_FLOW_MEMCAP,
     DROP_REASON_STREAM_MEMCAP,
     DROP_REASON_STREAM_REASSEMBLY,
@@ -125,7 +126,7 @@ enum drop_reason {
     DROP_REASON_STREAM_ERROR,  /* exception policy for a segment that is invalid for its session; or the segment
                                   contradicts bytes that were seen first */
     DROP_REASON_STREAM_URGENT, /* policy for urgent data */
-    DROP_REASON_APP_ERROR,     /* this and the next two: the exception policy for this cause */
+    DROP_REASON_APP_ERROR,     /* this and the next two: exception policy for the cause in the name */
     DROP_REASON_APP_MEMCAP,
     DROP_REASON_OVERLOAD,
     DROP_REASON_LOOP,          /* policy for packets that repeatedly return without the repeat mark */
@@ -317,8 +318,8 @@ struct packet {
                                    in passive mode and inside a tunnel */
 
     /* --- policy ----------------------------------------------------------------------------------- */
-    enum drop_reason would_drop; /* alert-only: reason for which mode drop would drop the packet, which passes;
-                                    DROP_REASON_NONE: it would pass */
+    enum drop_reason would_drop; /* alert-only: reason why mode drop would drop the packet, which passes.
+                                    DROP_REASON_NONE: mode drop would accept it, too */
     bool would_reject;           /* alert-only: mode drop would also send reject packets */
     enum verdict verdict;
     enum drop_reason drop_reason;

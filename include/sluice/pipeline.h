@@ -77,8 +77,8 @@ enum checksum_checks {
                        were captured before the network card computed them */
 };
 
-/* Packets checked so far for CHECKSUMS_AUTO, and those with a wrong checksum. The workers of a replay share it and
- * access it in the replay order. */
+/* For CHECKSUMS_AUTO: number of packets checked so far, and number of packets with a wrong checksum. The workers of a
+ * replay share the sample and access it in the replay order. */
 struct checksum_sample {
     uint32_t seen, wrong;
 };
@@ -203,7 +203,7 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
 /* Updates an offloaded flow from a conntrack report of the kernel. */
 void pipeline_update_offloaded(struct pipeline *pipeline, const struct ruleset *ruleset,
                                const struct flow_report *report, uint64_t now_ns);
-/* Ends at most `budget` flows, and as many incomplete datagrams, that have timed out. */
+/* Ends at most `budget` flows and at most `budget` incomplete datagrams that have timed out. */
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget);
 /* Ends all flows that have timed out, in the order in which they started. */
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);

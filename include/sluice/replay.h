@@ -26,7 +26,7 @@ struct replay_options {
     bool console;
     bool appends;            /* add events to an existing event file; false: replace it */
     struct ruleset *ruleset; /* lent: rules of replay_load_rules(); NULL: replay_run() loads them */
-    int stop_fd;             /* the replay ends early when this descriptor is readable; 0: it does not */
+    int stop_fd;             /* the replay ends early when this descriptor is readable; 0: no descriptor */
 };
 struct ruleset;
 /* Loads the rules of the options. The caller frees *out by ruleset_free(). Returns 0, or -errno with a line in `error`.

@@ -226,7 +226,8 @@ enum rule_payload {
 
 /* The host that is blocked when the rule drops a packet: by the keyword fwsam, or by the settings nft.blocklist.*. */
 enum rule_block { RULE_BLOCK_NONE, RULE_BLOCK_SOURCE, RULE_BLOCK_DESTINATION, RULE_BLOCK_BOTH };
-#define RULE_BLOCK_SECONDS_DEFAULT UINT32_MAX /* no time given: rule_list_finish() sets options.block_seconds */
+#define RULE_BLOCK_SECONDS_DEFAULT                                                                                     \
+    UINT32_MAX /* the rule gives no time: rule_list_finish() replaces this value by options.block_seconds */
 
 /* Properties of files and messages that a rule needs in addition to their bytes. */
 enum {
@@ -281,9 +282,9 @@ struct rule {
     bool extracts_values;                    /* byte_extract or byte_math stores a value */
     const char *const *applications; /* protocol names, NULL-terminated: the rule matches only in flows of one of these
                                         protocols; NULL: in all flows */
-    unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: no keywords of
-                            application protocols */
-    unsigned file_needs; /* RULE_FILE_..., RULE_MESSAGE_MD5 */
+    unsigned directions;  /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: the rule has
+                             no keywords of application protocols */
+    unsigned file_needs;  /* RULE_FILE_..., RULE_MESSAGE_MD5 */
     bool needs_conntrack; /* the rule has conditions on conntrack data of packets */
     bool bypass;          /* after a match the rest of the flow is not inspected */
     enum rule_block block;

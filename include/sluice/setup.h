@@ -41,7 +41,7 @@ extern const struct setting exception_settings[];
 /* Settings of rules and datasets. */
 struct rules_options {
     const char *const *files;      /* rule-files */
-    struct rule_list_options list; /* files for the rules; other members are not set */
+    struct rule_list_options list; /* only the members that name files are set */
     struct datasets_options datasets;
     const char *const *action_order;
     bool mistakes_are_fatal; /* engine.init-failure-fatal */
@@ -89,7 +89,8 @@ int setup_queue_options(const struct config *config, struct nfqueue_options *out
  * sluice table. */
 int setup_plan_queues(const struct config *config, const struct firewall_options *firewall, struct nfqueue_options *out,
                       size_t *count, char error[ENGINE_ERROR_SIZE]);
-/* Reads the options of the sluice table: nft.* and what it needs of queue.*. Strings are owned by the configuration. */
+/* Reads the options of the sluice table: nft.*, and the settings queue.* that the table depends on. Strings are owned
+ * by the configuration. */
 int setup_firewall_options(const struct config *config, struct firewall_options *out, char error[ENGINE_ERROR_SIZE]);
 /* Reads the mode of a queue from its entry in `queues`, otherwise from ips.mode. */
 void setup_queue_mode(const struct config *config, uint16_t queue, struct queue_mode *out);
@@ -158,7 +159,8 @@ int setup_parse_rules(struct rule_list **out, const struct config *config, const
                       struct diag *diag);
 /* Compiles the rules. On success the ruleset owns the list. */
 int setup_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag);
-/* The same without databases, in much less time, for ruleset_analyse(). */
+/* Compiles the rules like setup_compile_rules(), but without databases, which takes much less time; for
+ * ruleset_analyse(). */
 int setup_group_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag);
 /* Parses and compiles the rules. Returns -ENOENT when a file cannot be read. */
 int setup_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
@@ -200,8 +202,8 @@ int setup_rule_variables(struct rule_variables **out, const struct config *confi
 
 /* --- Datasets ------------------------------------------------------------------------------------- */
 
-/* Opens the datasets of the configuration. Those of the ruleset `before` (NULL: none) are shared, so that entries that
- * rules have added stay (datasets_inherit()). Errors of a dataset are reported to `diag`. 0 or -ENOMEM. */
+/* Opens the datasets of the configuration. Shares the datasets of the ruleset `before` (NULL: none), so that entries
+ * that rules have added are kept (datasets_inherit()). Errors of a dataset are reported to `diag`. 0 or -ENOMEM. */
 int setup_open_datasets(struct datasets **out, const struct config *config, const struct ruleset *before,
                         struct diag *diag);
 /* Writes all datasets with `state` or `save` to their files, to be called after all workers have stopped. Logs errors,

@@ -4,8 +4,8 @@
  * tables called shards, each with its own lock, which is held for one lookup and update.
  *
  * All memory is reserved at the start or by shared_table_set_memcap() (and backed by the kernel only when used), so a
- * lookup never allocates; when a scan from many addresses has filled the table, new entries replace expired ones, or
- * ones that may be evicted.
+ * lookup never allocates. When the table is full, for example after a scan from many addresses, a new entry replaces an
+ * expired one, or one that may be evicted.
  *
  * Threads:   any, between lock and unlock of the key's shard.
  * Ownership: entries belong to the table; a pointer to one is valid until shared_table_unlock().

@@ -20,7 +20,7 @@
 enum {
     SPOOL_MIN_SIZE = 1 << 16,
     SPOOL_MAX_SIZE = 1 << 30,
-    SPOOL_NAME_SIZE = 64, /* of the name of a destination, with its NUL */
+    SPOOL_NAME_SIZE = 64, /* size of the name of an output, NUL included */
 };
 
 struct spool;
@@ -35,7 +35,7 @@ struct spool_event {
 
 /* Counters of both sides, as any process that maps the spool sees them. */
 struct spool_counters {
-    uint64_t written;   /* events in the spool and events that have left it */
+    uint64_t written;   /* all events written so far, including those that have left the spool */
     uint64_t delivered; /* events that the server has confirmed */
     uint64_t rejected;  /* events that the server can never accept, for example because they are too long */
     uint64_t connects;  /* connections to the server */
@@ -65,7 +65,8 @@ uint64_t spool_oldest(const struct spool *spool);
 /* Reads the event at *position and moves *position behind it. Returns 1; 0: there is no event at this position yet; or
  * -EBADMSG if the memory is damaged. */
 int spool_read(const struct spool *spool, uint64_t *position, struct spool_event *out);
-/* Releases all events before `position`, of which `delivered` were confirmed and `rejected` can never be. */
+/* Releases all events before `position`: `delivered` events that the server has confirmed, and `rejected` events that
+ * it can never accept. */
 void spool_release(struct spool *spool, uint64_t position, uint64_t delivered, uint64_t rejected);
 /* Waits up to `wait_ms` milliseconds until there is an event at `position`. */
 void spool_wait(struct spool *spool, uint64_t position, int wait_ms);

@@ -23,7 +23,7 @@ void stats_log_summary(struct worker *const *workers, unsigned count);
  * -ENOMEM. */
 int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config,
               const struct pipeline_shared *shared);
-/* Set objects from which further counters are read. They must outlive the object; NULL: none. */
+/* Set objects from which further counters are read. These objects must outlive `stats`; NULL: none. */
 void stats_set_attachment(struct stats *stats, const struct attachment *attachment);
 void stats_set_engine_memory(struct stats *stats, const struct engine_memory *memory);
 void stats_set_monitor(struct stats *stats, const struct queue_monitor *monitor);

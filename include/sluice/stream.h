@@ -237,8 +237,8 @@ size_t stream_copy(const struct stream *stream, const struct flow *flow, enum fl
 bool stream_transfer(struct transfer *t, struct stream *stream, struct flow *flow);
 
 /* Transfers the records of half-open connections without session. `same_flows`: reader and writer hash flows with the
- * same seed. The records are lost if they do not, or if their tables differ in size; clients must then send their SYN
- * again. */
+ * same seed. If false, or if the tables of reader and writer differ in size, the records are lost, and clients must
+ * send their SYN again. */
 void stream_transfer_half_open(struct transfer *t, struct stream *stream, bool same_flows);
 
 /* --- Facts for rules and events ------------------------------------------------------------------- */
@@ -262,11 +262,11 @@ const char *tcp_state_name(enum tcp_state state); /* names in EVE: "none", "syn_
 /* Facts about a session. In arrays by direction, [FLOW_TO_SERVER] is about the segments that the client sent. */
 struct tcp_summary {
     enum tcp_state state;
-    enum tcp_state reported; /* the state that events report: that at the drop for a dropped flow, otherwise `state` */
+    enum tcp_state reported; /* the state in events: for a dropped flow the state at the drop, otherwise `state` */
     bool midstream, has_gap[FLOW_DIRECTIONS];
     uint8_t flags[FLOW_DIRECTIONS];        /* TCP flags seen in any segment (bits TCP_FIN etc.) */
     uint32_t size[FLOW_DIRECTIONS];        /* stream_size: next sequence number minus the initial one */
-    uint16_t max_regions[FLOW_DIRECTIONS]; /* largest number of separate ranges that its bytes were in (EVE's
+    uint16_t max_regions[FLOW_DIRECTIONS]; /* largest number of separate ranges of bytes stored at a time (EVE's
                                               ts_max_regions) */
     uint64_t bytes[FLOW_DIRECTIONS];       /* bytes received in order so far */
     uint32_t urgent_oob[FLOW_DIRECTIONS];  /* bytes left out of the stream as out-of-band */

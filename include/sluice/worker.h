@@ -64,7 +64,7 @@ struct flow_sample {
 enum { WORKER_FLOWS = 64 };
 enum worker_query_kind {
     WORKER_PAGE,    /* a page of all live flows */
-    WORKER_SAMPLES, /* a larger page of all live flows, with less about each; an idle worker answers with more flows */
+    WORKER_SAMPLES, /* a larger page of all live flows, as struct flow_sample; an idle worker answers with more flows */
     WORKER_BY_ENDS, /* one live or ended flow, by addresses and ports */
     WORKER_BY_ID,   /* one flow by id: an ended one, or a live one that is in the page */
 };
@@ -80,7 +80,7 @@ struct worker_query {
     bool idle; /* out, for WORKER_SAMPLES: the worker had no packets to inspect */
 };
 
-/* A request to change a memcap, that of the worker's share. */
+/* A request to change the worker's share of a memcap. */
 enum worker_memcap { MEMCAP_FLOW, MEMCAP_STREAM, MEMCAP_REASSEMBLY, MEMCAP_DEFRAG, MEMCAP_APP, WORKER_MEMCAPS };
 struct worker_memcap_request {
     enum worker_memcap memcap;
@@ -109,9 +109,10 @@ struct worker_snapshot {
 struct worker_update {
     const struct ruleset *ruleset;
     struct detector_memory *room; /* memory of the detector for the ruleset; afterwards the memory that it replaced */
-    struct file_magic *magic;     /* NULL: not needed; afterwards the one that the worker no longer uses */
-    bool has_settings;            /* the fields below are valid */
-    struct flow_options flow;     /* only the timeouts are used */
+    struct file_magic *magic; /* handle for the worker; NULL: not needed. After the update: the handle that the worker
+                                 no longer uses */
+    bool has_settings;        /* the fields below are valid */
+    struct flow_options flow; /* only the timeouts are used */
     enum exception_policy exceptions[EXCEPTION_COUNT];
     struct overload_options overload;
 };
@@ -125,7 +126,8 @@ enum {
     WORKER_LAST_BATCHES = 1024, /* maximum number of batches that a worker still inspects after a request to stop */
 };
 
-/* The verdict sender (threading.verdict-threads); a negative value is the -errno with which it failed to start. */
+/* State of the verdict sender (threading.verdict-threads). A negative value is the -errno with which it failed to
+ * start. */
 enum sender_state { SENDER_STARTS, SENDER_RUNS };
 
 struct queue_mode {
