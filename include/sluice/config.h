@@ -57,8 +57,8 @@ struct setting {
     const char *(*check)(const char *value); /* for strings: returns NULL if the value is accepted, otherwise the
                                                 expected form, for the error text */
     const char *warning;                     /* reported when a file has the setting: "has no effect yet"; NULL: none */
-    const char *folder; /* for paths: name of another setting, without `*` and `.`. If that setting is set, before or
-                           after this one, relative paths refer to the folder that it names. NULL: none */
+    const char *folder; /* for paths: name of another setting, without `*` and `.`. If that setting is set, also further
+                           down in the same file, relative paths refer to the folder that it names. NULL: none */
     /* The field of the options; both 0: none. */
     size_t offset, size;
     uint64_t scale; /* factor from the unit of the setting to the smaller unit of the field; 0: the same unit */

@@ -226,8 +226,7 @@ enum rule_payload {
 
 /* The host that is blocked when the rule drops a packet: by the keyword fwsam, or by the settings nft.blocklist.*. */
 enum rule_block { RULE_BLOCK_NONE, RULE_BLOCK_SOURCE, RULE_BLOCK_DESTINATION, RULE_BLOCK_BOTH };
-#define RULE_BLOCK_SECONDS_DEFAULT                                                                                     \
-    UINT32_MAX /* the rule gives no time: rule_list_finish() replaces this value by options.block_seconds */
+#define RULE_BLOCK_SECONDS_DEFAULT UINT32_MAX /* no time given: becomes options.block_seconds */
 
 /* Properties of files and messages that a rule needs in addition to their bytes. */
 enum {

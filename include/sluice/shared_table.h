@@ -48,8 +48,8 @@ void shared_table_free(struct shared_table *table); /* NULL is allowed; does not
 size_t shared_table_memory(const struct shared_table *table);
 uint64_t shared_table_evicted(const struct shared_table *table); /* number of entries evicted before they expired */
 size_t shared_table_memory_used(struct shared_table *table);     /* bytes of the entries in use */
-/* Changes the memcap while workers use the table; one thread at a time. To raise it, the entries of each shard are
- * copied with the shard locked. Returns 0, -EBUSY if the entries in use need more, or -ENOMEM. */
+/* Changes the memcap while workers use the table; one thread at a time. The entries of each shard are copied to new
+ * memory with the shard locked. Returns 0, -EBUSY if the entries in use need more, or -ENOMEM. */
 int shared_table_set_memcap(struct shared_table *table, size_t memcap);
 /* Changes the seed of the hash. Allowed only while the table is empty and no other thread uses it. */
 void shared_table_set_seed(struct shared_table *table, uint64_t seed);

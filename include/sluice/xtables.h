@@ -21,9 +21,9 @@ int xtables_read(struct netrules *ruleset);
 int xtables_add_table(struct netrules *ruleset, bool ipv6, const void *info, size_t info_length, const void *entries,
                       size_t length);
 
-/* Adds a match or target to a rule: decodes those that matter to a queue, and adds each to the rule's text in the
- * syntax of iptables, others as "-m NAME ..." without their values. `data` is the kernel's structure for this name and
- * revision. */
+/* Adds a match or target to a rule: decodes its properties if they matter to a queue, and appends it to the rule's text
+ * in the syntax of iptables. The text of an unknown match is "-m NAME ...", without its values. `data` is the kernel's
+ * structure for this name and revision. */
 void xtables_add_match(struct netrules_builder *builder, const char *name, uint32_t revision, struct cursor data);
 void xtables_add_target(struct netrules_builder *builder, const char *name, uint32_t revision, struct cursor data);
 

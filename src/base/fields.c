@@ -301,7 +301,7 @@ static bool is_ascii_word(const uint8_t *at)
 }
 
 /* Returns the length of a prefix that is ASCII. It may not be the longest one, because eight bytes are checked at a
- * time; the last eight may overlap those before. */
+ * time; the last eight may overlap the previous eight. */
 static size_t ascii_length(const uint8_t *value, size_t length)
 {
     size_t at = 0;

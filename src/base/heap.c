@@ -48,7 +48,7 @@ _Static_assert(RUN_MAX <= 2 * RUN_LISTS, "few runs of the last list are too shor
 #define NO_OBJECT UINT16_MAX
 
 enum slab_kind {
-    SLAB_INSIDE, /* within a run, free or allocated: neither its first slab nor, when it is free, its last */
+    SLAB_INSIDE, /* inside a run: not its first slab and, if the run is free, not its last slab */
     SLAB_FREE,   /* first or last of a free run */
     SLAB_SMALL,
     SLAB_LARGE, /* first of an allocated run */
@@ -170,8 +170,8 @@ static bool free_empty_slabs(struct heap *heap)
     return any;
 }
 
-/* Returns a free run of at least `run` slabs, or NONE. Only runs in the last list may be too short: it has few, each of
- * at least 4 MiB. */
+/* Returns a free run of at least `run` slabs, or NONE. Only runs in the last list may be too short. That list has few
+ * runs, because each has at least 4 MiB. */
 static uint32_t find_run(const struct heap *heap, uint32_t run)
 {
     uint64_t long_enough = heap->free_lengths & ~UINT64_C(0) << run_list(run);
@@ -340,7 +340,8 @@ static int reserve(struct heap *heap)
     return 0;
 }
 
-/* Makes the first `count` slabs accessible; those that are new are free. Returns 0 or -ENOMEM. */
+/* Makes the first `count` slabs accessible, and adds the slabs that were not accessible before to the free runs.
+ * Returns 0 or -ENOMEM. */
 static int open_slabs(struct heap *heap, uint32_t count)
 {
     size_t length = (size_t)count * SLAB;
@@ -376,7 +377,8 @@ int heap_new(struct heap **out, size_t memcap)
     heap->reserved = heap->limit * HEAP_GROWTH;
     heap->slabs = calloc(heap->reserved, sizeof(*heap->slabs));
     err = heap->slabs ? reserve(heap) : -ENOMEM;
-    if (err && heap->slabs) { /* address space is limited (RLIMIT_AS): the memcap is fixed then */
+    if (err && heap->slabs) { /* address space is limited (RLIMIT_AS): reserve no more than the memcap, which then
+                                 cannot be raised */
         heap->reserved = heap->limit;
         err = reserve(heap);
     }
@@ -520,7 +522,7 @@ uint64_t heap_refused_count(const struct heap *heap)
 /* --- Growing buffer ------------------------------------------------------------------------------- */
 
 /* Doubles the capacity, up to `limit`, so that the cost of all copies is proportional to the bytes. When there is no
- * memory for that, allocates only what is needed. Returns false if there is no memory for that, either. */
+ * memory for that, increases the capacity only to `needed`. Returns false if this fails, too. */
 static bool make_room(struct heap *heap, struct buffer *buffer, uint32_t needed, uint32_t limit)
 {
     uint64_t wished = (uint64_t)buffer->capacity * 2;

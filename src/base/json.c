@@ -78,8 +78,8 @@ static inline sixteen copy_sixteen(char *out, const uint8_t *bytes)
     return find_escapes(all);
 }
 
-/* Copies sixteen bytes or more; the last sixteen may overlap those before. The next two functions copy the first and
- * the last 8 or 4 bytes in the same way. All return false when a byte needs an escape. */
+/* Copies sixteen bytes or more; the last sixteen may overlap bytes that were copied before. The next two functions copy
+ * the first and the last 8 or 4 bytes in the same way. All return false when a byte needs an escape. */
 static inline bool copy_many(char *out, const uint8_t *bytes, size_t length)
 {
     sixteen escapes = copy_sixteen(out + length - 16, bytes + length - 16);
@@ -116,8 +116,8 @@ static inline bool copy_four_to_eight(char *out, const uint8_t *bytes, size_t le
     return is_none_set(find_escapes(all));
 }
 
-/* Copies bytes that need no escape, which is the usual case. Returns false, after copying an undefined part, when some
- * need one. */
+/* Copies bytes that need no escape, which is the usual case. Returns false if a byte needs an escape; the contents of
+ * `out` are then undefined. */
 static bool copy_plain(char *out, const uint8_t *bytes, size_t length)
 {
     if (length >= 16)
@@ -150,7 +150,7 @@ static bool write_plain_string(struct text *text, const uint8_t *bytes, size_t l
     char *at = json_reserve(text, length + 2);
 
     if (!at)
-        return true; /* failed; recorded in the text */
+        return true; /* out of memory, recorded in text->failed */
     if (!copy_plain(at + 1, bytes, length))
         return false;
     *at = at[length + 1] = '"';
@@ -204,7 +204,7 @@ static bool write_plain_key(struct text *text, const char *key)
     char *at = json_reserve(text, length + 4);
 
     if (!at)
-        return true; /* failed; recorded in the text */
+        return true; /* out of memory, recorded in text->failed */
     if (text->need_comma)
         *at++ = ',';
     if (!copy_plain(at + 1, (const uint8_t *)key, length))

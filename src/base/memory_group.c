@@ -54,7 +54,7 @@ static bool read_number(const struct place *place, const char *group, const char
     return found;
 }
 
-/* Reads a value from a file of names and numbers; 0 when it is missing. */
+/* Reads the number of the name `wanted` from a file of names and numbers. Returns 0 when the name is missing. */
 static uint64_t read_named(const struct place *place, const char *group, const char *name, const char *wanted)
 {
     FILE *file = open_file(place, group, name);

@@ -5,8 +5,8 @@
  * are still in the cache. Large reservations request huge pages and are aligned to them: otherwise a table with random
  * access would have a TLB miss at each access, and a scan a page fault every few objects.
  *
- * A pool with a memcap reserves address space for POOL_GROWTH times of it. The kernel refuses access to the part beyond
- * the memcap (PROT_NONE), and does not count it as memory, until pool_set_memcap() raises the memcap.
+ * A pool with a memcap reserves address space for POOL_GROWTH times the memcap. The kernel refuses access to the part
+ * beyond the memcap (PROT_NONE), and does not count it as memory, until pool_set_memcap() raises the memcap.
  *
  * Under AddressSanitizer a freed object is poisoned, so that a use after free is detected.
  */
@@ -105,7 +105,8 @@ int pool_new(struct pool **out, size_t size, size_t memcap)
         pool->reserved *= POOL_GROWTH;
     int err = reserve(pool);
 
-    if (err && pool->reserved > pool->capacity) { /* address space is limited (RLIMIT_AS): the memcap is fixed then */
+    if (err && pool->reserved > pool->capacity) { /* address space is limited (RLIMIT_AS): reserve no more than the
+                                                     memcap, which then cannot be raised */
         pool->reserved = pool->capacity;
         err = reserve(pool);
     }

@@ -34,13 +34,14 @@ struct shared_shard {
     uint8_t *entries;                        /* [entry_count] of entry_size */
     _Atomic(struct shared_bucket *) buckets; /* read without the lock for prefetching only */
     uint32_t entry_count, bucket_mask;
-    uint32_t limit;          /* the memcap as a number of entries, with that of number 0; at most entry_count */
+    uint32_t limit;          /* not used: entry_count is the memcap as a number of entries */
     uint32_t used;           /* number of entries in chains */
     uint32_t fresh;          /* entries from here on were never used */
     uint32_t free_entry;     /* first of the chain of freed entries */
     uint32_t sweep;          /* the entry that the sweep checks next */
     uint64_t next_expiry_ns; /* the earliest expiry found in this round of the sweep */
-    uint64_t quiet_until_ns; /* no entry expires before this time: a whole round found none, so no sweep is needed */
+    uint64_t quiet_until_ns; /* no entry expires before this time, because a whole round of the sweep freed none: no
+                                sweep is needed until then */
 };
 
 struct shared_table {
@@ -280,7 +281,7 @@ static bool gives_way(const struct shared_table_options *options, const struct s
     return options->gives_way ? options->gives_way(entry, other) : entry->expires_ns < other->expires_ns;
 }
 
-/* Evicts one of the next EVICT_SAMPLES entries: the one chosen by options.gives_way, by default that which expires
+/* Evicts one of the next EVICT_SAMPLES entries: the one chosen by options.gives_way, by default the entry that expires
  * first. During a flood of new keys most of the samples are entries of the flood. */
 static void evict(struct shared_shard *shard)
 {
@@ -428,8 +429,8 @@ static void move_shard(struct shared_shard *shard, uint8_t *entries, struct shar
     shard->quiet_until_ns = 0;
 }
 
-/* Each shard is moved to new memory while it is locked. The number of buckets stays: after a raise the chains are
- * longer. */
+/* Each shard is moved to new memory while it is locked. The number of buckets does not change, so the chains are longer
+ * after the memcap was raised. */
 int shared_table_set_memcap(struct shared_table *table, size_t memcap)
 {
     uint32_t count = entries_for(table, memcap);

@@ -120,8 +120,8 @@ struct position config_position(const struct config *config, const char *name)
     return node->kind == NODE_MAP ? node->key_at : node->at;
 }
 
-/* Finds the value of a setting: the one that is set, or the default. Sets *row to the setting's row, NULL if the name
- * is not that of a setting. */
+/* Finds the value of a setting: the value that is set, or else the default. Sets *row to the setting's row; NULL if no
+ * setting has this name. */
 static const struct node *effective_node(const struct config *config, const char *name, const struct schema_row **row)
 {
     const struct node *node = set_node(config, name);

@@ -10,14 +10,14 @@
 
 /* Limits of a configuration; exceeding one is an error. */
 enum {
-    CONFIG_MAX_FILE_SIZE = 16 << 20,
-    CONFIG_MAX_NODES = 100000, /* nodes of all files together; each use of an alias adds the nodes of its copy */
-    CONFIG_MAX_MEMBERS = 4096, /* members of one mapping */
-    CONFIG_MAX_DEPTH = 32,
-    CONFIG_MAX_FILES = 64,   /* files read, including included ones */
-    CONFIG_MAX_INCLUDES = 8, /* levels of nested includes */
-    CONFIG_MAX_KEY = 256,
-    CONFIG_MAX_PATH = 1024,
+    CONFIG_MAX_FILE_SIZE = 16 << 20, /* bytes of one file */
+    CONFIG_MAX_NODES = 100000,       /* nodes of all files together; each use of an alias adds the nodes of its copy */
+    CONFIG_MAX_MEMBERS = 4096,       /* members of one mapping */
+    CONFIG_MAX_DEPTH = 32,           /* levels of nested mappings and lists, and parts of a name with dots */
+    CONFIG_MAX_FILES = 64,           /* files read, including included ones */
+    CONFIG_MAX_INCLUDES = 8,         /* levels of nested includes */
+    CONFIG_MAX_KEY = 256,            /* characters of a key in a mapping */
+    CONFIG_MAX_PATH = 1024,          /* bytes of the full name of a setting, NUL included */
 };
 
 enum node_kind { NODE_NULL, NODE_SCALAR, NODE_LIST, NODE_MAP };
@@ -47,8 +47,8 @@ struct config {
     size_t row_count;
     struct schema_row **by_name; /* all rows, sorted by name */
     struct node *root;
-    size_t suricata_keys;  /* unknown settings that are settings of Suricata */
-    bool keeps_duplicates; /* a mapping may have a name twice, as in Suricata: for the import */
+    size_t suricata_keys;  /* number of unknown settings that are settings of Suricata */
+    bool keeps_duplicates; /* true for the import: a mapping may contain a name twice, as in Suricata */
     size_t nodes;          /* nodes allocated so far; see CONFIG_MAX_NODES */
     size_t files;          /* files read so far; see CONFIG_MAX_FILES */
     const char *file_names[CONFIG_MAX_FILES];
@@ -82,7 +82,7 @@ struct schema_row *schema_find(const struct config *config, const char *path);
 void schema_sort(struct config *config);
 /* Returns whether the table has settings below the path. */
 bool schema_is_section(const struct config *config, const char *path);
-/* Returns whether paths in other settings are relative to the folder that this setting has. */
+/* Returns whether paths in other settings are relative to the folder that this setting names. */
 bool schema_is_folder(const struct config *config, const char *path);
 /* Returns the full name of the setting most similar to `path`, for "did you mean", or NULL. `out`, of CONFIG_MAX_PATH
  * bytes, is a buffer that the result may point to. */

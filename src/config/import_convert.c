@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decides about each key of an import: by the table of Suricata's keys (suricata_keys.c), or, if the key is not in it,
- * by the setting of the same name. One function for each conversion of the table.
+ * by the setting of the same name. Each conversion in the table has a function here.
  */
 #include "import_priv.h"
 
@@ -30,8 +30,8 @@ static void decide(struct import_leaf *leaf, enum import_group group, const char
     leaf->key.text = text;
 }
 
-/* Takes a value if the configuration accepts it; otherwise the key has no counterpart, for the reason of the row or of
- * the configuration. */
+/* Sets the setting to the value if the configuration accepts it. Otherwise the key gets the group IMPORT_MISSING; the
+ * reason is the text of the key's row or, without one, the error of the configuration. */
 static void take_value(struct conversion *conversion, const char *value)
 {
     const char *why;
@@ -73,7 +73,7 @@ static const char *absolute(struct import *import, const char *folder, const cha
     return whole ? whole : path;
 }
 
-/* Returns whether the file exists, or, for a pattern, one that matches. */
+/* Returns whether the file exists or, for a pattern, whether a file matches it. */
 static bool exists(const struct import *import, const char *path)
 {
     glob_t found;
@@ -165,7 +165,7 @@ static bool is_event_file(struct conversion *conversion)
     return (int)conversion->leaf->output == conversion->import->eve_output;
 }
 
-/* Takes a value as an option of outputs.eve-N, where N is the position of the eve-log. */
+/* Sets an option of outputs.eve-N to the value; N is the position of the eve-log. */
 static void take_output_option(struct conversion *conversion, const char *option, const char *value)
 {
     snprintf(conversion->setting, sizeof(conversion->setting), "outputs.eve-%u.%s", conversion->leaf->output, option);
@@ -201,7 +201,7 @@ static void convert_eve_switch(struct conversion *conversion)
     }
 }
 
-/* Returns the last part of a path, unless the places of the input are kept. */
+/* Returns the file name without its folder or, with import_options.keep_places, the whole path. */
 static const char *own_filename(const struct import *import, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -267,7 +267,7 @@ static void convert_eve_transport(struct conversion *conversion)
     take_output_option(conversion, option, strcmp(key, "level") == 0 ? syslog_level(value) : value);
 }
 
-/* Whether Sluice writes no events of this type: "eve.types.mqtt". */
+/* Returns true if the setting is for an event type that Sluice does not have, such as "eve.types.mqtt". */
 static bool is_type_without_events(const struct import *import, const char *setting)
 {
     static const char section[] = "eve.types.";
@@ -282,8 +282,8 @@ static bool is_type_without_events(const struct import *import, const char *sett
     return !row || row->setting->type == SETTING_ANY;
 }
 
-/* Adds the event type of a leaf to those that outputs.eve-N selects. Its options cannot differ from those of eve.types.
- */
+/* Adds the event type of a leaf to the types of outputs.eve-N. An output has no options for event types: the options of
+ * eve.types apply. */
 static void add_output_type(struct conversion *conversion)
 {
     struct import_leaf *leaf = conversion->leaf;
@@ -305,8 +305,8 @@ static void add_output_type(struct conversion *conversion)
         decide(leaf, IMPORT_IMPLIED, "listed already");
 }
 
-/* Takes an item of a list `custom`. Suricata also accepts the name of the header: Accept-Language is accept_language.
- */
+/* Imports an item of a list `custom`. Like Suricata, converts the name of a header: Accept-Language becomes
+ * accept_language. */
 static void take_header(struct conversion *conversion, const char *value)
 {
     char name[64];
@@ -352,7 +352,7 @@ static void convert_eve_type(struct conversion *conversion)
         decide(leaf, IMPORT_MISSING, why);
 }
 
-/* fast.log, stats.log, and alerts in syslog: outputs of the same name. */
+/* Converts fast.log, stats.log and alerts in syslog to outputs of the same name. */
 static void convert_log(struct conversion *conversion)
 {
     const char *name = conversion->setting + strlen("outputs.");
@@ -397,7 +397,7 @@ static bool read_mark(const struct import *import, const char *name, uint32_t *o
     return true;
 }
 
-/* Reads the mark of packets that were inspected. Returns false if there is none that works. */
+/* Reads the mark of inspected packets. Returns false if the input has no usable mark. */
 static bool read_repeat_mark(const struct import *import, uint32_t *mark, uint32_t *mask)
 {
     if (!read_mark(import, "nfq.repeat-mark", mark))
@@ -467,7 +467,7 @@ static void convert_route(struct conversion *conversion)
         decide(conversion->leaf, IMPORT_IMPLIED, "used with nfq.mode: route only");
 }
 
-/* Suricata lets four times as many packets wait in a queue of the kernel. */
+/* Multiplies max-pending-packets by NFQ_BURST, because Suricata sets the length of its queues to this number. */
 static void convert_queue_length(struct conversion *conversion)
 {
     const char *value = conversion->leaf->node->value;
@@ -661,7 +661,7 @@ static bool is_inline(const struct import *import)
 
 void import_convert(struct import *import)
 {
-    /* Reports of what Sluice itself does: in operation they matter as much as alerts. */
+    /* Event types about Sluice itself. They are added, because in operation they matter as much as alerts. */
     static const char *const own_types[] = { "eve.types.firewall", "eve.types.engine", "eve.types.overload" };
     bool has_types = false;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sets the settings that an import gives. Each value is first applied to the configuration: only what it accepts is
- * written. Values are kept as they are in the input, because the configuration has them in canonical form.
+ * Sets the settings of the result. Each value is first applied to the configuration, and is added to the result only if
+ * the configuration accepts it. The result has the values as they are written in the input; the configuration stores
+ * them in canonical form.
  */
 #include "import_priv.h"
 
@@ -64,7 +65,7 @@ static struct import_setting *add_setting(struct import *import, const char *nam
     return setting;
 }
 
-/* Writes "name: value" as the setting of a leaf, which is then taken. */
+/* Stores "name: value" as the setting of the leaf, and sets the leaf's group to IMPORT_TAKEN. */
 static void take(struct import *import, struct import_leaf *leaf, const char *name, const struct node *value)
 {
     struct text text;

@@ -31,7 +31,8 @@ const char *folder_of(struct arena *arena, const char *path)
     return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
 }
 
-enum { MANY_SURICATA_KEYS = 3 }; /* in one file: it is a suricata.yaml, and not a mistake in a sluice.yaml */
+/* A file with this number of Suricata's settings gets a note that it looks like a suricata.yaml. */
+enum { MANY_SURICATA_KEYS = 3 };
 
 static int read_all(struct arena *arena, int fd, size_t size, char **out, size_t *length)
 {

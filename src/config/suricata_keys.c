@@ -44,7 +44,7 @@ static const char fixed_windows[] = "bodies are inspected as they arrive";
 static const struct suricata_key keys[] = {
     IMPLIED("suricata-version", "the configuration of Sluice has no version"),
 
-    /* Variables and rules. The names that both have in common (vars.address-groups ...) need no row. */
+    /* Variables and rules. Names that Suricata and Sluice have in common (vars.address-groups ...) need no row. */
     CONVERTED("default-rule-path", "default-rule-path", CONVERT_FOLDER, NULL),
     CONVERTED("rule-files", "rule-files", CONVERT_RULE_FILE, NULL),
     CONVERTED("classification-file", "classification-file", CONVERT_FILE, NULL),
@@ -60,7 +60,7 @@ static const struct suricata_key keys[] = {
             "Sluice has no firewall rules of Suricata 8: write them in nftables; rules of "
             "Sluice drop what they match"),
 
-    /* Places of the service. */
+    /* Folders, sockets and user of the service. */
     CONVERTED(
         "default-log-dir", "log-dir", CONVERT_PLACE,
         "not taken: events are in /var/log/sluice (log-dir), where sluice.service may write; let log readers read "
@@ -98,7 +98,7 @@ static const struct suricata_key keys[] = {
     MISSING("queue.route-queue", "queue.route-to", NULL),
     MISSING("queue.batchcount", "queue.batch", NULL),
 
-    /* Packets: other ways. */
+    /* Packets: other capture methods. */
     MISSING("af-packet|af-xdp|dpdk|pcap|netmap|pfring|napatech|ipfw|nflog|windivert|myricom|dag.**", NULL,
             no_interfaces),
     MISSING("capture.**", NULL,

@@ -12,10 +12,10 @@
 
 #include "sluice/config_import.h"
 
-/* How the import converts a value; import.c has the functions. */
+/* How the import converts a value; import_convert.c has the functions. */
 enum suricata_conversion {
     CONVERT_VALUE, /* the same value */
-    CONVERT_FILE,  /* a file, relative to the folder of suricata.yaml; not taken if it does not exist */
+    CONVERT_FILE,  /* a file, relative to the folder of suricata.yaml; not imported if it does not exist */
     CONVERT_FOLDER,
     CONVERT_RULE_FILE,
     CONVERT_REPUTATION_FILE,
@@ -40,14 +40,15 @@ enum suricata_conversion {
 };
 
 struct suricata_key {
-    const char *pattern; /* `*` in place of a part: any; a|b: one of these names; a final `**`: any rest, also none */
+    const char *pattern; /* parts separated by dots. `*` matches any part, a|b one of these names, and a final `**` all
+                            further parts, also none */
     enum import_group group;
-    /* IMPORT_TAKEN: the setting of Sluice. A part `*` stands for the part that a `*` in the pattern has matched, a
-     * final
-     * `**` for the rest. IMPORT_MISSING: the setting or section to use instead, or NULL. */
+    /* IMPORT_TAKEN: the setting of Sluice. A part `*` stands for the part that a `*` in the pattern has matched. A
+     * final `**` stands for the parts that `**` has matched. IMPORT_MISSING: the setting or section to use instead, or
+     * NULL. */
     const char *setting;
     enum suricata_conversion conversion;
-    const char *text; /* what Sluice does, or what to do instead; NULL: `setting` says it all */
+    const char *text; /* what Sluice does, or what to do instead; NULL: the name in `setting` is sufficient */
 };
 
 /* Returns the row of a key, or NULL. If the key is a section, its row is the one of the section itself. */

@@ -105,8 +105,8 @@ static int probe(const struct sockaddr_un *address, pid_t *pid)
     return err == -ECONNREFUSED || err == -ENOENT ? 0 : err == -EAGAIN ? -EADDRINUSE : err;
 }
 
-/* The umask prevents connections until mode and group are set. Sets *made when it has created the path; the caller then
- * removes the path after an error. */
+/* Binds the socket to its path, and sets the path's mode and group. Until they are set, the umask prevents connections.
+ * Sets *made when it has created the path; the caller then removes the path after an error. */
 static int bind_socket(int fd, const struct sockaddr_un *address, const struct control_options *options, bool *made,
                        char error[CONTROL_ERROR_SIZE])
 {
@@ -375,8 +375,8 @@ static bool is_closed_before(const struct control_server *server, const struct c
 }
 
 /* Returns the client to close in favour of a client of user `uid`; NULL: none. Candidates are clients of the same user
- * that do not wait for a deferred answer, and clients of users with more connections; for root, clients of all users,
- * and for other users, never clients of root. */
+ * that do not wait for a deferred answer, and clients of users with more connections. If `uid` is root, clients of all
+ * users are candidates; otherwise clients of root never are. */
 static struct client *find_victim(struct control_server *server, uid_t uid, rank_function rank)
 {
     unsigned own = count_connections(server, uid);

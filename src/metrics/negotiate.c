@@ -17,7 +17,7 @@ const char *metrics_content_type(enum metrics_format format)
     return content_types[format];
 }
 
-/* Reads a quality value, "0.75", as thousandths; other texts are 0. */
+/* Returns a quality value such as "0.75" in thousandths; 0 if the text is not a quality value. */
 static unsigned read_quality(struct span value)
 {
     unsigned quality = 0, place = FULL_QUALITY;
@@ -59,6 +59,7 @@ enum metrics_format metrics_negotiate(const char *accept)
         if (span_equal_nocase(type, "text/plain") && quality > best[METRICS_TEXT])
             best[METRICS_TEXT] = quality;
     }
-    /* `*` and other types: the format that every version of Prometheus reads */
+    /* If both are equal, for example for `*`, the result is the text format, which every version of Prometheus reads.
+     */
     return best[METRICS_OPENMETRICS] > best[METRICS_TEXT] ? METRICS_OPENMETRICS : METRICS_TEXT;
 }

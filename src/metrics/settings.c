@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The settings of `sluice metrics`. The daemon does not use them: it checks them with the rest of the configuration. */
+/* The settings of `sluice metrics`. The daemon only checks them, with the rest of the configuration. */
 #include <stddef.h>
 
 #include "metrics_priv.h"

@@ -30,7 +30,7 @@ struct writer {
     struct text *out;
     struct sample *samples;
     size_t count, capacity;
-    char name[NAME_SIZE]; /* of the current member of the reply */
+    char name[NAME_SIZE]; /* name of the current member of the reply */
     unsigned depth;
 };
 
@@ -85,7 +85,7 @@ static bool only_increases(const struct counter *row)
     return row->kind == COUNTER_TOTAL || row->kind == COUNTER_OUTSIDE;
 }
 
-/* Writes the name of the metric; its samples have the same name, with _total if it only increases. */
+/* Writes the name of the metric; its samples have the same name, followed by _total if the counter only increases. */
 static void metric_name(const struct counter *row, char out[METRICS_NAME_SIZE])
 {
     double factor;

@@ -36,7 +36,7 @@ static int fail(char error[SHIP_ERROR_SIZE], const struct output_settings *setti
     return -EIO;
 }
 
-/* Called by rd_kafka_poll() for each message: its opaque pointer is its place in `state`. */
+/* Called by rd_kafka_poll() for each message: the message's opaque pointer points to its element of `state`. */
 static void note_delivery(rd_kafka_t *producer, const rd_kafka_message_t *message, void *opaque)
 {
     struct carrier *carrier = opaque;
@@ -85,7 +85,8 @@ static int set(rd_kafka_conf_t *configuration, const struct output_settings *set
 
 static int open_kafka(struct carrier **out, const struct output_settings *settings, char error[SHIP_ERROR_SIZE])
 {
-    /* The batch waits for its last message, so messages must not wait long for more. */
+    /* A batch ends when its last message is delivered, so librdkafka must not wait long for further messages
+     * (linger.ms). */
     static const char *const fixed[][2] = { { "client.id", "sluice" },
                                             { "linger.ms", "5" },
                                             { "message.timeout.ms", "10000" },

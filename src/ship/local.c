@@ -32,7 +32,7 @@ struct carrier {
     const struct output_settings *settings;
     struct text text; /* the batch, with prefixes and newlines or syslog headers */
     char host[HOST_SIZE];
-    ino_t inode; /* of the socket's file: another one means that another reader has replaced the first */
+    ino_t inode; /* inode of the socket's file, which changes when another reader replaces the first */
 };
 
 static int fail(char error[SHIP_ERROR_SIZE], int err, const char *path)
@@ -53,7 +53,8 @@ static void close_socket(struct carrier *carrier)
     free(carrier);
 }
 
-/* Connects the socket to its reader, for a datagram socket also again. Returns 0 or -errno. */
+/* Connects the socket to its reader. A datagram socket may be connected already, and is then connected again. Returns 0
+ * or -errno. */
 static int connect_socket(struct carrier *carrier)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -141,8 +142,8 @@ static int wait_until_read(struct carrier *carrier, const atomic_bool *stop)
             return -ECANCELED;
         nanosleep(&pause, NULL);
     }
-    /* The queue is also empty when the reader has died with events in it. Of a datagram socket poll() does not report
-     * that: connect it again. */
+    /* The queue is also empty when the reader has died with events in it. poll() does not report this for a datagram
+     * socket, so it is connected again, which fails without a reader. */
     struct pollfd state = { .fd = carrier->fd };
 
     if (!carrier->is_stream)

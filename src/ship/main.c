@@ -2,11 +2,11 @@
 /*
  * sluice-ship listens on the socket output.ship-socket. An engine connects and sends its spools, each with the name of
  * its output; the settings of the output come from the configuration file, which is read again for each connection. A
- * closed connection means that the engine has ended: its spools are sent to the end, and then forgotten.
+ * closed connection means that the engine has ended: all events in its spools are sent, and then the spools are freed.
  *
  * systemd starts the program when an engine connects (sluice-ship.socket), with the user of its unit. Without systemd
- * the program creates the socket; as root it then switches to the user sluice-ship, or run-as.user if that does not
- * exist.
+ * the program creates the socket; as root it then switches to the user sluice-ship or, if this user does not exist, to
+ * run-as.user.
  *
  * Memory is bounded: each engine has one spool for each output, and of engines that have ended at most ORPHANS_MAX
  * spools of an output are kept.
@@ -139,7 +139,7 @@ static void accept_engine(struct ship *ship)
     log_info("an engine is connected");
 }
 
-/* Of the spools of ended engines for an output, keeps the newest ORPHANS_MAX. */
+/* Frees the oldest spools of ended engines for the output, so that at most ORPHANS_MAX of them are left. */
 static void limit_orphans(struct ship *ship, const char *name)
 {
     for (;;) {
@@ -348,8 +348,8 @@ static void serve(struct ship *ship)
         sweep(ship);
     }
     sd_notify(0, "STOPPING=1");
-    /* Events of an engine that runs stay in its memory, for the next sluice-ship. Those of engines that have ended are
-     * lost unless they are sent now. */
+    /* Events of a running engine stay in the engine's memory for the next sluice-ship. Events of engines that have
+     * ended are lost unless they are sent now. */
     for (uint64_t until_ns = clock_monotonic_ns() + DRAIN_SECONDS * NS_PER_SECOND;
          sweep(ship) && clock_monotonic_ns() < until_ns;)
         poll(NULL, 0, TICK_MS / 10);

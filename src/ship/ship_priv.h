@@ -28,10 +28,10 @@ enum {
     SHIP_BATCH = 1000,          /* maximum number of events that a carrier gets at once */
     SHIP_BATCH_BYTES = 1 << 20, /* after this many bytes a batch ends */
     SHIP_ERROR_SIZE = 256,
-    SHIP_TIMEOUT_MS = 5000, /* for connections and answers of servers */
+    SHIP_TIMEOUT_MS = 5000, /* maximum time to connect to a server, and to wait for its answer */
 };
 
-/* What a carrier has done with a batch: the first `delivered + rejected` events are done. */
+/* Result of sending a batch: the first `delivered + rejected` events must not be sent again. */
 struct ship_result {
     size_t delivered, rejected;
 };
@@ -69,18 +69,19 @@ struct shipment;
  * shipment_free(). Returns 0 or -errno. */
 int shipment_start(struct shipment **out, const char *name, struct spool *spool,
                    const struct output_settings *settings);
-/* A shipment that is held sends nothing until it is released: an earlier engine's events go first, through the only
- * connection. shipment_start() returns it held. */
+/* shipment_start() starts a shipment held: it sends nothing until shipment_release(). The events of earlier engines for
+ * the same output are sent first, because an output has one connection at a time. */
 void shipment_release(struct shipment *shipment);
 bool shipment_is_held(const struct shipment *shipment);
-/* The engine has ended: the thread ends when all events have been sent. */
+/* Records that the engine has ended: the thread then ends when all events have been sent. */
 void shipment_set_orphan(struct shipment *shipment);
 const char *shipment_name(const struct shipment *shipment);
 bool shipment_is_orphan(const struct shipment *shipment);
 bool shipment_has_ended(const struct shipment *shipment);
 /* Makes the thread end after the batch that it sends now. */
 void shipment_stop(struct shipment *shipment);
-/* Joins the thread, and logs events that are lost: those of an engine that has ended. NULL is allowed. */
+/* Stops and joins the thread. If the engine has ended, logs how many of its events are lost because they were not
+ * confirmed. NULL is allowed. */
 void shipment_free(struct shipment *shipment);
 
 #endif

@@ -83,7 +83,8 @@ static void *run(void *argument)
         pause_ms(shipment, SLICE_MS);
     while (!atomic_load(&shipment->stop)) {
         struct ship_result result = { 0 };
-        bool orphan = atomic_load(&shipment->orphan); /* before the spool is read: it is complete then */
+        /* Read before the spool: if the engine has ended, the spool is complete. */
+        bool orphan = atomic_load(&shipment->orphan);
         int count = read_batch(shipment, position), err = 0;
 
         if (count < 0) {
@@ -96,7 +97,7 @@ static void *run(void *argument)
             spool_wait(shipment->spool, position, WAIT_MS);
             continue;
         }
-        if (!carrier) /* also without events, so that `sluice status` shows whether the server can be reached */
+        if (!carrier) /* connect also without events, so that `sluice status` shows whether the server can be reached */
             err = type->open(&carrier, shipment->settings, error);
         if (!err) {
             spool_set_connected(shipment->spool, true);

@@ -79,7 +79,7 @@ static char *request_text(struct server *server, enum metrics_format format, siz
         return NULL;
     text = malloc(size);
     if (!text || !receive(METRICS_CHANNEL_FD, text, size)) {
-        server->stop = true; /* the rest of the text would be taken for the next one */
+        server->stop = true; /* the rest of the text would be read as the next text */
         free(text);
         return NULL;
     }
