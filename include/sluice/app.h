@@ -545,7 +545,7 @@ void app_feed_stream(struct app *app, struct flow *flow, enum flow_direction dir
  */
 bool app_parses_without_urgent_byte(const struct flow *flow, enum flow_direction direction, uint64_t place,
                                     const int64_t *places, unsigned count, bool is_data_mark);
-/* Identifies and parses a datagram. Returns false if the flow's protocol state has not changed and *verdict is empty.
+/* Identifies and parses a datagram. Returns true if the flow's protocol state has changed, or if *verdict is not empty.
  */
 bool app_feed_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
                        uint32_t length, uint64_t now_ns, struct app_verdict *verdict);
@@ -647,9 +647,9 @@ void app_tx_set_inspected(struct app_tx *tx, enum flow_direction direction);
 void app_skip_inspection(const struct flow *flow);
 /* Records that the event of the transaction has been written. */
 void app_tx_set_logged(struct app_tx *tx);
-/* Return the number of transactions that the flow has started, including freed ones. app_tx_total() counts those of all
- * protocols that the flow had, so it is the id of the next transaction. app_tx_count() counts those since the last
- * change of the protocol. */
+/* Return the number of transactions that the flow has started, including freed ones. app_tx_total() counts the
+ * transactions of all protocols that the flow had, so it is the id of the next transaction. app_tx_count() counts the
+ * transactions since the last change of the protocol. */
 uint64_t app_tx_total(const struct flow *flow);
 uint64_t app_tx_count(const struct flow *flow);
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);

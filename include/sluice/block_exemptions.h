@@ -17,8 +17,8 @@ struct block_exemptions;
 /* Reads nft.blocklist.never. Returns 0 or -errno; mistakes are reported in `diag`. */
 int block_exemptions_new(struct block_exemptions **out, const struct config *config, struct diag *diag);
 void block_exemptions_free(struct block_exemptions *never);
-/* Whether the address must not be blocked: nft.blocklist.never contains it, or it is special (unspecified, loopback,
- * multicast, IPv6 link-local, 0.0.0.0/8, 240.0.0.0/4). */
+/* Returns true if the address is exempt from blocking: nft.blocklist.never contains it, or it is special (unspecified,
+ * loopback, multicast, IPv6 link-local, 0.0.0.0/8, 240.0.0.0/4). */
 bool block_exemptions_contain(const struct block_exemptions *never, int version, const struct address *address);
 /* Adds all addresses of a version that block_exemptions_contain(), and normalises the list. Returns 0 or -ENOMEM. */
 int block_exemptions_ranges(const struct block_exemptions *never, int version, struct range_list *out);

@@ -4,8 +4,9 @@
  * that Sluice does not know: the kernel may not be able to attach conntrack data to queued packets, and doing so for
  * every packet costs more.
  *
- * A look-up is a send and two receives, some microseconds, and waits only while another process uses ctnetlink. The
- * rate of look-ups is limited, so that a flood of packets without a connection cannot use up the worker's time.
+ * A look-up costs one send and two receives, which take some microseconds. It waits only while another process uses
+ * ctnetlink. The rate of look-ups is limited, so that a flood of packets without a connection cannot use up the
+ * worker's time.
  *
  * Threads: an object belongs to one worker. Needs CAP_NET_ADMIN.
  */

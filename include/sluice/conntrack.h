@@ -50,8 +50,8 @@ bool conntrack_parse(struct conntrack *out, const uint8_t *bytes, size_t length)
  * addresses and ports are not those of the connection; *out must not be used then. */
 bool conntrack_parse_packet(struct conntrack *out, const struct packet *pkt);
 
-/* Whether the packet is in the reply direction, provided that its conntrack data is valid, which is not checked: this
- * is cheap. */
+/* Returns whether the packet is in the reply direction. A cheap test, which does not check the conntrack data: if the
+ * data is invalid, the result may be wrong. */
 bool conntrack_may_be_reply(const struct packet *pkt);
 /* Whether the packet is in the reply direction; checks the conntrack data by conntrack_parse_packet(). False for
  * protocols other than TCP, UDP and SCTP. */

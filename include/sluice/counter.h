@@ -39,7 +39,7 @@ struct counter {
 
 /* Help of a metric that several rows share; a metric of one row has that row's help. */
 struct counter_family {
-    const char *metric, *unit; /* of the rows */
+    const char *metric, *unit; /* as in these rows */
     const char *help;
 };
 

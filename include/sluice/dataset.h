@@ -82,8 +82,8 @@ const char *datasets_name(const struct datasets *datasets, size_t index, struct 
 int datasets_save(struct datasets *datasets, struct diag *diag);
 
 /* Transfers the values of all sets that datasets_inherit() would share to the next engine (sluice/transfer.h). When
- * reading, the values replace those of the set with the same name and type, as far as they fit; a set that does not
- * exist here is skipped. No worker may run. */
+ * reading, the transferred values replace the values of the set with the same name and type, as far as they fit. A set
+ * that does not exist in the reader is skipped. No worker may run. */
 struct transfer;
 void datasets_transfer(struct transfer *t, struct datasets *datasets);
 

@@ -76,7 +76,8 @@ size_t defrag_expire(struct defrag *defrag, uint64_t now_ns, size_t budget);
 
 uint64_t defrag_evicted(const struct defrag *defrag); /* number of datagrams evicted to free memory */
 
-/* Transfers all datagrams to the next engine (sluice/transfer.h). Those for which it has no memory are omitted. */
+/* Transfers all datagrams to the next engine (sluice/transfer.h). The next engine omits datagrams for which it has no
+ * memory. */
 void defrag_transfer(struct transfer *t, struct defrag *defrag);
 
 /* Counters, named as in EVE below stats: "defrag.ipv4.fragments", "defrag.ipv4.reassembled", "defrag.ipv6...",

@@ -91,7 +91,7 @@ int doctor_count_connections(uint32_t mark, uint32_t mask, uint64_t *out);
 
 enum doctor_severity {
     DOCTOR_NOTE,    /* information; no change needed */
-    DOCTOR_WARNING, /* some packets are not inspected, or may not be */
+    DOCTOR_WARNING, /* some packets are possibly not inspected */
     DOCTOR_BROKEN,  /* packets pass uninspected, the firewall is open, or nothing is inspected */
 };
 

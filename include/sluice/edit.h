@@ -25,7 +25,7 @@ struct packet_edit {
 
 struct packet_edits {
     struct packet_edit pending[EDIT_MAX_PENDING];
-    struct packet_edit list[EDIT_MAX]; /* in order: where two overlap, the later one applies */
+    struct packet_edit list[EDIT_MAX]; /* in the order of the matches; where two overlap, the later one applies */
     unsigned count;                    /* edits in `list` */
     unsigned withheld;                 /* edits of alert-only rules: not in the list */
     uint64_t lost;                     /* edits for which the list had no room */

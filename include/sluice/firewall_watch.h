@@ -41,7 +41,7 @@ struct firewall_misplaced_chain {
 
 /* Summary of the changes by other programs that firewall_watch_receive() has received. */
 struct firewall_change {
-    unsigned transactions; /* of other programs; 0: none was reported */
+    unsigned transactions; /* number of transactions of other programs; 0: none was reported */
     bool lost;             /* the kernel could not deliver some notifications */
     bool ours;             /* the sluice table was changed */
     bool elements;         /* hosts in the sets of the sluice table were changed */
@@ -71,7 +71,7 @@ struct firewall_check {
     bool drops;                              /* a base chain of Sluice has the policy drop */
     uint64_t blocked_packets, blocked_bytes; /* from and to blocked hosts, since the watch was opened */
     uint64_t accepted_packets, accepted_bytes, dropped_packets,
-        dropped_bytes; /* of offloaded flows, since the watch was opened */
+        dropped_bytes; /* packets and bytes of offloaded flows, since the watch was opened */
 };
 /* Compares the table with its image and reads its counters. Returns 0, or -errno with a line in `error`. */
 int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *out, char error[FIREWALL_ERROR_SIZE]);

@@ -81,8 +81,8 @@ struct flow_side {
     uint8_t ttl_low, ttl_high; /* lowest and highest TTL or hop limit */
 };
 
-/* The MAC addresses of both ends, each once, in the order in which they were seen. Index FLOW_TO_SERVER has those of
- * the client. */
+/* The MAC addresses of both ends, each once, in the order in which they were seen. Index FLOW_TO_SERVER has the
+ * addresses of the client. */
 enum { FLOW_MACS_MAX = 10, MAC_SIZE = 6 };
 struct flow_macs {
     uint8_t count[FLOW_DIRECTIONS];
@@ -231,15 +231,16 @@ struct flow_report {
 bool flow_table_update_offloaded(struct flow_table *table, const struct flow_report *report, uint64_t now_ns);
 
 /* Returns the number of flows evicted because the table was full, in any state (the counter flow.get_used). The counter
- * flow.evicted does not count those in state FLOW_NEW. */
+ * flow.evicted does not count evicted flows in state FLOW_NEW. */
 uint64_t flow_table_evicted(const struct flow_table *table);
 /* Returns a TCP connection that may be evicted for another one because it has been idle for a while; NULL when a short
  * search finds none. */
 struct flow *flow_table_find_idle_tcp(struct flow_table *table, uint64_t now_ns);
 /* Ends one flow. */
 void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason);
-/* Ends at most `budget` flows that have expired at now_ns; returns how many. The cost depends on the flows that expire,
- * not on those in the table: a flow is visited once per timeout, at most an eighth of a second late. */
+/* Ends at most `budget` flows that have expired at now_ns; returns how many. The cost depends on the number of flows
+ * that expire, not on the number of flows in the table: a flow is visited once per timeout, at most an eighth of a
+ * second late. */
 size_t flow_table_expire(struct flow_table *table, uint64_t now_ns, size_t budget);
 /* Ends all expired flows, the oldest (by start, then by first packet) first. */
 void flow_table_expire_all(struct flow_table *table, uint64_t now_ns);
@@ -248,8 +249,8 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason);
 
 /* Lists flows in pages: the flows in the buckets from *cursor on, until `max` flows or `buckets` buckets were read;
  * returns the number of flows. *cursor is set to the next bucket; 0: the list is complete. A flow is listed at most
- * once: it never changes its bucket, and a page has whole buckets. Of a bucket with more than `max` flows, the rest is
- * omitted. */
+ * once: it never changes its bucket, and a page has whole buckets. If a bucket has more than `max` flows, only `max` of
+ * them are listed. */
 size_t flow_table_list(struct flow_table *table, size_t *cursor, size_t buckets, const struct flow **out, size_t max);
 /* Finds the flow between two ends, of which either may be the client, outside of tunnels and with the given VLANs.
  * Returns NULL if there is none. */

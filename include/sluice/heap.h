@@ -43,8 +43,8 @@ void heap_release(struct heap *heap, void *object); /* NULL is allowed */
 size_t heap_size(const struct heap *heap, const void *object);
 
 size_t heap_memory(const struct heap *heap); /* bytes in use, including rounding */
-/* Returns the bytes of the slabs that can still be taken into use, from which an object of any size class can be
- * allocated. Slabs that belong to a size class are not counted, even if they have no object. */
+/* Returns how many bytes of slabs may still be allocated below the memcap, for objects of any size class. Slabs that
+ * already belong to a size class are not counted, even if they have no object. */
 size_t heap_available(const struct heap *heap);
 size_t heap_capacity(const struct heap *heap);        /* the memcap, in whole slabs */
 uint64_t heap_refused_count(const struct heap *heap); /* allocations that failed */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How the receiving host treats overlapping fragments or segments, by its address. The names are those of
- * host-os-policy (docs.suricata.io, "Host OS Policy"); the behaviours those of Novak and Sturges, "Target-Based TCP
- * Stream Reassembly", and Novak, "Target-Based Fragmentation Reassembly".
+ * How the receiving host treats overlapping fragments or segments, by its address. The names are as in host-os-policy
+ * (docs.suricata.io, "Host OS Policy"). The behaviours are described in Novak and Sturges, "Target-Based TCP Stream
+ * Reassembly", and Novak, "Target-Based Fragmentation Reassembly".
  */
 #ifndef SLUICE_HOST_OS_H
 #define SLUICE_HOST_OS_H

@@ -157,7 +157,7 @@ static inline bool inspection_has_reached_limit(const struct inspection *in)
 /* Result of evaluating a condition. */
 enum inspect_result {
     INSPECT_NO,    /* no match from in->at on; the condition may match after a later match of the previous condition */
-    INSPECT_NEVER, /* no match, whatever position the previous conditions match at */
+    INSPECT_NEVER, /* no match, wherever the previous conditions match */
     INSPECT_YES,
 };
 

@@ -12,7 +12,7 @@
 /* State of the progress line, which is written to stderr if that is a terminal and loading takes longer than a
  * second. */
 struct load_progress {
-    struct diag *diag; /* lent; NULL: stderr is not a terminal, so nothing is shown */
+    struct diag *diag; /* borrowed; NULL: stderr is not a terminal, so nothing is shown */
     uint64_t begin_ns, shown_ns;
     bool shown;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory group: the control group that limits the memory of this process and its children, with either version of the
- * kernel's interface. The effective limit is that of the group with the least memory left, among the group of this
- * process and its parents. The files: Documentation/admin-guide/cgroup-v2.rst (memory.max, memory.current, memory.stat,
+ * kernel's interface. Among the group of this process and its parents, the group with the least memory left determines
+ * the effective limit. The files: Documentation/admin-guide/cgroup-v2.rst (memory.max, memory.current, memory.stat,
  * memory.events) and cgroup-v1/memory.rst (memory.limit_in_bytes, ..., memory.oom_control).
  *
  * Threads: any.

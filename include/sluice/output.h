@@ -220,8 +220,8 @@ struct output_options {
     const char *eve_path; /* NULL: no EVE file */
     enum output_file_type eve_type;
     struct output_rotation eve_rotation;
-    struct output_filter eve_filter; /* events of the event file; kinds 0: all events that `eve` enables, which are
-                                        those of all outputs */
+    struct output_filter eve_filter; /* events that the event file gets. kinds 0: all events that `eve` enables. `eve`
+                                        enables the events of all outputs together */
     const struct output_destination *destinations; /* further outputs */
     size_t destination_count;
     const char *ship_socket; /* path of the socket of sluice-ship, if an output needs it */

@@ -141,7 +141,7 @@ struct queue_watch {
     struct queue_age age;
     struct queue_age_counts ages;
     struct overload overload;
-    struct ring *notices; /* ring for notices to the main thread; lent by its reader; NULL: none */
+    struct ring *notices; /* ring for notices to the main thread; borrowed from its reader; NULL: none */
     bool begun; /* true: packets that waited in the queue at the start have been inspected, or a few seconds have
                    passed; false: overload is not evaluated yet */
     uint64_t started_ns;   /* time of the first receive */

@@ -44,7 +44,7 @@ enum { REWRITE_SLOTS = CAPTURE_MAX_BATCH, REWRITE_SLOT_SIZE = 128 * 1024 };
 struct rewriter {
     uint8_t *slots;
     unsigned next;
-    struct packet_edits edits; /* of the current packet */
+    struct packet_edits edits; /* edits of the current packet */
 };
 
 /* --- Counters ------------------------------------------------------------------------------------- */
@@ -102,11 +102,11 @@ struct pipeline {
     struct app *app;
     struct detector *detector;
     struct policy *policy;
-    struct output_port *output; /* lent */
+    struct output_port *output; /* borrowed */
     struct rewriter rewriter;
     struct injector *injector; /* NULL: no reject packets are sent (replay) */
 
-    /* Shared with other workers; lent. */
+    /* Shared with other workers; borrowed. */
     struct host_table *hosts;
     struct file_store *file_store; /* NULL: none */
     const struct offload_options *offload;
@@ -118,12 +118,12 @@ struct pipeline {
                              count from here */
 
     /* Settings. */
-    const struct ruleset *ruleset; /* of the current packet */
+    const struct ruleset *ruleset; /* ruleset of the current packet */
     enum queue_marked_policy marked_policy;
     enum queue_looping_policy looping_policy;
     enum queue_truncated_policy truncated_policy;
     enum checksum_checks checksums;
-    struct checksum_sample *checksum_sample; /* lent; for CHECKSUMS_AUTO */
+    struct checksum_sample *checksum_sample; /* borrowed; for CHECKSUMS_AUTO */
     bool drop_undecodable;
     bool inline_mode;      /* true: verdicts have effect (IPS); false: passive (IDS, replay without --ips) */
     enum ips_mode mode;    /* with inline_mode only; alert-only: no packet is dropped or changed */
@@ -155,7 +155,7 @@ struct pipeline_options {
     struct detector_options detector;
     struct policy_options policy;
     enum checksum_checks checksums;
-    struct checksum_sample *checksum_sample; /* lent; for CHECKSUMS_AUTO */
+    struct checksum_sample *checksum_sample; /* borrowed; for CHECKSUMS_AUTO */
     size_t host_memcap;                      /* bytes of the host table, which all workers share */
     bool drop_undecodable;
     bool kernel_checksums;

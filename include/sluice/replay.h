@@ -25,7 +25,7 @@ struct replay_options {
     bool inline_mode; /* --ips: inspect as inline (IPS) mode does; false: as IDS */
     bool console;
     bool appends;            /* add events to an existing event file; false: replace it */
-    struct ruleset *ruleset; /* lent: rules of replay_load_rules(); NULL: replay_run() loads them */
+    struct ruleset *ruleset; /* borrowed: rules of replay_load_rules(); NULL: replay_run() loads them */
     int stop_fd;             /* the replay ends early when this descriptor is readable; 0: no descriptor */
 };
 struct ruleset;

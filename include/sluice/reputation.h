@@ -38,7 +38,7 @@ int reputation_parse(struct reputation *reputation, const char *name, const char
 /* Returns the number of a category by its short name, or -1. */
 int reputation_category(const struct reputation *reputation, struct span name);
 
-/* Returns the value of an address in a category: that of the longest matching prefix. Returns -1 when no entry
+/* Returns the value of an address in a category: the value of the longest matching prefix. Returns -1 when no entry
  * matches. */
 int reputation_value(const struct reputation *reputation, unsigned category, int ip_version,
                      const struct address *address);

@@ -203,7 +203,7 @@ enum rule_name_kind {
 /* How a rule uses a kind of state (bits). Rules that write it are evaluated before rules that read it. */
 enum { RULE_STATE_READS = 1, RULE_STATE_WRITES = 2 };
 
-/* The keyword tag: which packets are logged after the one that matched. */
+/* The keyword tag: which packets are logged after the packet that matched. */
 enum tag_scope { TAG_SESSION, TAG_HOST };
 enum tag_unit { TAG_PACKETS, TAG_SECONDS, TAG_BYTES };
 enum { RULE_TAG_MAX_PACKETS = 256 };
@@ -444,8 +444,8 @@ struct rule_disabled {
 const struct rule_disabled *rule_list_find_disabled(const struct rule_list *list, uint32_t gid, uint32_t sid);
 
 size_t rule_list_threshold_count(const struct rule_list *list);
-/* Returns the suppressions of threshold.config that apply to all rules of this gid (sig_id 0), including those for all
- * rules (gen_id 0 and sig_id 0). They apply in addition to the thresholds of each rule. NULL: none. */
+/* Returns the suppressions of threshold.config that apply to all rules of this gid (sig_id 0), including suppressions
+ * for all rules (gen_id 0 and sig_id 0). They apply in addition to the thresholds of each rule. NULL: none. */
 const struct threshold *rule_list_global_thresholds(const struct rule_list *list, uint32_t gid);
 /* Returns whether a rule of the list tags hosts; then each packet's hosts must be looked up in the table of host
  * tags. */

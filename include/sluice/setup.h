@@ -151,7 +151,8 @@ int setup_file_store(struct file_store **out, const struct config *config, const
 
 /* --- Rules ---------------------------------------------------------------------------------------- */
 
-/* Returns whether a name in rule-files is a pattern for several files (with `*`, `?` or `[`), not an existing file. */
+/* Returns true if a name in rule-files is a pattern for several files (with `*`, `?` or `[`) and no file has this name.
+ */
 bool setup_is_pattern(const char *path);
 /* Parses the rules of rule-files and then those of --rules. The caller frees the list, which counts skipped rules and
  * files. */

@@ -36,19 +36,19 @@ void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);
 
-/* For an engine hand-over: stores the counters of the last snapshots, with those of previous engines, for the next
- * engine. Afterwards the other functions report the counters of this engine only. 0 or -ENOMEM. */
+/* For an engine hand-over: stores the counters of the last snapshots, combined with the counters of previous engines,
+ * for the next engine. Afterwards the other functions report the counters of this engine only. 0 or -ENOMEM. */
 int stats_hand_over(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                     const struct output *output, uint64_t started_ns);
 /* Returns the seconds since the start of the first engine whose counters are included. `started_ns`: start of this
  * engine (monotonic). */
 uint64_t stats_uptime(const struct stats *stats, uint64_t started_ns);
-/* Return `value`, a counter of this engine, combined with that of previous engines by transferred_counters_add().
+/* Return `value`, a counter of this engine, combined with the value of previous engines by transferred_counters_add().
  * stats_queue_total(): `field` names the counter of the worker's queue. */
 uint64_t stats_total(const struct stats *stats, const char *name, uint64_t value);
 uint64_t stats_queue_total(struct stats *stats, const struct worker *worker, const char *field, uint64_t value);
 
-/* Writes all counters as a JSON object. `threads`: also those of each worker, below "threads". */
+/* Writes all counters as a JSON object. `threads`: also the counters of each worker, below "threads". */
 void stats_json(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                 const struct output *output, uint64_t uptime_seconds, bool threads, struct text *out);
 

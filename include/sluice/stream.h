@@ -88,7 +88,7 @@ struct stream_options {
 extern const struct setting stream_settings[]; /* of struct stream_options; the memcaps are for all workers together */
 
 int stream_new(struct stream **out, const struct stream_options *options); /* 0 or -ENOMEM */
-/* Change the memcap of sessions, and that of their data (one worker's share), as flow_table_set_memcap(). */
+/* Change the memcap of sessions, and the memcap of stream data (one worker's share), as flow_table_set_memcap(). */
 int stream_set_memcap(struct stream *stream, size_t memcap);
 int stream_set_reassembly_memcap(struct stream *stream, size_t memcap);
 void stream_free(struct stream *stream); /* NULL is allowed */
@@ -130,7 +130,7 @@ void stream_packet(struct stream *stream, struct flow_table *flows, struct flow 
 /* Returns whether both directions have been inspected up to stream_options.depth. */
 bool stream_is_at_depth(const struct flow *flow);
 /* Returns whether the direction has reached stream_options.depth and all its bytes up to the depth were yielded; the
- * rest of it is not inspected. */
+ * bytes after the depth are not inspected. */
 bool stream_is_truncated(const struct flow *flow, enum flow_direction direction);
 
 /* Frees the session of a flow that ends; flow->tcp is NULL afterwards. */
@@ -183,7 +183,7 @@ bool stream_next_parser_chunk(struct stream *stream, struct flow *flow, enum flo
 bool stream_is_one_sided(const struct flow *flow);
 /* Returns whether the FIN of the direction was seen and all bytes before the FIN have been yielded. */
 bool stream_has_ended(const struct flow *flow, enum flow_direction direction);
-/* Returns whether the beginning of the connection was not seen. */
+/* Returns true if the session was picked up midstream: the beginning of the connection was not seen. */
 bool stream_is_midstream(const struct flow *flow);
 /* Sets *sessions to the number of sessions evicted because of memcap, and *data to the number of sessions whose stream
  * data was evicted because of reassembly_memcap. */

@@ -75,7 +75,8 @@ struct worker_query {
     size_t cursor; /* in: start of the page; out: start of the next page (0: there is none) */
     size_t count;
     struct flow_copy flows[WORKER_FLOWS];
-    struct flow_sample *samples; /* lent: room for `sample_room` (at least WORKER_FLOWS) entries; WORKER_SAMPLES only */
+    struct flow_sample
+        *samples; /* borrowed: room for `sample_room` (at least WORKER_FLOWS) entries; WORKER_SAMPLES only */
     size_t sample_room;
     bool idle; /* out, for WORKER_SAMPLES: the worker had no packets to inspect */
 };
@@ -150,11 +151,11 @@ struct worker {
     bool conntrack_attachable; /* the kernel can attach conntrack data to packets, and conntrack_allowed is true */
     bool conntrack_wanted;     /* request conntrack data from the next batch on, for a limited time */
     struct queue_watch watch;
-    struct ring *reports; /* lent: reports about offloaded flows; NULL: none */
+    struct ring *reports; /* borrowed: reports about offloaded flows; NULL: none */
     atomic_bool leave;    /* engine hand-over, with `stop`: stop at once and keep the flows for the next engine */
-    struct engine_memory *memory; /* lent: heartbeat and current packet, for the supervisor; NULL: none */
+    struct engine_memory *memory; /* borrowed: heartbeat and current packet, for the supervisor; NULL: none */
     const struct affinity *affinity;
-    const struct sandbox *sandbox; /* lent; NULL: none */
+    const struct sandbox *sandbox; /* borrowed; NULL: none */
 
     /* Requests of the main thread. */
     _Atomic(const struct ruleset *) ruleset;
@@ -239,8 +240,8 @@ void crash_report_remove_worker(void *stack); /* NULL is allowed */
 /* Counters of previous engines, which an engine hand-over keeps (transferred_counters.c). */
 struct transferred_counters *transferred_counters_new(void); /* NULL: no memory */
 void transferred_counters_free(struct transferred_counters *counters);
-/* Combines `value` of this engine with that of previous engines: returns their sum or, for a maximum, the larger one.
- * Returns `value` if previous engines have none; `counters` may be NULL. */
+/* Combines `value` of this engine with the value of previous engines: returns the sum or, for a maximum, the larger
+ * value. Returns `value` if previous engines have none; `counters` may be NULL. */
 uint64_t transferred_counters_add(struct transferred_counters *counters, const char *name, uint64_t value);
 /* Replaces the counters by `values`, which the next engine gets. Returns 0, or -ENOMEM; then some counters are
  * missing. */

@@ -448,8 +448,8 @@ static render_function *const renders[MEMBER_COUNT] = {
     [MEMBER_IPV4] = render_address,    [MEMBER_IPV6] = render_address,    [MEMBER_TIME] = render_number,
 };
 
-/* Whether the member has a key in an object, and none in an array. At depth 0 both are accepted: the caller of
- * fields_render() knows whether an object or an array is open in the text. */
+/* Returns true if the member may be at this position: in an object it needs a key, in an array it must not have one. At
+ * depth 0 both are accepted: the caller of fields_render() knows whether an object or an array is open in the text. */
 static bool key_fits(const struct reader *reader, unsigned head)
 {
     enum member member = head & ~(unsigned)KEY_MASK;

@@ -267,8 +267,8 @@ static int verify_file(struct transfer *t, uint32_t wanted)
     return kind == wanted && digest == XXH3_64bits(t->bytes, t->limit) ? 0 : -EBADMSG;
 }
 
-/* Whether the file is a memory file without the needed seals. Other files cannot have seals and are accepted, because
- * they are private to the program. */
+/* Returns true if the file is a memory file that lacks a needed seal. Returns false for other files: they cannot have
+ * seals, and are accepted because they are private to the program. */
 static bool is_unsealed(int fd)
 {
     const int needed = F_SEAL_SHRINK | F_SEAL_WRITE;

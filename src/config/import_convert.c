@@ -149,7 +149,7 @@ static const char *output_option(const struct import *import, unsigned output, c
     return NULL;
 }
 
-/* Returns whether an eve-log goes to a server, not to a file or a socket on this host. */
+/* Returns true if an eve-log goes to a server; false for a file or a socket on this host. */
 static bool is_remote(const struct import *import, unsigned output)
 {
     const char *type = output_option(import, output, "outputs.eve-log.filetype");
@@ -305,8 +305,8 @@ static void add_output_type(struct conversion *conversion)
         decide(leaf, IMPORT_IMPLIED, "listed already");
 }
 
-/* Imports an item of a list `custom`. Like Suricata, converts the name of a header: Accept-Language becomes
- * accept_language. */
+/* Imports an item of a list `custom`. Suricata also accepts the name of the header itself, so if the value is not
+ * accepted, tries it in the form of a setting: accept_language for Accept-Language. */
 static void take_header(struct conversion *conversion, const char *value)
 {
     char name[64];

@@ -89,7 +89,7 @@ static void place_row(struct plan *plan, const struct schema_row *row)
     const char *path = row->setting->name;
     const struct node *set = node_find(plan->config->root, path);
 
-    /* paths are printed with the folder to which they refer */
+    /* omitted, because paths are printed together with this folder */
     if (schema_is_folder(plan->config, path))
         return;
     if (strchr(path, '*') || !config_is_within_sections(plan->config, path))
@@ -164,7 +164,7 @@ static void lay_out(struct plan *plan)
 
 /* --- Writing -------------------------------------------------------------------------------------- */
 
-/* Returns whether a string needs no quotes in YAML, whatever the type of its setting is. */
+/* Returns true if a string can be written without quotes in YAML, whatever the type of its setting is. */
 static bool is_plain(const char *value)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
@@ -195,8 +195,8 @@ static uint32_t character(const char *at, size_t *length)
     return code >= lowest[size] ? code : lead;
 }
 
-/* Returns whether a character needs no escape in double quotes: it is not a control character, Unicode line break, byte
- * order mark or surrogate. */
+/* Returns true if a character can be written in double quotes without an escape. Control characters, Unicode line
+ * breaks, the byte order mark and surrogates cannot. */
 static bool is_written_raw(uint32_t code, size_t length)
 {
     if (code < 0x80)
