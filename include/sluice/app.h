@@ -79,7 +79,8 @@ struct app_detection; /* defined by detect */
 enum app_tx_list {
     APP_TX_OPEN,        /* not complete in all directions */
     APP_TX_CHANGED,     /* changed since the last app_free_completed() */
-    APP_TX_UNINSPECTED, /* has data that rules have not inspected; one list per direction: + enum flow_direction */
+    APP_TX_UNINSPECTED, /* has data that rules have not inspected; one list per direction: APP_TX_UNINSPECTED + enum
+                           flow_direction */
     APP_TX_LISTS = APP_TX_UNINSPECTED + FLOW_DIRECTIONS,
 };
 
@@ -392,8 +393,8 @@ struct app_tx *app_tx_new(struct app_context *context);
 /* Adds a transaction with the existing id `id`: another reading of the same bytes. Rules inspect it; it is neither
  * logged nor counted. Returns NULL as app_tx_new(). */
 struct app_tx *app_tx_new_alternative(struct app_context *context, uint64_t id);
-struct app_tx *
-app_tx_first(const struct app_context *context); /* the oldest of this protocol that is not freed; or NULL */
+struct app_tx *app_tx_first(
+    const struct app_context *context); /* the oldest transaction of this protocol that is not freed; or NULL */
 struct app_tx *app_tx_last(const struct app_context *context);
 /* Return the oldest and the newest transaction that is not complete in all directions (NULL for none), and the number
  * of such transactions. */

@@ -153,8 +153,8 @@ const char *config_check_mark(const char *value); /* for setting.check */
  * -EINVAL for another format. */
 int config_network(const char *value, struct address *network, unsigned *prefix);
 
-/* Calls `each` with the name of every setting whose value differs between the two configurations; for settings with a
- * `*` with the name of their section. */
+/* Calls `each` with the name of every setting whose value differs between the two configurations. Settings with a `*`
+ * are compared as a whole section, and `each` gets the name of the section. */
 void config_each_difference(const struct config *one, const struct config *other,
                             void (*each)(const char *name, void *user), void *user);
 

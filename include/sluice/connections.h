@@ -39,8 +39,8 @@ bool connections_receive(struct connections *connections, connection_function *e
  * twice when others begin or end during the call. */
 int connections_list(struct connections *connections, connection_function *each, void *user);
 
-/* Clears the bits under the masks in all connections that have one of the marks. *changed is their number. Returns 0 or
- * -errno. */
+/* Clears the bits under the masks in all connections that have one of the marks. *changed is the number of these
+ * connections. Returns 0 or -errno. */
 int connections_unmark(const struct connection_mark *marks, unsigned count, size_t *changed);
 
 /* Whether the kernel counts the packets of new connections. */

@@ -25,8 +25,9 @@
 
 enum {
     CONTROL_ERROR_SIZE = 512,
-    CONTROL_MAX_LINE = 16 << 10,   /* maximum length of a request in bytes */
-    CONTROL_MAX_ANSWER = 16 << 20, /* instead of a longer answer the client receives an error */
+    CONTROL_MAX_LINE = 16 << 10, /* maximum length of a request in bytes */
+    CONTROL_MAX_ANSWER =
+        16 << 20, /* maximum length of an answer in bytes; instead of a longer one the client receives an error */
     CONTROL_SLOW_SECONDS = 10,     /* a client with an incomplete request or unread answer is closed after this time */
     CONTROL_IDLE_SECONDS = 600,    /* a client without a request is closed after this time */
     CONTROL_MAX_CONNECTIONS = 128, /* maximum number of clients; a further one replaces a client that was served or has
@@ -126,7 +127,7 @@ void control_value_each(const struct control_value *value,
  * answered with an error, or another -errno, with a line in `error`. */
 struct control_reply {
     struct control_value *whole;         /* the answer; after success the caller frees it */
-    const struct control_value *message; /* its member; owned by `whole` */
+    const struct control_value *message; /* the member "message" of the answer; owned by `whole` */
 };
 int control_send_request(const char *path, const struct text *request, unsigned seconds, struct control_reply *out,
                          char error[CONTROL_ERROR_SIZE]);

@@ -26,7 +26,7 @@ enum { COUNTER_LABELS = 4 /* maximum number of labels of a metric */ };
 
 struct counter {
     const char *name; /* as in stats events; a part `*` stands for any text without dots, such as a queue's number */
-    const char *unit; /* of the value: "packets", "bytes", "us" ...; "": a number without unit */
+    const char *unit; /* unit of the value: "packets", "bytes", "us" ...; "": a number without unit */
     enum counter_kind kind;
     /* Name of the metric without the prefix sluice_ and without unit: "queue_verdict" with the unit packets gives
      * sluice_queue_verdict_packets. "": the unit alone is the name. */

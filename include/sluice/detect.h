@@ -95,7 +95,7 @@ struct detector_options {
                                                            window; must be stream's value */
     bool guess_transactions;   /* alerts of rules without transaction conditions (except address-only rules) get the
                                   current transaction; false: only over UDP, for rules of an application protocol */
-    uint8_t guess_limit;       /* maximum number of such alerts with the same transaction */
+    uint8_t guess_limit;       /* maximum number of alerts that guess_transactions gives the same transaction */
     size_t flow_memcap;        /* bytes for pending candidates */
     size_t transaction_memcap; /* bytes for detection state of transactions */
     struct budget_options budget;
@@ -187,8 +187,9 @@ const struct detect_counters *detector_counters(const struct detector *detector)
 enum { BUDGET_MAX_RULES = 1 << 18 };
 struct rule_cost {
     _Atomic uint64_t evaluations, total_ns, max_ns, over; /* over: evaluations that exceeded the rule budget */
-    _Atomic uint64_t suspended_until_ns;                  /* by budget_options.clock; 0: never suspended */
-    uint64_t window_ns; /* start of the current window; it and window_count are used by the worker only */
+    _Atomic uint64_t
+        suspended_until_ns; /* time, by budget_options.clock, at which the suspension ends; 0: never suspended */
+    uint64_t window_ns;     /* start of the current window; it and window_count are used by the worker only */
     uint32_t window_count;
 };
 /* Returns the cost of a rule; NULL for rules that are not timed: number 0, numbers from BUDGET_MAX_RULES on, and all

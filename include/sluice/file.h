@@ -24,7 +24,8 @@ enum file_state {
     FILE_TRUNCATED, /* bytes are missing: a gap, a limit, or the flow's end */
     FILE_ERROR,
 };
-const char *file_state_name(enum file_state state); /* EVE's: "UNKNOWN", "CLOSED", "TRUNCATED", "ERROR" */
+const char *
+file_state_name(enum file_state state); /* returns the name in EVE: "UNKNOWN", "CLOSED", "TRUNCATED", "ERROR" */
 
 enum file_digest { FILE_MD5, FILE_SHA1, FILE_SHA256, FILE_DIGESTS };
 

@@ -318,7 +318,8 @@ struct output_firewall {
     uint64_t time_ns;
     enum output_firewall_action action;
     char table[FIREWALL_NAME_SIZE];
-    /* bits 1 << enum firewall_damage; if 0, `uninspected` and `dropped` are written for no_listener only */
+    /* what was changed, as bits 1 << enum firewall_damage. If 0, only the event no_listener has the members
+     * `uninspected` and `dropped` */
     unsigned damage;
     bool uninspected, dropped; /* packets may have passed without inspection; packets may have been dropped */
     bool lost; /* notifications of the kernel about changes were lost, so that changes may have gone unnoticed */

@@ -46,7 +46,7 @@ struct spool_counters {
 
 /* Creates a spool of `size` bytes, rounded up to a power of two. Returns 0 or -errno. */
 int spool_new(struct spool **out, size_t size);
-/* The descriptor of the memory, to be passed to the reader; the spool owns it. */
+/* Returns the descriptor of the memory, to be passed to the reader; the spool owns it. */
 int spool_fd(const struct spool *spool);
 
 enum spool_result { SPOOL_WRITTEN, SPOOL_FULL, SPOOL_TOO_LONG };
@@ -60,7 +60,7 @@ void spool_publish(struct spool *spool);
 /* Maps a spool that another process has created, and takes ownership of the descriptor, also after an error. Returns 0
  * or -errno: -EPROTO for memory that is not a spool of this version, -EPERM if it is not sealed. */
 int spool_adopt(struct spool **out, int fd);
-/* The position of the oldest event that was not released. */
+/* Returns the position of the oldest event that was not released. */
 uint64_t spool_oldest(const struct spool *spool);
 /* Reads the event at *position and moves *position behind it. Returns 1; 0: there is no event at this position yet; or
  * -EBADMSG if the memory is damaged. */

@@ -131,7 +131,7 @@ struct supervisor_record {
     struct engine_event events[ENGINE_EVENTS]; /* a ring: event N at N % ENGINE_EVENTS */
 
     /* State that an engine leaves in its memory for the next engine. */
-    uint64_t reported; /* events that engines have reported */
+    uint64_t reported; /* number of events that engines have reported */
     uint64_t mode_override;
     uint32_t modes[ENGINE_MEMORY_MAX_WORKERS];
     bool reload_wanted;
@@ -152,7 +152,7 @@ struct engine_memory {
     /* Written by the engine. */
     _Atomic uint32_t reload_wanted; /* 1: the engine has reloaded the configuration. Its settings are newer than those
                                        of the supervisor, so the next engine must reload, too */
-    _Atomic uint64_t reported;      /* events that engines have reported */
+    _Atomic uint64_t reported;      /* number of events that engines have reported */
     _Atomic int32_t crashed_worker; /* index of the worker whose thread received a fatal signal; -1: none */
     _Atomic uint64_t mode_override; /* mode set by `sluice mode`, in the engine's encoding (mode.c); 0: none */
     struct worker_heartbeat worker[ENGINE_MEMORY_MAX_WORKERS];

@@ -284,7 +284,7 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
             least = now[j] < least ? now[j] : least;
         }
         if (least >= limit && last_least >= limit)
-            return limit; /* the next rows are computed from these two */
+            return limit; /* all later rows are computed from these two, so no distance can be below the limit */
         last_least = least;
         size_t *reused = before;
 

@@ -240,7 +240,7 @@ int apply_tree(struct walk *walk, const struct node *tree)
 {
     if (tree && tree->kind != NODE_MAP && tree->kind != NODE_NULL)
         diag_error(walk->diag, tree->at, "a configuration is a mapping of settings (name: value)");
-    /* the folders to which paths refer, before the paths */
+    /* first the settings that name folders: paths in other settings are relative to them */
     for (const struct node *member = tree && tree->kind == NODE_MAP ? tree->first : NULL; member; member = member->next)
         if (schema_is_folder(walk->config, member->key))
             apply_member(walk, "", member);

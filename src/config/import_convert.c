@@ -533,7 +533,7 @@ static void (*const converters[])(struct conversion *conversion) = {
     [CONVERT_CPU_SET] = convert_cpu_set,
 };
 
-/* Writes the name of the setting that has the same name as the key: "app-layer.tls" is "app-layer.protocols.tls".
+/* Writes the name of the setting that has the same name as the key, with "app-layer.protocols.tls" for "app-layer.tls".
  * Returns its row, or NULL. */
 static const struct schema_row *find_same_name(struct conversion *conversion)
 {

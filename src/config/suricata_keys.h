@@ -24,7 +24,7 @@ enum suricata_conversion {
     CONVERT_EVE_SWITCH,
     CONVERT_EVE, /* an option of the event file */
     CONVERT_EVE_FILENAME,
-    CONVERT_EVE_TRANSPORT, /* where the events go, and how */
+    CONVERT_EVE_TRANSPORT, /* file type of the event file, and options of syslog and Redis */
     CONVERT_EVE_TYPE,      /* an event type, or an option of one */
     CONVERT_LOG,           /* fast.log, stats.log, alerts in syslog */
     CONVERT_LOG_FILENAME,
