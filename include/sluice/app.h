@@ -435,7 +435,8 @@ void app_drop_ambiguous(struct app_context *context);
  * protocol; NULL: any, so detection restarts. The state and its transactions are kept until the new protocol is known.
  * `optional`: if no protocol is detected, the current one continues. */
 void app_change_protocol(struct app_context *context, const char *name, bool optional);
-/* Stops parsing the flow (the rest is encrypted). `whole`: rules on raw bytes do not need the rest either. */
+/* Stops parsing the flow, because the following bytes are encrypted. `whole`: rules do not inspect the following bytes
+ * as raw bytes either. */
 void app_stop_parsing(struct app_context *context, bool whole);
 /* After app_stop_parsing(whole): allows bypassing the flow regardless of the settings. */
 void app_allow_bypass(struct app_context *context);
@@ -560,12 +561,13 @@ void app_flow_finish(struct app *app, struct flow *flow);
 void app_flow_free(struct app *app, struct flow *flow, app_release_function *release, void *user);
 
 /*
- * How to free memory: while app_is_memory_low(), the caller does this before it inspects a packet. app_find_idle_flow()
- * returns the flow that has to free memory; NULL: there is none. First app_shed_files() frees its files and bodies, and
- * returns false if there was nothing to free. Their later data is inspected, but no match spans the freed part. Then
- * app_evict() frees the parser and the transactions, which must have been inspected and logged. `within_message` is the
- * result of app_has_incomplete_message(). From then on the bytes of a TCP flow are inspected as a stream only, until a
- * message of its protocol starts.
+ * Functions that free memory. While app_is_memory_low() is true, the caller takes the following steps before it
+ * inspects a packet. app_find_idle_flow() returns the flow whose memory is to be freed; NULL: there is none. First
+ * app_shed_files() frees the files and bodies of this flow, and returns false if there was nothing to free. Later data
+ * of these files and bodies is inspected, but no match spans the freed part. Then app_evict() frees the parser and the
+ * transactions, which must have been inspected and logged. `within_message` is the result of
+ * app_has_incomplete_message(). From then on the bytes of a TCP flow are inspected as a stream only, until a message of
+ * its protocol starts.
  */
 bool app_is_memory_low(const struct app *app);
 struct flow *app_find_idle_flow(struct app *app);

@@ -20,7 +20,7 @@ void block_exemptions_free(struct block_exemptions *never);
 /* Returns true if the address is exempt from blocking: nft.blocklist.never contains it, or it is special (unspecified,
  * loopback, multicast, IPv6 link-local, 0.0.0.0/8, 240.0.0.0/4). */
 bool block_exemptions_contain(const struct block_exemptions *never, int version, const struct address *address);
-/* Adds all addresses of a version that block_exemptions_contain(), and normalises the list. Returns 0 or -ENOMEM. */
+/* Adds all exempt addresses of an IP version to `out`, and normalises the list. Returns 0 or -ENOMEM. */
 int block_exemptions_ranges(const struct block_exemptions *never, int version, struct range_list *out);
 bool block_exemptions_are_all(const struct block_exemptions *never); /* "any": no address can be blocked */
 

@@ -45,10 +45,11 @@ struct capture_counters {
 
 /* The kernel's status of a queue: /proc/net/netfilter/nfnetlink_queue. */
 struct queue_status {
-    uint32_t queue, port_id, waiting, copy_mode, copy_range; /* port_id: netlink port of the reader; waiting: packets */
-    uint32_t queue_dropped;                                  /* packets dropped because the queue was full */
-    uint32_t user_dropped;                                   /* packets dropped because the socket buffer was full */
-    uint32_t id_sequence;                                    /* id of the last packet: the number of packets enqueued */
+    uint32_t queue, port_id, waiting, copy_mode,
+        copy_range;         /* port_id: netlink port of the reader; waiting: number of packets in the queue */
+    uint32_t queue_dropped; /* packets dropped because the queue was full */
+    uint32_t user_dropped;  /* packets dropped because the socket buffer was full */
+    uint32_t id_sequence;   /* id of the last packet: the number of packets enqueued */
 };
 
 /* Fill level and capacity of a queue. */
@@ -167,8 +168,8 @@ struct nfqueue_options {
     bool gso;              /* NFQA_CFG_F_GSO */
     enum queue_offload offload;
     uint32_t offload_accept, offload_accept_mask, offload_drop, offload_drop_mask; /* bits of the connection mark */
-    /* QUEUE_OFFLOAD_PACKET_MARK: the rule that saves the drop mark also drops the packet, so that the verdict is
-     * accept. False: drops are not offloaded. */
+    /* QUEUE_OFFLOAD_PACKET_MARK: the rule that saves the drop mark also drops the packet, so the verdict for this
+     * packet is accept. False: drops are not offloaded. */
     bool offload_drop_by_rule;
     bool conntrack;          /* NFQA_CFG_F_CONNTRACK: each packet carries its conntrack data (packet->conntrack) */
     uint32_t length;         /* maximum number of packets in the queue */

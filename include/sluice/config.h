@@ -34,7 +34,7 @@ enum setting_type {
     SETTING_SIZE,     /* bytes, with a unit k, M, G (or kb, KiB ...), all powers of 1024; as SETTING_NUMBER */
     SETTING_STRING,   /* const char * */
     SETTING_ENUM,     /* one of `choices`; its index, as an enum, bool or unsigned integer */
-    SETTING_PATH,     /* relative to the folder of the file that has it; const char * */
+    SETTING_PATH,     /* a path, relative to the folder of the file that sets it; const char * */
     SETTING_LIST,     /* strings, each one of `choices` if there are any; a scalar is a list of one.
                        * const char *const *, NULL-terminated and never NULL */
     SETTING_PATHS,    /* paths as SETTING_PATH; as SETTING_LIST */

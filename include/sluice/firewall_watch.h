@@ -48,7 +48,7 @@ struct firewall_change {
     bool removals;         /* chains were deleted; with a base chain the kernel drops all packets that wait in queues */
     uint32_t generation;   /* the ruleset's generation after the last transaction */
     /* Id, in the initial pid namespace, of the process that made the last transaction that changed the sluice table. If
-     * no transaction did, of the process that made the last transaction. 0: unknown. */
+     * no transaction changed the table, id of the process that made the last transaction. 0: unknown. */
     uint32_t pid;
     char process[FIREWALL_PROCESS_SIZE];
     struct firewall_misplaced_chain intruder; /* a misplaced chain that was added */

@@ -195,9 +195,9 @@ void flow_table_free(struct flow_table *table);
 
 /*
  * Returns the packet's flow, and creates it when there is none: then the sender is the client, unless conntrack data
- * says otherwise. Sets PACKET_TO_CLIENT by the flow's direction. NULL for a packet without a flow (no IP, a fragment,
- * malformed headers), or when there is no memory: then *exception is EXCEPTION_FLOW_MEMCAP, otherwise EXCEPTION_NONE.
- * The packet is not counted yet. May end an expired flow.
+ * says otherwise. Sets PACKET_TO_CLIENT by the flow's direction. Returns NULL for a packet without a flow (no IP, a
+ * fragment, malformed headers), or when there is no memory: then *exception is EXCEPTION_FLOW_MEMCAP, otherwise
+ * EXCEPTION_NONE. The packet is not counted yet. May end an expired flow.
  */
 struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum exception_cause *exception);
 

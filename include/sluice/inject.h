@@ -49,8 +49,8 @@ size_t inject_build(const struct packet *pkt, enum reject_kind to, uint8_t out[I
 size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t out[INJECT_MAX_LINK_HEADER]);
 uint32_t inject_port(const struct packet *pkt, enum reject_kind to);
 
-/* Builds and sends the packets that pkt->reject requests (none, one or two). Returns 0, or the -errno of the first that
- * could not be sent. */
+/* Builds and sends the packets that pkt->reject requests (none, one or two). Returns 0, or the -errno of the first
+ * packet that could not be sent. */
 int injector_reject(struct injector *injector, const struct packet *pkt);
 
 struct inject_counters {

@@ -423,7 +423,7 @@ int rule_parser_require_directions(struct rule_parser *parser, unsigned directio
 void rule_parser_set_direction(struct rule_parser *parser, unsigned direction);
 /* Adds the keyword being parsed to the transforms of the selected buffer. If the buffer has conditions but no
  * transforms, selects it once more, with this transform. Returns 0, or -errno after reporting an error, for example
- * that no buffer is selected, or that the selected one has both already. */
+ * that no buffer is selected, or that the selected buffer already has both transforms and conditions. */
 int rule_parser_add_transform(struct rule_parser *parser, const void *data);
 /* For the keyword absent: the rule requires that the selected buffer does not exist; with `or_else`, the rule also
  * matches if the conditions on the buffer match. Returns 0, or -errno after reporting an error. */

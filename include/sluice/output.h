@@ -121,7 +121,7 @@ enum output_file_type {
 /* The lines of a further output: events as JSON, alerts as in Suricata's fast.log, counters as in its stats.log. */
 enum output_format { OUTPUT_EVE, OUTPUT_FAST, OUTPUT_COUNTERS };
 
-/* When a regular file is renamed to PATH.YYYYmmdd-HHMMSS and a new one is begun. */
+/* Conditions for a rotation, which renames a regular file to PATH.YYYYmmdd-HHMMSS and begins a new file. */
 struct output_rotation {
     uint64_t interval_seconds; /* a new file begins at multiples of this interval in local time; 0: never */
     uint64_t max_size;         /* in bytes; 0: no limit */
@@ -183,7 +183,7 @@ extern const struct setting destination_settings[]; /* of struct output_settings
 /* Which events an output gets. */
 struct output_filter {
     uint32_t kinds;              /* bits 1 << enum output_event */
-    bool app[APP_MAX_PROTOCOLS]; /* OUTPUT_APP: of these protocols, by index in app_list */
+    bool app[APP_MAX_PROTOCOLS]; /* OUTPUT_APP: only transactions of these protocols, by index in app_list */
     uint8_t severity; /* OUTPUT_ALERT: only alerts of rules with this priority or a lower number (more important) */
 };
 

@@ -61,8 +61,8 @@ void policy_free(struct policy *policy);
 void policy_set_exceptions(struct policy *policy, const enum exception_policy exceptions[EXCEPTION_COUNT]);
 /* Sets the mode for all following packets. */
 void policy_set_mode(struct policy *policy, enum ips_mode mode);
-/* Sets the replay order. The policy waits for its turn in it before it accesses shared state. NULL (default): it does
- * not wait. */
+/* Sets the replay order. The policy waits for its turn in this order before it accesses shared state. NULL (default):
+ * it does not wait. */
 void policy_set_replay_order(struct policy *policy, struct replay_order *order);
 /* Frees the tags and the history of a flow that ends. */
 void policy_flow_end(struct policy *policy, struct flow *flow);

@@ -112,10 +112,10 @@ struct stream_verdict {
     enum drop_reason reason; /* DROP_REASON_STREAM_... */
 };
 
-/* Returns true if the packet does not belong to the flow's session. It begins another connection on the ports of a
- * session that has ended (a SYN or, with midstream or async_oneside, a SYN/ACK), it answers the SYN of another
- * connection, or it shows that the session was picked up at the wrong sequence number. The caller then ends the flow
- * and gets a new one. May set PACKET_STREAM_NEEDS_ANSWER. */
+/* Returns true if the packet does not belong to the flow's session. This is so if the packet begins another connection
+ * on the ports of a session that has ended (a SYN or, with midstream or async_oneside, a SYN/ACK), if it answers the
+ * SYN of another connection, or if it shows that the session was picked up at the wrong sequence number. The caller
+ * then ends the flow and gets a new one. May set PACKET_STREAM_NEEDS_ANSWER. */
 bool stream_is_port_reuse(const struct stream *stream, const struct flow *flow, struct packet *pkt);
 
 /*

@@ -55,7 +55,7 @@ enum channel_kind {
     CHANNEL_HAND_OVER, /* the next engine is ready: the engine stops between two packets and sends the state of flows
                           and other traffic (CHANNEL_FILE) */
     CHANNEL_REFUSED,   /* the requested upgrade failed; text is the reason */
-    /* Added after the kinds above: programs that do not know them ignore them. */
+    /* These kinds were added later. Programs that do not know them ignore them. */
     CHANNEL_OPEN_EVENTS, /* from the engine: its sandbox prevents it from opening the event file; open it */
     CHANNEL_EVENTS_FILE, /* from the supervisor: answer to CHANNEL_OPEN_EVENTS with the descriptor of the file, or value
                             is -errno and text is the reason */

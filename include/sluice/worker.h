@@ -86,7 +86,7 @@ enum worker_memcap { MEMCAP_FLOW, MEMCAP_STREAM, MEMCAP_REASSEMBLY, MEMCAP_DEFRA
 struct worker_memcap_request {
     enum worker_memcap memcap;
     size_t size;
-    int error; /* out: 0, -EBUSY if the memory in use is more, -ERANGE or -ENOMEM (pool_set_memcap()) */
+    int error; /* out: 0, -EBUSY if more memory is in use, -ERANGE or -ENOMEM (pool_set_memcap()) */
 };
 
 /* A copy of all counters of a worker, which the worker writes between two batches. */

@@ -38,7 +38,7 @@ struct import {
     struct import_setting *settings;
     size_t setting_count, setting_capacity;
     size_t counts[IMPORT_GROUPS];
-    int eve_output; /* the eve-log in `outputs` that is imported; negative: none is enabled */
+    int eve_output; /* position in `outputs` of the eve-log that becomes the event file; negative: none is enabled */
     bool failed;    /* out of memory */
 };
 

@@ -62,7 +62,7 @@ static void add_member(const char *key, const struct control_value *value, void 
 
 /* --- Metrics -------------------------------------------------------------------------------------- */
 
-/* Returns the unit of the metric, and the factor from the counter's unit to it. */
+/* Returns the unit of the metric. Sets *factor to the factor that converts a value in the counter's unit to it. */
 static const char *base_unit(const char *unit, double *factor)
 {
     static const struct {

@@ -226,8 +226,8 @@ static bool must_wait(const struct ship *ship, const struct engine *engine, cons
     return false;
 }
 
-/* Frees shipments that have sent everything, and engines without shipments; releases shipments that were held. Returns
- * whether shipments of engines that have ended are left. */
+/* Frees shipments that have sent everything, and engines without shipments; releases held shipments when no earlier
+ * engine has events for their output. Returns whether shipments of engines that have ended are left. */
 static bool sweep(struct ship *ship)
 {
     bool left = false;
