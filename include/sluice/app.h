@@ -56,7 +56,8 @@ enum app_layer_event {
     APP_LAYER_EVENT_FIRST = STREAM_EVENT_END,
     APP_LAYER_MISMATCH = APP_LAYER_EVENT_FIRST, /* the two directions speak different protocols */
     APP_LAYER_WRONG_DIRECTION,                  /* the server sent first, but in this protocol the client does */
-    APP_LAYER_ONE_DIRECTION, /* detected in one direction; the other direction has bytes of no known protocol */
+    APP_LAYER_ONE_DIRECTION, /* the protocol was detected in one direction; the other direction has bytes of no known
+                                protocol */
     APP_LAYER_SKIPPED,       /* never set: exists so that Suricata's rules with it load */
     APP_LAYER_NO_TLS,        /* no TLS after STARTTLS */
     APP_LAYER_UNEXPECTED,    /* the protocol differs from the announced one */

@@ -207,8 +207,8 @@ size_t nfqueue_slots_size(const struct nfqueue_options *options);
  * process X, no CAP_NET_ADMIN, kernel lacks a flag). */
 int nfqueue_open(struct capture **out, const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
 
-/* Tells a capture with options->kept that its queue is bound with these NFQA_CFG_F_* flags. `again`: it was bound for a
- * previous reader, which may have changed flags, so the capture sets them again. */
+/* Tells a capture with options->kept that its queue is bound with these NFQA_CFG_F_* flags. `again`: the queue was
+ * already bound for a previous reader, which may have changed flags, so the capture sets them again. */
 void nfqueue_confirm_bound(struct capture *capture, uint32_t flags, bool again);
 
 /* Sets whether each verdict is sent as a separate message, so that verdict_lost counts every packet that the kernel had

@@ -111,7 +111,7 @@ struct engine_inputs {
     const int *queue_fds;  /* in the order of setup_plan_queues() */
     int control_fd;        /* -1: no control socket */
     const int *reject_fds; /* INJECT_SOCKETS descriptors of inject_open(), each -1 if it is missing; NULL: none */
-    int account_fd;        /* of queue_account_open_file(), or negative: each engine starts a new queue account */
+    int account_fd; /* descriptor of queue_account_open_file(); negative: each engine starts a new queue account */
 };
 /* Runs the engine until the supervisor requests the stop or has died. Writes the log. */
 int engine_run(const struct run_options *options, const struct engine_inputs *inheritance,

@@ -62,7 +62,7 @@ struct dataset_spec {
     struct span save; /* .at NULL: none */
     bool has_state;   /* `state`: load and save are one file, which may not exist yet */
     bool from_rule;   /* defined in a rule, so datasets_options restrict `save`; false: defined in the configuration */
-    const char *rule_file; /* `load` is first searched in its directory; or NULL */
+    const char *rule_file; /* file with the rule, in whose directory `load` is first searched; NULL: none */
     size_t memcap;         /* 0: the default */
 };
 

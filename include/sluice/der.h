@@ -54,7 +54,7 @@ enum der_result {
 struct der_header {
     uint8_t identifier; /* complete first octet: class, form, number below 31 */
     uint32_t number;    /* the tag's number */
-    uint64_t length;    /* 0 when indefinite; the value may be incomplete */
+    uint64_t length;    /* length of the value, which may be incomplete; 0 when indefinite */
     bool indefinite;    /* end-of-contents octets follow the value; with DER_ANY only if it is constructed */
 };
 

@@ -183,7 +183,8 @@ struct detect_counters {
 };
 const struct detect_counters *detector_counters(const struct detector *detector);
 
-/* Evaluation cost of a rule; written by the worker, readable by any thread. Indexed by rule number. */
+/* Evaluation cost of a rule; written by the worker, readable by any thread. Indexed by rule number; rules with numbers
+ * from BUDGET_MAX_RULES on are not timed. */
 enum { BUDGET_MAX_RULES = 1 << 18 };
 struct rule_cost {
     _Atomic uint64_t evaluations, total_ns, max_ns, over; /* over: evaluations that exceeded the rule budget */

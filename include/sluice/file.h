@@ -85,7 +85,8 @@ struct file_list {
 
 struct file_engine;
 
-/* Bytes that are kept from the start of a file, and after them in a sliding window. */
+/* FILE_INSPECT_LIMIT: number of bytes that are kept from the start of a file. FILE_INSPECT_WINDOW: size of the sliding
+ * window for the bytes after them. */
 enum { FILE_INSPECT_LIMIT = 100 << 10, FILE_INSPECT_WINDOW = 16 << 10 };
 
 struct file_options {

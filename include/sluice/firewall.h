@@ -44,8 +44,8 @@ enum { FIREWALL_MAX_DEVICES = 16 };
 struct firewall_offload {
     bool accept, drop;
     uint32_t accept_mark, accept_mask, drop_mark, drop_mask;
-    /* On this kernel verdicts cannot set connection marks: they set the bits in the packet mark, and rules of the
-     * sluice table save them in the connection mark. */
+    /* True: on this kernel verdicts cannot set connection marks. They set the bits in the packet mark instead, and
+     * rules of the sluice table save the bits in the connection mark. */
     bool saves;
     bool has_next;    /* mode route: accepted flows continue to this queue */
     bool next_bypass; /* if that queue has no listener, the flows are accepted; false: dropped */
@@ -89,7 +89,7 @@ struct firewall_settings {
     const char *const *hooks, *const *devices; /* names, NULL-terminated */
     enum monitor_mode monitor;
     uint32_t block_seconds;
-    uint8_t block_priority; /* a dropping rule of at most this priority blocks the host; 0: none */
+    uint8_t block_priority; /* a dropping rule with this or a lower priority number blocks the host; 0: none */
     const char *const *block_classtypes;
     const char *lists_folder; /* absolute, below data-dir, or "none" */
     const char *const *block_files, *const *block_countries;

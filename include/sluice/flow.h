@@ -111,7 +111,7 @@ struct transfer;
 /* The kernel's counts of an offloaded flow: all packets of the connection, including those that were queued. */
 struct flow_kernel_counts {
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
-    uint64_t until_ns; /* when its connection expires without further packets */
+    uint64_t until_ns; /* time at which the connection expires without further packets */
 };
 
 /* Occupies five cache lines. For most packets only the first two are accessed, so keep the order of the members. */

@@ -73,7 +73,7 @@ struct eve_options {
         struct xff_options alert, http, files;
         struct xff_options common; /* for event types without a separate section */
     } xff;
-    bool types;                 /* false: eve.types is `no`: the default event types are written */
+    bool types;                 /* false: eve.types is `no`, so the default event types are written */
     const char *pcap_file_name; /* value of pcap_filename in events, written if pcap_file is true; NULL: none */
     struct {
         bool payload, payload_printable, payload_length, packet, verdict, reference, rule_raw, rule_metadata;
@@ -85,7 +85,7 @@ struct eve_options {
         bool alerts, verdict;
         bool all_flows;      /* drop.flows. true (all): one event for each dropped packet; false (start): one for each
                                 direction of a dropped flow */
-        uint32_t rate_limit; /* events per second and worker of drops that no rule caused; 0: no limit */
+        uint32_t rate_limit; /* maximum events per second and worker for drops that no rule caused; 0: no limit */
     } drop;
     uint32_t flow_rate_limit; /* maximum number of flows per second and worker whose events are written; applies only to
                                  flows without alert that were unanswered, half-open or refused. 0: no limit */

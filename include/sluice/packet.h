@@ -164,8 +164,8 @@ struct queue_meta {
     uint8_t hardware_address[8]; /* MAC address of the sender */
 };
 
-/* Unparsed conntrack data of the packet: sluice/conntrack.h. NULL where the kernel provides none, and for inner
- * packets. */
+/* Unparsed conntrack data of the packet: sluice/conntrack.h. `bytes` is NULL where the kernel provides none, and for
+ * inner packets. */
 struct packet_conntrack {
     const uint8_t *bytes; /* the attributes within NFQA_CT, lent as long as the packet */
     uint32_t length;

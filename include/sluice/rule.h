@@ -87,7 +87,7 @@ struct rule_protocol {
     const char *application;
 };
 
-enum { RULE_MAX_VALUES = 8 }; /* byte_extract and byte_math variables of one rule */
+enum { RULE_MAX_VALUES = 8 }; /* maximum number of byte_extract and byte_math variables in a rule */
 
 /* A literal to search for, with its modifiers. */
 struct content {

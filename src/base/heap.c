@@ -68,8 +68,8 @@ struct heap {
     uint32_t slab_count;       /* slabs in accessible memory */
     uint32_t reserved;         /* slabs in the reservation */
     uint32_t limit;            /* the memcap: maximum number of slabs in use; at most slab_count */
-    uint32_t partial[CLASSES]; /* first slab with room, by size class; NONE */
-    uint32_t empty[CLASSES];   /* the slab without objects that the size class keeps; NONE */
+    uint32_t partial[CLASSES]; /* first slab with room, by size class; NONE: no slab */
+    uint32_t empty[CLASSES];   /* the slab without objects that the size class keeps; NONE: no slab */
     uint32_t free_runs[RUN_LISTS];
     uint64_t free_lengths; /* bit set of the free_runs that are not empty */
     uint32_t free_slabs;   /* slabs in all free runs */

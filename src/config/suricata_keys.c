@@ -330,7 +330,7 @@ bool suricata_key_setting(const struct suricata_key *row, const char *key, char 
     while (span_next(&setting, '.', &part)) {
         bool is_rest = span_equal(part, "**"), is_wild = span_equal(part, "*");
 
-        /* the next part of the pattern that matches more than one name */
+        /* find the next part of the pattern that matches more than one name */
         for (bool found = !is_rest && !is_wild; !found;) {
             struct span matched = { .at = "", .length = 0 };
 
