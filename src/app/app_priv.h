@@ -52,8 +52,8 @@ struct app_side {
      * the flow, or stream depth reached). has_begun: bytes of this direction have been received. */
     bool failed, ended, has_begun;
     bool truncated; /* stream depth reached, or `unparsed`: new transactions start complete in this direction */
-    bool foreign;   /* the first bytes may belong to another protocol than that of the reading: if the parser fails on
-                       this direction, it continues with the other one */
+    bool foreign;   /* the first bytes may belong to another protocol than the reading's: if the parser fails on this
+                       direction, it continues with the other direction */
     bool unparsed;  /* the parser has failed in this direction and continues with the other one */
     bool comparing; /* the protocol was detected in the other direction, and feed_compare_directions() still probes the
                        first bytes of this direction */
@@ -210,7 +210,8 @@ void app_memory_add(struct app *app, struct app_flow *af);
  * app_flow_memory() before that call. */
 void app_memory_update(struct app *app, struct app_flow *af, size_t before);
 void app_memory_remove(struct app *app, struct app_flow *af);
-/* Moves `size` bytes from the account of a flow to that of another flow; `to` NULL: to none. */
+/* Counts `size` bytes as memory of the flow `to` instead of the flow `from`. `to` NULL: the bytes then belong to no
+ * flow. */
 void app_memory_move(struct app *app, struct app_flow *from, struct app_flow *to, size_t size);
 /* Returns the heap bytes used by all flows, that is, without those of the byte-range table. */
 static inline size_t app_flow_memory(const struct app *app)

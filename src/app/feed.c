@@ -3,9 +3,9 @@
  * Feeding of stream bytes to parsers. The parser gets the bytes of a direction without copying; bytes that it does not
  * consume are kept and passed again in front of the following ones, contiguous.
  *
- * Until the protocol is known, both directions are buffered up to a limit. Once it is known, the parser gets the bytes:
- * first those of one direction, then those of the direction whose bytes arrived last. After a parser has announced
- * another protocol (CONNECT, STARTTLS), both directions are buffered again until the new protocol is known.
+ * Until the protocol is known, both directions are buffered up to a limit. Once it is known, the parser gets the
+ * buffered bytes. The direction whose bytes arrived last is parsed second. After a parser has announced another
+ * protocol (CONNECT, STARTTLS), both directions are buffered again until the new protocol is known.
  *
  * Beyond the stream depth a direction is not parsed, although the other direction may not have reached its depth. For
  * the parser such a direction has ended: open transactions do not wait for its bytes, and later transactions start

@@ -21,7 +21,7 @@
 struct feeding {
     struct app *app;
     struct app_flow *af;
-    struct app_verdict *verdict; /* out; of a stream, only that of the main reading is used */
+    struct app_verdict *verdict; /* out; for streams, only the verdict of the main reading is used */
     uint64_t now_ns;             /* time of the current packet */
     unsigned transport;          /* APP_TCP or APP_UDP */
 };
@@ -31,7 +31,8 @@ struct feeding {
 struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict);
 /* Starts the parser of a protocol for the reading. Returns false without memory; parsing has stopped then. */
 bool app_start_parser(struct feeding *f, unsigned id);
-/* Feeds bytes with their stream offset to a reading besides the main one; bytes that it has already got are skipped. */
+/* Feeds bytes with their stream offset to a reading besides the main one. Bytes that were already fed to this reading
+ * are skipped. */
 void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_chunk in);
 /* Set the protocol of a direction, or of the flow, in flow->application; no effect for readings besides the main one.
  */
@@ -82,9 +83,9 @@ bool app_has_other_readings(const struct app_flow *main);
 /* Creates readings that omit the urgent bytes in `in`, as long as the protocol is unknown. Called before the main
  * reading gets these bytes. */
 void app_add_urgent_readings(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in);
-/* Returns whether readings are missing: those that would omit an urgent byte that arrived when no protocol could be
- * detected in its direction (main->urgent_unread), if a protocol has since been found in the other direction. Then
- * clears urgent_unread. Called only while urgent_unread is set. */
+/* Returns true, and clears main->urgent_unread, if any reading has a protocol. The flow then lacks the readings that
+ * omit the urgent byte: when the byte arrived, no protocol could be detected in its direction. Called only while
+ * urgent_unread is set. */
 bool app_misses_readings(struct app_flow *main);
 /* Feeds stream bytes to a reading besides the main one, without the urgent bytes that this reading omits. */
 void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in);

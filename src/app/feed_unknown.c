@@ -195,8 +195,8 @@ static void end_detection(struct feeding *f, enum flow_direction direction)
     feed_stop(f);
 }
 
-/* Returns the id of a protocol with continues_after_errors that is expected at the server's port; 0 for none. Returns 0
- * after a protocol change, and for other readings than the main one and those that omit urgent bytes. */
+/* Returns the id of a protocol with continues_after_errors that is expected at the server's port; 0 for none. Also
+ * returns 0 after a protocol change, and if the reading is neither the main one nor one that omits urgent bytes. */
 static unsigned survivor_at_port(const struct feeding *f)
 {
     if ((f->af != f->af->main && !f->af->omitted_urgent) || f->af->previous_protocol > 0)

@@ -236,8 +236,8 @@ static void write_flow(struct app_context *context, struct transfer *t)
     uint64_t next_tx = af->next_tx;
     size_t start;
 
-    /* Stopped readings are not transferred. If only such readings are left, `ambiguous` is cleared: otherwise
-     * app_has_joined_reading() would find none of them in the next process, which is an exception. */
+    /* Stopped readings are not transferred. If all other readings have stopped, `ambiguous` is cleared: otherwise the
+     * next process would apply the exception policy, because app_has_joined_reading() finds no reading there. */
     af->ambiguous &= app_has_other_readings(af->main);
     start = transfer_part_start(t, PART_FLAGS);
     transfer_flags(t, af);

@@ -17,8 +17,9 @@ static uint8_t complete_progress(const struct app_proto *proto, enum flow_direct
 
 /* --- Lists ---------------------------------------------------------------------------------------- */
 
-/* Returns the reading with the head of a list of the transaction: its own for APP_TX_OPEN, because a parser walks the
- * open transactions of its reading; the main reading for the other lists, which cover the whole flow. */
+/* Returns the reading that contains the head of the list. For APP_TX_OPEN it is the reading of the transaction, because
+ * a parser walks the open transactions of its reading. The other lists cover the whole flow, so their heads are in the
+ * main reading. */
 static struct app_flow *list_owner(const struct app_tx *tx, unsigned list)
 {
     return list == APP_TX_OPEN ? tx->flow : tx->flow->main;

@@ -111,8 +111,9 @@ int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const 
 /* Replaces the list by one with this interface only, for datagrams, which have no bind. Returns 0 or -ENOMEM. */
 int dce_bindings_set(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface);
 
-/* Parses the context, opnum and stub data of a request fragment, or the stub data of a response fragment. `body` starts
- * after the header. Return false if the fragment is malformed. */
+/* Result of dce_request_read(), which parses the context, opnum and stub data of a request fragment, and of
+ * dce_response_read(), which parses the stub data of a response fragment. The `body` that both parse starts after the
+ * header. Both return false if the fragment is malformed. */
 struct dce_body {
     uint16_t context, opnum;
     const uint8_t *stub;
@@ -141,8 +142,8 @@ const char *dce_procedure_name(const uint8_t uuid[DCE_UUID], uint16_t opnum, siz
 
 /* --- log.c ------------------------------------------------------------------------------------------- */
 
-/* Logs the array of interfaces: for a request the interface of its context, otherwise those of the bind. `is_bind`:
- * also log ack_reason, and in a pipe ack_result. */
+/* Logs the array of interfaces: for a request the interface with the context id of the request, otherwise all
+ * interfaces of the bind. `is_bind`: also log ack_reason, and in a pipe ack_result. */
 void dce_log_interfaces(const struct dce_call *call, bool is_bind, struct fields *out);
 void dce_log_type(const char *key, uint8_t type, struct fields *out);
 void dce_log(const struct app_tx *tx, const void *settings, struct fields *out);

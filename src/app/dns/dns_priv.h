@@ -90,8 +90,8 @@ struct dns_record {
     uint32_t numbers; /* SOA, SRV: offset of the numbers in the data; 0 if the data is empty or malformed */
     uint16_t data_length;
     uint16_t type, class;
-    /* Lists of the records of the section that have a name, and of those that have a target. Record i contains element
-     * i of each list, which is the index of a record. */
+    /* A section has two lists of record indexes: the records with a name, and the records with a target. Record i
+     * stores element i of both lists. */
     uint16_t named, targeted;
 };
 

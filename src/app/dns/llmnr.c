@@ -5,8 +5,8 @@
 
 enum { LLMNR_PORT = 5355 };
 
-/* The source address of a response differs from the multicast address of the query, so the response is in another flow,
- * as its first packet: the LLMNR port is then the client's. */
+/* The source address of a response differs from the multicast address of the query, so the response starts another
+ * flow. In that flow the LLMNR port is the client's port. */
 static enum app_probe_result llmnr_probe(const struct app_probe *in)
 {
     return in->port_hint || in->client_port == LLMNR_PORT ? dns_probe_lenient(in) : APP_NO;

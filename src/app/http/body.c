@@ -3,9 +3,10 @@
  * Bodies. The caller has removed the chunk framing; content encodings are decoded (decode.c). Decoded bytes are kept
  * for rules up to the body limit of the direction; then decoding stops.
  *
- * Bodies of responses and of PUT and POST requests are files. The name is that in Content-Disposition (responses only)
- * or the path. They are stored only as files: http.response_body and file.data are the same bytes. If the body is a
- * form, multipart.c extracts its files, and the body itself is stored in http_message.body.
+ * Bodies of responses and of PUT and POST requests are files. The file name is the name in Content-Disposition
+ * (responses only), otherwise the path of the URI. These bodies are stored only as files: http.response_body and
+ * file.data are the same bytes. If the body is a form, multipart.c extracts its files, and the body itself is stored in
+ * http_message.body.
  */
 #include "http_priv.h"
 

@@ -25,16 +25,16 @@
 #include <zstd.h>
 
 enum {
-    OUTPUT_SIZE = 16 << 10,    /* output bytes of one library call */
-    BOMB_RATIO = 2048,         /* output bytes per received byte; above this ratio the last decoder ends at bomb_limit,
-                                  the others at any ratio */
-    FIRST_BYTES = 1024,        /* input bytes kept, to be passed through if decoding fails */
-    GUESS_BYTES = 512,         /* input bytes after which raw deflate must be recognised */
+    OUTPUT_SIZE = 16 << 10, /* output bytes of one library call */
+    BOMB_RATIO = 2048,  /* limit of output bytes per received byte: the last decoder stops after bomb_limit bytes only
+                           above this ratio; the other decoders always stop after bomb_limit bytes */
+    FIRST_BYTES = 1024, /* input bytes kept, to be passed through if decoding fails */
+    GUESS_BYTES = 512,  /* input bytes after which raw deflate must be recognised */
     TEXT_DECODED_MAX = 64,     /* output bytes that plain text may yield when decoded as raw deflate */
     PIECE = 256,               /* input bytes decoded at a time before the first output */
     BROTLI_PIECE = 32,         /* bytes that brotli decodes at a time */
     ZLIB_CHECKSUM = 4,         /* bytes after the deflate data */
-    ZSTD_WINDOW_LOG = 21,      /* 2 MiB */
+    ZSTD_WINDOW_LOG = 21,      /* log2 of the maximum window size: streams with a window above 2 MiB are not decoded */
     LZMA_HEADER = 13,          /* bytes: properties, size of the dictionary, size of the content */
     LZMA_OVERHEAD = 128 << 10, /* memory of a decoder besides its dictionary, with the default properties */
     LZMA_DICTIONARY_MIN = 4 << 10,
@@ -214,8 +214,8 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
         d->next = chain;
         chain = d;
     }
-    /* Python's requests treats an unknown or empty name in a list as deflate, and delivers the body as received if that
-     * cannot be decoded. */
+    /* Python's requests treats an unknown or empty name in a list as deflate, and delivers the body as received if it
+     * is not valid deflate. */
     if (f->direction == FLOW_TO_CLIENT && layers == 1 && (has_undecoded_name || is_list))
         http_request_alternatives(f, 1 << HTTP_ALTERNATIVE_RAW);
     return chain;
@@ -477,8 +477,8 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
 
 /* --- br, zstd, lzma ------------------------------------------------------------------------------- */
 
-/* Decodes brotli in pieces of BROTLI_PIECE bytes: on an error the library discards the output of the call, and no more
- * output must be lost than by a client that decodes small pieces. */
+/* Decodes brotli in pieces of BROTLI_PIECE bytes. On an error the library discards the output of the call. With small
+ * pieces no more output is lost than in a client that also decodes small pieces. */
 static void decode_brotli(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
                           uint32_t length)
 {

@@ -234,8 +234,8 @@ static void compare_lengths(struct header_parser *r, const struct http_header *f
         http_request_alternatives(r->f, 1 << HTTP_ALTERNATIVE_CLOSE);
 }
 
-/* Adds a header whose name has occurred before; join_repeated() joins its value to that of the first one, except for
- * Content-Length. */
+/* Adds a header whose name has occurred before; join_repeated() joins its value to the value of the first header of
+ * that name, except for Content-Length. */
 static void add_repeated(struct header_parser *r, struct http_header *first, uint16_t index)
 {
     struct http_header *header = &r->message->headers[index];
@@ -704,7 +704,7 @@ static bool add_reading_for_cr(struct http_feed *f, struct http_message *message
     return true;
 }
 
-/* Clients differ on a line with a CR other than that of its final CR LF, and on a line of blanks. */
+/* Clients differ on a line that contains a CR before or without a final CR LF, and on a line of blanks. */
 unsigned http_line_ambiguities(const uint8_t *line, uint32_t length)
 {
     const uint8_t *cr = memchr(line, '\r', length);

@@ -57,7 +57,8 @@ enum { PATTERN_MAX = 17 }; /* bytes of the longest pattern */
 
 enum {
     METHOD_MAX = 64,   /* a longer first word with non-text bytes is not a method, unless the port is one of HTTP */
-    BLANKS_MAX = 1024, /* this number of blanks and line ends is HTTP: servers skip any number before a request line */
+    BLANKS_MAX = 1024, /* after this number of leading blanks and line ends the bytes are HTTP: servers skip any number
+                          of them */
     LINE_MAX = 1024,   /* an incomplete line of this length is a request line if a path follows the first word, or if it
                           has a version */
 };

@@ -33,8 +33,8 @@ struct http_header {
     uint8_t known;     /* enum http_known */
     bool unusual_name; /* the name is not a token, or blanks surround it */
     bool extra;        /* the header is in `extra`; false: in `head` */
-    bool joined;       /* not a separate header: an earlier one has the same name. Its value is joined to that one,
-                          except for Content-Length */
+    bool joined; /* an earlier header has the same name. The value is joined to the earlier header's value, except for
+                    Content-Length, of which only the first value is used */
 };
 
 /* Buffers that are concatenations of headers. Memory for them is reserved when the headers are parsed; they are written
@@ -94,7 +94,8 @@ struct http_tx {
     int32_t port;                                    /* port in URI or Host; -1 if none */
 
     struct http_text response_protocol, status_text, status_message;
-    uint32_t reading; /* id of its reading; 0: the main one; HTTP_RESPONSE_READING: an alternative one of responses */
+    uint32_t reading; /* id of the reading that created it; 0: the main reading; HTTP_RESPONSE_READING: an alternative
+                         reading of responses */
     uint64_t begin;   /* offset of the request line in the client's bytes */
     bool ambiguous;   /* servers differ on the request */
 

@@ -137,15 +137,15 @@ enum {
     HTTP_FIELD_LIMIT = 32 << 10, /* upper limit of meta-field-limit: bytes of a line with its continuation lines */
     HTTP_RESPONSE_FIELD_MAX = 256 << 10, /* bytes of a response line with its continuation lines: the limit of the most
                                             tolerant clients */
-    HTTP_NAME_MAX = 60000,               /* bytes of a header name */
+    HTTP_NAME_MAX = 60000,               /* bytes of a header line in which the colon after the name is searched */
     HTTP_PENDING_MAX = HTTP_RESPONSE_FIELD_MAX + (64 << 10),
-    HTTP_HEAD_LIMIT = 512 << 10,       /* bytes of all lines before a body, and of its trailers */
+    HTTP_HEAD_LIMIT = 512 << 10,       /* bytes of a message's lines before the body and its trailers, together */
     HTTP_EXTRA_LIMIT = 512 << 10,      /* bytes of texts in `extra` */
     HTTP_FOLD_LIMIT = 128,             /* continuation lines of a header */
     HTTP_JUNK_AFTER_0_9 = 16,          /* blanks that may follow an HTTP/0.9 request */
     HTTP_CHUNK_LENGTH_MAX = INT32_MAX, /* bytes of a chunk; a larger size is invalid */
     HTTP_NONE = UINT16_MAX,            /* index of a header: none */
-    HTTP_WINDOW = 128 << 10,           /* bytes kept of a body without limit */
+    HTTP_WINDOW = 128 << 10,           /* bytes of a body that are kept if the body limit is 0 (unlimited) */
     HTTP_KEPT_MAX = 2 << 20,           /* bytes kept of any body: the heap has no larger objects (HEAP_OBJECT_MAX) */
 };
 

@@ -108,7 +108,7 @@ bool http_owns_transaction(const struct http_feed *f, const struct app_tx *tx);
 /* --- alternative.c -------------------------------------------------------------------------------- */
 
 /* Requests alternative readings of the current response, because clients differ on it. `kinds`: bits 1 << enum
- * http_alternative_kind. Sets an event unless ordinary responses need these kinds, too. */
+ * http_alternative_kind. Sets an event, unless ordinary responses need all these kinds, too. */
 void http_request_alternatives(struct http_feed *f, unsigned kinds);
 /* Feeds new bytes to the alternative readings. `lost`: bytes before them were lost, which ends these readings. */
 void http_feed_alternatives(struct http_feed *f, const uint8_t *bytes, uint32_t length, bool lost);

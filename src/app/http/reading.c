@@ -245,7 +245,7 @@ bool http_determine_framing(struct http_feed *f, struct http_tx *tx, struct http
     bool is_connect = tx->method == HTTP_METHOD_CONNECT && !f->reading, ambiguous = false;
     enum http_ambiguous_policy policy = f->settings->ambiguous_policy[FLOW_TO_SERVER];
 
-    /* Only servers without chunked coding differ on an unambiguous request; they get no reading. */
+    /* If this test succeeds, at most servers without chunked coding read another body. They get no reading. */
     if (!is_connect && http_framing_is_unambiguous(message)) {
         *out = http_get_framing(message, f->reading ? first_dialect(left) : HTTP_DIALECT_LENIENT);
         return true;

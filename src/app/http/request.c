@@ -3,9 +3,9 @@
  * The client's direction: a request line, headers, a body, and the next request.
  *
  * Bytes that follow a request but do not look like a request are added to the body of the previous request, because a
- * server that ignores its length reads them as body. Whether a tunnel follows a CONNECT is known only from its
- * response. If servers differ on the end of a request, there are several readings (reading.c), and the same steps are
- * executed for each of them.
+ * server that ignores the length of that body reads them as a part of it. Whether a tunnel follows a CONNECT is known
+ * only from its response. If servers differ on the end of a request, there are several readings (reading.c), and the
+ * same steps are executed for each of them.
  */
 #include "http_priv.h"
 
@@ -248,8 +248,8 @@ static void add_unexpected_bytes(struct http_feed *f, const uint8_t *bytes, uint
     while (base && (!http_owns_transaction(f, base) || ((struct http_tx *)base)->reading > 0))
         base = base->previous;
     last = (struct http_tx *)base;
-    /* A complete transaction is skipped even if it has not been freed yet, so that the result does not depend on that.
-     */
+    /* A complete transaction is skipped even if it has not been freed yet, so that the result does not depend on when
+     * it is freed. */
     if (!last || last->base.progress[FLOW_TO_CLIENT] == HTTP_COMPLETE)
         return;
     http_event(f, last, HTTP_EVENT_REQUEST_BODY_UNEXPECTED);

@@ -319,7 +319,8 @@ static enum http_step_result read_status_line(struct http_feed *f)
     if (!http_store_line(f, message, line, length))
         return HTTP_STEP_FAILED;
     parse_status_line(f, tx, size);
-    if (tx->status != 100 && !(is_interim(tx) && f->parser->flags & HTTP_READ_INTERIM)) /* the final response follows */
+    /* After an interim response the status line of the final response follows. */
+    if (tx->status != 100 && !(is_interim(tx) && f->parser->flags & HTTP_READ_INTERIM))
         app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_LINE);
     f->parser->lines = 0;
     f->parser->step = HTTP_AT_HEADERS;
@@ -342,8 +343,8 @@ static void discard_interim_response(struct http_feed *f, struct http_tx *tx)
     f->head_before = 0;
 }
 
-/* Ends HTTP in both directions. `proto`: the protocol that follows, NULL to detect it. `known`: there is a parser for
- * it, or it is to be detected; otherwise parsing stops. */
+/* Ends HTTP in both directions. `proto`: the protocol that follows, NULL to detect it. `known`: a parser exists for
+ * that protocol, or it is to be detected; false: parsing stops. */
 static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, const char *proto, bool known)
 {
     struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];
@@ -362,8 +363,8 @@ static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, c
     return HTTP_STEP_ENDS_HTTP;
 }
 
-/* Whether the request had an Upgrade header. The request of the first response may not have been seen, in a flow that
- * was picked up midstream: it is assumed to have had one. */
+/* Whether the request had an Upgrade header. In a flow that was picked up midstream the request of the first response
+ * may not have been seen. Such a request is assumed to have had the header. */
 static bool upgrade_was_requested(const struct http_feed *f, const struct http_tx *tx)
 {
     const uint8_t *value;

@@ -139,7 +139,7 @@ struct http_state {
 /* An alternative reading of responses, from one response to the end of the connection. */
 struct http_alternative {
     struct http_state state; /* only the server's direction is used */
-    uint64_t tx;             /* id of the transaction of the main reading that it starts with */
+    uint64_t tx;             /* the reading starts with the response of this transaction (id) of the main reading */
     struct buffer unconsumed;
 };
 
@@ -151,9 +151,10 @@ struct http_feed {
     struct http_parser *parser; /* parser of the direction */
     enum flow_direction direction;
     const uint8_t *bytes;
-    uint32_t at, length;          /* bytes[at] is the next byte */
-    uint64_t offset;              /* offset of bytes[0] in the direction */
-    uint32_t unit_end;            /* a reading that is added starts with the bytes from `at` to this offset; 0: none */
+    uint32_t at, length; /* bytes[at] is the next byte */
+    uint64_t offset;     /* offset of bytes[0] in the direction */
+    uint32_t unit_end;   /* when a reading is added: it also parses the bytes from `at` up to this offset, the current
+                            line; 0: no such line */
     struct http_reading *reading; /* the alternative reading of requests; NULL: the main reading */
     bool is_repeat;               /* the bytes are a copy of lines that another reading has parsed */
     bool transferred;             /* the bytes are a copy of lines that another process has parsed */

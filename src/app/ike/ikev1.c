@@ -147,8 +147,9 @@ static bool read_payload(struct ike_parse *parse, const struct ike_payload *payl
     }
 }
 
-/* Stores a payload in the state of the flow, from which the events of this and later messages take it. Payloads longer
- * than IKE_SECRET_MAX are not stored, so that events stay small; a message without the payload removes it. */
+/* Stores a payload in the state of the flow, from which the events of this and later messages take it. Payloads
+ * longer than IKE_SECRET_MAX are not stored, so that events stay small; a message without the payload removes the
+ * stored one. */
 static void store_for_events(struct ike_parse *parse, struct buffer *kept, const struct buffer *bytes)
 {
     ike_store(parse, kept, bytes->bytes, bytes->length <= IKE_SECRET_MAX ? bytes->length : 0);

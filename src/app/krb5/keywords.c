@@ -111,8 +111,8 @@ enum { LIST_MAX = 64 };
 
 /* Condition on the encryption type of the ticket: whether it is weak, or a list of types. */
 struct encryption_condition {
-    bool by_weakness, weak; /* by_weakness: the type must be weak, or not weak if `weak` is false. Without by_weakness
-                               it must be in `list` */
+    bool by_weakness, weak; /* by_weakness: weak types match, or, if `weak` is false, types that are not weak. Without
+                               by_weakness the types in `list` match */
     unsigned count;
     int32_t list[LIST_MAX];
 };

@@ -14,8 +14,8 @@ static const char *const applications[] = { "nfs", NULL };
 /* A condition on the procedure: either a range of numbers for all versions, or a name, which has a different number in
  * each version. */
 struct procedure_condition {
-    bool named, negated;      /* named: the procedures in `number` match, or with `negated` all others; without `named`:
-                                 those in `range` */
+    bool named, negated; /* named: the procedures in `number` match; with `negated`, all other procedures match. Without
+                            `named`, the numbers in `range` match */
     int32_t number[VERSIONS]; /* procedure number by version; -1: the version does not have the procedure */
     struct number_range range;
 };

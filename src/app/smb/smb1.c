@@ -278,8 +278,8 @@ static bool handle_read_request(struct smb_parser *parser, const struct smb_mess
 
 /* --- Messages ---------------------------------------------------------------------------------------- */
 
-/* READ_ANDX and WRITE_ANDX have no transaction of their own. TRANSACTION and TRANSACTION2 have one only for what they
- * contain: a call to a pipe, or a rename or deletion. */
+/* Whether a transaction is added for each request with this command. For READ_ANDX and WRITE_ANDX none is added; for
+ * TRANSACTION and TRANSACTION2 only if they contain a call to a pipe, a rename or a deletion. */
 static bool has_own_transaction(uint16_t command)
 {
     return command != READ_ANDX && command != WRITE_ANDX && command != TRANSACTION && command != TRANSACTION2;

@@ -33,7 +33,8 @@ static bool locate_data(const struct smb_message *message, uint32_t given, uint3
     return true;
 }
 
-/* Passes data to the file engine or to the DCE/RPC parser. Data of other pipes is ignored. */
+/* Passes data of files to the file engine and data of DCE/RPC pipes to the DCE/RPC parser. Data of other pipes is
+ * ignored. */
 static void forward_data(struct smb_parser *parser, const struct smb_message *message, const struct transfer *transfer,
                          const char *fallback_name)
 {

@@ -114,9 +114,9 @@ static void rename_file(struct smb_parser *parser, const struct smb_message *mes
     smb_store_text(parser, &tx->text[SMB_TEXT_NEW_NAME], name, length);
 }
 
-/* Adds a transaction for a request that sets or clears deletion on close. In a compounded request the file may be the
- * one that the preceding CREATE opens. The id of the file is then still unknown, so the name is taken from the CREATE.
- */
+/* Adds a transaction for a request that sets or clears deletion on close. In a compounded request the file may be
+ * the one that the preceding CREATE opens. The id of the file is then still unknown, so the name in the CREATE is
+ * stored. */
 static void set_disposition(struct smb_parser *parser, const struct smb_message *message, const struct smb_file_id *id,
                             bool delete)
 {

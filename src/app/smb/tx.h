@@ -122,8 +122,9 @@ struct smb_tx {
 };
 
 struct smb_settings {
-    /* Limits of reads and writes and of the queued data of a file, in bytes or in chunks; 0: unlimited. max_tx: number
-     * of transactions without a response. */
+    /* max_read_size and max_write_size: bytes of one read or write; a larger one sets an event. ..._queue_count and
+     * ..._queue_size: out-of-order chunks and bytes queued for a file. 0: unlimited. max_tx: number of transactions
+     * without a response. */
     uint32_t max_read_size, max_write_size, max_read_queue_count, max_write_queue_count, max_tx;
     uint64_t max_read_queue_size, max_write_queue_size;
     /* Maximum numbers of entries of the tables in struct smb_state. */

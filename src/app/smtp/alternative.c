@@ -3,10 +3,10 @@
  * Parser instances for ambiguous client data.
  *
  * A client may send a message without waiting for the reply to DATA. If the server refuses DATA, it interprets these
- * bytes as commands, and they may contain another message. A server without CHUNKING does so with the bytes after BDAT.
- * The reply, which arrives after these bytes have been inspected, decides which interpretation is correct. Therefore
- * two parser instances, each with its own transactions, parse the bytes, one as a message and one as commands; rules
- * inspect the transactions of both. The reply ends the instance whose interpretation was wrong.
+ * bytes as commands, and they may contain another message. A server without CHUNKING also interprets the bytes after
+ * BDAT as commands. The reply, which arrives after these bytes have been inspected, decides which interpretation is
+ * correct. Therefore two parser instances, each with its own transactions, parse the bytes, one as a message and one as
+ * commands; rules inspect the transactions of both. The reply ends the instance whose interpretation was wrong.
  *
  * A message ends with a line that contains only a dot. If a bare LF precedes or follows the dot, the message ends there
  * for servers that accept a bare LF as line end, and continues for servers that require CRLF. Therefore an alternative

@@ -286,7 +286,7 @@ static void end_headers(struct mime *mime, struct mime_target *target)
 }
 
 /* Starts the body at a line where only some receivers end the headers; for other receivers the headers continue. Has no
- * effect if there are no headers, or none was added since the last call and `again` is not set. */
+ * effect without headers. Without `again` it also has no effect if no header was added since the last call. */
 static void start_body_early(struct mime *mime, struct mime_target *target, const struct mime_headers *headers,
                              bool again)
 {

@@ -132,8 +132,8 @@ static int handle_message(struct tls_parser *parser, uint8_t type, struct cursor
         if (from_client)
             return 0;
         tls_advance(parser, FLOW_TO_CLIENT, TLS_SERVER_HELLO_DONE);
-        /* After the server's certificate, this completes the visible handshake unless a client certificate was
-         * requested. */
+        /* After the server's certificate, ServerHelloDone completes the visible handshake, unless the server has
+         * requested a client certificate. */
         if (!(tx->flags & TLS_WANTS_CLIENT_CERTIFICATE) && tx->side[FLOW_TO_CLIENT].certificates.decoded)
             tls_handshake_done(parser);
         return 0;

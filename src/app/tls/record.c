@@ -4,7 +4,7 @@
  * The result therefore does not depend on segment boundaries.
  *
  * A record whose first byte has one of the two high bits set is SSLv2: TLS has no such record types. Clients of the
- * SSLv3 era start with such a ClientHello and continue with SSLv3.
+ * SSLv3 era start with a ClientHello in an SSLv2 record and continue with SSLv3.
  *
  * Application data ends the handshake. Depending on the setting encryption-handling, parsing then stops, the flow is
  * bypassed, or heartbeats and alerts are still parsed.
