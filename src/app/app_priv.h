@@ -30,8 +30,8 @@
 #include "identify.h"
 
 enum {
-    DEFAULT_PENDING_MAX = 64 << 10, /* app_proto.pending_max of a protocol that leaves it 0, in bytes */
-    APP_DEFAULT_TX_MAX = 512,       /* app_proto.tx_max of a protocol that leaves it 0 */
+    DEFAULT_PENDING_MAX = 64 << 10, /* used for protocols whose app_proto.pending_max is 0, in bytes */
+    APP_DEFAULT_TX_MAX = 512,       /* used for protocols whose app_proto.tx_max is 0 */
     UNKNOWN_URGENT_MAX = 3,         /* urgent bytes before the protocol is known; each doubles the number of readings */
     READINGS_MAX = 12, /* maximum number of readings of a flow, without the main one and those that omit urgent bytes */
     CANDIDATE_MAX = 1024, /* bytes of a direction after which a reading is dropped if its protocol is still uncertain */
@@ -98,7 +98,8 @@ struct app_flow {
                            in its direction; see app_misses_readings() */
     bool stop_stream;   /* the parser called app_stop_parsing(whole): rules on raw bytes do not need the rest either */
     bool bypass;        /* the flow may be bypassed */
-    /* change_wanted: app_change_protocol() was called; the change has not begun. change_optional: its last argument. */
+    /* change_wanted: app_change_protocol() was called; the change has not begun. change_optional: the call had the
+     * argument `optional`, so if no protocol is detected, the current one continues. */
     bool change_wanted, change_optional;
     bool changing;                    /* detection of the new protocol is running; if it fails, `fallback` continues */
     uint8_t change_to;                /* id of the announced protocol; 0: any */

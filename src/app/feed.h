@@ -71,8 +71,8 @@ void feed_compare_directions(struct feeding *f, enum flow_direction direction, c
 
 /* --- reading.c ------------------------------------------------------------------------------------ */
 
-/* Adds a reading of the flow as protocol `id`. Returns NULL if there is one already (TCP: one that has not stopped), if
- * there are READINGS_MAX, or if there is no memory. */
+/* Adds a reading of the flow as protocol `id`. Returns NULL if the flow already has a reading as this protocol (TCP:
+ * one that has not stopped), if it already has READINGS_MAX, or without memory. */
 struct app_flow *app_reading_add(struct feeding *f, unsigned id);
 /* Like app_reading_add(), for a protocol that is not certain: the parser is started later. */
 struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id);

@@ -44,7 +44,7 @@ static void feed_both(struct feeding *f, enum flow_direction newest)
         feed_pending(f, newest);
 }
 
-/* Feeds the bytes of a direction that are pending in the reading of `f` to another reading. */
+/* Feeds the pending bytes of a direction of the reading f->af to another reading, `reading`. */
 static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_direction direction)
 {
     const struct app_side *kept = &f->af->side[direction];

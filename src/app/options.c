@@ -7,7 +7,7 @@
 
 #include "app_priv.h"
 
-/* Scope of a setting: both transports, or a single one, whose value overrides that for both. */
+/* Scope of a setting: both transports, or a single one, whose value overrides the value for both. */
 enum { COMMON, TCP, UDP, SCOPES };
 enum { DESTINATION, SOURCE, PORT_LISTS };
 enum detection { DETECTION_YES, DETECTION_NO, DETECTION_ONLY, DETECTION_UNSET };
@@ -69,8 +69,8 @@ const struct setting app_setting_rows[] = {
     { .name = NULL },
 };
 
-/* Reads the ports of the transport, or, if none are set for it, those common to both transports. Returns 0 or a
- * negative errno. */
+/* Reads the ports that are set for the transport. If none are set for it, reads the ports that are set for both
+ * transports. Returns 0 or a negative errno. */
 static int read_ports(struct app_ports *ports, const struct config *config, const struct detection_settings *settings,
                       unsigned transport, const char *protocol, struct diag *diag)
 {

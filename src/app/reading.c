@@ -4,9 +4,10 @@
  * endpoint assumes, and rules of each protocol must find their messages.
  *
  * A receiver may take an urgent byte out of the stream or read it in the stream. Each of the first UNKNOWN_URGENT_MAX
- * urgent bytes before the protocol is known doubles the readings: the main one has all bytes, each other one omits
- * some, with separate protocol detection. For a later byte the pipeline clears URG as long as a parser is active
- * (app_parses_without_urgent_byte()): receiver and parser then both read the byte in the stream.
+ * urgent bytes before the protocol is known doubles the readings: the main reading has all bytes; each other reading
+ * omits some of the urgent bytes and has a separate protocol detection. For a later byte the pipeline clears URG as
+ * long as a parser is active (app_parses_without_urgent_byte()): receiver and parser then both read the byte in the
+ * stream.
  *
  * Memory: a reading lives as long as its flow, which has at most READINGS_MAX of them besides the main one and those
  * that omit urgent bytes. All readings that have not stopped are transferred to the next process.

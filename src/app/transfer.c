@@ -185,7 +185,7 @@ void app_transfer_tx(struct app_context *context, struct transfer *t, struct app
         uint8_t inspected = tx->inspected[direction];
         bool fresh = tx->fresh[direction];
 
-        /* Restore the inspection state of the writer: recreating the transaction has marked all of its data as new. */
+        /* Restore the transferred inspection state: recreating the transaction has marked all of its data as new. */
         app_tx_set_inspected(tx, direction);
         tx->inspected[direction] = inspected;
         if (fresh || tx->progress[direction] != inspected)

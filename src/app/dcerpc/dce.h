@@ -108,7 +108,8 @@ int dce_bind_parse(struct heap *heap, struct dce_bindings **bindings, const stru
  * `any_call` is true, to all stored interfaces. Returns as dce_bind_parse(). */
 int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
                        const uint8_t *body, size_t length, bool any_call);
-/* Replaces the list by one with this interface only, for datagrams, which have no bind. Returns 0 or -ENOMEM. */
+/* Replaces the list by a new one that contains only this interface. Used for datagrams, which have no bind. Returns 0
+ * or -ENOMEM. */
 int dce_bindings_set(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface);
 
 /* Result of dce_request_read(), which parses the context, opnum and stub data of a request fragment, and of
@@ -164,8 +165,8 @@ struct dcerpc_settings {
     uint32_t stub_max, tx_max; /* limits: bytes of stub data stored for a call; number of open calls */
 };
 
-/* Allocates a transaction; completes the oldest open one if there are dcerpc_settings.tx_max. Returns NULL if out of
- * memory. */
+/* Allocates a transaction. If dcerpc_settings.tx_max transactions are open, first completes the oldest one. Returns
+ * NULL if out of memory. */
 struct dcerpc_tx *dcerpc_tx_new(struct app_context *context);
 uint32_t dcerpc_stub_max(const struct app_context *context);
 struct app_result dcerpc_feed_datagram(struct app_context *context, const struct app_input *in);

@@ -220,8 +220,8 @@ static int handle_fragment(struct app_context *context, struct dcerpc_state *sta
     }
 }
 
-/* Returns the number of bytes before the next plausible header; if there is none, the number of bytes that certainly do
- * not belong to one. */
+/* Returns the number of bytes before the next plausible header; if there is none, the number of leading bytes at which
+ * no header starts. */
 static uint32_t find_header(const uint8_t *bytes, uint32_t length)
 {
     struct dce_header header;

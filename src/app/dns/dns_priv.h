@@ -69,8 +69,8 @@ enum dns_event {
 };
 extern const struct app_event dns_events[DNS_EVENTS];
 
-/* Flags of a name: it has a pointer to itself; it is truncated; it has more than DNS_NAME_STEPS_MAX labels and
- * pointers. */
+/* dns_name.flags. DNS_NAME_LOOP: the name has a pointer to itself. DNS_NAME_TRUNCATED: the name is truncated.
+ * DNS_NAME_TOO_MANY_LABELS: the name has more than DNS_NAME_STEPS_MAX labels and pointers. */
 enum { DNS_NAME_LOOP = 1, DNS_NAME_TRUNCATED = 2, DNS_NAME_TOO_MANY_LABELS = 4 };
 
 struct dns_name {
@@ -185,12 +185,12 @@ bool dns_wants_log_any(const struct app_tx *tx, const void *settings);
 
 enum { DNS_LOG_TYPES = 257 };
 struct dns_settings {
-    bool requests, responses;                       /* messages that are logged */
-    bool grouped, detailed;                         /* formats of answers in events: data by type; each record */
-    unsigned version;                               /* version of the event format: 2 or 3 */
+    bool requests, responses; /* messages that are logged */
+    bool grouped, detailed;   /* answers in events: data grouped by type (grouped), each record (detailed) */
+    unsigned version;         /* version of the event format: 2 or 3 */
     const char *const *formats, *const *type_names; /* as configured */
     bool all_types;                                 /* messages with queries of any type are logged */
-    bool types[DNS_LOG_TYPES];                      /* without all_types: by record type, whether it is logged */
+    bool types[DNS_LOG_TYPES]; /* without all_types: messages with queries of type i are logged if types[i] is true */
 };
 extern const struct setting dns_setting_rows[], mdns_setting_rows[], llmnr_setting_rows[];
 int dns_configure(const struct config *config, void *settings);

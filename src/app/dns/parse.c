@@ -29,7 +29,7 @@ struct parser {
 
 /* State while a name is parsed. */
 struct name_parser {
-    uint32_t at, end; /* at: offset of the next label; end: end of the field, after a pointer end of the message */
+    uint32_t at, end; /* offsets of the next label, and of the end of the field (after a pointer: of the message) */
     uint32_t after;   /* offset of the field after the name; 0 before the first pointer */
     uint32_t steps;   /* labels and pointers so far */
     uint16_t length;

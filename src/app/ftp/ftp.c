@@ -294,7 +294,8 @@ static bool code_equals(const struct line *line, const char *code)
     return memcmp(line->bytes, code, 3) == 0;
 }
 
-/* Applies the effect of the last line of a reply, which has a code, on data ports and on the protocol. */
+/* Applies the effect of a reply on data ports and on the protocol. `line` is the last line of the reply and has a
+ * code. */
 static void apply_reply(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx,
                         const struct line *line)
 {

@@ -31,8 +31,9 @@ static const uint8_t *find_bare_cr(const uint8_t *at, const uint8_t *stop, const
     return cr;
 }
 
-/* Returns the length of a line that ends with LF or with a CR alone; 0 if the line is incomplete. Searches for both in
- * pieces of 128 bytes: if all bytes were searched for each of them, many short lines would take quadratic time. */
+/* Returns the length of a line that ends with LF or with a CR alone; 0 if the line is incomplete. Searches for LF
+ * and CR in pieces of 128 bytes: with two searches through all bytes per line, many short lines would take quadratic
+ * time. */
 static uint32_t cr_or_lf_line_length(const uint8_t *bytes, uint32_t length, uint32_t from)
 {
     enum { PIECE = 128 };

@@ -195,7 +195,8 @@ bool http_framing_is_unambiguous(const struct http_message *message)
 
 /* --- Chunks --------------------------------------------------------------------------------------- */
 
-/* Parses a size that all servers accept: hexadecimal digits, blanks around them, up to an extension or the line end. */
+/* Parses a size in the form that all servers accept: hexadecimal digits, optionally between blanks, up to an extension
+ * or the line end. */
 static bool parse_plain_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out)
 {
     uint32_t at = 0;

@@ -338,8 +338,9 @@ static void index_header(struct header_parser *r, uint16_t index, bool is_token)
     struct http_header *first;
 
     header->known = (uint8_t)http_find_known(name, header->name_length, is_token);
-    /* The number of a known token serves as its hash. For other names the factor must be unpredictable: otherwise a
-     * sender could choose a thousand long names with equal hashes. The result of parsing does not depend on it. */
+    /* A known name has its number (enum http_known) as its hash. For other names the factor must be unpredictable:
+     * otherwise a sender could choose a thousand long names with equal hashes. The result of parsing does not depend on
+     * it. */
     if (is_token && header->known < HTTP_KNOWN_COUNT)
         header->hash = header->known;
     else
@@ -740,7 +741,7 @@ static enum http_step_result read_header_line(struct http_feed *f, struct http_m
     return HTTP_STEP_DONE;
 }
 
-/* Stores the lines from `from` on and parses the headers. `length`: length of the line that ended them. */
+/* Stores the lines from `from` on and parses the headers. `length`: length of the line that ended the headers. */
 static enum http_step_result end_headers(struct http_feed *f, struct http_message *message, uint32_t from,
                                          uint32_t length)
 {

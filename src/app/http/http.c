@@ -56,7 +56,7 @@ static const struct app_pattern patterns[] = {
 enum { PATTERN_MAX = 17 }; /* bytes of the longest pattern */
 
 enum {
-    METHOD_MAX = 64,   /* a longer first word with non-text bytes is not a method, unless the port is one of HTTP */
+    METHOD_MAX = 64,   /* a longer first word with non-text bytes is not a method, except on HTTP ports */
     BLANKS_MAX = 1024, /* after this number of leading blanks and line ends the bytes are HTTP: servers skip any number
                           of them */
     LINE_MAX = 1024,   /* an incomplete line of this length is a request line if a path follows the first word, or if it
@@ -77,8 +77,9 @@ static bool begins_with_method(const uint8_t *bytes, uint32_t length)
 }
 
 /* Servers accept any method, blank lines before it, and tabs between the words, so a version in the line identifies
- * HTTP. On ports other than those of HTTP, a NUL byte in the first word, or other non-text bytes in a long one, exclude
- * HTTP: only Python accepts such methods, and the result for binary protocols must not stay APP_UNSURE for long. */
+ * HTTP. On other ports than HTTP's, a first word excludes HTTP if it contains a NUL byte, or if it is long and contains
+ * other non-text bytes: only Python accepts such methods, and the result for binary protocols must not stay APP_UNSURE
+ * for long. */
 static enum app_probe_result probe_request(const struct app_probe *in)
 {
     uint32_t at = 0, word, target;

@@ -37,8 +37,8 @@ struct http_header {
                     Content-Length, of which only the first value is used */
 };
 
-/* Buffers that are concatenations of headers. Memory for them is reserved when the headers are parsed; they are written
- * when a rule first uses them. */
+/* Buffers that are concatenations of headers. Memory is reserved when the headers are parsed; the text is written when
+ * a rule first uses the buffer. */
 enum http_concatenation_kind {
     HTTP_CONCATENATION_HEADER,
     HTTP_CONCATENATION_NAMES,

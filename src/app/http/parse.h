@@ -33,7 +33,7 @@ static inline void http_event(struct http_feed *f, struct http_tx *tx, enum http
 
 struct app_result http_feed(struct app_context *context, void *state, const struct app_input *in);
 /* Executes steps until more bytes are needed, HTTP ends, or parsing fails, and returns which of these. Returns
- * HTTP_STEP_DONE if a reading was added: the caller then continues. */
+ * HTTP_STEP_DONE if a reading was added: the caller then feeds the remaining bytes to all readings. */
 enum http_step_result http_execute_steps(struct http_feed *f);
 /* Records `length` lost bytes as a gap of the current body. */
 void http_handle_gap(struct http_feed *f, uint64_t length);
@@ -73,7 +73,7 @@ static inline bool http_is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-/* Whether the bytes equal a lower-case word; case and NUL bytes in them are ignored. */
+/* Whether the bytes equal a lower-case word. The case of the bytes, and NUL bytes between them, are ignored. */
 bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 /* Whether the bytes contain a separator followed by a version: "HTTP/" in any case, or a form that only PHP accepts. */
 bool http_has_version(const uint8_t *bytes, uint32_t length);
@@ -132,8 +132,8 @@ bool http_parse_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out, 
 
 /* Returns the body of a request as servers of the dialect determine it. */
 struct http_framing http_get_framing(const struct http_message *message, enum http_dialect dialect);
-/* A cheap test: returns true if all dialects determine the same body, except those that ignore chunked coding. May
- * return false although all agree. */
+/* A cheap test. Returns true if all dialects determine the same body; only dialects that ignore chunked coding may
+ * differ. The result may be false although all dialects agree. */
 bool http_framing_is_unambiguous(const struct http_message *message);
 /* Parses the size in a chunk size line of a request. Returns false if no server accepts it. */
 bool http_parse_request_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);

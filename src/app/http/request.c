@@ -224,7 +224,7 @@ static enum http_step_result read_request_line(struct http_feed *f, const uint8_
 
 /* --- Between requests ----------------------------------------------------------------------------- */
 
-enum { METHOD_MAX = 64 }; /* bytes of an unknown method */
+enum { METHOD_MAX = 64 }; /* bytes of an unknown method; a longer first word is not a method */
 
 static bool looks_like_request(const uint8_t *line, uint32_t length)
 {
@@ -256,8 +256,8 @@ static void add_unexpected_bytes(struct http_feed *f, const uint8_t *bytes, uint
     http_body_add_surplus(f, last, bytes, length);
 }
 
-/* Skips a line between requests that is too long and has no second word: it is not a request line. Returns false if
- * there is no such line. */
+/* Skips a line between requests that is too long and has no second word, and therefore is not a request line. Returns
+ * false if there is no such line. */
 static bool skip_long_line(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
@@ -317,8 +317,8 @@ static enum http_step_result check_after_0_9(struct http_feed *f)
 
 /* --- Evaluation of headers ----------------------------------------------------------------------- */
 
-/* Returns the host in lower case: its location in the header if it is in lower case there, as usual; otherwise a copy
- * in `extra`. `value`: value of the Host header. */
+/* Returns the host in lower case. Usually the host in the header is in lower case, and the result refers to the header;
+ * otherwise it refers to a copy in `extra`. `value`: value of the Host header. */
 static struct http_text store_host(struct http_feed *f, struct http_message *message, const struct http_authority *from,
                                    const uint8_t *value)
 {

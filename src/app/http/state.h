@@ -190,13 +190,14 @@ struct http_personality {
 enum http_ambiguous_policy {
     HTTP_AMBIGUOUS_INSPECT, /* all readings are inspected */
     HTTP_AMBIGUOUS_DROP,    /* inline, the flow is dropped */
-    HTTP_AMBIGUOUS_PASS,    /* one reading is inspected: that of most servers, or that of browsers */
+    HTTP_AMBIGUOUS_PASS,    /* one reading is inspected: most servers' (requests) or browsers' (responses) */
 };
 
 struct http_settings {
     struct http_personality personality;
-    uint32_t body_limit[FLOW_DIRECTIONS];      /* bytes; 0: unlimited */
-    uint32_t field_limit, headers_limit;       /* bytes of a line with its continuation lines; number of headers */
+    uint32_t body_limit[FLOW_DIRECTIONS]; /* bytes; 0: unlimited */
+    uint32_t field_limit, headers_limit;  /* field_limit: bytes of a line with its continuation lines; headers_limit:
+                                             headers of a message */
     uint8_t ambiguous_policy[FLOW_DIRECTIONS]; /* enum http_ambiguous_policy, for requests and for responses */
     /* bomb_limit: decoded bytes up to which a body is no compression bomb; 0: no limit. decoder_layers: maximum number
      * of nested content encodings. lzma_memory: bytes of memory for an LZMA decoder. */
@@ -210,7 +211,7 @@ struct http_settings {
     const char *personality_name;
     const char *const *custom_names;
     unsigned dump_headers; /* bits: 1 requests, 2 responses */
-    uint64_t custom;       /* bit set of rows of the table in log.c */
+    uint64_t custom;       /* headers to log: bit set of rows of custom_fields in log.c */
 };
 
 #endif

@@ -127,7 +127,7 @@ void nfs_read_reply(struct nfs_parse *parse, struct cursor cur);
 enum { NFS_NUMBER_TEXT = 16 };
 /* Returns the name of the procedure, or its number as text in `text` if it has no name. */
 const char *nfs_procedure_name(uint8_t version, uint32_t procedure, char text[NFS_NUMBER_TEXT]);
-/* Returns the number of a procedure by its name, ignoring case; -1 if the version has none. */
+/* Returns the number of a procedure by its name, ignoring case; -1 if the version has no such procedure. */
 int32_t nfs_procedure_number(uint8_t version, const char *name, size_t length);
 const char *nfs_status_name(uint32_t status, char text[NFS_NUMBER_TEXT]);
 const char *nfs_rpc_status_name(uint32_t status, char text[NFS_NUMBER_TEXT]);

@@ -196,7 +196,7 @@ static void handle_gap(struct smb_parser *parser, uint64_t length)
 }
 
 /* Searches for the next record after a gap and clears side->lost if there is one. Returns the number of bytes before
- * the record, or, without one, the number of bytes at which no record starts. */
+ * the record, or, without one, the number of leading bytes at which no record starts. */
 static uint32_t find_record(struct smb_side *side, const uint8_t *bytes, uint32_t length)
 {
     uint32_t at = 0;

@@ -144,7 +144,7 @@ static bool handle_tree_connect_response(struct smb_parser *parser, const struct
         smb_tx_set_response(parser, tx, message);
     if (!tx || message->status != SMB_STATUS_SUCCESS)
         return true;
-    /* WordCount 3 and 7: OptionalSupport; 7: two sets of access rights; then ByteCount */
+    /* Skips OptionalSupport (WordCount 3 and 7), two sets of access rights (WordCount 7), and ByteCount. */
     if (!fixed || !cursor_skip(&cur, (fixed[0] >= 3 ? 2u : 0u) + (fixed[0] == 7 ? 8u : 0u) + 2))
         return false;
     service = &tx->text[SMB_TEXT_RESPONSE_SERVICE];

@@ -137,7 +137,7 @@ void smb1_handle_read_response(struct smb_parser *parser, const struct smb_messa
         forward_to_file(parser, message, &id, &transfer, "");
         return;
     }
-    id.length = 2; /* as in smb1_transaction.c: without the session, which is part of the key of fragments anyway */
+    id.length = 2; /* as in smb1_transaction.c: without the UID, because the key of fragments contains the session */
     if (transfer.received > 0)
         smb_handle_pipe_response(parser, message, &id, message->bytes + transfer.at, transfer.received);
 }

@@ -67,7 +67,7 @@ static bool handle_pipe_response(struct smb_parser *parser, const struct smb_mes
 
     if (!smb_is_dcerpc_pipe(parser, &id) && !(overflow && pending))
         return true;
-    id.length = id.length > 2 ? 2 : id.length; /* without the session, which is part of the key of fragments anyway */
+    id.length = id.length > 2 ? 2 : id.length; /* without the UID, because the key of fragments contains the session */
     smb_handle_pipe_response(parser, message, &id, bytes, load_le16(fixed + 13));
     return true;
 }

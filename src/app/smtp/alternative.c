@@ -93,7 +93,8 @@ int smtp_add_strict_alternative(struct smtp_feed *f, const struct smtp_tx *tx)
 
 int smtp_feed_unread(struct smtp_feed *f, const uint8_t *bytes, uint32_t length)
 {
-    /* An incomplete line, plus the bytes consumed by the main instance in one step. */
+    /* Limit of the bytes in `unread`: an incomplete line, plus the bytes that the main instance consumes in one
+     * step. */
     enum { UNREAD_MAX = 3 * SMTP_LINE_MAX };
     struct buffer *unread = &f->state->unread;
 

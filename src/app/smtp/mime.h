@@ -106,8 +106,8 @@ struct mime_writer {
     struct mime_quoted quoted;
     uint8_t line_end[2], line_end_length; /* line end of the last line; written with the next line, because the line end
                                              before a delimiter is not part of the file */
-    bool alternative; /* the file has another interpretation of the lines than the first one: no URLs are extracted from
-                         it, and no anomalies are reported */
+    bool alternative; /* the file has another interpretation of the lines than the first open file: no URLs are
+                         extracted from it, and no anomalies are reported */
 };
 
 struct mime {
@@ -130,8 +130,8 @@ struct mime {
     struct mime_writer writer[MIME_WRITERS_MAX];
     struct mime_urls urls;
     struct md5_ctx md5;
-    bool computes_md5, md5_begun, md5_done; /* computes_md5: the MD5 of the body is requested; md5_begun: it has input;
-                                               md5_done: md5_text is set */
+    bool computes_md5, md5_begun, md5_done; /* computes_md5: the MD5 of the body is requested; md5_begun: bytes of the
+                                               body have been added to `md5`; md5_done: md5_text is set */
     uint8_t md5_text[2 * MD5_DIGEST_SIZE];  /* hexadecimal */
 };
 

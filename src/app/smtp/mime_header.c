@@ -279,7 +279,8 @@ bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *nam
 
 /* --- Parameters as lenient receivers read them ---------------------------------------------------- */
 
-/* LENIENT_VALUE_MAX: bytes of a value; LENIENT_FOUND_MAX: occurrences of the parameter in a header */
+/* LENIENT_VALUE_MAX: maximum bytes of a reported value, longer ones are truncated. LENIENT_FOUND_MAX: occurrences of a
+ * parameter in a header after which the search ends. */
 enum { LENIENT_VALUE_MAX = 512, LENIENT_FOUND_MAX = 8 };
 
 bool mime_contains(const uint8_t *value, uint32_t length, const char *word)

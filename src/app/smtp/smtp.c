@@ -235,7 +235,7 @@ static const struct app_pattern patterns[] = {
     { .bytes = "QUIT", .length = 4, .nocase = true, .direction = FLOW_TO_SERVER },
 };
 
-/* Waits for more bytes while they may become one of the patterns; the framework compares complete patterns. */
+/* Waits for more bytes as long as the bytes may be the start of a pattern; the framework compares complete patterns. */
 static enum app_probe_result probe_client(const struct app_probe *in)
 {
     for (unsigned i = 0; in->length < 4 && i < sizeof(patterns) / sizeof(patterns[0]); i++)
@@ -271,7 +271,7 @@ static enum app_probe_result probe(const struct app_probe *in)
 
 /* --- Events and protocol table -------------------------------------------------------------------- */
 
-/* Names are in upper case because EVE contains them in that form; in rules case is ignored. */
+/* Names are in upper case because EVE events contain them in upper case. Rules may use any case. */
 static const struct app_event events[SMTP_EVENTS] = {
     [SMTP_INVALID_REPLY] = { "INVALID_REPLY", "reply without a known code, or greeting with a code other than 220" },
     [SMTP_UNABLE_TO_MATCH_REPLY] = { "UNABLE_TO_MATCH_REPLY_WITH_REQUEST",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Checks of `content` patterns on fingerprints and serial numbers. These buffers have a fixed format: patterns are
- * converted to its case, and patterns that can never match are rejected, as in Suricata.
+ * converted to the case of the buffer, and patterns that can never match are rejected, as in Suricata.
  */
 #include <errno.h>
 #include <string.h>

@@ -99,14 +99,14 @@ static bool read_vector16(struct cursor *cur, struct cursor *out)
     return true;
 }
 
-/* Reads the next entry of the server name list; false at the end or when it is truncated. */
+/* Reads the next entry of the server name list. Returns false at the end of the list, or if the entry is truncated. */
 static bool next_server_name(struct cursor *list, uint8_t *type, struct cursor *name)
 {
     return cursor_u8(list, type) && read_vector16(list, name);
 }
 
-/* Parses all entries and ignores the length of the list: it should contain one entry (RFC 6066 §3), and servers differ
- * in which of several they use. */
+/* Parses all entries and ignores the length of the list: it should contain one entry (RFC 6066 §3). If it contains
+ * several, servers differ in which entry they use. */
 static bool parse_server_names(struct hello_parser *hp, struct cursor body)
 {
     struct cursor name;
@@ -236,7 +236,7 @@ static void parse_extension(struct hello_parser *hp, uint16_t type, struct curso
     }
 }
 
-/* Parses the extensions; hello->extensions covers those that are complete. */
+/* Parses the extensions; hello->extensions covers the complete extensions. */
 static void parse_extensions(struct hello_parser *hp, struct cursor *cur)
 {
     struct cursor list, body;

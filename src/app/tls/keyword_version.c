@@ -37,7 +37,7 @@ static bool find_name(const struct name_value *names, struct span text, unsigned
 
 struct version_condition {
     uint16_t version;
-    bool is_raw; /* the version was given in hexadecimal, so only it matches; false: TLS 1.3 also matches drafts
+    bool is_raw; /* the version was given in hexadecimal: only this version matches; false: TLS 1.3 also matches drafts
                     (map_draft()) */
 };
 

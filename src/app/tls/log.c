@@ -220,7 +220,8 @@ static void log_session(struct fields *out, const struct tls_tx *tx, unsigned fi
         log_chain(out, certificates);
 }
 
-/* Whether a selected fingerprint is logged: the settings request its computation, or a rule has computed it. */
+/* Whether a fingerprint is logged: the settings select it, and either request its computation, or a rule has computed
+ * it. */
 static bool is_fingerprint_logged(const struct tls_settings *settings, unsigned field, bool is_computed)
 {
     return (settings->fields & field) && ((settings->computed & field) || is_computed);

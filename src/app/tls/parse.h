@@ -31,7 +31,7 @@ int tls_handshake_bytes(struct tls_parser *parser, struct cursor bytes);
 /* --- hello.c, certificate.c ----------------------------------------------------------------------- */
 
 /* Whether the body of another ClientHello has the same version, random, cipher suites and extensions as the first one,
- * except padding, pre_shared_key and key_share: rules would then find the same in both. */
+ * except padding, pre_shared_key and key_share: rules would then match the same in both hellos. */
 bool tls_hello_is_equal(const struct tls_hello *before, struct cursor body);
 /* Parse the body of a message. Return 0, -ENOMEM, or -EMSGSIZE if a hello exceeds a limit. */
 int tls_parse_hello(const struct tls_parser *parser, struct cursor body);

@@ -97,7 +97,7 @@ enum {
     TLS_SAW_CLIENT_KEY = 1 << 2,
     TLS_SAW_SERVER_KEY = 1 << 3,
     TLS_HAS_SUPPORTED_VERSIONS = 1 << 4,   /* the ClientHello has the extension supported_versions */
-    TLS_NO_CERTIFICATE = 1 << 5,           /* no certificate can be seen, because TLS 1.3 encrypts them */
+    TLS_NO_CERTIFICATE = 1 << 5,           /* the version is TLS 1.3, which encrypts certificates */
     TLS_RESUMES = 1 << 6,                  /* the client sent a session ticket, or the server echoed its session ID: the
                                               session is resumed, unless a certificate follows */
     TLS_EARLY_DATA = 1 << 7,               /* the ClientHello announces 0-RTT data */

@@ -23,8 +23,8 @@ static const struct app_pattern patterns[] = {
     TO_CLIENT("\x17\x03\x00"), TO_CLIENT("\x17\x03\x01"), TO_CLIENT("\x17\x03\x02"), TO_CLIENT("\x17\x03\x03"),
 };
 
-/* Detects a ClientHello in SSLv2 format: any on the usual port; elsewhere one of version 2, or one of SSLv3 and later
- * that servers accept (RFC 5246 appendix E.2). */
+/* Detects a ClientHello in SSLv2 format. On the usual port any version is accepted; on other ports version 2, and the
+ * hellos of SSLv3 and later that servers accept (RFC 5246 appendix E.2). */
 static enum app_probe_result probe_ssl2(const struct app_probe *in, struct cursor cur)
 {
     uint16_t record, version, ciphers, session, challenge;

@@ -48,7 +48,7 @@ bool x509_name_text(struct cursor name, struct x509_text *out);
 /* Appends a serial number as "01:AB:...". */
 void x509_serial_text(struct cursor serial, struct x509_text *out);
 /* Consumes the next GeneralName and appends its text; choices without a text form append nothing. Returns false at the
- * end, or if the next one is malformed. */
+ * end of the list, or if the next name is malformed. */
 bool x509_alternative_text(struct cursor *alternatives, struct x509_text *out);
 
 #endif
