@@ -166,8 +166,8 @@ static bool is_expired(const struct byterange_file *entry, uint64_t now_ns)
     return entry->last_data_ns + entry->timeout_ns < now_ns;
 }
 
-/* Abandons expired files and returns a free entry. If there is none, abandons the file whose last data is the oldest.
- * Returns NULL if every file is in a transaction. */
+/* Returns a free entry, after abandoning expired files. If no entry is free, abandons the file whose last data is the
+ * oldest. Files that are in a transaction are not abandoned; returns NULL if all files are. */
 static struct byterange_file *alloc_entry(struct app *app, uint64_t now_ns)
 {
     struct byterange_file *unused = NULL, *oldest = NULL;

@@ -107,8 +107,8 @@ static unsigned record_urgent(struct app_flow *main, enum flow_direction directi
     return 1u << main->urgent_count++;
 }
 
-/* Whether detection has failed in the direction in all readings. If so, sets urgent_unread: the other direction may
- * still identify a protocol, and then the readings without the urgent byte are missing. */
+/* Whether detection has failed in the direction in all readings that have not stopped. If so, sets urgent_unread: the
+ * other direction may still identify a protocol, and then the readings without the urgent byte are missing. */
 static bool is_of_no_protocol(struct app_flow *main, enum flow_direction direction)
 {
     for (const struct app_flow *reading = main; reading; reading = reading->next_reading) {

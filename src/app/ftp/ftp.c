@@ -319,9 +319,9 @@ static void apply_reply(struct app_context *context, struct ftp_state *state, st
     announce_waiting_data(context, state);
 }
 
-/* Returns the command that a reply line answers, or NULL if there is none. This is the oldest open command, except that
- * 227 and 229 always answer PASV and EPSV, and the commands before the PASV or EPSV are completed: some servers also
- * answer empty lines, so there may be more replies than commands. */
+/* Returns the command that a reply line answers, or NULL if there is none. This is the oldest open command. If it has
+ * no reply line yet, 227 and 229 answer the first PASV and EPSV instead, and the commands before that are completed:
+ * some servers also answer empty lines, so there may be more replies than commands. */
 static struct ftp_tx *find_answered_command(const struct app_context *context, const struct ftp_state *state,
                                             const struct line *line)
 {
@@ -365,7 +365,7 @@ static bool completes_reply(struct ftp_state *state, const struct line *line)
     return !coded || line->bytes[0] != '1';
 }
 
-/* Handles a line of a reply. Sets *changed if TLS follows it. Returns 0 or -errno. */
+/* Handles a line of a reply. Sets *changed if TLS follows the reply. Returns 0 or -errno. */
 static int handle_reply(struct app_context *context, struct ftp_state *state, const struct line *line, bool *changed)
 {
     struct ftp_tx *tx;

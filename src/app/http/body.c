@@ -138,7 +138,8 @@ static void close_file(struct http_feed *f, struct http_message *message, enum f
 
 /* --- Kept bytes ---------------------------------------------------------------------------------- */
 
-/* Stores decoded bytes for rules. When the buffer is full, the first half of it is discarded. */
+/* Stores decoded bytes for rules. When the buffer exceeds its maximum length, only the last bytes are kept, half of
+ * that length. */
 static void keep_bytes(struct http_feed *f, struct http_message *message, const uint8_t *bytes, uint32_t length)
 {
     uint32_t most = f->settings->body_limit[f->direction] == 0 ? HTTP_WINDOW : HTTP_KEPT_MAX;
@@ -152,7 +153,8 @@ static void keep_bytes(struct http_feed *f, struct http_message *message, const 
     }
 }
 
-/* Returns how many of the next `length` bytes are within the body limit. */
+/* Returns how many of the next `length` bytes are within the body limit. There is no limit for a file that is to be
+ * stored. */
 static uint32_t length_within_limit(const struct http_feed *f, const struct http_message *message, uint32_t length)
 {
     uint32_t limit = f->settings->body_limit[f->direction];

@@ -137,7 +137,8 @@ static bool copy_unconsumed(const struct http_feed *f, struct http_reading *read
 }
 
 /* Moves the dialects from the current reading to a new one, which starts with the same request and parses the bytes
- * that follow. Returns false without memory, or if the new reading cannot parse the lines of the request. */
+ * that follow. Returns false without memory, if there are HTTP_READINGS_MAX readings, or if the new reading cannot
+ * parse the lines of the request. */
 static bool split_reading(struct http_feed *f, uint16_t dialects, bool has_body)
 {
     struct http_state *state = f->state;

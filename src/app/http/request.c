@@ -248,8 +248,8 @@ static void add_unexpected_bytes(struct http_feed *f, const uint8_t *bytes, uint
     while (base && (!http_owns_transaction(f, base) || ((struct http_tx *)base)->reading > 0))
         base = base->previous;
     last = (struct http_tx *)base;
-    /* A complete transaction is skipped even if it has not been freed yet, so that the result does not depend on when
-     * it is freed. */
+    /* Nothing is added to a complete transaction, even if it has not been freed yet, so that the result does not depend
+     * on when it is freed. */
     if (!last || last->base.progress[FLOW_TO_CLIENT] == HTTP_COMPLETE)
         return;
     http_event(f, last, HTTP_EVENT_REQUEST_BODY_UNEXPECTED);

@@ -63,7 +63,8 @@ struct smb_message {
 /* --- tx.c -------------------------------------------------------------------------------------------- */
 
 struct smb_key smb_message_key(const struct smb_message *message, enum smb_key_type type);
-/* Allocates a transaction whose request is complete. On failure returns NULL and sets parser->failed. */
+/* Allocates a transaction whose request is complete. Without memory, or if max_tx transactions are open, returns NULL
+ * and sets parser->failed. */
 struct smb_tx *smb_tx_new(struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
                           const struct smb_key *key);
 /* Finds an open transaction of `kind`, or of any kind (SMB_KINDS), by command and key; the tree ids are not compared.

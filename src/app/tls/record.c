@@ -78,8 +78,8 @@ static int handle_alert(const struct tls_parser *parser, struct cursor body)
     return 0;
 }
 
-/* Handles a heartbeat (RFC 6520). After the handshake the type of a heartbeat (request or response) is encrypted. It is
- * a response if a request is pending, otherwise a request. */
+/* Handles a heartbeat (RFC 6520). After the handshake the type of a heartbeat (request or response) is encrypted.
+ * Therefore a heartbeat counts as a response if a request is pending, otherwise as a request. */
 static int handle_heartbeat(const struct tls_parser *parser, struct cursor body)
 {
     enum { REQUEST = 1, RESPONSE = 2 };
@@ -276,7 +276,8 @@ static int handle_ssl2_message(const struct tls_parser *parser, struct cursor bo
     return 0;
 }
 
-/* Parses one SSLv2 record. Its header has two bytes, or three if the last one contains the padding length. */
+/* Parses one SSLv2 record. Its header has two bytes, or three bytes of which the last one contains the padding
+ * length. */
 static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
     struct cursor at = *cur;
