@@ -30,16 +30,13 @@ enum {
                            above this ratio; the other decoders always stop after bomb_limit bytes */
     FIRST_BYTES = 1024, /* input bytes kept, to be passed through if decoding fails */
     GUESS_BYTES = 512,  /* input bytes after which raw deflate must be recognised */
-    TEXT_DECODED_MAX =
-        64,      /* decoded bytes that are ignored: plain text may be valid raw deflate for so many bytes by chance */
-    PIECE = 256, /* input bytes decoded at a time before the first output */
-    BROTLI_PIECE = 32,    /* bytes that brotli decodes at a time */
-    ZLIB_CHECKSUM = 4,    /* bytes after the deflate data */
-    ZSTD_WINDOW_LOG = 21, /* log2 of the maximum window size: streams with a window above 2 MiB are not decoded */
-    LZMA_HEADER = 13,     /* bytes: properties, size of the dictionary, size of the content */
-    LZMA_OVERHEAD =
-        128
-        << 10, /* bytes that a decoder needs besides its dictionary; the rest of lzma_memory limits the dictionary */
+    TEXT_DECODED_MAX = 64,     /* plain text may decode to some bytes by chance: up to this number is ignored */
+    PIECE = 256,               /* input bytes decoded at a time before the first output */
+    BROTLI_PIECE = 32,         /* bytes that brotli decodes at a time */
+    ZLIB_CHECKSUM = 4,         /* bytes after the deflate data */
+    ZSTD_WINDOW_LOG = 21,      /* log2 of the maximum window size: streams with a window above 2 MiB are not decoded */
+    LZMA_HEADER = 13,          /* bytes: properties, size of the dictionary, size of the content */
+    LZMA_OVERHEAD = 128 << 10, /* bytes of lzma_memory that a decoder needs besides the dictionary */
     LZMA_DICTIONARY_MIN = 4 << 10,
 };
 

@@ -389,8 +389,8 @@ static enum http_step_result handle_upgrade(struct http_feed *f, struct http_tx 
     return end_http(f, tx, proto, !proto || app_id_by_name(proto) > 0);
 }
 
-/* If the client waits for 100 Continue (Expect) and the server sends an error response instead, the request has no
- * body. */
+/* If the client waits for 100 Continue (Expect), and the server sends a 4xx response before any byte of the body, the
+ * request has no body. */
 static void complete_expecting_request(struct http_feed *f, struct http_tx *tx)
 {
     struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];

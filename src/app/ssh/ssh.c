@@ -64,7 +64,8 @@ static enum line find_line_end(const uint8_t *bytes, uint32_t length, uint32_t *
     return LINE_TOO_LONG;
 }
 
-/* Parses "SSH-2.0-OpenSSH_9.6 comment" without the comment. */
+/* Parses "SSH-2.0-OpenSSH_9.6 comment" without the comment. Returns 0, -EINVAL if the line is not a banner, or
+ * -ENOMEM. */
 static int read_banner(struct heap *heap, struct ssh_side *side, const uint8_t *line, uint32_t length)
 {
     if (length < 4 || memcmp(line, "SSH-", 4) != 0)
