@@ -109,8 +109,8 @@ void dce_bindings_unref(struct heap *heap, struct dce_bindings *bindings)
         heap_release(heap, bindings);
 }
 
-/* Returns a new list with the last `kept` entries of `old` and room for `more` entries. The caller owns the only
- * reference. */
+/* Returns a new list with the last `kept` entries of `old`, or fewer because of DCE_BINDINGS_MAX, and room for `more`
+ * entries. The caller owns the only reference. Returns NULL without memory. */
 static struct dce_bindings *copy_bindings(struct heap *heap, const struct dce_bindings *old, uint32_t kept,
                                           uint32_t more)
 {

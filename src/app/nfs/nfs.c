@@ -37,7 +37,7 @@ static bool add_event_tx(struct app_context *context, enum flow_direction direct
 
 /* --- Calls ------------------------------------------------------------------------------------------- */
 
-/* Completes the oldest call without a reply if there are too many of them. */
+/* Completes the oldest call without a reply if there are NFS_CALLS_MAX such calls. */
 static void limit_calls(struct app_context *context)
 {
     struct app_tx *oldest = app_tx_first_open(context);

@@ -77,7 +77,8 @@ static void read_authenticate(struct smb_parser *parser, struct smb_tx *tx, cons
 
 enum { STEPS_MAX = 64, TICKET = DER_APPLICATION_CONSTRUCTED | 1, AP_REQUEST = DER_APPLICATION_CONSTRUCTED | 14 };
 
-/* Finds the next element with this tag at cur and advances cur past it. `out` may be `cur`. */
+/* Finds the next element with this tag at or after cur, advances cur past it, and sets *out to its content. `out` may
+ * be `cur`. */
 static bool next_element(struct cursor *cur, uint8_t expected_tag, struct cursor *out)
 {
     for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
@@ -97,7 +98,8 @@ static bool next_element(struct cursor *cur, uint8_t expected_tag, struct cursor
     return false;
 }
 
-/* Moves cur into nested elements: the first one with each of the tags, from the outermost to the innermost. */
+/* Moves cur into nested elements: the first one with each of the tags, from the outermost to the innermost. Returns
+ * false, and leaves cur unchanged, if there is no such element. */
 static bool descend(struct cursor *cur, const uint8_t *tags, unsigned count)
 {
     struct cursor inner = *cur;

@@ -45,8 +45,8 @@ void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message 
         smb_name_add(parser, id, (const uint8_t *)assumed, sizeof(assumed) - 1);
 }
 
-/* Whether the message may belong to the call of the transaction. In SMB 2, an ioctl and its response have the same
- * message id, which is compared; a call in a write and its response in a read have different message ids. */
+/* Whether the message may belong to the call of the transaction: the sessions must be equal. In SMB 2, an ioctl and its
+ * response must also have the same message id; a call in a write and its response in a read have different ones. */
 static bool is_same_message(const struct smb_tx *tx, const struct smb_message *message)
 {
     return tx->key.session == message->session &&

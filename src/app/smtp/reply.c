@@ -92,8 +92,8 @@ static int handle_reply(struct smtp_feed *f, const struct smtp_pending_reply *pe
     }
 }
 
-/* Handles code 354, which is the reply to DATA only: drops the commands before DATA from the queue. Their replies were
- * lost, or assigned to other commands. */
+/* Handles code 354, the reply to DATA: if a DATA command is in the queue, drops the commands before it. Their replies
+ * were lost, or assigned to other commands. */
 static void drop_commands_before_data(struct smtp_feed *f)
 {
     struct smtp_state *state = f->state;
