@@ -124,7 +124,7 @@ static void parse_header(struct http_feed *f, struct http_tx *tx, struct http_fo
     buffer_append(app_heap(f->context), &form->name, name, size, LINE_MAX_LENGTH);
 }
 
-/* --- Steps: return true if bytes were consumed or the step changed ------------------------------- */
+/* --- Steps: return false if more bytes are needed ------------------------------------------------ */
 
 static uint32_t pending_length(const struct http_form *form)
 {

@@ -26,7 +26,7 @@ struct parts {
 /* --- Characters above 8 bits --------------------------------------------------------------------- */
 
 /* Returns the byte that Windows substitutes for a character outside its code page (best fit), for characters that
- * matter in paths. */
+ * matter in paths; '?' for others. */
 static uint8_t best_fit(uint32_t code)
 {
     static const char latin[] =

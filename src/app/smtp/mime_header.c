@@ -47,8 +47,8 @@ static bool reserve_header(struct heap *heap, struct mime_headers *headers)
     return true;
 }
 
-/* Whether rules inspect the header or it describes a part. Entries and memory are reserved for these headers, so that
- * they are stored even if a sender sends many other headers before them. */
+/* Whether rules inspect the header, or the header describes a part. Entries and memory are reserved for these headers,
+ * so that they are stored even if a sender sends many other headers before them. */
 static bool is_important(const uint8_t *name, uint32_t length)
 {
     static const char *const names[] = { "content-type",

@@ -4,7 +4,7 @@
  * the end of a part, and in whether they decode uuencoded files in text. The same lines may therefore be written to
  * several files, one for each interpretation, and rules inspect all of them.
  *
- * If more than MIME_WRITERS_MAX files are open, the first and the newest ones are kept.
+ * If MIME_WRITERS_MAX files are open when another one is opened, the second oldest of them is closed.
  */
 #include <string.h>
 
