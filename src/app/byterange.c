@@ -66,8 +66,8 @@ static void stop_table_accounting(struct app *app, size_t before)
     app->byterange_memory += heap_memory(app->heap) - before;
 }
 
-/* Whether the table may use `more` bytes in addition. It has a separate limit, because evicting a flow does not free
- * memory of the table. */
+/* Whether the table may use `more` bytes in addition. The table has a separate limit, because evicting a flow does not
+ * free its memory. */
 static bool has_room(const struct app *app, size_t more)
 {
     size_t limit = heap_capacity(app->heap) / WAITING_SHARE;

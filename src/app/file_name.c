@@ -7,8 +7,8 @@
 
 #include "app_priv.h"
 
-/* Finds the alternative name number *index of a file; each name ends with a line feed. If there are fewer, subtracts
- * their number from *index and returns false. */
+/* Finds the alternative name number *index of a file; each name ends with a line feed. If the file has fewer names,
+ * subtracts the number of its names from *index and returns false. */
 static bool find_other_name(const struct file *file, unsigned *index, struct app_bytes *out)
 {
     const uint8_t *at = file->other_names.bytes, *limit = at + file->other_names.length, *end;

@@ -202,7 +202,7 @@ static enum app_probe_result get_direction(const struct app_probe *in, const str
 }
 
 enum {
-    PROBE_STREAM_MAX = 4096, /* bytes of a message on TCP; of a longer one the probe tests the header only */
+    PROBE_STREAM_MAX = 4096, /* bytes of a message on TCP; for a longer message the probe tests the header only */
     QUESTIONS_MAX = 15,
     QUESTION_MAX = 512, /* bytes within which the first question must end, with the targets of its pointers */
     DNS_PORT = 53,

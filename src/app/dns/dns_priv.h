@@ -185,7 +185,7 @@ bool dns_wants_log_any(const struct app_tx *tx, const void *settings);
 
 enum { DNS_LOG_TYPES = 257 };
 struct dns_settings {
-    bool requests, responses; /* messages that are logged */
+    bool requests, responses; /* requests and responses are logged */
     bool grouped, detailed;   /* answers in events: data grouped by type (grouped), each record (detailed) */
     unsigned version;         /* version of the event format: 2 or 3 */
     const char *const *formats, *const *type_names; /* as configured */

@@ -127,7 +127,8 @@ static void split_request(struct ftp_tx *tx)
         tx->command = get_command(&tx->telnet, tx->telnet_command_length, tx->telnet_argument_at);
 }
 
-/* Returns the argument: without Telnet commands if the interpretations differ. */
+/* Returns the argument of the command. If the two interpretations of the line differ, returns that of servers with
+ * Telnet. */
 static const uint8_t *get_argument(const struct ftp_tx *tx, uint32_t *length)
 {
     const struct buffer *line = tx->telnet.length > 0 ? &tx->telnet : &tx->request;

@@ -77,8 +77,8 @@ static bool copy_buffer(struct http_feed *f, struct buffer *to, const struct buf
            buffer_append(app_heap(f->context), to, from->bytes, from->length, UINT32_MAX) == from->length;
 }
 
-/* Copies the parts of the request that rules on the response and events use. If memory is exhausted, nothing is copied,
- * and the framework stops the parser. */
+/* Copies the parts of the request that rules on the response and events use. If memory is exhausted, the copy is
+ * incomplete, and the framework stops the parser. */
 static void copy_request(struct http_feed *f, struct http_tx *to, const struct http_tx *from)
 {
     struct http_message *message = &to->message[FLOW_TO_SERVER];

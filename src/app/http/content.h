@@ -66,8 +66,8 @@ struct http_names {
     unsigned count;                        /* number of entries in `name` */
     struct http_name name[HTTP_NAMES_MAX]; /* names that differ from `main` and from each other */
 };
-/* Finds the names in a Content-Disposition that clients may use, undecoded or decoded, and that differ from each other
- * and from the main one. */
+/* Finds the names in a Content-Disposition that clients may use, both undecoded and decoded. names->name gets the names
+ * that differ from names->main and from each other. */
 void http_find_other_names(const uint8_t *bytes, uint32_t length, struct http_names *names);
 
 /* --- body.c --------------------------------------------------------------------------------------- */
@@ -84,7 +84,8 @@ void http_body_add_surplus(struct http_feed *f, struct http_tx *tx, const uint8_
 /* Ends the body; `complete`: all of it was received. Further calls for the same body have no effect. */
 void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete);
 void http_body_clear(struct app_context *context, struct http_message *message);
-void http_tx_shed(struct app_context *context, struct app_tx *base); /* frees the kept bytes of bodies */
+void http_tx_shed(struct app_context *context,
+                  struct app_tx *base); /* frees the stored bytes of the transaction's bodies */
 /* Adds decoded bytes to the body. Returns false when the body limit is reached: no more bytes are needed. */
 bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 

@@ -329,7 +329,8 @@ static bool is_plain_header(const uint8_t *line, uint32_t length, uint32_t name_
            !http_is_space(line[name_length + 2]) && !http_is_space(line[length - 1]);
 }
 
-/* Adds the header to the known headers and to the hash table, or to the first header with the same name. */
+/* Adds the header to the known headers and to the hash table. If earlier headers have the same name, links the header
+ * to the first of them instead. */
 static void index_header(struct header_parser *r, uint16_t index, bool is_token)
 {
     struct http_message *message = r->message;
@@ -761,7 +762,7 @@ static bool is_line_without_colon(const uint8_t *line, uint32_t length)
     return size > 0 && !is_blank(line[0]) && !is_all_space(line, size) && !memchr(line, ':', size);
 }
 
-/* Whether one of several complete plain lines has no colon. */
+/* Whether any of the complete plain lines at the start of the bytes has no colon. */
 static bool contains_line_without_colon(const uint8_t *line, uint32_t left)
 {
     uint32_t length;

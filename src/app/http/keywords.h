@@ -7,7 +7,7 @@
 
 extern const struct keyword keyword_http_uri, keyword_http_uri_raw;
 
-/* common.c: for struct prefilter_hints.common. */
+/* Values of prefilter_hints.common, defined in common.c. */
 extern const char *const http_common_uris[], *const http_common_hosts[], *const http_common_agents[],
                                                                              *const http_common_headers[];
 

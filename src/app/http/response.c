@@ -319,7 +319,7 @@ static enum http_step_result read_status_line(struct http_feed *f)
     if (!http_store_line(f, message, line, length))
         return HTTP_STEP_FAILED;
     parse_status_line(f, tx, size);
-    /* After an interim response the status line of the final response follows. */
+    /* The progress advances at the status line of the final response, not at that of an interim response. */
     if (tx->status != 100 && !(is_interim(tx) && f->parser->flags & HTTP_READ_INTERIM))
         app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_LINE);
     f->parser->lines = 0;

@@ -40,7 +40,7 @@ struct http_parser {
     uint32_t lines;          /* number of header lines so far */
     uint32_t field_length;   /* bytes of the current header with its continuation lines */
     uint32_t messages;       /* number of messages started so far */
-    uint32_t blanks;         /* blanks after an HTTP/0.9 request */
+    uint32_t blanks;         /* number of blanks so far after an HTTP/0.9 request */
     uint32_t scanned;        /* number of unconsumed bytes known to contain no line end */
     uint32_t chunk_blanks;   /* leading blanks of an incomplete chunk size line */
     bool bare_lf;            /* the previous line ended with LF alone */

@@ -21,7 +21,7 @@ static const struct app_event events[NFS_EVENTS] = {
     [NFS_TOO_MANY_TRANSACTIONS] = { "too_many_transactions", "more than 1,000 calls are without a reply" },
 };
 
-/* Allocates a transaction that carries only an event. */
+/* Adds a transaction that carries only an event. Returns false if out of memory. */
 static bool add_event_tx(struct app_context *context, enum flow_direction direction, enum nfs_event event)
 {
     struct app_tx *tx = app_tx_new(context);

@@ -85,7 +85,7 @@ struct nfs_handle_name {
 };
 
 struct nfs_state {
-    uint64_t skip[FLOW_DIRECTIONS];     /* bytes of a record that are not parsed */
+    uint64_t skip[FLOW_DIRECTIONS];     /* remaining bytes of the current record, which are skipped */
     bool lost[FLOW_DIRECTIONS];         /* after a gap: the start of the next record is unknown */
     bool in_fragments[FLOW_DIRECTIONS]; /* inside a record of several fragments, which is skipped */
     unsigned next_name;                 /* index in handle_names of the entry that is replaced next */

@@ -56,7 +56,7 @@ enum smtp_event {
     SMTP_EVENTS,
 };
 
-/* Progress of the client direction, and of the server direction. */
+/* Progress of the client's direction (first enum) and of the server's direction (second enum). */
 enum { SMTP_STARTED, SMTP_DATA, SMTP_HEADERS, SMTP_COMPLETE };
 enum { SMTP_REPLIES_STARTED, SMTP_REPLIES_DATA, SMTP_REPLIES_COMPLETE };
 

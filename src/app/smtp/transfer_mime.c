@@ -13,7 +13,12 @@
 #include "smtp_priv.h"
 #include "sluice/transfer.h"
 
-enum { FILE_TAIL_MAX = 32 << 10, HEADER_SIZE = 16, URL_SIZE = 8, FILE_SIZE = 22 }; /* _SIZE: in the transferred state */
+enum {
+    FILE_TAIL_MAX = 32 << 10,
+    HEADER_SIZE = 16,
+    URL_SIZE = 8,
+    FILE_SIZE = 22
+}; /* _SIZE: bytes of an entry in the transferred state */
 
 /* --- Headers and URLs ----------------------------------------------------------------------------- */
 
@@ -283,8 +288,8 @@ static void transfer_files(struct app_context *context, struct transfer *t, stru
 
 /* --- Message -------------------------------------------------------------------------------------- */
 
-/* Starts the message that is to be read. Returns false on error, or if this process does not have the setting (raw or
- * decoded) that the writer had. */
+/* Starts the message that is to be read. Returns false on error, or if the settings of this process differ from those
+ * of the previous one in whether messages are raw or decoded. */
 static bool start_reading(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx, bool raw)
 {
     if (raw ? !f->settings->raw : f->settings->raw || !f->settings->decode)

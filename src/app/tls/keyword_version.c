@@ -162,7 +162,7 @@ const struct keyword keyword_ssl_version = {
 /* --- ssl_state ------------------------------------------------------------------------------------ */
 
 struct state_set {
-    unsigned listed, excluded; /* bits TLS_SAW_*: states without and with ! */
+    unsigned listed, excluded; /* bits TLS_SAW_* of the states without ! (listed) and with ! (excluded) */
 };
 
 static int add_state(struct rule_parser *parser, struct span part, struct state_set *set)

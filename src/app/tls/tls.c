@@ -64,7 +64,8 @@ struct handshake_start {
     bool odd_version; /* at least one of the records has a major version other than 3 */
 };
 
-/* Whether the bytes start a ClientHello. With an odd record version, length and version are checked as well. */
+/* Whether the bytes start a ClientHello. If odd_version is set, the length and version of the hello are checked as
+ * well. */
 static enum app_probe_result probe_hello(const struct handshake_start *start)
 {
     if (start->count == 0)
