@@ -182,8 +182,8 @@ bool app_feed_datagram(struct app *app, struct flow *flow, enum flow_direction d
         uint16_t client = flow->client_port, server = flow->server_port;
 
         ports = PORTS_SEEN | (app_has_known_port(app, client, server) ? PORTS_KNOWN : 0);
-        /* The port of the supposed server is not a service port. The first packet came from a service port, or from a
-         * low port to an ephemeral one: probably the server sent it. */
+        /* The server probably sent the first packet if the port of the supposed server is not a service port, and the
+         * packet came from a service port, or from a low port to an ephemeral one. */
         if (!is_service_port(app, server) &&
             (is_service_port(app, client) || (client < EPHEMERAL_PORTS && server >= EPHEMERAL_PORTS)))
             ports |= PORTS_REVERSED;

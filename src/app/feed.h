@@ -57,7 +57,7 @@ uint64_t feed_gap_before(const struct app_side *side, const struct app_stream_ch
 
 /* --- feed_unknown.c ------------------------------------------------------------------------------- */
 
-/* Buffers new bytes of a direction, and detects the protocol by all that are buffered. */
+/* Buffers new bytes of a direction, and detects the protocol by all buffered bytes. */
 void feed_unknown(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *bytes);
 /* Detects the protocol by the buffered bytes of a direction and starts its parser. Ends detection if no protocol can be
  * found. */

@@ -84,8 +84,8 @@ void http_body_add_surplus(struct http_feed *f, struct http_tx *tx, const uint8_
 /* Ends the body; `complete`: all of it was received. Further calls for the same body have no effect. */
 void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete);
 void http_body_clear(struct app_context *context, struct http_message *message);
-void http_tx_shed(struct app_context *context,
-                  struct app_tx *base); /* frees the stored bytes of the transaction's bodies */
+/* Frees the stored bytes of the transaction's bodies. */
+void http_tx_shed(struct app_context *context, struct app_tx *base);
 /* Adds decoded bytes to the body. Returns false when the body limit is reached: no more bytes are needed. */
 bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 

@@ -139,10 +139,10 @@ enum {
                                             tolerant clients */
     HTTP_NAME_MAX = 60000,               /* bytes of a header line in which the colon after the name is searched */
     HTTP_PENDING_MAX = HTTP_RESPONSE_FIELD_MAX + (64 << 10),
-    HTTP_HEAD_LIMIT = 512 << 10,       /* bytes of a message's lines before the body and its trailers, together */
-    HTTP_EXTRA_LIMIT = 512 << 10,      /* bytes of texts in `extra` */
-    HTTP_FOLD_LIMIT = 128,             /* continuation lines of a header */
-    HTTP_JUNK_AFTER_0_9 = 16,          /* blanks that may follow an HTTP/0.9 request */
+    HTTP_HEAD_LIMIT = 512 << 10,  /* bytes of the first line, the headers and the trailers of a message, together */
+    HTTP_EXTRA_LIMIT = 512 << 10, /* bytes of texts in `extra` */
+    HTTP_FOLD_LIMIT = 128,        /* continuation lines of a header */
+    HTTP_JUNK_AFTER_0_9 = 16,     /* blanks that may follow an HTTP/0.9 request */
     HTTP_CHUNK_LENGTH_MAX = INT32_MAX, /* bytes of a chunk; a larger size is invalid */
     HTTP_NONE = UINT16_MAX,            /* index of a header: none */
     HTTP_WINDOW = 128 << 10,           /* bytes of a body that are kept if the body limit is 0 (unlimited) */

@@ -182,8 +182,8 @@ const struct mime_header *mime_headers_find(const struct mime_headers *headers, 
  * full length. Returns false if there is no such parameter. */
 bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *name, uint8_t *out, uint32_t room,
                     uint32_t *length);
-/* Calls found() for each value that a lenient receiver may use as the parameter: at every occurrence of `name` with an
- * equals sign, and there with and without quotes, escapes and comments. */
+/* Calls found() for each value that a lenient receiver may use as the parameter: for every occurrence of `name` before
+ * an equals sign, the value with and without quotes, escapes and comments. */
 void mime_each_parameter(const uint8_t *value, uint32_t value_length, const char *name,
                          void (*found)(void *user, const uint8_t *bytes, uint32_t length), void *user);
 /* Whether the value contains the word (lower case). */

@@ -13,12 +13,8 @@
 #include "smtp_priv.h"
 #include "sluice/transfer.h"
 
-enum {
-    FILE_TAIL_MAX = 32 << 10,
-    HEADER_SIZE = 16,
-    URL_SIZE = 8,
-    FILE_SIZE = 22
-}; /* _SIZE: bytes of an entry in the transferred state */
+/* ..._SIZE: bytes of an entry in the transferred state */
+enum { FILE_TAIL_MAX = 32 << 10, HEADER_SIZE = 16, URL_SIZE = 8, FILE_SIZE = 22 };
 
 /* --- Headers and URLs ----------------------------------------------------------------------------- */
 
