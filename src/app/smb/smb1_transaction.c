@@ -7,7 +7,8 @@
 enum { TRANSACTION = 0x25, TRANSACTION2 = 0x32, RENAME = 0x07 };
 enum { SET_PATH_INFO = 6, SET_FILE_INFO = 8, LEVEL_RENAME = 1010, LEVEL_DISPOSITION = 1013 };
 
-/* Returns the bytes at an offset that the message contains, or NULL if they are outside of the message. */
+/* Returns the bytes at the offset `at`, which a field of the message gives. Returns NULL if they are outside of the
+ * message. */
 static const uint8_t *get_part(const struct smb_message *message, uint32_t at, uint32_t length)
 {
     return at >= SMB1_HEADER && at <= message->length && length <= message->length - at ? message->bytes + at : NULL;

@@ -22,10 +22,9 @@ enum {
 };
 
 struct ssh_state {
-    struct ssh_tx *tx; /* NULL before the first bytes and after completion */
-    bool finished;     /* parsing has ended: all later bytes are skipped */
-    uint32_t
-        skip[FLOW_DIRECTIONS]; /* remaining bytes to skip; UINT32_MAX: all later bytes, because they are encrypted */
+    struct ssh_tx *tx;              /* NULL before the first bytes and after completion */
+    bool finished;                  /* parsing has ended: all later bytes are skipped */
+    uint32_t skip[FLOW_DIRECTIONS]; /* remaining bytes to skip; UINT32_MAX: all later bytes (encrypted) */
 };
 
 static const struct app_event events[SSH_EVENTS] = {
