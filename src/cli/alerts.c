@@ -2,7 +2,7 @@
 /*
  * `sluice alerts`: prints alerts, one line each, from one of two sources:
  *
- * - the event file. It has every alert that was written to it, of all daemons, also of those that do not run any more.
+ * - the event file. It has the alerts of all daemons that have written to it, also of daemons that no longer run.
  *   --follow reads it across rotations: when another file has its name, the old one is read to its end, until the new
  *   one has content. The daemon writes the last line to the old file before it opens the new one, so no line is lost.
  * - the memory of the daemon, which keeps the last OUTPUT_RECENT_ALERTS alerts. It needs no event file.
@@ -88,7 +88,7 @@ static const struct cli_option options[] = {
 struct arguments {
     struct query query;
     struct alert_filter filter;
-    const char *file; /* NULL: the one of the configuration */
+    const char *file; /* NULL: the event file of the configuration */
     bool live, follow;
     unsigned long limit;
 };
@@ -253,7 +253,7 @@ static ssize_t read_lines(struct reader *reader, off_t end)
     }
 }
 
-/* Starts at `offset`; `in_line`: a line may have begun before it, whose rest is skipped. */
+/* Continues at `offset`. `in_line` true: the offset may be within a line, so the rest of that line is skipped. */
 static void seek_to(struct reader *reader, off_t offset, bool in_line)
 {
     reader->offset = offset;
@@ -276,8 +276,8 @@ static int open_reader(struct reader *reader)
     return 0;
 }
 
-/* Collects the last alerts. The search begins at the end of the file, and goes back twice as far each time until it has
- * found enough. Leaves the reader at the end of the file. Returns 0 or -errno. */
+/* Collects the last alerts. Reads FIRST_CHUNK bytes at the end of the file first, and twice as many each time
+ * until they contain enough alerts. Leaves the reader at the end of the file. Returns 0 or -errno. */
 static int read_last(struct reader *reader, struct last_lines *last)
 {
     off_t size = reader->status.st_size;
@@ -303,7 +303,7 @@ static int read_last(struct reader *reader, struct last_lines *last)
 static int follow_file(struct reader *reader)
 {
     struct stat status;
-    bool was_empty = false; /* the file of this name is another one, and the old one had no more lines */
+    bool was_empty = false; /* the path names a new file with content, and the open one was read to its end */
 
     for (;;) {
         ssize_t n = reader->fd >= 0 ? read_lines(reader, -1) : 0;
@@ -371,7 +371,7 @@ static int print_file(const struct arguments *arguments, const char *path)
 
 /* --- The daemon ----------------------------------------------------------------------------------- */
 
-/* Adds the alerts of a reply after the number *after to `last`, and sets *after to the number of the newest one. */
+/* Adds the alerts of a reply whose numbers are higher than *after to `last`. Sets *after to the highest number. */
 static void add_live(const struct arguments *arguments, const struct control_value *list, int64_t *after,
                      struct last_lines *last)
 {

@@ -115,7 +115,7 @@ static int find_folder(const struct config *config, char folder[PATH_MAX], bool 
         return fail("nft.blocklist.folder is none: there is no folder for networks and lists");
     snprintf(parent, sizeof(parent), "%s", folder);
     *strrchr(parent, '/') = '\0';
-    /* Below the folder of the daemon's user, the daemon must be able to write, too. */
+    /* Give the folder to the owner of the parent folder, so that the daemon can write to both. */
     if (create && stat(parent, &owner) < 0 && errno != ENOENT)
         err = -errno;
     if (create && !err)
@@ -123,7 +123,7 @@ static int find_folder(const struct config *config, char folder[PATH_MAX], bool 
     return err ? fail("cannot create the folder %s: %s", folder, strerror(-err)) : EXIT_OK;
 }
 
-/* Reads the networks that were blocked by hand from the folder; none if there is no such file. */
+/* Reads the file of the networks that were blocked by hand; no networks if the file does not exist. */
 static int read_networks(const char *folder, struct block_entries *out)
 {
     const uint64_t now = (uint64_t)time(NULL);

@@ -9,9 +9,9 @@
 
 /* All functions return an exit code, after a message if they fail. */
 
-/* Blocks the networks until `until` (Unix time; 0: without a time limit). */
+/* Blocks each network until the time `until` of its entry (Unix time; 0: no time limit). */
 int lists_add_networks(const struct config *config, const struct block_entries *networks);
-/* Unblocks networks that were added as exactly these. *removed: how many were. */
+/* Unblocks networks that were added with exactly the same addresses. Sets *removed to their number. */
 int lists_remove_networks(const struct config *config, const struct block_entries *networks, size_t *removed);
 /* Unblocks all networks that were added by hand. */
 int lists_flush_networks(const struct config *config);

@@ -75,8 +75,8 @@ int cli_settings_add(struct cli_settings *settings, const struct cli_option *opt
 /*
  * Loads the configuration: the defaults, then the file, then the settings of the command line; then checks that
  * settings fit together. Returns EXIT_OK and sets *out, which the caller frees by config_free(), or returns an exit
- * code. Mistakes in the file are added to `diag` and do not cause a failure; mistakes on the command line are printed
- * and do.
+ * code. Mistakes in the file are added to `diag` and do not cause a failure. Mistakes on the command line are
+ * printed and cause a failure.
  */
 int cli_load_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                     struct config **out, struct diag *diag);

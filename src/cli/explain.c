@@ -120,7 +120,7 @@ static bool put_arguments(struct arguments *arguments, int count, char **words)
         return put_rule(out, words[0]);
     if (count == 2 && strcmp(words[0], "flow") == 0)
         return put_flow_id(out, words[1]);
-    if (count == 2) /* two words are the ends of a flow whose protocol is not given: TCP */
+    if (count == 2) /* two words are the ends of a flow without its protocol: assume TCP */
         return put_protocol(out, "tcp") && put_end(out, words[0], "src_ip", "src_port") &&
                put_end(out, words[1], "dest_ip", "dest_port");
     return count == 3 && put_protocol(out, words[0]) && put_end(out, words[1], "src_ip", "src_port") &&

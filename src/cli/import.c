@@ -87,7 +87,7 @@ static void print_key(FILE *to, const struct import_key *key)
     fputc('\n', to);
 }
 
-/* Prints the keys of a group; keys with the same text together, below it. */
+/* Prints the keys of a group. In groups that explain each key by a text, keys with the same text follow it together. */
 static void print_group(FILE *to, const struct import *import, enum import_group group, bool *printed)
 {
     const bool by_text = group == IMPORT_IMPLIED || group == IMPORT_MISSING;

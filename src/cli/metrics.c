@@ -65,7 +65,7 @@ struct server {
     bool down;               /* the last query failed, which was logged */
     struct metrics_http_counts counts;
     struct text texts[METRICS_FORMATS];
-    uint64_t made_ns[METRICS_FORMATS]; /* monotonic; 0: not yet */
+    uint64_t made_ns[METRICS_FORMATS]; /* when each text was made (clock_monotonic_ns()); 0: not yet */
 };
 
 /* Sends one command to the daemon. Returns 0, or -errno with a line in `error`. */

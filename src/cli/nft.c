@@ -331,7 +331,7 @@ static const char *const action_names[ACTIONS + 1] = { "print", "install", "remo
 
 static const struct action {
     int (*run)(const struct firewall_options *firewall, bool json);
-    /* NULL, or called instead of run() (doctor): it also gets the whole configuration. */
+    /* Replaces run() for doctor, which needs the whole configuration; NULL: run() is called. */
     int (*examine)(const struct config *config, const struct firewall_options *firewall, bool json);
 } actions[ACTIONS] = {
     [ACTION_PRINT] = { print, NULL },         [ACTION_INSTALL] = { install, NULL },

@@ -55,7 +55,7 @@ int rule_test_run(struct rule_test *out, const struct config *config, const char
     errors = diag_errors(diag);
     err = setup_compile_rules(&ruleset, list, config, diag);
     if (!err) {
-        ruleset_free(ruleset); /* with the list */
+        ruleset_free(ruleset); /* also frees the list */
         return 0;
     }
     if (err != -ENOMEM && diag_errors(diag) == errors)

@@ -17,8 +17,9 @@ struct rule_stamp {
 };
 
 struct rule_test {
-    size_t read, loaded, failed, skipped, unmet; /* as those of rule_list */
-    struct rule_stamp *stamps;                   /* of the loaded rules, in ascending order of gid and sid */
+    /* Numbers of rules, as rule_list_read() and the functions after it in rule.h return them. */
+    size_t read, loaded, failed, skipped, unmet;
+    struct rule_stamp *stamps; /* of the loaded rules, in ascending order of gid and sid */
 };
 
 /* Parses the rules of rule-files and of `files`. With `compile` it also compiles them, with the pattern cache of the

@@ -13,7 +13,7 @@
 
 #include "sluice/cli.h"
 
-/* Characters in a line of a column with TABLE_WRAP. */
+/* Limits of the length of a line in a column with TABLE_WRAP. OTHER_COLUMNS: width that is left to other columns. */
 enum { MIN_LINE = 24, MAX_LINE = 100, OTHER_COLUMNS = 40 };
 
 struct cli_table {

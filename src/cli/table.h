@@ -23,7 +23,7 @@ struct cli_table;
 /* Returns a table without rows; NULL: no memory. All functions accept NULL. */
 struct cli_table *cli_table_new(const struct cli_table_column *columns, size_t count);
 void cli_table_free(struct cli_table *table);
-/* Adds a row; cli_table_set() sets its cells, of which the others are empty. */
+/* Adds a row; cli_table_set() sets its cells. Cells that are not set are empty. */
 void cli_table_add_row(struct cli_table *table);
 void cli_table_set(struct cli_table *table, size_t column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

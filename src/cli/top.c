@@ -82,7 +82,7 @@ struct feed {
     struct text request;
     unsigned interval;
     bool stop;
-    struct control_reply reply;     /* the last answer that was not taken; `whole` NULL: none */
+    struct control_reply reply;     /* the last answer, until the other thread takes it; `whole` NULL: none */
     char error[CONTROL_ERROR_SIZE]; /* of the last request; "": none */
     unsigned long updates;
 };

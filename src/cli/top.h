@@ -24,9 +24,9 @@ enum { TOP_MAX_COLUMNS = 12, TOP_FILTER_SIZE = 48, TOP_WIDTH = 80, TOP_HEIGHT = 
 
 struct top_column {
     const char *title;
-    uint8_t width, narrow; /* width in columns; on screens of less than TOP_WIDE columns. 0: hidden */
+    uint8_t width, narrow; /* in characters; `narrow`: on screens narrower than TOP_WIDE. 0: hidden */
     bool left;             /* aligned to the left; numbers are aligned to the right */
-    bool grows;            /* gets the columns that are left over; one column of a table */
+    bool grows;            /* uses the free width of the screen; true for one column of a table */
     bool ascending;        /* sorted from low to high (names); numbers are sorted from high to low */
 };
 enum { TOP_WIDE = 115 };
@@ -49,8 +49,8 @@ struct top_table {
 struct top_model;
 int top_model_new(struct top_model **out);    /* 0 or -ENOMEM */
 void top_model_free(struct top_model *model); /* NULL is allowed */
-/* Adds an answer to the command `top`, which the model frees. Rates are those since the previous answer of the same
- * engine. */
+/* Adds an answer to the command `top`, which the model frees. Rates are averages since the previous answer of the
+ * same engine. */
 void top_model_update(struct top_model *model, struct control_reply *reply);
 /* Stores why the daemon does not answer, which top_render() shows; "": it answers. */
 void top_model_set_error(struct top_model *model, const char *error);
@@ -83,7 +83,7 @@ struct top_screen {
 int top_render(struct top_model *model, struct top_view *view, struct top_screen *screen);
 void top_screen_clear(struct top_screen *screen);
 
-/* The keys of the view, as ASCII, or one of these. */
+/* Keys that have no ASCII character; other keys are passed to top_handle_key() as ASCII. */
 enum top_key {
     TOP_KEY_UP = 256,
     TOP_KEY_DOWN,

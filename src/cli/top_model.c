@@ -260,7 +260,7 @@ static void fill_queues(struct top_model *model, struct top_table *table)
         if (packets > 0 || waiting > 0)
             set_time(model, row, 6, top_value(queue, "age_us"));
         else
-            set_text(model, row, 6, "-"); /* the age is that of the last packet, which is old */
+            set_text(model, row, 6, "-"); /* without new packets the age is still that of an earlier packet */
         set_time(model, row, 7, top_value(queue, "age_p99_us"));
         set_rate(model, row, 8, lost);
         set_text(model, row, 9, string_of(find_same(modes, queue, "queue", NULL), "mode"));

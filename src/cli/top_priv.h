@@ -24,7 +24,8 @@ int64_t top_value(const struct control_value *value, const char *path);
 /* Returns the increase per second of the number at a path between two values; 0 if it is not known. */
 double top_rate(const struct top_model *model, const struct control_value *now, const struct control_value *before,
                 const char *path);
-/* The same between the last two answers; and the sum for the member `name` of all queues. */
+/* Return the increase per second between the last two answers: of the number at a path, and of the member `name`,
+ * summed over all queues. */
 double top_total_rate(const struct top_model *model, const char *path);
 double top_queues_rate(const struct top_model *model, const char *name);
 

@@ -3,8 +3,8 @@
  * `sluice update`: downloads the rules with suricata-update, tests them, puts them in place, and reloads the daemon.
  *
  * Until the test has succeeded nothing changes. If the daemon rejects the rules, the previous files are put back and
- * loaded, so that a later start does not fail either. update/reload-pending tells a run after an interrupted one that
- * the daemon may still use the rules before.
+ * loaded, so that a later start does not fail either. If a run is interrupted, the file update/reload-pending
+ * tells the next run that the daemon may still use the previous rules.
  *
  * Run as root, the command changes to the user of the daemon first: downloads are parsed without privileges, and the
  * files belong to the user for whom sluice-update.service runs.
@@ -122,7 +122,7 @@ static int handle_option(void *user, const struct cli_option *option, const char
 /* --- Preparation ---------------------------------------------------------------------------------- */
 
 /* Writes a configuration of suricata-update that keeps it from reading the rules of an installed Suricata: it names a
- * folder without rules instead of theirs. */
+ * folder without rules as the folder of Suricata's rules. */
 static int write_yaml(const char *path, const char *folder)
 {
     FILE *file = fopen(path, "we");
@@ -133,7 +133,7 @@ static int write_yaml(const char *path, const char *folder)
     return fclose(file) ? -errno : 0;
 }
 
-/* Makes the name sluice-suricata-compat for this program, and the configurations of suricata-update. */
+/* Creates the link sluice-suricata-compat to this program, and the configurations of suricata-update. */
 static int make_work_folder(struct update *update)
 {
     char path[UPDATE_PATH_SIZE], self[UPDATE_PATH_SIZE];
@@ -253,7 +253,7 @@ static bool same_file(const char *one, const char *other)
     return strcmp(one, other) == 0 || (realpath(one, a) && realpath(other, b) && strcmp(a, b) == 0);
 }
 
-/* Adds an absolute path, because a relative one would be searched in default-rule-path. */
+/* Adds the path as an absolute one, because a relative path would refer to default-rule-path. */
 static void add_path(struct text *yaml, const char *path)
 {
     char absolute[PATH_MAX];
@@ -262,7 +262,7 @@ static void add_path(struct text *yaml, const char *path)
 }
 
 /* Replaces the rule file of the update by the staged one in rule-files of the configuration. Adds it if rule-files does
- * not name it, and sets *named to false. 0 or -errno. */
+ * not name it, and sets *named to false. Returns 0 or -errno. */
 static int use_staged_rules(const struct update *update, struct config *config, bool *named, struct diag *diag)
 {
     char live[UPDATE_PATH_SIZE], staged[UPDATE_PATH_SIZE];
@@ -302,7 +302,8 @@ static int use_staged_rules(const struct update *update, struct config *config, 
     return err;
 }
 
-/* Prints the first mistakes. They name the staged file; the one in place has the same lines. */
+/* Prints the first mistakes, with the name of the installed file instead of the staged one; both have the same lines.
+ */
 static void print_mistakes(const struct update *update, const struct diag *diag)
 {
     char live[UPDATE_PATH_SIZE], staged[UPDATE_PATH_SIZE];
@@ -323,7 +324,7 @@ static void print_mistakes(const struct update *update, const struct diag *diag)
         fprintf(stderr, "... and %zu more mistakes (`sluice check` shows all)\n", shown - MAX_MISTAKES);
 }
 
-/* Tests the staged rules with the configuration, and compares them with those in place. Returns 0, or an exit code
+/* Tests the staged rules with the configuration, and compares them with the installed rules. Returns 0, or an exit code
  * after a message. */
 static int test_rules(const struct update *update, struct config *config, struct report *report)
 {
@@ -359,8 +360,8 @@ static int test_rules(const struct update *update, struct config *config, struct
 
 /* --- Reload --------------------------------------------------------------------------------------- */
 
-/* Lets the daemon load the rules in place. Returns 0 if it has loaded them, 1 if no daemon runs, or -errno with a line
- * in `error` and nothing loaded. */
+/* Makes the daemon load the installed rules. Returns 0 if it has loaded them, 1 if no daemon runs, or -errno with a
+ * line in `error` if it has loaded nothing. */
 static int reload(const struct config *config, struct report *report, char error[CONTROL_ERROR_SIZE])
 {
     static const char request_text[] = "{\"command\":\"reload\"}";

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs suricata-update. It ends, and writes nothing, when one source breaks off, and it takes an error page for a
- * source without rules. The gateway shall have the newest rules of all other sources then, so this file isolates such a
- * source:
+ * Runs suricata-update. If the download of one source is interrupted, suricata-update ends and writes no rules at all.
+ * If a server sends an error page, suricata-update reads it as a source without rules. This file isolates such a
+ * source, so that the gateway still gets the newest rules of all other sources:
  *
- *   - A source that breaks off is left out of a further run: suricata-update does not download a source again within 15
- *     minutes, so its copy in the cache gets the time of now, or an empty one is made.
+ *   - After an interrupted download, the next run skips the source: suricata-update does not download a source again
+ * within 15 minutes, so the file of the source in the cache gets the current time. If there is no file, an empty one is
+ * created.
  *   - Each new download is read by suricata-update alone, which counts its rules. A download without rules, or with
- * less than half of the rules of the last good one, is replaced by that one in the cache, and suricata-update runs
- * again.
+ *     less than half of the rules of the last good download, is replaced in the cache by the last good download, and
+ *     suricata-update runs again.
  */
 #include "update_priv.h"
 
@@ -133,8 +134,8 @@ static void add_pair(struct arguments *arguments, const char *option, const char
     add(arguments, value);
 }
 
-/* Arguments of all runs. /dev/null stands for a file that does not exist: otherwise suricata-update would read that of
- * an installed Suricata. */
+/* Adds the arguments of all runs. /dev/null replaces a file that does not exist: otherwise suricata-update would read
+ * the file of this name of an installed Suricata. */
 static void add_common(struct arguments *arguments, const struct update *update, const char *data, const char *output,
                        const char *suricata_conf)
 {
@@ -179,7 +180,8 @@ static char *next_line(char **rest)
     return line && (*line || *rest) ? line : NULL;
 }
 
-/* Prints a line about what suricata-update said. Its words may be those of a server: control characters are escaped. */
+/* Prints a message with words from the log of suricata-update. A server may have sent these words, so control
+ * characters are escaped. */
 static void print_words(const struct update *update, const char *before, const char *words, const char *after)
 {
     struct text text;
@@ -254,8 +256,8 @@ static void hash_url(const char *url, char out[HASH_DIGITS + 1])
         snprintf(out + 2 * i, 3, "%02x", digest[i]);
 }
 
-/* Finds a download in the log. `hash`: of its URL; NULL: the download that did not end. Returns the allocated URL, or
- * NULL. */
+/* Finds a download in the log. `hash`: the hash of its URL; NULL: the download that was interrupted. Returns the
+ * allocated URL, or NULL. */
 static char *find_url(const struct update *update, const char *hash)
 {
     char own[HASH_DIGITS + 1], *rest, *line, *found = NULL;
@@ -353,8 +355,8 @@ static int make_fresh(struct update *update, const char *name)
     return 0;
 }
 
-/* Leaves the source whose download broke off out of the next run. Returns 0, or -ENOENT if the log does not have its
- * URL. */
+/* Keeps suricata-update from downloading the source of the interrupted download in the next run. Returns 0, or -ENOENT
+ * if the log does not have its URL, or if the source was skipped before. */
 static int skip_source(struct update *update)
 {
     char *url = find_url(update, NULL), name[NAME_MAX + 1], hash[HASH_DIGITS + 1], path[UPDATE_PATH_SIZE];
@@ -400,7 +402,7 @@ static size_t count_lines(const struct text *text)
     return lines;
 }
 
-/* Lets suricata-update read one download alone. Returns whether it could, and sets *rules to the number of rules. */
+/* Makes suricata-update read only one download. Returns whether it could read it; *rules is the number of rules. */
 static bool read_download(const struct update *update, const char *path, size_t *rules)
 {
     static const char *const options[] = { "--disable-conf", "--enable-conf", "--drop-conf", "--modify-conf" };
@@ -446,8 +448,8 @@ static size_t read_count(const char *path)
     return (size_t)count;
 }
 
-/* Checks a file in the cache that differs from its good copy. Returns 1 if it was replaced, so that suricata-update has
- * to run again, otherwise 0. */
+/* Checks a new download in the cache: a file that differs from the last good download of its source. Returns 1 if the
+ * file was replaced, so that suricata-update has to run again, otherwise 0. */
 static int check_download(struct update *update, const char *name)
 {
     char path[UPDATE_PATH_SIZE], good[UPDATE_PATH_SIZE], count[UPDATE_PATH_SIZE], count_name[NAME_MAX + 8];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Puts the files of an update in place. The folder of the rules stays, because the engine's sandbox (Landlock) lets it
- * read this folder, not another one of the same name. Each name in it is exchanged with the new one (RENAME_EXCHANGE),
- * so that a daemon that starts meanwhile finds either version of it, and the replaced files remain for the way back.
+ * Installs the files of an update. The folder of the rules is not replaced, because Landlock permits the engine to read
+ * this folder only, not a new folder with the same path. Each file in it is exchanged with the new file
+ * (RENAME_EXCHANGE), so a daemon that starts meanwhile finds the old or the new file. The old files are kept, so that
+ * the exchange can be reversed.
  */
 #include "update_priv.h"
 

@@ -91,7 +91,7 @@ struct attachment {
     enum monitor_mode mode;
     struct block_exemptions *never;
     struct block_port *ports;  /* one for each worker; NULL: hosts are not blocked */
-    struct list_reader *lists; /* NULL as `ports` */
+    struct list_reader *lists; /* NULL: hosts are not blocked */
     struct firewall_watch *watch;
     int stop_fd;
     bool started;
@@ -104,7 +104,9 @@ struct attachment {
     struct firewall_change removal; /* the last change that removed chains */
     uint64_t removal_ns, verdict_lost;
     bool after_death;
-    bool remember, unsaved;                   /* the remembered hosts differ from the kernel; from the saved file */
+    /* `remember`: the kernel may block other hosts than the remembered ones. `unsaved`: the remembered hosts are not in
+     * the file yet. */
+    bool remember, unsaved;
     struct firewall_misplaced_chain intruder; /* the misplaced chain that was reported last */
 
     /* written by the thread, read by any thread */
@@ -470,8 +472,8 @@ static void save_hosts(struct attachment *attachment)
         list_reader_save_hosts(attachment->lists, &hosts);
 }
 
-/* Blocks the hosts that the last run has saved for the rest of their time. If the kernel has hosts, the table has
- * survived, and the kernel's list is newer than the file. */
+/* Blocks the hosts in the file of the previous run, each for the rest of its time. Does nothing if the kernel blocks
+ * hosts already: then the table of the previous run still exists, and its hosts are newer than the file. */
 static void restore_hosts(struct attachment *attachment)
 {
     struct block_entries saved = { .count = 0 };

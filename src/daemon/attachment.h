@@ -39,7 +39,8 @@ struct attachment_counters {
     uint64_t hosts;              /* hosts that are blocked now */
     uint64_t networks;           /* networks of lists that are blocked now */
     uint64_t lists_failed;       /* how often the networks of the lists could not be blocked */
-    /* Requests to block a host: done; exempt; set full, or another error; block port full. */
+    /* Requests to block a host: the host was added; refused, because it is exempt; failed, most likely because the set
+     * is full; lost, because the block port was full. */
     uint64_t added, refused, full, lost;
     /* Packets that the kernel handled without queueing them: dropped as packets of blocked hosts, and accepted or
      * dropped as packets of offloaded flows. */

@@ -64,7 +64,7 @@ enum { LIVE_MAX_RULES = 50, LIVE_MAX_TALKERS = 50 };
 
 /* Arguments of the command `top`; 0: the answer omits the part. */
 struct live_request {
-    unsigned rules, talkers; /* number of rules of each ranking, of hosts and of flows */
+    unsigned rules, talkers; /* `rules`: number of rules in each ranking; `talkers`: of hosts, and of flows */
     unsigned alerts;         /* number of alerts */
     uint64_t after;          /* only alerts with a higher number */
 };

@@ -98,7 +98,8 @@ static void put_rule(struct text *out, const struct rule *rule, const struct wor
     json_object_close(out);
 }
 
-/* Writes the rules that matched most often, those that matched last, and those that took most time; each rule once. */
+/* Writes `max` rules of each of three rankings: most matches, latest match, and most time. A rule in several rankings
+ * is written once. */
 static void put_rules(struct text *out, const struct service_options *options, unsigned max)
 {
     const struct rule_list *rules = ruleset_rules(*options->ruleset);

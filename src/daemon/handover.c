@@ -319,8 +319,9 @@ static void read_flow(struct transfer *t, struct passage *passage)
     }
 }
 
-/* Whether packets that the kernel sent to queue from.worker of from.workers may now be sent to queue to.worker of
- * to.workers. *first: the first queue that they may be sent to. */
+/* Returns whether packets that the kernel sent to queue number `from.worker`, when there were `from.workers` queues,
+ * may arrive in queue number `to.worker` now that there are `to.workers` queues. Sets *first to the lowest number of a
+ * queue in which they may arrive. */
 static bool may_come(struct handover_place from, struct handover_place to, uint32_t *first)
 {
     uint64_t low = (uint64_t)from.worker * to.workers / from.workers;

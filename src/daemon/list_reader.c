@@ -36,9 +36,9 @@ struct list_reader {
 
     /* protected by the mutex */
     struct list_settings *newer;          /* the settings of the next reading; NULL: the same ones */
-    uint64_t wanted, ready_reading, done; /* numbers of readings: requested, ready to be taken, blocked */
+    uint64_t wanted, ready_reading, done; /* numbers of readings: last requested, in `ready`, last finished */
     struct range_list ready[2];
-    struct block_entries hosts; /* to be written */
+    struct block_entries hosts; /* hosts that the thread will write to the file */
     bool has_ready, has_hosts, stop;
     char error[FIREWALL_ERROR_SIZE]; /* why the networks of the last reading are not blocked; "": they are */
     struct block_lists lists;        /* written by the thread only */

@@ -28,14 +28,14 @@ void list_reader_free(struct list_reader *reader);
 /* Reads all lists again, with the settings of `config`; NULL: with the same settings. Returns the number of this
  * reading, which list_reader_describe() shows when its networks are blocked; 0 when out of memory. */
 uint64_t list_reader_reread(struct list_reader *reader, const struct config *config);
-/* Writes the lists as a JSON object: readings wanted and done, and for each list its kind, name and number of entries.
- */
+/* Writes the lists as a JSON object: the numbers of the last reading that was requested and of the last
+ * one that has finished, and for each list its kind, name and number of entries. */
 void list_reader_describe(struct list_reader *reader, struct text *out);
 
 /* Moves the networks of the last reading to `networks`, if they were not taken yet. Returns the number of the reading,
  * or 0 when there is nothing new. */
 uint64_t list_reader_take(struct list_reader *reader, struct range_list networks[2]);
-/* Tells that the networks of a reading are blocked (error NULL), or why they cannot be blocked. */
+/* Called when the networks of a reading are blocked (`error` NULL), or cannot be blocked for the reason `error`. */
 void list_reader_applied(struct list_reader *reader, uint64_t reading, const char *error);
 
 /* Reads the hosts that an earlier run has saved and whose time has not ended. Returns 0 or -ENOMEM. */

@@ -14,7 +14,7 @@
 
 enum { WAIT_NS = 1000000000, PAUSE_NS = 100000000, NAME_MAX_SHOWN = 40 };
 
-/* Returns the end of a long path. */
+/* Returns the last NAME_MAX_SHOWN bytes of a long path, or the whole path if it is not longer. */
 static const char *shortened(const char *what)
 {
     size_t length = strlen(what);

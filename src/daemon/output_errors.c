@@ -43,7 +43,7 @@ static uint64_t events_lost(const struct output *output)
     return lost;
 }
 
-/* Logs events that a further output has lost, at most once a minute, and that sluice-ship does not run. */
+/* Logs, at most once a minute, that a further output has lost events, or that sluice-ship does not run. */
 static void log_destination(struct output_errors *output_errors, struct destination_errors *errors,
                             const struct output_destination_counters *counters)
 {

@@ -76,8 +76,8 @@ struct account_reading {
     struct queue_status before[CAPTURE_MAX_QUEUES], after[CAPTURE_MAX_QUEUES];
 };
 
-/* Returns how many packets, not returned by earlier calls, certainly never entered a queue. *unbound: one of the queues
- * has no listener, or another listener than at the last reading. */
+/* Returns how many packets, not returned by earlier calls, certainly never entered a queue. Sets *unbound to true
+ * if one of the queues has no listener, or another listener than at the last reading. */
 uint64_t queue_account_update(struct queue_account *account, const struct account_reading *reading, bool *unbound);
 
 /* Called when the rules cannot be compared: the next update starts a new account. Keeps the drops that were

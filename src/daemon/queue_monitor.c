@@ -35,7 +35,8 @@
 #define FIND_MAX_NS (5 * NS_PER_SECOND)
 #define LISTENER_INTERVAL_NS NS_PER_SECOND
 #define LOG_INTERVAL_NS (60 * NS_PER_SECOND)
-/* No warning before this time, because a firewall may be loaded after Sluice. */
+/* Time after the start in which rules without a counter cause no warning, because a firewall may be loaded after
+ * Sluice. */
 #define NO_COUNTER_NS (3 * NS_PER_SECOND)
 
 enum { FIND_TRIES = 4, NAME_SIZE = 256, MAX_NEXT = 32, SETTLE_NS = 5 * 1000 * 1000, FIND_SHARE = 50 };
@@ -46,7 +47,7 @@ struct fed_chain {
     char table[NAME_SIZE], chain[NAME_SIZE];
 };
 
-/* Whether the counters show all packets that pass without entering a queue. */
+/* Whether the counters of the rules show all packets that pass without entering a queue. */
 enum coverage {
     COVERAGE_NO_RULE, /* no rule of nf_tables sends packets to the daemon's queues */
     /* A rule has no counter directly before its queue statement, or sends packets to other queues as well, or there are
@@ -59,7 +60,7 @@ enum coverage {
 struct next_queue {
     uint16_t queue;
     bool bypass;
-    bool known, listening; /* true: the listeners were read at least once; the queue had a listener at that time */
+    bool known, listening; /* `known`: the listeners were read; `listening`: the queue had one at the last reading */
     uint64_t since_ns;     /* time since which the queue has no listener */
     uint64_t routed;       /* packets that the workers had routed at the last reading of the listeners */
     uint64_t packets;      /* packets routed since `since_ns` */
@@ -158,8 +159,8 @@ static void take_rule(struct queue_monitor *monitor, const struct netrules_rule 
     };
 }
 
-/* Adds the counters of all rules that send packets to the daemon's queues; with `remember`, also stores their
- * chains. */
+/* Adds the counters of all rules that send packets to the daemon's queues to monitor->reading. With `remember`, also
+ * stores the chains of these rules. */
 static void take_rules(struct queue_monitor *monitor, const struct netrules *ruleset, bool remember)
 {
     for (const struct netrules_table *table = ruleset->tables; table; table = table->next)
@@ -395,8 +396,8 @@ static void report_bypass(struct queue_monitor *monitor, uint64_t packets, uint6
     output_firewall(monitor->options.output, &event);
 }
 
-/* Compares the counters of rules and queues. Returns 0 with the new packets in *packets, or -errno when the counters
- * cannot be read now. */
+/* Compares the counters of rules and queues. Returns 0, or -errno when the counters cannot be read now. *packets is the
+ * number of packets that never entered a queue and were not reported before. */
 static int read_all(struct queue_monitor *monitor, uint64_t now_ns, uint64_t *packets, bool *unbound)
 {
     struct account_reading *reading = &monitor->reading;
@@ -493,7 +494,7 @@ static void watch_listeners(struct queue_monitor *monitor, uint64_t now_ns)
             if (worker->queue.mode == QUEUE_ROUTE && worker->queue.route_to == next->queue)
                 routed += atomic_load_explicit(&worker->routed, memory_order_relaxed);
         }
-        if (!listening && !changed) { /* without a listener before and now */
+        if (!listening && !changed) { /* there was no listener at the last reading, and there is none now */
             next->packets += routed - next->routed;
             monitor->counters.no_listener += routed - next->routed;
         }

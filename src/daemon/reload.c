@@ -13,7 +13,7 @@
  * the ids of the rules; datasets.
  *
  * A second ruleset needs about as much memory as the first one. The memory of the rules is measured when they are
- * loaded; if as much and a quarter more is not available, the reload fails.
+ * loaded. A reload fails if less than 125 % of it is available.
  *
  * Threads:   the main thread calls all functions. The builder uses the struct from reload_start() until `built`.
  * Ownership: the main thread owns the ruleset from reload_poll() on; the previous one is freed here.
@@ -51,7 +51,7 @@ enum { BUILDER_NICE = 10, MEMORY_MARGIN_PERCENT = 125, LINE_SIZE = 256, END_SECO
 struct reload {
     struct reload_options options;
     enum reload_state state;
-    struct config *config;          /* configuration of the rules in use; NULL: that of the start */
+    struct config *config;          /* configuration of the rules in use; NULL: the configuration of the start */
     struct daemon_options settings; /* settings from the configuration in use */
     size_t rules_memory;            /* bytes of the rules in use */
     size_t rule_errors;             /* errors in the rules in use */

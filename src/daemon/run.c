@@ -70,7 +70,7 @@ enum {
 struct engine {
     const struct run_options *options;
     const struct engine_inputs *inherited;
-    struct config *newer;     /* configuration for the rules, if a dead engine had reloaded; NULL: that of the start */
+    struct config *newer;     /* a dead engine's last reloaded configuration; NULL: the one of the start applies */
     struct rule_names *names; /* numbers of names in rules; must outlive all rulesets */
     struct ruleset *ruleset;
     size_t rules_memory, rule_errors;

@@ -531,7 +531,8 @@ static void add_thread_counter(struct stats *stats, struct thread_place *place, 
     add_counter(stats, *path, value);
 }
 
-/* Each worker also has the work of Suricata's flow manager and recycler, which have threads of their own there. */
+/* Adds the counters of a worker. Suricata has threads for the flow manager and the flow recycler; here the worker does
+ * their work and has their counters. */
 static void add_thread(struct stats *stats, const struct worker *worker)
 {
     static const char *const no_exchange[] = {
@@ -550,8 +551,7 @@ static void add_thread(struct stats *stats, const struct worker *worker)
     }
     for (size_t i = 0; i < flow_counter_count(); i++)
         add_thread_counter(stats, &place, flow_counter_name(i), s->flow[i]);
-    /* The table of flows belongs to the worker: it takes no spare flows from other threads, and gets no work from them.
-     * Clients require these counters. */
+    /* These counters are always 0, because workers exchange neither spare flows nor work. Clients require them. */
     for (size_t i = 0; i < sizeof(no_exchange) / sizeof(no_exchange[0]); i++)
         add_thread_counter(stats, &place, no_exchange[i], 0);
     add_thread_counter(stats, &place, "flow_bypassed.local_pkts", s->pipeline.local_packets);
@@ -740,8 +740,8 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     if (stats->queues)
         add_overload(stats, &sums, workers, count);
     add_counter(stats, "detect.engines[0].id", 0);
-    /* A time, which is not added to that of a previous engine; not in a replay, see add_rules(). */
-    if (stats->reload && stats->count < stats->capacity)
+    if (stats->count <
+        stats->capacity) /* no add_counter(): a time must not be added to the value of the previous engine */
         stats->values[stats->count++] =
             (struct output_stat){ "detect.engines[0].last_reload", ruleset_loaded_ns(ruleset) };
     add_counter(stats, "detect.engines[0].rules_loaded", rule_list_count(rules));

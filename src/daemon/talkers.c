@@ -164,7 +164,7 @@ static void rank_flow(struct talkers_result *pass, const struct talker_flow *flo
     pass->flow_count += pass->flow_count < TALKERS_MAX;
 }
 
-/* Returns the events per second; `now` and `before` are counts that may have been reset in between. */
+/* Returns the increase per second from `before` to `now`; 0 if the count is lower, because it was reset in between. */
 static uint64_t rate_of(uint64_t now, uint64_t before, uint64_t took_ns)
 {
     double rate = now > before && took_ns > 0 ? (double)(now - before) * (double)NS_PER_SECOND / (double)took_ns : 0;
@@ -185,7 +185,8 @@ void talkers_add(struct talkers *talkers, const struct flow_sample *flow, uint64
                                  .bytes = { flow->bytes[FLOW_TO_SERVER], flow->bytes[FLOW_TO_CLIENT] },
                                  .packets = packets,
                                  .at_ns = now_ns };
-    /* All bytes of a flow that began after the previous pass are new; those of another unknown flow are not known. */
+    /* If the flow began after the previous pass, all its bytes count. If an older flow has no entry, its rate is not
+     * known. */
     if (before.at_ns == 0 && talkers->before_ns > 0 && flow->start_ns >= talkers->before_realtime_ns &&
         flow->start_ns <= realtime_ns)
         before.at_ns = talkers->before_ns;

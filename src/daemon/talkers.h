@@ -44,8 +44,8 @@ bool talkers_request(struct talkers *talkers, struct worker *workers, unsigned c
 enum { TALKERS_MS = 100 };
 const struct talkers_result *talkers_read(struct talkers *talkers, struct worker *workers, unsigned count);
 
-/* The following two functions are those of talkers_read() for one flow and for the end of a pass; for tests. `now_ns`
- * is monotonic, `realtime_ns` the same time since 1970. */
+/* talkers_read() calls the next two functions for each flow and at the end of a pass; they are public for tests only.
+ * `now_ns` is monotonic, `realtime_ns` the same time since 1970. */
 void talkers_add(struct talkers *talkers, const struct flow_sample *flow, uint64_t now_ns, uint64_t realtime_ns);
 const struct talkers_result *talkers_finish(struct talkers *talkers, uint64_t now_ns, uint64_t realtime_ns);
 

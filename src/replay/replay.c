@@ -337,8 +337,8 @@ static void replay_clear(struct replay *replay)
         ruleset_free(replay->ruleset);
 }
 
-/* Inspects the rest of all flows, then writes the stats event after all other events. Its time is that of the last
- * packet that was read. */
+/* Inspects the rest of all flows, then writes the stats event after all other events, with the time of the last packet
+ * that was read. */
 static void finish(struct replay *replay)
 {
     struct worker *workers[REPLAY_MAX_WORKERS];

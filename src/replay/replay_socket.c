@@ -430,7 +430,7 @@ int replay_serve(const struct replay_options *options, const char *path, char er
     list.last = &list.first;
     if (err)
         return err;
-    /* Before the socket exists: a signal would leave it behind. */
+    /* Block the signals before the socket exists: a signal that ends the process would leave the socket file behind. */
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);

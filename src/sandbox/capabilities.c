@@ -30,9 +30,9 @@ int capabilities_raise(void)
     return apply(CAPNG_SELECT_CAPS);
 }
 
-/* Drops all capabilities except those of `kept` that the process has. `inherited`: those that are inheritable stay
- * inheritable. Ambient capabilities require this, and a user other than root keeps only ambient capabilities across
- * exec. Returns 0 or -errno. */
+/* Drops all capabilities except those of `kept` that the process has. `inherited`: kept capabilities that are
+ * inheritable stay inheritable. Ambient capabilities require this, and a user other than root keeps only ambient
+ * capabilities across exec. Returns 0 or -errno. */
 static int keep_capabilities(const unsigned *kept, size_t count, bool inherited)
 {
     unsigned sets[MAX_KEPT] = { 0 };

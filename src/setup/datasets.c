@@ -16,7 +16,7 @@
 #include "sluice/setup.h"
 #include "sluice/text.h"
 
-/* Whether a member of the section is not a dataset but one of its settings. */
+/* Returns true if the member of the section is a setting, false if it is a dataset. */
 static bool is_reserved(const char *name)
 {
     return strcmp(name, "defaults") == 0 || strcmp(name, "limits") == 0 || strcmp(name, "rules") == 0;

@@ -85,7 +85,7 @@ int setup_rule_variables(struct rule_variables **out, const struct config *confi
     return err;
 }
 
-/* Loads a file. Returns 0, also if it cannot be read, which is reported, or -ENOMEM. */
+/* Loads a file. Returns 0 or -ENOMEM. A file that cannot be read is reported, and the result is still 0. */
 static int load_file(struct rule_list *list, const char *path, struct diag *diag)
 {
     size_t read_before = rule_list_read(list);

@@ -141,7 +141,7 @@ static void read_common_filter(const struct eve_options *eve, struct output_filt
     memcpy(out->app, eve->app, sizeof(out->app));
 }
 
-/* Writes the path of a file below the log folder, if it is relative. Returns false if the path is too long. */
+/* Writes the path of a file. A relative name is below the log folder. Returns false if the path is too long. */
 static bool write_path(char out[PATH_MAX], const char *log_dir, const char *name, const char *suffix)
 {
     int length = name[0] == '/' ? snprintf(out, PATH_MAX, "%s%s", name, suffix)
@@ -267,7 +267,7 @@ int setup_output_options(const struct config *config, const char *log_dir, struc
         snprintf(error, ENGINE_ERROR_SIZE, "pcap-log.dir: the path is too long");
         return -ENAMETOOLONG;
     }
-    if (!out->pcap_log.dir) /* without "/." at the end, because alerts name the files */
+    if (!out->pcap_log.dir) /* remove "/." from the end of the path, because alerts contain it */
         outputs->pcap_dir[strlen(outputs->pcap_dir) - 2] = '\0';
     out->pcap_log.dir = outputs->pcap_dir;
     return 0;

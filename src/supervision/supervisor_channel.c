@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* SEND_BUFFER, of the supervisor's end, has room for the messages with the state files of all workers. */
+/* SEND_BUFFER: size of the send buffer of the supervisor's end, which must have room for the messages with the state
+ * files of all workers. */
 enum { PAGE = 4096, SEND_BUFFER = 1 << 20 };
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
@@ -76,8 +77,8 @@ int channel_send_file(int fd, enum channel_kind kind, int32_t value, int file)
     return send_message(fd, &message, file);
 }
 
-/* Returns the descriptor in a message, or -1 if there is none. Closes all if there are several; the kernel has closed
- * those for which the message had no room. */
+/* Returns the descriptor in a message, or -1 if there is none. Closes all descriptors if there are several. The
+ * kernel has closed descriptors for which `header` had no room. */
 static int take_file(struct msghdr *header)
 {
     int file = -1;

@@ -35,7 +35,8 @@ void service_show_top(void *user, struct control_request *request)
         control_fail(request, "out of memory");
         return;
     }
-    if (wanted.talkers) /* an idle worker answers only when it wakes up: it answers both at once */
+    /* An idle worker answers only when it wakes up. Send both queries first, so that it answers them together. */
+    if (wanted.talkers)
         talkers_request(service->talkers, service->options.workers, service->options.worker_count);
     if (!service_take_snapshots(service))
         control_fail(request, "a worker does not answer");

@@ -21,8 +21,8 @@
  * shares do not grow in proportion: hash tables keep their size. */
 enum { MAX_GROWTH = 4, SIZE_TEXT = 32, KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30 };
 
-/* Suricata's names, and the setting that has the memcap in Sluice: all protocols share one, and pairs of hosts are in
- * the table of hosts. */
+/* Suricata's name of each memcap, and Sluice's setting for it. Several names may have the same setting: all protocols
+ * share a memcap, and the table of hosts also stores pairs of hosts. */
 static const struct memcap_row {
     const char *name, *setting;
     unsigned memcap; /* enum worker_memcap, or SERVICE_MEMCAP_HOST */
@@ -114,7 +114,7 @@ void service_show_memcap(void *user, struct control_request *request)
     json_object_close(out);
 }
 
-/* Returns the bytes in use below a memcap, from the last snapshots of the workers. */
+/* Returns the bytes in use that a memcap limits, summed over the workers. */
 static uint64_t memory_in_use(struct service *service, const struct memcap_row *row)
 {
     const struct service_options *options = &service->options;
@@ -149,8 +149,8 @@ static uint64_t memory_in_use(struct service *service, const struct memcap_row *
     return used;
 }
 
-/* Sends all workers their shares of a memcap, until one refuses it. Returns 0 or the error, with the number of workers
- * that have changed it in *changed. -EAGAIN: a worker does not answer. */
+/* Sends all workers their shares of a memcap, until one refuses it. Returns 0 or the error. *changed is the number of
+ * workers that have changed the memcap. -EAGAIN: a worker does not answer. */
 static int send_shares(struct service *service, unsigned memcap, uint64_t bytes, unsigned *changed)
 {
     unsigned count = service->options.worker_count;

@@ -13,7 +13,7 @@
 
 enum {
     SERVICE_MAX_TICKETS = 64,
-    SERVICE_MEMCAP_HOST = WORKER_MEMCAPS, /* the memcaps of workers are before it */
+    SERVICE_MEMCAP_HOST = WORKER_MEMCAPS, /* the memcap of the host table; lower numbers: enum worker_memcap */
     SERVICE_MEMCAPS,
 };
 

@@ -103,7 +103,8 @@ void service_show_running_mode(void *user, struct control_request *request)
     json_string(control_answer(request), NULL, "workers");
 }
 
-/* A queue takes the place of Suricata's interface; its name is that of the worker in dump-counters after the dash. */
+/* Lists the queues, which Sluice has instead of interfaces. A queue is named nfq0, as in the name W#01-nfq0 of its
+ * worker in dump-counters. */
 void service_list_interfaces(void *user, struct control_request *request)
 {
     const struct service_options *options = &((const struct service *)user)->options;

@@ -29,8 +29,8 @@ void engine_handover_files_complete(struct supervisor *supervisor);
 void engine_handover_to_next_supervisor(struct supervisor *supervisor);
 /* Sends the state files that the previous supervisor stored to the engine. */
 void engine_handover_send_stored(struct supervisor *supervisor);
-/* After the death of `engine`: discards its state files and lets the next engine replace it, at once or when that one
- * requests the queues. Returns false if there is no next engine. */
+/* After the death of `engine`: discards its state files and lets the next engine replace it, at once or when the
+ * next engine requests the queues. Returns false if there is no next engine. */
 bool engine_handover_replace_dead(struct supervisor *supervisor);
 void engine_handover_poll(struct supervisor *supervisor);
 void engine_handover_cancel(struct supervisor *supervisor); /* kills the next engine */

@@ -42,8 +42,8 @@ static bool write_score(int score)
     return done;
 }
 
-/* Lowering the score needs CAP_SYS_RESOURCE. Without it the supervisor keeps its score, and memory_expose_engine()
- * raises that of the engine above it. */
+/* Lowering the score needs CAP_SYS_RESOURCE. Without it the supervisor keeps its score; memory_expose_engine()
+ * still raises the engine's score above it. */
 void memory_protect_supervisor(void)
 {
     int score = read_score() - DIFFERENCE;

@@ -86,7 +86,7 @@ int pid_file_check(const struct config *config, char error[ENGINE_ERROR_SIZE])
     }
     slash = strrchr(path, '/');
     slash[slash == path] = '\0';
-    /* as for the control socket, which is in the same folder by default */
+    /* Create only the default folder, as for the control socket. */
     if (strcmp(path, SLUICE_RUNDIR) == 0)
         mkdir(SLUICE_RUNDIR, 0755); /* an error is ignored: the folder exists, or access() fails, too */
     if (access(path, W_OK | X_OK) == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Packets on which engines die: suspects, of which the supervisor remembers the last QUARANTINE_SUSPECTS, and the files
- * in which it saves those that it drops.
+ * to which it writes the packets that it drops.
  */
 #ifndef SLUICE_SUPERVISOR_QUARANTINE_H
 #define SLUICE_SUPERVISOR_QUARANTINE_H
