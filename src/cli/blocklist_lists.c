@@ -115,7 +115,7 @@ static int find_folder(const struct config *config, char folder[PATH_MAX], bool 
         return fail("nft.blocklist.folder is none: there is no folder for networks and lists");
     snprintf(parent, sizeof(parent), "%s", folder);
     *strrchr(parent, '/') = '\0';
-    /* Give the folder to the owner of the parent folder, so that the daemon can write to both. */
+    /* Give the folder to the owner of the parent folder, so that the daemon can write to it. */
     if (create && stat(parent, &owner) < 0 && errno != ENOENT)
         err = -errno;
     if (create && !err)

@@ -151,8 +151,9 @@ static int make_work_folder(struct update *update)
     self[length] = '\0';
     if (symlink(self, update->compat))
         return -errno;
-    setenv("TMPDIR", update->work,
-           1); /* for suricata-update: needs no /tmp, and leaves nothing there when it is ended */
+    /* suricata-update writes its temporary files there: it needs no /tmp, and leaves no files in /tmp if it is killed.
+     */
+    setenv("TMPDIR", update->work, 1);
     update_path(path, update->work, "alone.yaml");
     err = write_yaml(path, update->work);
     update_path(update->yaml, update->conf_dir, "update.yaml");
@@ -302,8 +303,7 @@ static int use_staged_rules(const struct update *update, struct config *config, 
     return err;
 }
 
-/* Prints the first mistakes, with the name of the installed file instead of the staged one; both have the same lines.
- */
+/* Prints the first mistakes. Names the installed file instead of the staged one, because both have the same lines. */
 static void print_mistakes(const struct update *update, const struct diag *diag)
 {
     char live[UPDATE_PATH_SIZE], staged[UPDATE_PATH_SIZE];

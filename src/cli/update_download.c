@@ -4,9 +4,9 @@
  * If a server sends an error page, suricata-update reads it as a source without rules. This file isolates such a
  * source, so that the gateway still gets the newest rules of all other sources:
  *
- *   - After an interrupted download, the next run skips the source: suricata-update does not download a source again
- * within 15 minutes, so the file of the source in the cache gets the current time. If there is no file, an empty one is
- * created.
+ *   - After an interrupted download, the next run skips the source. suricata-update does not download a source
+ *     again within 15 minutes, so the source's file in the cache gets the current time. If there is no file, an
+ *     empty one is created.
  *   - Each new download is read by suricata-update alone, which counts its rules. A download without rules, or with
  *     less than half of the rules of the last good download, is replaced in the cache by the last good download, and
  *     suricata-update runs again.

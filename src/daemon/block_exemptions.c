@@ -86,7 +86,7 @@ static const struct special {
     int version;
     uint8_t first[2]; /* the first two bytes */
     unsigned prefix;
-    bool last_one; /* true: the last bit of the first address is 1, as in ::1 */
+    bool last_one; /* true: the last byte of the address is 1, as in ::1; false: it is 0 */
 } specials[] = {
     { 4, { 0 }, 8, false },  { 4, { 127 }, 8, false },  { 4, { 224 }, 3, false },         { 6, { 0 }, 128, false },
     { 6, { 0 }, 128, true }, { 6, { 0xff }, 8, false }, { 6, { 0xfe, 0x80 }, 10, false },

@@ -319,9 +319,8 @@ static void read_flow(struct transfer *t, struct passage *passage)
     }
 }
 
-/* Returns whether packets that the kernel sent to queue number `from.worker`, when there were `from.workers` queues,
- * may arrive in queue number `to.worker` now that there are `to.workers` queues. Sets *first to the lowest number of a
- * queue in which they may arrive. */
+/* Returns whether a flow of worker `from.worker`, one of `from.workers` previous workers, may now belong to worker
+ * `to.worker`, one of `to.workers` workers. Sets *first to the first worker to which it may belong. */
 static bool may_come(struct handover_place from, struct handover_place to, uint32_t *first)
 {
     uint64_t low = (uint64_t)from.worker * to.workers / from.workers;

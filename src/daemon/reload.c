@@ -13,7 +13,7 @@
  * the ids of the rules; datasets.
  *
  * A second ruleset needs about as much memory as the first one. The memory of the rules is measured when they are
- * loaded. A reload fails if less than 125 % of it is available.
+ * loaded. A reload fails if less than 125 % of this memory is available.
  *
  * Threads:   the main thread calls all functions. The builder uses the struct from reload_start() until `built`.
  * Ownership: the main thread owns the ruleset from reload_poll() on; the previous one is freed here.

@@ -267,7 +267,7 @@ int setup_output_options(const struct config *config, const char *log_dir, struc
         snprintf(error, ENGINE_ERROR_SIZE, "pcap-log.dir: the path is too long");
         return -ENAMETOOLONG;
     }
-    if (!out->pcap_log.dir) /* remove "/." from the end of the path, because alerts contain it */
+    if (!out->pcap_log.dir) /* remove "/." from the end of the path, because alerts contain the path */
         outputs->pcap_dir[strlen(outputs->pcap_dir) - 2] = '\0';
     out->pcap_log.dir = outputs->pcap_dir;
     return 0;
