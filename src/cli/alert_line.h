@@ -28,7 +28,7 @@ struct alert_filter {
     bool has_sid;
     uint64_t gid, sid;
     uint64_t severity; /* alerts with at most this severity number (1 is the most severe); 0: any */
-    struct alert_network source, destination, host; /* host: source or destination */
+    struct alert_network source, destination, host; /* host: selects by source or destination */
 };
 
 /* Parses "10.0.0.0/8" or "fd00::1". Returns 0 or -EINVAL. */

@@ -194,9 +194,9 @@ struct reader {
     const char *path;
     int fd; /* -1: none */
     struct stat status;
-    off_t offset;            /* of the next byte to read */
-    struct text rest;        /* the bytes of a line without its end */
-    bool skip;               /* the current line is skipped up to its end */
+    off_t offset;            /* where the next byte is read */
+    struct text rest;        /* start of a line whose end has not been read yet */
+    bool skip;               /* true: ignore all bytes up to the end of the line */
     uint64_t damaged;        /* lines that are too long or not JSON */
     struct text line;        /* the alert that is printed */
     struct last_lines *last; /* collects the alerts; NULL: they are printed at once */
@@ -448,7 +448,7 @@ static int print_live(struct arguments *arguments)
 static int print_default(struct arguments *arguments)
 {
     char path[4096], error[ENGINE_ERROR_SIZE];
-    struct diag *diag = diag_new(); /* the daemon has reported mistakes in the configuration */
+    struct diag *diag = diag_new(); /* not printed: the daemon has reported the mistakes */
     struct config *config = NULL;
     struct log_options log;
     int code = diag ? cli_load_config(&arguments->query.input, CONFIG_LENIENT, CLI_DEFAULT_CONFIG, &config, diag)

@@ -123,8 +123,8 @@ static int list(struct arguments *arguments)
         query_free_reply(&reply);
         if (!next[0])
             break;
-        if (cli_table_count(table) >=
-            TABLE_ROWS) { /* bounds the memory; the next part has headings and widths of its own */
+        /* To limit memory, the list is printed in parts, each with its own headings and column widths. */
+        if (cli_table_count(table) >= TABLE_ROWS) {
             code = cli_table_print(table);
             cli_table_free(table);
             table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));

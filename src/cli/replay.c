@@ -13,7 +13,7 @@ struct arguments {
     const char *const *captures;
     size_t capture_count;
     const char *log_dir;
-    const char *socket; /* of --unix-socket; NULL: none */
+    const char *socket; /* the argument of --unix-socket; NULL: none */
     unsigned long workers;
     bool inline_mode, console;
 };

@@ -121,7 +121,7 @@ void cli_table_set(struct cli_table *table, size_t column, const char *format, .
         free(cell);
         cell = lines;
     }
-    table->failed = !cell || scols_line_refer_data(table->row, column, cell); /* takes `cell` on success */
+    table->failed = !cell || scols_line_refer_data(table->row, column, cell); /* frees `cell` later */
     if (table->failed)
         free(cell);
 }

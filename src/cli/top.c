@@ -51,7 +51,7 @@ static const struct cli_option options[] = {
 struct arguments {
     struct query query;
     bool batch;
-    unsigned long count, interval; /* count 0: no end */
+    unsigned long count, interval; /* number of updates, 0: no limit; seconds between two updates */
 };
 
 static int handle_option(void *user, const struct cli_option *option, const char *value)
@@ -83,7 +83,7 @@ struct feed {
     unsigned interval;
     bool stop;
     struct control_reply reply;     /* the last answer, until the other thread takes it; `whole` NULL: none */
-    char error[CONTROL_ERROR_SIZE]; /* of the last request; "": none */
+    char error[CONTROL_ERROR_SIZE]; /* error of the last request; "": none */
     unsigned long updates;
 };
 

@@ -41,7 +41,7 @@ struct top_table {
     const char *title;
     const struct top_column *columns;
     unsigned column_count;
-    unsigned sort; /* column that sorts at the start */
+    unsigned sort; /* column by which the rows are sorted at the start */
     struct top_row *rows;
     size_t count, capacity;
 };

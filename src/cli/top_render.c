@@ -68,7 +68,7 @@ size_t top_put(char *out, size_t length, size_t size, const char *text, unsigned
             length += bytes;
             columns += (unsigned)wide;
         } else if (wide > 0) {
-            break; /* half of a wide character */
+            break; /* a wide character does not fit in the last column */
         } else {
             out[length++] = '?';
             columns++;

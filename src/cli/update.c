@@ -151,8 +151,7 @@ static int make_work_folder(struct update *update)
     self[length] = '\0';
     if (symlink(self, update->compat))
         return -errno;
-    /* suricata-update writes its temporary files there: it needs no /tmp, and leaves no files in /tmp if it is killed.
-     */
+    /* suricata-update writes temporary files there: it needs no /tmp, and leaves no files in /tmp if it is killed. */
     setenv("TMPDIR", update->work, 1);
     update_path(path, update->work, "alone.yaml");
     err = write_yaml(path, update->work);

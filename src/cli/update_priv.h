@@ -53,11 +53,11 @@ struct update {
 
     struct update_download downloads[UPDATE_MAX_SOURCES];
     size_t download_count;
-    size_t source_problems; /* messages about sources that could not be used, or not in their newest form */
+    size_t source_problems; /* number of sources whose newest rules could not be used */
 
     struct dirent **entries; /* names in `staging`; entries[i] was put in place if i < swapped */
     int entry_count, swapped;
-    bool created[UPDATE_MAX_SOURCES]; /* the entry replaced nothing */
+    bool created[UPDATE_MAX_SOURCES]; /* created[i]: entries[i] replaced no file */
 };
 
 /* Writes "FOLDER/NAME" to a path of the struct; the folder's length was checked at the start. */

@@ -115,7 +115,7 @@ static void read_settings(const struct config *config, struct file_settings *out
     config_fill(config, file_settings, NULL, &out->files);
     setup_block_lists(&out->lists, config, out->lists_folder);
     firewall_settings_read(config, &firewall);
-    if (!firewall.options.blocklist) /* the folder is not used, and not created */
+    if (!firewall.options.blocklist) /* without a blocklist the folder is neither used nor created */
         out->lists.folder = NULL;
 }
 

@@ -35,7 +35,7 @@ struct list_reader {
     pthread_cond_t wake;
 
     /* protected by the mutex */
-    struct list_settings *newer;          /* the settings of the next reading; NULL: the same ones */
+    struct list_settings *newer;          /* settings for the next reading; NULL: no change */
     uint64_t wanted, ready_reading, done; /* numbers of readings: last requested, in `ready`, last finished */
     struct range_list ready[2];
     struct block_entries hosts; /* hosts that the thread will write to the file */
@@ -217,7 +217,7 @@ static void write_hosts(struct list_reader *reader, const char *folder, const st
 static void *run_thread(void *argument)
 {
     struct list_reader *reader = argument;
-    uint64_t reading = reader->ready_reading; /* of list_reader_new() */
+    uint64_t reading = reader->ready_reading; /* the reading that list_reader_new() has done */
 
     pthread_setname_np(pthread_self(), "sluice-lists");
     pthread_mutex_lock(&reader->mutex);

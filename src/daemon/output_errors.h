@@ -17,7 +17,7 @@ struct destination_errors {
 
 struct output_errors {
     struct destination_errors destinations[OUTPUT_MAX_DESTINATIONS];
-    struct destination_errors pcap; /* of pcap-log */
+    struct destination_errors pcap; /* errors of pcap-log */
     uint64_t unshipped_ns;          /* since when sluice-ship has not had the spool of events; 0: it has the spool */
     bool logged;                    /* true: an error was logged, and its end has not been logged yet */
     uint64_t next_ns;               /* no error is logged before this time (clock_monotonic_ns()) */

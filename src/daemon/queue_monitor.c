@@ -696,9 +696,9 @@ int queue_account_start_without_daemon(const struct firewall_options *firewall)
         err = options.queues_fd < 0 ? options.queues_fd : options.account_fd;
     if (!err)
         err = queue_monitor_new(&monitor, &options);
+    /* If a daemon listens, the daemon writes the account. */
     if (!err && read_queues(monitor, monitor->reading.before) == 0 && monitor->reading.before[0].port_id == 0)
-        err = read_all(monitor, clock_monotonic_ns(), &packets,
-                       &unbound); /* if a daemon listens, it keeps the account itself */
+        err = read_all(monitor, clock_monotonic_ns(), &packets, &unbound);
     queue_monitor_free(monitor);
     if (options.queues_fd >= 0)
         close(options.queues_fd);

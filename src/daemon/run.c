@@ -70,7 +70,8 @@ enum {
 struct engine {
     const struct run_options *options;
     const struct engine_inputs *inherited;
-    struct config *newer;     /* a dead engine's last reloaded configuration; NULL: the one of the start applies */
+    /* Configuration of the rules if a previous engine had reloaded before it died; NULL: options->config. */
+    struct config *newer;
     struct rule_names *names; /* numbers of names in rules; must outlive all rulesets */
     struct ruleset *ruleset;
     size_t rules_memory, rule_errors;

@@ -25,8 +25,8 @@
 
 enum {
     WAYS = 8,
-    FLOW_SETS = 1 << 13, /* 65536 flows */
-    HOST_SETS = 1 << 11, /* 16384 hosts */
+    FLOW_SETS = 1 << 13, /* sets of WAYS entries: 65536 flows */
+    HOST_SETS = 1 << 11, /* sets of WAYS entries: 16384 hosts */
     SAMPLES = 1024,      /* flows in the answer of an idle worker */
     ROUNDS = 4096,       /* maximum number of queries to a worker in one call */
 };
@@ -41,8 +41,8 @@ struct visit {
 #define TALKERS_OLD_NS (60 * NS_PER_SECOND)
 
 struct talkers {
-    struct visit *visits;      /* FLOW_SETS * WAYS */
-    struct talker_host *hosts; /* HOST_SETS * WAYS; hosts of the current pass */
+    struct visit *visits;      /* FLOW_SETS * WAYS entries */
+    struct talker_host *hosts; /* HOST_SETS * WAYS entries, for the current pass */
     struct worker_query *queries;
     struct flow_sample *samples; /* SAMPLES for each worker */
     bool *done;                  /* per worker: the current pass has read its flows */

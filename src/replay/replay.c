@@ -139,7 +139,7 @@ static int replay_file(struct replay *replay, const char *path, char error[ENGIN
         log_warning("%s: link type %s is not supported: %llu packets not inspected", path, link,
                     (unsigned long long)replay->unsupported);
     }
-    if (!replay->threads) { /* the worker's counters continue with the next file */
+    if (!replay->threads) { /* keep the counters of earlier files, because each file has a new capture */
         struct worker *worker = &replay->workers[0];
         struct capture_counters before = worker->snapshot.capture;
 

@@ -58,7 +58,7 @@ struct list {
     struct seen_file *seen;       /* files of the current folder */
     size_t seen_count;
     uint64_t scanned_ns, started_ns;
-    int64_t last_processed_ms; /* time of the last change of the last file, in ms since 1970 */
+    int64_t last_processed_ms; /* modification time of the last inspected file, in ms since 1970 */
     pid_t child;               /* 0: none */
     int signal_fd;             /* readable when SIGINT or SIGTERM has arrived */
     bool interrupted, stopped;

@@ -29,7 +29,7 @@
 
 enum {
     HAND_OVER_MS = 10000, /* time limit for writing the files */
-    EXIT_MS = 30000,      /* time limit for the exit of the old engine, with its last events */
+    EXIT_MS = 30000,      /* time limit for the exit of the old engine, which first writes its last events */
 };
 #define NS_PER_MS UINT64_C(1000000)
 

@@ -151,7 +151,7 @@ static int start_supervisor(struct supervisor *supervisor, char error[ENGINE_ERR
         err = queues_resume(supervisor, error);
     }
     if (!err && (err = pid_file_write(supervisor, error)) && reexec_has_happened()) {
-        log_warning("%s", error); /* the queues have no other reader: continue */
+        log_warning("%s", error); /* continue without a pid file: no other process reads the queues */
         err = 0;
     }
     if (!err && supervisor->engine.pid > 0)
