@@ -40,8 +40,8 @@ int alert_sid_parse(const char *text, struct alert_filter *filter);
 bool alert_selected(const struct control_value *event, const struct alert_filter *filter);
 /* Appends the line of an alert, without line feed. Control characters become \xNN. */
 void alert_format(const struct control_value *event, struct text *out);
-/* Parses a line of an event file and appends its alert to `out`: formatted, or with `json` as it is. Returns 1; 0 if it
- * is no alert that the filter selects; -EBADMSG if it is not JSON. */
+/* Parses a line of an event file and appends its alert to `out`: formatted, or with `json` as it is. Returns 1 if
+ * it appended an alert, 0 if the filter does not select the line or it is no alert, -EBADMSG if it is not JSON. */
 int alert_line_read(const char *line, size_t length, const struct alert_filter *filter, bool json, struct text *out);
 
 #endif

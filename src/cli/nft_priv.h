@@ -6,8 +6,8 @@
 #include "sluice/config.h"
 #include "sluice/firewall.h"
 
-/* Exit codes of doctor: the worst finding is a warning, or the ruleset is broken, or it could not be read; 0: no
- * problem was found. */
+/* Exit codes of doctor. EXIT_WARNINGS: the worst finding is a warning. EXIT_BROKEN: a finding says that the ruleset is
+ * broken. EXIT_UNREADABLE: the ruleset or the configuration could not be read. */
 enum { EXIT_WARNINGS = 1, EXIT_BROKEN = 2, EXIT_UNREADABLE = 3 };
 
 /* Reads the active ruleset and prints the doctor's findings. Returns an exit code: 0 or one of the above. */

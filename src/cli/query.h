@@ -57,7 +57,8 @@ int query_print_json(const struct control_reply *reply);
 /* Prints the mode; shared by `sluice mode` and `sluice status`. */
 void mode_print(const struct control_value *message);
 
-/* Prints which rule it is, and whether it is loaded or why not; shared by `sluice explain` and `sluice analyse`. */
+/* Prints the id and message of a rule, and where it is loaded from or why it is not loaded; shared by `sluice explain`
+ * and `sluice analyse`. */
 void rule_print_state(const struct control_value *rule);
 
 /* Return the member `name` of an object; 0 or "" if the object has no such member. */

@@ -104,7 +104,7 @@ static int handle_option(void *user, const struct cli_option *option, const char
 
 static int print_build_info(void)
 {
-    /* features that suricata-update and rule sets ask for, and the keyword that exists if Sluice has the feature */
+    /* features that suricata-update and rule sets query; Sluice has the feature if it has the keyword */
     static const struct {
         const char *feature, *keyword;
     } features[] = {

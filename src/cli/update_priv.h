@@ -53,7 +53,7 @@ struct update {
 
     struct update_download downloads[UPDATE_MAX_SOURCES];
     size_t download_count;
-    size_t source_problems; /* number of sources whose newest rules could not be used */
+    size_t source_problems; /* number of messages about sources whose newest rules could not be used */
 
     struct dirent **entries; /* names in `staging`; entries[i] was put in place if i < swapped */
     int entry_count, swapped;
@@ -74,7 +74,7 @@ int update_find_program(struct update *update, const char *path);
 /* Runs suricata-update until `staging` has the newest rules of all sources that it can use. Returns 0, or an exit code
  * after a message; `staging` is then incomplete. */
 int update_download(struct update *update);
-/* Stores the good downloads for later runs, and lets the next run download bad ones again. */
+/* Makes the next run download bad sources again. With `promote`, also copies the good downloads to update/good. */
 void update_keep_downloads(struct update *update, bool promote);
 /* Replaces this process by suricata-update with a command about sources. Returns an exit code after a message. */
 int update_exec(struct update *update, int argc, char **argv);

@@ -4,8 +4,8 @@
  * the table with what was installed. If another process removed or changed it, the thread restores it (with
  * nft.monitor: reassert) and writes an event with the time during which packets could pass without inspection. Once a
  * second it checks the table without a notification, because notifications can be lost. Therefore the event also has an
- * upper limit of that time, counted from the last check that found the table intact. The thread also blocks the hosts
- * that workers request.
+ * upper limit of the uninspected time, counted from the last check that found the table intact. The thread also blocks
+ * the hosts that workers request.
  *
  * The number of restorations is limited, in a burst and per second. More restorations would not help against a process
  * that removes the table again and again; events report such a process.

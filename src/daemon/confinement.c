@@ -178,8 +178,8 @@ static const char *log_folder(const struct run_options *options, const struct fi
     return options->log_dir ? options->log_dir : settings->log.dir;
 }
 
-/* Adds the folders of further outputs. Returns whether the engine connects to Unix sockets: of the reader of the event
- * file, or of sluice-ship. */
+/* Adds the folders of further outputs. Returns true if the engine connects to Unix sockets: to the socket of a log
+ * reader, if the event file is one, or to the socket of sluice-ship. */
 static bool read_outputs(const struct config *config, const struct file_settings *settings, struct paths *paths)
 {
     bool connects = settings->log.eve && settings->log.eve_type != OUTPUT_FILE_REGULAR;

@@ -16,8 +16,8 @@ struct confinement {
  * `error`. */
 int confinement_switch_user(struct confinement *out, const struct run_options *options, char error[ENGINE_ERROR_SIZE]);
 /* Called after all files are open and before the first thread starts: drops capabilities, applies Landlock and seccomp,
- * and logs the result. Besides the files that the options name, those of the configuration `newer` stay readable; NULL:
- * none. Returns 0, or -errno with a line in `error`. */
+ * and logs the result. The files that `options` and the configuration `newer` name stay readable; `newer` may be
+ * NULL. Returns 0, or -errno with a line in `error`. */
 int confinement_start(struct confinement *confinement, const struct run_options *options, const struct config *newer,
                       char error[ENGINE_ERROR_SIZE]);
 /* Returns a file of the configuration that its permissions allow to read but the sandbox does not; NULL: none. */

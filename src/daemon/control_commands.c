@@ -122,7 +122,7 @@ static void put_version(void *user, struct control_request *request)
 
 static service_command list_commands, describe_commands;
 
-/* Commands with a Suricata name answer in the form that Suricata's command of this name has. */
+/* A command with the name of a Suricata command answers in the same form as that command. */
 static const struct control_command commands[] = {
     { "status", NULL, "Show the state of the daemon", service_show_status },
     { "stats", NULL, "Show all counters", service_show_stats },

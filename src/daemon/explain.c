@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes flows and rules as JSON for `sluice explain`. Members have the names that EVE events use, where EVE has the
+/* Writes flows and rules as JSON for `sluice explain`. A member has the name that EVE gives it, if EVE has the
  * value. */
 #include <netinet/in.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads the lists of hosts and networks to block (sluice/block_lists.h) for the firewall thread, in a thread of its
- * own, because a list or the database of countries may take a second to read. It reads them at the start, when it is
- * told to, and when the time of a blocked network ends. It also writes the hosts that are blocked now, so that the next
- * run blocks them again.
+ * own, because a list or the database of countries may take a second to read. It reads them at the start, when
+ * list_reader_reread() is called, and when the time of a blocked network ends. It also writes the hosts that are
+ * blocked now, so that the next run blocks them again.
  *
  * Threads: list_reader_new(), _start() and _free() by the main thread; _reread() and _describe() by the main thread
  * while the reader runs; _take(), _applied() and _save_hosts() by the firewall thread.

@@ -2,8 +2,8 @@
 /*
  * Follows offloaded flows. A thread periodically lists the connections with Sluice's mark in conntrack, with their
  * counters, and receives notifications when they end. Each worker has a ring of reports, which it reads between two
- * batches to update its flows. This thread does not know which worker has a flow, so it reports to all; the others
- * ignore the report.
+ * batches to update its flows. This thread does not know which worker has a flow, so it reports to all workers.
+ * Workers without the flow ignore the report.
  *
  * Reports have the addresses and ports that a packet has after destination NAT and before source NAT, as in all three
  * hooks of Sluice: the client's from the original tuple, the server's from the reply tuple.

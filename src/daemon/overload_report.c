@@ -161,8 +161,8 @@ static void report_notices(struct overload_report *report, unsigned index, uint6
 /* --- Drops by the kernel -------------------------------------------------------------------------- */
 
 /* Reports packets that the kernel dropped, or passed uninspected, since the last call. The first call reports all
- * packets since the queue was bound, without the number that previous engines have reported. queue_monitor_load() has
- * stored that number in report->queues. */
+ * such packets since the queue was bound, minus the number that previous engines have reported. queue_monitor_load()
+ * has stored that number in report->queues. */
 static void report_lost(struct overload_report *report, unsigned index, uint64_t now_ns)
 {
     struct reported_queue *reported = &report->reported[index];

@@ -368,8 +368,8 @@ static void add_decode(struct stats *stats, struct worker *const *workers, unsig
     }
 }
 
-/* Adds the counters of exception policies whose name begins with ips. (below_ips), or all others: names with the same
- * prefix must be adjacent, because they become members of one JSON object. */
+/* Adds counters of exception policies: those whose names begin with "ips." if `below_ips` is true, otherwise the
+ * others. Names with the same prefix must be adjacent, because they become members of one JSON object. */
 static void add_exceptions(struct stats *stats, const struct sums *sums, bool below_ips)
 {
     for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
@@ -517,7 +517,8 @@ struct thread_place {
     size_t next;
 };
 
-/* Adds a counter as "threads.W#01-nfq0.NAME": names as Suricata's, whose prefix W# clients look for. */
+/* Adds a counter as "threads.W#01-nfq0.NAME": as in Suricata, the name has the prefix W#, which
+ * clients search for. */
 static void add_thread_counter(struct stats *stats, struct thread_place *place, const char *name, uint64_t value)
 {
     const char **path;

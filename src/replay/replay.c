@@ -105,7 +105,7 @@ static int replay_packets(struct replay *replay)
         if (!replay->threads)
             err = capture_send_verdicts(worker->capture, batch, (size_t)count);
     }
-    if (count >= 0) /* ended early */
+    if (count >= 0) /* is_stopped() has ended the loop: treat this like the end of the file */
         count = -ENODATA;
     return err ? err : count;
 }

@@ -157,9 +157,9 @@ static int allow_for_all(scmp_filter_ctx context)
 
     if (!err && SANDBOX_HAS_SANITIZER)
         err = add_system_calls(context, SCMP_ACT_ALLOW, sanitizer_calls);
+    /* abort() sends a signal to its own thread. */
     if (!err)
-        err = allow_value(context, SCMP_SYS(tgkill), 0,
-                          (uint64_t)getpid()); /* for abort(), which sends a signal to its own thread */
+        err = allow_value(context, SCMP_SYS(tgkill), 0, (uint64_t)getpid());
     if (!err && !SANDBOX_HAS_SANITIZER)
         err = allow_values(context, SCMP_SYS(prctl), 0, prctl_options, COUNT(prctl_options));
     if (!err)

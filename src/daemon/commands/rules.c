@@ -16,7 +16,8 @@
 
 enum { MAX_RULES = 1024 };
 
-/* A page of a list: the arguments `from` and `limit` of a request; the answer has `next` if there are more entries. */
+/* The part of a list that a request selects by `from` and `limit`: index of its first entry, and of the entry after its
+ * last one. The answer has `next` if the list continues. */
 struct page {
     size_t from, end;
 };

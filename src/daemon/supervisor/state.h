@@ -3,7 +3,7 @@
  * The state of the supervisor, and the functions of supervisor.c that its parts call.
  *
  * Threads:   the supervisor has one thread.
- * Ownership: supervisor.c owns the only object; a part changes the members that its functions are about.
+ * Ownership: supervisor.c owns the only object, and passes it to the functions of the other parts.
  */
 #ifndef SLUICE_SUPERVISOR_STATE_H
 #define SLUICE_SUPERVISOR_STATE_H
