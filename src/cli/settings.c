@@ -100,7 +100,7 @@ static const struct {
 
 /* --- The table ------------------------------------------------------------------------------------ */
 
-/* Returns whether the setting is `name` or below it: "queue" selects all of queue.*. */
+/* Returns whether `name` selects the setting: "queue" selects all of queue.*; NULL selects all settings. */
 static bool is_selected(const struct setting *setting, const char *name)
 {
     size_t length = name ? strlen(name) : 0;

@@ -336,7 +336,7 @@ static void fill_talkers(struct top_model *model, struct top_table *hosts, struc
     }
 }
 
-/* Returns the local time of a time stamp of EVE as text; the text itself if it is none. */
+/* Returns the local time of an EVE time stamp as text; `stamp` itself if it cannot be parsed. */
 static const char *clock_of(struct top_model *model, const char *stamp, double *key)
 {
     struct tm utc = { 0 };

@@ -69,7 +69,8 @@ int update_remove_tree(const char *path); /* 0 also if it does not exist */
 /* Whether all files below `one` exist below `other` with the same content. */
 bool update_same_tree(const char *one, const char *other);
 
-/* Finds suricata-update: `path`, or in PATH and the folders of pipx. Returns 0, or an exit code after a message. */
+/* Finds suricata-update: uses `path`, or searches PATH and the folders of pipx if `path` is NULL. Returns 0, or an exit
+ * code after a message. */
 int update_find_program(struct update *update, const char *path);
 /* Runs suricata-update until `staging` has the newest rules of all sources that it can use. Returns 0, or an exit code
  * after a message; `staging` is then incomplete. */

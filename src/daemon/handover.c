@@ -98,7 +98,7 @@ static bool add_number(struct numbers *numbers, unsigned kind, uint32_t number)
 {
     uint32_t count = numbers->count[kind];
 
-    if ((count & (count - 1)) == 0) { /* the array is full: its size is a power of two */
+    if ((count & (count - 1)) == 0) { /* the array is full: `count` is 0 or a power of two */
         uint32_t *more = realloc(numbers->here[kind], (count > 0 ? count * 2 : 2) * sizeof(*more));
 
         if (!more)

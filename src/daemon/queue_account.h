@@ -41,7 +41,7 @@ struct account_rule {
     uint64_t place; /* hash of family, table and chain, which identifies the chain */
     uint64_t handle;
     uint64_t packets;
-    /* The rule is in the sluice table, whose counters start at 0; false: its counter may have any first value. */
+    /* true: the rule is in the sluice table, whose counters start at 0; false: its counter may start at any value. */
     bool own;
     bool bypass; /* the rule has the bypass flag */
 };

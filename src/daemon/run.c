@@ -693,8 +693,8 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return service_new(&engine->service, &options, error);
 }
 
-/* `die` true: makes the kernel kill this process when the supervisor dies; false: ends that. Used during the start,
- * because this thread may be blocked by reading files and not notice the death. */
+/* `die` true: the kernel kills this process when the supervisor dies; false: it no longer does. Used during the start,
+ * because this thread may be blocked by reading files and not notice that the supervisor has died. */
 static void die_with_supervisor(bool die)
 {
     prctl(PR_SET_PDEATHSIG, die ? SIGKILL : 0);

@@ -93,7 +93,8 @@ void talkers_free(struct talkers *talkers)
 
 /* --- A flow --------------------------------------------------------------------------------------- */
 
-/* Returns the entry of the flow, or the one to use for it; NULL: all entries belong to flows with more bytes. */
+/* Returns the entry of the flow, or initialises one for it; NULL if its set has only flows with as many or more bytes.
+ */
 static struct visit *find_visit(struct talkers *talkers, const struct flow_sample *flow)
 {
     struct visit *set = &talkers->visits[flow->id % FLOW_SETS * WAYS], *least = set;
@@ -277,7 +278,7 @@ const struct talkers_result *talkers_read(struct talkers *talkers, struct worker
             talkers->done[i] = query->cursor == 0 || query->idle;
         }
         now_ns = clock_monotonic_ns();
-        if (until_ns == 0) /* the first round may have waited for idle workers */
+        if (until_ns == 0) /* start the time limit now: the first round may have waited for idle workers */
             until_ns = now_ns + TALKERS_MS * (NS_PER_SECOND / 1000);
         else if (now_ns >= until_ns)
             break;

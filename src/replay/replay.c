@@ -72,7 +72,8 @@ static bool is_stopped(const struct replay_options *options)
     return options->stop_fd > 0 && poll(&stop, 1, 0) > 0;
 }
 
-/* Inspects the packets of the open capture file. Returns -ENODATA at its end, or the -errno of an error. */
+/* Inspects the packets of the open capture file. Returns -ENODATA at its end or when the replay is stopped, or
+ * the -errno of an error. */
 static int replay_packets(struct replay *replay)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];

@@ -86,7 +86,7 @@ struct replay_workers {
     struct decoder *decoder; /* the reader's decoder, which finds the addresses of a packet */
     unsigned count, started;
     uint64_t sequence; /* number of the last item sent to any worker */
-    /* bit set by hash: pairs of addresses whose packets are sent to the first worker */
+    /* A bit that is 1 sends all pairs of addresses with this hash (modulo GROUPED_BITS) to the first worker. */
     uint64_t grouped[GROUPED_BITS / 64];
     alignas(CACHE_LINE) _Atomic uint64_t published;
     struct replay_worker workers[];

@@ -46,7 +46,7 @@ void file_opener_stop(struct supervisor *supervisor); /* kills the opener, becau
 /* Writes the pid file, if pid-file is set. Returns 0, or -errno with a line in `error`; -EEXIST if the file belongs to
  * another running sluice. */
 int pid_file_write(const struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE]);
-void pid_file_remove(const struct supervisor *supervisor); /* keeps the file of another process */
+void pid_file_remove(const struct supervisor *supervisor); /* keeps a file with another process id */
 
 /* --- socket_preopen.c --------------------------------------------------------------------------------------- */
 
