@@ -3,8 +3,8 @@
  * `sluice alerts`: prints alerts, one line each, from one of two sources:
  *
  * - the event file. It has the alerts of all daemons that have written to it, also of daemons that no longer run.
- *   --follow reads it across rotations: when another file has its name, the old one is read to its end, until the new
- *   one has content. The daemon writes the last line to the old file before it opens the new one, so no line is lost.
+ *   --follow continues after rotations: when the path names a new file, it reads the old file until the new file has
+ *   content. The daemon writes the last line to the old file before it opens the new one, so no line is lost.
  * - the memory of the daemon, which keeps the last OUTPUT_RECENT_ALERTS alerts. It needs no event file.
  */
 #include "query.h"

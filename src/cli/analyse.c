@@ -242,7 +242,7 @@ static void print_answer(const struct control_value *rule)
 
 /* --- The answer ----------------------------------------------------------------------------------- */
 
-/* Asks the daemon. Returns an exit code, or -ECONNREFUSED if no daemon runs. */
+/* Queries the daemon and prints its answer. Returns an exit code, or -ECONNREFUSED if no daemon runs. */
 static int analyse_running(struct arguments *arguments)
 {
     char path[QUERY_PATH_SIZE], error[CONTROL_ERROR_SIZE];

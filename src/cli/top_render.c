@@ -26,7 +26,7 @@ enum {
     HEADER_LINES = 5,
     MIN_WIDTH = 40,
     MIN_HEIGHT = 10,
-    QUEUE_ROWS = 4,  /* queues that are shown above another panel on a small screen */
+    QUEUE_ROWS = 4,  /* minimum number of queues above another panel on a small screen */
     PANEL_LINES = 9, /* least height of a panel when several are shown */
     SCROLL_PAGE = 10,
 };

@@ -377,7 +377,8 @@ static const char *why_no_landlock(int err)
     }
 }
 
-/* Logs the sandbox. Returns 0, or -errno if security.sandbox is yes and a part of the sandbox is missing. */
+/* Logs which parts of the sandbox are active. Returns 0, or -errno if security.sandbox is yes and a part of the sandbox
+ * is missing. */
 static int check_sandbox(const struct confinement *confinement, bool required, char error[ENGINE_ERROR_SIZE])
 {
     const struct sandbox_status *status = sandbox_status(confinement->sandbox);

@@ -29,8 +29,8 @@ struct output_overload_rule rule_cost_get(const struct worker *workers, unsigned
     return sum;
 }
 
-/* Inserts a rule into the list, which is sorted by cost, the most expensive rule first. Returns the new number of
- * rules. */
+/* Inserts a rule into a list of the `max` most expensive rules, most expensive first. If the list is full, the cheapest
+ * rule is left out. Returns the new number of rules. */
 static unsigned rank(struct output_overload_rule *list, unsigned count, unsigned max,
                      const struct output_overload_rule *rule)
 {

@@ -93,8 +93,7 @@ void talkers_free(struct talkers *talkers)
 
 /* --- A flow --------------------------------------------------------------------------------------- */
 
-/* Returns the entry of the flow, or initialises one for it; NULL if its set has only flows with as many or more bytes.
- */
+/* Returns the entry of the flow, or initialises one for it; NULL if all flows of its set have as many or more bytes. */
 static struct visit *find_visit(struct talkers *talkers, const struct flow_sample *flow)
 {
     struct visit *set = &talkers->visits[flow->id % FLOW_SETS * WAYS], *least = set;
