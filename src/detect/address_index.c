@@ -21,10 +21,10 @@ enum family { IPV4, IPV6, FAMILIES };
 enum address_end { END_SOURCE, END_DESTINATION, ENDS };
 enum {
     IPV4_SHIFT = 96,
-    MAX_WEIGHT = 1 << 27, /* number of IPv4 addresses, or the same share of all IPv6 addresses; a larger set matches too
-                             many packets for the index to help */
-    MAX_LISTED = 4 << 20, /* maximum number of entries of one end and family; beyond it all rules are candidates for
-                             every packet */
+    MAX_WEIGHT = 1 << 27, /* a rule is not indexed by a set with more IPv4 addresses than this, or with a larger share
+                             of all IPv6 addresses, because too many packets match the set */
+    MAX_LISTED = 4 << 20, /* maximum length of intervals.signatures. If an end and family would need more, no rule is
+                             indexed: all rules are candidates for every packet */
 };
 
 /* Intervals of addresses, ascending. Interval i contains the addresses from low[i] up to low[i + 1], exclusive. */

@@ -2,7 +2,8 @@
 /*
  * Describes how a rule is compiled, for `sluice analyse`: its type, the literal that finds it and why this one was
  * chosen, its groups, its conditions in the order of evaluation, the state that it shares with other rules, and
- * warnings about costly parts. The functions that choose literals and groups for the ruleset choose them here again.
+ * warnings about costly parts. The ruleset does not store why a literal or group was chosen, so the functions that
+ * chose them are called again.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -16,8 +17,8 @@
 #include "sluice/text.h"
 
 enum {
-    SHORT_LITERAL = 4,   /* bytes; shorter literals have a warning */
-    MAX_STATE_RULES = 8, /* rules that are listed for a flow bit */
+    SHORT_LITERAL = 4,   /* length in bytes; a shorter literal causes a warning */
+    MAX_STATE_RULES = 8, /* maximum number of rules that are listed for a flow bit */
 };
 
 static const char *const type_names[] = {
@@ -47,7 +48,7 @@ static const char *evaluation_of(const struct signature *signature)
     return evaluations[of_stream && !streams ? RULE_TYPE_PACKET : signature->type];
 }
 
-/* What is written, and the warnings that are written at the end. */
+/* The output, and the warnings that are added to its end. */
 struct analysis {
     const struct ruleset *ruleset;
     const struct signature *signature;
@@ -413,7 +414,8 @@ static size_t put_bit_rules(struct analysis *analysis, const char *key, struct s
     return count;
 }
 
-/* Writes the flow bits of the rule, with the rules that set those that it tests, and test those that it sets. */
+/* Writes the flow bits of the rule. For a bit that the rule tests, lists the rules that set it; for a bit that the rule
+ * sets, lists the rules that test it. */
 static void put_flowbits(struct analysis *analysis)
 {
     const struct rule *rule = analysis->signature->rule;

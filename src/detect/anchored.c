@@ -22,10 +22,10 @@ enum {
     MIN_BITS = 4,
     MAX_BITS = 12,
     BUCKETS_PER_ENTRY = 4,
-    MARKS_PER_BUCKET =
-        8, /* bits of the bucket's byte in `marks`, which fits into the L1 cache and excludes most keys */
+    MARKS_PER_BUCKET = 8, /* number of bits in a bucket's byte of `marks`. A key whose bit is 0 is in no literal of the
+                             bucket; `marks` fits into the L1 cache, and this test excludes most keys */
     MARK_SHIFT = 3,
-    MAX_EQUAL_KEYS = 6, /* a key that more literals have at an offset is not selective ("GE" of "GET /") */
+    MAX_EQUAL_KEYS = 6, /* a key that more than this many literals have at an offset is not selective there */
     COUNT_BITS = 12,
 };
 
@@ -49,7 +49,8 @@ struct anchored {
     uint32_t entry_count, entry_capacity;
     struct place *places; /* ascending */
     uint32_t place_count;
-    uint32_t *buckets; /* index of the bucket's first entry in `entries`; one more bucket for each place */
+    uint32_t *buckets; /* per bucket: index of its first entry in `entries`; after the buckets of each place, the end of
+                          the last one */
     uint8_t *marks;    /* one byte per bucket */
 };
 
@@ -113,7 +114,7 @@ bool anchored_equal(const struct anchored *a, const struct anchored *b)
     if (!a || !b || a->entry_count != b->entry_count)
         return a == b;
     for (uint32_t i = 0; i < a->entry_count;
-         i++) { /* the same signature has the same literal, because each signature has one only */
+         i++) { /* literals are not compared, because each signature has one literal only */
         if (a->entries[i].signature != b->entries[i].signature)
             return false;
     }

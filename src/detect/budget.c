@@ -24,7 +24,7 @@ enum { NOTICE_RING_SIZE = 16 << 10 };
 
 struct budget {
     struct budget_options options;
-    struct pool *pool; /* pool of one object, `costs`; a pool, so that unused parts take address space only */
+    struct pool *pool; /* a pool of one object, the array `costs`: its unused pages need no memory */
     struct rule_cost *costs;
     struct ring *notices;
     uint64_t start_ns; /* start of the current evaluation */

@@ -108,7 +108,7 @@ static void format_name(char out[NAME_SIZE], const struct cache_key *key)
 void cache_reject(struct cache *cache, const struct cache_key *key, const char *cause)
 {
     struct rejected rejected = { .cause = cause };
-    bool is_known = false; /* true: recorded before; two databases may have the same key */
+    bool is_known = false; /* true: this file was recorded before, because two databases may have the same key */
 
     format_name(rejected.name, key);
     pthread_mutex_lock(&cache->lock);

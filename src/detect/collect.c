@@ -109,7 +109,8 @@ void collect_chunk(struct evaluation *ev)
     const struct stream_chunk *chunk = ev->chunk;
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
-    /* the start of the stream, for literals with a fixed offset; NULL if it is not stored any more or not needed */
+    /* the start of the stream, for literals with a fixed offset; `bytes` is NULL if the start is not stored any more,
+     * or if the chunk is too far behind it */
     struct stream_start start = { .bytes = chunk->data, .length = chunk->length };
 
     if (chunk->offset >= LITERAL_NEAR)

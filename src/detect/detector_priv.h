@@ -39,7 +39,8 @@ struct merged_match {
     uint32_t signature, reach, end; /* see struct pattern_target; `end`: offset in `bytes` at which the literal ends */
 };
 struct merged_scan {
-    const struct prefilter *growing; /* NULL: no merged scan, or more than MERGED_MAX matches */
+    const struct prefilter *growing; /* prefilter of the growing buffer; NULL: there was no merged scan, or it had more
+                                        than MERGED_MAX matches */
     const uint8_t *bytes;            /* new bytes of the growing buffer */
     uint32_t length;
     uint32_t skip; /* number of bytes of the chunk before `bytes` */

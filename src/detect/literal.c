@@ -16,7 +16,8 @@ enum {
     WEAK = 9,          /* literals below this strength are weak: for example those of one or two letters */
     COMMON_LENGTH = 4, /* shorter contents are not compared with common values: they occur in any text */
     COMMON_STRENGTH = 6,
-    PAYLOAD_ONLY = 12, /* minimum strength of a payload literal if a transaction rule has no other literal */
+    PAYLOAD_ONLY = 12, /* a transaction rule without a literal in its own buffers is found by a literal in the payload
+                          if the strength of that literal is at least this, or at least WEAK with fast_pattern */
 };
 
 static unsigned strength_of_bytes(const uint8_t *bytes, size_t length)

@@ -54,13 +54,13 @@ struct literal {
 };
 
 /* Chooses the literal by which the prefilter finds the rule: the one marked fast_pattern, unless it is weak or its
- * buffer has few values; otherwise the strongest one. Only literals in transaction buffers (`of_transaction`) or only
- * those in packet buffers are considered. For a transactional rule, the buffer must belong to one of the `directions`
- * (bits 1 << enum flow_direction). Returns false if the rule has no such literal. */
+ * buffer has few values; otherwise the strongest one. If `of_transaction`, only literals in transaction buffers are
+ * considered, otherwise only literals in packet buffers. For a transactional rule, the buffer must belong to one of the
+ * `directions` (bits 1 << enum flow_direction). Returns false if the rule has no such literal. */
 enum { LITERAL_BOTH_WAYS = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT };
 bool literal_choose(const struct rule *rule, bool of_transaction, unsigned directions, struct literal *out);
 /* Chooses a literal in the payload, which is scanned in any case, for a transaction rule. Returns false if the payload
- * is not the better choice. */
+ * has no sufficiently rare literal, or a literal of a transaction buffer is preferred. */
 bool literal_choose_payload(const struct rule *rule, struct literal *out);
 /* Returns whether literal->length bytes from `bytes` on equal the literal, ignoring case if literal->nocase. */
 bool literal_equal(const struct literal *literal, const uint8_t *bytes);
@@ -76,7 +76,8 @@ int literals_trim(struct literal *const *literals, uint32_t count);
 /* --- precheck.c ----------------------------------------------------------------------------------- */
 
 enum { PRECHECK_MAX = 8 };
-/* Returns the precheck after the content condition `literal`; `count` is 0 if there is none. */
+/* Returns the precheck for a literal of this content condition. Its `count` is 0 if no condition after the literal can
+ * be prechecked. */
 struct precheck precheck_of(const struct condition *literal);
 /* Returns false if a condition of the precheck fails for a literal that ends at offset `end` of the payload (`bytes`,
  * `length`). */

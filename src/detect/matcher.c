@@ -33,8 +33,8 @@ struct pattern_target {
 enum {
     PAIR_LENGTH = 2,
     HEX_BYTE = 4,                  /* length of a byte as \xHH */
-    BITS_PER_BYTE_OF_LITERALS = 8, /* size of matcher.crossings */
-    WHOLE_PAIR = 1 << 24,          /* crossing_bit(): the two bytes are a literal, not a part of a longer one */
+    BITS_PER_BYTE_OF_LITERALS = 8, /* size of matcher.crossings: bits per byte of all literals */
+    WHOLE_PAIR = 1 << 24,          /* added to the argument of crossing_bit() if the two bytes are a whole literal */
 };
 
 struct matcher {
@@ -99,7 +99,7 @@ bool matcher_equal(const struct matcher *a, const struct matcher *b)
     if (!a || !b || a->entry_count != b->entry_count)
         return a == b;
     for (uint32_t i = 0; i < a->entry_count;
-         i++) { /* the same signature has the same literal, because each signature has one only */
+         i++) { /* literals are not compared, because each signature has one literal only */
         if (a->entries[i].signature != b->entries[i].signature)
             return false;
     }
@@ -446,7 +446,7 @@ struct scan {
     const struct matcher *matcher;
     struct detector *detector;
     const uint8_t *bytes;
-    uint32_t border; /* scan of a border: offset of the first new byte */
+    uint32_t border; /* offset of the first byte after the border; used by on_border_match() only */
     uint32_t length;
     uint64_t base; /* offset of `bytes` in their buffer */
 };

@@ -49,9 +49,9 @@ struct buffer_prefilter {
 
 /* The rules of a group for one direction. */
 struct group_side {
-    struct prefilter *prefilter; /* NULL if no rule has a literal in the payload */
-    struct unfiltered_list unfiltered,
-        stream_unfiltered; /* rules without a literal; `stream_unfiltered`: those that inspect the stream */
+    struct prefilter *prefilter;                          /* NULL if no rule has a literal in the payload */
+    struct unfiltered_list unfiltered, stream_unfiltered; /* rules without a literal, for packets; `stream_unfiltered`:
+                                                             rules without a literal, for stream chunks */
 };
 
 /* Rules for the same traffic and ports, by direction. A rule that `flow` does not restrict to a direction is in both
@@ -103,7 +103,7 @@ struct ruleset {
 
 /* --- ruleset.c ------------------------------------------------------------------------------------ */
 
-/* Whether the rule is in groups of this kind of traffic. */
+/* Returns whether the rule is in groups of this kind of traffic. */
 bool signature_admits_traffic(const struct signature *signature, enum traffic traffic);
 /* Returns the packet event that the rule requires, or -1 if it requires none. */
 int rule_required_event(const struct rule *rule);
@@ -143,8 +143,8 @@ int group_builder_new(struct group_builder **out);
 void group_builder_free(struct group_builder *builder);
 int group_builder_add(struct group_builder *builder, struct ruleset *ruleset, enum traffic traffic,
                       const struct group_entry *entry);
-/* Returns the ports in whose groups a rule is, and sets *end to the end that has them; NULL: the generic group.
- * `literal` is NULL for a rule without literal. */
+/* Returns the ports in whose groups the rule is, and sets *end to the end (source or destination) of these ports.
+ * Returns NULL if the rule is in the generic group. `literal` is NULL for a rule without a literal. */
 const struct port_set *group_ports(const struct signature *signature, enum traffic traffic,
                                    const struct literal *literal, enum port_end *end);
 int group_builder_finish(struct ruleset *ruleset, const struct group_builder *builder);

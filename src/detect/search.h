@@ -77,8 +77,8 @@ bool matcher_is_cached(const struct matcher *matcher); /* true: its database was
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
 /* Returns the number of bytes from the buffer's start within which all literals end; LITERAL_ANYWHERE: unlimited. */
 uint32_t matcher_reach(const struct matcher *matcher);
-/* Scans bytes whose offset in their buffer is `base` or, if it is not known, at least `base`. Bytes past the reach are
- * not scanned. */
+/* Scans bytes whose offset in their buffer is `base` or, if it is not known, at least `base`. Bytes past
+ * matcher_reach() are not scanned. */
 void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length,
                   uint64_t base);
 /* Adds the signatures whose literal begins in `before` and ends in `bytes`, which follow it. */

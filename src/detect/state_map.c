@@ -2,8 +2,8 @@
 /*
  * Transfer of detection state to a new ruleset. Flows and transactions store signature numbers together with the
  * ruleset's generation. A ruleset that replaces another one maps the signatures of the previous one. A rule whose gid,
- * sid and text are unchanged is the same rule. Its pending candidates stay pending, and transactions that it has
- * matched do not match again.
+ * sid and text are unchanged is the same rule. Its pending candidates stay pending, and it does not match again in
+ * transactions in which it has matched.
  *
  * The map contains only numbers, no pointers to the previous ruleset, which is freed when no worker uses it any more.
  * State of an older ruleset than the previous one is discarded, and the bytes are scanned again.

@@ -586,7 +586,8 @@ static void decide_candidate(struct transaction_scan *scan, uint32_t index)
     if (!stored && scan->tx->settled[scan->direction] && (!plan->events || held_at_completion(scan, signature)))
         return;
     if (candidate.done) {
-        /* Evaluate the conditions on files for a new file; those on the transaction held before and still hold. */
+        /* Evaluate only the conditions on files, for a new file: the conditions on the transaction held before and
+         * still hold. */
         unsigned at = 0;
 
         candidate.done = false;
@@ -689,8 +690,8 @@ static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const str
     scan.state->progress = tx->progress[ev->direction];
     if (scan.state != temporary)
         return;
-    /* Keep the temporary state, unless the direction is complete. It replaces a state that the evaluation of a
-     * rule has stored meanwhile. */
+    /* Store the temporary state, unless the direction is complete. If the evaluation of a rule has stored another state
+     * meanwhile, the temporary state overwrites it. */
     if (!scan.complete && !*stored) {
         *stored = pool_alloc(detector->transactions);
         if (*stored)
@@ -704,7 +705,8 @@ static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const str
         memcpy(*stored, temporary, sizeof(*temporary));
 }
 
-/* Returns the bytes by which the group's first growing buffer has grown since its last scan; without bytes: none. */
+/* Returns the bytes by which the group's first growing buffer has grown since its last scan; the result is empty if
+ * there are none. */
 static struct app_bytes get_new_bytes(const struct evaluation *ev, const struct app_tx *tx,
                                       const struct transaction_group *group)
 {

@@ -31,12 +31,12 @@ enum {
  */
 struct transaction_plan {
     struct transaction_plan *next;
-    bool half;                        /* a half plan */
+    bool half;                        /* true: this is a half plan */
     uint8_t proto, direction;         /* application protocol id; enum flow_direction */
     uint8_t progress;                 /* lowest progress in `direction` at which the rule can be evaluated completely */
     bool grows, files, events;        /* the rule uses growing buffers, files or events, which may arrive at any time */
     bool on_event;                    /* the rule requires an event */
-    bool packet_buffers;              /* `access` is NULL for some buffers */
+    bool packet_buffers;              /* the rule has packet buffers */
     const struct app_buffer **access; /* per buffer of the rule; NULL: a packet buffer, or omitted by the half plan */
     uint8_t *condition_progress; /* per condition on the transaction: lowest progress at which it can be evaluated */
 };
