@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Metadata that the kernel reports with a queued packet: marks, interfaces, conntrack data. The kernel reports it for
- * the queued packet: the inner packet of a tunnel has the metadata of the outer packet, and a reassembled packet that
- * of the fragment which completed it. A packet that was not queued, such as one from a capture file, has no metadata,
- * and none of the keywords that use it matches such a packet, not even with a negated value.
+ * Metadata that the kernel reports with a queued packet: marks, interfaces, conntrack data. The inner packet of a
+ * tunnel has the metadata of the outer packet. A reassembled packet has the metadata of the fragment that completed it.
+ * A packet that was not queued, for example one from a capture file, has no metadata: keywords that test metadata do
+ * not match it, not even with a negated value.
  */
 #ifndef SLUICE_KEYWORD_NETFILTER_H
 #define SLUICE_KEYWORD_NETFILTER_H
@@ -51,8 +51,8 @@ int mark_bits_parse(struct rule_parser *parser, struct span text, bool mask_requ
 struct interface_list;
 int interface_list_condition(struct rule_parser *parser, struct span value);
 /* Returns whether the condition holds. `index`: the interface, 0: none; `physical`: the bridge port if the interface is
- * a bridge. The condition holds if the list contains one of the two, or, if it is negated, none of them. Without an
- * interface it never holds. */
+ * a bridge. The condition holds if the list contains one of the two, or, if the list is negated, if it contains none of
+ * them. Without an interface the condition never holds. */
 bool interface_list_holds(const struct interface_list *list, uint32_t index, uint32_t physical);
 
 #endif

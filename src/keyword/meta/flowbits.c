@@ -60,7 +60,7 @@ static void flowbits_act(const struct match_input *in, const void *data)
         flow_bit_clear(in->flows, flow, number);
 }
 
-/* Returns whether a flowbits option of the rule has this command and no other name than this one. */
+/* Returns whether one of the conditions is a flowbits option with this command and with this name alone. */
 static bool has_command(const struct condition *conditions, enum bit_command command, uint32_t number)
 {
     for (const struct condition *c = conditions; c; c = c->next) {

@@ -33,8 +33,7 @@ struct flow_integer {
     uint32_t value;
 };
 
-/* An operator precedes those that are a prefix of it, because the parser takes the first one with which the text
- * begins. */
+/* The parser uses the first operator with which the text begins, so `>=` is listed before `>`. */
 static const struct {
     const char *name;
     enum integer_operator operation;

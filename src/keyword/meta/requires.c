@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* requires:version >= 7.0.4 < 8, feature geoip; evaluated before a rule is parsed (src/rule/requires.c), so that here
- * it is met. */
+/* requires:version >= 7.0.4 < 8, feature geoip; src/rule/requires.c evaluates the requirements before the rule is
+ * parsed, so they are met here. */
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
 

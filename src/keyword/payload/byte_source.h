@@ -30,7 +30,7 @@ struct byte_source {
 struct byte_number {
     uint64_t value;
     uint32_t at;    /* offset of the number in the buffer */
-    uint32_t taken; /* its length in bytes; of a number in text form, without the characters that follow it */
+    uint32_t taken; /* length of the number in bytes, without characters after its digits */
 };
 
 void byte_source_init(struct byte_source *source);

@@ -21,8 +21,8 @@
 
 /* A capture group whose text is stored under a name. */
 struct pcre_capture {
-    uint32_t number; /* number of the name under which the text is stored, of the kind `kind` */
-    uint8_t kind;    /* RULE_NAME_... */
+    uint32_t number; /* number of the name under which the text is stored */
+    uint8_t kind;    /* kind of the name: RULE_NAME_* */
     uint8_t group;
 };
 
@@ -30,8 +30,8 @@ struct pcre_condition {
     pcre2_code *code;
     bool negated, relative;
     bool retry; /* true: later matches are tried if a condition after this one does not match */
-    /* true: call the machine code by pcre2_jit_match(), without the checks of pcre2_match(); it exists and accepts any
-     * bytes */
+    /* true: the pattern has machine code that accepts any bytes, so pcre2_jit_match() is called, which omits the checks
+     * of pcre2_match() */
     bool direct;
     uint8_t capture_count;
     struct pcre_capture captures[PCRE_GROUPS_MAX];
@@ -39,8 +39,8 @@ struct pcre_condition {
 
 /* --- Matching ------------------------------------------------------------------------------------- */
 
-/* Returns the entry for a captured text, or NULL if there is no room. If the rule was tried at another position before,
- * its entry is reused. */
+/* Returns the entry for a captured text, or NULL if there is no room. If the rule has already stored a text under this
+ * name, the entry is reused. */
 static struct rule_capture *text_for(struct rule_captures *texts, const struct pcre_capture *capture)
 {
     for (uint32_t i = 0; i < texts->count; i++) {

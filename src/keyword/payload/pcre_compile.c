@@ -40,8 +40,8 @@ int pcre_compile(struct rule_parser *parser, struct span pattern, uint32_t flags
     *out = pcre2_compile(text, pattern.length, flags, &error, &at, context);
     if (!*out && error == PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE && flags & PCRE2_NO_AUTO_CAPTURE)
         *out = pcre2_compile(text, pattern.length, flags & ~(uint32_t)PCRE2_NO_AUTO_CAPTURE, &error, &at, context);
-    /* Traffic is not always UTF-8: (*UTF) must not keep a pattern from matching because a byte elsewhere is not. This
-     * flag implies PCRE2_UTF, so it is given only to patterns that begin with (*UTF). */
+    /* Traffic is not always UTF-8. With PCRE2_MATCH_INVALID_UTF, a pattern that begins with (*UTF) also matches in a
+     * buffer that contains invalid UTF-8. The flag implies PCRE2_UTF, so it is not set for other patterns. */
     if (*out && pcre2_pattern_info(*out, PCRE2_INFO_ALLOPTIONS, &compiled_flags) == 0 && compiled_flags & PCRE2_UTF &&
         !(flags & PCRE2_MATCH_INVALID_UTF)) {
         pcre2_code_free(*out);

@@ -7,9 +7,9 @@
  * The two bytes are the first byte of the content and the last byte that differs from it. In a run of zeros with one
  * other byte, for example, the second one is that byte.
  *
- * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. In two cases memchr()
- * looks for the first byte, and then the whole content is compared: for long contents with nocase, which memmem()
- * cannot find, and for shorter contents if there are fewer than 64 positions.
+ * Contents longer than LONG_CONTENT are searched with memmem(), which is linear in the worst case. Long contents with
+ * nocase are an exception, because memmem() cannot ignore case: memchr() finds their first byte, and the whole content
+ * is compared there. Shorter contents are searched in the same way if there are fewer than 64 positions.
  */
 #include "search.h"
 

@@ -34,8 +34,8 @@ static void ignore_free(void *scratch, void *memory)
     (void)memory;
 }
 
-/* Returns the number of decompressed bytes, 0 on failure. As in Suricata, the checksum of the gzip format is not
- * verified, but that of the zlib format is. */
+/* Returns the number of decompressed bytes, 0 on failure. As in Suricata, the checksum of the zlib format is verified,
+ * the checksum of the gzip format is not. */
 static uint32_t inflate_all(z_stream *stream, enum decompress_format format)
 {
     uInt room = stream->avail_out;
