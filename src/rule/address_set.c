@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sets of addresses: `any`, one address, CIDR, address/netmask, ranges a-b, groups, negation, variables. As in Suricata
- * each family is evaluated separately: negated parts are subtracted from the others, or from the whole family if it has
- * only negated parts. So `!10.0.0.0/8` matches IPv4 addresses only, and `[any, !10.0.0.0/8]` also matches all IPv6
- * addresses.
+ * each family is evaluated separately: negated addresses are subtracted from the other addresses of the set, or, if the
+ * set has only negated addresses of the family, from the whole family. So `!10.0.0.0/8` matches IPv4 addresses only,
+ * and `[any, !10.0.0.0/8]` also matches all IPv6 addresses.
  */
 #include <errno.h>
 #include <string.h>

@@ -66,8 +66,8 @@ static void add_application(struct application_set *set, const char *name)
         set->names[set->count++] = name;
 }
 
-/* Writes those of the protocol names to `out` that options.applications lists as supported; all of them if none is
- * supported. */
+/* Writes the protocol names in `words` to `out`, without the unsupported ones (options.applications). If all are
+ * unsupported, writes all. */
 static void collect(const struct rule_parser *parser, const char *const *words, struct application_set *out)
 {
     out->count = 0;

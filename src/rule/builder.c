@@ -307,8 +307,9 @@ static bool same_transforms(const struct condition *a, const struct condition *b
     return !a && !b;
 }
 
-/* Returns the buffer to which conditions are added. Each selection creates a buffer, because its transforms are not
- * known yet; while it is empty, an earlier equal one is used. */
+/* Returns the buffer to which conditions are added. Each selection of a buffer creates a new one, because the
+ * transforms that follow are not known yet. While the new buffer has no conditions, an earlier buffer with the same
+ * keyword and transforms is returned instead. */
 static struct rule_buffer *current_buffer(const struct rule_parser *parser)
 {
     struct rule_buffer *selected = parser->buffer;

@@ -8,8 +8,9 @@
  * implements (RULE_SURICATA_VERSION), features and keywords with the keywords of this build.
  *
  * Suricata's grammar is kept: a list of KEY VALUE with commas; the numbers of a version are at most 255, and a space,
- * '.', '-' or the end follows each; comparisons side by side must all be true, of the alternatives between '|' one.
- * Suricata ignores the rest of a version after the last comparison that it can parse; here a warning reports that text.
+ * '.', '-' or the end follows each; comparisons side by side must all be true, and of alternatives separated by '|' at
+ * least one. Suricata silently ignores the text after the last comparison that it can parse. Sluice ignores it with a
+ * warning.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -134,7 +134,8 @@ struct application_set {
     unsigned count;
 };
 
-/* A transform. `value`: as written; in equal buffers the transforms have equal keywords and values. */
+/* A transform of a buffer. `value` is its value as written in the rule, by which same_transforms() compares
+ * transforms. */
 struct transform {
     struct condition condition; /* first member: rules refer to it */
     struct span value;
@@ -182,8 +183,8 @@ struct rule_parser {
 };
 void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const struct statement *statement,
                       struct diag *diag);
-/* Removes the next option from `rest`, the text of options. Returns false if there is none. *terminated: whether a `;`
- * ends the option; otherwise it is the rest of the text. */
+/* Removes the next option from `rest`, the text of options. Returns false if there is none. Sets *terminated to whether
+ * a `;` ends the option; without one, the option extends to the end of the text. */
 bool rule_parser_next_option(struct span *rest, struct span *option, bool *terminated);
 /* Evaluates the options `requires` of the statement. Returns 0 if they are met; 1 if not, with parser->reason; or
  * -EINVAL after reporting a mistake in one. */
