@@ -22,7 +22,7 @@ struct list_parser {
     struct block_entries *out;
     struct diag *diag;
     struct position at; /* of the current line */
-    bool found;         /* an entry was found: a line without an address is no heading of columns any more */
+    bool found; /* an address was read: a line without one is an error from then on, not the headings of columns */
 };
 
 int block_entries_add(struct block_entries *entries, const struct block_entry *entry)
@@ -46,11 +46,11 @@ void block_entries_clear(struct block_entries *entries)
     *entries = (struct block_entries){ .count = 0 };
 }
 
-/* Adds the range, or reports why it is left out. `text`: the range as written in the list. */
+/* Adds the range, or reports why it is rejected. `text`: the range as written in the list. */
 static int add_range(struct list_parser *parser, struct span text, int version, const struct range *range,
                      uint64_t until)
 {
-    const unsigned widest = version == 4 ? 32 - BLOCK_WIDEST4 : 128 - BLOCK_WIDEST6; /* bits of the host part */
+    const unsigned widest = version == 4 ? 32 - BLOCK_WIDEST4 : 128 - BLOCK_WIDEST6; /* maximum number of host bits */
     const struct block_entry entry = { .range = *range, .until = until, .version = (uint8_t)version };
     const int shown = text.length < 80 ? (int)text.length : 80;
 

@@ -7,17 +7,17 @@
 
 enum { JSON_LIST_MEMBERS = 7 };
 
-/* The strings among the members of an object that can be an address; the first is the most specific one. They are valid
- * during the call only. */
+/* The values of an object's members that may be an address or network ("cidr", "ip" and others), the most specific one
+ * first. They are valid during the call only. */
 struct json_list_item {
     const char *values[JSON_LIST_MEMBERS];
     size_t count;
-    int metadata; /* 1: describes the list itself, as the last object of Spamhaus' lists does */
+    int metadata; /* 1: the object describes the list itself, as the last object of Spamhaus' lists does */
 };
 
-/* Parses one object, or an array of objects, and calls `each` for every object until a call returns other than 0.
- * `text` need not be NUL-terminated. Returns 0, the value of that call, -ENOMEM, or -EINVAL when the text is no JSON of
- * this form. */
+/* Parses one object, or an array of objects, and calls `each` for every object until a call returns a value other than
+ * 0, which is then returned. Otherwise returns 0, -ENOMEM, or -EINVAL if the text is not such JSON. `text` need not be
+ * NUL-terminated. */
 int json_list_each(const char *text, size_t length, int (*each)(const struct json_list_item *item, void *user),
                    void *user);
 

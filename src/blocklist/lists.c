@@ -89,7 +89,7 @@ static int read_folder(struct block_lists *out, const char *folder, const struct
     int count = scandir(folder, &names, is_list, alphasort), err = 0;
     char path[PATH_MAX];
 
-    if (count < 0 && errno != ENOENT) /* without the folder nothing was imported yet */
+    if (count < 0 && errno != ENOENT) /* the folder does not exist until a list is imported */
         diag_error(diag, (struct position){ .file = folder }, "cannot read the folder of lists: %s", strerror(errno));
     for (int i = 0; i < count; i++) {
         char *end = names[i]->d_name + strlen(names[i]->d_name) - strlen(BLOCK_IMPORTED);
