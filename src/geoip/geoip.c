@@ -78,7 +78,7 @@ struct tree_walk {
     void *user;
 };
 
-/* Visits the part of the tree below a record. `prefix` bits of `number` are known. */
+/* Visits the part of the tree below a record. The first `prefix` bits of `number` are the path to it. */
 static int walk(const struct tree_walk *tree, uint64_t record, uint8_t type, MMDB_entry_s *entry, wide number,
                 unsigned prefix)
 {
@@ -96,7 +96,8 @@ static int walk(const struct tree_walk *tree, uint64_t record, uint8_t type, MMD
 
         return read_country(entry, country) ? tree->each(tree->version, &range, country, tree->user) : 0;
     }
-    /* Below IPv6 the IPv4 part appears again at several places (::/96, 2002::/16 and others). */
+    /* IPv4 networks, which an IPv6 tree contains at several places (::/96, 2002::/16 and others), are visited
+     * separately. */
     if (tree->version == 6 && prefix > 0 && record == ipv4->node_value)
         return 0;
     if (type != MMDB_RECORD_TYPE_SEARCH_NODE || prefix >= bits ||
