@@ -24,7 +24,7 @@ struct set_entry {
     char *name;
     char *load, *save; /* paths of the files to load from and save to; NULL: none */
     enum dataset_type type;
-    bool inherited; /* true: taken over from the registry before the reload, and not yet defined in this one */
+    bool inherited; /* true: the set is from the previous registry, and was not defined again since the reload */
 };
 
 struct datasets {

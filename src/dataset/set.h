@@ -20,8 +20,7 @@ size_t dataset_memory(const struct dataset *set);
 uint64_t dataset_memcap_hits(const struct dataset *set);
 
 /* Calls `each` for all values in unspecified order until one call returns an error, and returns this error, or 0.
- * `bytes` are valid only during the call. Values that other threads
- * add or remove meanwhile may be included or not. */
+ * `bytes` are valid only during the call. Values that other threads add or remove meanwhile may be included or not. */
 int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t length, void *user), void *user);
 
 /* Writes all values and their reputation to a transfer, or reads them from it and replaces the values in the set. */
