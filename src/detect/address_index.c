@@ -47,8 +47,8 @@ static wide address_number(const struct address *address)
     return (wide)load_be64(address->bytes) << 64 | load_be64(address->bytes + 8);
 }
 
-/* Returns the size of the set in units of 2^-32 of the address space, for the family of which it contains the larger
- * part. `set` NULL: any address. */
+/* Returns the size of the set in the family of which it contains the larger share. The unit is 2^-32 of the family's
+ * address space: one IPv4 address. `set` NULL: any address. */
 static uint64_t set_weight(const struct address_set *set)
 {
     uint64_t weight4 = 0, weight6 = 0;

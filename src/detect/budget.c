@@ -6,8 +6,8 @@
  * exceeds its budget too often within a window is suspended for some time. The value `alert` suspends only rules whose
  * single effect is an alert: rules that drop, pass or set state for other rules influence verdicts.
  *
- * The time is elapsed time, not CPU time: an interruption of the thread makes a rule look slow once, so a rule is
- * suspended only after several slow evaluations (suspend_count).
+ * The time is elapsed time, not CPU time: if the thread is interrupted, a rule seems slow once, so a rule is suspended
+ * only after several slow evaluations (suspend_count).
  *
  * Threads:   the worker writes the costs, any thread may read them; notices go from the worker to one other thread.
  * Ownership: a budget belongs to its detector.

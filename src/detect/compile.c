@@ -65,7 +65,7 @@ static void collect_group(const struct rule_group *group, struct compile_work *w
 static void collect_prefilters(const struct ruleset *ruleset, struct compile_work *work)
 {
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++)
-        collect_group(&ruleset->generic[traffic], work); /* the largest ones first */
+        collect_group(&ruleset->generic[traffic], work); /* generic groups are the largest, so they are first */
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
         add_work(work, ruleset->buffers[i].prefilter);
     for (size_t i = 0; i < transaction_group_count(); i++) {

@@ -55,7 +55,7 @@ struct packet_facts {
     uint8_t protocol;
 };
 
-/* Result of the last comparison of the packet's addresses and ports with those of a signature. */
+/* Result of the last comparison of the packet's addresses and ports with the sets of a signature. */
 struct header_match {
     const struct signature *signature; /* NULL: none was compared yet */
     bool match;
@@ -139,7 +139,7 @@ void collect_reading(struct evaluation *ev); /* ev->chunk is an alternative read
 
 /* --- evaluate.c ----------------------------------------------------------------------------------- */
 
-/* Evaluates the candidates in order; those that match become hits, and their actions are executed. */
+/* Evaluates the candidates in order. A candidate that matches becomes a hit, and its actions are executed. */
 void evaluate_candidates(struct evaluation *ev);
 
 /* The following functions are used for packet rules and for transaction rules. The bool functions return whether the
@@ -153,8 +153,8 @@ bool evaluate_payload(struct evaluation *ev, const struct signature *signature, 
 /* Returns whether the conditions on a packet buffer hold after its transforms, or its absence condition if it does not
  * exist. */
 bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer);
-/* evaluate_begin_limits() clears the limits that were reached, before the evaluation of a rule's buffers;
- * evaluate_end_limits() counts them after it. */
+/* Called before and after the evaluation of a rule's buffers: evaluate_begin_limits() clears the set of reached limits,
+ * evaluate_end_limits() counts the limits that the rule has reached. */
 void evaluate_begin_limits(struct detector *detector, const struct rule *rule);
 void evaluate_end_limits(struct detector *detector, const struct rule *rule);
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);

@@ -247,7 +247,8 @@ void evaluate_begin_limits(struct detector *detector, const struct rule *rule)
         detector->limits.match = rule->action == ACTION_DROP || rule->action >= ACTION_REJECT;
 }
 
-/* Counts a limit that the rule has reached, once per rule and packet. */
+/* Counts the limits that the rule has reached. Each of the first LIMITED_MAX rules is counted once per packet, further
+ * rules at each evaluation. */
 static __attribute__((noinline, cold)) void count_limit(struct detector *detector, const struct rule *rule)
 {
     uint32_t i = 0;
@@ -342,7 +343,7 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
     detector->hit_signatures[at] = index;
     detector->hit_count++;
     detector->hits[at].first_text = (uint8_t)detector->texts.count;
-    for (unsigned round = 0; round < 2; round++) { /* alert texts first, because those of a hit must be adjacent */
+    for (unsigned round = 0; round < 2; round++) { /* alert texts first, so that they are adjacent */
         for (uint32_t i = 0; i < captured->count; i++) {
             if ((captured->list[i].kind == RULE_NAME_ALERT_TEXT) == (round == 0))
                 store_capture(ev, &captured->list[i], &detector->hits[at]);

@@ -7,7 +7,7 @@
  * A rule with few destination ports is in the groups of these ports. Otherwise a rule with few source ports is in the
  * groups of its source ports. All other rules are in the generic group of their traffic. Ports with the same rules
  * share a group; all ports without rules of their own share an empty one. A packet is scanned with at most three
- * groups: the generic one and those of its two ports.
+ * groups: the generic group and the groups of its two ports.
  *
  * In TCP, a rule whose literal is seldom found by chance is in the generic group regardless of its ports, so that most
  * packets need one scan.

@@ -172,8 +172,8 @@ static int make_key(const struct matcher *matcher, const struct pattern_arrays *
     digest_number(&sha256, patterns->count);
     for (uint32_t i = 0; i < patterns->count; i++) {
         const struct literal *literal = &matcher->literals[patterns->ids[i]];
-        uint8_t folded[LITERAL_MAX]; /* caseless literals in lower case: those that differ in their case only are one
-                                        pattern */
+        uint8_t folded[LITERAL_MAX]; /* a caseless literal in lower case: caseless literals that differ in their case
+                                        only are one pattern */
 
         assert(literal->length <= sizeof(folded));
         for (size_t k = 0; k < literal->length; k++)
@@ -423,7 +423,7 @@ int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matche
     if (err)
         return err;
     (*out)->is_trimmed = true;
-    (*out)->reach = LITERAL_ANYWHERE; /* offsets in the chunk differ from those in the growing buffer */
+    (*out)->reach = LITERAL_ANYWHERE; /* an offset in the chunk is no offset in the growing buffer */
     return 0;
 }
 

@@ -129,8 +129,8 @@ void prefilter_scan(const struct prefilter *prefilter, struct detector *detector
         matcher_scan(prefilter->near, detector, bytes, length, base);
 }
 
-/* The merged scan covers the main matcher's literals in the new bytes; those that cross the border to the old bytes,
- * and those of the near matcher, are searched here. */
+/* The merged scan has searched the literals of `matcher` in the new bytes. The literals of `matcher` that cross the
+ * border to the old bytes, and the literals of `near`, are searched here. */
 void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length, uint32_t before, uint64_t base)
 {

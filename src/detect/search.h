@@ -52,9 +52,9 @@ struct stream_start {
     const uint8_t *bytes;
     uint32_t length, chunk_at;
 };
-/* Adds signatures whose literal ends in the chunk. If the chunk is the packet's payload, adds also those whose literal
- * is at its fixed offset in the payload. `merged`: prefilter with the merged database of this prefilter and one for
- * growing buffers, whose matches are written to detector->merged; NULL: none. */
+/* Adds signatures whose literal ends in the chunk. If the chunk is the packet's payload, also adds signatures whose
+ * literal is at its fixed offset in the payload. `merged`: prefilter with the merged database of this prefilter and one
+ * for growing buffers, whose matches are written to detector->merged; NULL: none. */
 void prefilter_scan_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
                           const struct stream_chunk *chunk, const struct stream_start *start);
 /* As prefilter_scan() for the whole inspection window of a stream, which begins at stream offset `offset`. */

@@ -15,8 +15,8 @@
 /* --- Order ---------------------------------------------------------------------------------------- */
 
 /* The kinds of state, in the order in which they determine the order of rules. For each kind, rules that only write are
- * evaluated first, then rules that write and read, then rules that only read, then all others, so that rules see the
- * state that others set for the same packet. */
+ * evaluated first, then rules that write and read, then rules that only read, then all others, so that a rule that
+ * reads state sees the changes of other rules for the same packet. */
 static const enum rule_name_kind state_order[] = { RULE_NAME_FLOWBIT,     RULE_NAME_FLOWINT, RULE_NAME_FLOW_TEXT,
                                                    RULE_NAME_PACKET_TEXT, RULE_NAME_HOSTBIT, RULE_NAME_XBIT };
 

@@ -137,8 +137,8 @@ static enum outcome inspect_round(struct transaction_scan *scan, struct inspecti
 
         if ((!access && !in_order) != late || is_excluded(plan, buffer->directions))
             continue;
-        /* A buffer that has matched before is not inspected again, unless the rule captures text, which is not stored
-         * with the candidate. */
+        /* A buffer that has matched before is not inspected again, with one exception: if the rule captures text, which
+         * is not stored with the candidate, buffers of the transaction that do not grow are inspected again. */
         if (at < 32 && candidate->matched >> at & 1 && (!signature->rule->captures_text || !access || access->grows))
             continue;
         inspection->steps_left = INSPECT_STEPS;

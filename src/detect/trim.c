@@ -3,14 +3,14 @@
  * Pattern trimming: replaces long literals by a part of them. If a buffer is complete when it is scanned, any part of
  * the literal finds the rule, so a part is chosen that can be searched fast and is rare.
  *
- * Hyperscan matches eight bytes at once and has to confirm the rest of a longer literal: literals with the same end
- * ("HTTP/1.1") are all confirmed at each occurrence of that end. Therefore the eight bytes are kept that are presumably
- * the rarest in traffic. Their frequency is estimated by their four-byte sequences. A sequence that many literals
- * contain is frequent in traffic, too. A sequence in a common value of a buffer (struct prefilter_hints.common) is even
- * more frequent.
+ * Hyperscan matches eight bytes at once and has to confirm the rest of a longer literal: all literals with the same end
+ * ("HTTP/1.1") are confirmed at each occurrence of this end. Therefore only the eight bytes of a long literal that are
+ * presumably the rarest in traffic are searched. Their frequency is estimated by their four-byte sequences. A sequence
+ * that many literals contain is frequent in traffic, too. A sequence in a common value of a buffer (struct
+ * prefilter_hints.common) is even more frequent.
  *
- * For a stream 16 bytes are kept (LITERAL_STREAM_PART): when a part is found whose literal may continue in the next
- * segment, the rule becomes pending (struct signature.may_span_segments), so parts must be rare.
+ * For a stream, the part has 16 bytes (LITERAL_STREAM_PART): when a part is found whose literal may continue in the
+ * next segment, the rule becomes pending (struct signature.may_span_segments), so parts must be rare.
  *
  * Gain (docs/detection.md): without pattern trimming, HTTP traffic (W6) takes 1.07 times as many instructions. Without
  * common values in the estimate, it also takes 1.07 times as many.
