@@ -68,7 +68,7 @@ static bool parse_size(struct span text, uint64_t *out)
 
 static int set_memcap(struct rule_parser *parser, struct span value, void *data, int argument)
 {
-    enum { MOST = 16 }; /* GiB */
+    enum { MOST = 16 }; /* maximum memcap of a dataset, in GiB */
     struct fields *fields = data;
     uint64_t size;
 

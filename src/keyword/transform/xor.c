@@ -48,7 +48,7 @@ static int parse_hex(struct rule_parser *parser, struct span text, struct xor_ke
 }
 
 /* Removes `word` and the blanks after it from the start of the text. Returns false if the text does not begin with
- * them. */
+ * `word` and a blank. */
 static bool take_word(struct span *text, const char *word)
 {
     size_t length = strlen(word);
