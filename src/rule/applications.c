@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Application protocols of a rule and the directions in which it can match: those that both the rule's protocol and
- * each of its keywords allow. They are computed keyword by keyword, so that a contradiction is reported at the keyword
- * that causes it. A protocol name may include several protocols: `alert http` matches HTTP/1 and HTTP/2. A keyword
- * lists each of its protocols.
+ * Application protocols of a rule and the directions in which it can match. They are limited by the protocol in the
+ * rule's header and by each of the rule's keywords. They are computed keyword by keyword, so that a contradiction is
+ * reported at the keyword that causes it. A protocol name may include several protocols: `alert http` matches HTTP/1
+ * and HTTP/2. A keyword lists each of its protocols.
  */
 #include <errno.h>
 #include <netinet/in.h>

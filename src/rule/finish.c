@@ -36,7 +36,7 @@ static struct position sid_position(const struct rule_entry *entry)
 }
 
 /* Keeps one of two entries with the same gid and sid: `second`, later in the files, if its revision is higher,
- * otherwise `first`. Sets *stays to the entry that is kept and releases the rule of the other. Returns 0 or -ENOMEM. */
+ * otherwise `first`. Sets *stays to the kept entry and releases the rule of the other one. Returns 0 or -ENOMEM. */
 static int resolve_duplicate(struct rule_list *list, struct rule_entry *first, struct rule_entry *second,
                              struct rule_entry **stays, struct diag *diag)
 {
@@ -48,8 +48,8 @@ static int resolve_duplicate(struct rule_list *list, struct rule_entry *first, s
     int err = 0;
 
     if (first->statement->commented != second->statement->commented) {
-        /* One of the two is commented out in its file and was enabled by the rule policy. It is usually an old revision
-         * kept for reference, so this is not reported. */
+        /* One of the two is commented out in its file and was enabled by the rule policy. It is usually an old
+         * revision, left in the file for reference, so the duplicate is not reported. */
         list->statements--;
         report = false;
     } else if (replace) {

@@ -84,7 +84,7 @@ struct policy_lines {
 };
 
 /* Appends the lines of the files. A line with a mistake, and a file that cannot be read, are reported in `diag` and
- * left out. Returns 0 or -ENOMEM. */
+ * skipped. Returns 0 or -ENOMEM. */
 int policy_files_read(struct rule_list *list, const struct rule_policy_files *files, struct policy_lines *out,
                       struct diag *diag);
 void policy_lines_clear(struct policy_lines *lines);

@@ -31,7 +31,7 @@ struct rule_policy {
     struct text text, changed;
 
     struct rule_policy_counts counts;
-    /* rules that the policy or a comment disables; sorted by gid and sid in rule_policy_finish() */
+    /* rules that are disabled by the policy, or commented out; sorted by gid and sid in rule_policy_finish() */
     struct rule_disabled *disabled;
     size_t disabled_count, disabled_capacity;
 };

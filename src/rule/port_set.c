@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sets of ports: `any`, 80, 1024:2000, 1024:, :1023, groups, negation, variables. Negated parts are subtracted from
- * the others, or from all ports if there are only negated parts.
+ * Sets of ports: `any`, 80, 1024:2000, 1024:, :1023, groups, negation, variables. Negated ports are subtracted from the
+ * other ports of the set, or, if the set has only negated ports, from all ports.
  */
 #include <errno.h>
 #include <string.h>

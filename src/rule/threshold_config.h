@@ -31,7 +31,7 @@ struct global_suppression {
     struct threshold *first; /* list of the suppressions of the gid, followed by the suppressions for all gids */
 };
 
-/* Appends the lines of the file; a line with a mistake is reported in `diag` and left out. Returns 0 or -ENOMEM. */
+/* Appends the lines of the file; a line with a mistake is reported in `diag` and skipped. Returns 0 or -ENOMEM. */
 int threshold_config_parse(struct rule_list *list, const struct source *source, struct threshold_lines *lines,
                            struct diag *diag);
 /* Attaches the lines of the list to its rules. Lines without effect are reported in `diag`. Returns 0 or -ENOMEM. */
