@@ -282,7 +282,7 @@ static void drop_flow(struct flow *flow, enum drop_reason reason, const struct r
 {
     if (flow->flags & (FLOW_DROPPED | FLOW_PASSED))
         return; /* the first decision stays in force */
-    /* The flow may have had a would_drop event; its drop event is written nevertheless. */
+    /* These flags may be set by a would_drop event of the flow. They are cleared, so that the drop event is written. */
     if (flow->would_drop)
         flow->flags &= (uint16_t) ~(FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
     flow->flags |= FLOW_DROPPED;

@@ -46,14 +46,14 @@ size_t threshold_table_memory(const struct threshold_table *table);
 
 /* Locks and returns the shard of the key. */
 struct shared_shard *threshold_table_lock(struct threshold_table *table, const struct threshold_key *key);
-/* Adds a port to the ports seen of a state. PORT_KNOWN: it was added before; PORT_NO_MEMORY: it could not be stored.
- * The cost is linear in the number of ports. */
+/* Adds a port to the seen ports of a state (unique_on). PORT_KNOWN: it was added before; PORT_NO_MEMORY: it could not
+ * be stored. The cost is linear in the number of ports. */
 enum port_status { PORT_KNOWN, PORT_NEW, PORT_NO_MEMORY };
 enum port_status threshold_table_add_port(struct threshold_table *table, const struct shared_shard *shard,
                                           struct threshold_state *state, uint16_t port);
-/* Transfers all states except those that expired before now_ns. */
+/* Transfers all states that have not expired before now_ns. */
 void threshold_table_transfer(struct transfer *t, struct threshold_table *table, uint64_t now_ns);
-/* Frees the ports seen of a state. */
+/* Frees the seen ports of a state. */
 void threshold_table_clear_ports(struct threshold_table *table, const struct shared_shard *shard,
                                  struct threshold_state *state);
 

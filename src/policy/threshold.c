@@ -236,7 +236,7 @@ enum threshold_outcome threshold_apply(struct threshold_table *table, const stru
     if (threshold->kind == THRESHOLD_SUPPRESS)
         return is_suppressed(threshold, pkt) ? OUTCOME_SILENT : OUTCOME_REPORT;
     if (threshold->track == TRACK_FLOW && !pkt->flow)
-        return OUTCOME_IGNORE; /* as in Suricata */
+        return OUTCOME_IGNORE; /* as in Suricata, by_flow ignores a match without a flow */
     make_key(&key, threshold, rule, pkt);
 
     enum threshold_outcome outcome = OUTCOME_REPORT;

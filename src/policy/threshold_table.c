@@ -222,7 +222,7 @@ static void write_state(struct shared_shard *shard, void *entry, void *user)
     }
 }
 
-/* Reads the ports seen of a state, and stores each one once, as long as there is memory. Duplicates are not stored, so
+/* Reads the seen ports of a state, and stores each one once, as long as there is memory. Duplicates are not stored, so
  * the cost is bounded by the number of ports. */
 static void read_ports(struct transfer *t, struct threshold_table *table, struct shared_shard *shard,
                        struct threshold_state *state)
