@@ -37,7 +37,7 @@ struct entry {
     uint8_t bytes[ENTRY_BYTES];
 };
 
-/* A further block of a value, with the bytes that follow those of the block before. */
+/* A further block of a value, which continues the bytes of the previous block. */
 struct continuation {
     uint32_t next_block;
     uint8_t bytes[CONTINUATION_BYTES];

@@ -247,7 +247,7 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
 
 /*
  * A gap does not clear the window, because bytes that were acknowledged together with the gap have not been inspected
- * yet. As in Suricata, rules inspect the bytes after the gap as if they followed directly those before it.
+ * yet. As in Suricata, rules inspect the bytes before and after the gap as if they were contiguous.
  */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
 {

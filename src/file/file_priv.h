@@ -8,7 +8,7 @@
 struct file_engine {
     struct heap *heap;
     struct file_options options;
-    /* bits 1 << enum file_digest: digests to compute, and those of them that rules need */
+    /* digests to compute, and digests that rules need, as bits 1 << enum file_digest */
     unsigned digests, rule_digests;
     bool magic, rule_magic, may_store;
     uint64_t tick;
