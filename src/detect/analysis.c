@@ -376,7 +376,8 @@ static bool next_option(struct span *rest, struct span *name, struct span *value
     return true;
 }
 
-/* Returns whether the rule has `flowbits:OPERATION,...` with the bit `name`; `writes`: an operation that changes it. */
+/* Returns whether a `flowbits` option of the rule names the bit. `writes` true: with the operation set or toggle;
+ * false: with any other operation. */
 static bool uses_bit(const struct rule *rule, struct span bit, bool writes)
 {
     const char *open = strchr(rule->text, '(');
@@ -394,7 +395,8 @@ static bool uses_bit(const struct rule *rule, struct span bit, bool writes)
     return false;
 }
 
-/* Writes the other rules that write (or read) a flow bit, the first MAX_STATE_RULES of them. Returns their number. */
+/* Writes the rules of the ruleset that set the flow bit or, if `writes` is false, test it; at most MAX_STATE_RULES.
+ * Returns the number of all such rules. */
 static size_t put_bit_rules(struct analysis *analysis, const char *key, struct span bit, bool writes)
 {
     const struct rule_list *rules = analysis->ruleset->rules;
@@ -415,7 +417,7 @@ static size_t put_bit_rules(struct analysis *analysis, const char *key, struct s
 }
 
 /* Writes the flow bits of the rule. For a bit that the rule tests, lists the rules that set it; for a bit that the rule
- * sets, lists the rules that test it. */
+ * changes, lists the rules that test it. */
 static void put_flowbits(struct analysis *analysis)
 {
     const struct rule *rule = analysis->signature->rule;

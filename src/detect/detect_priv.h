@@ -3,7 +3,7 @@
  * Private headers of the detect module, and an overview of its files.
  *
  *   ruleset_priv.h      signatures, groups, the ruleset
- *     ruleset.c           builds the snapshot: choice of literals, groups
+ *     ruleset.c           builds the ruleset: choice of literals, groups
  *     group.c             groups of rules by port; compile.c  compiles their databases in several threads
  *     cache.c             compiled databases on disk; cache_file.c  format of the files
  *     analysis.c          describes how a rule is compiled

@@ -103,7 +103,7 @@ struct detector {
     bool payload_seen_more;        /* true: the list overflowed, so all rules of by_payload are candidates */
     struct rule_captures captured; /* texts captured by the current rule, which may still fail to match */
     struct rule_captures texts;    /* texts captured by rules that matched the packet */
-    uint32_t stream_inspection_window[FLOW_DIRECTIONS]; /* bytes */
+    uint32_t stream_inspection_window[FLOW_DIRECTIONS]; /* length of the window that rules inspect, in bytes */
     bool guess_transactions;                            /* detect.guess-applayer-tx */
     uint8_t guess_limit;                                /* detect.stream-tx-log-limit: alerts per transaction */
     const uint8_t *payload;                             /* payload of the current packet */
@@ -150,8 +150,8 @@ void inspection_init(struct inspection *inspection, const struct evaluation *ev)
 bool evaluate_packet_conditions(struct evaluation *ev, const struct signature *signature);
 bool evaluate_payload(struct evaluation *ev, const struct signature *signature, struct inspection *inspection,
                       const struct condition *conditions);
-/* Returns whether the conditions on a packet buffer hold after its transforms, or its absence condition if it does not
- * exist. */
+/* Returns whether the conditions on a packet buffer hold after its transforms. If the packet does not have the buffer,
+ * or a transform has no memory, returns whether the rule accepts its absence. */
 bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer);
 /* Called before and after the evaluation of a rule's buffers: evaluate_begin_limits() clears the set of reached limits,
  * evaluate_end_limits() counts the limits that the rule has reached. */

@@ -191,7 +191,7 @@ static bool matches_packet(struct evaluation *ev, const struct signature *signat
     inspection->start_is_cut = inspection->end_is_cut = false;
     if (!inspect_buffer(inspection, conditions))
         return false;
-    /* the payload of a rewritten retransmission consists of bytes of the stream */
+    /* if the segment was rewritten (new_data), its payload consists of bytes of the stream */
     ev->match.in_stream = signature->scope == SCOPE_STREAM && pkt->new_data;
     return true;
 }

@@ -113,7 +113,7 @@ static inline struct prefilter *transaction_prefilter(const struct transaction_g
         return number == group->buffer_count ? group->growing : group->merged;
     return group->buffers[number].prefilter == group->growing ? NULL : group->buffers[number].prefilter;
 }
-/* Chooses the literal by which a plan finds its rule; false: none. The plan is in the signature's list. */
+/* Chooses the literal by which a plan finds its rule; false: none. The plan must be in signature->plans. */
 bool transaction_plan_literal(const struct signature *signature, const struct transaction_plan *plan,
                               struct literal *out);
 int transaction_rule_add(struct ruleset *ruleset, uint32_t index); /* 0 or -ENOMEM */
