@@ -35,7 +35,8 @@ struct byte_number {
 
 void byte_source_init(struct byte_source *source);
 
-/* Returns whether neither a variable nor the byte order of the protocol is needed to read the number. */
+/* Returns true if the position and format of the number are the same for all traffic: they depend neither on a variable
+ * nor on the byte order that the DCE/RPC parser reports. */
 bool byte_source_is_constant(const struct byte_source *source);
 
 /* Handlers (struct option) of options that byte_test, byte_jump, byte_extract and byte_math share; `data` begins with a
