@@ -32,7 +32,7 @@ struct threshold_state {
     uint64_t timeout_ns; /* rate_filter: time at which the new action took effect; 0: it is not in effect */
     uint32_t count;
     uint32_t next_count; /* backoff: the value of `count` at which the next match is reported */
-    uint32_t seen_block; /* unique_on: index of the first block of ports seen; 0: none */
+    uint32_t seen_block; /* unique_on: index of the first block of seen ports; 0: none */
 };
 
 /* --- threshold_table.c ---------------------------------------------------------------------------- */

@@ -28,7 +28,8 @@ struct tag {
     uint64_t first_ns;
     uint8_t unit; /* enum tag_unit */
     uint8_t matches;
-    bool exclusive, match_counted; /* exclusive: not restarted; match_counted: the packet that matched was counted */
+    bool exclusive, match_counted; /* `exclusive`: repeated matches do not restart the tag; `match_counted`: the packet
+                                      that matched was counted */
 };
 
 struct tag_list {
