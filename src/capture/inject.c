@@ -123,7 +123,7 @@ static size_t build_reset(const struct packet *pkt, enum reject_kind to, uint8_t
         acknowledgment = tcp->sequence + pkt->payload_length + cut + ((tcp->flags & TCP_SYN) != 0) +
                          ((tcp->flags & TCP_FIN) != 0); /* SYN and FIN count in SEG.LEN (RFC 9293 §3.10.7.1) */
         flags |= TCP_ACK;
-    } else { /* to the receiver: if it already has state, from an earlier copy of the SYN, it has counted the SYN */
+    } else { /* to the receiver: an earlier copy of the SYN may have begun a connection there, so count the SYN */
         sequence = tcp->sequence + ((tcp->flags & TCP_SYN) != 0);
         acknowledgment = acknowledges ? tcp->acknowledgment : 0;
         flags |= acknowledges ? TCP_ACK : 0;

@@ -252,7 +252,7 @@ static int nfqueue_status(struct capture *capture, struct queue_status *out)
 }
 
 /* Reads the fill levels of the queue and of the socket buffer. Without status_fd, which only root can open, reads only
- * that of the buffer. Returns 0, or -ENOTSUP if neither can be read. */
+ * the level of the buffer. Returns 0, or -ENOTSUP if neither can be read. */
 static int nfqueue_level(struct capture *capture, struct queue_level *out)
 {
     const struct nfqueue *queue = (const struct nfqueue *)capture;

@@ -30,8 +30,8 @@
 #include <unistd.h>
 
 enum {
-    /* Receive buffer per packet. The kernel grants twice as much; a small packet uses 832 bytes of it, a packet of 1500
-     * bytes about 2600. */
+    /* Bytes of receive buffer to request for each packet of the queue length. The kernel grants twice as much; a small
+     * packet uses 832 bytes of the buffer, a packet of 1500 bytes about 2600. */
     BYTES_PER_PACKET = 2048,
     MIN_RECEIVE_BUFFER = 256 * 1024, /* room for a few super-packets even with the shortest queue */
     MAX_RECEIVE_BUFFER = 64 * 1024 * 1024,
@@ -72,7 +72,7 @@ int nfqueue_config_validate(const struct nfqueue_options *options, char error[CA
 
 /* --- Socket options --------------------------------------------------------------------------------- */
 
-/* Sets the size of a socket buffer; limited by the system's maximum unless the process may exceed it. */
+/* Sets the size of a socket buffer. The size is limited to the system's maximum unless the process may exceed it. */
 static void set_buffer(int fd, int force, int plain, uint32_t bytes)
 {
     int value = (int)bytes;
@@ -395,7 +395,7 @@ static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
     if (getsockname(fd, (struct sockaddr *)&address, &length) < 0)
         return nfqueue_config_fail(error, -errno, "queue %u: descriptor %d is not a socket: %s", options->queue, fd,
                                    strerror(errno));
-    /* If the kernel reports the port id of the queue, it must be that of the descriptor. */
+    /* If the kernel reports the port id of the queue, the id must equal the port id of the descriptor. */
     if (address.nl_family == AF_NETLINK && queue->status_fd >= 0 && !options->kept) {
         err = nfqueue_find_status(queue->status_fd, options->queue, &status);
         if (err == -ENOENT || (err == 0 && status.port_id != address.nl_pid))

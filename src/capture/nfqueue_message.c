@@ -151,7 +151,7 @@ static enum nfqueue_message_kind read_packet(struct cursor cur, uint16_t queue, 
         pkt->flags |= PACKET_TRUNCATED;
     else
         pkt->wire_length = pkt->length;
-    /* The payload starts with the network header, which is that of IP except in frames of a bridge, which may carry any
+    /* The payload starts with the network header. It is an IP header, except in frames of a bridge, which may carry any
      * protocol. */
     pkt->link = head[offsetof(struct nfgenmsg, nfgen_family)] == NFPROTO_BRIDGE ? LINK_BRIDGE : LINK_RAW;
     return whole ? NFQUEUE_PACKET : NFQUEUE_DAMAGED;

@@ -147,7 +147,7 @@ struct nlmsghdr;
 ssize_t nfqueue_send_to_kernel(int fd, const struct nlmsghdr *head);
 /* Sets the options of the socket, its buffer sizes included. Returns 0 or -errno. */
 int nfqueue_set_socket_options(int fd, const struct nfqueue_options *options);
-/* Sets the size of the receive buffer; limited by the system's maximum unless the process may exceed it. */
+/* Sets the size of the receive buffer. The size is limited to the system's maximum unless the process may exceed it. */
 void nfqueue_set_receive_buffer(int fd, uint32_t bytes);
 /* Starts a configuration message for the queue in `buffer`, which needs room for 20 bytes of headers and for the
  * attributes that the caller adds. Returns the message. */

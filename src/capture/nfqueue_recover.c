@@ -4,10 +4,11 @@
  * reader received without issuing a verdict, those in the socket, and those that arrive in the meantime. Only the first
  * kind needs action: these packets reach no reader unless they are queued again.
  *
- * The id of the last packet that the dead reader received is the id before that of the first packet in the socket. If
- * the socket is empty, it is the id that the kernel assigned last. That id is read first, then the socket. When the
- * socket is read, it must contain all packets that have an id. Therefore a message is sent in between for which the
- * kernel takes the queue's lock: the send waits for a packet that is being queued.
+ * The first packet in the socket follows the last packet that the dead reader received, so the id of the latter is
+ * lower by one. If the socket is empty, the dead reader received the packet whose id the kernel assigned last. That id
+ * is read first, then the socket. When the socket is read, it must contain all packets that have an id. Therefore a
+ * message is sent in between for which the kernel takes the queue's lock: the send waits for a packet that is being
+ * queued.
  *
  * Threads: the supervisor's only thread.
  */

@@ -13,7 +13,8 @@
  *   - any other verdict ends the run, so that packets leave in the order they arrived;
  *   - a super-packet that is to be segmented gets a single verdict; its segments have higher ids than this receive;
  *   - after a failed send there are no batch verdicts any more, because packets of an earlier receive may still wait;
- *   - with `exact` there are none: the kernel does not report packets that it had already dropped within a batch.
+ *   - with `exact` there are no batch verdicts: the kernel does not report packets that it had already dropped within a
+ *     batch.
  *
  * libnetfilter_queue builds only the other messages (nfqueue_config.c, nfqueue_recover.c): its functions append one
  * attribute to one message, whereas the verdict messages of a whole batch are copied from a template into one buffer.

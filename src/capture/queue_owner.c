@@ -2,7 +2,7 @@
 /*
  * Finds the process that has a queue. The kernel reports only the netlink port id; /proc/net/netlink maps it to the
  * inode of a socket, and the file descriptors of all processes map the inode to a process. Reading these needs
- * CAP_SYS_PTRACE, which the supervisor gives up. Without CAP_SYS_PTRACE the port id is taken for the process id,
+ * CAP_SYS_PTRACE, which the supervisor gives up. Without CAP_SYS_PTRACE the port id is assumed to be the process id,
  * because the kernel gives the first netlink socket of a process its process id as port id. This runs once, when a
  * queue cannot be bound, to report a name instead of a number.
  */

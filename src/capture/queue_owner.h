@@ -10,7 +10,7 @@
 enum { QUEUE_OWNER_SIZE = 96 };
 
 /* Writes which process has the netlink port, for example "process 4711 (suricata)", or a less specific text: without
- * CAP_SYS_PTRACE the port id is taken for the process id. Reads /proc. */
+ * CAP_SYS_PTRACE the port id is assumed to be the process id. Reads /proc. */
 void queue_owner_describe(uint32_t port_id, char out[QUEUE_OWNER_SIZE]);
 
 #endif

@@ -38,7 +38,8 @@ struct read_ahead {
     pthread_t thread;
     pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t changed;
-    /* Numbers of pieces read, delivered, and released: lent <= taken <= filled <= lent + PIECES. */
+    /* `filled`: number of pieces read; `taken`: number of pieces delivered to the user; `lent`: number of pieces that
+     * the user has released. lent <= taken <= filled <= lent + PIECES. */
     uint64_t filled, taken, lent;
     bool stop;
 };

@@ -42,7 +42,7 @@ uint32_t key_hash(const struct flow_key *key, const struct key_secret *secret);
 /* Returns the identifier of a flow: at most 53 bits, never 0. `number` distinguishes flows with the same key and start.
  */
 uint64_t key_flow_id(const struct flow_key *key, uint64_t start_ns, uint64_t number);
-/* Returns whether the key is that of the flow; if so, sets *direction to that of the packet. */
+/* Returns whether a packet with this key belongs to the flow; if so, sets *direction to the direction of the packet. */
 bool key_matches(const struct flow_key *key, const struct flow *flow, const struct flow_options *options,
                  enum flow_direction *direction);
 
@@ -153,7 +153,7 @@ void flow_add_transferred(struct flow_table *table, struct flow *flow);
 
 /* --- mac.c ---------------------------------------------------------------------------------------- */
 
-/* Adds the MAC addresses of a packet to those of its flow, except to a side that has FLOW_MACS_MAX of them. Does
+/* Adds the MAC addresses of a packet to those of its flow. A side that has FLOW_MACS_MAX addresses gets no more. Does
  * nothing if memory is exhausted. */
 void macs_record(struct flow_table *table, struct flow *flow, const struct packet *pkt, enum flow_direction direction);
 void macs_swap(struct flow *flow);
@@ -162,7 +162,8 @@ void macs_free(struct flow_table *table, struct flow *flow);
 /* --- report.c ------------------------------------------------------------------------------------- */
 
 void kernel_counts_free(struct flow_table *table, struct flow *flow);
-/* In table.c: returns the flow with this key, even if it has expired, or NULL. Sets *direction to that of the key. */
+/* In table.c: returns the flow with this key, even if it has expired, or NULL. Sets *direction to the direction of a
+ * packet with this key. */
 struct flow *flow_find_key(struct flow_table *table, const struct flow_key *key, enum flow_direction *direction);
 
 /* --- variable.c ----------------------------------------------------------------------------------- */

@@ -3,9 +3,9 @@
  * Processes the kernel's reports about the connections of offloaded flows, which arrive periodically and when a
  * connection ends.
  *
- * The packet and byte counts of the kernel are those of the whole connection, and are stored unchanged. The flow counts
- * the queued packets itself; the difference is the number of packets that the kernel processed alone. If the counts
- * have changed since the last report, the timeout of the flow restarts. Without counts, a later expiry time of the
+ * The packet and byte counts of the kernel cover the whole connection, and are stored unchanged. The flow counts the
+ * queued packets itself; the difference is the number of packets that the kernel processed alone. If the counts have
+ * changed since the last report, the timeout of the flow restarts. Without counts, a later expiry time of the
  * connection in the kernel shows that packets have arrived, because each packet extends it.
  */
 #include "flow_priv.h"
@@ -47,7 +47,7 @@ static bool store_counts(struct flow_table *table, struct flow *flow, enum flow_
 
             now.packets[side] = report->packets[side ^ (int)direction];
             now.bytes[side] = report->bytes[side ^ (int)direction];
-            /* Count the difference to the last report, or to the packets that were inspected here if those are more. */
+            /* Count the difference to the last report, or to the number of inspected packets if that is higher. */
             table->counters[FLOW_COUNTER_BYPASSED_PACKETS] += difference(now.packets[side], packets);
             table->counters[FLOW_COUNTER_BYPASSED_BYTES] += difference(now.bytes[side], bytes);
         }

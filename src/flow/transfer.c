@@ -2,7 +2,7 @@
 /*
  * Transfers flows to the next process. The flows of the table are written field by field; the reader creates them in
  * its own table, with another hash seed and another position of the wheel. Flows in state FLOW_NEW are written last, in
- * the order of their start, in which they are evicted.
+ * the order of their start, because they are evicted in this order.
  *
  * Variables are stored by the number of their name, and the next process may number names differently, so numbers are
  * translated. A variable whose name no rule of the next process uses is omitted.

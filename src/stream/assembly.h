@@ -55,10 +55,10 @@ struct assembly {
     uint64_t limit;  /* offset from which on bytes are not stored (reassembly depth); 0: no limit */
     uint32_t window; /* bytes of history kept before `inspected` */
     uint16_t extent_count, hole_count, segment_count;
-    uint16_t max_extents_seen;         /* largest extent_count so far; 0: all segments arrived in order */
-    bool has_gap, gap_before_next;     /* bytes were lost; bytes were lost directly before the next chunk */
-    bool stopped;                      /* assembly_stop() was called */
-    uint8_t evicted;                   /* enum assembly_evicted */
+    uint16_t max_extents_seen;     /* largest extent_count so far; 0: all segments arrived in order */
+    bool has_gap, gap_before_next; /* true: bytes were lost somewhere; bytes were lost directly before the next chunk */
+    bool stopped;                  /* assembly_stop() was called */
+    uint8_t evicted;               /* enum assembly_evicted */
     uint8_t before[STREAM_BEFORE_MAX]; /* the last bytes before `inspected` */
     uint8_t before_length;
 };
@@ -118,10 +118,11 @@ void assembly_clear(struct assembly_store *store,
                     struct assembly *assembly); /* frees all memory and sets all members to zero */
 
 /*
- * Gets the next bytes to inspect, before `until` (inline: contiguous; passive: acknowledged); at most 64 KiB. `payload`
- * and payload_offset are those of the last call of assembly_add(): if the payload contains all bytes of the chunk, the
- * chunk points there and nothing is copied. Returns false when there are no bytes. Sets chunk->end when the limit is
- * reached; the caller sets it in the other cases.
+ * Gets the next bytes to inspect: at most 64 KiB, and only bytes before the offset `until`. The caller passes an offset
+ * before which bytes are contiguous (inline) or acknowledged (passive). `payload` and payload_offset are those of the
+ * last call of assembly_add(): if the payload contains all bytes of the chunk, the chunk points there and nothing is
+ * copied. Returns false when there are no bytes. Sets chunk->end when the limit is reached; the caller sets it in the
+ * other cases.
  */
 bool assembly_next_chunk(struct assembly_store *store, struct assembly *assembly, uint64_t until,
                          const uint8_t *payload, uint64_t payload_offset, uint32_t payload_length,

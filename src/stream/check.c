@@ -102,9 +102,9 @@ bool check_reset(struct segment *seg)
     return true;
 }
 
-/* How an operating system checks the timestamps of a peer whose first timestamp was zero. ZERO_CHECKED: as those of
- * other peers. ZERO_IGNORED: never. ZERO_STARTS_NOW: as those of other peers, except the next one, which is accepted
- * unchecked. */
+/* How an operating system checks the timestamps of a peer whose first timestamp was zero. ZERO_CHECKED: as for other
+ * peers. ZERO_IGNORED: not at all. ZERO_STARTS_NOW: accepts the next timestamp unchecked, then checks as for other
+ * peers. */
 enum zero_start { ZERO_CHECKED, ZERO_IGNORED, ZERO_STARTS_NOW };
 
 static enum zero_start zero_start_of(const struct segment *seg, enum host_os os)

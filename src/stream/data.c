@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Data: adds the payload of an accepted segment to the assembly of its sender, and its acknowledgment to that of its
- * receiver.
+ * Data: adds the payload of an accepted segment to the assembly of its sender, and the acknowledgment of the segment to
+ * the assembly of its receiver.
  *
  * Urgent data (RFC 6093) is in practice one byte, the one before the urgent pointer. A receiver removes this byte from
  * the stream unless the program has set SO_OOBINLINE, so in passive mode the byte is not inspected by default; for

@@ -87,8 +87,8 @@ struct half_open_key {
     uint32_t client_isn;
 };
 
-/* Writes the slots in which the record may be to `places`, and returns its tag. There are two buckets, so that a bucket
- * in which many records collide by chance need not lose a young one. */
+/* Stores in `places` all slots that may contain the record, and returns the tag of the record. The slots are from two
+ * buckets: if many records collide in one of them by chance, a young record can be stored in the other. */
 static uint32_t find_slots(const struct half_open_table *table, const struct half_open_key *key,
                            struct half_open_record *places[PLACES])
 {
@@ -239,7 +239,7 @@ bool half_open_is_answered(const struct stream *stream, const struct flow *flow,
 bool half_open_is_reset(const struct segment *seg)
 {
     /* The reset of a server acknowledges the SYN that it refuses; the reset of a client that refuses a SYN/ACK has the
-     * sequence number after that of its SYN. */
+     * sequence number of its SYN plus 1. */
     struct half_open_key to_client = key_of_packet(seg->flow, seg->pkt, false, seg->ack - 1);
     struct half_open_key to_server = key_of_packet(seg->flow, seg->pkt, true, seg->seq - 1);
 
@@ -370,8 +370,8 @@ static void transfer_bucket(struct transfer *t, struct half_open_bucket *bucket)
     }
 }
 
-/* Adds the records of a bucket that was read from another process to the empty slots of `bucket`. Existing records,
- * possibly of another worker, are kept. */
+/* Adds the records of a bucket that was read from another process to the empty slots of `bucket`. Records that `bucket`
+ * already contains, possibly of another worker, are kept. */
 static void merge_bucket(struct half_open_table *table, struct half_open_bucket *bucket,
                          const struct half_open_bucket *read)
 {

@@ -98,9 +98,9 @@ int handshake_queue_syn_ack(struct segment *seg)
 }
 
 /*
- * SYNs are distinguished by their timestamps, because the SYN/ACK echoes that of the SYN that it answers. A SYN/ACK can
- * only answer a SYN with the sequence number of the session, so the session's SYN replaces an entry with another number
- * if the timestamps are equal or the list is full.
+ * SYNs are distinguished by their timestamps, because the SYN/ACK echoes the timestamp of the SYN that it answers. A
+ * SYN/ACK can only answer a SYN with the sequence number of the session, so the session's SYN replaces an entry with
+ * another number if the timestamps are equal or the list is full.
  */
 void handshake_queue_syn(struct segment *seg)
 {

@@ -19,11 +19,11 @@ static struct tcp_peer *server_of(struct segment *seg)
 
 /*
  * Handles a SYN with another sequence number than that of the session. Either its sender has lost the connection, or it
- * opens a new one on the same ports. The SYN must reach its receiver, which answers with a SYN/ACK, or with an ACK of
- * the connection that it still has, which the sender resets (RFC 9293 §3.5.1, RFC 5961 §4.2). The session does not
- * change; a SYN/ACK that acknowledges this SYN starts a new session (stream_is_port_reuse()). Inline, a SYN with
- * payload is rejected, because its payload would not be inspected at its offset in the stream. In passive mode every
- * such SYN is rejected.
+ * opens a new one on the same ports. The SYN must reach its receiver. The receiver answers with a SYN/ACK or, if it
+ * still has the old connection, with an ACK of it; the sender of the SYN then resets the old connection (RFC 9293
+ * §3.5.1, RFC 5961 §4.2). The session does not change; a SYN/ACK that acknowledges this SYN starts a new session
+ * (stream_is_port_reuse()). Inline, a SYN with payload is rejected, because its payload would not be inspected at its
+ * offset in the stream. In passive mode every such SYN is rejected.
  */
 int handle_other_syn(struct segment *seg, enum stream_event event)
 {
@@ -36,7 +36,7 @@ int handle_other_syn(struct segment *seg, enum stream_event event)
 
 /*
  * Handles a SYN/ACK that answers another SYN of the client. It must reach the client, which answers with a reset:
- * otherwise the server keeps its half-open connection and answers later SYNs with it.
+ * otherwise the server keeps its half-open connection and answers later SYNs with the same wrong SYN/ACK.
  */
 static int pass_wrong_syn_ack(struct segment *seg, enum stream_event event)
 {

@@ -18,7 +18,7 @@ struct pick_up {
     struct conntrack conntrack;
 };
 
-/* Fills *known with the conntrack data that is attached to the packet, or else with that of conntrack's table. The
+/* Fills *known with the conntrack data that is attached to the packet, or else with the entry in conntrack's table. The
  * table is not searched for packets that the queue marked as unknown to conntrack (PACKET_CONNTRACK_NONE), and for
  * packets inside tunnels, which conntrack does not see. */
 static void query_conntrack(struct segment *seg, struct pick_up *known)
@@ -61,9 +61,9 @@ static bool is_known_end(const struct segment *seg, const struct pick_up *known)
            seg->stream->options.conntrack != STREAM_CONNTRACK_NO && conntrack_has_ended(&known->conntrack);
 }
 
-/* Returns whether the session may be picked up at this segment. It always may if the connection is established in
- * conntrack or may be older than the program, and never at the end of a connection (is_known_end()). For others, sets
- * the midstream exception and returns `allowed`. */
+/* Returns whether the session may be picked up at this segment. Always returns true if the connection is established in
+ * conntrack or may be older than the program. Always returns false at the end of a connection (is_known_end()). In all
+ * other cases, sets the midstream exception and returns `allowed`. */
 static bool may_pick_up(struct segment *seg, bool allowed, struct pick_up *known)
 {
     query_conntrack(seg, known);

@@ -75,7 +75,7 @@ bool evict_idle_data(struct segment *seg, unsigned *evicted);
 void sack_update(struct tcp_peer *peer, const struct packet *pkt);
 void sack_prune(struct tcp_peer *peer);
 uint32_t sack_size(const struct tcp_peer *peer);
-/* Returns true when the packet's SACK blocks contain no byte that is not recorded yet. */
+/* Returns true when all bytes in the packet's SACK blocks are recorded already. */
 bool sack_is_outdated(const struct tcp_peer *peer, const struct packet *pkt);
 
 /* --- check.c: acceptability of segments ----------------------------------------------------------- */
@@ -96,9 +96,9 @@ void record_timestamp(struct segment *seg);
 /* Returns false if a segment of the server answers the SYN but does not echo its timestamp. A segment without an echo
  * is accepted. */
 bool check_syn_echo(const struct segment *seg);
-/* Returns whether the timestamp echo of a SYN/ACK may be that of a SYN from before the program started, during
- * midstream-grace: the SYN that was seen is then a retransmission, and the SYN/ACK echoes the older timestamp of the
- * first SYN. */
+/* Inline, during midstream-grace: returns true if the SYN/ACK echoes an older timestamp than that of the SYN that was
+ * seen. The SYN/ACK may then answer the first SYN, which passed before the program started; the SYN that was seen is
+ * its retransmission. */
 bool check_older_syn_echo(const struct segment *seg);
 /* Inline: returns true for a retransmitted FIN that was acknowledged before the session was picked up. Its sender
  * retransmitted it because the acknowledgment waited in the queue. The receiver has the FIN and all data before it, so
@@ -157,7 +157,7 @@ size_t half_open_memory(const struct half_open_table *table);
 void half_open_transfer(struct transfer *t, struct half_open_table *table, bool same_flows);
 /* Stores a record of a session that is evicted during its handshake; does nothing for other sessions. */
 void half_open_record_session(struct stream *stream, const struct tcp_session *session);
-/* Stores a record of the segment, a SYN other than that of its session. */
+/* Stores a record of the segment, which is a SYN, but not the SYN of its session. */
 void half_open_record_syn(struct segment *seg);
 /* Returns whether the packet, a SYN/ACK, acknowledges a SYN of which there is a record. */
 bool half_open_is_answered(const struct stream *stream, const struct flow *flow, const struct packet *pkt);
@@ -176,8 +176,8 @@ void data_add(struct segment *seg);
 
 /* --- rewrite.c ------------------------------------------------------------------------------------ */
 
-/* Builds pkt->new_data, the packet with the bytes that were seen first in place of its own. `offset`: of the payload in
- * the stream. Returns false when the packet cannot be rewritten. */
+/* Builds pkt->new_data, a copy of the packet in which the bytes that were seen first replace different bytes. `offset`:
+ * stream offset of the payload. Returns false when the packet cannot be rewritten. */
 bool rewrite_payload(struct segment *seg, int64_t offset);
 /* Removes URG and the urgent pointer from the packet, whose payload may have been rewritten before. Returns false when
  * the packet cannot be rewritten. */

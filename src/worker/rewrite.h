@@ -29,8 +29,8 @@ bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt);
 
 /* Calls rewriter_finish() unless the mode is alert-only, and counts replacements. */
 void pipeline_finish_rewriting(struct pipeline *pipeline, struct packet *pkt);
-/* Called after inspection: clears URG in the packet, so that the receiver reads the same bytes as the parsers; not if
- * the parsers have parsed the stream both with and without the urgent byte (stream.urgent-policy: both). */
+/* Called after inspection: clears URG in the packet, so that the receiver reads the same bytes as the parsers. Does
+ * nothing if the parsers have parsed the stream both with and without the urgent byte (stream.urgent-policy: both). */
 void pipeline_settle_urgent(struct pipeline *pipeline, struct packet *pkt);
 
 #endif

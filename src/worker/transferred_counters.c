@@ -5,7 +5,7 @@
  * crash no counters are transferred: they start at 0, as `uptime` does, and engine.restarts shows the reason.
  *
  * The kind of a counter (sluice/counter.h) decides: gauges (memory, live flows) and counters of the kernel or the
- * supervisor, which continue anyway, are not added. Of maximum values the largest is used.
+ * supervisor, which continue anyway, are not added. For a maximum, the larger one of the two values is used.
  *
  * Threads:   the main thread.
  * Ownership: struct pipeline_shared; names are copies.
@@ -27,7 +27,7 @@ struct transferred_counters {
     bool sorted;
 };
 
-/* The kind of a counter; one without a row only increases. */
+/* Returns the kind of the counter. A counter that counter_find() does not know counts as COUNTER_TOTAL. */
 static enum counter_kind kind_of(const char *name)
 {
     const struct counter *counter = counter_find(name);

@@ -41,8 +41,9 @@ enum {
     QUERY_BUCKETS = 1024,
     QUERY_WALK_BUCKETS = 256,
     QUERY_IDLE_BUCKETS = 1 << 17,
-    /* A worker with packets reads at most so many buckets (a megabyte), and copies so many flows, for one answer; after
-     * a batch of at most QUERY_LIGHT packets, four times as many buckets. */
+    /* Limits of one answer to a query: a worker that has packets reads at most QUERY_SAMPLE_BUCKETS buckets (a
+     * megabyte) and copies at most QUERY_SAMPLES flows. After a batch of at most QUERY_LIGHT packets it may read four
+     * times as many buckets. */
     QUERY_SAMPLE_BUCKETS = 1 << 14,
     QUERY_SAMPLES = 256,
     QUERY_LIGHT = 8,
@@ -99,8 +100,8 @@ void worker_copy_counters(struct worker *worker)
 
 /* Looks up a connection in the conntrack table. The lookup fails for a connection with both source and destination NAT,
  * and for one in another conntrack zone. Some kernels can attach conntrack data to packets, which works for such
- * connections, too. On these this function requests the data and returns -EAGAIN: the retransmission of the packet then
- * has the data. */
+ * connections, too. On such a kernel this function requests the data and returns -EAGAIN: the retransmission of the
+ * packet then has the data. */
 static int find_connection(void *user, const struct packet *pkt, struct conntrack *out)
 {
     struct worker *worker = user;
@@ -187,8 +188,8 @@ static void answer_samples(const struct pipeline *pipeline, struct worker_query 
     } while (query->cursor > 0 && buckets > 0 && query->count + WORKER_FLOWS <= max);
 }
 
-/* Answers a query in about the time that a batch takes; `packets`: of the last batch. An idle worker searches a larger
- * part of the flow table. */
+/* Answers a query in about the time that a batch takes. `packets`: number of packets in the last batch. An idle worker
+ * searches a larger part of the flow table. */
 static void answer_query(const struct pipeline *pipeline, struct worker_query *query, int packets)
 {
     const bool idle = packets == 0;
@@ -234,8 +235,8 @@ static uint64_t cpu_time_ns(clockid_t clock)
     return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* Changes the limit of memory that is reserved already, or makes more of the reservation accessible by a system call.
- */
+/* Changes the memcap of a module: changes only a limit, or also makes more of the reserved address space accessible by
+ * a system call. */
 static int change_memcap(const struct pipeline *pipeline, const struct worker_memcap_request *request)
 {
     switch (request->memcap) {
@@ -255,7 +256,7 @@ static int change_memcap(const struct pipeline *pipeline, const struct worker_me
 }
 
 /* Handles requests of the main thread: a query for flows, a change of a memcap, or a snapshot of the counters.
- * `packets`: of the last batch. */
+ * `packets`: number of packets in the last batch. */
 static void answer_requests(struct worker *worker, int packets)
 {
     struct worker_query *query = atomic_load_explicit(&worker->query, memory_order_acquire);
@@ -504,8 +505,8 @@ static void update_firewall_watch(struct worker *worker)
 }
 
 /* Processes the queue until a stop is requested. Then inspects the packets that still wait, because closing the queue
- * would drop them, in a limited number of batches in case packets keep arriving. With `leave` the next engine inspects
- * them. */
+ * would drop them, in a limited number of batches in case packets keep arriving. If worker->leave is set, the next
+ * engine inspects them instead. */
 static void process_queue(struct worker *worker)
 {
     int count = 0;

@@ -173,7 +173,8 @@ void table_move(struct defrag *defrag, struct datagram *datagram, enum datagram_
 int evicted_new(struct evicted *evicted, size_t memcap); /* 0 or -ENOMEM */
 void evicted_free(struct evicted *evicted);
 void evicted_add(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns);
-void evicted_transfer(struct transfer *t, struct evicted *evicted); /* when reading, adds to the existing entries */
+/* When reading, adds the entries that were read, and keeps the entries that `evicted` already contains. */
+void evicted_transfer(struct transfer *t, struct evicted *evicted);
 bool evicted_contains(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns);
 
 /* --- pages.c -------------------------------------------------------------------------------------- */

@@ -194,9 +194,9 @@ bool table_was_evicted(struct defrag *defrag, const struct packet *pkt)
     return evicted_contains(&defrag->evicted, hash64_of(defrag, &key), pkt->time_ns, defrag->timeout_ns);
 }
 
-/* Evicts the oldest dropped datagram, or the oldest open one, except `except`, to free an object of `pool`. Pages are
- * freed only by the eviction of an open datagram, because the others have none. Returns false if there is none to
- * evict. */
+/* Evicts a datagram other than `except`, to free an object of `pool`. To free a page, evicts the oldest open datagram,
+ * because dropped ones have no pages. To free a datagram, prefers the oldest dropped one. Returns false if there is
+ * none to evict. */
 static bool evict_oldest(struct defrag *defrag, const struct pool *pool, const struct datagram *except, uint64_t now_ns)
 {
     struct datagram *oldest = pool == defrag->datagrams ? defrag->lists[DATAGRAM_DROPPED].oldest : NULL;
