@@ -133,8 +133,8 @@ static void find_feeds(struct context *context)
     }
 }
 
-/* Sets the mark of repeat mode from the configuration. If that has none, takes the mark from a queue rule that excludes
- * packets with a mark. */
+/* Sets the mark of repeat mode from the configuration. If the configuration has no mark, uses the mark of a queue rule
+ * that excludes packets with a mark. */
 static void find_mark(struct context *context)
 {
     const struct firewall_options *options = &context->input->options;

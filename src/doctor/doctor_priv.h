@@ -40,8 +40,8 @@ struct context {
 };
 
 /* Adds a finding. `what` is a printf format; `why` and `remedy` are not copied and must be constants or in the arena.
- * Returns the finding, to which the caller may add the rule or chain; if memory is exhausted, context->scratch, never
- * NULL. */
+ * Returns the finding, to which the caller may add the rule or chain. Never returns NULL: if memory is exhausted,
+ * returns &context->scratch. */
 struct doctor_finding *add_finding(struct context *context, enum doctor_severity severity, const char *id,
                                    const char *why, const char *remedy, const char *what, ...)
     __attribute__((format(printf, 6, 7)));

@@ -134,8 +134,8 @@ static const struct doctor_listener *listener_of(const struct context *context, 
     return NULL;
 }
 
-/* Returns whether an equal rule of the same table was checked before. The table may have one at each hook, which would
- * give the same findings about the queue. */
+/* Returns whether an equal rule of the same table was checked before. The table may contain an equal rule at each hook,
+ * and each one would cause the same findings about the queue. */
 static bool is_repeated(const struct context *context, const struct feed *feed)
 {
     for (const struct feed *earlier = context->feeds; earlier != feed; earlier = earlier->next)

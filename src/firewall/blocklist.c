@@ -333,8 +333,8 @@ int blocklist_each(const char *table, blocklist_each_function *each, void *user,
     return err;
 }
 
-/* Checks that each host has a set: a table for one IP version has no set for the other version. Returns 0, or -errno
- * with a line in `error`. */
+/* Checks that there is a set for the IP version of each host: a table for one IP version has no set for the other
+ * version. Returns 0, or -errno with a line in `error`. */
 static int check_versions(const struct set_targets *targets, const struct blocked_host *hosts, size_t count,
                           char error[FIREWALL_ERROR_SIZE])
 {

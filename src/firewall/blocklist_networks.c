@@ -48,7 +48,7 @@ static void put_networks(struct batch *batch, uint32_t family, const char *table
         mnl_attr_put_strz(message, NFTA_SET_ELEM_LIST_TABLE, table);
         mnl_attr_put_strz(message, NFTA_SET_ELEM_LIST_SET, nft_set_name(2 + index));
         list = mnl_attr_nest_start(message, NFTA_SET_ELEM_LIST_ELEMENTS);
-        if (at == 0 && networks->range[0].low > 0) /* as nft does: nothing is blocked below the first range */
+        if (at == 0 && networks->range[0].low > 0) /* as nft: an end element at 0, because 0 is not blocked */
             put_element(message, 0, version, true);
         for (size_t end = at + RANGES_PER_MESSAGE; at < networks->count && at < end; at++) {
             const struct range *range = &networks->range[at];

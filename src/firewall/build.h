@@ -14,7 +14,7 @@
 int nft_build_delete_table(struct batch *batch, uint32_t family, const char *table);
 /* Adds messages that replace the tables, whether they exist or not: create, delete, create. Returns 0 or -errno. */
 int nft_build_tables(struct batch *batch, const struct plan *plan);
-/* Adds messages that replace the rules of existing chains. Returns 0 or -errno. */
+/* Adds messages that replace the rules of the plan's chains, which must exist in the kernel. Returns 0 or -errno. */
 int nft_build_rule_replacement(struct batch *batch, const struct plan *plan);
 int nft_build_flush_chain(struct batch *batch, uint32_t family, const char *table, const char *chain);
 int nft_build_rule(struct batch *batch, uint32_t family, const char *chain, enum plan_rule kind,

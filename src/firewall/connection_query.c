@@ -4,7 +4,7 @@
  * they arrive, before NAT. Without NAT one of them is the packet's own tuple. With NAT it may be the packet's tuple
  * with source and destination exchanged: in the forward hook, a reply to a masqueraded client has the client's address
  * as destination, so only its exchanged tuple is in the table, as the original tuple. Two tuples are therefore
- * requested in one send: the packet's tuple, and that with source and destination exchanged.
+ * requested in one send: the packet's tuple, and the same tuple with source and destination exchanged.
  */
 #include "sluice/connection_query.h"
 

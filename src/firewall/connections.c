@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Marked connections through ctnetlink, with two sockets. One receives notifications when connections end. A socket
- * filter passes only those with a mark of Sluice, because on a busy gateway many thousands of other connections end
- * each second. The other socket sends requests; for a listing, the kernel selects the connections by one mark at a
- * time.
+ * filter passes only notifications about connections with a mark of Sluice, because on a busy gateway many thousands of
+ * other connections end each second. The other socket sends requests; for a listing, the kernel selects the connections
+ * by one mark at a time.
  *
  * A request to remove a mark contains the tuple of the connection as listed, and a mask, so that other bits of the mark
  * stay.
@@ -192,7 +192,7 @@ static int read_answers(struct connections *connections, mnl_cb_t each, void *us
     int err = -errno;
 
     while (recv(mnl_socket_get_fd(connections->requester), connections->buffer, RECEIVE_SIZE, MSG_DONTWAIT) > 0)
-        ; /* discard the other answers, which must not be taken for those of the next request */
+        ; /* discard the other answers, so that the next request does not read them */
     return err;
 }
 

@@ -112,8 +112,8 @@ static int probe_xt(struct session *session, struct plan *plan, char error[FIREW
     int err;
 
     plan->expression = QUEUE_EXPRESSION_XT;
-    /* A probe would not show it: the kernel accepts the target in a bridge chain without a hook, but not in one with a
-     * hook (ENOENT). */
+    /* A probe would succeed, although the bridge family does not support the target: the kernel accepts it in a chain
+     * without a hook, but not in a chain with a hook (ENOENT). */
     if (plan->families[0] == NFPROTO_BRIDGE)
         return nft_fail(error, -EOPNOTSUPP,
                         "the xt NFQUEUE target does not work in the bridge family: load the module nft_queue; "

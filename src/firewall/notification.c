@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Evaluates the kernel's notifications of transactions by other programs and fills struct firewall_change: whether the
- * sluice table was changed, whether chains were deleted, and which filter chain was added on the wrong side of
- * Sluice's. All reads go through a checked cursor, so that malformed messages are harmless.
+ * sluice table was changed, whether chains were deleted, and which filter chain was added on the wrong side of Sluice's
+ * chain. All reads go through a checked cursor, so that malformed messages are harmless.
  *
  * Threads: no state except the caller's.
  */

@@ -2,9 +2,9 @@
 /*
  * The plan: which chains with which rules, and at which priorities.
  *
- * Priorities that the kernel's own tables and iptables use (whether loaded now or later) count as taken, so the legacy
- * tables need not be read. Sluice never chooses the priority of another chain: two chains of equal priority run in the
- * order of their registration, which changes whenever the other ruleset is reloaded.
+ * Priorities that the kernel and the legacy tables of iptables use count as occupied, even if no such table is loaded
+ * now, so the legacy tables need not be read. Sluice never chooses the priority of another chain: two chains of equal
+ * priority run in the order of their registration, which changes whenever the other ruleset is reloaded.
  */
 #include "firewall_priv.h"
 

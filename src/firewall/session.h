@@ -73,11 +73,11 @@ struct batch {
 /* Allocates a transaction; returns NULL when out of memory. The kernel rejects it with -ERESTART if the ruleset does
  * not have `generation` any more; 0: accepted in any generation. */
 struct batch *nft_batch_new(struct session *session, uint32_t generation);
-/* Allocates a transaction with room for `more` bytes of messages than nft_batch_new() gives. */
+/* Allocates a transaction that has room for `more` bytes in addition to the room that nft_batch_new() allocates. */
 struct batch *nft_batch_new_larger(struct session *session, size_t more);
 void nft_batch_free(struct batch *batch);
-/* Begins a message of the batch. There is always room, because a plan is small and bounded (asserted), and
- * the caller of nft_batch_new_larger() knows what it adds. */
+/* Begins a message of the batch. There is always room, because a plan is small and bounded (asserted), and the caller
+ * of nft_batch_new_larger() has requested enough room. */
 struct nlmsghdr *nft_batch_open(struct batch *batch, enum subject subject, uint16_t type, uint16_t family,
                                 uint16_t flags);
 void nft_batch_close(struct batch *batch, const struct nlmsghdr *message);

@@ -211,8 +211,8 @@ static int receive_up_to(struct firewall_watch *watch, uint32_t generation, stru
 
 /* Reads the image of the installed table into *shown. Returns 0; -EAGAIN when another program has changed the table
  * since the installation, or may have (notifications were lost or are late); another -errno. Notifications of a
- * transaction arrive after its effect is visible, so this function waits for those of all transactions that the image
- * may contain. */
+ * transaction arrive after its effect is visible, so this function waits for the notifications of all transactions
+ * whose effects the image may contain. */
 static int read_installed(struct firewall_watch *watch, struct image *shown)
 {
     struct firewall_change change;

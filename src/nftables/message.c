@@ -325,7 +325,8 @@ static int add_rule(struct netrules *ruleset, const struct nlmsghdr *message)
     }
     if (attributes[NFTA_RULE_TABLE])
         table = find_table(ruleset, head->nfgen_family, mnl_attr_get_str(attributes[NFTA_RULE_TABLE]));
-    /* the kernel sends the rules of one chain after another, so the chain is usually that of the rule before */
+    /* the kernel sends all rules of a chain one after another, so a rule is usually in the same chain as the rule
+     * before */
     if (table && attributes[NFTA_RULE_CHAIN]) {
         name = mnl_attr_get_str(attributes[NFTA_RULE_CHAIN]);
         if (!table->recent || strcmp(table->recent->name, name) != 0)

@@ -25,7 +25,7 @@ struct destinations {
     struct destination *list;
     size_t count;
     uint32_t eve_kinds;  /* kinds of events that outputs in EVE format get: bits 1 << enum output_event */
-    bool fast, counters; /* there are outputs with these formats */
+    bool fast, counters; /* true: at least one output has the format */
     char *ship_socket;
     int ship_fd; /* socket to sluice-ship; -1: not connected */
     uint64_t ship_tried_ns;

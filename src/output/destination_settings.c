@@ -18,14 +18,14 @@ static const char *const file_types[] = { [OUTPUT_FILE_REGULAR] = "regular",
 static const char *const formats[] = {
     [OUTPUT_EVE] = "eve", [OUTPUT_FAST] = "fast", [OUTPUT_COUNTERS] = "stats", NULL
 };
-/* In the order of the codes of RFC 5424, 6.2.1. */
+/* Names of syslog facilities, in the order of their codes (RFC 5424, 6.2.1). */
 static const char *const facilities[] = { "kern",   "user",   "mail",   "daemon",   "auth",   "syslog", "lpr",
                                           "news",   "uucp",   "cron",   "authpriv", "ftp",    "ntp",    "audit",
                                           "alert",  "clock",  "local0", "local1",   "local2", "local3", "local4",
                                           "local5", "local6", "local7", NULL };
 static const char *const levels[] = { "emerg", "alert", "crit", "err", "warning", "notice", "info", "debug", NULL };
 static const char *const syslog_formats[] = { "rfc5424", "rfc3164", NULL };
-/* The index is that of `modes` in src/ship/redis.c. */
+/* In the same order as `modes` in src/ship/redis.c. */
 static const char *const redis_modes[] = { "list", "lpush", "rpush", "channel", "publish", "xadd", "stream", NULL };
 
 const struct setting destination_settings[] = {

@@ -54,7 +54,7 @@ struct eve {
     const struct record_client *client; /* replaces the client's address in the current event; NULL: none */
     const uint8_t *own;                 /* fields for the object "sluice" of the current event */
     uint32_t own_length;
-    bool would_drop; /* the current event is about a packet that alert-only lets pass and mode drop drops */
+    bool would_drop; /* true: the packet of the current event passes only because the mode is alert-only */
     struct text scratch, stream;
     struct output_stat *previous; /* counters of the last stats event, for deltas */
     size_t previous_count;

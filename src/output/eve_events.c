@@ -63,8 +63,8 @@ static enum alert_action action_of(const struct alert *alert)
     return alert->blocked ? ALERT_BLOCKED : alert->would_drop ? ALERT_WOULD_DROP : ALERT_ALLOWED;
 }
 
-/* Writes the object "alert". Alert events pass `alert` for the members that their options add; drop events pass NULL,
- * and get no optional members. */
+/* Writes the object "alert". `alert`: the alert of an alert event, whose options may add members; NULL for drop events,
+ * whose objects have no optional members. */
 static void alert_object(struct eve *eve, struct text *out, const struct packet_record *record, const struct rule *rule,
                          enum alert_action action, const struct alert *alert)
 {
@@ -391,7 +391,8 @@ void eve_drop(struct eve *eve, struct text *out, const struct packet_record *rec
     bool dropped = record->verdict == VERDICT_DROP;
     enum alert_action action = dropped ? ALERT_BLOCKED : ALERT_WOULD_DROP;
 
-    /* Tools count events of the type drop as dropped packets, so others have another type, with the same members. */
+    /* Tools count each event of type "drop" as a dropped packet, so a packet that was not dropped has an event of
+     * another type, with the same members. */
     eve->would_drop = !dropped;
     eve_header(eve, out, record, dropped ? "drop" : "would_drop");
     eve->would_drop = false;

@@ -41,8 +41,8 @@ struct flow_record {
     bool has_kernel, would_drop;
     /* packets and bytes that the kernel forwarded without queueing them; they are included in `flow` */
     uint64_t kernel_packets[FLOW_DIRECTIONS], kernel_bytes[FLOW_DIRECTIONS];
-    uint8_t exceptions[EXCEPTION_COUNT]; /* Indexed by the cause. The values: 1 + enum exception_policy, 0 if the
-                                            exception did not occur. */
+    /* for each cause: 0 if the exception did not occur, otherwise the applied enum exception_policy + 1 */
+    uint8_t exceptions[EXCEPTION_COUNT];
 };
 
 static inline const struct record_variable *flow_record_variables(const struct flow_record *record)

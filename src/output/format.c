@@ -18,8 +18,8 @@ struct event_class {
     uint8_t severity;
 };
 
-/* Returns the text to which an event is formatted as JSON, once for all outputs: the buffer of the event file if that
- * gets the event, otherwise the text `line`. NULL: no output gets the event as JSON. */
+/* Returns the text to which an event is formatted as JSON, once for all outputs: the buffer of the event file if the
+ * file gets the event, otherwise the text `line`. NULL: no output gets the event as JSON. */
 static struct text *begin_event(struct output *output, struct event_class class)
 {
     const struct output_filter *filter = &output->options.eve_filter;
@@ -138,7 +138,7 @@ void format_packet(struct output *output, const struct packet_record *record)
 
 void format_app(struct output *output, const struct packet_record *record)
 {
-    /* The record of a parser's anomaly has the kind of the protocol's events, and its event that of anomalies. */
+    /* The record of a parser's anomaly has the kind OUTPUT_APP, but its event has the kind OUTPUT_ANOMALY. */
     bool is_anomaly = strcmp(record->app_event_type, "anomaly") == 0;
     const struct event_class class = { .kind = record->kinds & 1u << OUTPUT_FILE ? OUTPUT_FILE
                                                : is_anomaly                      ? OUTPUT_ANOMALY

@@ -2,10 +2,11 @@
 /*
  * Ports, the output thread, and its interface for the main thread.
  *
- * The thread works in rounds. A round first looks for a stats event, then formats the records that each ring contains
- * when the round reaches it, and then writes that stats event, so that a stats event follows everything that was
- * recorded before it. After a round without records the files are flushed, and the thread sleeps for a short time on an
- * eventfd. The main thread writes to it to wake the thread; workers do not, because that would be a system call.
+ * The thread works in rounds. A round first checks whether a stats event waits in its ring, then formats the records
+ * that each ring contains when the round reaches it, and then writes the stats event, so that a stats event follows
+ * everything that was recorded before it. After a round without records the files are flushed, and the thread sleeps
+ * for a short time on an eventfd. The main thread writes to it to wake the thread; workers do not, because that would
+ * be a system call.
  *
  * Rounds also show when a ruleset is no longer used. A ticket is the number of the next round; it is drained when that
  * round has ended. output_ticket() reads the number by an atomic addition of 0, and the thread increments it, so the

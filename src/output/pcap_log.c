@@ -5,9 +5,10 @@
  * is full, the packet is not logged, and counted.
  *
  * Alerts name the capture file of their packet, so the worker decides in which file a packet goes, before the file
- * exists: workers share the number of the current file and the bytes that it will have. The number is the second in
- * which the file begins; it increases with each file. As workers are written one after the other, packets of the
- * previous file may arrive behind the first ones of the current file: both files stay open.
+ * exists: workers share the number of the current file and the size that it will have when all its packets are written.
+ * The number is the second in which the file begins; it increases with each file. Because the thread writes the rings
+ * one after the other, packets of the previous file may arrive behind the first ones of the current file: both files
+ * stay open.
  *
  * Packets are logged as received, also those that are dropped or rewritten. Of a tunnel or a fragmented datagram the
  * packet that carried the alert is logged.
@@ -57,7 +58,8 @@ struct record {
 struct pcap_port {
     alignas(64) struct ring *ring;
     struct pcap_log *log;
-    const struct packet *last; /* the packet that was logged last, with its time: it is not logged twice */
+    /* The packet that was logged last and its time, so that it is not logged twice. */
+    const struct packet *last;
     uint64_t last_ns, last_file;
     _Atomic uint64_t packets, lost;
 };
@@ -80,10 +82,10 @@ struct pcap_log {
 
     /* Shared by the workers. */
     alignas(64) _Atomic uint64_t file; /* number of the current file; 0: none yet */
-    _Atomic uint64_t file_bytes;       /* bytes of it that were assigned to packets */
+    _Atomic uint64_t file_bytes;       /* number of bytes of the current file that were assigned to packets */
 
-    /* The thread's. */
-    struct open_file files[OPEN_FILES]; /* the newest first */
+    /* Used by the writing thread. */
+    struct open_file files[OPEN_FILES]; /* the files that may be open at once, in no order */
     uint8_t *compressed;
     size_t compressed_size;
     uint64_t flushed_ns;
@@ -138,7 +140,7 @@ static bool selects(const struct pcap_log *log, const struct packet *pkt, const 
     switch (log->options.conditional) {
     case PCAP_LOG_ALERTS:
         return decision->alert_count > 0 || (pkt->flow && pkt->flow->flags & FLOW_ALERTED);
-    case PCAP_LOG_TAG: /* the packet that begins a tag, and those that it selects */
+    case PCAP_LOG_TAG: /* packets in which a rule with the keyword tag matched, and packets that a tag selects */
         for (size_t i = 0; i < decision->alert_count; i++)
             if (decision->alerts[i].rule->tag)
                 return true;
@@ -208,7 +210,7 @@ static void write_bytes(struct pcap_log *log, struct open_file *file, const uint
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0) { /* what follows would not be readable behind a record that is cut: begin with the next file */
+        if (n <= 0) { /* readers could not read records behind an incomplete one, so the rest of this file is lost */
             set_error(log, n < 0 ? -errno : -EIO);
             close(file->fd);
             file->fd = -1;
@@ -309,7 +311,7 @@ static void remove_oldest(const struct pcap_log *log)
         closedir(list);
 }
 
-/* Opens a file with this number in place of the older one of the two that are open. */
+/* Opens the capture file of the record, and closes the older one of the two open files for it. */
 static struct open_file *open_file(struct pcap_log *log, const struct record *record)
 {
     struct open_file *file = &log->files[log->files[0].file <= log->files[1].file ? 0 : 1];

@@ -48,7 +48,7 @@ struct flow_facts {
     uint64_t id, parent_id, start_ns; /* parent_id: of the flow that announced this one (ftp-data); 0: none */
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
     uint32_t application; /* value of `application` in struct flow */
-    /* the client is the source; instead of ports: ICMP type and code, or the two halves of the ESP SPI */
+    /* the client is the source; in place of ports, ICMP has type and code, and ESP the two halves of its SPI */
     struct endpoints ends;
 };
 
@@ -74,7 +74,7 @@ struct record_client {
 struct record_transaction {
     uint64_t id;
     uint32_t at, length;
-    uint32_t own_length; /* bytes behind them: members of the object "sluice" */
+    uint32_t own_length; /* number of bytes behind these members: members of the object "sluice" */
     bool is_present;
     struct record_client client; /* valid also if is_present is false */
 };
@@ -121,7 +121,7 @@ struct packet_record {
     uint64_t capture_file; /* number of the capture file with the packet, for pcap_log_path(); 0: none */
     uint8_t event_count, event_list[PACKET_MAX_EVENTS]; /* events of the packet that are enabled in eve.types.anomaly */
     const struct rule *drop_rule;   /* the rule that drops the packet or, with OUTPUT_WOULD_DROP, would drop it in mode
-                                       drop; NULL: none. drop_reason is the reason in the same sense */
+                                       drop; NULL: none. drop_reason says in both cases why */
     const struct rule_names *names; /* names of the variables; NULL: use output_options.names */
     struct flow_facts flow;         /* valid if has_flow */
     struct endpoints endpoints, root;

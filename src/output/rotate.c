@@ -153,7 +153,7 @@ bool rotate_if_due(struct sink *sink)
         break;
     }
     if (err) {
-        /* Write on to the same file, and try again after the next interval or when the file has doubled. */
+        /* Continue with the same file. Try the rotation again after the next interval or when the file has doubled. */
         counter_add(&sink->counters->write_errors, 1);
         sink->size = 0;
         sink->rotate_at_s += sink->rotate_at_s > 0 ? rotation->interval_seconds : 0;

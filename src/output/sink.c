@@ -208,9 +208,8 @@ static void check_target(struct sink *sink)
 
 /* --- Writing -------------------------------------------------------------------------------------- */
 
-/* Handles the error of a write (errno). Returns true if the caller should repeat the write. For a slow reader of a
- * socket, it waits until the socket is writable, at most until `until_ns`. Closes a socket whose reader has closed
- * it. */
+/* Handles the error of a write (errno). Returns true if the caller should repeat the write. If the reader of a socket
+ * is slow, waits until the socket is writable, at most until `until_ns`. Closes a socket that its reader has closed. */
 static bool may_retry(struct sink *sink, uint64_t until_ns)
 {
     struct pollfd wait = { .fd = sink->fd, .events = POLLOUT };

@@ -68,7 +68,7 @@ struct sink {
     char *path; /* NULL: none */
     enum output_file_type type;
     struct output_rotation rotation;
-    uint64_t size;        /* of a regular file in bytes, if rotation.max_size is set */
+    uint64_t size;        /* bytes in the file, to find out whether a rotation is due */
     uint64_t rotate_at_s; /* realtime of the next rotation; 0: none */
     int fd;               /* -1: not open, because the file cannot be opened or the socket has no reader */
     uint64_t tried_ns;    /* monotonic time of the last check of the target */

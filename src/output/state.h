@@ -61,7 +61,7 @@ struct output {
     atomic_bool stop, reopen;
     /* descriptor passed to output_set_file(), which the output thread has not adopted yet; -1: none */
     atomic_int new_fd;
-    /* number of the last round that has begun, ended, and been flushed to the file */
+    /* numbers of the last round that has begun, of the last that has ended, and of the last that was flushed */
     _Atomic uint64_t rounds_begun, rounds_ended, rounds_flushed;
 };
 
