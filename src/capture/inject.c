@@ -6,8 +6,8 @@
  * no other, connection tracking can reverse the address translation on the way back, and a bridge has no address.
  *
  * TCP: the rejected packet was not delivered. Its sender gets the RST of a closed port (RFC 9293 §3.10.7.1). Its
- * receiver gets a RST at the packet's place in the sequence, the only number that a receiver following RFC 5961 §3.2
- * accepts without a challenge ACK.
+ * receiver gets a RST with the sequence number of the packet (of a SYN: plus 1), the only number that a receiver
+ * following RFC 5961 §3.2 accepts without a challenge ACK.
  *
  * Other protocols: the sender gets an ICMP unreachable message, administratively prohibited, that quotes as much of the
  * packet as fits. The receiver has sent nothing that could be quoted. For UDP the message to the receiver therefore

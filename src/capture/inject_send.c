@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sends the packets of `reject` through two raw sockets that take whole IP packets, and one packet socket for the ports
- * of a bridge. The packets get the mark nft.reject-mark, so that the sluice table does not queue them. The sockets
- * never receive (IPPROTO_RAW, and protocol 0 of packet sockets, are for sending only) and never block: a packet that
- * the kernel has no room for is counted and discarded, because the packet it answers was dropped anyway.
+ * Sends the packets of `reject` through two raw sockets that accept whole IP packets, and one packet socket for the
+ * ports of a bridge. The packets get the mark nft.reject-mark, so that the sluice table does not queue them. The
+ * sockets never receive (IPPROTO_RAW, and protocol 0 of packet sockets, are for sending only) and never block: a packet
+ * that the kernel has no room for is counted and discarded, because the packet it answers was dropped anyway.
  */
 #include "sluice/inject.h"
 

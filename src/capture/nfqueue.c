@@ -95,8 +95,8 @@ void nfqueue_segment(struct nfqueue *queue)
 /* --- Messages --------------------------------------------------------------------------------------- */
 
 /* Tracks the packet ids and counts gaps. The first id of an adopted queue shows that the previous reader has received
- * all packets with lower ids. Those of them without a verdict are queued again, unless another process does that
- * (options.kept). */
+ * all packets with lower ids. If some of these packets have no verdict, they are queued again, unless another process
+ * does that (options.kept). */
 static void track_ids(struct nfqueue *queue, uint32_t id)
 {
     uint32_t gap = id - queue->next_id;

@@ -4,9 +4,9 @@
  * reader received without issuing a verdict, those in the socket, and those that arrive in the meantime. Only the first
  * kind needs action: these packets reach no reader unless they are queued again.
  *
- * The first packet in the socket follows the last packet that the dead reader received, so the id of the latter is
- * lower by one. If the socket is empty, the dead reader received the packet whose id the kernel assigned last. That id
- * is read first, then the socket. When the socket is read, it must contain all packets that have an id. Therefore a
+ * The dead reader received all packets before the first packet in the socket, so its last packet has the id of that
+ * packet minus 1. If the socket is empty, the dead reader received the packet whose id the kernel assigned last. That
+ * id is read first, then the socket. When the socket is read, it must contain all packets that have an id. Therefore a
  * message is sent in between for which the kernel takes the queue's lock: the send waits for a packet that is being
  * queued.
  *

@@ -79,8 +79,8 @@ static uint32_t apply_mark(uint32_t old, uint32_t mark, uint32_t mask)
 
 /* Returns the verdict of a dropped packet, whose connection may be dropped as well. The mark of a dropped packet is
  * lost with the packet. So without NFQA_CT the packet is accepted with the drop mark, and a rule after the queue saves
- * the mark to the connection and drops the packet. If the packet already has the mark, it comes from a place without
- * that rule, and is dropped here. */
+ * the mark to the connection and drops the packet. If the packet already had the mark when it was queued, no such rule
+ * has dropped it, so it gets a drop verdict. */
 static struct answer drop_for(const struct nfqueue *queue, const struct packet *pkt)
 {
     const struct nfqueue_options *options = &queue->options;

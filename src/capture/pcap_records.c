@@ -75,7 +75,7 @@ bool pcap_records_next(struct pcap_records *records, struct pcap_record *out)
     uint32_t seconds = load32(records, header), fraction = load32(records, header + 4);
     uint32_t length = load32(records, header + 8);
 
-    /* Records that are incomplete, too long, before 1970 or after 2038 are left to libpcap. */
+    /* libpcap reads records that are incomplete, too long, before 1970 or after 2038. */
     if (length > left - PCAP_RECORD_HEADER || length > records->max_length || (seconds | fraction) >> 31)
         return false;
     out->bytes = header + PCAP_RECORD_HEADER;

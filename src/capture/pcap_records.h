@@ -34,7 +34,7 @@ struct pcap_records {
     struct read_ahead *reader;
     bool swapped;            /* true: the numbers in the file are big-endian */
     uint32_t fraction_ns;    /* nanoseconds per unit of a record's fraction of a second: 1 or 1000 */
-    uint32_t max_length;     /* a longer record is left to libpcap */
+    uint32_t max_length;     /* libpcap reads longer records */
     uint64_t next_piece;     /* offset of the next piece in the file */
     const uint8_t *at, *end; /* the part of the piece that was not delivered yet */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks queue rules (their place, bypass and distribution over queues), the listeners of the queues, and queues of
+/* Checks queue rules (their position, bypass and distribution over queues), the listeners of the queues, and queues of
  * other programs. */
 #include <linux/netfilter.h>
 #include <string.h>

@@ -58,8 +58,8 @@ static void report_step(const struct walker *walker, const struct netrules_rule 
         path->before(&step, path->user);
 }
 
-/* Records a rule that has a terminal verdict for every packet, unless the goal was reached before or not every packet
- * reaches the chain. */
+/* Records the first rule that has a terminal verdict for every packet. Does nothing if the walk has already reached the
+ * goal, or if only some packets reach the chain. */
 static void block(struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
 {
     if (walker->path->reached || walker->blocked || caller->conditional)

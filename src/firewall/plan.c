@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-    AHEAD_OF_ALL = -310, /* before the tables of iptables, and before those of a bridge */
+    AHEAD_OF_ALL = -310, /* a priority before the tables of iptables and, on a bridge, of ebtables */
     /* Distance to the nearest chain of another program, so that there is room for a chain in between. */
     GAP = 10,
     /* Chains at this priority or above must be last in any case: the kernel confirms connections there. */

@@ -29,8 +29,8 @@ void nft_session_close(struct session *session);
 int nft_session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
                     int (*each)(const struct nlmsghdr *message, void *user), void *user);
 
-/* A request for the objects of one table, or for one of them by name. `table` or `name` NULL: not part of the
- * request. */
+/* A request for all objects of one table, or for one object by name. `table` or `name` NULL: not part of the request.
+ */
 struct session_query {
     uint16_t type, family;
     bool dump;

@@ -116,8 +116,8 @@ static void add_properties(struct firewall_status *status, const struct rule_pro
     }
     status->offload_accept |= rule_properties->offloads_accept;
     status->offload_drop |= rule_properties->offloads_drop;
-    /* With offloads_accept the queue is not that of Sluice: accepted flows continue to the queue of the next consumer.
-     */
+    /* With offloads_accept the queue is not a queue of Sluice: accepted flows continue to the queue of the next
+     * consumer. */
     if (!rule_properties->queues || rule_properties->offloads_accept)
         return;
     status->feeding = true;

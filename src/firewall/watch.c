@@ -5,9 +5,9 @@
  * first socket is opened before the installation. If another program changes the table between the installation and the
  * reading of its image, the notification arrives, and the installation is repeated.
  *
- * The notifications of a transaction arrive together after its commit: first those of each object, last NEWGEN with the
- * process. They are collected until NEWGEN arrives. A NEWGEN without other notifications only shows that there was a
- * transaction.
+ * The notifications of a transaction arrive together after its commit: first one for each object, last NEWGEN, which
+ * names the process. They are collected until NEWGEN arrives. A NEWGEN without other notifications only shows that
+ * there was a transaction.
  *
  * Blocked hosts are remembered with their expiry times, because a program that deletes the table also deletes its sets.
  */

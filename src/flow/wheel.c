@@ -10,10 +10,10 @@
  * packets. The flows of an emptied slot move to a separate list (`pending`), because a call may visit only some of
  * them.
  *
- * Time is that of packets, and may jump. After a jump forward by more than a turn of the wheel, all slots are emptied
- * once. After a jump back by more than a turn, the wheel is set back, and all slots are emptied within a turn from
- * there. When timeouts become shorter (emergency), flows are in slots that are emptied too late, so all slots are
- * searched once.
+ * The wheel uses the time of packets, which may jump. After a jump forward by more than a turn of the wheel, all slots
+ * are emptied once. After a jump back by more than a turn, the wheel is set back, and all slots are emptied within a
+ * turn from there. When timeouts become shorter (emergency), flows are in slots that are emptied too late, so all slots
+ * are searched once.
  */
 #include "bucket.h"
 #include "flow_priv.h"

@@ -10,8 +10,8 @@
  * one after the other, packets of the previous file may arrive behind the first ones of the current file: both files
  * stay open.
  *
- * Packets are logged as received, also those that are dropped or rewritten. Of a tunnel or a fragmented datagram the
- * packet that carried the alert is logged.
+ * Packets are logged as received, also those that are dropped or rewritten. For a packet inside a tunnel or a
+ * reassembled datagram, the received packet is logged: the outer packet or the last fragment.
  */
 #include "pcap_log.h"
 

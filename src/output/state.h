@@ -46,7 +46,7 @@ struct output {
     struct sink sink;
     struct destinations destinations;
     struct pcap_log *pcap; /* NULL: packets are not logged */
-    struct text line;      /* event that the event file does not get, or that is not JSON */
+    struct text line;      /* buffer for an event that the event file does not get, or that is not JSON */
     struct text console;
     uint64_t flushed_ns;
     uint64_t formatted;                 /* number of records formatted so far */

@@ -139,8 +139,8 @@ static bool is_overtaken(const struct segment *seg)
            seg->session->state >= TCP_STATE_SYN_RECV && step < 0 && step >= -OVERTAKEN_TICKS;
 }
 
-/* Returns whether the receiver accepts the timestamp or does not check it. As by default in Suricata, a timestamp that
- * is one tick old counts as acceptable. */
+/* Returns true if the receiver accepts the timestamp, or does not check timestamps. As by default in Suricata, a
+ * timestamp that is one tick old counts as acceptable. */
 static bool is_timestamp_current(const struct segment *seg, enum host_os os)
 {
     const struct tcp_peer *sender = seg->sender;

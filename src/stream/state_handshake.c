@@ -18,12 +18,12 @@ static struct tcp_peer *server_of(struct segment *seg)
 }
 
 /*
- * Handles a SYN with another sequence number than that of the session. Either its sender has lost the connection, or it
- * opens a new one on the same ports. The SYN must reach its receiver. The receiver answers with a SYN/ACK or, if it
- * still has the old connection, with an ACK of it; the sender of the SYN then resets the old connection (RFC 9293
- * §3.5.1, RFC 5961 §4.2). The session does not change; a SYN/ACK that acknowledges this SYN starts a new session
- * (stream_is_port_reuse()). Inline, a SYN with payload is rejected, because its payload would not be inspected at its
- * offset in the stream. In passive mode every such SYN is rejected.
+ * Handles a SYN with another sequence number than that of the session. Either the sender of the SYN has lost the
+ * connection, or the sender opens a new one on the same ports. The SYN must reach its receiver. The receiver answers
+ * with a SYN/ACK or, if it still has the old connection, with an ACK of it; the sender of the SYN then resets the old
+ * connection (RFC 9293 §3.5.1, RFC 5961 §4.2). The session does not change; a SYN/ACK that acknowledges this SYN starts
+ * a new session (stream_is_port_reuse()). Inline, a SYN with payload is rejected, because its payload would not be
+ * inspected at its offset in the stream. In passive mode every such SYN is rejected.
  */
 int handle_other_syn(struct segment *seg, enum stream_event event)
 {
@@ -315,7 +315,8 @@ int syn_sent_on_ack(struct segment *seg)
     }
     /* A challenge ACK: the server may still have an older connection on these ports that the client has lost. It
      * answers the SYN with an ACK of that connection; the client answers with a reset and retransmits its SYN (RFC 9293
-     * §3.5.1, RFC 5961 §4). ACK and reset have no sequence numbers of this session, and do not change it. */
+     * §3.5.1, RFC 5961 §4). The ACK and the reset have sequence numbers of the older connection, and do not change this
+     * session. */
     if (!async_oneside && segment_is_inline(seg) && to_client && seg->length == 0 && seg->has_ack) {
         client->flags |= PEER_CHALLENGED;
         return 0;

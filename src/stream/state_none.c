@@ -19,7 +19,7 @@ struct pick_up {
 };
 
 /* Fills *known with the conntrack data that is attached to the packet, or else with the entry in conntrack's table. The
- * table is not searched for packets that the queue marked as unknown to conntrack (PACKET_CONNTRACK_NONE), and for
+ * table is searched neither for packets that the queue marked as unknown to conntrack (PACKET_CONNTRACK_NONE), nor for
  * packets inside tunnels, which conntrack does not see. */
 static void query_conntrack(struct segment *seg, struct pick_up *known)
 {

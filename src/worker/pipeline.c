@@ -61,7 +61,7 @@ static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
         decode_check_checksums(pkt);
         sample->wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
         sample->seen++;
-        /* For rules the checksum is not wrong if the capturing host left it to its network card. */
+        /* For rules the checksum is not wrong if the capturing host let its network card compute it. */
         decode_clear_partial_checksum(pkt);
         return;
     }

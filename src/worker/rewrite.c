@@ -6,9 +6,9 @@
  *
  * The checksum is updated by the difference (RFC 1624), so a wrong checksum stays wrong and the receiver still drops
  * the packet. If the kernel has not completed the checksum yet, the checksum field contains the sum of the pseudo
- * header, which does not depend on the payload. In a super-packet the field is left so, because the kernel completes
- * the checksum of each segment. In a single packet the checksum is completed here, because the kernel does not change
- * the checksum of a packet with a new payload (nfqnl_mangle: CHECKSUM_NONE).
+ * header, which does not depend on the payload. In a super-packet the field stays unchanged, because the kernel
+ * completes the checksum of each segment. In a single packet the checksum is completed here, because the kernel does
+ * not change the checksum of a packet with a new payload (nfqnl_mangle: CHECKSUM_NONE).
  */
 #include "rewrite.h"
 

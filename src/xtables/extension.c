@@ -185,9 +185,9 @@ void xtables_add_match(struct netrules_builder *builder, const char *name, uint3
 
 /* --- Targets ---------------------------------------------------------------------------------------- */
 
-/* Interprets the target NFQUEUE. Each revision of its structure is a prefix of the next: 0 has only the queue number, 1
- * adds the number of queues, 2 bypass, and 3 has flags in place of bypass. Returns false if the data is not understood.
- */
+/* Interprets the target NFQUEUE. Each revision of its structure is a prefix of the next: revision 0 has only the queue
+ * number, 1 adds the number of queues, 2 adds bypass, and 3 has flags in place of bypass. Returns false if the data is
+ * not understood. */
 static bool target_nfqueue(struct netrules_builder *builder, const struct extension *extension)
 {
     static const size_t sizes[] = { sizeof(struct xt_NFQ_info), sizeof(struct xt_NFQ_info_v1),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ICMPv6 (RFC 4443) and the protocols that use it: neighbour discovery, multicast listeners, mobility. An error quotes
- * the packet that caused it; the quoted header is checked, but not stored. Of the other messages, echoes have a header
- * of eight bytes, all others one of four bytes and a payload.
+ * the packet that caused it; the quoted header is checked, but not stored. Echo messages have a header of eight bytes.
+ * All remaining messages have a header of four bytes and a payload.
  */
 #include "decode_priv.h"
 

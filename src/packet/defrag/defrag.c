@@ -251,9 +251,9 @@ static void drop_datagram(struct defrag *defrag, struct datagram *datagram, uint
 
 /* --- Open datagrams ------------------------------------------------------------------------------- */
 
-/* Returns whether the end of the fragment contradicts that of the datagram. A fragment with the more-fragments flag
- * must end before the end of the datagram. A last fragment must end where an earlier last fragment ended, or, if it is
- * the first last fragment, not before any other fragment. */
+/* Returns whether the end of the fragment contradicts the ends of earlier fragments. A fragment with the more-fragments
+ * flag must end before the end of the datagram. A last fragment must end where an earlier last fragment ended, or, if
+ * it is the first last fragment, not before any other fragment. */
 static bool ends_contradict(const struct datagram *datagram, const struct fragment *fragment)
 {
     if (fragment->more)
