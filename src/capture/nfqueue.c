@@ -79,8 +79,8 @@ static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
 
 /* --- Super-packets ---------------------------------------------------------------------------------- */
 
-/* Makes the kernel segment super-packets for QUEUE_SEGMENT_SECONDS. Those that wait already, in the kernel or in this
- * batch, are not segmented; `unsegmented` is the largest possible number of them. */
+/* Makes the kernel segment super-packets for QUEUE_SEGMENT_SECONDS. Super-packets that already wait, in the kernel or
+ * in this batch, are not segmented; `unsegmented` is the largest possible number of them. */
 void nfqueue_segment(struct nfqueue *queue)
 {
     queue->segments_until_ns = clock_monotonic_ns() + QUEUE_SEGMENT_SECONDS * NS_PER_SECOND;

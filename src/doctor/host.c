@@ -3,7 +3,8 @@
  * versions with known defects in queues. */
 #include "doctor_priv.h"
 
-/* Bytes; interfaces that build larger super-packets are reported. The kernel copies at most 65531 bytes. */
+/* Interfaces that build super-packets of more than this number of bytes are reported. The kernel copies at most 65531
+ * bytes of a packet. */
 enum { COPIED = 65536 };
 
 /* --- Interfaces ------------------------------------------------------------------------------------- */

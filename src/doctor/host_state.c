@@ -391,7 +391,7 @@ int doctor_count_connections(uint32_t mark, uint32_t mask, uint64_t *out)
         err = netlink_session_query(&session, message, count_connection, &counting);
         netlink_session_close(&session);
     }
-    /* the kernel lacks connection marks, or the table changed during the dump */
+    /* ignore the errors of a kernel without connection marks, and changes of the table during the dump */
     if (err && err != -EOPNOTSUPP && err != -EINVAL && err != -EINTR)
         return err;
     *out = counting.count;

@@ -11,7 +11,7 @@
 #include "doctor_priv.h"
 
 enum {
-    /* chains of higher priority values, such as conntrack's, are always meant to run last */
+    /* chains at this priority or above, such as conntrack's, must run last, so they may follow Sluice's chain */
     MEANT_LAST = 2147483647 - 1024,
     /* this and the following are the kernel's priorities (enum nf_ip_hook_priorities) */
     CONNTRACK = -200,

@@ -18,7 +18,8 @@ enum {
     AHEAD_OF_ALL = -310, /* a priority before the tables of iptables and, on a bridge, of ebtables */
     /* Distance to the nearest chain of another program, so that there is room for a chain in between. */
     GAP = 10,
-    /* Chains at this priority or above must be last in any case: the kernel confirms connections there. */
+    /* Chains at this priority or above may follow Sluice's chain in any mode. They must run last, because the kernel
+     * confirms connections there. */
     MEANT_LAST = 2147483647 - 1024,
     PRIORITY_SECURITY = 50,
     BRIDGE_FILTER = -200,

@@ -60,7 +60,8 @@ const char *nft_own_chain(unsigned index);
 
 /* Writes the comment that identifies a sluice table of the mode. */
 void nft_comment(char out[COMMENT_SIZE], enum attach_mode mode);
-/* Returns false, with *mode unchanged, if the comment does not identify a sluice table. */
+/* Reads the mode from the comment of a table. Returns false, with *mode unchanged, if it is not the comment of a sluice
+ * table. */
 bool nft_comment_parse(const char *comment, enum attach_mode *mode);
 
 #endif

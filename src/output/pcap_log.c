@@ -97,7 +97,8 @@ struct pcap_log {
     atomic_bool stop;
 };
 
-/* LINKTYPE_ numbers of capture files (tcpdump.org/linktypes.html); UINT32_MAX: none. */
+/* Returns the LINKTYPE_ number of the packet's capture file (tcpdump.org/linktypes.html); UINT32_MAX: the packet cannot
+ * be logged. */
 static uint32_t link_type(const struct packet *pkt)
 {
     static const uint32_t types[] = {

@@ -16,9 +16,9 @@
 #include "stream_priv.h"
 
 enum {
-    URGENT_LIMIT =
-        UINT16_MAX,  /* Suricata's limit per direction: more urgent bytes are an attempt to hide data from inspection */
-    ADD_MAX = 65535, /* bytes: maximum for one call of assembly_add() */
+    URGENT_LIMIT = UINT16_MAX, /* maximum number of urgent bytes per direction, as in Suricata: more of them are meant
+                                  to hide data */
+    ADD_MAX = 65535,           /* bytes: maximum for one call of assembly_add() */
 };
 
 /* Bytes of a segment and their offset. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Segments without new information, detected before the state machine runs: keep-alives and their answers, answers to
- * probes of a closed window, old acknowledgments, retransmissions of acknowledged data; and forged window updates,
- * which would shrink the window so that segments of the real peer are outside of it.
+ * Detects segments without new information before the state machine runs: keep-alives and their answers, answers to
+ * probes of a closed window, old acknowledgments, retransmissions of acknowledged data. Also detects forged window
+ * updates, which would shrink the window so that segments of the real peer are outside of it.
  */
 #include "stream_priv.h"
 

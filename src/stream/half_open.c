@@ -33,8 +33,8 @@ enum {
     SCALE_MASK = (1 << SCALE_BITS) - 1,
 };
 
-/* RECORD_TIMESTAMP, RECORD_SACK: the SYN has the option; with RECORD_SYN_ACK, both sides have it. RECORD_SCALE: the SYN
- * has the option. */
+/* RECORD_SCALE: the SYN has the window scale option. RECORD_TIMESTAMP, RECORD_SACK: the SYN has this option; if
+ * RECORD_SYN_ACK is set, the SYN/ACK has it, too. */
 enum record_flag {
     RECORD_USED = 1 << 0,
     RECORD_SYN_ACK = 1 << 1, /* the SYN/ACK was seen */

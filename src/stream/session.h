@@ -20,9 +20,9 @@ enum {
     STREAM_REWRITE_SIZE = 128 * 1024, /* a super-packet with its headers */
     STREAM_READING_SIZE = 128 * 1024, /* an inspection window without its urgent bytes */
     SACK_RANGES = 6,                  /* maximum number of stored SACK ranges per peer */
-    URGENT_MAX = 4,                   /* urgent bytes per direction; each one doubles the number of readings */
-    WINDOW_SCALE_MAX = 14,            /* RFC 7323 §2.3; assumed where the handshake was not seen */
-    WINDOW_UNKNOWN = 1 << 26,         /* assumed window, in bytes, of a session whose window was not seen */
+    URGENT_MAX = 4,           /* maximum number of stored urgent bytes per direction; each one doubles the readings */
+    WINDOW_SCALE_MAX = 14,    /* RFC 7323 §2.3; assumed where the handshake was not seen */
+    WINDOW_UNKNOWN = 1 << 26, /* assumed window, in bytes, of a session whose window was not seen */
 };
 
 enum session_flag {
@@ -98,8 +98,8 @@ struct handshake_entry {
 };
 
 struct tcp_session {
-    uint8_t state, previous; /* enum tcp_state; `previous`: before the last change */
-    uint8_t reported;        /* enum tcp_state that events show; does not change any more when the flow is dropped */
+    uint8_t state, previous;       /* enum tcp_state; `previous`: before the last change */
+    uint8_t reported;              /* enum tcp_state that events show; unchanged once the flow is dropped */
     uint8_t queued, repeated_syns; /* number of entries in `queue`; number of repeated SYNs */
     bool is_holder;                /* the session is in the list stream.holders */
     uint16_t flags;                /* enum session_flag */

@@ -102,8 +102,8 @@ static bool is_port_reuse(const struct pipeline *pipeline, const struct flow *fl
     return stream_is_port_reuse(pipeline->stream, flow, pkt);
 }
 
-/* Applies overload.policy to a new flow. A policy for packets applies until both sides have sent. Returns true if the
- * policy decided the verdict, so that rules do not inspect the packet. */
+/* Applies overload.policy to a new flow. A policy for single packets applies to the packets of the flow until both
+ * sides have sent packets. Returns true if the policy decided the verdict, so that rules do not inspect the packet. */
 static bool shed_new_flow(struct pipeline *pipeline, struct packet *pkt)
 {
     const struct flow *flow = pkt->flow;
@@ -132,7 +132,7 @@ static enum inspection_scope update_stream(struct pipeline *pipeline, struct pac
         scope = INSPECT_LOG_ONLY;
     } else if (verdict.exception != EXCEPTION_NONE && policy_exception(pipeline->policy, pkt, verdict.exception) &&
                verdict.exception != EXCEPTION_STREAM_INVALID) {
-        /* Rules still inspect a segment that no receiver accepts (EXCEPTION_STREAM_INVALID). */
+        /* EXCEPTION_STREAM_INVALID is not included: rules inspect a segment that no receiver accepts. */
         scope = INSPECT_LOG_ONLY;
     }
     if (verdict.drop && !(flow->flags & FLOW_PASSED))

@@ -58,7 +58,7 @@ uint64_t queue_age_of(struct queue_age *age, uint32_t id, uint64_t now_ns)
         return 0;
     low = mark_at(age, 0);
     if (!is_after(id, low->id) ||
-        age->count == 1) /* before the first mark: the minimum of the age; after the only mark: the maximum */
+        age->count == 1) /* the result is a minimum before the first mark, and a maximum after the only mark */
         return since(low->at_ns, now_ns);
     high = mark_at(age, 1);
     return since(low->at_ns + (high->at_ns - low->at_ns) * (id - low->id) / (high->id - low->id), now_ns);

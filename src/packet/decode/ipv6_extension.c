@@ -73,7 +73,7 @@ static bool walk_routing(struct walk *walk)
     return true;
 }
 
-/* Options with a minimum length. `counts`: the header then contains more than padding. */
+/* Options with a minimum length. `counts`: true if the option counts as more than padding. */
 static const struct {
     uint8_t type, min_length;
     bool counts;

@@ -32,7 +32,7 @@ enum {
     SCRATCH_SIZE = LINK_ROOM + IPV6_HEADER + DATAGRAM_MAX + 1,
     DEFRAG_NESTED = 4,      /* nesting levels: a reassembled datagram may contain a tunnel with fragments */
     DIGESTS_MAX = 63,       /* maximum number of fragments of an accepted datagram whose copies are recognized */
-    REMEMBERED_MAX = 32768, /* remembered accepted datagrams: half of the range of IPv4 identifications */
+    REMEMBERED_MAX = 32768, /* maximum number of remembered accepted datagrams: half of the IPv4 identifications */
 };
 
 _Static_assert(DATAGRAM_PAGES *PAGE_BYTES > DATAGRAM_MAX, "pages for every offset");
@@ -194,15 +194,16 @@ bool pages_complete(const struct datagram *datagram);
 void pages_copy(const struct datagram *datagram, uint8_t *out);
 /* Frees all pages. */
 void pages_clear(struct defrag *defrag, struct datagram *datagram);
-/* Writes the offsets at which fragments start to `out`, in ascending order; at most `max`. Returns their number. */
+/* Stores in `out` the offsets at which fragments start, in ascending order and at most `max` of them. Returns the
+ * number of stored offsets. */
 size_t pages_starts(const struct datagram *datagram, uint32_t *out, size_t max);
 
 /* --- whole.c -------------------------------------------------------------------------------------- */
 
 /* Stores the header of the first fragment. pages_reserve() has allocated memory for a long one. */
 void header_store(struct datagram *datagram, const struct fragment *fragment);
-/* Returns whether another first fragment results in an equivalent datagram, whichever of the two first fragments a
- * receiver uses. IPv6: if it has the same chain of headers; IPv4: always. */
+/* Returns whether the datagram is equivalent if a receiver uses `fragment` as first fragment instead of the stored one.
+ * This is true for IPv4; for IPv6, only if both have the same chain of headers. */
 bool header_is_same(const struct datagram *datagram, const struct fragment *fragment);
 /* Builds the packet of a complete datagram in the scratch buffer number `level`. Returns false if the datagram is too
  * long with its header. */
