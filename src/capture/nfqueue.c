@@ -182,8 +182,8 @@ static void handle_message(struct nfqueue *queue, const uint8_t *bytes, size_t l
         } else if (result.sequence == SEQUENCE_GSO) {
             queue->gso_refused = true;
         } else if (result.error == -ENOENT) {
-            /* The packets of a verdict message do not exist any more; for SEQUENCE_REPEAT_UNJUDGED: the previous reader
-             * had issued all verdicts. */
+            /* Answer to a verdict message: its packets do not exist any more. Answer to SEQUENCE_REPEAT_UNJUDGED: no
+             * packet waited for a verdict, so nothing is counted. */
             queue->counters.verdict_lost += result.sequence <= CAPTURE_MAX_BATCH ? result.sequence : 0;
         } else {
             queue->counters.verdict_errors++;

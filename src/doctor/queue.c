@@ -13,7 +13,7 @@ enum { ENOUGH_PACKETS = 1000, MOST_PERCENT = 90, MAX_RANGES = 64 };
 struct shared {
     struct context *context;
     const struct feed *feed;
-    size_t rules, drops; /* number of rules after the queue rule, and of those that drop */
+    size_t rules, drops; /* number of rules after the queue rule; how many of them drop packets */
 };
 
 static void count_after(const struct step *step, void *user)

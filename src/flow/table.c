@@ -35,7 +35,7 @@ enum {
     RECLAIM_VISITS = 8, /* maximum number of flows visited in the wheel to find an expired one when the pool is empty;
                            low, so that no packet waits long */
     LAST_RESORT_VISITS = 64, /* used instead of RECLAIM_VISITS if no flow is in state FLOW_NEW */
-    VISITS_PER_EXPIRED = 8,  /* flow_table_expire(): maximum number of flows visited, per flow that may end */
+    VISITS_PER_EXPIRED = 8,  /* flow_table_expire() visits at most this number of flows for each flow that it may end */
 };
 
 /* --- Creation and removal of a table -------------------------------------------------------------- */

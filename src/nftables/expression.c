@@ -98,7 +98,7 @@ static void load_or_set(struct rule_reader *reader, const struct nftnl_expr *exp
     if (!of_packet && origin != ORIGIN_CONNECTION_MARK)
         return;
     from = operand_of(reader, expression, source);
-    if (from.origin == origin) { /* (mark & mask) ^ toggle: changes bits outside `mask` and in `toggle` */
+    if (from.origin == origin) { /* the new mark is (old mark & from.mask) ^ from.toggle */
         mark.use = NETRULES_MARK_SET;
         mark.mask = ~from.mask | from.toggle;
         mark.value = from.toggle;

@@ -67,7 +67,7 @@ struct pcap_port {
 /* A file that is being written. `file` 0: none. */
 struct open_file {
     uint64_t file;
-    int fd; /* -1: it could not be opened */
+    int fd; /* -1: opening or writing the file failed */
     uint32_t link;
     ZSTD_CCtx *compressor;
     size_t used;

@@ -33,7 +33,7 @@ struct assembly_block {
 struct assembly_extent {
     struct assembly_extent *next;
     uint64_t start, end;
-    bool lost; /* of a gap; true: its bytes were sent but not seen; false: it has no bytes (skipped) */
+    bool lost; /* for gaps only; true: bytes were sent but not seen; false: there are no bytes (skipped) */
 };
 
 struct assembly_store {

@@ -30,7 +30,7 @@ enum session_flag {
     SESSION_MIDSTREAM_ESTABLISHED = 1 << 1, /* picked up within the data, and only one side has sent segments since */
     SESSION_MIDSTREAM_SYNACK = 1 << 2,      /* picked up at the SYN/ACK */
     SESSION_TIMESTAMP = 1 << 3,             /* timestamps of segments are checked (PAWS) */
-    SESSION_WINDOW_SCALE = 1 << 4,          /* offered by the SYN */
+    SESSION_WINDOW_SCALE = 1 << 4,          /* the SYN had the window scale option */
     SESSION_ASYNC = 1 << 5,                 /* only one side is seen */
     SESSION_FOUR_WAY = 1 << 6,              /* the server answered the SYN with a SYN instead of a SYN/ACK */
     SESSION_EVASION = 1 << 7,               /* the handshake's ACK had a wrong acknowledgment number */

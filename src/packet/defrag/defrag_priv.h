@@ -147,7 +147,7 @@ struct fragment {
     const uint8_t *bytes;
     uint32_t start, end; /* offsets of the first byte and behind the last byte in the datagram */
     bool more;           /* more-fragments flag */
-    uint8_t next_header; /* IPv6 */
+    uint8_t next_header; /* IPv6: value of this field in the fragment header */
 };
 
 /* --- table.c -------------------------------------------------------------------------------------- */
