@@ -34,7 +34,8 @@ enum {
     NFQUEUE_ATTRIBUTES_SIZE = NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE + NFQUEUE_CONNECTION_SIZE,
 };
 
-/* State of a packet of the current receive: no verdict yet; verdict decided by the caller; verdict message written. */
+/* State of a packet of the current receive. SLOT_RECEIVED: it has no verdict yet. SLOT_PLANNED: the caller has decided
+ * the verdict. SLOT_ISSUED: the verdict message is written. */
 enum slot_state { SLOT_RECEIVED, SLOT_PLANNED, SLOT_ISSUED };
 
 /* The netlink messages of one send. `bytes` contains the messages; replaced payloads are sent from where they are. */

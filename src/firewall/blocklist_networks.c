@@ -12,7 +12,7 @@
 #include <linux/netfilter/nf_tables.h>
 
 enum {
-    RANGES_PER_MESSAGE = 900, /* the length of an attribute has 16 bits; an IPv6 range takes 64 bytes */
+    RANGES_PER_MESSAGE = 900, /* maximum of ranges in a message, because the length of an attribute has 16 bits */
     RANGE_BYTES = 64,
     MESSAGE_OVERHEAD = 256,
 };

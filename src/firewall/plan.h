@@ -48,8 +48,9 @@ enum plan_rule {
 struct plan_chain {
     const char *name;
     bool base;
-    bool keep;           /* the rules of the chain belong to the user, and stay */
-    bool unmarks, saves; /* true: the chain clears the mark of mode repeat; saves packet marks to connections */
+    bool keep; /* the rules of the chain belong to the user, and stay */
+    /* `unmarks`: the chain clears the mark of mode repeat; `saves`: it saves packet marks to connections. */
+    bool unmarks, saves;
     uint32_t hook;
     int32_t priority;
     enum plan_rule rules[PLAN_RULES];

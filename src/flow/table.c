@@ -29,7 +29,7 @@ enum {
     KERNEL_SHARE = 32,     /* 1/32 for the kernel's counts of offloaded flows */
     MAC_SHARE = 4,         /* 1/4 for MAC addresses, if they are recorded */
     BUCKET_SHARE = 8,      /* 1/16 to 1/8 for buckets, so that a bucket has two or three flows */
-    MAX_BUCKETS = 1 << 30, /* because bucket_mask has 32 bits */
+    MAX_BUCKETS = 1 << 30, /* maximum number of buckets, because bucket_mask has 32 bits */
     EMERGENCY_OVER = 70,   /* the emergency ends when at most this percentage of the flows is in use; cf. Suricata's
                               emergency-recovery */
     RECLAIM_VISITS = 8, /* maximum number of flows visited in the wheel to find an expired one when the pool is empty;

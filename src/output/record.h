@@ -45,7 +45,7 @@ struct endpoints {
 
 /* State of a flow at the time of the event. */
 struct flow_facts {
-    uint64_t id, parent_id, start_ns; /* parent_id: of the flow that announced this one (ftp-data); 0: none */
+    uint64_t id, parent_id, start_ns; /* parent_id: id of the flow that announced this one (ftp-data); 0: none */
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
     uint32_t application; /* value of `application` in struct flow */
     /* the client is the source; in place of ports, ICMP has type and code, and ESP the two halves of its SPI */

@@ -103,10 +103,10 @@ int assembly_skip(struct assembly_store *store, struct assembly *assembly, uint6
 void assembly_release(struct assembly_store *store, struct assembly *assembly);
 /*
  * Evicts all bytes, for lack of memory. The receiver may still hold those that it has not acknowledged, and later
- * segments cannot be compared with them any more. So inline, later calls of assembly_add() return -EBUSY: if bytes
- * behind a gap were evicted, for all data, because filling the gap would make the receiver's program read bytes that
- * were not inspected; otherwise for data that overlaps unacknowledged bytes. Returns true if unacknowledged bytes or
- * bytes behind a gap were evicted.
+ * segments cannot be compared with them any more. So inline, assembly_add() refuses later data with -EBUSY. If bytes
+ * behind a gap were evicted, it refuses all data, because filling the gap would make the receiver's program read bytes
+ * that were not inspected. Otherwise it refuses only data that overlaps unacknowledged bytes. Returns true if
+ * unacknowledged bytes or bytes behind a gap were evicted.
  */
 bool assembly_evict(struct assembly_store *store, struct assembly *assembly);
 

@@ -123,8 +123,8 @@ static bool is_before_syn_ack(const struct segment *seg)
     return seg->session->state == TCP_STATE_SYN_SENT && segment_is_inline(seg);
 }
 
-/* Sets the event for a segment whose bytes are all acknowledged or before the stored ones. Returns true only if they
- * are before the stored ones, so that they cannot be compared. */
+/* Sets the event for a segment whose bytes are all acknowledged or precede the stored bytes. Returns true only if they
+ * precede the stored bytes, so that they cannot be compared. */
 static bool is_spurious_retransmission(struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;

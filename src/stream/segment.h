@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The engine of a worker, and the segment that it processes.
+ * The state of TCP tracking in a worker (struct stream), and the segment that is being processed.
  */
 #ifndef SLUICE_STREAM_SEGMENT_H
 #define SLUICE_STREAM_SEGMENT_H

@@ -17,8 +17,8 @@
 
 enum {
     STREAM_EVENT_COUNT = STREAM_EVENT_END - STREAM_EVENT_FIRST,
-    STREAM_REWRITE_SIZE = 128 * 1024, /* a super-packet with its headers */
-    STREAM_READING_SIZE = 128 * 1024, /* an inspection window without its urgent bytes */
+    STREAM_REWRITE_SIZE = 128 * 1024, /* buffer for a rewritten packet, at most a super-packet with its headers */
+    STREAM_READING_SIZE = 128 * 1024, /* buffer for an inspection window without its urgent bytes */
     SACK_RANGES = 6,                  /* maximum number of stored SACK ranges per peer */
     URGENT_MAX = 4,           /* maximum number of stored urgent bytes per direction; each one doubles the readings */
     WINDOW_SCALE_MAX = 14,    /* RFC 7323 §2.3; assumed where the handshake was not seen */

@@ -93,7 +93,7 @@ bool syn_ack_is_older(const struct segment *seg)
     if (segment_is_midstream(seg) && !(client->tcp_flags & TCP_SYN) && seq_at_or_before(seg->seq, server->isn) &&
         seq_at_or_before(seg->ack, client->next_seq + 1))
         return true;
-    /* The first SYN/ACK again, until the server has sent another segment. */
+    /* A copy of the first SYN/ACK counts as older until the server has sent another segment. */
     return segment_is_inline(seg) && seg->seq == server->isn && seg->ack == client->isn + 1 &&
            !(seg->session->flags & SESSION_CONFIRMED);
 }

@@ -566,8 +566,8 @@ static void inspect_packet(struct pipeline *pipeline, struct packet *pkt)
 
 static void inspect_found(struct pipeline *pipeline, struct packet *const *found, size_t count);
 
-/* Passes a fragment to reassembly, and inspects the datagram if the fragment completes it; the verdict of the datagram
- * becomes that of the fragment. A datagram may contain fragments of another datagram: defrag limits the depth. */
+/* Passes a fragment to reassembly. If the fragment completes its datagram, inspects the datagram, and gives its verdict
+ * to the fragment. A datagram may contain fragments of another datagram: defrag limits the depth. */
 static void defragment(struct pipeline *pipeline, struct packet *fragment)
 {
     struct packet *found[DECODE_MAX_PACKETS];
@@ -608,7 +608,8 @@ static void inspect_found(struct pipeline *pipeline, struct packet *const *found
 
 /* --- End of a flow -------------------------------------------------------------------------------- */
 
-/* Writes the remaining events of transactions; with `moved_too`, also of those that were sent to the next engine. */
+/* Writes the remaining events of transactions; with `moved_too`, also the events of transactions that were sent to the
+ * next engine. */
 static void log_transactions(struct pipeline *pipeline, struct flow *flow, bool moved_too)
 {
     struct packet pkt =
@@ -699,8 +700,8 @@ static void decode(struct pipeline *pipeline, struct decoded_packet *decoded, st
 }
 
 /* Decodes the packet, unless it was decoded ahead. Then decodes the next packet ahead, so that the next flow is in the
- * CPU's cache when it is needed; not if this packet has inner packets or is a fragment, because decoding reuses their
- * memory. */
+ * CPU's cache when it is needed. Does not decode ahead if this packet has inner packets or is a fragment, because
+ * decoding reuses their memory. */
 static const struct decoded_packet *decode_with_next(struct pipeline *pipeline, struct packet *pkt, struct packet *next)
 {
     struct decoded_packet *decoded = &pipeline->decoded[pipeline->current = !pipeline->current];

@@ -12,7 +12,7 @@ enum {
     CHUNK_INIT = 1,
     CHUNK_INIT_ACK = 2,
     DATA_HEADER_LENGTH = 16,
-    /* Maximum numbers of chunks without an event. */
+    /* Maximum numbers of chunks, and of DATA chunks, that a packet may have without an event. */
     CHUNKS_EXPECTED = 16,
     DATA_CHUNKS_EXPECTED = 8,
 };
