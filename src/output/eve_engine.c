@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Engine events. Suricata has the type, too, for the messages of its log: here the object "engine" has the message in
- * the same form, and "sluice" has the object that docs/output.md describes.
+ * Engine events. Suricata has events of this type, too, for the messages of its log. Here the object "engine" has the
+ * message in the same form, and "sluice" has the object that docs/output.md describes.
  */
 #include "output_priv.h"
 

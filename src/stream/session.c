@@ -19,8 +19,7 @@ static void prepare_peer(const struct stream_options *options, struct tcp_peer *
 
 /* --- Eviction ------------------------------------------------------------------------------------- */
 
-/* Returns the list of sessions that may be evicted for a state and session flags; NULL: such sessions are in no list.
- */
+/* Returns the list of evictable sessions to which a session with this state and these flags belongs; NULL: no list. */
 static struct session_list *list_of_state(struct stream *stream, uint8_t state, uint16_t flags)
 {
     switch (state) {

@@ -127,8 +127,8 @@ int syn_sent_on_other(struct segment *seg)
 
 /*
  * Returns whether a reset of the server answers the SYN. The server has sent nothing before, so only the acknowledgment
- * number shows it. Receivers ignore a reset without ACK (RFC 9293 §3.10.7.3, second); in passive mode it is accepted if
- * its sequence number is the expected one, as in Suricata.
+ * number shows whether the reset belongs to the SYN. Receivers ignore a reset without ACK (RFC 9293 §3.10.7.3, second);
+ * in passive mode such a reset is accepted if its sequence number is the expected one, as in Suricata.
  */
 static bool answers_syn(struct segment *seg)
 {
