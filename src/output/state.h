@@ -38,7 +38,7 @@ struct output {
     struct output_port *ports;
     unsigned port_count;
     struct event_ring stats, firewall, engine, overload;
-    struct recent_alerts *recent; /* NULL: not kept */
+    struct recent_alerts *recent; /* NULL: alerts are not kept in memory */
     atomic_uint generation;       /* generation of the rules, for the events of the main thread */
 
     /* The following members, up to `counters`, are used by the output thread only. */

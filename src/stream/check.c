@@ -95,8 +95,8 @@ bool check_reset(struct segment *seg)
     }
     if (!reset_is_in_place(seg))
         return false;
-    /* RFC 2385 and RFC 5925: only the peers, which have the key, can verify the reset. If its sender continues to send,
-     * the reset was forged (process_segment()). */
+    /* RFC 2385 and RFC 5925: only the peers, which have the key, can verify the reset. If the peer in whose name it was
+     * sent continues to send, the reset was forged (process_segment()). */
     if (seg->pkt->tcp.has_signature)
         seg->receiver->flags |= PEER_RESET_RECEIVED;
     return true;

@@ -88,7 +88,7 @@ struct tcp_peer {
     struct assembly assembly;
 };
 
-/* A queued SYN or SYN/ACK: of several, the answer shows which one was accepted (handshake.c). */
+/* A queued SYN or SYN/ACK. If several are queued, the answer shows which one was accepted (handshake.c). */
 struct handshake_entry {
     struct handshake_entry *next;
     uint32_t seq, ack, timestamp, seconds; /* seconds: time of the packet */

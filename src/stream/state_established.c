@@ -138,9 +138,9 @@ int established_on_syn(struct segment *seg)
 
 /* --- Data and acknowledgments --------------------------------------------------------------------- */
 
-/* For a session that was picked up within the data: at the first segment of the other side, sets the window that its
- * sender may use. Unless conntrack has reported the window scales, the window that this segment announces is the best
- * estimate. */
+/* For a session that was picked up within the data: at the first segment of the other side, sets the window in which
+ * that side may send. Unless conntrack has reported the window scales, the window that this segment announces is the
+ * best estimate. */
 static void set_midstream_window(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
