@@ -741,8 +741,9 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     if (stats->queues)
         add_overload(stats, &sums, workers, count);
     add_counter(stats, "detect.engines[0].id", 0);
-    /* Not by add_counter(), because a time must not be added to the value of the previous engine. */
-    if (stats->count < stats->capacity)
+    /* Not by add_counter(), because a time must not be added to the value of the previous engine; not in a replay, see
+     * add_rules(). */
+    if (stats->reload && stats->count < stats->capacity)
         stats->values[stats->count++] =
             (struct output_stat){ "detect.engines[0].last_reload", ruleset_loaded_ns(ruleset) };
     add_counter(stats, "detect.engines[0].rules_loaded", rule_list_count(rules));
