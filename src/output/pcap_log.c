@@ -82,7 +82,9 @@ struct pcap_log {
 
     /* Shared by the workers. */
     alignas(64) _Atomic uint64_t file; /* number of the current file; 0: none yet */
-    _Atomic uint64_t file_bytes;       /* number of bytes of the current file that were assigned to packets */
+    /* Number of bytes that were assigned to packets: of the current file at the index file & 1, of the last one at the
+     * other index. Successive files have an odd difference. */
+    _Atomic uint64_t file_bytes[2];
 
     /* Used by the writing thread. */
     struct open_file files[OPEN_FILES]; /* the files that may be open at once, in no order */
@@ -124,15 +126,18 @@ static uint32_t link_type(const struct packet *pkt)
 /* Returns the number of the file for a record of `size` bytes, and begins a new file if the current one is full. */
 static uint64_t assign_file(struct pcap_log *log, size_t size, uint64_t time_ns)
 {
-    uint64_t file = atomic_load_explicit(&log->file, memory_order_relaxed);
-    uint64_t bytes = atomic_fetch_add_explicit(&log->file_bytes, size, memory_order_relaxed) + size;
+    uint64_t file = atomic_load_explicit(&log->file, memory_order_acquire);
+    uint64_t bytes = atomic_fetch_add_explicit(&log->file_bytes[file & 1], size, memory_order_relaxed) + size;
     uint64_t second = time_ns / NS_PER_SECOND, next = second > file ? second : file + 1;
 
     if (file != 0 && (log->options.limit == 0 || bytes <= log->options.limit))
         return file;
-    if (!atomic_compare_exchange_strong_explicit(&log->file, &file, next, memory_order_relaxed, memory_order_relaxed))
+    next += (next & 1) == (file & 1);
+    /* Before the exchange, so that no worker finds the new file with the bytes of the one before the last. Another
+     * worker that also sets it, and then loses the exchange, can only make the file a little longer than its limit. */
+    atomic_store_explicit(&log->file_bytes[next & 1], FILE_HEADER + size, memory_order_relaxed);
+    if (!atomic_compare_exchange_strong_explicit(&log->file, &file, next, memory_order_release, memory_order_relaxed))
         return file; /* another worker has begun a file */
-    atomic_store_explicit(&log->file_bytes, FILE_HEADER + size, memory_order_relaxed);
     return next;
 }
 
