@@ -38,8 +38,8 @@ struct base64_stream {
     uint8_t values[4], count; /* the characters of the incomplete group as values below 64, and their number */
 };
 
-/* Decodes the next piece into at most base64_decoded_size(length) bytes; returns their number. Skips other characters
- * and sets *invalid, except for spaces, tabs and CRs. */
+/* Decodes the next piece into at most base64_decoded_size(length) bytes; returns their number. Characters
+ * that are not Base64 are skipped; they set *invalid, except for spaces, tabs and CRs. */
 uint32_t base64_stream_decode(struct base64_stream *stream, const uint8_t *text, uint32_t length, uint8_t *out,
                               bool *invalid);
 /* Decodes the incomplete group at the end of the text to at most 2 bytes; returns their number. */

@@ -398,8 +398,8 @@ int rule_parser_add_packet_condition(struct rule_parser *parser, const void *dat
  * each_packet: a rule that otherwise tests addresses only is evaluated for each packet, not once per flow.
  * Returns 0 or -ENOMEM. */
 int rule_parser_add_action(struct rule_parser *parser, match_action_function *act, const void *data, bool each_packet);
-/* Returns the number of a name of state that rules share (a flow bit), and records that the rule uses it; `use` is a
- * combination of RULE_STATE_READS and RULE_STATE_WRITES. Returns 0 when out of memory. */
+/* Rules share state by name, such as a flow bit. Returns the id of the state `name`, and records that the current rule
+ * uses this state; `use` is a combination of RULE_STATE_READS and RULE_STATE_WRITES. Returns 0 when out of memory. */
 uint32_t rule_parser_state(struct rule_parser *parser, enum rule_name_kind kind, struct span name, unsigned use);
 
 /* Adds a condition to the current buffer. `relative`: its position counts from the end of the previous condition's

@@ -37,8 +37,8 @@ struct flow_copy {
 };
 void flow_copy_init(struct flow_copy *out, const struct flow *flow, bool ended);
 
-/* Copies of the flows that ended most recently and in which a rule matched, that were dropped, or that had an exception
- * (ended_flows.c). */
+/* Copies of flows that ended recently. Only flows in which a rule matched, flows that were dropped, and flows with an
+ * exception are copied (ended_flows.c). */
 struct ended_flows *ended_flows_new(void); /* NULL: no memory */
 void ended_flows_free(struct ended_flows *ended);
 /* Copies a flow that ends. `ended` may be NULL. */

@@ -94,8 +94,8 @@ struct app_flow {
     uint8_t omitted_urgent;  /* urgent bytes that this reading omits: bit set of indices in main->urgent */
     struct urgent_byte urgent[UNKNOWN_URGENT_MAX]; /* main reading: urgent bytes before the protocol was known */
     uint8_t urgent_count;                          /* main reading: number of entries in `urgent` */
-    bool urgent_unread; /* main reading: an urgent byte has no readings that omit it, because no protocol was detected
-                           in its direction; see app_misses_readings() */
+    bool urgent_unread; /* main reading: an urgent byte arrived after the detection of a protocol had failed in its
+                           direction, so no reading that omits it was created; see app_misses_readings() */
     bool stop_stream;   /* the parser called app_stop_parsing(whole): rules on raw bytes do not need the rest either */
     bool bypass;        /* the flow may be bypassed */
     /* change_wanted: app_change_protocol() was called; the change has not begun. change_optional: the call had the

@@ -502,7 +502,8 @@ int update_download(struct update *update)
     for (;;) {
         int result = run_download(update);
 
-        /* each round adds a source to update->downloads, so that the loop ends */
+        /* Only a source that is not in update->downloads yet makes the loop go on, and it is then added. The number of
+         * sources is finite, so the loop ends. */
         if (result != 0 && result != NOT_STARTED && (skip_source(update) == 0 || each_download(update, check_download)))
             continue;
         if (result == 0 && each_download(update, check_download))

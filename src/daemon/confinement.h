@@ -20,7 +20,8 @@ int confinement_switch_user(struct confinement *out, const struct run_options *o
  * NULL. Returns 0, or -errno with a line in `error`. */
 int confinement_start(struct confinement *confinement, const struct run_options *options, const struct config *newer,
                       char error[ENGINE_ERROR_SIZE]);
-/* Returns a file of the configuration that its permissions allow to read but the sandbox does not; NULL: none. */
+/* Returns the path of a file that the configuration names and that the engine could read by the file's permissions, but
+ * that the sandbox blocks; NULL: there is none. */
 const char *confinement_blocks_file(const struct config *config);
 void confinement_clear(struct confinement *confinement);
 struct text;

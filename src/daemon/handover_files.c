@@ -56,8 +56,8 @@ void engine_state_send(const struct engine_state *own)
         }
         err = err ? err : one;
     }
-    /* The shared state is written after the flows: handover_write() logs transactions that are not transferred, and
-     * that changes counters. */
+    /* The counters are written after the flows, because handover_write() logs the transactions that it does not
+     * transfer, and this changes counters. */
     for (unsigned i = 0; i < own->worker_count; i++)
         worker_copy_counters(&own->workers[i]);
     one = stats_hand_over(own->stats, own->worker_list, own->worker_count, own->ruleset, own->output, own->started_ns);

@@ -3,9 +3,10 @@
  * Mode drop or alert-only. The configuration sets the mode of each queue (ips.mode, queues.*.ips-mode), `sluice mode`
  * overrides it, for a time or until `sluice mode configured`. A worker reads its mode once for each batch.
  *
- * The override outlives the engine: it is in the engine's memory, for the engine that follows a crash or an upgrade,
- * and in the hand-over file, for a restart of the service. The configured mode is stored in the engine's memory, too,
- * because the configuration that a reload has read may not be readable when an engine dies.
+ * The override outlives the engine: it is stored in struct engine_memory, which the supervisor keeps for the engine
+ * that follows a crash or an upgrade, and in the hand-over file, for a restart of the service. The configured mode is
+ * stored in struct engine_memory, too, because the configuration that a reload has read may not be readable when an
+ * engine dies.
  *
  * `sluice mode alert-only` holds for all queues. `sluice mode drop` does not change queues that queues.*.ips-mode sets
  * to alert-only.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One set of values, without a name or files, in addition to the operations on a set in sluice/dataset.h.
+ * One set of values. Its name and its files belong to registry.c. Further operations on a set are in sluice/dataset.h.
  *
  * Threads:   any thread may call these functions; each shard is locked while it is read or changed.
  * Ownership: reference counted, see dataset_share(). dataset_new() reserves all memory.

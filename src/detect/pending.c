@@ -2,9 +2,9 @@
 /*
  * Pending candidates: see pending.h.
  *
- * A rule without a literal is evaluated for each chunk anyway. After a match it is muted: while the matched bytes are
- * in the window, only a match that includes new bytes counts. Few rules are pending in few flows, so their memory is a
- * pool of fixed size.
+ * A rule without a literal is evaluated for each chunk, so it need not be stored as a candidate. It gets an entry after
+ * a match, and is then muted: while the matched bytes are in the window, only a match that includes new bytes counts.
+ * Most flows have no entries, and the others have few, so a pool of fixed size is sufficient.
  */
 #include "pending.h"
 

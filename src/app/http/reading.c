@@ -426,7 +426,7 @@ enum http_step_result http_feed_readings(struct http_feed *f, uint32_t seen)
             return result == HTTP_STEP_ENDS_HTTP ? result : HTTP_STEP_FAILED;
         if (result == HTTP_STEP_NEEDS_DATA && state->reading_count == 0 && f->length == total)
             return result;
-        if (single) { /* readings were added */
+        if (single) { /* the step has added readings to the main one: feed the rest of the bytes to all */
             at = f->at;
             continue;
         }
