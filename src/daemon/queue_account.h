@@ -14,12 +14,12 @@
  * The counters of rules and queues cannot be read at the same moment. Each reading therefore reads the counters of the
  * queues twice: before and after those of the rules. The difference (packets of the rules - packets of the queues) is
  * an upper limit of the packets that never entered the queue when it is computed with the first counters of the queues,
- * and a lower limit with the second ones. As the counters of rules and
- * queues have not begun at the same time, each difference also contains an unknown constant (the base). The lower limit
- * may be too high by one packet per CPU: a packet that the rule has counted and that is about to enter the queue. The
- * lowest upper limit is taken as the base. When the lower limits of two readings in a row exceed the base, the smaller
- * excess is the number of packets that certainly never entered the queue. A rule counter that is reset (its table was
- * reloaded) makes the difference smaller: packets may be missed, but packets that entered the queue are never reported.
+ * and a lower limit with the second ones. As the counters of rules and queues have not begun at the same time, each
+ * difference also contains an unknown constant (the base). The lower limit may be too high by one packet per CPU: a
+ * packet that the rule has counted and that is about to enter the queue. The lowest upper limit is taken as the base.
+ * When the lower limits of two readings in a row exceed the base, the smaller excess is the number of packets that
+ * certainly never entered the queue. A rule counter that is reset (its table was reloaded) makes the difference
+ * smaller: packets may be missed, but packets that entered the queue are never reported.
  *
  * A super-packet that the kernel segments for the queue (queue.gso: no; SCTP) counts once in the rule and gets several
  * ids, which makes the difference smaller, too. All reported numbers are therefore lower limits.
