@@ -132,7 +132,7 @@ static uint64_t assign_file(struct pcap_log *log, size_t size, uint64_t time_ns)
 
     if (file != 0 && (log->options.limit == 0 || bytes <= log->options.limit))
         return file;
-    next += (next & 1) == (file & 1);
+    next += file != 0 && (next & 1) == (file & 1);
     /* Before the exchange, so that no worker finds the new file with the bytes of the one before the last. Another
      * worker that also sets it, and then loses the exchange, can only make the file a little longer than its limit. */
     atomic_store_explicit(&log->file_bytes[next & 1], FILE_HEADER + size, memory_order_relaxed);

@@ -15,6 +15,7 @@ neighbours() { # without times and counters
 	{ gateway nft list table inet firewall; gateway iptables-save; gateway ip6tables-save; } |
 		sed -E '/^#/d; s/\[[0-9]+:[0-9]+\]//'
 }
+listed() { gateway "$SLUICE" blocklist list --config /dev/null | awk 'NR > 1 { print $1 }' | tr '\n' ' '; }
 fires() { events "$1" event_type=firewall "${@:2}"; }
 queued() { kernel_queue 0 sequence; }
 # monitors PID: whether its engine has the thread that monitors the ruleset.
@@ -66,7 +67,7 @@ breaks "dormant" table 'add table inet sluice { flags dormant; }'
 breaks "another chain of the name" chains,rules \
 	'delete chain inet sluice forward; add chain inet sluice forward { type filter hook forward priority 7; }'
 breaks "a set deleted" rules,sets 'flush chain inet sluice forward; delete set inet sluice blocked_ipv6'
-equal "hosts that were blocked" "$(gateway "$SLUICE" blocklist list --config /dev/null | cut -d' ' -f1 | tr '\n' ' ')" \
+equal "hosts that were blocked" "$(listed)" \
 	"203.0.113.5 2001:db8::5 "
 neighbours 2>/dev/null | cmp -s - "$WORK/before" || fail "a neighbour's rules have changed"
 reasserted=$(fires ips sluice.firewall.action=reasserted)
@@ -84,7 +85,7 @@ wait_events ips 1 event_type=firewall sluice.firewall.action=misplaced sluice.fi
 # Ours has its place behind it in one transaction, hosts and all; once, and not against a priority that somebody chose.
 wait_events ips 1 event_type=firewall sluice.firewall.action=moved sluice.firewall.chain.name=late sluice.firewall.process.name=nft
 equal "the new priority" "$(ours | sed -n 's/.*hook forward priority \([^;]*\);.*/\1/p')" 510
-equal "hosts that were blocked" "$(gateway "$SLUICE" blocklist list --config /dev/null | cut -d' ' -f1 | tr '\n' ' ')" \
+equal "hosts that were blocked" "$(listed)" \
 	"203.0.113.5 203.0.113.6 2001:db8::5 "
 equal "put back without cause" "$(fires ips sluice.firewall.action=reasserted)" "$reasserted"
 before=$(queued)
