@@ -11,7 +11,7 @@
  *   rules/              the rules that the daemon loads: suricata.rules, datasets/, classification.config
  *   update/sources/     sources of suricata-update; update/cache/ its downloads
  *   update/good/        for each source, the last download that had rules
- *   update/work/        files of the current run; update/work/new/ the new rules, before they are in place
+ *   update/work         files of the current run; its folder `new` has the new rules, before they are in place
  *   update/previous/    the files that the last update replaced
  *   update/reload-pending   exists while new rules are in place and the daemon has not confirmed that it loaded them
  *   update/lock         held by the running command
