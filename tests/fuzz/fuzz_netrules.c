@@ -52,8 +52,11 @@ static uint8_t next_byte(struct input *input)
 /* Copies up to `length` bytes of the input, then zeros. */
 static void next_bytes(struct input *input, void *out, size_t length)
 {
-    for (size_t i = 0; i < length; i++)
-        ((uint8_t *)out)[i] = next_byte(input);
+    size_t left = (size_t)(input->end - input->at), copied = left < length ? left : length;
+
+    memcpy(out, input->at, copied);
+    memset((uint8_t *)out + copied, 0, length - copied);
+    input->at += copied;
 }
 
 enum kind { END, REGISTER, SMALL, VALUE8, VALUE16, VALUE32, VALUE64, BYTES, CHAIN, SET, NAME, INFO };
