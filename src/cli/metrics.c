@@ -198,6 +198,7 @@ static pid_t start_http(int listen_fd, int channel, const struct metrics_options
     /* move_up() has moved the descriptors above METRICS_CHANNEL_FD. */
     posix_spawn_file_actions_adddup2(&actions, listen_fd, METRICS_LISTEN_FD);
     posix_spawn_file_actions_adddup2(&actions, channel, METRICS_CHANNEL_FD);
+    posix_spawn_file_actions_addclosefrom_np(&actions, METRICS_CHANNEL_FD + 1);
     err = posix_spawn(&pid, program, &actions, &attributes, argv, (char *[]){ NULL });
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
