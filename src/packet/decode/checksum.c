@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Internet checksums (RFC 1071). The sum is computed over words of eight bytes, because the byte order does not matter
- * until the sum is folded to 16 bits. The checksum field is included, so the sum of a correct packet is 0xffff.
+ * until the sum is folded to 16 bits. A carry out of 64 bits counts as 1, like a carry out of 16 bits. The checksum
+ * field is included, so the sum of a correct packet is 0xffff.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -14,20 +15,28 @@ static uint64_t add_words(uint64_t sum, const uint8_t *bytes, size_t length)
 {
     struct cursor cur = cursor_of(bytes, length);
     uint8_t last[2] = { 0 };
-    uint32_t words[2];
-    uint16_t word;
+    uint64_t long_sum = 0, carries = 0, word;
+    uint32_t half;
+    uint16_t number;
 
-    for (const uint8_t *at; (at = cursor_read(&cur, sizeof(words)));) {
-        memcpy(words, at, sizeof(words));
-        sum += (uint64_t)words[0] + words[1];
+    for (const uint8_t *at; (at = cursor_read(&cur, 4 * sizeof(word)));) {
+        for (size_t i = 0; i < 4; i++) {
+            memcpy(&word, at + i * sizeof(word), sizeof(word));
+            carries += __builtin_add_overflow(long_sum, word, &long_sum);
+        }
     }
-    for (const uint8_t *at; (at = cursor_read(&cur, sizeof(word)));) {
-        memcpy(&word, at, sizeof(word));
-        sum += word;
+    sum += (uint32_t)long_sum + (long_sum >> 32) + carries;
+    for (const uint8_t *at; (at = cursor_read(&cur, sizeof(half)));) {
+        memcpy(&half, at, sizeof(half));
+        sum += half;
+    }
+    if (cursor_remaining(&cur) >= sizeof(number)) {
+        memcpy(&number, cursor_read(&cur, sizeof(number)), sizeof(number));
+        sum += number;
     }
     if (cursor_u8(&cur, last)) {
-        memcpy(&word, last, sizeof(word));
-        sum += word;
+        memcpy(&number, last, sizeof(number));
+        sum += number;
     }
     return sum;
 }
