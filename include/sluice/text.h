@@ -75,6 +75,9 @@ void json_array_open(struct text *text, const char *key);
 void json_array_close(struct text *text);
 void json_string(struct text *text, const char *key, const char *value); /* NULL value: nothing is written */
 void json_stringn(struct text *text, const char *key, const void *value, size_t length);
+/* Writes a string without a key if it is printable ASCII that needs no escapes, which is the usual case. Otherwise
+ * returns false, with nothing written. */
+bool json_plain_string(struct text *text, const void *value, size_t length);
 void json_uint(struct text *text, const char *key, uint64_t value);
 void json_int(struct text *text, const char *key, int64_t value);
 void json_double(struct text *text, const char *key, double value);

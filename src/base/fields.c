@@ -54,10 +54,9 @@ void fields_init(struct fields *fields, void *bytes, uint32_t capacity)
 /* --- Writing -------------------------------------------------------------------------------------- */
 
 /* Whether `size` more bytes fit, in addition to the bytes that close the open objects and arrays. Sets `cut` if not. */
-static bool has_room(struct fields *fields, size_t size)
+static bool has_room(struct fields *fields, uint32_t size)
 {
-    if (fields->skipped == 0 && size <= fields->capacity &&
-        fields->length + fields->depth <= fields->capacity - (uint32_t)size)
+    if (fields->skipped == 0 && (uint64_t)fields->length + fields->depth + size <= fields->capacity)
         return true;
     fields->cut = true;
     return false;
@@ -66,12 +65,12 @@ static bool has_room(struct fields *fields, size_t size)
 /* Writes the start of a member and returns room for its value of `size` bytes; NULL: the member is omitted. */
 static uint8_t *begin_member(struct fields *fields, enum member member, const char *key, size_t size)
 {
-    size_t head = 1 + (key ? sizeof(key) : 0);
+    uint32_t head = 1 + (key ? sizeof(key) : 0), whole = head + (uint32_t)size;
     uint8_t *at = fields->bytes + fields->length;
 
-    if (!has_room(fields, head + size))
+    if (!has_room(fields, whole))
         return NULL;
-    fields->length += (uint32_t)(head + size);
+    fields->length += whole;
     *at = (uint8_t)((unsigned)member | (key ? KEY_CONSTANT : KEY_NONE));
     if (key)
         memcpy(at + 1, &key, sizeof(key));
@@ -344,6 +343,8 @@ static __attribute__((noinline)) void render_escaped(struct text *out, const uin
 
 static void render_text(struct text *out, const uint8_t *value, size_t length)
 {
+    if (json_plain_string(out, value, length))
+        return;
     if (is_text(value, length))
         json_stringn(out, NULL, value, length);
     else

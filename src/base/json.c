@@ -118,7 +118,7 @@ static inline bool copy_four_to_eight(char *out, const uint8_t *bytes, size_t le
 
 /* Copies bytes that need no escape, which is the usual case. Returns false if a byte needs an escape; the contents of
  * `out` are then undefined. */
-static bool copy_plain(char *out, const uint8_t *bytes, size_t length)
+static inline __attribute__((always_inline)) bool copy_plain(char *out, const uint8_t *bytes, size_t length)
 {
     if (length >= 16)
         return copy_many(out, bytes, length);
@@ -144,16 +144,18 @@ static void write_char(struct text *text, char c)
     json_commit(text, at + 1);
 }
 
-/* Writes a string in quotes. Returns false, with nothing written, when a byte needs an escape. */
-static bool write_plain_string(struct text *text, const uint8_t *bytes, size_t length)
+bool json_plain_string(struct text *text, const void *value, size_t length)
 {
-    char *at = json_reserve(text, length + 2);
+    char *at = json_reserve(text, length + 3);
 
     if (!at)
         return true; /* out of memory, recorded in text->failed */
-    if (!copy_plain(at + 1, bytes, length))
+    *at = ',';
+    at += text->need_comma;
+    if (!copy_plain(at + 1, value, length))
         return false;
     *at = at[length + 1] = '"';
+    text->need_comma = true;
     json_commit(text, at + length + 2);
     return true;
 }
@@ -191,12 +193,6 @@ static __attribute__((noinline)) void write_escaped_string(struct text *text, co
     text_append(text, "\"", 1);
 }
 
-static void write_string(struct text *text, const uint8_t *bytes, size_t length)
-{
-    if (!write_plain_string(text, bytes, length))
-        write_escaped_string(text, bytes, length);
-}
-
 /* Writes comma and key at once. Returns false, with nothing written, when the key needs an escape. */
 static bool write_plain_key(struct text *text, const char *key)
 {
@@ -221,7 +217,7 @@ static __attribute__((noinline)) void write_key(struct text *text, const char *k
         return;
     if (text->need_comma)
         write_char(text, ',');
-    write_string(text, (const uint8_t *)key, strlen(key));
+    write_escaped_string(text, (const uint8_t *)key, strlen(key));
     write_char(text, ':');
 }
 
@@ -237,8 +233,7 @@ static inline void begin_value(struct text *text, const char *key)
 
 void json_key(struct text *text, const void *key, size_t length)
 {
-    begin_value(text, NULL);
-    write_string(text, key, length);
+    json_stringn(text, NULL, key, length);
     text_append(text, ":", 1);
     text->need_comma = false;
 }
@@ -290,8 +285,14 @@ void json_string(struct text *text, const char *key, const char *value)
 
 void json_stringn(struct text *text, const char *key, const void *value, size_t length)
 {
-    begin_value(text, key);
-    write_string(text, value, length);
+    if (key) {
+        write_key(text, key);
+        text->need_comma = false;
+    }
+    if (json_plain_string(text, value, length))
+        return;
+    begin_value(text, NULL);
+    write_escaped_string(text, value, length);
 }
 
 static unsigned count_digits(uint64_t value)
