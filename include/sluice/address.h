@@ -20,8 +20,9 @@ static inline bool address_equal(const struct address *a, const struct address *
 }
 
 /* Writes the address as text, at most ADDRESS_TEXT_SIZE bytes, NUL included. `version` is 4 or 6. IPv6 is written as
- * RFC 5952 says, or, if `full`, uncompressed with all eight groups in four digits (the default of EVE). */
-void address_format(const struct address *address, int version, bool full, char *out);
+ * RFC 5952 says, or, if `full`, uncompressed with all eight groups in four digits (the default of EVE).
+ * Returns the position of the NUL. */
+char *address_format(const struct address *address, int version, bool full, char *out);
 
 /* Clears all bits after the first `prefix` bits. */
 void address_mask(struct address *address, unsigned prefix);

@@ -5,19 +5,21 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sluice/hex.h"
 #include "sluice/text.h"
 
 static_assert((int)ADDRESS_TEXT_SIZE == INET6_ADDRSTRLEN, "the longest address fits");
 
-static void format_full(const uint8_t *bytes, char *out)
+static char *format_full(const uint8_t *bytes, char *out)
 {
     for (int i = 0; i < 16; i++) {
         out = hex_write_byte(out, bytes[i]);
         if (i % 2 == 1)
             *out++ = i == 15 ? '\0' : ':';
     }
+    return out - 1;
 }
 
 static char *put_octet(char *out, unsigned value)
@@ -30,22 +32,23 @@ static char *put_octet(char *out, unsigned value)
     return out;
 }
 
-static void format_v4(const uint8_t *bytes, char *out)
+static char *format_v4(const uint8_t *bytes, char *out)
 {
     for (int i = 0; i < 4; i++) {
         out = put_octet(out, bytes[i]);
         *out++ = i == 3 ? '\0' : '.';
     }
+    return out - 1;
 }
 
-void address_format(const struct address *address, int version, bool full, char *out)
+char *address_format(const struct address *address, int version, bool full, char *out)
 {
     if (version != 6)
-        format_v4(address->bytes, out);
-    else if (full)
-        format_full(address->bytes, out);
-    else
-        inet_ntop(AF_INET6, address->bytes, out, ADDRESS_TEXT_SIZE);
+        return format_v4(address->bytes, out);
+    if (full)
+        return format_full(address->bytes, out);
+    inet_ntop(AF_INET6, address->bytes, out, ADDRESS_TEXT_SIZE);
+    return out + strlen(out);
 }
 
 void address_mask(struct address *address, unsigned prefix)

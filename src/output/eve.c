@@ -81,14 +81,12 @@ static void put_second(char out[EVE_SECOND_SIZE], uint64_t seconds)
     *at = '.';
 }
 
-static void put_time(struct text *out, const char *key, const char second[EVE_SECOND_SIZE], uint64_t time_ns)
+static void put_time(struct text *out, const char second[EVE_SECOND_SIZE], uint64_t time_ns)
 {
     static const char zone[] = "+0000\"";
     unsigned micros = (unsigned)(time_ns % NS_PER_SECOND / 1000);
-    char *at;
+    char *at = json_reserve(out, sizeof("\"2026-01-01T00:00:00.000000+0000\""));
 
-    json_member(out, key);
-    at = json_reserve(out, sizeof("\"2026-01-01T00:00:00.000000+0000\""));
     if (!at)
         return;
     *at++ = '"';
@@ -108,7 +106,8 @@ void eve_timestamp(struct text *out, const char *key, uint64_t time_ns)
     char second[EVE_SECOND_SIZE];
 
     put_second(second, time_ns / NS_PER_SECOND);
-    put_time(out, key, second, time_ns);
+    json_member(out, key);
+    put_time(out, second, time_ns);
 }
 
 /* Writes "timestamp". Consecutive events mostly have the same second, so its text is kept in eve->second_text. */
@@ -119,7 +118,8 @@ void eve_event_time(struct eve *eve, struct text *out, uint64_t time_ns)
     if (eve->second != seconds || eve->second_text[0] == '\0')
         put_second(eve->second_text, seconds);
     eve->second = seconds;
-    put_time(out, "timestamp", eve->second_text, time_ns);
+    json_member(out, "timestamp");
+    put_time(out, eve->second_text, time_ns);
 }
 
 void eve_flow_id(struct text *out, const struct flow_facts *flow)
@@ -129,31 +129,27 @@ void eve_flow_id(struct text *out, const struct flow_facts *flow)
         json_member_uint(out, "parent_id", flow->parent_id);
 }
 
-void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version)
+void eve_address_value(struct eve *eve, struct text *out, const struct address *value, int version)
 {
-    char *at;
+    char *at = json_reserve(out, ADDRESS_TEXT_SIZE + 2);
 
-    json_member(out, key);
-    at = json_reserve(out, ADDRESS_TEXT_SIZE + 2);
     if (!at)
         return;
     *at++ = '"';
-    address_format(value, version, !eve->options->eve.ipv6_compress, at);
-    at += strlen(at);
+    at = address_format(value, version, !eve->options->eve.ipv6_compress, at);
     *at++ = '"';
     json_commit(out, at);
     out->need_comma = true;
 }
 
-void eve_end_address(struct eve *eve, struct text *out, const char *key, const struct packet_record *record,
-                     bool of_source)
+void eve_end_address_value(struct eve *eve, struct text *out, const struct packet_record *record, bool of_source)
 {
     const struct endpoints *ends = &record->endpoints;
 
     if (eve->client && of_source != record->to_client)
-        eve_address(eve, out, key, &eve->client->address, eve->client->ip_version);
+        eve_address_value(eve, out, &eve->client->address, eve->client->ip_version);
     else
-        eve_address(eve, out, key, of_source ? &ends->source : &ends->destination, ends->ip_version);
+        eve_address_value(eve, out, of_source ? &ends->source : &ends->destination, ends->ip_version);
 }
 
 void eve_protocol(struct text *out, uint8_t number)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "sluice/app.h"
+#include "sluice/json.h"
 #include "sluice/output.h"
 #include "sluice/stream.h"
 #include "sluice/text.h"
@@ -102,11 +103,22 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
 void eve_flow_id(struct text *out, const struct flow_facts *flow);
 void eve_event_time(struct eve *eve, struct text *out, uint64_t time_ns); /* writes "timestamp" */
 void eve_timestamp(struct text *out, const char *key, uint64_t time_ns);
-void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version);
+void eve_address_value(struct eve *eve, struct text *out, const struct address *value, int version);
+JSON_INLINE void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value,
+                             int version)
+{
+    json_member(out, key);
+    eve_address_value(eve, out, value, version);
+}
 /* Writes the source (of_source) or destination address of the packet. If eve->client is set, it is written in place of
  * the client's address. */
-void eve_end_address(struct eve *eve, struct text *out, const char *key, const struct packet_record *record,
-                     bool of_source);
+void eve_end_address_value(struct eve *eve, struct text *out, const struct packet_record *record, bool of_source);
+JSON_INLINE void eve_end_address(struct eve *eve, struct text *out, const char *key, const struct packet_record *record,
+                                 bool of_source)
+{
+    json_member(out, key);
+    eve_end_address_value(eve, out, record, of_source);
+}
 void eve_protocol(struct text *out, uint8_t number);
 void eve_vlans(struct text *out, const uint16_t *ids, unsigned count);
 void eve_mac(struct text *out, const char *key, const uint8_t *bytes);
