@@ -56,7 +56,7 @@ bool assembly_next_chunk(struct assembly_store *store, struct assembly *assembly
     if (start >= end)
         return false;
     end = smaller(end, start + CHUNK_MAX);
-    memcpy(store->before, assembly->before, assembly->before_length);
+    memcpy(store->before, assembly->before, sizeof(store->before));
     *chunk = (struct stream_chunk){ .length = (uint32_t)(end - start),
                                     .offset = start,
                                     .before = store->before,
@@ -76,12 +76,16 @@ bool assembly_next_chunk(struct assembly_store *store, struct assembly *assembly
         chunk->data = find_stored_bytes(store, assembly, start, end);
 
     /* Keep the last bytes of the chunk for patterns that cross its end. */
-    uint32_t added = (uint32_t)smaller(chunk->length, STREAM_BEFORE_MAX);
-    uint32_t kept = (uint32_t)smaller(assembly->before_length, STREAM_BEFORE_MAX - added);
+    if (chunk->length >= STREAM_BEFORE_MAX) {
+        memcpy(assembly->before, chunk->data + chunk->length - STREAM_BEFORE_MAX, STREAM_BEFORE_MAX);
+        assembly->before_length = STREAM_BEFORE_MAX;
+    } else {
+        uint32_t kept = (uint32_t)smaller(assembly->before_length, STREAM_BEFORE_MAX - chunk->length);
 
-    memmove(assembly->before, assembly->before + (assembly->before_length - kept), kept);
-    memcpy(assembly->before + kept, chunk->data + (chunk->length - added), added);
-    assembly->before_length = (uint8_t)(kept + added);
+        memmove(assembly->before, assembly->before + (assembly->before_length - kept), kept);
+        memcpy(assembly->before + kept, chunk->data, chunk->length);
+        assembly->before_length = (uint8_t)(kept + chunk->length);
+    }
     assembly->gap_before_next = false;
     assembly->inspected = end;
     return true;
