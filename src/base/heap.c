@@ -57,6 +57,7 @@ enum slab_kind {
 struct slab {
     uint32_t next, previous; /* links in a list of free runs, or of slabs of a class that have room */
     uint32_t run;            /* SLAB_FREE, SLAB_LARGE: number of slabs of the run */
+    uint32_t size;           /* SLAB_SMALL: bytes of an object, class_size(size_class) */
     uint16_t used, fresh;    /* SLAB_SMALL: objects in use; objects used at least once */
     uint16_t freed;          /* SLAB_SMALL: offset of the first freed object in the slab, in UNITs; NO_OBJECT: none */
     uint8_t kind, size_class;
@@ -133,7 +134,8 @@ static void remove_free_run(struct heap *heap, uint32_t index)
     heap->slabs[index].kind = heap->slabs[index + run - 1].kind = SLAB_INSIDE;
 }
 
-static void free_slabs_of_run(struct heap *heap, uint32_t index, uint32_t run)
+/* Not inlined: heap_release() rarely calls it, and would save more registers each time. */
+static __attribute__((noinline)) void free_slabs_of_run(struct heap *heap, uint32_t index, uint32_t run)
 {
     struct slab *slabs = heap->slabs;
 
@@ -238,20 +240,21 @@ static uint32_t new_small_slab(struct heap *heap, unsigned size_class)
 
     slab->kind = SLAB_SMALL;
     slab->size_class = (uint8_t)size_class;
+    slab->size = class_size(size_class);
     slab->used = slab->fresh = 0;
     slab->freed = NO_OBJECT;
     list_push(heap, &heap->partial[size_class], index);
     return index;
 }
 
-static bool is_full(const struct slab *slab, uint32_t size)
+static bool is_full(const struct slab *slab)
 {
-    return slab->freed == NO_OBJECT && (slab->fresh + 1u) * size > SLAB;
+    return slab->freed == NO_OBJECT && (slab->fresh + 1u) * slab->size > SLAB;
 }
 
 static void *alloc_small(struct heap *heap, unsigned size_class, size_t asked)
 {
-    uint32_t index = heap->partial[size_class], size = class_size(size_class);
+    uint32_t index = heap->partial[size_class];
     unsigned char *object;
 
     if (index == NONE)
@@ -265,14 +268,14 @@ static void *alloc_small(struct heap *heap, unsigned size_class, size_t asked)
         ASAN_UNPOISON_MEMORY_REGION(object, sizeof(slab->freed) > asked ? sizeof(slab->freed) : asked);
         memcpy(&slab->freed, object, sizeof(slab->freed));
     } else {
-        object = slab_bytes(heap, index) + (size_t)slab->fresh++ * size;
+        object = slab_bytes(heap, index) + (size_t)slab->fresh++ * slab->size;
         ASAN_UNPOISON_MEMORY_REGION(object, asked);
     }
     if (heap->empty[size_class] == index)
         heap->empty[size_class] = NONE;
     slab->used++;
-    heap->memory += size;
-    if (is_full(slab, size))
+    heap->memory += slab->size;
+    if (is_full(slab))
         list_remove(heap, &heap->partial[size_class], index);
     return object;
 }
@@ -280,11 +283,11 @@ static void *alloc_small(struct heap *heap, unsigned size_class, size_t asked)
 static void free_small(struct heap *heap, uint32_t index, unsigned char *object)
 {
     struct slab *slab = &heap->slabs[index];
-    uint32_t size = class_size(slab->size_class), *partial = &heap->partial[slab->size_class];
+    uint32_t size = slab->size, *partial = &heap->partial[slab->size_class];
     size_t at = (size_t)(object - slab_bytes(heap, index));
 
     assert(slab->used > 0 && at % UNIT == 0 && at + size <= (size_t)slab->fresh * size);
-    if (is_full(slab, size))
+    if (is_full(slab))
         list_push(heap, partial, index);
     ASAN_UNPOISON_MEMORY_REGION(object, sizeof(slab->freed));
     memcpy(object, &slab->freed, sizeof(slab->freed));
@@ -447,10 +450,10 @@ void *heap_alloc(struct heap *heap, size_t size)
 
 static uint32_t slab_of(const struct heap *heap, const void *object)
 {
-    const unsigned char *at = object;
+    size_t index = (size_t)((const unsigned char *)object - heap->bytes) / SLAB;
 
-    assert(at >= heap->bytes && at < heap->bytes + (size_t)heap->slab_count * SLAB);
-    return (uint32_t)((size_t)(at - heap->bytes) / SLAB);
+    assert(index < heap->slab_count); /* also fails for an object before heap->bytes, whose index is very large */
+    return (uint32_t)index;
 }
 
 void heap_release(struct heap *heap, void *object)
@@ -470,7 +473,7 @@ void heap_release(struct heap *heap, void *object)
 size_t heap_size(const struct heap *heap, const void *object)
 {
     const struct slab *slab = &heap->slabs[slab_of(heap, object)];
-    size_t size = slab->kind == SLAB_SMALL ? class_size(slab->size_class) : (size_t)slab->run * SLAB;
+    size_t size = slab->kind == SLAB_SMALL ? slab->size : (size_t)slab->run * SLAB;
 
     ASAN_UNPOISON_MEMORY_REGION(object, size);
     return size;
