@@ -18,6 +18,8 @@ static void add_list(struct detector *detector, const struct signature_list *lis
 
 static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *list)
 {
+    if (list->count == 0)
+        return;
     const struct packet_facts facts = ev->facts; /* a copy, so that the compiler keeps it in registers */
 
     for (const struct unfiltered *entry = list->entries, *end = entry + list->count; entry < end; entry++) {

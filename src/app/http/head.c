@@ -196,11 +196,11 @@ static const bool token_characters[256] = {
 /* Returns the number of leading bytes that are token characters. */
 static uint32_t token_length(const uint8_t *bytes, uint32_t length)
 {
-    uint32_t at = 0;
+    const uint8_t *at = bytes, *end = bytes + length;
 
-    while (at < length && token_characters[bytes[at]])
+    while (at < end && token_characters[*at])
         at++;
-    return at;
+    return (uint32_t)(at - bytes);
 }
 
 /* Returns the first header with the same name, or NULL. */
