@@ -85,11 +85,16 @@ static bool find_covered(const struct packet *pkt, struct covered *out)
 /* Returns the sum of the pseudo header (RFC 9293 §3.1, RFC 8200 §8.1): addresses, protocol and `length`. */
 static uint64_t sum_pseudo_header(const struct packet *pkt, uint32_t length)
 {
-    size_t address_length = pkt->ip_version == 4 ? 4 : 16;
     uint64_t sum = htons(pkt->protocol) + (uint64_t)htonl(length);
+    const uint8_t *source = pkt->source_address.bytes, *destination = pkt->destination_address.bytes;
+    uint32_t addresses[2];
 
-    sum = add_words(sum, pkt->source_address.bytes, address_length);
-    return add_words(sum, pkt->destination_address.bytes, address_length);
+    if (pkt->ip_version == 4) {
+        memcpy(&addresses[0], source, sizeof(addresses[0]));
+        memcpy(&addresses[1], destination, sizeof(addresses[1]));
+        return sum + addresses[0] + addresses[1];
+    }
+    return add_words(add_words(sum, source, 16), destination, 16);
 }
 
 void decode_check_checksums(struct packet *pkt)
