@@ -129,7 +129,8 @@ static bool reserve_bytes(struct text *text, size_t more)
     return true;
 }
 
-char *text_reserve(struct text *text, size_t length)
+/* Not inlined: callers need it rarely, and would save more registers each time. */
+__attribute__((noinline, cold)) char *text_reserve(struct text *text, size_t length)
 {
     return reserve_bytes(text, length) ? text->bytes + text->length : NULL;
 }
