@@ -12,7 +12,7 @@
 #include "feed.h"
 
 enum {
-    DATAGRAMS_MAX = 2,        /* unidentified datagrams of a direction after which detection has failed in it */
+    DATAGRAMS_MAX = 2,        /* detection fails in a direction after this many unidentified datagrams */
     SERVICE_PORTS_END = 1024, /* lower ports are system ports (RFC 6335) */
     EPHEMERAL_PORTS = 32768   /* lowest port that Linux and other systems assign to clients */
 };

@@ -84,8 +84,8 @@ static int send_command(const char *control, const char *command, struct control
     return err;
 }
 
-/* Queries the daemon and writes the metrics. Returns 0, or -errno with a line in `error` if the daemon did not answer:
- * the metrics say so. */
+/* Queries the daemon and writes the metrics. If the daemon does not answer, returns -errno with a line in `error`, and
+ * writes the metrics that report this, such as sluice_up 0. Otherwise returns 0. */
 static int make_text(const char *control, const struct metrics_http_counts *counts, enum metrics_format format,
                      struct text *out, char error[CONTROL_ERROR_SIZE])
 {

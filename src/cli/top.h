@@ -49,8 +49,8 @@ struct top_table {
 struct top_model;
 int top_model_new(struct top_model **out);    /* 0 or -ENOMEM */
 void top_model_free(struct top_model *model); /* NULL is allowed */
-/* Adds an answer to the command `top`, which the model frees. Rates are averages since the previous answer of the
- * same engine. */
+/* Takes over and shows `reply`, the daemon's answer to the command `top`; the model frees it. Rates are averages since
+ * the previous answer of the same engine. */
 void top_model_update(struct top_model *model, struct control_reply *reply);
 /* Stores why the daemon does not answer, which top_render() shows; "": it answers. */
 void top_model_set_error(struct top_model *model, const char *error);

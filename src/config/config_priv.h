@@ -130,8 +130,8 @@ bool config_has_section(const struct config *config, const char *name);
 
 /* --- print.c -------------------------------------------------------------------------------------- */
 
-/* Returns whether all sections above `path` are present. If one is missing, the setting has no effect; an example is an
- * option of an event type that is not written. */
+/* Returns whether all sections above `path` are present. If one is missing, the setting has no effect: options of an
+ * event type, for example, if the output does not list that type. */
 bool config_is_within_sections(const struct config *config, const char *path);
 /* Writes a value in YAML's flow style, in one line, to follow "key: ". */
 void config_write_value(struct text *out, const struct node *node);

@@ -511,7 +511,7 @@ static void add_overload(struct stats *stats, const struct sums *sums, struct wo
 
 /* --- Counters of one worker ----------------------------------------------------------------------- */
 
-/* The position of add_thread_counter() in the counters of a worker. */
+/* How far add_thread_counter() has come: it is called for each counter of a worker, in their order. */
 struct thread_place {
     const struct worker *worker;
     size_t next;

@@ -22,8 +22,9 @@ enum {
     MIN_BITS = 4,
     MAX_BITS = 12,
     BUCKETS_PER_ENTRY = 4,
-    MARKS_PER_BUCKET = 8, /* number of bits in a bucket's byte of `marks`. A key whose bit is 0 is in no literal of the
-                             bucket; `marks` fits into the L1 cache, and this test excludes most keys */
+    /* A bucket has one byte in `marks`, and the hash of a key selects a bit of it. If that bit is 0, no literal of the
+     * bucket has the key. Most keys are excluded by this test, for which `marks` fits into the L1 cache. */
+    MARKS_PER_BUCKET = 8,
     MARK_SHIFT = 3,
     MAX_EQUAL_KEYS = 6, /* a key that more than this many literals have at an offset is not selective there */
     COUNT_BITS = 12,

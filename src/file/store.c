@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * File store. Each worker has a spool, a ring of records for the writer thread: open, bytes, finish, discard. Open and
- * bytes records leave RESERVE bytes of the ring free, so that a file can be finished or discarded even when no more
- * bytes fit.
+ * File store. Each worker has a spool, a ring of records for the writer thread: open, bytes, finish, discard. Records
+ * of the first two kinds leave RESERVE bytes of the ring free, so that a file can be finished or discarded even when no
+ * more bytes fit.
  *
  * The writer thread drains the rings in turn and sleeps for IDLE_WAIT_MS when all are empty. Workers do not wake it,
  * because this would cost them a system call. It keeps at most OPEN_MAX descriptors open; other files are reopened when

@@ -55,9 +55,9 @@ bool check_ack(struct segment *seg)
 }
 
 /*
- * Returns whether the receiver accepts the sequence number of a reset. The receiver certainly expects the number that
- * it has acknowledged (RFC 5961 §3.2), and sender->next_seq if no segment was lost on the way to it. Linux accepts any
- * number within the window, most other systems exactly one of these two.
+ * Returns whether the receiver accepts the sequence number of a reset. Linux accepts any number within the window. Most
+ * other systems accept only the number that they expect next (RFC 5961 §3.2). This is the one that they have
+ * acknowledged, or sender->next_seq if the last segments arrived but are not acknowledged yet.
  */
 static bool reset_is_in_place(struct segment *seg)
 {

@@ -549,7 +549,7 @@ int syn_recv_on_ack(struct segment *seg)
         return 0; /* a keep-alive or a window probe */
     if (seg->stream->options.async_oneside && seg->seq == sender->next_seq)
         return continue_one_sided(seg);
-    /* The handshake's ACK was not seen, or is not required with fast open. */
+    /* The server sends, though the handshake's ACK was not seen. With fast open, the server need not wait for it. */
     if (seq_before(seg->seq, sender->next_seq) || seq_before(seg->ack, receiver->last_ack) ||
         (segment_is_inline(seg) && (!check_window(seg) || !check_ack(seg))))
         return segment_reject(seg, STREAM_EVENT_3WHS_WRONG_SEQ_WRONG_ACK);

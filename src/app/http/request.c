@@ -571,12 +571,12 @@ static enum http_step_result read_trailer(struct http_feed *f)
 /* --- Steps ---------------------------------------------------------------------------------------- */
 
 /*
- * Waits for the response to a CONNECT. If the server's direction has ended, parsing stops. Line ends before the first
+ * Waits for the response to a CONNECT. Parsing stops if the server has closed its direction. CR and LF before the first
  * byte of the tunnel are skipped.
  *
- * A server that refuses the tunnel reads the following bytes as the next request, possibly after a body. Therefore a
- * line that looks like a request is parsed as one before the response arrives. Rules on the stream inspect the bytes in
- * either case.
+ * If the server refuses the tunnel, it reads the client's next bytes as another request. Therefore a line that looks
+ * like a request is parsed as one even before the response arrives. Rules on the stream inspect these bytes in any
+ * case.
  */
 static enum http_step_result wait_for_response(struct http_feed *f)
 {
