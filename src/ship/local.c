@@ -24,7 +24,13 @@
 
 #include "sluice/clock.h"
 
-enum { SEND_BUFFER = 1 << 20, READ_WAIT_NS = 200 * 1000, POLL_MS = 200, HOST_SIZE = 256 };
+enum {
+    SEND_BUFFER = 1 << 20,
+    READ_WAIT_NS = 200 * 1000, /* first and longest pause between two checks whether the reader has read everything */
+    READ_WAIT_MAX_NS = 20 * 1000 * 1000,
+    POLL_MS = 200,
+    HOST_SIZE = 256,
+};
 
 struct carrier {
     int fd;
@@ -120,11 +126,12 @@ static ssize_t send_bytes(const struct carrier *carrier, const char *bytes, size
     return (ssize_t)done;
 }
 
-/* Waits until the reader has read everything. Returns 0, or -errno if it has closed the connection; -ECANCELED after
- * *stop. */
+/* Waits until the reader has read everything. The kernel does not report this moment, so the state is checked again and
+ * again, after pauses that grow with the time that has passed. Returns 0, or -errno if the reader has closed the
+ * connection; -ECANCELED after *stop. */
 static int wait_until_read(struct carrier *carrier, const atomic_bool *stop)
 {
-    const struct timespec pause = { .tv_nsec = READ_WAIT_NS };
+    struct timespec pause = { .tv_nsec = READ_WAIT_NS };
     int waiting = 0;
 
     for (;;) {
@@ -141,6 +148,8 @@ static int wait_until_read(struct carrier *carrier, const atomic_bool *stop)
         if (atomic_load(stop))
             return -ECANCELED;
         nanosleep(&pause, NULL);
+        if (pause.tv_nsec < READ_WAIT_MAX_NS)
+            pause.tv_nsec += pause.tv_nsec / 2;
     }
     /* The queue is also empty when the reader has died with events in it. poll() does not report this for a datagram
      * socket, so it is connected again, which fails without a reader. */

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -39,7 +40,15 @@
 #include "sluice/sandbox.h"
 #include "sluice/setup.h"
 
-enum { ENGINES_MAX = 8, SHIPMENTS_MAX = 128, ORPHANS_MAX = 2, TICK_MS = 500, DRAIN_SECONDS = 5, SETS_MAX = 64 };
+enum {
+    ENGINES_MAX = 8,
+    SHIPMENTS_MAX = 128,
+    ORPHANS_MAX = 2,
+    TICK_MS = 500,
+    DRAIN_SECONDS = 5,
+    SETS_MAX = 64,
+    NICE = 10
+};
 
 /* The connection of an engine, with the configuration that its shipments use. */
 struct engine {
@@ -416,6 +425,9 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     signal(SIGPIPE, SIG_IGN);
+    /* Verdicts come first: on a loaded machine, events wait in the memory of the engine. systemd sets this by Nice=. */
+    if (getpriority(PRIO_PROCESS, 0) == 0)
+        setpriority(PRIO_PROCESS, 0, NICE);
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);

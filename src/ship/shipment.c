@@ -14,7 +14,13 @@
 
 #include "sluice/log.h"
 
-enum { WAIT_MS = 500, FIRST_DELAY_MS = 100, MAX_DELAY_MS = 5000, SLICE_MS = 50 };
+enum {
+    WAIT_MS = 500,
+    FIRST_DELAY_MS = 100,
+    MAX_DELAY_MS = 5000,
+    SLICE_MS = 50,
+    GATHER_MS = 5, /* pause after a batch that was not full, so that a steady flow of events makes few batches */
+};
 
 struct shipment {
     char name[SPOOL_NAME_SIZE];
@@ -63,10 +69,11 @@ static int read_batch(struct shipment *shipment, uint64_t position)
 
 static void pause_ms(const struct shipment *shipment, unsigned delay_ms)
 {
-    const struct timespec slice = { .tv_nsec = SLICE_MS * 1000000L };
+    for (unsigned waited = 0; waited < delay_ms && !atomic_load(&shipment->stop); waited += SLICE_MS) {
+        unsigned ms = delay_ms - waited < SLICE_MS ? delay_ms - waited : SLICE_MS;
 
-    for (unsigned waited = 0; waited < delay_ms && !atomic_load(&shipment->stop); waited += SLICE_MS)
-        nanosleep(&slice, NULL);
+        nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000L }, NULL);
+    }
 }
 
 static void *run(void *argument)
@@ -112,8 +119,11 @@ static void *run(void *argument)
                 log_notice("output %s: events are delivered again", shipment->name);
             logged &= err != 0;
         }
-        if (!err)
+        if (!err) {
+            if (count > 0 && count < SHIP_BATCH)
+                pause_ms(shipment, GATHER_MS);
             continue;
+        }
         spool_set_connected(shipment->spool, false);
         if (carrier)
             type->close(carrier);

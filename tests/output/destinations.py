@@ -112,6 +112,37 @@ def stopped(programs, folder):
     return accounts
 
 
+def hung(programs, folder):
+    """A reader that does not read costs almost nothing: sluice-ship wakes up rarely. Returns its wake-ups per second."""
+    load, ship_program = programs
+    seconds = 1
+    wakes = {}
+    for kind in ('stream', 'dgram'):
+        server = UnixSocket(f'{folder}/{kind}', kind)
+        config = f'{folder}/{kind}.yaml'
+        write_config(config, folder, {kind: server}, '256 kB')
+        ship = Ship(ship_program, folder, config)
+        try:
+            server.start()
+            ship.start()
+            server.pause()
+            process = run_load(load, config, f'{folder}/log', RATE, COUNT, 60)
+            wait_for(lambda: ship.waits() > 20, 'sluice-ship does not run')
+            before, begun = ship.waits(), time.monotonic()
+            time.sleep(seconds)
+            wakes[kind] = round((ship.waits() - before) / (time.monotonic() - begun))
+            server.resume()
+            check_account(kind, load_counters(process)[kind], server.received(), COUNT, False)
+            ship.stop()
+        finally:
+            server.kill()
+            if ship.process:
+                ship.kill()
+        if wakes[kind] > 150:
+            sys.exit(f'{kind}: sluice-ship wakes up {wakes[kind]} times per second while the reader is hung')
+    return wakes
+
+
 def late(programs, folder):
     """sluice-ship starts after the engine has written its events, and ends after the engine."""
     load, ship_program = programs
@@ -175,7 +206,7 @@ def main():
         os.chmod(folder, 0o755)
         arguments(ship, folder)
         settings(sluice, folder)
-        for test in (undisturbed, restarted, stopped, late):
+        for test in (undisturbed, restarted, stopped, hung, late):
             place = f'{folder}/{test.__name__}'
             os.makedirs(place)
             accounts = test((load, ship), place)

@@ -223,6 +223,14 @@ class Ship:
         with open(os.path.join(self.folder, 'ship.log'), encoding='utf-8') as file:
             return file.read()
 
+    def waits(self):
+        """Returns how often the threads of the process have slept or waited so far."""
+        total = 0
+        for thread in os.listdir(f'/proc/{self.process.pid}/task'):
+            with open(f'/proc/{self.process.pid}/task/{thread}/status', encoding='utf-8') as file:
+                total += int(re.search(r'\nvoluntary_ctxt_switches:\s+(\d+)', file.read())[1])
+        return total
+
     def memory_kb(self):
         with open(f'/proc/{self.process.pid}/status', encoding='utf-8') as file:
             return int(re.search(r'RssAnon:\s+(\d+)', file.read())[1])
