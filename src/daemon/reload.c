@@ -159,8 +159,8 @@ static int read_config(struct reload *reload)
     return err ? err : refuse_mistakes(reload, 0, "the configuration");
 }
 
-/* Checks whether the sandbox prevents a file from being read, because the error of the system would only be "Permission
- * denied". Returns 0, or -errno with a line in `cause`. */
+/* Checks whether the sandbox allows all files of the new configuration to be read. Without this check, the error would
+ * only be the system's "Permission denied". Returns 0, or -errno with a line in `cause`. */
 static int check_sandbox(struct reload *reload)
 {
     const char *path = reload->new_config ? confinement_blocks_file(reload->new_config) : NULL;

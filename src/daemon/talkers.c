@@ -49,7 +49,7 @@ struct talkers {
     bool *requested;             /* per worker: a query was sent, whose answer is not processed yet */
     unsigned workers;
     uint64_t seed;
-    uint64_t begun_ns, before_begun_ns;     /* first visit of the current pass, and of the previous one */
+    uint64_t begun_ns, before_begun_ns;     /* time of the first visit in the current pass and in the previous pass */
     uint64_t before_ns, before_realtime_ns; /* end of the previous pass; 0: none */
     struct talkers_result pass, last;       /* the current pass; the last finished one */
 };

@@ -27,7 +27,7 @@ enum {
     BUCKETS_PER_LOCK = 64, /* dataset_each() holds the lock of a shard for this number of buckets */
 };
 
-/* The first block of a value; entries with equal hash & bucket_mask form a linked list. */
+/* The first block of a value; entries of the same bucket (hash & bucket_mask) form a linked list. */
 struct entry {
     uint32_t next_block; /* index of the value's next block; in a free block: of the next free block; 0: none */
     uint32_t next;       /* index of the first block of the next value in the bucket; 0: none */

@@ -327,7 +327,7 @@ static uint32_t wanted_kinds(const struct output_options *options)
     if (!options->eve.anomaly.decode && !options->eve.anomaly.stream && !options->eve.anomaly.application)
         wanted &= ~(1u << OUTPUT_ANOMALY);
     if (wanted & 1u << OUTPUT_ANOMALY && options->eve.anomaly.application)
-        wanted |= 1u << OUTPUT_APP; /* records of anomalies of parsers; eve.app selects the protocols with events */
+        wanted |= 1u << OUTPUT_APP; /* anomalies of parsers are records of this kind */
     if (!options->eve.alert.tagged_packets)
         wanted &= ~(1u << OUTPUT_PACKET);
     if (!options->eve_path && options->destination_count == 0) /* events that are not shown on the terminal */

@@ -101,8 +101,8 @@ bool give_up_apply_policy(struct supervisor *supervisor)
     return open;
 }
 
-/* If another process has bound the queues, it may be another daemon, which owns the table: then does not touch the
- * table. */
+/* Applies the policy for a failed start. Does not touch the table if another process has bound the queues: it may be
+ * another daemon, to which the table belongs. */
 void give_up_at_start(struct supervisor *supervisor)
 {
     const char *setting = engine_failure_setting(ENGINE_FAILURE_START);
