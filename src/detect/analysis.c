@@ -377,7 +377,7 @@ static bool next_option(struct span *rest, struct span *name, struct span *value
 }
 
 /* Returns whether a `flowbits` option of the rule names the bit. `writes` true: with the operation set or toggle;
- * false: with any other operation. */
+ * false: with isset or isnotset. */
 static bool uses_bit(const struct rule *rule, struct span bit, bool writes)
 {
     const char *open = strchr(rule->text, '(');
@@ -386,7 +386,7 @@ static bool uses_bit(const struct rule *rule, struct span bit, bool writes)
     while (next_option(&rest, &name, &value)) {
         if (!span_equal(name, "flowbits") || !span_next(&value, ',', &operation) || !value.at)
             continue;
-        if (writes != (span_equal(operation, "set") || span_equal(operation, "toggle")))
+        if (!span_equal(operation, writes ? "set" : "isset") && !span_equal(operation, writes ? "toggle" : "isnotset"))
             continue;
         while (span_next(&value, '|', &part))
             if (part.length == bit.length && memcmp(part.at, bit.at, bit.length) == 0)
@@ -395,8 +395,9 @@ static bool uses_bit(const struct rule *rule, struct span bit, bool writes)
     return false;
 }
 
-/* Writes the rules of the ruleset that set the flow bit or, if `writes` is false, test it; at most MAX_STATE_RULES.
- * Returns the number of all such rules. */
+/* Writes the other rules of the ruleset that set the flow bit or, if `writes` is false, test it; at most
+ * MAX_STATE_RULES. Returns the number of all such rules. The analysed rule is omitted: it sets a bit only when it has
+ * matched, so it cannot be what makes its own isset true at first. */
 static size_t put_bit_rules(struct analysis *analysis, const char *key, struct span bit, bool writes)
 {
     const struct rule_list *rules = analysis->ruleset->rules;
@@ -407,7 +408,8 @@ static size_t put_bit_rules(struct analysis *analysis, const char *key, struct s
         const struct rule *rule = rule_list_get(rules, i);
         unsigned use = rule->state_use[RULE_NAME_FLOWBIT];
 
-        if (!(use & (writes ? RULE_STATE_WRITES : RULE_STATE_READS)) || !uses_bit(rule, bit, writes))
+        if (rule == analysis->signature->rule || !(use & (writes ? RULE_STATE_WRITES : RULE_STATE_READS)) ||
+            !uses_bit(rule, bit, writes))
             continue;
         if (count++ < MAX_STATE_RULES)
             json_printf(analysis->out, NULL, "%" PRIu32 ":%" PRIu32, rule->gid, rule->sid);

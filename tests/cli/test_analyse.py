@@ -24,6 +24,8 @@ alert tcp any any <> any 25 (msg:"two ways"; content:"a long rare pattern"; cont
 alert tcp any any -> any 25 (msg:"rare"; content:"a long rare pattern"; sid:14;)
 alert http any any -> any any (msg:"transform"; http.uri; to_lowercase; content:"abcdefgh"; sid:15;)
 alert http any any -> any any (msg:"weak"; http.method; content:"GET"; fast_pattern; http.user_agent; content:"sqlmap tool"; sid:16;)
+alert tcp any any -> any any (msg:"own bit"; content:"own"; flowbits:isset,own.bit; flowbits:set,own.bit; sid:17;)
+alert tcp any any -> any any (msg:"clears"; content:"clears"; flowbits:isset,nobody.sets; flowbits:unset,seen.it; sid:18;)
 """
 
 
@@ -105,6 +107,8 @@ class Analyse(unittest.TestCase):
         self.assertRegex(analysis["warnings"][0], "^no pattern finds the rule .*for new data of a stream")
         self.assertRegex(analysis["warnings"][1], "^pcre in payload has no content before it")
         self.assertRegex(self.analyse("11")[1]["warnings"][1], "no loaded rule sets the flow bit nobody.sets")
+        self.assertEqual(self.analyse("17")[1]["flowbits"][0]["set_by"], [])
+        self.assertRegex(self.analyse("17")[1]["warnings"][-1], "no loaded rule sets the flow bit own.bit")
 
     def test_other_types(self):
         self.assertEqual(self.analyse("4")[1]["type"], "like_ip_only")
@@ -132,7 +136,7 @@ class Analyse(unittest.TestCase):
                 (2, "needs one rule, as SID or GID:SID", "x"),
                 (2, "needs one rule, as SID or GID:SID", "1:2:3"),
                 (2, "needs one rule, as SID or GID:SID", "4294967296"),
-                (1, "no rule file has rule 1:99 \\(13 rules from 1 files; 0 files not readable\\)", "99"),
+                (1, "no rule file has rule 1:99 \\(15 rules from 1 files; 0 files not readable\\)", "99"),
                 (1, "cannot read '/nonexistent': No such file or directory", "--rules", "/nonexistent", "1")):
             got, out, err = self.run_on(*arguments)
             self.assertEqual((got, out), (code, ""), arguments)
