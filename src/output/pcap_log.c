@@ -6,9 +6,8 @@
  *
  * Alerts name the capture file of their packet, so the worker decides in which file a packet goes, before the file
  * exists: workers share the number of the current file and the size that it will have when all its packets are written.
- * The number is the second in which the file begins; it increases with each file. Because the thread writes the rings
- * one after the other, packets of the previous file may arrive behind the first ones of the current file: both files
- * stay open.
+ * The number is the second in which the file begins; it increases with each file. Packets of the previous file may
+ * arrive behind the first ones of the current file: both files stay open.
  *
  * Packets are logged as received, also those that are dropped or rewritten. For a packet inside a tunnel or a
  * reassembled datagram, the received packet is logged: the outer packet or the last fragment.
@@ -46,6 +45,7 @@ enum {
     OPEN_FILES = 2,
     FLUSH_SECONDS = 1,
     MAX_LISTED = 100000,
+    FILE_SHIFT = 32,
 };
 
 struct record {
@@ -81,10 +81,10 @@ struct pcap_log {
     bool lossless;
 
     /* Shared by the workers. */
-    alignas(64) _Atomic uint64_t file; /* number of the current file; 0: none yet */
-    /* Number of bytes that were assigned to packets: of the current file at the index file & 1, of the last one at the
-     * other index. Successive files have an odd difference. */
-    _Atomic uint64_t file_bytes[2];
+    /* The number of the current file (0: none yet), and in the low half the size that it will have, in units of
+     * 1 << unit_shift bytes: one word, so that no record is assigned to a file beyond its limit. */
+    alignas(64) _Atomic uint64_t current;
+    unsigned unit_shift;
 
     /* Used by the writing thread. */
     struct open_file files[OPEN_FILES]; /* the files that may be open at once, in no order */
@@ -123,22 +123,26 @@ static uint32_t link_type(const struct packet *pkt)
 
 /* --- Workers -------------------------------------------------------------------------------------- */
 
-/* Returns the number of the file for a record of `size` bytes, and begins a new file if the current one is full. */
+/* Returns the number of the file for a record of `size` bytes, and begins a new file if the record would exceed the
+ * limit of the current one. */
 static uint64_t assign_file(struct pcap_log *log, size_t size, uint64_t time_ns)
 {
-    uint64_t file = atomic_load_explicit(&log->file, memory_order_acquire);
-    uint64_t bytes = atomic_fetch_add_explicit(&log->file_bytes[file & 1], size, memory_order_relaxed) + size;
-    uint64_t second = time_ns / NS_PER_SECOND, next = second > file ? second : file + 1;
+    uint64_t before = atomic_load_explicit(&log->current, memory_order_relaxed), after;
+    const uint64_t second = time_ns / NS_PER_SECOND, limit = log->options.limit >> log->unit_shift;
+    const uint64_t unit = UINT64_C(1) << log->unit_shift;
 
-    if (file != 0 && (log->options.limit == 0 || bytes <= log->options.limit))
-        return file;
-    next += file != 0 && (next & 1) == (file & 1);
-    /* Before the exchange, so that no worker finds the new file with the bytes of the one before the last. Another
-     * worker that also sets it, and then loses the exchange, can only make the file a little longer than its limit. */
-    atomic_store_explicit(&log->file_bytes[next & 1], FILE_HEADER + size, memory_order_relaxed);
-    if (!atomic_compare_exchange_strong_explicit(&log->file, &file, next, memory_order_release, memory_order_relaxed))
-        return file; /* another worker has begun a file */
-    return next;
+    do {
+        uint64_t file = before >> FILE_SHIFT, units = limit == 0 ? 0 : (size + unit - 1) >> log->unit_shift;
+
+        after = before + units;
+        if (file != 0 && (after & UINT32_MAX) <= limit && after >> FILE_SHIFT == file)
+            continue;
+        if (limit > 0)
+            units = (FILE_HEADER + size + unit - 1) >> log->unit_shift;
+        after = (second > file && second <= UINT32_MAX ? second : file + 1) << FILE_SHIFT | units;
+    } while (!atomic_compare_exchange_weak_explicit(&log->current, &before, after, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    return after >> FILE_SHIFT;
 }
 
 static bool selects(const struct pcap_log *log, const struct packet *pkt, const struct decision *decision)
@@ -377,20 +381,33 @@ static void *run(void *argument)
     pthread_setname_np(pthread_self(), "sluice-pcap");
     for (;;) {
         bool stop = atomic_load(&log->stop), found = false;
+        uint64_t oldest = UINT64_MAX;
+        size_t size;
 
+        /* Write the records of the oldest file in all rings first, because few files are open at once. */
+        for (unsigned i = 0; i < log->port_count; i++) {
+            struct ring *ring = log->ports[i].ring;
+
+            if (ring_released(ring) < ring_published(ring)) {
+                uint64_t file = ((const struct record *)ring_peek(ring, &size))->file;
+
+                oldest = file < oldest ? file : oldest;
+            }
+        }
         for (unsigned i = 0; i < log->port_count; i++) {
             struct ring *ring = log->ports[i].ring;
             uint64_t end = ring_published(ring);
-            size_t size;
 
             for (; ring_released(ring) < end; found = true) {
-                write_record(log, ring_peek(ring, &size));
+                const struct record *record = ring_peek(ring, &size);
+
+                if (record->file > oldest)
+                    break;
+                write_record(log, record);
                 ring_release(ring);
             }
         }
-        if (found)
-            continue;
-        if (stop)
+        if (stop && !found)
             break;
         if (clock_monotonic_ns() - log->flushed_ns > FLUSH_SECONDS * NS_PER_SECOND) {
             for (int i = 0; i < OPEN_FILES; i++)
@@ -398,7 +415,8 @@ static void *run(void *argument)
                     flush_file(log, &log->files[i], ZSTD_e_flush);
             log->flushed_ns = clock_monotonic_ns();
         }
-        poll(NULL, 0, IDLE_WAIT_MS);
+        if (!found)
+            poll(NULL, 0, IDLE_WAIT_MS);
     }
     for (int i = 0; i < OPEN_FILES; i++)
         close_file(log, &log->files[i]);
@@ -416,6 +434,8 @@ int pcap_log_new(struct pcap_log **out, const struct pcap_log_options *options, 
     log->options = *options;
     log->options.dir = strdup(options->dir);
     log->options.filename = strdup(options->filename);
+    while (options->limit >> log->unit_shift > UINT32_MAX)
+        log->unit_shift++;
     log->lossless = lossless;
     log->files[0].fd = log->files[1].fd = -1;
     log->compressed_size = ZSTD_CStreamOutSize();

@@ -37,7 +37,7 @@ const struct setting pcap_log_settings[] = {
       .type = SETTING_SIZE,
       .default_value = "1000 MiB",
       .high = INT64_C(1) << 44,
-      .help = "Bytes of packets after which the next file begins, before compression; 0: no limit" },
+      .help = "Maximum size of a capture file, before compression, in bytes; then the next file begins. 0: no limit" },
     { .name = "pcap-log.max-files",
       SETTING_FIELD(pcap_log_options, max_files),
       .type = SETTING_NUMBER,

@@ -28,6 +28,16 @@ def datagram(number):
     return ip[:10] + struct.pack('>H', ~total & 0xffff) + ip[12:] + udp
 
 
+def write_hosts(path):
+    """The same packet from 64 hosts, 20,000 times, for several workers."""
+    packet = datagram(1)
+    with open(path, 'wb') as file:
+        file.write(struct.pack('<IHHIIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101))
+        for number in range(20000):
+            one = packet[:15] + bytes([number % 64]) + packet[16:]
+            file.write(struct.pack('<IIII', 1000000, number, len(one), len(one)) + one)
+
+
 def write_capture(path):
     with open(path, 'wb') as file:
         file.write(struct.pack('<IHHIIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101))
@@ -92,6 +102,13 @@ def main():
         assert all(os.path.getsize(path) <= 4000 and '/packets/' in path for path in files)
         files = run('ring', 'limit=4000', 'max-files=2')
         assert len(files) == 2 and sum(files.values(), [])[-1] == PACKETS - 1, files
+        # No file exceeds the limit when several workers fill it, and their packets are not lost.
+        write_hosts(f'{folder}/hosts.pcap')
+        subprocess.run([sluice, 'replay', '--no-console', '--workers', '4', '--log-dir',
+                        f'{folder}/workers', '--set', 'pcap-log.enabled=yes', '--set', 'pcap-log.limit=100000', '--set',
+                        'pcap-log.max-files=0', f'{folder}/hosts.pcap'], check=True)
+        sizes = [os.path.getsize(path) for path in glob.glob(f'{folder}/workers/log.pcap.*')]
+        assert max(sizes) <= 100000 and sum(sizes) > .9 * 20000 * 144, sizes
         # Flows of two packets each: the packet with the alert and the one behind it.
         files = run('alerts', 'conditional=alerts')
         assert sum(files.values(), []) == [n for n in range(PACKETS) if n % 10 < 2], files
