@@ -281,16 +281,19 @@ static int change_group(struct session *session, const struct set_targets *targe
     return err;
 }
 
+/* Changes the hosts, in several transactions. *done: number of leading hosts whose transactions succeeded. *removed is
+ * increased by the number of hosts that were blocked before. Returns 0 or -errno. */
 static int change_hosts(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
-                        size_t count, enum group_change change, size_t *removed, enum subject *subject)
+                        size_t count, enum group_change change, size_t *done, size_t *removed, enum subject *subject)
 {
     int err = 0;
 
-    for (size_t at = 0; at < count && !err; at += BLOCKLIST_GROUP) {
-        size_t group = count - at < BLOCKLIST_GROUP ? count - at : BLOCKLIST_GROUP, present = 0;
+    for (*done = 0; *done < count && !err;) {
+        size_t group = count - *done < BLOCKLIST_GROUP ? count - *done : BLOCKLIST_GROUP, present = 0;
 
-        err = change_group(session, targets, hosts + at, group, change, &present, subject);
+        err = change_group(session, targets, hosts + *done, group, change, &present, subject);
         *removed += err ? 0 : present;
+        *done += err ? 0 : group;
     }
     return err;
 }
@@ -298,9 +301,10 @@ static int change_hosts(struct session *session, const struct set_targets *targe
 int nft_hosts_add(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
                   size_t count, bool may_be_there, enum subject *subject)
 {
-    size_t replaced = 0;
+    size_t done, replaced = 0;
 
-    return change_hosts(session, targets, hosts, count, may_be_there ? GROUP_ADD : GROUP_ADD_NEW, &replaced, subject);
+    return change_hosts(session, targets, hosts, count, may_be_there ? GROUP_ADD : GROUP_ADD_NEW, &done, &replaced,
+                        subject);
 }
 
 /* --- Command line ----------------------------------------------------------------------------------- */
@@ -351,15 +355,26 @@ static int change(const char *table, const struct blocked_host *hosts, size_t co
     enum subject subject = SUBJECT_BATCH;
     struct set_targets targets;
     struct session session;
+    size_t done;
     int err = open_session(&session, table, &targets, error);
 
     if (err)
         return err;
     err = check_versions(&targets, hosts, count, error);
     if (!err) {
-        err = change_hosts(&session, &targets, hosts, count, what, removed, &subject);
+        err = change_hosts(&session, &targets, hosts, count, what, &done, removed, &subject);
         if (err)
             nft_explain(error, err, subject, table);
+        /* The error says that nothing was changed, which is true of one transaction only. */
+        if (err && done > 0) {
+            char *end = strstr(error, "; nothing was changed");
+
+            if (end)
+                *end = '\0';
+            snprintf(error + strlen(error), FIREWALL_ERROR_SIZE - strlen(error),
+                     "; the first %zu of %zu hosts were %s, the others were not", done, count,
+                     what == GROUP_REMOVE ? "removed" : "added");
+        }
     }
     nft_session_close(&session);
     return err;

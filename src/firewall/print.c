@@ -60,6 +60,8 @@ static const struct description descriptions[] = {
     },
 };
 
+enum { DEFAULT_BLOCKLIST_SIZE = 16384 }; /* of nft.blocklist.size */
+
 /* --- Header ----------------------------------------------------------------------------------------- */
 
 /* Prints each of the lines after "# " and `indent`. */
@@ -105,7 +107,15 @@ static void print_command(struct text *out, const struct firewall_options *optio
         text_printf(out, " --table %s", options->table);
     if (!options->bypass)
         text_puts(out, " --no-bypass");
-    /* The marks, nft.offload.verdict and nft.blocklist are omitted: they are the defaults, or the rules show them. */
+    if (options->blocklist) {
+        text_puts(out, " --set nft.blocklist.enabled=yes");
+        if (options->blocklist_size != DEFAULT_BLOCKLIST_SIZE)
+            text_printf(out, " --set nft.blocklist.size=%u", options->blocklist_size);
+    }
+    if (offload->has_next)
+        text_printf(out, " --set queue.route-to=%u%s", (unsigned)offload->next_queue,
+                    offload->next_bypass ? " --set queue.route-bypass=yes" : "");
+    /* The marks and nft.offload.verdict are omitted: they are the defaults, or the rules show them. */
     if (offload->accept || offload->drop)
         text_printf(out, " --set nft.offload.flows=%s",
                     !offload->drop     ? "accepted"

@@ -118,6 +118,16 @@ grep "is in nft.blocklist.never; no address was blocked" "$WORK/error" >/dev/nul
 blocklist add 192.0.2.1 192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.5 2>"$WORK/error" && fail "more than there is room"
 grep "full" "$WORK/error" >/dev/null || fail "$(cat "$WORK/error")"
 equal "a transaction that fails adds nobody" "$(listed)" "10.66.1.3 fd66:1::4 "
+grep "nothing was changed" "$WORK/error" >/dev/null || fail "$(cat "$WORK/error")"
+blocklist flush
+# 63 times the same host are the first transaction.
+blocklist add $(yes 192.0.2.1 | head -63) 192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.5 192.0.2.6 2>"$WORK/error" &&
+	fail "more than there is room"
+grep "full.*; the first 64 of 68 hosts were added, the others were not" "$WORK/error" >/dev/null ||
+	fail "$(cat "$WORK/error")"
+equal "the first transaction stays" "$(listed)" "192.0.2.1 192.0.2.2 "
+blocklist flush
+blocklist add 10.66.1.3 fd66:1::4 --force
 blocklist add 192.0.2.1 192.0.2.2 192.0.2.3 --permanent
 say 10.66.1.4 10.66.2.2 EVIL-A
 wait_stats ips "$ips" firewall.blocklist.full 1

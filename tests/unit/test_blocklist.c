@@ -304,6 +304,29 @@ START_TEST(without_blocklist_nothing_of_it)
 }
 END_TEST
 
+START_TEST(print_names_the_settings)
+{
+    struct firewall_options options;
+    char error[FIREWALL_ERROR_SIZE];
+    struct text out;
+
+    firewall_options_default(&options);
+    options.mode = ATTACH_ROUTE;
+    options.has_priority = true;
+    options.blocklist = true;
+    options.blocklist_size = 1000;
+    options.offload.accept = options.offload.has_next = options.offload.next_bypass = true;
+    options.offload.accept_mark = options.offload.accept_mask = 4;
+    options.offload.next_queue = 7;
+    text_init(&out);
+    ck_assert_int_eq(firewall_print(&options, &out, error), 0);
+    ck_assert_ptr_nonnull(strstr(out.bytes, " --set nft.blocklist.enabled=yes --set nft.blocklist.size=1000 --set "
+                                            "queue.route-to=7 --set queue.route-bypass=yes --set "
+                                            "nft.offload.flows=accepted\n"));
+    text_clear(&out);
+}
+END_TEST
+
 /* Base chains of other tables that are misplaced relative to Sluice's chain, which has priority 60 or -140. */
 static const struct {
     enum attach_mode mode;
@@ -426,6 +449,7 @@ int main(void)
     tcase_add_test(tcase, a_mistake_in_never_is_told);
     tcase_add_loop_test(tcase, tables_have_the_sets_of_their_family, 0, ROWS(families));
     tcase_add_test(tcase, without_blocklist_nothing_of_it);
+    tcase_add_test(tcase, print_names_the_settings);
     tcase_add_loop_test(tcase, places_are_judged, 0, ROWS(ways));
     tcase_add_loop_test(tcase, events_tell_it, 0, ROWS(told));
     tcase_add_test(tcase, events_can_be_left_out);
