@@ -20,7 +20,7 @@
 #include "feed.h"
 
 enum { NAME_ROOM = 64, PENDING_MAX = 16 << 20, TAG_MAX = 4096 };
-enum { PART_FLAGS, PART_SIDE, PART_TAG, PART_FALLBACK, PART_STATE, PART_NEXT, PART_READING };
+enum { PART_FLAGS, PART_SIDE, PART_TAG, PART_FALLBACK, PART_STATE, PART_NEXT, PART_READING, PART_PARENT };
 
 /* --- Names of protocols --------------------------------------------------------------------------- */
 
@@ -254,6 +254,11 @@ static void write_flow(struct app_context *context, struct transfer *t)
         transfer_tag(t, context->app->heap, af);
         transfer_part_end(t, start);
     }
+    if (af->parent_id != 0) {
+        start = transfer_part_start(t, PART_PARENT);
+        transfer_u64(t, &af->parent_id);
+        transfer_part_end(t, start);
+    }
     if (has_fallback) {
         start = transfer_part_start(t, PART_FALLBACK);
         transfer_state(context, t, af->fallback, af->fallback_state);
@@ -379,6 +384,9 @@ static void read_flow(struct app_context *context, struct transfer *t)
             break;
         case PART_READING:
             read_reading(context, &part);
+            break;
+        case PART_PARENT:
+            transfer_u64(&part, &af->parent_id);
             break;
         default:
             break; /* unknown part of a newer version */

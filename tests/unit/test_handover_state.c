@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Engine hand-over between two pipelines: state other than streams: history, threshold counts, time, datasets,
  * counters, and a direction beyond its depth. */
+#include "app/expect.h"
 #include "handover_rig.h"
 #include "sluice/worker.h"
 
@@ -37,6 +38,27 @@ START_TEST(history_and_tags_go_on)
         ck_assert_uint_eq(tally->matches, 2); /* one match before the hand-over, one after */
         ck_assert_uint_eq(tally->alerts, 2);
     }
+    rig_close_applications();
+}
+END_TEST
+
+/* A data connection keeps the id of the flow that announced it. */
+START_TEST(the_parent_of_a_flow_goes_on)
+{
+    static const char rules[] = ALERT(1, "content:\"data\"");
+    struct app_expectation what = { .server_port = 80, .ip_version = 4, .proto = "ftp-data", .parent_id = 77 };
+
+    memcpy(what.client.bytes, "\x0a\0\0\1", 4);
+    memcpy(what.server.bytes, "\x0a\0\0\2", 4);
+    rig_setup_applications();
+    rig_open(rules);
+    ck_assert(app_shared_expect(rig.shared.apps, &what, "tag", 3, rig.time_ns));
+    rig_handshake();
+    rig_send(RIG_SERVER, "a file");
+    ck_assert_uint_eq(app_flow_parent(rig.packet.flow), 77);
+    rig_hand_over(rules);
+    rig_send(RIG_SERVER, " and more");
+    ck_assert_uint_eq(app_flow_parent(rig.packet.flow), 77);
     rig_close_applications();
 }
 END_TEST
@@ -200,6 +222,7 @@ int main(void)
     TCase *tcase = tcase_create("handover_state");
 
     tcase_add_test(tcase, history_and_tags_go_on);
+    tcase_add_test(tcase, the_parent_of_a_flow_goes_on);
     tcase_add_test(tcase, time_goes_on);
     tcase_add_test(tcase, a_truncated_direction_goes_on);
     tcase_add_test(tcase, datasets_go_on);
