@@ -65,7 +65,7 @@ struct xff_options {
 /* Options of EVE's event types, with Suricata's names. */
 struct eve_options {
     const char *sensor_name; /* value of the member "host" of all events; borrowed; NULL: none */
-    bool suricata_version;   /* add the member "suricata_version", OUTPUT_SURICATA_VERSION */
+    bool suricata_version;   /* add the member "suricata_version", RULE_SURICATA_VERSION */
     bool enabled[OUTPUT_EVENT_COUNT];
     bool ethernet, community_id, pcap_file, metadata, ipv6_compress;
     uint16_t community_id_seed;
@@ -102,9 +102,6 @@ struct eve_options {
         bool totals, threads, deltas, null_values;
     } stats;
 };
-
-/* The version of Suricata whose EVE format the events have, for readers that require "suricata_version". */
-#define OUTPUT_SURICATA_VERSION "8.0.0"
 
 /* The type of the event file (eve.filetype), or of a further output (outputs.*.filetype). For the event file the engine
  * itself writes the first three types. For further outputs it writes only regular files, and sluice-ship all other

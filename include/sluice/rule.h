@@ -21,8 +21,8 @@
 #include "sluice/diag.h"
 #include "sluice/text.h"
 
-/* The version of Suricata whose rule language Sluice implements: `requires` is compared with it, and
- * `sluice suricata-compat` reports it. */
+/* The version of Suricata that Sluice implements: `requires` is compared with it, `sluice suricata-compat` and the
+ * member suricata_version of events report it. */
 #define RULE_SURICATA_VERSION "8.0.7"
 enum { RULE_SURICATA_MAJOR = 8, RULE_SURICATA_MINOR = 0, RULE_SURICATA_PATCH = 7 };
 

@@ -14,6 +14,7 @@
 #include "sluice/clock.h"
 #include "sluice/hex.h"
 #include "sluice/json.h"
+#include "sluice/rule.h"
 
 static const char *const packet_sources[] = {
     [PACKET_SOURCE_WIRE] = "wire/pcap",
@@ -310,7 +311,7 @@ void eve_end(struct eve *eve, struct text *out)
         json_member_string(out, "pcap_filename", eve->options->eve.pcap_file_name);
     json_member_string(out, "host", eve->options->eve.sensor_name);
     if (eve->options->eve.suricata_version)
-        json_member_string(out, "suricata_version", OUTPUT_SURICATA_VERSION);
+        json_member_string(out, "suricata_version", RULE_SURICATA_VERSION);
     json_object_close(out);
 }
 

@@ -11,6 +11,7 @@ import argparse
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -46,22 +47,29 @@ def main():
     with open(options.passing) as f:
         before = {line.strip() for line in f if line.strip() and not line.startswith('#')}
     validator = open_validator(suite)
+    # The suite judges Sluice by the checks for the newest version of Suricata. Rules with `requires` are compared with
+    # the version that Sluice has, so their cases are judged by the checks for that version.
+    version = re.search(r'version (\S+)', subprocess.run([options.sluice, 'suricata-compat', '-V'], check=True,
+                                                         capture_output=True, text=True).stdout).group(1)
+    status = {}
     with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, 'results.json')
-        run = subprocess.run([sys.executable, os.path.join(suite, 'verify.py'), '--bin', options.sluice,
-                              '--list', os.path.join(suite, 'dev.list'), '-j', str(os.cpu_count() or 1), '--json', out,
-                              '--keep', folder + '/cases'],
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if not os.path.exists(out):
-            print(run.stdout[-4000:])
-            print('the suite did not run')
-            return 1
-        with open(out) as f:
-            results = json.load(f)
+        for selection in ([], ['--as-version', version, '--filter', '^requires-']):
+            out = os.path.join(folder, 'results.json')
+            run = subprocess.run([sys.executable, os.path.join(suite, 'verify.py'), '--bin', options.sluice,
+                                  '--list', os.path.join(suite, 'dev.list'), '-j', str(os.cpu_count() or 1), '--json',
+                                  out, '--keep', folder + '/cases', *selection],
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            if not os.path.exists(out):
+                print(run.stdout[-4000:])
+                print('the suite did not run')
+                return 1
+            with open(out) as f:
+                results = json.load(f)
+            os.remove(out)
+            results = results['results'] if isinstance(results, dict) else results
+            status.update({r['name']: r for r in results})
         if validator:
             validator.check_folder(folder + '/cases')
-    results = results['results'] if isinstance(results, dict) else results
-    status = {r['name']: r for r in results}
     tiers = {}
     with open(os.path.join(suite, 'tiers.tsv')) as f:
         for line in f:

@@ -11,6 +11,7 @@
 
 #include "output_rig.h"
 #include "sluice/output.h"
+#include "sluice/rule.h"
 #include "sluice/spool.h"
 
 static char paths[3][80];
@@ -95,7 +96,8 @@ START_TEST(test_destinations_select)
     text = read_file(paths[0]);
     ck_assert_uint_eq(lines_of(text), 1);
     output_rig_expect(text, true, "\"event_type\":\"alert\"");
-    output_rig_expect(text, true, ",\"host\":\"gateway \\\"1\\\"\",\"suricata_version\":\"8.0.0\"}\n");
+    output_rig_expect(text, true,
+                      ",\"host\":\"gateway \\\"1\\\"\",\"suricata_version\":\"" RULE_SURICATA_VERSION "\"}\n");
     free(text);
     text = read_file(paths[1]);
     ck_assert_uint_eq(lines_of(text), 1);
