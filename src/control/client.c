@@ -100,10 +100,14 @@ int control_send_request(const char *path, const struct text *request, unsigned 
         close(fd);
         return set_error(error, err, path);
     }
+    /* The request is sent at once: between two parts of it the server could close the connection in favour of others,
+     * because it is a client that has not completed its request (server.c). */
     text_init(&line);
-    err = request->failed ? -ENOMEM : send_all(fd, request->bytes, request->length);
-    if (!err)
-        err = send_all(fd, "\n", 1);
+    text_append(&line, request->bytes, request->length);
+    text_puts(&line, "\n");
+    err = request->failed || line.failed ? -ENOMEM : send_all(fd, line.bytes, line.length);
+    text_clear(&line);
+    text_init(&line);
     /* -EPIPE: the server has rejected the client, but its answer with the reason may be readable */
     if (!err || err == -EPIPE)
         err = receive_line(fd, seconds, &line);

@@ -652,6 +652,46 @@ START_TEST(the_client_asks)
 }
 END_TEST
 
+static void *ask_uptime(void *argument)
+{
+    char error[CONTROL_ERROR_SIZE];
+    struct control_reply reply;
+
+    ck_assert_int_eq(ask("{\"command\":\"uptime\"}", &reply, error), 0);
+    control_value_free(reply.whole);
+    return argument;
+}
+
+/* The server may close a client that has sent a part of its request, so the client sends all of it at once. */
+START_TEST(a_request_is_sent_at_once)
+{
+    static const char answer[] = "{\"return\":\"OK\",\"message\":1}\n";
+    const struct control_options options = { .path = path, .mode = 0600 };
+    char error[CONTROL_ERROR_SIZE], bytes[256];
+    int listening = control_listen(&options, error);
+
+    ck_assert_int_ge(listening, 0);
+    for (unsigned i = 0; i < 200; i++) {
+        struct pollfd wait = { .fd = listening, .events = POLLIN };
+        pthread_t thread;
+        ssize_t length;
+        int fd;
+
+        ck_assert_int_eq(pthread_create(&thread, NULL, ask_uptime, NULL), 0);
+        ck_assert_int_eq(poll(&wait, 1, 10000), 1);
+        fd = accept(listening, NULL, NULL);
+        ck_assert_int_ge(fd, 0);
+        length = recv(fd, bytes, sizeof(bytes), 0);
+        ck_assert_int_gt(length, 0);
+        ck_assert_int_eq(bytes[length - 1], '\n');
+        ck_assert_int_eq(send(fd, answer, sizeof(answer) - 1, 0), sizeof(answer) - 1);
+        pthread_join(thread, NULL);
+        close(fd);
+    }
+    close(listening);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("control");
@@ -674,6 +714,7 @@ int main(void)
     tcase_add_test(tcase, the_socket_has_one_owner);
     tcase_add_test(tcase, a_file_in_its_place_is_kept);
     tcase_add_test(tcase, the_client_asks);
+    tcase_add_test(tcase, a_request_is_sent_at_once);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
 
