@@ -108,6 +108,7 @@ struct pipeline {
 
     /* Shared with other workers; borrowed. */
     struct host_table *hosts;
+    struct memcap_state *memcaps;  /* PIPELINE_MEMCAPS; NULL: memcaps do not change (replay) */
     struct file_store *file_store; /* NULL: none */
     const struct offload_options *offload;
     struct block_port *blocks;          /* NULL: no hosts are blocked */
@@ -165,6 +166,15 @@ struct pipeline_options {
 };
 
 /* State and options that the pipelines of all workers share. */
+/* A memcap that clients of the control socket may change while the engine runs, for all workers together. */
+struct memcap_state {
+    uint64_t configured, changed; /* in bytes; changed 0: the configured value applies */
+};
+/* PIPELINE_MEMCAPS: enum worker_memcap, and PIPELINE_MEMCAP_HOST for the table of hosts. A memcap may be raised to
+ * MEMCAP_MAX_GROWTH times the configured one. The pools reserve more (POOL_GROWTH), because their shares do not grow in
+ * proportion: hash tables keep their size. */
+enum { PIPELINE_MEMCAP_HOST = 5, PIPELINE_MEMCAPS = 6, MEMCAP_MAX_GROWTH = 4 };
+
 struct pipeline_shared {
     struct policy_shared *policy;
     struct file_store *files; /* NULL: none. Set before pipeline_init(); owned */
@@ -174,8 +184,9 @@ struct pipeline_shared {
     struct host_table *hosts;
     struct offload_options offload;
     struct overload_options overload;
-    uint64_t mode_override;                /* override of the mode by `sluice mode`, encoded by mode.c; 0: none */
-    struct transferred_counters *counters; /* counters of previous engines; owned; NULL: none */
+    uint64_t mode_override; /* override of the mode by `sluice mode`, encoded by mode.c; 0: none */
+    struct memcap_state memcaps[PIPELINE_MEMCAPS]; /* used by the main thread */
+    struct transferred_counters *counters;         /* counters of previous engines; owned; NULL: none */
 };
 /* Takes ownership of options->app.settings, also when it fails. 0 or -ENOMEM. */
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options);

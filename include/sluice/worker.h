@@ -89,6 +89,9 @@ struct worker_memcap_request {
     int error; /* out: 0, -EBUSY if more memory is in use, -ERANGE or -ENOMEM (pool_set_memcap()) */
 };
 
+/* Changes the memcap of a module, in the worker's thread or while it does not run. Returns 0 or the error. */
+int worker_change_memcap(const struct pipeline *pipeline, enum worker_memcap memcap, size_t size);
+
 /* A copy of all counters of a worker, which the worker writes between two batches. */
 struct worker_snapshot {
     struct capture_counters capture;

@@ -263,6 +263,7 @@ int service_new(struct service **out, const struct service_options *options, cha
         return err;
     service->options = *options;
     service->upgrade = NO_TICKET;
+    service_read_memcaps(service);
     service->queries = calloc(options->worker_count, sizeof(*service->queries));
     service->memcap_requests = calloc(options->worker_count, sizeof(*service->memcap_requests));
     if (service->queries && service->memcap_requests)

@@ -18,6 +18,7 @@ struct service_options {
     unsigned worker_count;
     struct ruleset *const *ruleset; /* points to the pointer to the ruleset in use */
     const struct app_shared *apps;
+    struct memcap_state *memcaps; /* PIPELINE_MEMCAPS */
     const struct rule_names *names;
     struct stats *stats;
     struct output *output;

@@ -2,7 +2,7 @@
 /*
  * Writes and reads the state of all modules for an engine hand-over. The file of a worker is
  *
- *     about  names  protocols  half-open  flow  flow  flow ...  datagrams  tallies
+ *     about  memcaps  names  protocols  half-open  flow  flow  flow ...  datagrams  tallies
  *
  * and a flow consists of parts: its own fields first, then the state that other modules store with it. Numbers of names
  * and protocols are valid in one process only. The names therefore come first, and the reader builds tables that
@@ -52,7 +52,10 @@ enum part {
     PART_SHARED_END, /* the shared file has PART_NAMES and the parts from PART_HOST_BITS to before this value */
     PART_TALLIES = PART_SHARED_END,
     PART_HALF_OPEN,
+    PART_MEMCAPS,
 };
+
+_Static_assert((int)PIPELINE_MEMCAP_HOST == (int)WORKER_MEMCAPS, "memcaps that no worker has a share of follow");
 
 /* Parts of a flow, in this order: its fields must come first, and the TCP session before the application protocol. */
 enum flow_part {
@@ -141,6 +144,7 @@ struct passage {
     struct numbers names;
     struct flow_numbers variables;
     struct handover_counts *counts;
+    uint32_t workers; /* number of workers of this process */
     /* Reading: true if another worker reads the same file and reports its flows. This worker marks them as duplicates,
      * and ignores the tallies. */
     bool is_visit;
@@ -152,6 +156,28 @@ static void transfer_about(struct transfer *t, struct about *about)
     transfer_u32(t, &about->place.workers);
     transfer_bool(t, &about->stream_inline);
     transfer_require(t, about->place.worker < about->place.workers);
+}
+
+/* Transfers the memcaps that clients of the control socket have changed, before the flows that need them. A memcap
+ * whose setting has changed since then is not changed: the new configuration applies. */
+static void transfer_memcaps(struct transfer *t, struct pipeline *pipeline, uint32_t workers)
+{
+    for (unsigned i = 0; i < PIPELINE_MEMCAPS; i++) {
+        const struct memcap_state none = { 0 };
+        struct memcap_state read = pipeline->memcaps ? pipeline->memcaps[i] : none;
+        int err;
+
+        transfer_u64(t, &read.configured);
+        transfer_u64(t, &read.changed);
+        if (!t->reading || t->error || !pipeline->memcaps || read.changed == 0 ||
+            read.configured != pipeline->memcaps[i].configured ||
+            (i < WORKER_MEMCAPS && read.changed / MEMCAP_MAX_GROWTH > read.configured))
+            continue;
+        err = i == PIPELINE_MEMCAP_HOST ? host_table_set_memcap(pipeline->hosts, read.changed)
+                                        : worker_change_memcap(pipeline, (enum worker_memcap)i, read.changed / workers);
+        if (!err)
+            pipeline->memcaps[i].changed = read.changed;
+    }
 }
 
 static void transfer_tx(struct transfer *t, struct app_tx *tx, void *user)
@@ -261,6 +287,11 @@ int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, str
         start = transfer_part_start(t, PART_ABOUT);
         transfer_about(t, &about);
         transfer_part_end(t, start);
+        if (pipeline->memcaps) {
+            start = transfer_part_start(t, PART_MEMCAPS);
+            transfer_memcaps(t, pipeline, place.workers);
+            transfer_part_end(t, start);
+        }
         write_names(t, names);
         start = transfer_part_start(t, PART_PROTOCOLS);
         app_id_map_write(t);
@@ -349,6 +380,9 @@ static void read_part(struct transfer *t, struct passage *passage, enum part kin
     case PART_PROTOCOLS:
         app_id_map_read(t, pipeline->app, &passage->protocols);
         break;
+    case PART_MEMCAPS:
+        transfer_memcaps(t, pipeline, passage->workers);
+        break;
     case PART_HALF_OPEN:
         transfer_half_open(t, pipeline);
         break;
@@ -398,7 +432,7 @@ int handover_read(struct pipeline *pipeline, const struct ruleset *ruleset, stru
                   struct handover_counts *counts)
 {
     struct handover_counts now = { 0 };
-    struct passage passage = { .pipeline = pipeline, .counts = &now };
+    struct passage passage = { .pipeline = pipeline, .counts = &now, .workers = place.workers };
     struct transfer_map map;
     int err = detect_signatures_new(&passage.checks, ruleset);
 

@@ -90,6 +90,10 @@ void engine_state_receive(const struct engine_state *own, int what, int fd)
     else if (what != CHANNEL_SHARED_FILE)
         log_info("restored %llu flows from the previous engine%s", (unsigned long long)counts.flows,
                  counts.left > 0 ? "; the flow table has no room for the others (flow.memcap)" : "");
+    /* The shared file is the last one: the memcaps have been read from the files of the workers. */
+    for (unsigned i = 0; what == CHANNEL_SHARED_FILE && i < WORKER_MEMCAPS; i++)
+        if (own->shared->memcaps[i].changed > 0)
+            stats_set_memcap(own->stats, (enum worker_memcap)i, own->shared->memcaps[i].changed);
     close(fd);
 }
 

@@ -260,6 +260,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     worker->pipeline.blocks = attachment_port(engine->attachment, worker->index);
     worker->pipeline.heartbeat = &worker->memory->worker[worker->index];
     worker->pipeline.slots = worker->queue.slots;
+    worker->pipeline.memcaps = engine->shared.memcaps;
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     worker->pipeline.looping_policy = worker->queue.looping_policy;
     worker->pipeline.truncated_policy = worker->queue.truncated_policy;
@@ -674,6 +675,7 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         .worker_count = engine->worker_count,
         .ruleset = &engine->ruleset,
         .apps = engine->shared.apps,
+        .memcaps = engine->shared.memcaps,
         .names = engine->names,
         .stats = engine->stats,
         .output = engine->output,

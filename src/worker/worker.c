@@ -237,19 +237,19 @@ static uint64_t cpu_time_ns(clockid_t clock)
 
 /* Changes the memcap of a module: changes only a limit, or also makes more of the reserved address space accessible by
  * a system call. */
-static int change_memcap(const struct pipeline *pipeline, const struct worker_memcap_request *request)
+int worker_change_memcap(const struct pipeline *pipeline, enum worker_memcap memcap, size_t size)
 {
-    switch (request->memcap) {
+    switch (memcap) {
     case MEMCAP_FLOW:
-        return flow_table_set_memcap(pipeline->flows, request->size);
+        return flow_table_set_memcap(pipeline->flows, size);
     case MEMCAP_STREAM:
-        return stream_set_memcap(pipeline->stream, request->size);
+        return stream_set_memcap(pipeline->stream, size);
     case MEMCAP_REASSEMBLY:
-        return stream_set_reassembly_memcap(pipeline->stream, request->size);
+        return stream_set_reassembly_memcap(pipeline->stream, size);
     case MEMCAP_DEFRAG:
-        return defrag_set_memcap(pipeline->defrag, request->size);
+        return defrag_set_memcap(pipeline->defrag, size);
     case MEMCAP_APP:
-        return app_set_memcap(pipeline->app, request->size);
+        return app_set_memcap(pipeline->app, size);
     default:
         return -EINVAL;
     }
@@ -268,7 +268,7 @@ static void answer_requests(struct worker *worker, int packets)
         atomic_store_explicit(&worker->query, NULL, memory_order_release);
     }
     if (request) {
-        request->error = change_memcap(&worker->pipeline, request);
+        request->error = worker_change_memcap(&worker->pipeline, request->memcap, request->size);
         atomic_store_explicit(&worker->memcap_request, NULL, memory_order_release);
     }
     if (atomic_load_explicit(&worker->snapshot_wanted, memory_order_acquire)) {

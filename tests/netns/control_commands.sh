@@ -33,6 +33,11 @@ python3 "$HERE/control_commands.py" "$WORK/ips.control" "$id" "$WORK/data/hosts.
 equal "a table of memcaps" "$(ask memcap list | awk 'NR == 1 || $1 == "defrag"' | tr -s ' ' | sed 's/ $//')" \
 	"$(printf 'name value setting\ndefrag 120mb defrag.memcap')"
 equal "memcap set" "$(ask memcap set defrag 32mb)" "memcap value for 'defrag' updated: 33554432"
+equal "memcap set" "$(ask memcap set host 24mb)" "memcap value for 'host' updated: 25165824"
+ask upgrade >/dev/null || fail "upgrade"
+equal "memcaps after an upgrade" "$(ask memcap list | awk '$1 == "defrag" || $1 == "host" { print $1, $2 }' | tr '\n' ' ')" \
+	"defrag 32mb host 24mb "
+equal "the limit in the statistics" "$(ask stats ips.memcap.defrag | awk '{ print $NF }')" 33554432
 equal "dataset add" "$(ask dataset add --text hosts evil.example bad.example | sort -u)" "data added"
 equal "dataset lookup" "$(ask dataset lookup hosts ZXZpbC5leGFtcGxl)" "item found in set"
 equal "dataset list" "$(ask dataset list | awk '$1 == "hosts" { print $2, $3 }')" "string 2"

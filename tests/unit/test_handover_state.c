@@ -63,6 +63,39 @@ START_TEST(the_parent_of_a_flow_goes_on)
 }
 END_TEST
 
+/* A memcap that was changed stays, unless its setting has changed; a size that no client can set is ignored. */
+START_TEST(changed_memcaps_go_on)
+{
+    static const char rules[] = ALERT(1, "content:\"data\"");
+    struct memcap_state before[PIPELINE_MEMCAPS] = { 0 }, after[PIPELINE_MEMCAPS] = { 0 };
+    struct handover_counts counts = { 0 };
+    int fd = rig_memory_file();
+
+    rig_setup_applications();
+    rig_open(rules);
+    after[MEMCAP_DEFRAG].configured = before[MEMCAP_DEFRAG].configured = rig.options.defrag.memcap;
+    before[MEMCAP_DEFRAG].changed = rig.options.defrag.memcap / 2;
+    after[MEMCAP_STREAM].configured = rig.options.stream.memcap;
+    before[MEMCAP_STREAM] = (struct memcap_state){ rig.options.stream.memcap + 1, rig.options.stream.memcap / 2 };
+    after[MEMCAP_FLOW].configured = before[MEMCAP_FLOW].configured = rig.options.flow.memcap;
+    before[MEMCAP_FLOW].changed = (MEMCAP_MAX_GROWTH + 1) * rig.options.flow.memcap;
+    after[PIPELINE_MEMCAP_HOST].configured = before[PIPELINE_MEMCAP_HOST].configured = 1 << 20;
+    before[PIPELINE_MEMCAP_HOST].changed = 8 << 20;
+    rig.pipeline.memcaps = before;
+    ck_assert_int_eq(handover_write(&rig.pipeline, rig.ruleset, rig_place, fd, &counts), 0);
+    rig_discard_pipeline();
+    rig_new_pipeline(rules, "");
+    rig.pipeline.memcaps = after;
+    ck_assert_int_eq(handover_read(&rig.pipeline, rig.ruleset, rig_place, fd, &counts), 0);
+    ck_assert_uint_eq(after[MEMCAP_DEFRAG].changed, rig.options.defrag.memcap / 2);
+    ck_assert_uint_eq(after[MEMCAP_STREAM].changed, 0);
+    ck_assert_uint_eq(after[MEMCAP_FLOW].changed, 0);
+    ck_assert_uint_eq(after[PIPELINE_MEMCAP_HOST].changed, 8 << 20);
+    close(fd);
+    rig_close_applications();
+}
+END_TEST
+
 /* A flow expires its timeout after the last packet, also if the previous engine saw that packet. */
 START_TEST(time_goes_on)
 {
@@ -223,6 +256,7 @@ int main(void)
 
     tcase_add_test(tcase, history_and_tags_go_on);
     tcase_add_test(tcase, the_parent_of_a_flow_goes_on);
+    tcase_add_test(tcase, changed_memcaps_go_on);
     tcase_add_test(tcase, time_goes_on);
     tcase_add_test(tcase, a_truncated_direction_goes_on);
     tcase_add_test(tcase, datasets_go_on);

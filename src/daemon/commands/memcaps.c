@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Commands that show and change memcaps. Each worker changes its own share between two batches. The change ends with
- * the engine: the next one reads the configuration.
+ * Commands that show and change memcaps. Each worker changes its own share between two batches. An engine
+ * hand-over keeps the change (handover.c); after a start, or a crash of the engine, the configuration applies.
  */
 #include "service.h"
 
@@ -17,15 +17,13 @@
 #include "sluice/text.h"
 #include "sluice/worker.h"
 
-/* A memcap may be raised to MAX_GROWTH times the configured one. The pools reserve more (POOL_GROWTH), because their
- * shares do not grow in proportion: hash tables keep their size. */
-enum { MAX_GROWTH = 4, SIZE_TEXT = 32, KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30 };
+enum { SIZE_TEXT = 32, KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30 };
 
 /* Suricata's name of each memcap, and Sluice's setting for it. Several names may have the same setting: all protocols
  * share a memcap, and the table of hosts also stores pairs of hosts. */
 static const struct memcap_row {
     const char *name, *setting;
-    unsigned memcap; /* enum worker_memcap, or SERVICE_MEMCAP_HOST */
+    unsigned memcap; /* enum worker_memcap, or PIPELINE_MEMCAP_HOST */
 } rows[] = {
     { "stream", "stream.memcap", MEMCAP_STREAM },
     { "stream-reassembly", "stream.reassembly-memcap", MEMCAP_REASSEMBLY },
@@ -33,8 +31,8 @@ static const struct memcap_row {
     { "applayer-proto-http", "app-layer.memcap", MEMCAP_APP },
     { "applayer-proto-http-byterange", "app-layer.memcap", MEMCAP_APP },
     { "defrag", "defrag.memcap", MEMCAP_DEFRAG },
-    { "ippair", "host.memcap", SERVICE_MEMCAP_HOST },
-    { "host", "host.memcap", SERVICE_MEMCAP_HOST },
+    { "ippair", "host.memcap", PIPELINE_MEMCAP_HOST },
+    { "host", "host.memcap", PIPELINE_MEMCAP_HOST },
     { "ftp", "app-layer.memcap", MEMCAP_APP },
 };
 
@@ -51,21 +49,25 @@ static const char *format_size(uint64_t bytes, char out[SIZE_TEXT])
     return out;
 }
 
-static uint64_t configured_memcap(const struct service *service, const struct memcap_row *row)
+void service_read_memcaps(struct service *service)
 {
-    struct text value;
-    int64_t bytes = 0;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct text value;
+        int64_t bytes = 0;
 
-    text_init(&value);
-    if (config_value_text(service->options.config, row->setting, &value) == CONFIG_VALUE && !value.failed)
-        config_size(value.bytes, &bytes);
-    text_clear(&value);
-    return (uint64_t)bytes;
+        text_init(&value);
+        if (config_value_text(service->options.config, rows[i].setting, &value) == CONFIG_VALUE && !value.failed)
+            config_size(value.bytes, &bytes);
+        text_clear(&value);
+        service->options.memcaps[rows[i].memcap].configured = (uint64_t)bytes;
+    }
 }
 
 static uint64_t current_memcap(const struct service *service, const struct memcap_row *row)
 {
-    return service->memcaps[row->memcap] > 0 ? service->memcaps[row->memcap] : configured_memcap(service, row);
+    const struct memcap_state *state = &service->options.memcaps[row->memcap];
+
+    return state->changed > 0 ? state->changed : state->configured;
 }
 
 static const struct memcap_row *find_row(struct control_request *request)
@@ -120,7 +122,7 @@ static uint64_t memory_in_use(struct service *service, const struct memcap_row *
     const struct service_options *options = &service->options;
     uint64_t used = 0;
 
-    if (row->memcap == SERVICE_MEMCAP_HOST)
+    if (row->memcap == PIPELINE_MEMCAP_HOST)
         return host_table_memory_used(options->workers[0].pipeline.hosts);
     service_take_snapshots(service);
     for (unsigned i = 0; i < options->worker_count; i++) {
@@ -177,7 +179,7 @@ static int change_memcap(struct service *service, const struct memcap_row *row, 
     uint64_t before = current_memcap(service, row);
     int err;
 
-    if (row->memcap == SERVICE_MEMCAP_HOST)
+    if (row->memcap == PIPELINE_MEMCAP_HOST)
         return host_table_set_memcap(service->options.workers[0].pipeline.hosts, bytes);
     err = send_shares(service, row->memcap, bytes, &changed);
     if (err && changed > 0 && send_shares(service, row->memcap, before, &again))
@@ -221,17 +223,18 @@ void service_set_memcap(void *user, struct control_request *request)
                      format_size((uint64_t)setting->low, low), format_size((uint64_t)setting->high, high));
         return;
     }
-    if (row->memcap != SERVICE_MEMCAP_HOST && (uint64_t)bytes > MAX_GROWTH * configured_memcap(service, row))
+    if (row->memcap != PIPELINE_MEMCAP_HOST &&
+        (uint64_t)bytes > MEMCAP_MAX_GROWTH * service->options.memcaps[row->memcap].configured)
         err = -ERANGE;
     else
         err = change_memcap(service, row, (uint64_t)bytes);
     switch (err) {
     case 0:
-        service->memcaps[row->memcap] = (uint64_t)bytes;
+        service->options.memcaps[row->memcap].changed = (uint64_t)bytes;
         if (row->memcap < WORKER_MEMCAPS)
             stats_set_memcap(service->options.stats, (enum worker_memcap)row->memcap, (uint64_t)bytes);
-        log_notice("a client of the control socket has set %s to %" PRId64 " bytes, until the engine ends",
-                   row->setting, bytes);
+        log_notice("a client of the control socket has set %s to %" PRId64 " bytes, until the next start", row->setting,
+                   bytes);
         control_print(request, "memcap value for '%s' updated: %" PRId64, row->name, bytes);
         break;
     case -EBUSY:
@@ -244,7 +247,7 @@ void service_set_memcap(void *user, struct control_request *request)
         control_fail(request,
                      "memcap value specified for '%s' is more than %d times that of the configuration, value not "
                      "changed; change %s there and run `sluice upgrade`",
-                     row->name, MAX_GROWTH, row->setting);
+                     row->name, (int)MEMCAP_MAX_GROWTH, row->setting);
         break;
     case -EAGAIN:
         control_fail(request, "a worker does not answer, value not changed");

@@ -13,8 +13,6 @@
 
 enum {
     SERVICE_MAX_TICKETS = 64,
-    SERVICE_MEMCAP_HOST = WORKER_MEMCAPS, /* the memcap of the host table; lower numbers: enum worker_memcap */
-    SERVICE_MEMCAPS,
 };
 
 /* A client that waits for the result of a reload. */
@@ -31,7 +29,6 @@ struct service {
     struct talkers *talkers;       /* created by the first request for talkers */
     struct waiting_client waiting[SERVICE_MAX_TICKETS];
     unsigned waiting_count;
-    uint64_t memcaps[SERVICE_MEMCAPS];             /* the memcaps in force, in bytes; 0: as configured */
     struct worker_memcap_request *memcap_requests; /* one for each worker */
     /* Ticket of the client that requested an upgrade and waits for the next engine; UINT64_MAX: none. */
     uint64_t upgrade;
@@ -53,6 +50,8 @@ service_command service_show_status, service_show_stats, service_dump_counters, 
 
 /* --- memcaps.c ------------------------------------------------------------------------------------ */
 
+/* Sets memcap_state.configured of all memcaps; called once, before clients can change them. */
+void service_read_memcaps(struct service *service);
 service_command service_list_memcaps, service_show_memcap, service_set_memcap;
 
 /* --- datasets.c ----------------------------------------------------------------------------------- */
