@@ -34,7 +34,6 @@ struct shared_shard {
     uint8_t *entries;                        /* [entry_count] of entry_size */
     _Atomic(struct shared_bucket *) buckets; /* read without the lock for prefetching only */
     uint32_t entry_count, bucket_mask;
-    uint32_t limit;          /* not used: entry_count is the memcap as a number of entries */
     uint32_t used;           /* number of entries in chains */
     uint32_t fresh;          /* entries from here on were never used */
     uint32_t free_entry;     /* first of the chain of freed entries */
