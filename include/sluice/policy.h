@@ -52,6 +52,14 @@ struct policy_options {
 extern const struct setting policy_settings[];   /* of struct policy_options */
 extern const struct setting ips_mode_settings[]; /* of policy_options.mode, also for single queues */
 
+/* The settings of exception policies. */
+struct exception_options {
+    enum exception_policy master; /* EXCEPTION_POLICY_COUNT: auto, which depends on the mode */
+    /* EXCEPTION_POLICY_COUNT: auto or not set, so that `master` applies */
+    enum exception_policy policies[EXCEPTION_COUNT];
+};
+extern const struct setting exception_settings[];
+
 /* 0 or -ENOMEM. The policy_shared must outlive all policies created with it. Both free functions accept NULL. */
 int policy_shared_new(struct policy_shared **out, const struct policy_options *options);
 void policy_shared_free(struct policy_shared *shared);

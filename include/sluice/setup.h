@@ -36,7 +36,6 @@ struct ruleset;
 /* --- Settings ------------------------------------------------------------------------------------- */
 
 extern const struct setting dataset_settings[]; /* settings of one dataset (an entry of `datasets`) */
-extern const struct setting exception_settings[];
 
 /* Settings of rules and datasets. */
 struct rules_options {

@@ -14,10 +14,4 @@ struct dataset_options {
     size_t memcap; /* bytes; 0: the value of datasets.defaults.memcap applies */
 };
 
-struct exception_options {
-    enum exception_policy master; /* EXCEPTION_POLICY_COUNT: auto, which depends on the mode */
-    /* EXCEPTION_POLICY_COUNT: auto or not set, so that `master` applies */
-    enum exception_policy policies[EXCEPTION_COUNT];
-};
-
 #endif
