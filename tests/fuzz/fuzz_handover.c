@@ -32,7 +32,7 @@
 #include "sluice/keyword.h"
 #include "sluice/transfer.h"
 
-enum { FILE_WORKER = 1, FILE_SHARED = 2, HEADERS = 40, PACKETS_MAX = 64, TINY_HEAP = 192 << 10 };
+enum { FILE_WORKER = 1, FILE_SHARED = 2, HEADERS = 40, PACKETS_MAX = 64, TINY_HEAP = 192 << 10, MEMCAP = 1 << 20 };
 
 #define MUST(condition)                                                                                                \
     do {                                                                                                               \
@@ -116,6 +116,18 @@ static void open_pipeline(void)
     MUST(pipeline_shared_init(&f->shared, &f->options) == 0);
     MUST(pipeline_init(&f->pipeline, &f->options, &f->shared, 0, output_port(f->output, 0)) == 0);
     MUST(detector_prepare(f->pipeline.detector, f->ruleset) == 0);
+    for (unsigned i = 0; i < PIPELINE_MEMCAPS; i++)
+        f->shared.memcaps[i] = (struct memcap_state){ .configured = MEMCAP };
+    f->pipeline.memcaps = f->shared.memcaps;
+}
+
+static bool has_changed_memcaps(void)
+{
+    unsigned changed = 0;
+
+    for (unsigned i = 0; i < PIPELINE_MEMCAPS; i++)
+        changed += f->shared.memcaps[i].changed > 0;
+    return changed > 0;
 }
 
 static bool has_datagrams(void)
@@ -138,7 +150,7 @@ static void reopen_pipeline(void)
 static void empty_pipeline(void)
 {
     pipeline_discard_flows(&f->pipeline);
-    if (!has_datagrams())
+    if (!has_datagrams() && !has_changed_memcaps())
         return;
     reopen_pipeline();
 }
