@@ -435,7 +435,7 @@ int nfqueue_open(struct capture **out, const struct nfqueue_options *options, ch
     err = allocate(queue);
     if (err) {
         nfqueue_config_fail(error, err, "queue %u: %s", options->queue,
-                            err == -ENOMEM ? "out of memory" : strerror(-err));
+                            err == -ENOMEM ? "out of memory" : "cannot read random numbers (getrandom)");
         goto close_queue;
     }
     /* The last step, because an adopted descriptor changes its owner only on success. */
