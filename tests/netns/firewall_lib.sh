@@ -59,6 +59,11 @@ more_numbers() {
 }
 arrived_numbers() { grep -c number "$WORK/open"; }
 
+# last_number WHAT NUMBER FROM: until this one, the last of the numbered datagrams, has arrived behind line FROM. It may
+# still wait for a CPU of the gateway, and would pass without inspection when the daemon has stopped.
+last_number() { wait_equal "$1: arrivals of the last datagram" 1 number_arrived "$2" "$3"; }
+number_arrived() { tail -n +$(($2 + 1)) "$WORK/open" | grep -c " number $1\.\?\$" || true; }
+
 # run_beside NAME MODE ARGS...: the daemon, attached in this mode.
 run_beside() {
 	local name=$1 options=(--attach "$2")
@@ -114,6 +119,8 @@ beside() {
 	equal "$mode: others' rules" "$(others_rules)" "$before"
 
 	# A reload under way: what arrives has been inspected, before and after.
+	local from
+	from=$(wc -l <"$WORK/open")
 	ip netns exec "$P-cli" python3 "$HERE/traffic.py" udp-paced 10.66.2.2 7000 400 20 >"$WORK/paced" 2>&1 &
 	local paced=$!
 	more_numbers "$mode"
@@ -121,6 +128,7 @@ beside() {
 	more_numbers "$mode: after the reload"
 	kill $paced
 	wait $paced || fail "$mode: the traffic"
+	last_number "$mode" $(($(tail -n 1 "$WORK/paced") - 1)) "$from"
 	send "$mode-reloaded"
 	expect "$mode: after the reload" "$mode-reloaded" 0
 	stop_process "$LAST_PID" || fail "$mode: exit code $?"
@@ -187,6 +195,7 @@ account() {
 	more_numbers "$name: after the reload"
 	kill "$sender"
 	wait "$sender" || fail "$name: the sender"
+	last_number "$name" "$(awk 'END { print $1 }' "$WORK/sent")" "$from"
 	wait_equal "$name: packets that wait" 0 waiting
 	# The monitor counts once a second which packets were flushed. A difference that remains is for the judgement below.
 	wait_for flushed_counted "$name" || true
