@@ -77,6 +77,26 @@ wait_for "the mode drop" sh -c 'sluice mode | grep -q "mode: drop"'
 request 'index.html?x=${jndi:ldap://x/y}' >/dev/null 2>&1 && fail "the bad request passed"
 request index.html | grep -q welcome || fail "a good request was dropped"
 
+step "events to syslog"
+printf 'outputs:\n  journal: {filetype: syslog, types: [alert], syslog: {socket: /dev/log}}\n' >>/etc/sluice/sluice.yaml
+sluice check || fail "sluice check refuses the further output"
+sluice upgrade || fail "sluice upgrade"
+request 'index.html?x=${jndi:ldap://x/y}' >/dev/null 2>&1 && fail "the bad request passed"
+wait_for "the alert in the journal" sh -c "journalctl -t sluice -o cat | grep -q '\"signature_id\":9000001'"
+systemctl is-active -q sluice-ship.service || fail "sluice-ship.service does not run"
+[ "$(stat -c %U "/proc/$(systemctl show -P MainPID sluice-ship.service)")" = sluice-ship ] || fail "user of sluice-ship"
+
+step "metrics"
+systemctl enable --now -q sluice-metrics.service
+scrape() {
+	python3 -c 'import urllib.request
+print(urllib.request.urlopen("http://127.0.0.1:9931/metrics", timeout=20).read().decode())'
+}
+wait_for "the first scrape" scrape
+scrape >metrics
+grep -q '^sluice_up 1' metrics || fail "sluice_up: $(grep sluice_up metrics)"
+grep -q '^sluice_alerts_total [1-9]' metrics || fail "sluice_alerts_total: $(grep sluice_alerts metrics)"
+
 step "upgrade"
 ip netns exec cli ping -i 0.2 10.66.2.2 >pings &
 pings=$!
@@ -94,8 +114,13 @@ wait $pings || true
 tail -n 3 pings
 grep -q " 0% packet loss" pings || fail "the upgrade lost packets"
 
+systemctl is-active -q sluice-ship.service sluice-metrics.service || fail "the upgrade stopped a service"
+
 step "remove"
 "${apt[@]}" remove sluice
+for unit in sluice-ship.service sluice-ship.socket sluice-metrics.service; do
+	systemctl is-active -q $unit && fail "$unit still runs"
+done
 systemctl is-active -q sluice.service && fail "the service still runs"
 nft list tables | grep -q sluice && fail "the sluice table is still there"
 [ -f /etc/sluice/sluice.yaml ] || fail "remove deleted the configuration"
