@@ -82,7 +82,7 @@ printf 'outputs:\n  journal: {filetype: syslog, types: [alert], syslog: {socket:
 sluice check || fail "sluice check refuses the further output"
 sluice upgrade || fail "sluice upgrade"
 request 'index.html?x=${jndi:ldap://x/y}' >/dev/null 2>&1 && fail "the bad request passed"
-wait_for "the alert in the journal" sh -c "journalctl -t sluice -o cat | grep -q '\"signature_id\":9000001'"
+wait_for "the alert in the journal" sh -c "journalctl -o cat | grep -q 'signature_id.*9000001'"
 systemctl is-active -q sluice-ship.service || fail "sluice-ship.service does not run"
 [ "$(stat -c %U "/proc/$(systemctl show -P MainPID sluice-ship.service)")" = sluice-ship ] || fail "user of sluice-ship"
 
@@ -107,12 +107,14 @@ sleep 3
 dpkg-query -W -f '${Version}\n' sluice | grep -q '+next$' || fail "not upgraded"
 [ "$(systemctl show -P MainPID sluice.service)" = "$(cat pid)" ] || fail "the service was restarted"
 [ "$(engine)" != "$before" ] || fail "the engine is still the old one"
+next=$(engine)
 grep -q "^ips.mode: drop" /etc/sluice/sluice.yaml || fail "the upgrade changed the configuration"
-sleep 3
+sleep 35 # longer than WatchdogSec=
 kill -INT $pings
 wait $pings || true
 tail -n 3 pings
 grep -q " 0% packet loss" pings || fail "the upgrade lost packets"
+[ "$(engine)" = "$next" ] || fail "the next engine was replaced after the upgrade"
 
 systemctl is-active -q sluice-ship.service sluice-metrics.service || fail "the upgrade stopped a service"
 

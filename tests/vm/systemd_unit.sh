@@ -53,8 +53,14 @@ equal "pid file of the next supervisor" "$(cat /run/sluice/sluice.pid)" "$(show 
 client ping -c 1 -W 1 -q -s 800 10.66.1.1 >/dev/null && fail "large pings are not dropped any more"
 equal "bad text" "$(client python3 /source/tests/netns/traffic.py tcp-ask 10.66.1.1 7001 'some EVIL text')" RESET
 
-# The watchdog of systemd must replace a hung supervisor.
+# After an upgrade the process goes on notifying the watchdog.
 supervisor=$(show MainPID)
+sluice upgrade --socket $CONTROL >/dev/null || fail "sluice upgrade failed"
+sleep 12
+equal "the supervisor after the upgrade" "$(show MainPID)" "$supervisor"
+is_ready || fail "no answer after the upgrade"
+
+# The watchdog of systemd must replace a hung supervisor.
 kill -STOP "$supervisor"
 await "the watchdog" another_supervisor
 client ping -c 1 -W 2 -q 10.66.1.1 >/dev/null || fail "no ping after the watchdog"

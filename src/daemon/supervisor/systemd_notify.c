@@ -118,7 +118,8 @@ void systemd_start(struct supervisor *supervisor)
 {
     uint64_t every_us = 0;
 
-    if (sd_watchdog_enabled(1, &every_us) > 0)
+    /* The variables of the environment stay: after `sluice upgrade` the next program reads them in this process. */
+    if (sd_watchdog_enabled(0, &every_us) > 0)
         supervisor->watchdog_ns = every_us * US_TO_NS / 3;
 }
 
