@@ -64,6 +64,8 @@ sluice mode | grep -q alert-only || fail "the first mode is not alert-only"
 systemctl show -P MainPID sluice.service >pid
 grep -q . "/proc/$(cat pid)/attr/current" && echo "AppArmor: $(cat "/proc/$(cat pid)/attr/current")"
 
+journalctl -u sluice.service -o cat | grep "without sending a reset" && fail "the sockets of reject cannot be used"
+
 step "a bad request"
 request 'index.html?x=$%7bjndi:ldap://x/y%7d' >answer || fail "alert-only dropped the request"
 request 'index.html?x=${jndi:ldap://x/y}' >answer || fail "alert-only dropped the request"
