@@ -109,11 +109,10 @@ struct inspect_search {
 enum { INSPECT_MAX_SEARCHES = 16 };
 
 /*
- * Limits on the work of one evaluation: PCRE2's limits (steps, depth, heap, JIT stack) the number of evaluation steps,
- * and the scratch memory of transforms. Crafted traffic can make an evaluation reach a limit; then it is unknown
- * whether the buffer matches.
+ * Limits on the work of one evaluation: PCRE2's limits (steps, depth, heap, JIT stack) and the number of evaluation
+ * steps. Crafted traffic can make an evaluation reach a limit; then it is unknown whether the buffer matches.
  */
-enum inspect_limit { INSPECT_LIMIT_PCRE, INSPECT_LIMIT_STEPS, INSPECT_LIMIT_TRANSFORM, INSPECT_LIMITS };
+enum inspect_limit { INSPECT_LIMIT_PCRE, INSPECT_LIMIT_STEPS, INSPECT_LIMITS };
 struct inspect_limits {
     uint8_t reached; /* bits: 1 << enum inspect_limit */
     bool match;      /* true: a buffer whose evaluation reached a limit counts as matched; false: as not matched */

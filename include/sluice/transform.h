@@ -2,8 +2,8 @@
 /*
  * Scratch memory for the results of transforms (keyword.h, transform_output()).
  *
- * The memory is one block, used like a stack and reset as a whole. When it is exhausted, the result of the
- * evaluation is unknown (INSPECT_LIMIT_TRANSFORM).
+ * The memory is one block, used like a stack and reset as a whole. When it is exhausted, the transformed buffer does
+ * not exist.
  *
  * Threads:   a scratch belongs to one worker; nothing here allocates memory after transform_scratch_new().
  * Ownership: results are valid until the next transform_scratch_reset(), or until the scratch returns to an earlier

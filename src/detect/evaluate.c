@@ -215,7 +215,7 @@ bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection
     for (const struct condition *t = buffer->transforms; t && bytes; t = t->next) {
         if (!t->keyword->transform.apply(inspection->transforms, bytes, inspection->length, t->data, &bytes,
                                          &inspection->length))
-            return inspection_record_limit(inspection, INSPECT_LIMIT_TRANSFORM);
+            bytes = NULL;
     }
     if (!bytes)
         return buffer->absence != BUFFER_PRESENT;
@@ -261,7 +261,6 @@ static __attribute__((noinline, cold)) void count_limit(struct detector *detecto
         detector->limited[detector->limited_count++] = rule;
     detector->counters.pcre_limits += detector->limits.reached >> INSPECT_LIMIT_PCRE & 1;
     detector->counters.step_limits += detector->limits.reached >> INSPECT_LIMIT_STEPS & 1;
-    detector->counters.transform_limits += detector->limits.reached >> INSPECT_LIMIT_TRANSFORM & 1;
     detector->counters.limit_matches += detector->limits.match;
     detector->counters.limited_gid = rule->gid;
     detector->counters.limited_sid = rule->sid;
