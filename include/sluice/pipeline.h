@@ -165,7 +165,6 @@ struct pipeline_options {
     struct overload_options overload;
 };
 
-/* State and options that the pipelines of all workers share. */
 /* A memcap that clients of the control socket may change while the engine runs, for all workers together. */
 struct memcap_state {
     uint64_t configured, changed; /* in bytes; changed 0: the configured value applies */
@@ -175,6 +174,7 @@ struct memcap_state {
  * proportion: hash tables keep their size. */
 enum { PIPELINE_MEMCAP_HOST = 5, PIPELINE_MEMCAPS = 6, MEMCAP_MAX_GROWTH = 4 };
 
+/* State and options that the pipelines of all workers share. */
 struct pipeline_shared {
     struct policy_shared *policy;
     struct file_store *files; /* NULL: none. Set before pipeline_init(); owned */

@@ -134,7 +134,7 @@ static void remove_free_run(struct heap *heap, uint32_t index)
     heap->slabs[index].kind = heap->slabs[index + run - 1].kind = SLAB_INSIDE;
 }
 
-/* Not inlined: heap_release() rarely calls it, and would save more registers each time. */
+/* Not inlined: heap_release() rarely calls it, and would otherwise push more registers in each call. */
 static __attribute__((noinline)) void free_slabs_of_run(struct heap *heap, uint32_t index, uint32_t run)
 {
     struct slab *slabs = heap->slabs;

@@ -129,7 +129,7 @@ static bool reserve_bytes(struct text *text, size_t more)
     return true;
 }
 
-/* Not inlined: callers need it rarely, and would save more registers each time. */
+/* Not inlined: callers rarely need it, and would otherwise push more registers in each call. */
 __attribute__((noinline, cold)) char *text_reserve(struct text *text, size_t length)
 {
     return reserve_bytes(text, length) ? text->bytes + text->length : NULL;

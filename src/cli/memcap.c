@@ -54,11 +54,13 @@ const struct command command_memcap = {
     .name = "memcap",
     .usage = "list|set [NAME SIZE] [OPTION]...",
     .summary = "Show and change memory limits of the running daemon",
-    .help = "list  show the memcaps, by the names of Suricata, and the setting of each\n"
-            "set   change a memcap, by its name or setting, to a size such as 64mb or 1gb, until the engine ends\n"
-            "\n"
-            "A size below the memory in use is refused, and one above four times the configured size. The next start,\n"
-            "upgrade or restart of the engine reads the configuration.",
+    .help =
+        "list  show the memcaps, by the names of Suricata, and the setting of each\n"
+        "set   change a memcap, by its name or setting, to a size such as 64mb or 1gb, until the next start\n"
+        "\n"
+        "A size below the memory in use is refused, and one above four times the configured size. `sluice upgrade`\n"
+        "keeps the change, unless the setting has changed in the configuration. The next start, and an engine that\n"
+        "replaces a crashed one, read the configuration.",
     .options = options,
     .argument = CLI_ARGUMENT_WORDS,
     .words = words,

@@ -5,8 +5,8 @@
  *     about  memcaps  names  protocols  half-open  flow  flow  flow ...  datagrams  tallies
  *
  * and a flow consists of parts: its own fields first, then the state that other modules store with it. Numbers of names
- * and protocols are valid in one process only. The names therefore come first, and the reader builds tables that
- * translate the writer's numbers to its own.
+ * and protocols are valid in one process only. The names therefore come before the flows, and the reader builds tables
+ * that translate the writer's numbers to its own.
  *
  * Cold path: memory for the tables is allocated here. Flows, sessions and all else are allocated from the pools of the
  * pipeline.

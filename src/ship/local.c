@@ -26,8 +26,8 @@
 
 enum {
     SEND_BUFFER = 1 << 20,
-    READ_WAIT_NS = 200 * 1000, /* first and longest pause between two checks whether the reader has read everything */
-    READ_WAIT_MAX_NS = 20 * 1000 * 1000,
+    READ_WAIT_NS = 200 * 1000,           /* first pause between two checks whether the reader has read everything */
+    READ_WAIT_MAX_NS = 20 * 1000 * 1000, /* the pauses grow until they are at least this long */
     POLL_MS = 200,
     HOST_SIZE = 256,
 };

@@ -120,7 +120,7 @@ grep "full" "$WORK/error" >/dev/null || fail "$(cat "$WORK/error")"
 equal "a transaction that fails adds nobody" "$(listed)" "10.66.1.3 fd66:1::4 "
 grep "nothing was changed" "$WORK/error" >/dev/null || fail "$(cat "$WORK/error")"
 blocklist flush
-# 63 times the same host are the first transaction.
+# The first transaction (64 hosts) is 63 times the same host, and 192.0.2.2.
 blocklist add $(yes 192.0.2.1 | head -63) 192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.5 192.0.2.6 2>"$WORK/error" &&
 	fail "more than there is room"
 grep "full.*; the first 64 of 68 hosts were added, the others were not" "$WORK/error" >/dev/null ||

@@ -114,8 +114,8 @@ static bool get_body_md5(const struct app_tx *tx, struct app_selector which, str
 
 const struct keyword keyword_smtp_helo = {
     .name = "smtp.helo",
-    .help = "arguments of HELO and EHLO: that of the session's first command, and those of the transaction's commands "
-            "that differ from it",
+    .help = "argument of the session's first HELO or EHLO, then each argument of a later one in the transaction that "
+            "differs from it",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_MULTI,
     .scope = { smtp_applications, APP_TO_SERVER },
