@@ -46,6 +46,9 @@ size_t heap_memory(const struct heap *heap); /* bytes in use, including rounding
 /* Returns how many bytes of slabs may still be allocated below the memcap, for objects of any size class. Slabs that
  * already belong to a size class are not counted, even if they have no object. */
 size_t heap_available(const struct heap *heap);
+/* Returns whether as many slabs as an object of `size` bytes needs (1 to HEAP_OBJECT_MAX) are free next to each other.
+ * This may be false although heap_available() is larger: objects of other sizes may lie between the free slabs. */
+bool heap_can_allocate(const struct heap *heap, size_t size);
 size_t heap_capacity(const struct heap *heap);        /* the memcap, in whole slabs */
 uint64_t heap_refused_count(const struct heap *heap); /* allocations that failed */
 

@@ -9,16 +9,19 @@
  * no packet has to move its flow within a list, and the cost is bounded.
  *
  * A part of the memcap is reserved for the current packet: parsers allocate memory while a packet is processed, when no
- * other flow can be inspected and freed.
+ * other flow can be inspected and freed. The reserve must also have room for the buffer of a body as one object:
+ * otherwise an allocation fails although many single slabs are free.
  */
 #include "app_priv.h"
 
 enum {
-    IDLE_SAMPLES = 16,    /* flows of the list that are compared */
-    SMALLEST_BITS = 11,   /* flows in the first list use less than 2 KiB */
-    RESERVE_SHARE = 8,    /* the reserve is 1/8 of the memcap */
-    RESERVE_SMALL = 2,    /* upper bound of the reserve: 1/2 of the memcap */
-    RESERVE_MIN = 1 << 20 /* lower bound of the reserve in bytes, unless it exceeds the upper bound */
+    IDLE_SAMPLES = 16,     /* flows of the list that are compared */
+    SMALLEST_BITS = 11,    /* flows in the first list use less than 2 KiB */
+    RESERVE_SHARE = 8,     /* the reserve is 1/8 of the memcap */
+    RESERVE_SMALL = 2,     /* upper bound of the reserve: 1/2 of the memcap */
+    RESERVE_MIN = 1 << 20, /* lower bound of the reserve in bytes, unless it exceeds the upper bound */
+    CONTIGUOUS =
+        256 << 10 /* size of an object for which the reserve must have room, at most a quarter of the reserve */
 };
 
 size_t app_memory_reserve(const struct heap *heap)
@@ -109,7 +112,12 @@ bool app_has_incomplete_message(const struct flow *flow)
 
 bool app_is_memory_low(const struct app *app)
 {
-    return heap_available(app->heap) < app->reserve;
+    size_t available = heap_available(app->heap), contiguous;
+
+    if (available >= 4 * app->reserve) /* the usual case */
+        return false;
+    contiguous = app->reserve / 4 < CONTIGUOUS ? app->reserve / 4 : CONTIGUOUS;
+    return available < app->reserve || !heap_can_allocate(app->heap, contiguous);
 }
 
 struct flow *app_find_idle_flow(struct app *app)

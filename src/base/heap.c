@@ -512,6 +512,13 @@ size_t heap_available(const struct heap *heap)
     return (size_t)(heap->limit - used_slabs(heap)) * SLAB;
 }
 
+bool heap_can_allocate(const struct heap *heap, size_t size)
+{
+    uint32_t run = (uint32_t)((size + SLAB - 1) / SLAB);
+
+    return used_slabs(heap) + run <= heap->limit && find_run(heap, run) != NONE;
+}
+
 size_t heap_capacity(const struct heap *heap)
 {
     return (size_t)heap->limit * SLAB;

@@ -395,6 +395,30 @@ START_TEST(changes_its_memcap)
 }
 END_TEST
 
+/* Free slabs between others do not suffice for a larger object. */
+START_TEST(tells_whether_slabs_are_contiguous)
+{
+    struct heap *heap = new_heap(8 * SLAB);
+    void *slabs[8];
+
+    ck_assert(heap_can_allocate(heap, 8 * SLAB));
+    for (unsigned i = 0; i < 8; i++)
+        slabs[i] = heap_alloc(heap, SLAB);
+    ck_assert(!heap_can_allocate(heap, 1));
+    for (unsigned i = 0; i < 8; i += 2)
+        heap_release(heap, slabs[i]);
+    ck_assert_uint_eq(heap_available(heap), 4 * SLAB);
+    ck_assert(heap_can_allocate(heap, SLAB));
+    ck_assert(!heap_can_allocate(heap, SLAB + 1));
+    ck_assert_ptr_null(heap_alloc(heap, SLAB + 1));
+    heap_release(heap, slabs[3]);
+    ck_assert(heap_can_allocate(heap, 3 * SLAB));
+    ck_assert(!heap_can_allocate(heap, 3 * SLAB + 1));
+    ck_assert_ptr_nonnull(heap_alloc(heap, 3 * SLAB));
+    heap_free(heap);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("heap");
@@ -412,6 +436,7 @@ int main(void)
     tcase_add_test(tcase, a_buffer_grows_once_when_it_has_room);
     tcase_add_test(tcase, a_buffer_stops_at_the_memcap);
     tcase_add_test(tcase, changes_its_memcap);
+    tcase_add_test(tcase, tells_whether_slabs_are_contiguous);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
