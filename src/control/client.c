@@ -7,13 +7,14 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "control_priv.h"
 #include "value.h"
 #include "sluice/clock.h"
 
-enum { PIECE = 64 << 10, MS_PER_SECOND = 1000 };
+enum { PIECE = 64 << 10, MS_PER_SECOND = 1000, RETRY_NS = 2000000 };
 
 static int set_error(char error[CONTROL_ERROR_SIZE], int err, const char *path)
 {
@@ -45,6 +46,7 @@ static int send_all(int fd, const char *bytes, size_t length)
     return 0;
 }
 
+/* Returns 0, -ENODATA if the server closes the connection before the end of the line, or another -errno. */
 static int receive_line(int fd, unsigned seconds, struct text *line)
 {
     uint64_t until_ns = clock_monotonic_ns() + seconds * NS_PER_SECOND;
@@ -65,7 +67,7 @@ static int receive_line(int fd, unsigned seconds, struct text *line)
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             continue;
         if (n <= 0)
-            return n < 0 ? -errno : -ECONNRESET;
+            return n < 0 ? -errno : -ENODATA;
         text_commit(line, (size_t)n);
         if (line->length > 2 * CONTROL_MAX_ANSWER)
             return -EMSGSIZE;
@@ -78,43 +80,65 @@ const char *control_reply_text(const struct control_reply *reply)
     return reply->message ? value_text((struct control_value *)(uintptr_t)reply->message) : "null";
 }
 
+/* Connects, sends the request and receives the answer. Returns 0, -EAGAIN if the server closed the connection before it
+ * read the request, or another -errno. */
+static int exchange(const struct sockaddr_un *address, const struct text *request, unsigned seconds,
+                    struct text *answer)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int err, send_err;
+
+    if (fd < 0)
+        return -errno;
+    /* connect() would wait without limit if the daemon is hung and its backlog is full */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){ .tv_sec = seconds }, sizeof(struct timeval));
+    if (connect(fd, (const struct sockaddr *)address, sizeof(*address))) {
+        err = -errno;
+        close(fd);
+        return err == -EAGAIN ? -ETIMEDOUT : err;
+    }
+    send_err = send_all(fd, request->bytes, request->length);
+    if (send_err == -EAGAIN)
+        send_err = -ETIMEDOUT;
+    /* -EPIPE, -ECONNRESET: the server has closed the connection, but it may have sent the reason before. */
+    err = send_err && send_err != -EPIPE && send_err != -ECONNRESET ? send_err : receive_line(fd, seconds, answer);
+    close(fd);
+    /* The kernel reports ECONNRESET if the server closed a socket from which it had not read everything. A server that
+     * has read the request and closes the socket without an answer is an end of file. */
+    if (answer->length == 0 && (err == -ECONNRESET || (err == -ENODATA && send_err)))
+        return -EAGAIN;
+    return err == -ENODATA ? -ECONNRESET : err;
+}
+
 int control_send_request(const char *path, const struct text *request, unsigned seconds, struct control_reply *out,
                          char error[CONTROL_ERROR_SIZE])
 {
+    uint64_t until_ns = clock_monotonic_ns() + seconds * NS_PER_SECOND;
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     const char *cause, *word, *message;
-    struct text line;
-    int fd, err = 0;
+    struct text sent, line;
+    int err;
 
     if (strlen(path) >= sizeof(address.sun_path))
         return set_error(error, -ENAMETOOLONG, path);
     strcpy(address.sun_path, path);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return set_error(error, -errno, path);
-    /* connect() would wait without limit if the daemon is hung and its backlog is full */
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){ .tv_sec = seconds }, sizeof(struct timeval));
-    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)))
-        err = -errno;
-    if (err) {
-        close(fd);
-        return set_error(error, err, path);
-    }
     /* The request is sent at once: between two parts of it the server could close the connection in favour of others,
      * because it is a client that has not completed its request (server.c). */
+    text_init(&sent);
+    text_append(&sent, request->bytes, request->length);
+    text_puts(&sent, "\n");
     text_init(&line);
-    text_append(&line, request->bytes, request->length);
-    text_puts(&line, "\n");
-    err = request->failed || line.failed ? -ENOMEM : send_all(fd, line.bytes, line.length);
-    text_clear(&line);
-    text_init(&line);
-    /* -EPIPE: the server has rejected the client, but its answer with the reason may be readable */
-    if (!err || err == -EPIPE)
-        err = receive_line(fd, seconds, &line);
-    close(fd);
+    err = request->failed || sent.failed ? -ENOMEM : exchange(&address, &sent, seconds, &line);
+    /* The server had more connections than it accepts, and closed this one between connect() and send(). */
+    while (err == -EAGAIN && clock_monotonic_ns() < until_ns) {
+        nanosleep(&(struct timespec){ .tv_nsec = RETRY_NS }, NULL);
+        text_clear(&line);
+        err = exchange(&address, &sent, seconds, &line);
+    }
+    text_clear(&sent);
     if (err) {
         text_clear(&line);
-        return set_error(error, err, path);
+        return set_error(error, err == -EAGAIN ? -ECONNRESET : err, path);
     }
     out->whole = value_parse(line.bytes, line.length, &cause);
     out->message = control_value_member(out->whole, "message");

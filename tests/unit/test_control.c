@@ -662,6 +662,38 @@ static void *ask_uptime(void *argument)
     return argument;
 }
 
+/* The server closes the first two connections in favour of others, one before and one after the request arrived. */
+START_TEST(the_client_connects_again)
+{
+    static const char answer[] = "{\"return\":\"OK\",\"message\":1}\n";
+    const struct control_options options = { .path = path, .mode = 0600 };
+    char error[CONTROL_ERROR_SIZE], bytes[256];
+    int listening = control_listen(&options, error);
+    pthread_t thread;
+
+    ck_assert_int_ge(listening, 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, ask_uptime, NULL), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        struct pollfd wait = { .fd = listening, .events = POLLIN };
+        int fd;
+
+        ck_assert_int_eq(poll(&wait, 1, 10000), 1);
+        fd = accept(listening, NULL, NULL);
+        ck_assert_int_ge(fd, 0);
+        wait.fd = fd;
+        if (i == 1)
+            ck_assert_int_eq(poll(&wait, 1, 10000), 1);
+        if (i == 2) {
+            ck_assert_int_gt(recv(fd, bytes, sizeof(bytes), 0), 0);
+            ck_assert_int_eq(send(fd, answer, sizeof(answer) - 1, 0), sizeof(answer) - 1);
+        }
+        close(fd);
+    }
+    pthread_join(thread, NULL);
+    close(listening);
+}
+END_TEST
+
 /* The server may close a client that has sent a part of its request, so the client sends all of it at once. */
 START_TEST(a_request_is_sent_at_once)
 {
@@ -715,6 +747,7 @@ int main(void)
     tcase_add_test(tcase, a_file_in_its_place_is_kept);
     tcase_add_test(tcase, the_client_asks);
     tcase_add_test(tcase, a_request_is_sent_at_once);
+    tcase_add_test(tcase, the_client_connects_again);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
 
