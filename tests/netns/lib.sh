@@ -14,6 +14,8 @@ SOURCE=$(cd "$HERE/../.." && pwd)
 TEST=$(basename "$0" .sh)
 P="sl$$"
 WORK=$(mktemp -d)
+# With this variable, print() writes a text and its newline separately, and the lines of two processes get mixed.
+unset PYTHONUNBUFFERED
 
 skip() {
 	echo "SKIP: $*"
