@@ -124,8 +124,8 @@ void control_value_each(const struct control_value *value,
                         void (*each)(const char *key, const struct control_value *member, void *user), void *user);
 
 /* Sends the request (one JSON value) and waits up to `seconds` for the answer. Returns 0, -EREMOTEIO if the daemon
- * answered with an error, or another -errno, with a line in `error`. Connects again, within the same time, if the server
- * closed the connection before it read the request. */
+ * answered with an error, or another -errno, with a line in `error`. Connects again, within the same time, if the
+ * server closed the connection before it read the request. */
 struct control_reply {
     struct control_value *whole;         /* the answer; after success the caller frees it */
     const struct control_value *message; /* the member "message" of the answer; owned by `whole` */
