@@ -368,7 +368,7 @@ const struct command command_analyse = {
     .usage = "[OPTION]... [GID:]SID",
     .summary = "Show how a rule is compiled: groups, pattern, buffers, conditions, cost",
     .help = "Queries the running daemon, which also knows matches and cost. If no daemon runs, or with --offline or\n"
-            "--rules, the command reads the rules of the configuration. Exit code 1: no rule file has the rule.",
+            "--rules, the command reads the rules of the configuration.",
     .options = options,
     .run = run_analyse,
 };

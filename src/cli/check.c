@@ -365,12 +365,9 @@ const struct command command_check = {
     .name = "check",
     .usage = "[OPTION]...",
     .summary = "Check the configuration and the rules; print every mistake with its place",
-    .help =
-        "Exit code 0: no mistake; 1: the configuration or a rule has a mistake, or a rule file cannot be read; 3: the "
-        "only\n"
-        "problem is rules that use a keyword, protocol, action or value of Suricata or Snort that Sluice lacks. With\n"
-        "--strict these and warnings give 1. `sluice run` leaves out such rules, loads the others and starts; only\n"
-        "mistakes in the configuration stop it.",
+    .help = "`sluice run` leaves out rules with mistakes and unsupported rules, loads the others and starts; only "
+            "mistakes\n"
+            "in the configuration stop it.",
     .options = options,
     .run = run_check,
 };

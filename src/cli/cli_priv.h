@@ -101,6 +101,11 @@ struct cli_actions {
  * EXIT_USAGE after a message. */
 int cli_find_action(const struct command *command, const struct cli_actions *actions, const char *name, size_t *found);
 
+/* The highest exit code of any command. */
+enum { CLI_MAX_EXIT_CODE = 3 };
+/* The meaning of an exit code of a command, NULL: the command does not have this code. */
+const char *cli_exit_code(const struct command *command, int code);
+
 /* Writes a text to stdout, adds a line feed if the last line has none, and frees the text. Returns an exit code. */
 int cli_write(struct text *text);
 

@@ -67,8 +67,7 @@ static void print_usage(FILE *to)
     for (const struct command *const *command = cli_commands; *command; command++)
         fprintf(to, "  %-15s %s\n", (*command)->name, (*command)->summary);
     fputs("\n`sluice COMMAND --help` shows the options of a command, `sluice --version` the version.\n"
-          "Exit codes: 0 success, 1 failure, 2 wrong command line; `sluice check`: 3 if the only problem is "
-          "unsupported rules.\n",
+          "Exit codes: 0 success, 1 failure, 2 wrong command line; the help of a command lists its exit codes.\n",
           to);
 }
 

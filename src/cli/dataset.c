@@ -179,7 +179,7 @@ const struct command command_dataset = {
         "list    show the datasets, the type of each, and the number of its values\n"
         "add     add values\n"
         "remove  remove values\n"
-        "lookup  look values up; exit code 1 if the dataset lacks one\n"
+        "lookup  look values up\n"
         "clear   remove all values\n"
         "dump    write the datasets with `save` or `state` to their files\n"
         "\n"

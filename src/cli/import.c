@@ -333,8 +333,7 @@ const struct command command_import = {
     .help =
         "Writes a sluice.yaml, and reports each key of the input once: taken (with the setting that has its value),\n"
         "implied, without a counterpart (with what to do instead), replaced by a later key, or unknown. Files that\n"
-        "the input includes are read. Exit code 0: written; 1: the input cannot be read or is no YAML, the output\n"
-        "exists or cannot be written, and nothing has changed; 2: wrong command line.",
+        "the input includes are read.",
     .options = options,
     .argument = CLI_ARGUMENT_FILES,
     .run = run_import,

@@ -353,8 +353,7 @@ const struct command command_metrics = {
             "the text format 0.0.4 of Prometheus. While the daemon is down or does not answer, sluice_up is 0.\n"
             "--once prints the text format, for example for the textfile collector of node_exporter. If the daemon "
             "does not answer,\n"
-            "it prints sluice_up 0 with a message, and the exit code is 0.\n"
-            "Exit code 1: the configuration has mistakes, the address cannot be used, or the HTTP process has died.",
+            "it prints sluice_up 0 with a message.",
     .options = options,
     .run = run_metrics,
 };

@@ -406,7 +406,6 @@ const struct command command_nft = {
             "doctor   check the active rulesets of all programs (nft of all families, legacy iptables, ip rule, queue "
             "listeners) for\n"
             "         rules that keep packets from Sluice, with the remedy for each; changes nothing.\n"
-            "         Exit code 0: none (notes at most), 1: warnings, 2: broken, 3: the ruleset cannot be read\n"
             "\n"
             "Tables of other programs are never changed. All but print need CAP_NET_ADMIN.",
     .argument = CLI_ARGUMENT_WORDS,

@@ -200,10 +200,18 @@ void cli_print_help(const struct command *command)
     printf("Usage: sluice %s %s\n%s.\n", command->name, command->usage, command->summary);
     if (command->help)
         printf("\n%s\n", command->help);
-    if (!command->options)
-        return;
     puts("\nOptions:");
-    for (const struct cli_option *option = command->options; option->name; option++)
+    for (const struct cli_option *option = command->options; option && option->name; option++)
         print_option(option);
     print_option(&help);
+    puts("\nExit codes:");
+    for (int code = 0; code <= CLI_MAX_EXIT_CODE; code++) {
+        const char *meaning = cli_exit_code(command, code);
+
+        if (meaning) {
+            int column = printf("  %d  ", code);
+
+            print_words(meaning, column);
+        }
+    }
 }

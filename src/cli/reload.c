@@ -66,7 +66,7 @@ const struct command command_reload = {
     .help =
         "Packets are inspected with the old rules until the new ones are loaded, and flows keep their state. When the "
         "reload\n"
-        "fails, nothing changes, the reason is printed, and the exit code is 1. Some settings take effect only with\n"
+        "fails, nothing changes, and the reason is printed. Some settings take effect only with\n"
         "`sluice upgrade`, or at the next start; the command names those that have changed. SIGUSR2 also reloads.",
     .options = options,
     .run = run_reload,

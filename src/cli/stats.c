@@ -277,8 +277,7 @@ const struct command command_stats = {
     .usage = "[OPTION]... [NAME]...",
     .summary = "Show the counters of the running daemon",
     .help = "A NAME is that of a counter in EVE's stats event, or of a group of counters: `sluice stats ips queue.0`.\n"
-            "--describe explains them: a `*` in a name stands for a part that varies, such as the number of a queue.\n"
-            "Exit code 1: the daemon does not run, or it has no counter of that name.",
+            "--describe explains them: a `*` in a name stands for a part that varies, such as the number of a queue.",
     .options = options,
     .run = run_stats,
 };

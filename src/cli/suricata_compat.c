@@ -248,8 +248,7 @@ const struct command command_suricata_compat = {
             "are printed\n"
             "with file and line; like unsupported rules, they are left out by the daemon and do not fail the test "
             "(except with\n"
-            "--init-errors-fatal).\n"
-            "Exit codes: 0 success, 1 the test failed or the configuration cannot be read, 2 wrong command line.",
+            "--init-errors-fatal).",
     .options = options,
     .run = run_suricata_compat,
 };

@@ -367,7 +367,7 @@ const struct command command_top = {
             "it.\n"
             "Colours are off if NO_COLOR is set. With --batch it prints text in COLUMNS columns (80 if unset), the "
             "first time\n"
-            "after one interval, and ends with exit code 1 if the daemon does not answer.",
+            "after one interval.",
     .options = options,
     .run = run_top,
 };

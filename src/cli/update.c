@@ -607,11 +607,7 @@ const struct command command_update = {
         "user of the daemon.\n"
         "Source commands are passed to suricata-update: list-sources, list-enabled-sources, update-sources,\n"
         "enable-source NAME, disable-source NAME, add-source NAME URL, remove-source NAME; `--` before options for "
-        "them.\n"
-        "Exit codes: 0 the newest rules are in use, 1 failure, nothing changed, 2 wrong command line, 3 the rules are "
-        "in "
-        "use,\n"
-        "but a source had a problem.",
+        "them.",
     .options = options,
     .argument = CLI_ARGUMENT_WORDS,
     .words = source_commands,

@@ -32,7 +32,7 @@ const struct command command_upgrade = {
         "Then the new engine takes over the queues and the state of all flows. Until it has, packets wait in the "
         "kernel; "
         "none\n"
-        "is lost or passes uninspected. If the new engine cannot start, nothing changes, and the exit code is 1.",
+        "is lost or passes uninspected. If the new engine cannot start, nothing changes.",
     .options = options,
     .run = run_upgrade,
 };

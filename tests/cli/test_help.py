@@ -22,6 +22,12 @@ class Help(unittest.TestCase):
                 self.assertTrue(out.startswith(f"Usage: sluice {name}"), out)
                 self.assertEqual(sluice("help", name), (code, out, err))
 
+    def test_help_lists_the_exit_codes(self):
+        for name in commands():
+            with self.subTest(name):
+                listed = re.findall(r"^  (\d)  \S", sluice(name, "--help")[1].partition("\nExit codes:\n")[2], re.M)
+                self.assertEqual(listed, list("0123") if name in ("check", "update", "nft") else list("012"))
+
     def test_every_option_of_the_help_is_known(self):
         for name in commands():
             options = re.findall(r"^ +(?:-\w, )?--([\w-]+)( [A-Z])?", sluice(name, "--help")[1], re.M)
