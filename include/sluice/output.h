@@ -200,15 +200,20 @@ void eve_enable_default_types(struct eve_options *options);
 
 /* Packets in capture files (pcap-log). */
 enum pcap_log_conditional { PCAP_LOG_ALL, PCAP_LOG_ALERTS, PCAP_LOG_TAG };
-enum pcap_log_compression { PCAP_LOG_NONE, PCAP_LOG_ZSTD };
+enum pcap_log_compression { PCAP_LOG_NONE, PCAP_LOG_ZSTD, PCAP_LOG_LZ4 };
+enum pcap_log_mode { PCAP_LOG_NORMAL, PCAP_LOG_MULTI };
 struct pcap_log_options {
     bool enabled;
-    const char *dir;      /* folder; NULL in the settings: the log folder */
-    const char *filename; /* files are named FILENAME.SECONDS, SECONDS since 1970 */
-    uint64_t limit;       /* bytes of packets after which the next file begins; 0: none */
-    uint32_t max_files;   /* files that are kept; 0: all */
+    const char *dir; /* folder; NULL in the settings: the log folder */
+    const char
+        *filename; /* template: %t seconds since 1970, %n worker, %i thread id; .%t is appended if it is missing */
+    enum pcap_log_mode mode;
+    uint64_t limit;     /* bytes of packets after which the next file begins; 0: none; in multi: of each worker */
+    uint32_t max_files; /* files that are kept; 0: all; in multi: of each worker */
     enum pcap_log_conditional conditional;
     enum pcap_log_compression compression;
+    uint32_t lz4_level;
+    bool lz4_checksum;
     size_t buffer_size; /* bytes per worker of packets that are not written yet */
 };
 extern const struct setting pcap_log_settings[]; /* of struct pcap_log_options */
@@ -502,6 +507,10 @@ struct output_pcap_counters {
 };
 /* Returns false if no packets are logged. */
 bool output_pcap_counters(const struct output *output, struct output_pcap_counters *out);
+/* Number of the newest capture file, for the next engine (0: none), and its counterpart: the capture files of this
+ * engine get higher numbers. Called while no worker runs. */
+uint64_t output_pcap_newest(const struct output *output);
+void output_pcap_begin_after(struct output *output, uint64_t number);
 /* Gets the counters of the further output number `index`. Returns false past the last. */
 bool output_destination_counters(const struct output *output, size_t index, struct output_destination_counters *out);
 

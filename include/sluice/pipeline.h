@@ -186,7 +186,8 @@ struct pipeline_shared {
     struct overload_options overload;
     uint64_t mode_override; /* override of the mode by `sluice mode`, encoded by mode.c; 0: none */
     struct memcap_state memcaps[PIPELINE_MEMCAPS]; /* used by the main thread */
-    struct transferred_counters *counters;         /* counters of previous engines; owned; NULL: none */
+    uint64_t capture_file; /* number of the newest file of pcap-log, while the state is transferred; 0: none */
+    struct transferred_counters *counters; /* counters of previous engines; owned; NULL: none */
 };
 /* Takes ownership of options->app.settings, also when it fails. 0 or -ENOMEM. */
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options);

@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 /* Version of the fields of all modules: raised with any change. A reader accepts only this version. */
-enum { TRANSFER_VERSION = 9 };
+enum { TRANSFER_VERSION = 10 };
 
 struct transfer {
     uint8_t *bytes; /* writing: owned; reading: lent and never written to */

@@ -145,9 +145,11 @@ static const struct suricata_key keys[] = {
     TAKEN("outputs.file-store.version", "file-store.version"),
     TAKEN("outputs.file-store.xff.**", "eve.types.files.xff.**"),
     TAKEN("outputs.file-store.**", "file-store.**"),
-    TAKEN("outputs.pcap-log.enabled|filename|limit|max-files|conditional|dir", "pcap-log.*"),
-    MISSING("outputs.pcap-log.**", "pcap-log.compression",
-            "files have the names FILENAME.SECONDS and all workers' packets; they can be compressed with zstd"),
+    TAKEN("outputs.pcap-log.enabled|filename|limit|max-files|conditional|dir|mode|compression|lz4-level|lz4-checksum",
+          "pcap-log.*"),
+    MISSING("outputs.pcap-log.**", "pcap-log",
+            "pcap-log has no BPF filter, writes packets of any stream depth and of pass rules, and names files by the "
+            "second"),
     MISSING("outputs.tls-store.**", "eve.types.tls.custom",
             "TLS events have certificates with eve.types.tls.custom: "
             "[certificate, chain]"),

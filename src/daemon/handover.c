@@ -49,6 +49,7 @@ enum part {
     PART_COUNTERS,
     PART_MODE,
     PART_DATASETS,
+    PART_CAPTURE_FILE,
     PART_SHARED_END, /* the shared file has PART_NAMES and the parts from PART_HOST_BITS to before this value */
     PART_TALLIES = PART_SHARED_END,
     PART_HALF_OPEN,
@@ -490,6 +491,9 @@ static void transfer_shared_part(struct transfer *t, struct pipeline_shared *sha
         break;
     case PART_MODE:
         transfer_u64(t, &shared->mode_override);
+        break;
+    case PART_CAPTURE_FILE:
+        transfer_u64(t, &shared->capture_file);
         break;
     case PART_DATASETS:
         datasets_transfer(t, rule_list_datasets(ruleset_rules(ruleset)));

@@ -63,6 +63,7 @@ void engine_state_send(const struct engine_state *own)
     one = stats_hand_over(own->stats, own->worker_list, own->worker_count, own->ruleset, own->output, own->started_ns);
     err = err ? err : one;
     one = fd = new_file();
+    own->shared->capture_file = output_pcap_newest(own->output);
     if (fd >= 0) {
         one = handover_write_shared(own->shared, own->ruleset, clock_realtime_ns(), fd);
         one = send_and_close(own, CHANNEL_SHARED_FILE, fd, one);
@@ -90,6 +91,8 @@ void engine_state_receive(const struct engine_state *own, int what, int fd)
     else if (what != CHANNEL_SHARED_FILE)
         log_info("restored %llu flows from the previous engine%s", (unsigned long long)counts.flows,
                  counts.left > 0 ? "; the flow table has no room for the others (flow.memcap)" : "");
+    if (what == CHANNEL_SHARED_FILE && !err)
+        output_pcap_begin_after(own->output, own->shared->capture_file);
     /* The shared file is the last one: the memcaps have been read from the files of the workers. */
     for (unsigned i = 0; what == CHANNEL_SHARED_FILE && i < WORKER_MEMCAPS; i++)
         if (own->shared->memcaps[i].changed > 0)

@@ -12,7 +12,7 @@ struct engine_state {
     const struct ruleset *ruleset;
     struct stats *stats;
     struct worker *const *worker_list; /* the same workers, for stats */
-    const struct output *output;
+    struct output *output;
     uint64_t started_ns; /* start of the engine (clock_monotonic_ns()) */
     int channel;         /* the socket to the supervisor */
 };

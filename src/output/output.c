@@ -421,8 +421,8 @@ int output_open(struct output **out, const struct output_options *options, unsig
     if (!err && own->pcap_log.enabled) {
         err = pcap_log_new(&output->pcap, &own->pcap_log, ports, own->lossless);
         if (err)
-            snprintf(error, 256, "cannot log packets to folder %.150s (pcap-log): %s", own->pcap_log.dir,
-                     strerror(-err));
+            snprintf(error, 256, "cannot log packets to folder %.100s (pcap-log): %s", own->pcap_log.dir,
+                     err == -EOPNOTSUPP ? "built without liblz4; set pcap-log.compression: zstd" : strerror(-err));
         output->eve.pcap = output->pcap;
     }
     for (unsigned i = 0; !err && output->pcap && i < output->port_count; i++)
@@ -672,4 +672,15 @@ bool output_pcap_counters(const struct output *output, struct output_pcap_counte
     if (output->pcap)
         pcap_log_counters(output->pcap, out);
     return output->pcap != NULL;
+}
+
+uint64_t output_pcap_newest(const struct output *output)
+{
+    return output->pcap ? pcap_log_newest(output->pcap) : 0;
+}
+
+void output_pcap_begin_after(struct output *output, uint64_t number)
+{
+    if (output->pcap)
+        pcap_log_begin_after(output->pcap, number);
 }

@@ -7,11 +7,13 @@
 import glob
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 PACKETS, LENGTH = 200, 100
 
@@ -46,24 +48,55 @@ def write_capture(path):
             file.write(struct.pack('<IIII', 1000000 + number // 50, number, len(packet), len(packet)) + packet)
 
 
-def read_capture(path):
-    if path.endswith('.zst'):
-        data = subprocess.run(['zstd', '-dc', path], check=True, capture_output=True).stdout
+def read_capture(path, is_killed=False):
+    """Returns the numbers of the packets. `is_killed`: the end of the file is missing."""
+    program = {'.zst': 'zstd', '.lz4': 'lz4'}.get(os.path.splitext(path)[1])
+    if program:
+        run = subprocess.run([program, '-dc', path], check=not is_killed, capture_output=True)
+        data = run.stdout
+        assert not is_killed or run.returncode, f'{path} is complete'
     else:
         with open(path, 'rb') as file:
             data = file.read()
     magic, major, minor, _, _, _, link = struct.unpack_from('<IHHIIII', data)
     assert (magic, major, minor, link) == (0xa1b2c3d4, 2, 4, 101), path
     at, packets = 24, []
-    while at < len(data):
+    while at + 16 <= len(data):
         seconds, micros, length, wire = struct.unpack_from('<IIII', data, at)
         packet = data[at + 16:at + 16 + length]
+        if is_killed and len(packet) < length:
+            break
         number = int(packet[32:36])
         assert length == wire == len(packet) and packet == datagram(number), f'{path}: packet {number}'
         assert (seconds, micros) == (1000000 + number // 50, number), f'{path}: time of packet {number}'
         packets.append(number)
         at += 16 + length
     return packets
+
+
+def kill(sluice, folder, compression):
+    """An engine that is killed leaves a file with the packets that it had until a second before."""
+    os.mkfifo(f'{folder}/{compression}.fifo')
+    daemon = subprocess.Popen([sluice, 'replay', '--no-console', '--log-dir', f'{folder}/kill-{compression}', '--set',
+                               'pcap-log.enabled=yes', '--set', f'pcap-log.compression={compression}',
+                               f'{folder}/{compression}.fifo'])
+    with open(f'{folder}/{compression}.fifo', 'wb') as pipe:
+        with open(f'{folder}/in.pcap', 'rb') as file:
+            data = file.read()
+        for _ in range(200): # libpcap reads the pipe in blocks; the last block may stay in its buffer
+            pipe.write(data[24:] if _ else data)
+        pipe.flush()
+        deadline = time.monotonic() + 20
+        packets = []
+        while len(packets) < 20000:
+            assert time.monotonic() < deadline, f'{compression}: {len(packets)} packets written'
+            time.sleep(.2)
+            for path in glob.glob(f'{folder}/kill-{compression}/log.pcap.*'):
+                packets = read_capture(path, is_killed=True)
+        daemon.kill()
+        daemon.wait()
+    killed, = glob.glob(f'{folder}/kill-{compression}/log.pcap.*')
+    assert len(read_capture(killed, is_killed=True)) >= len(packets)
 
 
 def main():
@@ -74,7 +107,7 @@ def main():
             file.write('alert udp any any -> any 7000 (msg:"bad"; content:"bad "; startswith; sid:1; '
                        'tag:host,3,packets,src;)\n')
 
-        def run(name, *settings, code=0):
+        def run(name, *settings, code=0, pattern='log.pcap.*'):
             options = [part for setting in settings for part in ('--set', f'pcap-log.{setting}')]
             run = subprocess.run([sluice, 'replay', '--no-console', '--rules', f'{folder}/rules', '--log-dir',
                                   f'{folder}/{name}', '--set', 'pcap-log.enabled=yes', *options, f'{folder}/in.pcap'],
@@ -82,7 +115,7 @@ def main():
             assert run.returncode == code, f'{name}: {run.stderr}'
             if code:
                 return run.stderr
-            files = {path: read_capture(path) for path in sorted(glob.glob(f'{folder}/{name}/**/log.pcap.*',
+            files = {path: read_capture(path) for path in sorted(glob.glob(f'{folder}/{name}/**/{pattern}',
                                                                            recursive=True))}
             with open(f'{folder}/{name}/eve.json', encoding='utf-8') as file:
                 events = [json.loads(line) for line in file]
@@ -114,9 +147,41 @@ def main():
         assert sum(files.values(), []) == [n for n in range(PACKETS) if n % 10 < 2], files
         files = run('tag', 'conditional=tag')
         assert sum(files.values(), []) and not any(n % 10 > 3 for n in sum(files.values(), [])), files
-        if shutil.which('zstd'):
-            files = run('zstd', 'compression=zstd')
+        for compression in ('zstd', 'lz4'):
+            if not shutil.which(compression):
+                continue
+            files = run(compression, f'compression={compression}')
             assert sum(files.values(), []) == list(range(PACKETS)), files
+            kill(sluice, folder, compression)
+        if shutil.which('lz4'):
+            files = run('levels', 'compression=lz4', 'lz4-level=9', 'lz4-checksum=yes', 'limit=4000', 'max-files=0')
+            assert sum(files.values(), []) == list(range(PACKETS)) and len(files) > 5, files
+            subprocess.run(['lz4', '-tm', *files], check=True, stderr=subprocess.DEVNULL)
+        # The files of earlier runs count for max-files, and are not overwritten or continued, also with another
+        # compression.
+        first = run('again', 'limit=4000', 'max-files=0')
+        second = run('again', 'limit=4000', 'max-files=0')
+        assert len(second) == 2 * len(first) and all(second[path] == first[path] for path in first), second
+        third = run('again', 'limit=4000', 'max-files=5', 'compression=zstd')
+        assert len(third) == 5 and all(path.endswith('.zst') for path in third), third
+        # Names.
+        files = run('name', 'filename=%t.cap', pattern='*.cap')
+        assert list(files) == [f'{folder}/name/1000000.cap'], files
+        files = run('multi', 'mode=multi')
+        assert list(files) == [f'{folder}/multi/log.pcap.0.1000000'], files
+        files = run('thread', 'mode=multi', 'filename=w%i-%n-%t', 'limit=4000', 'max-files=2', pattern='w*')
+        assert len(files) == 2 and all(re.fullmatch('w[1-9][0-9]*-0-10000[0-9]+', os.path.basename(path))
+                                       for path in files), files
+        for name in ('%x', 'a%', '%n%t', '%t0', 'a/%t'):
+            assert 'pcap-log.filename' in run('bad', f'filename={name}', code=2), name
+        # In mode multi, each worker has its files: limit and max-files apply to each.
+        for workers in 4, 2:
+            subprocess.run([sluice, 'replay', '--no-console', '--workers', str(workers), '--log-dir',
+                            f'{folder}/each', '--set', 'pcap-log.enabled=yes', '--set', 'pcap-log.limit=100000', '--set',
+                            'pcap-log.max-files=3', '--set', 'pcap-log.mode=multi', f'{folder}/hosts.pcap'], check=True)
+            names = [os.path.basename(path).split('.')[2] for path in glob.glob(f'{folder}/each/log.pcap.*')]
+            count = {name: names.count(name) for name in names}
+            assert count == {str(i): 3 for i in range(workers)}, count
         assert 'pcap-log.filename' in run('bad', 'filename=a/b', code=2)
         error = run('bad', 'dir=/dev/null/x', code=1)
         assert 'cannot log packets to folder /dev/null/x (pcap-log)' in error, error

@@ -221,6 +221,7 @@ START_TEST(counters_go_on)
     ck_assert_ptr_nonnull(rig.shared.counters);
     ck_assert_int_eq(transferred_counters_replace(rig.shared.counters, before, sizeof(before) / sizeof(before[0])), 0);
     rig.shared.mode_override = UINT64_C(2) << 62 | 1234;
+    rig.shared.capture_file = 1764241234;
     ck_assert_int_eq(handover_write_shared(&rig.shared, rig.ruleset, rig.time_ns, shared), 0);
     rig_discard_pipeline();
     rig_new_pipeline(ALERT(1, "content:\"data\""), "");
@@ -229,8 +230,10 @@ START_TEST(counters_go_on)
     ck_assert_ptr_nonnull(rig.shared.counters);
     ck_assert_uint_eq(carried("tcp.sessions", 1), 1);
     rig.shared.mode_override = 0;
+    rig.shared.capture_file = 0;
     ck_assert_int_eq(handover_read_shared(&rig.shared, rig.ruleset, shared), 0);
     ck_assert_uint_eq(rig.shared.mode_override, UINT64_C(2) << 62 | 1234);
+    ck_assert_uint_eq(rig.shared.capture_file, 1764241234);
     ck_assert_uint_eq(carried("tcp.sessions", 1), 41);
     ck_assert_uint_eq(carried("ips.blocked", 0), 7);
     ck_assert_uint_eq(carried("ips.accepted", 5), 5);
