@@ -185,8 +185,8 @@ bool stream_is_one_sided(const struct flow *flow);
 bool stream_has_ended(const struct flow *flow, enum flow_direction direction);
 /* Returns true if the session was picked up midstream: the beginning of the connection was not seen. */
 bool stream_is_midstream(const struct flow *flow);
-/* Sets *sessions to the number of sessions evicted because of memcap, and *data to the number of sessions whose stream
- * data was evicted because of reassembly_memcap. */
+/* Sets *sessions to the number of half-open and idle sessions evicted because of memcap, and *data to the number of
+ * sessions whose stream data was evicted because of reassembly_memcap. */
 void stream_count_evictions(const struct stream *stream, uint64_t *sessions, uint64_t *data);
 /* Returns the offset in the direction's stream of the next byte that will be yielded for protocol parsers; 0 without a
  * session. */

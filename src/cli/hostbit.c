@@ -20,7 +20,7 @@ static const struct cli_option options[] = {
 
 struct arguments {
     struct query query; /* the first member: actions get a pointer to it */
-    uint64_t seconds;
+    uint64_t seconds;   /* 0: --for is not given */
 };
 
 static int handle_option(void *user, const struct cli_option *option, const char *value)
@@ -45,9 +45,20 @@ static void print_list(const struct control_value *message)
     (void)query_print_table(control_value_member(message, "hostbits"), columns, sizeof(columns) / sizeof(columns[0]));
 }
 
+/* Returns false, with an error, if an option is given that only `add` has. */
+static bool check_options(const struct query *query, const char *word)
+{
+    if (((const struct arguments *)query)->seconds == 0)
+        return true;
+    cli_error(&command_hostbit, "--for applies to add, not to %s", word);
+    return false;
+}
+
 static int list(struct query *query, int count, char **arguments)
 {
     (void)count;
+    if (!check_options(query, "list"))
+        return EXIT_USAGE;
     query_begin(query, "list-hostbit");
     json_string(&query->request, "ipaddress", arguments[0]);
     return query_send_and_print(query, QUERY_SECONDS, print_list);
@@ -55,17 +66,21 @@ static int list(struct query *query, int count, char **arguments)
 
 static int add(struct query *query, int count, char **arguments)
 {
+    const uint64_t seconds = ((const struct arguments *)query)->seconds;
+
     (void)count;
     query_begin(query, "add-hostbit");
     json_string(&query->request, "ipaddress", arguments[0]);
     json_string(&query->request, "hostbit", arguments[1]);
-    json_uint(&query->request, "expire", ((const struct arguments *)query)->seconds);
+    json_uint(&query->request, "expire", seconds > 0 ? seconds : DEFAULT_SECONDS);
     return query_send_and_print(query, QUERY_SECONDS, query_print_text);
 }
 
 static int remove_bit(struct query *query, int count, char **arguments)
 {
     (void)count;
+    if (!check_options(query, "remove"))
+        return EXIT_USAGE;
     query_begin(query, "remove-hostbit");
     json_string(&query->request, "ipaddress", arguments[0]);
     json_string(&query->request, "hostbit", arguments[1]);
@@ -81,7 +96,7 @@ static const struct query_action actions[] = {
 
 static int run_hostbit(int argc, char **argv)
 {
-    struct arguments arguments = { .seconds = DEFAULT_SECONDS };
+    struct arguments arguments = { .seconds = 0 };
 
     return query_run_action(&command_hostbit, actions, &arguments.query, argc, argv, handle_option, &arguments);
 }

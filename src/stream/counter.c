@@ -72,6 +72,6 @@ uint64_t stream_counter_value(const struct stream *stream, size_t index)
 
 void stream_count_evictions(const struct stream *stream, uint64_t *sessions, uint64_t *data)
 {
-    *sessions = stream->counters[STREAM_SSN_MEMCAP_DROP];
+    *sessions = stream->half_open_evicted + stream->counters[STREAM_SSN_EVICTED];
     *data = stream->counters[STREAM_REASSEMBLY_EVICTED];
 }

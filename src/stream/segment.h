@@ -77,6 +77,7 @@ struct stream {
                          from it */
     uint8_t *rewrite; /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
     uint8_t *reading; /* STREAM_READING_SIZE bytes; NULL unless the policy is STREAM_URGENT_BOTH */
+    uint64_t half_open_evicted; /* part of STREAM_SSN_MEMCAP_DROP: a half-open session was evicted for the new one */
     uint64_t counters[STREAM_COUNTERS];
     uint64_t events[STREAM_EVENT_COUNT];
 };

@@ -98,6 +98,7 @@ static bool evict_oldest_half_open(struct stream *stream)
     stream_count(stream, STREAM_SSN_MEMCAP_DROP);
     if (!session)
         return false;
+    stream->half_open_evicted++;
     prefetch_victims(session->newer);
     half_open_record_session(stream, session);
     session->flow->tcp = NULL;

@@ -76,6 +76,8 @@ class CommandLine(Files):
             ("unexpected argument 'b'", "keywords", "content", "b"),
             ("unknown setting 'queue.lenght', did you mean 'queue.length'", "settings", "queue.lenght"),
             ("unexpected argument 'b'", "settings", "queue", "b"),
+            ("--for applies to add, not to list", "hostbit", "list", "10.0.0.1", "--for", "10m"),
+            ("--for applies to add, not to remove", "hostbit", "remove", "10.0.0.1", "bit", "--for=10m"),
         )
         for message, *arguments in cases:
             with self.subTest(arguments):

@@ -381,6 +381,7 @@ START_TEST(waiting_is_bounded)
     ck_assert(rig->failed);
     assert_buffer(rig, 0, "smtp.rcpt_to", RECIPIENTS_MAX - 1, "<a>");
     assert_buffer(rig, 0, "smtp.rcpt_to", RECIPIENTS_MAX, NULL);
+    ck_assert(app_rig_has_event(rig, 0, "TOO_MANY_RECIPIENTS"));
     app_rig_free(rig);
 }
 END_TEST
@@ -597,6 +598,25 @@ START_TEST(urls_are_found)
     assert_buffer(rig, 0, "email.url", 3, NULL);
     ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 0), schemes ? "\"url\":[\"ftp://g\",\"https://f\"]"
                                                                : "\"url\":[\"h/i\",\"e\",\"a.b/c?d\"]"));
+    app_rig_free(rig);
+}
+END_TEST
+
+/* URLs beyond the limit are not stored, and reported once. */
+START_TEST(urls_have_a_limit)
+{
+    enum { URLS_MAX = 256 };
+    struct app_rig *rig = smtp_rig(0, NULL);
+
+    begin(rig);
+    client(rig, "Subject: x\r\n\r\n");
+    for (unsigned i = 0; i < URLS_MAX; i++)
+        client(rig, "http://a/\r\n");
+    assert_buffer(rig, 0, "email.url", URLS_MAX - 1, "a/");
+    ck_assert(!app_rig_has_event(rig, 0, "MIME_PARSE_FAILED"));
+    client(rig, "no more\r\nhttp://b/\r\n.\r\n");
+    assert_buffer(rig, 0, "email.url", URLS_MAX, NULL);
+    ck_assert(app_rig_has_event(rig, 0, "MIME_PARSE_FAILED"));
     app_rig_free(rig);
 }
 END_TEST
@@ -833,6 +853,7 @@ int main(void)
     tcase_add_loop_test(tests, chunks_are_joined, 0, ROWS(messages) * CUTS);
     tcase_add_loop_test(tests, urls_are_found, 0, 2 * CUTS);
     tcase_add_test(tests, urls_are_told_at_once);
+    tcase_add_test(tests, urls_have_a_limit);
     tcase_add_loop_test(tests, limits_are_told, 0, ROWS(limits) * CUTS);
     tcase_add_loop_test(tests, depth_is_bounded, 0, 4);
     tcase_add_test(tests, files_are_bounded);

@@ -127,6 +127,7 @@ enum session {
     TLS12_WITHOUT_CERTIFICATES,
     TLS12_EMPTY_CLIENT_CHAIN, /* as the first; the client answers a CertificateRequest with an empty chain */
     TLS13_DRAFT_SESSION,      /* draft 28 */
+    TLS13_EARLY_SESSION,      /* draft 26 with the number of early clients */
 };
 
 static const struct {
@@ -140,6 +141,11 @@ static const struct {
     { TLS13_DRAFT_SESSION, "tls.version:1.3;", FLOW_TO_CLIENT, true }, /* a draft */
     { TLS13_DRAFT_SESSION, "tls.version:0x7f1c;", FLOW_TO_CLIENT, true },
     { TLS13_DRAFT_SESSION, "tls.version:0x0304;", FLOW_TO_CLIENT, false },
+    { TLS13_EARLY_SESSION, "tls.version:1.3;", FLOW_TO_CLIENT, true },
+    { TLS13_EARLY_SESSION, "tls.version:1.2;", FLOW_TO_CLIENT, false },
+    { TLS13_EARLY_SESSION, "tls.version:0xfb1a;", FLOW_TO_CLIENT, true },
+    { TLS13_EARLY_SESSION, "ssl_version:tls1.3;", FLOW_TO_CLIENT, true },
+    { TLS13_EARLY_SESSION, "ssl_version:!tls1.3;", FLOW_TO_CLIENT, false },
     { TLS12_SESSION, "ssl_version:tls1.2;", FLOW_TO_SERVER, true },
     { TLS13_DRAFT_SESSION, "ssl_version:tls1.0,tls1.3;", FLOW_TO_CLIENT, true },
     { TLS13_DRAFT_SESSION, "ssl_version:sslv2,sslv3;", FLOW_TO_CLIENT, false },
@@ -227,7 +233,7 @@ static struct app_rig *start_session(enum session session)
     };
     struct app_rig *rig = app_rig_new("tls", NULL);
 
-    send_hellos(rig, session == TLS13_DRAFT_SESSION ? 0x7f1c : 0);
+    send_hellos(rig, session == TLS13_DRAFT_SESSION ? 0x7f1c : session == TLS13_EARLY_SESSION ? 0xfb1a : 0);
     if (session == TLS12_SESSION || session == TLS12_EMPTY_CLIENT_CHAIN)
         send_certificates(rig, FLOW_TO_CLIENT, chain);
     if (session == TLS12_EMPTY_CLIENT_CHAIN)

@@ -393,6 +393,7 @@ static const struct conversation app_talks[] = {
       .rules = "alert smtp any any -> any any (smtp.mail_from; content:\"alice\"; sid:1;)\n"
                "alert smtp any any -> any any (smtp.rcpt_to; content:\"bob\"; sid:2;)\n"
                "alert smtp any any -> any any (smtp.helo; content:\"client\"; sid:3;)\n"
+               "alert smtp any any -> any any (smtp.mail_from; content:\"mallory\"; sid:4;)\n"
                "alert smtp any any -> any any (app-layer-event:smtp.NO_SERVER_WELCOME_MESSAGE; sid:90;)\n"
                "alert smtp any any -> any any (app-layer-event:smtp.INVALID_REPLY; sid:91;)\n"
                "alert smtp any any -> any any (app-layer-event:smtp.MIME_LONG_HEADER_NAME; sid:92;)\n",
@@ -415,8 +416,8 @@ static const struct conversation app_talks[] = {
                  SERVER("250 ok\r\n"),
                  CLIENT("RCPT TO:<bob@d>\r\n"),
                  SERVER("250 ok\r\n"),
-                 CLIENT("QUIT\r\n"),
-                 SERVER("221 bye\r\n") } },
+                 CLIENT("BDAT 23 LAST\r\n"), /* the server has no CHUNKING: it reads the chunk as commands */
+                 CLIENT("MAIL FROM:<mallory@m>\r\n") } },
     { .name = "mail with files",
       .rules = "alert smtp any any -> any any (email.subject; content:\"first second\"; sid:1;)\n"
                "alert smtp any any -> any any (file.data; content:\"evil word\"; sid:2;)\n"

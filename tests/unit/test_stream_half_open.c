@@ -51,6 +51,11 @@ START_TEST(answered_half_open_sessions_give_way)
     complete_during_flood();
     ck_assert_uint_gt(counter("tcp.ssn_memcap_drop"), 0);
     ck_assert_uint_eq(counter("tcp.ssn_restored"), 1);
+
+    uint64_t sessions, data;
+
+    stream_count_evictions(stream_rig.stream, &sessions, &data);
+    ck_assert_uint_eq(sessions, counter("tcp.ssn_memcap_drop") + counter("tcp.ssn_evicted"));
 }
 END_TEST
 

@@ -634,6 +634,12 @@ START_TEST(established_sessions_do_not)
     fill_sessions(true);
     ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_STREAM_MEMCAP);
     ck_assert(stream_rig.flow->flags & FLOW_NO_STREAM);
+
+    uint64_t sessions, data;
+
+    stream_count_evictions(stream_rig.stream, &sessions, &data);
+    ck_assert_uint_eq(sessions, 0); /* a session that was not created is no eviction */
+    ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 1);
     stream_rig.client = 1;
     stream_rig_play("others stay", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
 }

@@ -183,7 +183,7 @@ struct app_result dns_feed_multicast(struct app_context *context, void *state, c
 }
 
 /* A transaction is complete with its message, so no transactions are transferred. */
-static void dns_transfer(struct app_context *context, void *data, struct transfer *t)
+void dns_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct dns_state *state = data;
 

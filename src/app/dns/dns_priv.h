@@ -147,6 +147,7 @@ struct dns_state {
     bool lost_start[FLOW_DIRECTIONS]; /* after a gap: the start of the next message is unknown */
 };
 struct app_result dns_feed(struct app_context *context, void *state, const struct app_input *in);
+void dns_transfer(struct app_context *context, void *data, struct transfer *t); /* DNS and LLMNR */
 struct app_result dns_feed_multicast(struct app_context *context, void *state, const struct app_input *in);
 void dns_tx_free(struct app_context *context, struct app_tx *tx);
 /* The probe for the ports of DNS, mDNS and LLMNR: accepts each message that a server on such a port may answer. */

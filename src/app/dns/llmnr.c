@@ -23,6 +23,7 @@ const struct app_proto app_llmnr = {
     .default_ports_only = true,
     .state_size = sizeof(struct dns_state),
     .feed = dns_feed,
+    .transfer = dns_transfer,
     .accepts_gaps = true,
     .pending_max = 2 + UINT16_MAX,
     .tx_max = 4096,

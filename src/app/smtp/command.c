@@ -180,8 +180,10 @@ static int handle_rcpt(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *l
     uint32_t size;
     const uint8_t *address = find_address(line, length, &size);
 
-    if (tx->recipient_count == SMTP_RECIPIENTS_MAX || tx->recipient_text.length + size > SMTP_RECIPIENT_BYTES)
+    if (tx->recipient_count == SMTP_RECIPIENTS_MAX || tx->recipient_text.length + size > SMTP_RECIPIENT_BYTES) {
+        smtp_event(f, tx, SMTP_TOO_MANY_RECIPIENTS);
         return 0;
+    }
     if (tx->recipient_count == tx->recipient_room) {
         uint32_t room = tx->recipient_room ? tx->recipient_room * 2 : 2;
         struct smtp_text *grown =

@@ -12,13 +12,15 @@ static bool ends_url(uint8_t c)
     return c == ' ' || c == '\t' || c == '"' || c == '\'' || c == '<' || c == '>' || c == ']' || c == '\r' || c == '\n';
 }
 
-static bool add_url(struct heap *heap, const struct mime *mime, struct mime_urls *urls, const uint8_t *url,
-                    uint32_t length, uint32_t scheme_length)
+static bool add_url(struct heap *heap, struct mime *mime, const uint8_t *url, uint32_t length, uint32_t scheme_length)
 {
     uint32_t skipped = mime->options->keep_scheme ? 0 : scheme_length;
+    struct mime_urls *urls = &mime->urls;
 
-    if (urls->count == MIME_URLS_MAX)
+    if (urls->count == MIME_URLS_MAX) {
+        mime->anomalies |= MIME_PARSE_FAILED;
         return true;
+    }
     if (urls->count == urls->room) {
         uint32_t room = urls->room ? urls->room * 2 : 4;
         struct mime_text *grown = heap_grow(heap, urls->list, urls->count * sizeof(*grown), room * sizeof(*grown));
@@ -30,6 +32,8 @@ static bool add_url(struct heap *heap, const struct mime *mime, struct mime_urls
     }
     urls->list[urls->count] = (struct mime_text){ .at = urls->text.length };
     urls->list[urls->count].length = buffer_append(heap, &urls->text, url + skipped, length - skipped, MIME_URL_BYTES);
+    if (urls->list[urls->count].length < length - skipped)
+        mime->anomalies |= MIME_PARSE_FAILED;
     urls->count++;
     return true;
 }
@@ -55,7 +59,7 @@ static bool add_urls_with_scheme(struct heap *heap, struct mime *mime, const cha
             continue;
         for (end = begin; end < length && !ends_url(text[end]);)
             end++;
-        if (!add_url(heap, mime, &mime->urls, text + begin, end - begin, scheme_length))
+        if (!add_url(heap, mime, text + begin, end - begin, scheme_length))
             return false;
         at = previous_end = end;
     }
@@ -76,7 +80,8 @@ bool mime_find_urls(struct heap *heap, struct mime *mime, const uint8_t *text, u
 {
     struct buffer *line = &mime->urls.line;
 
-    while (length > 0 && mime->urls.count < MIME_URLS_MAX) {
+    /* One URL beyond the limit is an anomaly; further text is not searched. */
+    while (length > 0 && !(mime->urls.count == MIME_URLS_MAX && mime->anomalies & MIME_PARSE_FAILED)) {
         const uint8_t *end = memchr(text, '\n', length);
         uint32_t room = MIME_URL_LINE_MAX - line->length, size = end ? (uint32_t)(end + 1 - text) : length;
 

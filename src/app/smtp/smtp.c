@@ -301,6 +301,8 @@ static const struct app_event events[SMTP_EVENTS] = {
                                   "second message started although the end of the first was not seen" },
     [SMTP_TRUNCATED_LINE] = { "TRUNCATED_LINE", "command or reply line truncated to 4096 bytes" },
     [SMTP_INVALID_BDAT] = { "INVALID_BDAT", "BDAT without a length, or with an argument other than LAST after it" },
+    [SMTP_TOO_MANY_RECIPIENTS] = { "TOO_MANY_RECIPIENTS",
+                                   "transaction with more than 4096 recipients, or 256 KiB of them" },
 };
 
 static const char *const request_steps[] = { "request_started", "request_data", "request_headers", "request_complete",

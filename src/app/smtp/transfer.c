@@ -17,7 +17,9 @@ enum { PENDING_SIZE = 9, TEXT_SIZE = 8 }; /* bytes in the transferred state */
 static void transfer_queue(struct app_context *context, struct transfer *t, struct smtp_state *state)
 {
     uint32_t count = state->queue_count;
+    bool is_ambiguous = state->is_ambiguous;
 
+    transfer_bool(t, &is_ambiguous);
     transfer_u32(t, &count);
     transfer_require(t, count <= SMTP_QUEUE_MAX && transfer_has_room(t, count, PENDING_SIZE));
     if (t->error)
@@ -40,8 +42,10 @@ static void transfer_queue(struct app_context *context, struct transfer *t, stru
         pending->command = (enum smtp_command)command;
         state->data_pending += t->reading && state->queue[i].command == SMTP_DATA_COMMAND;
     }
-    if (t->reading && !t->error && count > 0 && state->mode == SMTP_COMMANDS)
-        state->is_ambiguous = state->queue[count - 1].command == SMTP_DATA_COMMAND;
+    /* Alternative instances are not transferred: a new one begins if the reply to DATA is still pending. */
+    if (t->reading && !t->error && count > 0)
+        state->is_ambiguous =
+            is_ambiguous || (state->mode == SMTP_COMMANDS && state->queue[count - 1].command == SMTP_DATA_COMMAND);
 }
 
 static void transfer_session(struct app_context *context, struct transfer *t, struct smtp_state *state)
@@ -54,6 +58,7 @@ static void transfer_session(struct app_context *context, struct transfer *t, st
     transfer_u64(t, &state->tx_count);
     transfer_u8(t, &mode);
     transfer_bool(t, &state->pipelining);
+    transfer_bool(t, &state->chunking);
     transfer_bool(t, &state->greeted);
     transfer_bool(t, &state->replies_lost);
     transfer_bool(t, &state->in_auth);

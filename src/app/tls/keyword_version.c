@@ -11,10 +11,10 @@ static uint16_t version_of(const struct app_tx *tx, enum flow_direction directio
     return tls_tx_of(tx)->side[direction].version;
 }
 
-/* Maps the drafts 0x7fXX of TLS 1.3 to TLS 1.3; other versions, also the drafts 0xfbXX, are returned unchanged. */
+/* Maps the drafts 0x7fXX of TLS 1.3, and the drafts 0xfbXX of early clients, to TLS 1.3. */
 static uint16_t map_draft(uint16_t version)
 {
-    return version >> 8 == 0x7f ? TLS_13 : version;
+    return version >> 8 == 0x7f || version >> 8 == 0xfb ? TLS_13 : version;
 }
 
 struct name_value {

@@ -27,7 +27,9 @@ static bool find_event(struct span name, unsigned *out)
     enum decode_event decode_event;
     enum stream_event stream_event;
 
-    if (number_range_skip_prefix(&name, "stream.") && stream_event_find(name.at, name.length, &stream_event)) {
+    if (number_range_skip_prefix(&name, "stream.")) {
+        if (!stream_event_find(name.at, name.length, &stream_event))
+            return false;
         *out = stream_event;
         return true;
     }
