@@ -35,6 +35,7 @@
 #include "sluice/flow.h"
 #include "sluice/heap.h"
 #include "sluice/keyword.h"
+#include "sluice/rule.h"
 #include "sluice/stream_event.h"
 
 struct app;
@@ -290,8 +291,10 @@ struct app_proto {
     uint8_t complete[FLOW_DIRECTIONS]; /* progress of a complete direction; 0 means 1 */
     uint32_t tx_max; /* maximum number of live transactions of this protocol in a reading; exceeding it is a parser
                         error; 0: 512 */
-    const char *const
-        *steps[FLOW_DIRECTIONS]; /* names of the progress values, NULL-terminated, e.g. "request_line"; or NULL */
+    /* Names of the progress values, which rules use as hooks ("request_line"), NULL-terminated; the index is the
+     * progress. "" for a value without a hook. NULL: the two hooks request_started and request_complete, or
+     * response_started and response_complete, which every protocol has. */
+    const char *const *steps[FLOW_DIRECTIONS];
 
     const struct app_event *events;
     size_t event_count;
@@ -354,6 +357,18 @@ size_t app_setting_tables(const struct setting **out);
  * number. */
 size_t app_list_names(const char **out, size_t max);
 const struct app_proto *app_proto_by_id(unsigned id); /* NULL for id 0 and unknown ids */
+
+/* Hooks of a protocol, in the order in which a transaction reaches them. */
+enum { APP_MAX_HOOKS = 16 }; /* maximum number of hooks of a direction */
+struct app_hook {
+    const char *name;
+    uint8_t progress; /* progress from which on the hook is evaluated */
+};
+/* Returns the number of hooks of a direction. */
+unsigned app_hook_count(const struct app_proto *proto, enum flow_direction direction);
+/* Returns the hook with this number, which is less than app_hook_count(). */
+struct app_hook app_get_hook(const struct app_proto *proto, enum flow_direction direction, unsigned index);
+extern const struct rule_hook_names app_hook_names; /* for the parser of rules */
 
 /* --- Functions for parsers ------------------------------------------------------------------------ */
 

@@ -449,6 +449,8 @@ int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *
 const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser);
 /* Selected instead of a buffer that Sluice does not support, so that the parser can check the rest of the rule. */
 extern const struct keyword unsupported_buffer;
+/* The condition of rules with the hook flow_start: the first packet of a direction of a flow. */
+extern const struct keyword flow_start_condition;
 /* Returns the buffer of the conditions that follow; NULL for the payload while it has no conditions. */
 const struct rule_buffer *rule_parser_selected_buffer(const struct rule_parser *parser);
 /* Moves the last content of the current buffer into another one (the http_uri style of modifier). 0 or -errno. */

@@ -70,9 +70,51 @@ enum rule_action {
     ACTION_REJECT, /* reject and rejectsrc: sends a reject packet to the sender */
     ACTION_REJECT_DESTINATION,
     ACTION_REJECT_BOTH,
+    ACTION_ACCEPT, /* firewall rules only */
     ACTION_COUNT,
 };
 const char *rule_action_name(enum rule_action action);
+static inline bool rule_action_drops(enum rule_action action)
+{
+    return action != ACTION_ALERT && action != ACTION_PASS && action != ACTION_ACCEPT;
+}
+
+/* What the action of a rule applies to. */
+enum rule_scope {
+    RULE_SCOPE_DEFAULT, /* not written: decided by the conditions of the rule */
+    RULE_SCOPE_PACKET,
+    RULE_SCOPE_FLOW,
+    RULE_SCOPE_HOOK, /* accept only: the hook in which the rule matched; the next hook is evaluated */
+    RULE_SCOPE_TX,   /* accept only: all hooks of the transaction */
+    RULE_SCOPE_COUNT,
+};
+const char *rule_scope_name(enum rule_scope scope); /* "packet"; NULL for RULE_SCOPE_DEFAULT */
+
+/* Where a rule is evaluated, as written after the protocol: `tcp:flow_start`, `http1:request_line`. */
+enum rule_hook_kind {
+    RULE_HOOK_NONE,       /* not written */
+    RULE_HOOK_ALL,        /* every packet */
+    RULE_HOOK_FLOW_START, /* the first packet of each direction of a flow */
+    RULE_HOOK_PRE_FLOW,   /* packets before their flow is found or created */
+    RULE_HOOK_PRE_STREAM, /* packets before the state of their TCP session is updated */
+    RULE_HOOK_APP,        /* transactions that have reached a progress */
+};
+struct rule_hook {
+    enum rule_hook_kind kind;
+    const char *name;  /* "request_line"; NULL for RULE_HOOK_NONE */
+    bool and_earlier;  /* `<`: the rule also accepts the earlier hooks of its direction */
+    uint8_t direction; /* RULE_HOOK_APP: enum flow_direction */
+    uint8_t index;     /* RULE_HOOK_APP: number of the hook in its protocol and direction */
+    uint8_t progress;  /* RULE_HOOK_APP: progress of the transaction from which on the hook is evaluated */
+};
+
+/* The hooks of the application protocols, for the parser of rules. */
+struct rule_hook_names {
+    /* Finds a hook of the protocol with this name. Returns false if there is none. */
+    bool (*find)(const char *application, struct span name, struct rule_hook *out);
+    /* Returns the name of the hook with this number, counted over both directions; NULL: there are no more. */
+    const char *(*name)(const char *application, size_t number);
+};
 
 /* The protocol of a rule, and which packets it matches. */
 struct rule_protocol {
@@ -249,14 +291,16 @@ struct rule_change {
 
 struct rule {
     enum rule_action action;
+    enum rule_scope scope;
     struct rule_protocol protocol;
+    struct rule_hook hook;
     const struct address_set *source, *destination;
     const struct port_set *source_port, *destination_port;
     bool bidirectional; /* `<>`: the rule also matches with source and destination exchanged */
     bool transactional; /* `=>`: the rule has conditions on both directions of a transaction, and is evaluated in the
                            direction to the client */
     bool noalert;
-    bool alert;      /* a pass rule that also reports an alert when it matches */
+    bool alert;      /* a pass or accept rule that also reports an alert when it matches */
     bool alert_only; /* set by the rule policy: packets that the rule would drop or reject pass, and are reported */
 
     uint32_t sid, gid, revision;
@@ -345,6 +389,7 @@ struct rule_list_options {
     const char *const *reputation_files; /* NULL-terminated, or NULL */
     const char *geoip_database;      /* file for the keyword geoip, opened when the first rule uses it; NULL: none */
     const char *const *applications; /* supported application protocols; NULL-terminated, or NULL */
+    const struct rule_hook_names *hooks; /* NULL: rules cannot name hooks of application protocols */
     /* Which drop rules block a host although they do not have the keyword fwsam: settings nft.blocklist.*. */
     uint8_t block_priority;              /* 0: none */
     const char *const *block_classtypes; /* NULL-terminated, or NULL */

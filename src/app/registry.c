@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of protocols, by name and by id. */
+/* The table of protocols, by name and by id, and the names of their hooks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +40,84 @@ const char *app_name_by_id(unsigned id)
         return "failed";
     return proto ? proto->name : NULL;
 }
+
+/* --- Hooks ---------------------------------------------------------------------------------------- */
+
+enum { COMMON_HOOKS = 2 };
+static const char *const common_hooks[FLOW_DIRECTIONS][COMMON_HOOKS] = {
+    [FLOW_TO_SERVER] = { "request_started", "request_complete" },
+    [FLOW_TO_CLIENT] = { "response_started", "response_complete" },
+};
+
+static uint8_t last_progress(const struct app_proto *proto, enum flow_direction direction)
+{
+    return proto->complete[direction] > 0 ? proto->complete[direction] : 1;
+}
+
+unsigned app_hook_count(const struct app_proto *proto, enum flow_direction direction)
+{
+    unsigned count = 0;
+
+    if (!proto->steps[direction])
+        return COMMON_HOOKS;
+    for (const char *const *step = proto->steps[direction]; *step; step++)
+        count += **step != '\0';
+    return count;
+}
+
+struct app_hook app_get_hook(const struct app_proto *proto, enum flow_direction direction, unsigned index)
+{
+    const char *const *steps = proto->steps[direction];
+    uint8_t progress = 0;
+
+    if (!steps)
+        return (struct app_hook){ common_hooks[direction][index], index == 0 ? 0 : last_progress(proto, direction) };
+    for (;; progress++) {
+        if (steps[progress][0] != '\0' && index-- == 0)
+            return (struct app_hook){ steps[progress], progress };
+    }
+}
+
+/* Finds a hook by its name. The first and the last hook of each direction have the common names, too. */
+static bool find_hook(const char *application, struct span name, struct rule_hook *out)
+{
+    const struct app_proto *proto = app_proto_by_id(app_id_by_name(application));
+
+    for (enum flow_direction direction = 0; proto && direction < FLOW_DIRECTIONS; direction++) {
+        unsigned count = app_hook_count(proto, direction);
+
+        for (unsigned i = 0; i < count; i++) {
+            struct app_hook hook = app_get_hook(proto, direction, i);
+            const char *common = i == 0 ? common_hooks[direction][0] : i == count - 1 ? common_hooks[direction][1] : "";
+
+            if (!span_equal_nocase(name, hook.name) && !span_equal_nocase(name, common))
+                continue;
+            *out = (struct rule_hook){ .kind = RULE_HOOK_APP,
+                                       .name = hook.name,
+                                       .direction = (uint8_t)direction,
+                                       .index = (uint8_t)i,
+                                       .progress = hook.progress };
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *hook_name(const char *application, size_t number)
+{
+    const struct app_proto *proto = app_proto_by_id(app_id_by_name(application));
+
+    for (enum flow_direction direction = 0; proto && direction < FLOW_DIRECTIONS; direction++) {
+        unsigned count = app_hook_count(proto, direction);
+
+        if (number < count)
+            return app_get_hook(proto, direction, (unsigned)number).name;
+        number -= count;
+    }
+    return NULL;
+}
+
+const struct rule_hook_names app_hook_names = { find_hook, hook_name };
 
 size_t app_setting_tables(const struct setting **out)
 {

@@ -244,7 +244,7 @@ void evaluate_begin_limits(struct detector *detector, const struct rule *rule)
 {
     detector->limits.reached = 0;
     if (detector->limits_match)
-        detector->limits.match = rule->action == ACTION_DROP || rule->action >= ACTION_REJECT;
+        detector->limits.match = rule_action_drops(rule->action);
 }
 
 /* Counts the limits that the rule has reached. Each of the first LIMITED_MAX rules is counted once per packet, further
@@ -308,12 +308,21 @@ static void store_capture(struct evaluation *ev, const struct rule_capture *text
     hit->text_count += text->kind == RULE_NAME_ALERT_TEXT;
 }
 
+/* Returns whether drop and pass of a hit apply to the flow; otherwise they apply to the packet only. */
+static bool applies_to_flow(const struct signature *signature, bool in_stream)
+{
+    enum rule_type type = (enum rule_type)signature->type;
+
+    if (signature->rule->scope != RULE_SCOPE_DEFAULT)
+        return signature->rule->scope == RULE_SCOPE_FLOW;
+    return type == RULE_TYPE_STREAM || type == RULE_TYPE_PACKET_STREAM ? in_stream : type != RULE_TYPE_PACKET;
+}
+
 /* Adds a hit. Returns false if the rule has a hit with the same `tx` in this packet already, or if the list is full.
  * The list can be full only if rules match in several transactions of one packet. */
 static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
 {
     const struct signature *signature = &ev->ruleset->signatures[index];
-    const enum rule_type type = (enum rule_type)signature->type;
     struct detector *detector = ev->detector;
     const struct rule_captures *captured = &detector->captured;
     uint32_t at = detector->hit_count;
@@ -323,7 +332,7 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
             continue;
         detector->hits[i].in_stream |=
             ev->match.in_stream; /* if one match is in the stream, drop and pass apply to the flow */
-        detector->hits[i].of_flow |= ev->match.in_stream;
+        detector->hits[i].of_flow |= ev->match.in_stream && signature->rule->scope != RULE_SCOPE_PACKET;
         return false;
     }
     if (at > detector->capacity)
@@ -335,9 +344,7 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
     detector->hits[at] = (struct hit){
         .rule = signature->rule,
         .in_stream = ev->match.in_stream,
-        /* true: drop and pass apply to the flow; false: to the packet only */
-        .of_flow = type == RULE_TYPE_STREAM || type == RULE_TYPE_PACKET_STREAM ? ev->match.in_stream
-                                                                               : type != RULE_TYPE_PACKET,
+        .of_flow = applies_to_flow(signature, ev->match.in_stream),
         .tx = tx,
     };
     detector->hit_signatures[at] = index;

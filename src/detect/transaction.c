@@ -278,6 +278,8 @@ static enum outcome evaluate(struct transaction_scan *scan, const struct transac
     if (!evaluate_header(ev, signature) || (!plan->half && !evaluate_packet_conditions(ev, signature)))
         return OUTCOME_NO;
     ev->detector->counters.evaluations++;
+    if (scan->tx->progress[scan->direction] < plan->hook_progress && !scan->complete)
+        return OUTCOME_LATER;
     conditions = match_conditions(scan, signature, plan);
     if (conditions == OUTCOME_NO)
         return OUTCOME_NO;

@@ -199,6 +199,8 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum f
     plan->direction = (uint8_t)evaluated;
     plan->half = half;
     plan->files = rule->file_conditions != NULL;
+    if (rule->hook.kind == RULE_HOOK_APP)
+        plan->progress = plan->hook_progress = rule->hook.progress;
 
     buffers = conditions = 0;
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next, buffers++) {
@@ -291,7 +293,7 @@ int transaction_groups_merge(struct ruleset *ruleset)
 
 bool rule_is_of_transaction(const struct rule *rule)
 {
-    if (rule->transaction_conditions || rule->file_conditions)
+    if (rule->transaction_conditions || rule->file_conditions || rule->hook.kind == RULE_HOOK_APP)
         return true;
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
         if (buffer->keyword && buffer->keyword->scope.applications)

@@ -34,6 +34,7 @@ struct transaction_plan {
     bool half;                        /* true: this is a half plan */
     uint8_t proto, direction;         /* application protocol id; enum flow_direction */
     uint8_t progress;                 /* lowest progress in `direction` at which the rule can be evaluated completely */
+    uint8_t hook_progress;            /* progress in `direction` of the rule's hook; 0: none */
     bool grows, files, events;        /* the rule uses growing buffers, files or events, which may arrive at any time */
     bool on_event;                    /* the rule requires an event */
     bool packet_buffers;              /* the rule has packet buffers */

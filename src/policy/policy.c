@@ -221,11 +221,6 @@ static enum threshold_outcome evaluate_thresholds(struct policy *policy, const s
 
 /* --- Actions -------------------------------------------------------------------------------------- */
 
-static bool is_drop_action(enum rule_action action)
-{
-    return action != ACTION_ALERT && action != ACTION_PASS;
-}
-
 static enum reject_kind reject_kind_of(enum rule_action action)
 {
     switch (action) {
@@ -333,7 +328,7 @@ static void apply_action(struct policy *policy, struct packet *pkt, const struct
         flow->flags |= FLOW_PASSED;
     if (rule->bypass && pkt->flow)
         pkt->flow->flags |= FLOW_BYPASS_REQUESTED;
-    if (!is_drop_action(action))
+    if (!rule_action_drops(action))
         return;
     if (!policy->options.inline_mode) {
         /* IDS mode neither drops packets nor sends reject packets. The rule is recorded in the flow, because events
@@ -361,7 +356,7 @@ static void apply_action(struct policy *policy, struct packet *pkt, const struct
 static void report_alert(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
                          struct decision *decision)
 {
-    bool drops = is_drop_action(action) && policy->options.inline_mode;
+    bool drops = rule_action_drops(action) && policy->options.inline_mode;
 
     if (pkt->flow)
         pkt->flow->flags |= FLOW_ALERTED;
@@ -388,7 +383,7 @@ static void report_alert(struct policy *policy, struct packet *pkt, const struct
 static void record_match(struct policy *policy, const struct packet *pkt, const struct rule *rule,
                          enum rule_action action, enum threshold_outcome outcome)
 {
-    bool drops = outcome != OUTCOME_IGNORE && is_drop_action(action) && policy->options.inline_mode;
+    bool drops = outcome != OUTCOME_IGNORE && rule_action_drops(action) && policy->options.inline_mode;
     const struct history_match match = {
         .rule = rule,
         .action = action,

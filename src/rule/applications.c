@@ -89,7 +89,8 @@ void applications_start(struct rule_parser *parser)
 
     if (!word)
         return;
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+    /* A hook belongs to one protocol. */
+    for (size_t i = 0; parser->rule->hook.kind == RULE_HOOK_NONE && i < sizeof(families) / sizeof(families[0]); i++) {
         if (strcmp(families[i].word, word) == 0)
             members = families[i].members;
     }

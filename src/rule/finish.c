@@ -155,7 +155,7 @@ static int build_index(struct rule_list *list, struct diag *diag)
  * host is the side opposite to the rule's target; without a target, the sender of the dropped packet. */
 static void finish_block(struct rule *rule, const struct rule_list_options *options)
 {
-    bool drops = rule->action != ACTION_ALERT && rule->action != ACTION_PASS;
+    bool drops = rule_action_drops(rule->action);
     bool blocks = options->block_priority > 0 && rule->priority <= options->block_priority;
 
     for (const char *const *name = options->block_classtypes; name && rule->class_name && *name; name++)

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parses the action, the first word of a rule. */
+/*
+ * Parses the action, the first word of a rule, with its scope (`drop:flow`) and further actions (`pass:flow,alert`),
+ * and the hook, which follows the protocol (`http1:request_line`).
+ */
 #include <errno.h>
+#include <string.h>
 
 #include "rule_priv.h"
 
@@ -15,6 +19,7 @@ static const struct {
     { "rejectsrc", ACTION_REJECT },
     { "rejectdst", ACTION_REJECT_DESTINATION },
     { "rejectboth", ACTION_REJECT_BOTH },
+    { "accept", ACTION_ACCEPT },
 };
 
 /* Actions of Suricata 8 and Snort that Sluice does not support. */
@@ -22,7 +27,6 @@ static const struct {
     const char *word, *hint;
 } unsupported_actions[] = {
     { "config", NULL },
-    { "accept", "use 'pass'" },
     { "sdrop", "use 'drop' with 'noalert;'" },
     { "log", "use 'alert'" },
     { "block", "use 'drop'" },
@@ -42,9 +46,22 @@ const char *rule_action_name(enum rule_action action)
         [ACTION_REJECT] = "reject",
         [ACTION_REJECT_DESTINATION] = "rejectdst",
         [ACTION_REJECT_BOTH] = "rejectboth",
+        [ACTION_ACCEPT] = "accept",
     };
 
     return names[action];
+}
+
+const char *rule_scope_name(enum rule_scope scope)
+{
+    static const char *const names[RULE_SCOPE_COUNT] = {
+        [RULE_SCOPE_PACKET] = "packet",
+        [RULE_SCOPE_FLOW] = "flow",
+        [RULE_SCOPE_HOOK] = "hook",
+        [RULE_SCOPE_TX] = "tx",
+    };
+
+    return names[scope];
 }
 
 int action_parse(struct span word, enum rule_action *out, const char **hint)
@@ -62,4 +79,163 @@ int action_parse(struct span word, enum rule_action *out, const char **hint)
         }
     }
     return -EINVAL;
+}
+
+/* --- Scopes --------------------------------------------------------------------------------------- */
+
+/* Parses the scope of an action. Returns 0, or -EINVAL after an error was reported. */
+static int scope_parse(struct rule_parser *parser, struct span word, enum rule_action action, enum rule_scope *out)
+{
+    enum rule_scope last = action == ACTION_ACCEPT ? RULE_SCOPE_TX : RULE_SCOPE_FLOW;
+
+    if (action == ACTION_ALERT)
+        return rule_parser_error(parser, word, "the action 'alert' has no scope");
+    for (enum rule_scope scope = RULE_SCOPE_PACKET; scope <= last; scope++) {
+        if (span_equal_nocase(word, rule_scope_name(scope))) {
+            *out = scope;
+            return 0;
+        }
+    }
+    return rule_parser_error(
+        parser, word, "unknown scope '" SPAN_FORMAT "' of the action '%s'; it can be packet, flow%s",
+        SPAN_ARGS(span_shown(word)), rule_action_name(action), action == ACTION_ACCEPT ? ", hook, tx" : "");
+}
+
+void actions_parse(struct rule_parser *parser, struct span words)
+{
+    struct rule *rule = parser->rule;
+    struct span word;
+    bool first = true;
+
+    for (; span_next(&words, ',', &word); first = false) {
+        const char *colon = word.length > 0 ? memchr(word.at, ':', word.length) : NULL;
+        struct span name = { word.at, colon ? (size_t)(colon - word.at) : word.length };
+        enum rule_scope scope = RULE_SCOPE_DEFAULT;
+        enum rule_action action;
+        const char *hint;
+        int err = action_parse(name, &action, &hint);
+
+        if (err == -ENOTSUP) {
+            rule_parser_unsupported(parser, name, "action", "the action '" SPAN_FORMAT "' is not supported%s%s",
+                                    SPAN_ARGS(name), hint ? "; " : "", hint ? hint : "");
+            return;
+        }
+        if (err) {
+            rule_parser_error(parser, name, "unknown action '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(name)));
+            return;
+        }
+        if (colon && scope_parse(parser, (struct span){ colon + 1, word.length - name.length - 1 }, action, &scope))
+            return;
+        if (action == ACTION_ACCEPT) {
+            rule_parser_unsupported(parser, name, "action", "the action 'accept' is not supported; use 'pass'");
+            return;
+        }
+        if (first) {
+            rule->action = action;
+            rule->scope = scope;
+        } else if (action == ACTION_ALERT) {
+            rule->alert = true;
+        } else {
+            rule_parser_error(parser, word, "the action '%s' can't follow another action; only 'alert' can",
+                              rule_action_name(action));
+            return;
+        }
+    }
+}
+
+/* --- Hooks ---------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    enum rule_hook_kind kind;
+} packet_hooks[] = {
+    { "all", RULE_HOOK_ALL },
+    { "flow_start", RULE_HOOK_FLOW_START },
+    { "pre_flow", RULE_HOOK_PRE_FLOW },
+    { "pre_stream", RULE_HOOK_PRE_STREAM },
+};
+
+/* Appends the hooks of the protocol, for an error message. */
+static void list_hooks(const struct rule_parser *parser, const char *application, struct text *out)
+{
+    const struct rule_hook_names *hooks = parser->list->options.hooks;
+    const char *name;
+
+    if (!application) {
+        for (size_t i = 0; i < sizeof(packet_hooks) / sizeof(packet_hooks[0]); i++)
+            text_printf(out, "%s%s", i > 0 ? ", " : "", packet_hooks[i].name);
+        return;
+    }
+    for (size_t i = 0; hooks && (name = hooks->name(application, i)); i++)
+        text_printf(out, "%s%s", i > 0 ? ", " : "", name);
+}
+
+static bool find_packet_hook(struct span name, struct rule_hook *out)
+{
+    for (size_t i = 0; i < sizeof(packet_hooks) / sizeof(packet_hooks[0]); i++) {
+        if (!span_equal_nocase(name, packet_hooks[i].name))
+            continue;
+        *out = (struct rule_hook){ .kind = packet_hooks[i].kind, .name = packet_hooks[i].name };
+        return true;
+    }
+    return false;
+}
+
+static bool is_first_packet(const struct match_input *in, const void *data)
+{
+    const struct packet *pkt = in->packet;
+
+    (void)data;
+    return pkt->flow && pkt->flow->side[pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER].packets == 1;
+}
+
+const struct keyword flow_start_condition = {
+    .name = "flow_start",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_STATE,
+    .packet = { .match = is_first_packet },
+};
+
+void hook_parse(struct rule_parser *parser, struct span name)
+{
+    const struct rule_hook_names *hooks = parser->list->options.hooks;
+    const char *application = parser->rule->protocol.application;
+    struct rule_hook *hook = &parser->rule->hook;
+    struct span word = name;
+    bool and_earlier = name.length > 0 && name.at[0] == '<', found;
+
+    if (and_earlier)
+        word = (struct span){ name.at + 1, name.length - 1 };
+    if (application)
+        found = hooks && hooks->find(application, word, hook);
+    else
+        found = find_packet_hook(word, hook);
+    if (!found) {
+        struct text list;
+
+        text_init(&list);
+        list_hooks(parser, application, &list);
+        rule_parser_error(parser, name, "'%s' has no hook '" SPAN_FORMAT "'; its hooks are %s",
+                          parser->rule->protocol.name, SPAN_ARGS(span_shown(word)),
+                          list.length > 0 ? list.bytes : "none");
+        text_clear(&list);
+        return;
+    }
+    hook->and_earlier = and_earlier;
+    if (and_earlier) {
+        rule_parser_unsupported(parser, name, "hook", "'<' before a hook is for firewall rules");
+        return;
+    }
+    if (hook->kind == RULE_HOOK_PRE_FLOW || hook->kind == RULE_HOOK_PRE_STREAM) {
+        rule_parser_unsupported(parser, name, "hook", "the hook '%s' is for firewall rules", hook->name);
+        return;
+    }
+    if (hook->kind == RULE_HOOK_FLOW_START) {
+        parser->keyword = &flow_start_condition;
+        parser->keyword_name = name;
+        rule_parser_add_packet_condition(parser, NULL, false);
+    } else if (hook->kind == RULE_HOOK_APP) {
+        parser->has_application_keyword = true;
+        parser->keyword_directions &= 1U << hook->direction;
+    }
 }

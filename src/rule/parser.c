@@ -258,50 +258,24 @@ static struct span take_word(struct span *rest)
     return word;
 }
 
-static void parse_action(struct rule_parser *parser, struct span word)
-{
-    const char *scope = memchr(word.at, ':', word.length);
-    const char *hint;
-
-    if (scope) {
-        struct span where = { scope, word.length - (size_t)(scope - word.at) };
-
-        rule_parser_unsupported(parser, where, "action scope",
-                                "the scope '" SPAN_FORMAT "' of an action is not supported",
-                                SPAN_ARGS(span_shown(where)));
-        return;
-    }
-    switch (action_parse(word, &parser->rule->action, &hint)) {
-    case -ENOTSUP:
-        rule_parser_unsupported(parser, word, "action", "the action '" SPAN_FORMAT "' is not supported%s%s",
-                                SPAN_ARGS(word), hint ? "; " : "", hint ? hint : "");
-        break;
-    case -EINVAL:
-        rule_parser_error(parser, word, "unknown action '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(word)));
-        break;
-    }
-}
-
 static void parse_protocol(struct rule_parser *parser, struct span word)
 {
-    const char *hook = memchr(word.at, ':', word.length);
+    const char *colon = memchr(word.at, ':', word.length);
+    struct span hook = { colon ? colon + 1 : word.at, colon ? word.length - (size_t)(colon + 1 - word.at) : 0 };
     const char *nearest;
     char tag[64];
     int length;
 
-    if (hook) {
-        struct span where = { hook, word.length - (size_t)(hook - word.at) };
-
-        rule_parser_unsupported(parser, where, "hook", "the hook '" SPAN_FORMAT "' is not supported",
-                                SPAN_ARGS(span_shown(where)));
-        return;
-    }
+    if (colon)
+        word.length = (size_t)(colon - word.at);
     switch (protocol_parse(word, parser->list->options.applications, &parser->rule->protocol)) {
     case PROTOCOL_OK:
         if (parser->rule->protocol.packet_only)
             parser->rule->payload = RULE_PAYLOAD_PACKET_ONLY;
         else if (parser->rule->protocol.stream_only)
             parser->rule->payload = RULE_PAYLOAD_STREAM_ONLY;
+        if (colon)
+            hook_parse(parser, hook);
         return;
     case PROTOCOL_NOT_SUPPORTED:
         length = snprintf(tag, sizeof(tag), "protocol " SPAN_FORMAT, SPAN_ARGS(span_shown(word)));
@@ -374,7 +348,7 @@ static bool parse_header(struct rule_parser *parser, struct span *rest)
     struct rule *rule = parser->rule;
     struct rule_protocol ignored;
 
-    parse_action(parser, action);
+    actions_parse(parser, action);
     /* The first word is no action and the second no protocol: the line is not a rule, so one error is enough. */
     if (parser->mistakes > mistakes &&
         protocol_parse(take_word(&after), parser->list->options.applications, &ignored) == PROTOCOL_UNKNOWN)

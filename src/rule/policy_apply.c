@@ -80,7 +80,8 @@ static void find_fields(struct span text, struct fields *fields)
     struct span rest = { text.at, 0 }, name, value;
 
     *fields = (struct fields){ .gid = 1, .action = { text.at, 0 } };
-    while (fields->action.length < text.length && !strchr(" \t", text.at[fields->action.length]))
+    /* Without scope and further actions: `drop` of `drop:flow,alert`. */
+    while (fields->action.length < text.length && !strchr(" \t:,", text.at[fields->action.length]))
         fields->action.length++;
     if (open)
         rest = (struct span){ open + 1, text.length - (size_t)(open + 1 - text.at) };
@@ -278,7 +279,7 @@ static bool set_action(struct rule_policy *policy, struct policy_line *line, str
     struct rule_decision *decision = subject->decision;
     const struct fields *fields = &subject->fields;
     const char *word = rule_action_name(line->action), *hint;
-    bool drops = line->action != ACTION_ALERT && line->action != ACTION_PASS;
+    bool drops = rule_action_drops(line->action);
     bool was_alert_only = decision->alert_only;
     enum rule_action action = ACTION_ALERT;
     bool known = action_parse(fields->action, &action, &hint) == 0;
@@ -297,6 +298,10 @@ static bool set_action(struct rule_policy *policy, struct policy_line *line, str
 
     rest.at += fields->action.length;
     rest.length -= fields->action.length;
+    while (line->action == ACTION_ALERT && rest.length > 0 && !strchr(" \t", rest.at[0])) { /* `alert` has no scope */
+        rest.at++;
+        rest.length--;
+    }
     text_reset(&policy->changed);
     text_puts(&policy->changed, word);
     text_append(&policy->changed, rest.at, rest.length);

@@ -7,7 +7,7 @@
  *   ranges.c         sorted ranges of numbers: union and difference
  *   set.c            grammar of groups, negation and variables, for addresses and ports
  *   address_set.c    addresses; port_set.c  ports
- *   header.c         actions, direction; protocol.c  protocols
+ *   header.c         actions, scopes, hooks; protocol.c  protocols
  *   parser.c         one rule; builder.c  functions that keywords call while a rule is parsed
  *   plausibility.c   warnings about a missing ';' and about rules that drop everything
  *   applications.c   application protocols and directions of a rule
@@ -36,9 +36,15 @@
 
 /* --- Header --------------------------------------------------------------------------------------- */
 
+struct rule_parser;
+
 /* Parses an action. Returns 0, -EINVAL, or -ENOTSUP for an action that only Suricata or Snort supports; *hint is then a
  * suggested replacement, or NULL. */
 int action_parse(struct span word, enum rule_action *out, const char **hint);
+/* Parses the first word of a rule, actions with their scopes, and the part of the protocol behind the `:`, a hook.
+ * Mistakes are reported. */
+void actions_parse(struct rule_parser *parser, struct span words);
+void hook_parse(struct rule_parser *parser, struct span name);
 
 enum protocol_result { PROTOCOL_OK, PROTOCOL_NOT_SUPPORTED, PROTOCOL_UNKNOWN };
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out);

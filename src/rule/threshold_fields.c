@@ -161,7 +161,7 @@ static int parse_new_action(struct fields *fields, struct span value)
 {
     const char *hint;
 
-    if (action_parse(value, &fields->threshold.new_action, &hint))
+    if (action_parse(value, &fields->threshold.new_action, &hint) || fields->threshold.new_action == ACTION_ACCEPT)
         return rule_parser_error(fields->parser, value, "new_action must be alert, drop, pass or reject");
     return 0;
 }

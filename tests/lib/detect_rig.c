@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "default_options.h"
+#include "sluice/app.h"
 #include "sluice/keyword.h"
 
 static struct keyword_table *keywords;
@@ -29,7 +30,8 @@ void detect_rig_load(const char *text)
                                                     .variables = variables,
                                                     .datasets = datasets_new_default(NULL),
                                                     .owns_datasets = true,
-                                                    .applications = words };
+                                                    .applications = words,
+                                                    .hooks = &app_hook_names };
 
     ck_assert_int_eq(rule_list_new(&list, &list_options, diag), 0);
     ck_assert_int_eq(rule_list_parse(list, "test", text, strlen(text), diag), 0);

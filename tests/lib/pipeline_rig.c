@@ -66,6 +66,7 @@ struct ruleset *rig_make_rules(const char *text)
         .datasets = datasets_new_default(NULL),
         .owns_datasets = true,
         .applications = rig.applications,
+        .hooks = &app_hook_names,
     };
     struct ruleset *ruleset = NULL;
     struct ruleset_options options;

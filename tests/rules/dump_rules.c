@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "default_options.h"
+#include "sluice/app.h"
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
 
@@ -216,8 +217,10 @@ static void print_state(const struct rule *rule)
 
 static void print_rule(const struct rule *rule)
 {
-    printf("%u:%u:%u line %u: %s %s", rule->gid, rule->sid, rule->revision, rule->line, rule_action_name(rule->action),
-           rule->protocol.name);
+    printf("%u:%u:%u line %u: %s%s%s%s %s%s%s%s", rule->gid, rule->sid, rule->revision, rule->line,
+           rule_action_name(rule->action), rule->scope ? ":" : "", rule->scope ? rule_scope_name(rule->scope) : "",
+           rule->alert ? ",alert" : "", rule->protocol.name, rule->hook.name ? ":" : "",
+           rule->hook.and_earlier ? "<" : "", rule->hook.name ? rule->hook.name : "");
     print_address_set(rule->source);
     print_port_set(rule->source_port);
     printf(" %s", rule->bidirectional ? "<>" : rule->transactional ? "=>" : "->");
@@ -294,6 +297,7 @@ int main(int argc, char **argv)
         .datasets = datasets_new_default(NULL),
         .owns_datasets = true,
         .applications = dump.application_list,
+        .hooks = &app_hook_names,
         .classification_file = companion(&dump, "classification", dump.names[0]),
         .reference_file = companion(&dump, "reference", dump.names[1]),
         .threshold_file = companion(&dump, "threshold", dump.names[2]),

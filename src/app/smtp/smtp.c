@@ -305,8 +305,7 @@ static const struct app_event events[SMTP_EVENTS] = {
                                    "transaction with more than 4096 recipients, or 256 KiB of them" },
 };
 
-static const char *const request_steps[] = { "request_started", "request_data", "request_headers", "request_complete",
-                                             NULL };
+static const char *const request_steps[] = { "request_started", "request_data", "", "request_complete", NULL };
 static const char *const response_steps[] = { "response_started", "response_data", "response_complete", NULL };
 
 const struct app_proto app_smtp = {

@@ -4,7 +4,7 @@ import base64
 import gzip
 import zlib
 
-from build import client, der, request, response, tcp, udp
+from build import Case, client, der, request, response, tcp, udp
 
 
 def web(options):
@@ -80,6 +80,13 @@ buffers = [
     (0, web('http.stat_msg; content:"404";')),
     (0, web('file.data; content:"nginx";')),
     (1, 'alert http1 any any -> any any (http.method; content:"POST";)'),
+    (1, 'alert http1:request_line any any -> any any (http.method; content:"POST";)'),
+    (0, 'alert http1:request_line any any -> any any (http.method; content:"PUT";)'),
+    (1, 'alert http1:request_complete any any -> any any (http.uri; content:"/login";)'),
+    (2, 'alert http1:response_started any any -> any any ()'),
+    (1, 'alert http1:response_headers any any -> any any (http.server; content:"nginx";)'),
+    (1, 'alert tcp:flow_start any any -> any any (flow:to_server;)'),
+    (0, 'alert tcp:flow_start any any -> any any (content:"POST";)'),
 ]
 
 # --- Modifiers that move a content to a buffer, and older names of buffers
@@ -177,10 +184,21 @@ ber = [
     (0, datagram('udp.hdr; content:"|0f a0|"; offset:2; depth:2; pkt_data; content:"|0f a0|"; offset:2; depth:2;')),
 ]
 
+# --- Scopes: one packet with the word, or the rest of its flow
+
+scope_packets = [*udp(4000, client(b'drop me'), client(b'second')), *udp(4001, client(b'drop me'), client(b'second'))]
+scopes = [
+    (1, 'drop:packet udp any any -> any 4000 (content:"drop me";)'),
+    (1, 'drop:flow udp any any -> any 4001 (content:"drop me";)'),
+    (1, 'alert udp any any -> any 4000 (content:"second";)'),
+    (0, 'alert udp any any -> any 4001 (content:"second";)'),
+]
+
 cases = {
     'buffers': (http_packets, buffers),
     'modifiers': (http_packets, modifiers),
     'transforms': (body_packets, transforms),
     'events': (event_packets, events),
     'ber': (ber_packets, ber),
+    'scopes': Case(scope_packets, scopes, options=['--ips'], events=['1 event_type=stats stats.ips.blocked=3']),
 }
