@@ -141,7 +141,8 @@ void detect_packet(struct detector *detector, const struct ruleset *ruleset, con
 void detect_chunk(struct detector *detector, const struct stream_chunk *chunk);
 /* Evaluates the inspection window of the last chunk as another receiver reads it (stream_next_reading()). */
 void detect_reading(struct detector *detector, const struct stream_chunk *reading);
-/* Returns the number of hits, which is at most the number of rules. Hits of an earlier chunk come first. The hits of
+/* Returns the number of hits: at most the number of rules and 256 more, for rules that match in several transactions.
+ * Hits of an earlier chunk come first. The hits of
  * one chunk are in evaluation order: by action order, then writers of flow bits and other state before readers, then
  * priority, then position. */
 size_t detect_finish(struct detector *detector, const struct hit **hits);

@@ -88,12 +88,12 @@ static void memory_clear(struct detector_memory *memory)
 
 static int memory_init(struct detector_memory *memory, const struct ruleset *ruleset)
 {
-    size_t count = (size_t)ruleset->signature_count + 1;
+    uint32_t count = ruleset->signature_count + DETECT_MORE_HITS;
     int err = -ENOMEM;
 
     *memory = (struct detector_memory){
         .prepared_for = ruleset,
-        .capacity = ruleset->signature_count,
+        .capacity = count,
         .hits = calloc(count, sizeof(*memory->hits)),
         .hit_signatures = calloc(count, sizeof(*memory->hit_signatures)),
     };

@@ -23,6 +23,7 @@ struct budget;
 
 /* The memory of a detector whose size depends on the ruleset: allocated before a reload, and moved to the fields of
  * struct detector with the same names. */
+enum { DETECT_MORE_HITS = 256 }; /* hits in further transactions of a packet, in addition to one hit per rule */
 struct detector_memory {
     const struct ruleset *prepared_for;
     struct hs_scratch *scratch;

@@ -319,7 +319,8 @@ static bool applies_to_flow(const struct signature *signature, bool in_stream)
 }
 
 /* Adds a hit. Returns false if the rule has a hit with the same `tx` in this packet already, or if the list is full.
- * The list can be full only if rules match in several transactions of one packet. */
+ * The list can be full only if rules match in several transactions of one packet. The last hit of a full list is
+ * replaced if the new one is before it, so a drop is never lost to alerts. */
 static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
 {
     const struct signature *signature = &ev->ruleset->signatures[index];
@@ -335,8 +336,11 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
         detector->hits[i].of_flow |= ev->match.in_stream && signature->rule->scope != RULE_SCOPE_PACKET;
         return false;
     }
-    if (at > detector->capacity)
-        return false;
+    if (at == detector->capacity) {
+        if (detector->hit_signatures[at - 1] <= index)
+            return false;
+        detector->hit_count = --at;
+    }
     for (; at > 0 && detector->hit_signatures[at - 1] > index; at--) {
         detector->hits[at] = detector->hits[at - 1];
         detector->hit_signatures[at] = detector->hit_signatures[at - 1];

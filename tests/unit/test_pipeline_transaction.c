@@ -139,6 +139,24 @@ START_TEST(the_response_is_dropped)
 }
 END_TEST
 
+/* An alert in each of many requests of a packet does not displace a drop in the last one. */
+START_TEST(a_drop_is_not_lost_to_alerts)
+{
+    enum { REQUESTS = 400 };
+    static const char get[] = "GET /a HTTP/1.1\r\n\r\n", last[] = "GET /b HTTP/1.1\r\n\r\n";
+    static char text[REQUESTS * (sizeof(get) - 1) + sizeof(last)];
+
+    for (unsigned i = 0; i < REQUESTS; i++)
+        memcpy(text + i * (sizeof(get) - 1), get, sizeof(get) - 1);
+    strcpy(text + REQUESTS * (sizeof(get) - 1), last);
+    rig_open("alert http any any -> any any (http.uri; content:\"/\"; sid:1;)\n"
+             "drop http any any -> any any (http.uri; content:\"/b\"; sid:2;)\n");
+    rig_handshake();
+    rig_send_bytes(RIG_CLIENT, text, sizeof(text) - 1);
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);
+}
+END_TEST
+
 START_TEST(passive_both_directions_are_asked)
 {
     rig_passive();
@@ -329,6 +347,7 @@ int main(void)
     tcase_add_test(tcase, transactions_are_not_mixed);
     tcase_add_test(tcase, what_was_found_in_a_body_is_remembered);
     tcase_add_test(tcase, the_response_is_dropped);
+    tcase_add_test(tcase, a_drop_is_not_lost_to_alerts);
     tcase_add_test(tcase, passive_both_directions_are_asked);
     tcase_add_test(tcase, without_memory_nothing_that_is_there_is_missed);
     tcase_add_test(tcase, passive_a_protocol_gets_what_is_behind_a_hole_that_was_acknowledged);
