@@ -449,7 +449,8 @@ void app_drop_ambiguous(struct app_context *context);
 
 /* Announces that another protocol follows in both directions, after the bytes consumed by this call. `name` is that
  * protocol; NULL: any, so detection restarts. The state and its transactions are kept until the new protocol is known.
- * `optional`: if no protocol is detected, the current one continues. */
+ * `optional`: if no protocol is detected, the current one continues. If the named protocol is disabled or does not
+ * exist and the change is not optional, parsing stops like after app_stop_parsing(context, false), without an event. */
 void app_change_protocol(struct app_context *context, const char *name, bool optional);
 /* Stops parsing the flow, because the following bytes are encrypted. `whole`: rules do not inspect the following bytes
  * as raw bytes either. */

@@ -150,10 +150,15 @@ uint32_t app_next_file_id(struct app_context *context)
 void app_change_protocol(struct app_context *context, const char *name, bool optional)
 {
     struct app_flow *af = context->af;
+    unsigned id = name ? app_id_by_name(name) : 0;
 
+    if (name && !optional && (id == 0 || !context->app->options.enabled[id - 1])) {
+        app_stop_parsing(context, false);
+        return;
+    }
     af->change_wanted = true;
     af->change_optional = optional;
-    af->change_to = name ? (uint8_t)app_id_by_name(name) : 0;
+    af->change_to = (uint8_t)id;
 }
 
 void app_stop_parsing(struct app_context *context, bool whole)

@@ -343,9 +343,8 @@ static void discard_interim_response(struct http_feed *f, struct http_tx *tx)
     f->head_before = 0;
 }
 
-/* Ends HTTP in both directions. `proto`: the protocol that follows, NULL to detect it. `known`: a parser exists for
- * that protocol, or it is to be detected; false: parsing stops. */
-static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, const char *proto, bool known)
+/* Ends HTTP in both directions. `proto`: the protocol that follows, NULL to detect it. */
+static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, const char *proto)
 {
     struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];
 
@@ -355,10 +354,7 @@ static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, c
         f->at++;
     f->parser->step = HTTP_TUNNEL;
     http_response_complete(f, tx);
-    if (known)
-        app_change_protocol(f->context, proto, false);
-    else
-        app_stop_parsing(f->context, false);
+    app_change_protocol(f->context, proto, false);
     f->parser->step = other->step = HTTP_TUNNEL;
     return HTTP_STEP_ENDS_HTTP;
 }
@@ -386,7 +382,7 @@ static enum http_step_result handle_upgrade(struct http_feed *f, struct http_tx 
         else if (http_find_nocase(value, length, "websocket"))
             proto = "websocket";
     }
-    return end_http(f, tx, proto, !proto || app_id_by_name(proto) > 0);
+    return end_http(f, tx, proto);
 }
 
 /* If the client waits for 100 Continue (Expect), and the server sends a 4xx response before any byte of the body, the
@@ -563,7 +559,7 @@ static enum http_step_result read_headers(struct http_feed *f)
         return HTTP_STEP_DONE;
     }
     if (tx->method == HTTP_METHOD_CONNECT && tx->status >= 200 && tx->status < 300)
-        return end_http(f, tx, NULL, true);
+        return end_http(f, tx, NULL);
     if (other->step == HTTP_WAITING && other->tx == tx)
         http_request_complete(f, tx);
     if (tx->status == 101 && !has_length(get_response(tx)) && upgrade_was_requested(f, tx))
