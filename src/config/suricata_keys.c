@@ -114,8 +114,6 @@ static const struct suricata_key keys[] = {
     /* Events and logs. */
     CONVERTED("outputs.eve-log.enabled", "eve.enabled", CONVERT_EVE_SWITCH, NULL),
     CONVERTED("outputs.eve-log.filename", "eve.filename", CONVERT_EVE_FILENAME, NULL),
-    MISSING("outputs.eve-log.types.alert.websocket-payload|websocket-payload-printable", "eve.types.alert.payload",
-            no_protocol),
     CONVERTED("outputs.eve-log.types.*.enabled", "eve.types.*", CONVERT_EVE_TYPE, NULL),
     CONVERTED("outputs.eve-log.types.ikev2", "eve.types.ike", CONVERT_EVE_TYPE, NULL),
     CONVERTED("outputs.eve-log.types.**", "eve.types.**", CONVERT_EVE_TYPE, NULL),
@@ -165,10 +163,9 @@ static const struct suricata_key keys[] = {
     MISSING("logging.**", NULL, journal),
 
     /* Application protocols. */
-    MISSING(
-        "app-layer.protocols.http2|doh2|quic|mqtt|websocket|snmp|rfb|rdp|sip|telnet|imap|msn|pop3|ldap|pgsql|modbus|"
-        "dnp3|enip|bittorrent-dht.**",
-        NULL, no_protocol),
+    MISSING("app-layer.protocols.http2|doh2|quic|mqtt|snmp|rfb|rdp|sip|telnet|imap|msn|pop3|ldap|pgsql|modbus|"
+            "dnp3|enip|bittorrent-dht.**",
+            NULL, no_protocol),
     CONVERTED("app-layer.protocols.*.detection-ports.*", "app-layer.protocols.*.detection-ports.*", CONVERT_PORTS,
               NULL),
     CONVERTED("app-layer.protocols.*.tcp.detection-ports.*", "app-layer.protocols.*.tcp.detection-ports.*",

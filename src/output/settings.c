@@ -22,8 +22,8 @@ static const char *const default_event_types[] = { "alert",  "drop",     "anomal
 
 /* Event types of Suricata that Sluice does not support yet. */
 static const char *const later_event_types[] = {
-    "arp",   "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "http2", "imap",   "ldap",      "modbus", "mqtt",
-    "pgsql", "pop3",           "quic", "rdp",  "rfb",  "sip",   "snmp",  "telnet", "websocket", NULL,
+    "arp",  "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "http2", "imap", "ldap",   "modbus",
+    "mqtt", "pgsql",          "pop3", "quic", "rdp",  "rfb",   "sip",   "snmp", "telnet", NULL,
 };
 
 const struct setting output_settings[] = {

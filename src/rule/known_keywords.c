@@ -225,10 +225,6 @@ static const struct known_keyword known_keywords[] = {
     { "tls_store", KNOWN_OTHER },
     { "vba_data", KNOWN_BUFFER },
     { "vxlan_vni", KNOWN_OTHER },
-    { "websocket.flags", KNOWN_OTHER },
-    { "websocket.mask", KNOWN_OTHER },
-    { "websocket.opcode", KNOWN_OTHER },
-    { "websocket.payload", KNOWN_BUFFER },
 };
 
 enum { KNOWN_COUNT = sizeof(known_keywords) / sizeof(known_keywords[0]), MAX_NAME = 64 };

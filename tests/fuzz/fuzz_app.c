@@ -84,7 +84,7 @@ static void run(const uint8_t *data, size_t size, int cut, size_t memcap, struct
         rig->flow.server_port = (uint16_t)atoi(rig->transport == APP_UDP && proto->udp_ports ? proto->udp_ports
                                                : proto->tcp_ports                            ? proto->tcp_ports
                                                                                              : proto->udp_ports);
-    if (!proto->patterns && !proto->probe)
+    if (!proto->patterns && !proto->probe_any_port && !proto->tcp_ports && !proto->udp_ports) /* follows another one */
         app_rig_expect(rig, FUZZ_APP, "", 0);
     if (size > 0)
         play(rig, data + 1, size - 1);
