@@ -18,12 +18,12 @@ static const char *const xff_deployments[] = { "reverse", "forward", NULL };
 static const char *const default_event_types[] = { "alert",  "drop",     "anomaly", "flow", "stats",  "firewall",
                                                    "engine", "overload", "files",   "http", "dns",    "tls",
                                                    "smtp",   "ftp",      "ssh",     "smb",  "dcerpc", "nfs",
-                                                   "ike",    "krb5",     "dhcp",    "tftp", NULL };
+                                                   "ike",    "krb5",     "dhcp",    "tftp", "quic",   NULL };
 
 /* Event types of Suricata that Sluice does not support yet. */
 static const char *const later_event_types[] = {
-    "arp",  "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "http2", "imap", "ldap",   "modbus",
-    "mqtt", "pgsql",          "pop3", "quic", "rdp",  "rfb",   "sip",   "snmp", "telnet", NULL,
+    "arp",  "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "http2", "imap",   "ldap", "modbus",
+    "mqtt", "pgsql",          "pop3", "rdp",  "rfb",  "sip",   "snmp",  "telnet", NULL,
 };
 
 const struct setting output_settings[] = {

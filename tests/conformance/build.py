@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Builds the packets of the conformance cases: IP packets in conversations, and the protocol messages that have a
 binary form."""
+import hmac
 import ipaddress
 import os
 import struct
 import sys
 import typing
 import uuid
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../replay'))
 from run import checksum, fragment, ip_packet  # noqa: E402
@@ -301,6 +305,57 @@ def server_hello(*certificates):
         vector(2, tls_extension(11, vector(1, b'\0')))
     chain = vector(3, b''.join(vector(3, each) for each in certificates))
     return b''.join(tls_record(22, tls_handshake(kind, body)) for kind, body in ((2, hello), (11, chain), (14, b'')))
+
+
+# --- QUIC
+
+QUIC_SALTS = {1: '38762cf7f55934b34d179ae6a4c80cadccbb7f0a', 0x6b3343cf: '0dede3def700a6db819381be6e269dcbf9bd2ed9',
+              0xff00001d: 'afbfec289993d24c9e9786f19c6111e04390a899'}
+
+
+def quic_integer(value):
+    size = 1 if value < 1 << 6 else 2 if value < 1 << 14 else 4
+    return (value | {1: 0, 2: 1, 4: 2}[size] << 8 * size - 2).to_bytes(size, 'big')
+
+
+def quic_crypto(offset, data):
+    """A CRYPTO frame."""
+    return b'\x06' + quic_integer(offset) + quic_integer(len(data)) + data
+
+
+def quic_initial(frames, key_id=b'firstkey', destination=b'firstkey', source=b'clientid', version=1, number=0,
+                 is_server=False, size=0):
+    """An encrypted Initial packet (RFC 9001), padded to at least `size` bytes; the keys derive from key_id."""
+    def expand(secret, label, length):
+        label = b'tls13 ' + label
+        info = length.to_bytes(2, 'big') + vector(1, label) + b'\0'
+        return hmac.digest(secret, info + b'\x01', 'sha256')[:length]
+
+    is_second = version == 0x6b3343cf
+    initial = hmac.digest(bytes.fromhex(QUIC_SALTS[version]), key_id, 'sha256')
+    secret = expand(initial, b'server in' if is_server else b'client in', 32)
+    key, iv, mask_key = (expand(secret, (b'quicv2 ' if is_second else b'quic ') + name, length)
+                         for name, length in ((b'key', 16), (b'iv', 12), (b'hp', 16)))
+    ids = vector(1, destination) + vector(1, source) + b'\0'
+    frames = frames.ljust(max(4, size - 5 - len(ids) - 2 - 4 - 16), b'\0')
+    header = struct.pack('!BI', 0xd3 if is_second else 0xc3, version) + ids + \
+        (4 + len(frames) + 16 | 0x4000).to_bytes(2, 'big') + number.to_bytes(4, 'big')
+    nonce = bytes(a ^ b for a, b in zip(iv, number.to_bytes(12, 'big')))
+    sealed = AESGCM(key).encrypt(nonce, frames, header)
+    encryptor = Cipher(algorithms.AES(mask_key), modes.ECB()).encryptor()
+    mask = encryptor.update(sealed[:16])
+    return bytes([header[0] ^ mask[0] & 15]) + header[1:-4] + \
+        bytes(a ^ b for a, b in zip(header[-4:], mask[1:5])) + sealed
+
+
+def quic_chlo(tags, version=b'Q043'):
+    """A client's packet of Google's QUIC with a public header and a CHLO message; tags are pairs of name and value."""
+    index, end = b'', 0
+    for name, value in tags:
+        end += len(value)
+        index += name.ljust(4, b'\0') + struct.pack('<I', end)
+    message = b'CHLO' + struct.pack('<HH', len(tags), 0) + index + b''.join(value for _, value in tags)
+    return b'\x09' + bytes(range(8)) + version + b'\x01' + b'hash of 12 b' + b'\xa0\x01' + vector(2, message)
 
 
 # --- SSH

@@ -59,21 +59,21 @@ static bool get_random_bytes(const struct app_tx *tx, struct app_selector which,
 
 /* --- Fingerprints --------------------------------------------------------------------------------- */
 
-static bool get_ja3_hash(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
+bool tls_get_ja3_hash(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct tls_fingerprints *fingerprints = tls_ja3(tls_tx_of(tx), which.direction);
 
     return fingerprints && set_bytes(cursor_of(fingerprints->ja3_hash, sizeof(fingerprints->ja3_hash)), out);
 }
 
-static bool get_ja3_string(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
+bool tls_get_ja3_string(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct tls_fingerprints *fingerprints = tls_ja3(tls_tx_of(tx), which.direction);
 
     return fingerprints && set_bytes(cursor_of(fingerprints->ja3.bytes, fingerprints->ja3.length), out);
 }
 
-static bool get_ja4(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
+bool tls_get_ja4(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
     const struct tls_fingerprints *fingerprints = tls_ja4(tls_tx_of(tx));
 
@@ -140,6 +140,8 @@ static bool get_alternative(const struct app_tx *tx, struct app_selector which, 
 
 /* --- Keywords ------------------------------------------------------------------------------------- */
 
+static const char *const fingerprint_applications[] = { "tls", "quic", NULL };
+
 const struct keyword keyword_tls_sni = {
     .name = "tls.sni",
     .aliases = { "tls_sni" },
@@ -185,7 +187,7 @@ const struct keyword keyword_ja3_hash = {
     .help = "JA3 hash of the client: MD5 as 32 hexadecimal digits",
     .manual = "Contents are converted to lower case.",
     .kind = KEYWORD_BUFFER,
-    .scope = { tls_applications, APP_TO_SERVER },
+    .scope = { fingerprint_applications, APP_TO_SERVER },
     .finish = tls_finish_ja3,
 };
 
@@ -194,7 +196,7 @@ const struct keyword keyword_ja3_string = {
     .aliases = { "ja3_string" },
     .help = "JA3 string of the client, before hashing: \"771,4865-4866,0-23,29-23,0\"",
     .kind = KEYWORD_BUFFER,
-    .scope = { tls_applications, APP_TO_SERVER },
+    .scope = { fingerprint_applications, APP_TO_SERVER },
 };
 
 const struct keyword keyword_ja3s_hash = {
@@ -202,7 +204,7 @@ const struct keyword keyword_ja3s_hash = {
     .help = "JA3S hash of the server: MD5 as 32 hexadecimal digits",
     .manual = "Contents are converted to lower case.",
     .kind = KEYWORD_BUFFER,
-    .scope = { tls_applications, APP_TO_CLIENT },
+    .scope = { fingerprint_applications, APP_TO_CLIENT },
     .finish = tls_finish_ja3,
 };
 
@@ -210,7 +212,7 @@ const struct keyword keyword_ja3s_string = {
     .name = "ja3s.string",
     .help = "JA3S string of the server, before hashing: \"771,49200,65281-11\"",
     .kind = KEYWORD_BUFFER,
-    .scope = { tls_applications, APP_TO_CLIENT },
+    .scope = { fingerprint_applications, APP_TO_CLIENT },
 };
 
 const struct keyword keyword_ja4_hash = {
@@ -218,7 +220,7 @@ const struct keyword keyword_ja4_hash = {
     .help = "JA4 fingerprint of the client: \"t13d1516h2_8daaf6152771_02713d6af862\"",
     .manual = "Contents are converted to lower case.",
     .kind = KEYWORD_BUFFER,
-    .scope = { tls_applications, APP_TO_SERVER },
+    .scope = { fingerprint_applications, APP_TO_SERVER },
     .finish = tls_finish_ja4,
 };
 
@@ -286,11 +288,11 @@ const struct app_buffer tls_buffers[TLS_BUFFER_COUNT] = {
     { &keyword_tls_random_time, APP_TO_CLIENT, TLS_SERVER_HELLO, .get = get_random_time },
     { &keyword_tls_random_bytes, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = get_random_bytes },
     { &keyword_tls_random_bytes, APP_TO_CLIENT, TLS_SERVER_HELLO, .get = get_random_bytes },
-    { &keyword_ja3_hash, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = get_ja3_hash },
-    { &keyword_ja3_string, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = get_ja3_string },
-    { &keyword_ja3s_hash, APP_TO_CLIENT, TLS_SERVER_HELLO, .get = get_ja3_hash },
-    { &keyword_ja3s_string, APP_TO_CLIENT, TLS_SERVER_HELLO, .get = get_ja3_string },
-    { &keyword_ja4_hash, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = get_ja4 },
+    { &keyword_ja3_hash, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = tls_get_ja3_hash },
+    { &keyword_ja3_string, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = tls_get_ja3_string },
+    { &keyword_ja3s_hash, APP_TO_CLIENT, TLS_SERVER_HELLO, .get = tls_get_ja3_hash },
+    { &keyword_ja3s_string, APP_TO_CLIENT, TLS_SERVER_HELLO, .get = tls_get_ja3_string },
+    { &keyword_ja4_hash, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE, .get = tls_get_ja4 },
     { &keyword_tls_cert_subject, APP_TO_SERVER, TLS_CLIENT_CERT_DONE, .get = get_subject },
     { &keyword_tls_cert_subject, APP_TO_CLIENT, TLS_SERVER_CERT_DONE, .get = get_subject },
     { &keyword_tls_cert_issuer, APP_TO_SERVER, TLS_CLIENT_CERT_DONE, .get = get_issuer },

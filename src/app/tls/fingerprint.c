@@ -239,15 +239,16 @@ static size_t remove_sni_and_alpn(uint16_t *types, size_t count, bool *has_name)
     return kept;
 }
 
-/* Computes a JA4 such as t13d1516h2_8daaf6152771_02713d6af862. `numbers` and `scratch` have NUMBERS_MAX entries. */
-static void compute_ja4(const struct tls_side *side, uint16_t *numbers, uint16_t *scratch, char out[36])
+/* Computes a JA4 such as t13d1516h2_8daaf6152771_02713d6af862; its first letter is `transport`. `numbers` and `scratch`
+ * have NUMBERS_MAX entries. */
+static void compute_ja4(const struct tls_side *side, char transport, uint16_t *numbers, uint16_t *scratch, char out[36])
 {
     const struct tls_hello *hello = &side->hello;
     struct sha256_ctx sha256;
     size_t count = collect_numbers(hello, hello->ciphers, next_number, numbers), all;
     bool has_name;
 
-    out[0] = 't';
+    out[0] = transport;
     memcpy(out + 1, ja4_version(hello->offered), 2);
     write_count(out + 4, (unsigned)count);
     write_ja4_alpn(side, out + 8);
@@ -302,7 +303,7 @@ const struct tls_fingerprints *tls_ja4(const struct tls_tx *tx)
     if (!fingerprints->ja4_computed) {
         uint16_t numbers[NUMBERS_MAX], scratch[NUMBERS_MAX];
 
-        compute_ja4(side, numbers, scratch, fingerprints->ja4);
+        compute_ja4(side, tx->over_quic ? 'q' : 't', numbers, scratch, fingerprints->ja4);
         fingerprints->ja4_computed = true;
     }
     return fingerprints;

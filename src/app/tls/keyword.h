@@ -72,6 +72,13 @@ bool tls_is_logged(const struct app_tx *tx, const void *settings);
 enum { TLS_BUFFER_COUNT = 25 };
 extern const struct app_buffer tls_buffers[TLS_BUFFER_COUNT];
 
+/* Getters of fingerprints, which QUIC has as well. */
+bool tls_get_ja3_hash(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool tls_get_ja3_string(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+bool tls_get_ja4(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+extern const struct keyword keyword_ja3_hash, keyword_ja3_string, keyword_ja3s_hash, keyword_ja3s_string,
+    keyword_ja4_hash;
+
 /* --- contents.c: keyword.finish of buffers -------------------------------------------------------- */
 
 int tls_finish_ja3(struct rule_parser *parser, const struct condition *conditions);

@@ -159,6 +159,7 @@ struct tls_tx {
     struct heap *heap;     /* heap of the worker */
     unsigned flags;        /* TLS_SAW_CLIENT_HELLO and the following bits */
     bool ja3_off, ja4_off; /* the settings disable the fingerprint */
+    bool over_quic;        /* the hello is that of a QUIC connection, and the transaction part of one of QUIC */
     uint8_t from_proto;    /* id of the protocol before the upgrade to TLS, or 0 */
     struct tls_side side[FLOW_DIRECTIONS];
 };
@@ -190,6 +191,7 @@ struct tls_parser {
     struct tls_state *state;
     struct tls_tx *tx;
     enum flow_direction direction;
+    unsigned error_event; /* with tx->over_quic: the event of QUIC that is set in place of any event of TLS */
 };
 
 static inline struct tls_reader *tls_reader_of(const struct tls_parser *parser)
@@ -209,7 +211,7 @@ static inline const struct tls_tx *tls_tx_of(const struct app_tx *tx)
 
 static inline void tls_event(const struct tls_parser *parser, enum tls_event event)
 {
-    app_event(parser->context, &parser->tx->tx, event);
+    app_event(parser->context, &parser->tx->tx, parser->tx->over_quic ? parser->error_event : event);
 }
 
 /* Advances the progress of a direction; it never decreases. */

@@ -3,7 +3,7 @@
 import struct
 
 from build import (certificate, client, client_hello, dhcp, dns_message, dns_query, ike, kerberos_reply,
-                   kerberos_request, nfs_call, request, response, server, server_hello, smb1, tcp, tls_record, udp)
+                   kerberos_request, nfs_call, quic_crypto, quic_initial, request, response, server, server_hello, smb1, tcp, tls_record, udp)
 
 
 def event(protocol, name, direction):
@@ -128,6 +128,13 @@ detection_events = [
     (0, detects('applayer_proto_detection_skipped')),
 ]
 
+quic_packets = udp(443, client(quic_initial(b'\x08stream')[:-1] + b'x')) + \
+    udp(443, client(quic_initial(b'\x08stream')), client_port=40001) + \
+    udp(443, client(quic_initial(quic_crypto(70000, b'far'))), client_port=40002) + \
+    udp(443, client(quic_initial(quic_crypto(0, b'\x01\0'))), client(quic_initial(b'\x01')[:-1]), client_port=40003)
+quic_events = events('quic', ['failed_decrypt', 'error_on_data', 'crypto_frag_too_long', 'error_on_header']) + [
+    (0, 'alert quic any any -> any any (quic.version; content:"|00 00 00 02|"; app-layer-event:quic.error_on_data;)')]
+
 cases = {
     'http': (http, http_events),
     'dns': (dns, dns_events),
@@ -136,6 +143,7 @@ cases = {
     'ike': (ike_packets, ike_events),
     'krb5': (krb5, krb5_events),
     'nfs': (nfs, nfs_events),
+    'quic': (quic_packets, quic_events),
     'smb': (smb, smb_events),
     'smtp': (smtp, smtp_events),
     'ssh': (ssh, ssh_events),

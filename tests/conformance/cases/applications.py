@@ -5,7 +5,7 @@ import struct
 
 from build import (certificate, client, client_hello, dcerpc_bind, dcerpc_bind_ack, dcerpc_datagram, dcerpc_request,
                    dcerpc_response, dhcp, dns_message, dns_name, dns_record, ike, ike1_sa, kerberos_error,
-                   kerberos_reply, kerberos_request, nfs_call, ntp, rpc_record, server, server_hello, smb1, smb2_login,
+                   kerberos_reply, kerberos_request, nfs_call, ntp, quic_chlo, quic_crypto, quic_initial, rpc_record, server, server_hello, smb1, smb2_login,
                    smb2_pipe, ssh_kex, tcp, udp, udp_packet, xdr)
 
 
@@ -296,6 +296,57 @@ dcerpc_rules = [
     (0, rule('dcerpc', 'dcerpc.stub_data; content:"|05 00|"; startswith;')),
 ]
 
+# --- QUIC: a ClientHello in two packets, out of order, and its answer; version 2; a CHLO of Google's QUIC
+
+HELLO = client_hello('www.example.org', (0x1301, 0x1302), b'h3')[5:]
+ANSWER = server_hello()[5:]
+ANSWER = ANSWER[:4 + int.from_bytes(ANSWER[1:4], 'big')]
+JA3, JA3S = '771,4865-4866,0-10-11-16,29-23,0', '771,49195,11'
+TAGS = [(b'PAD', b'-' * 20), (b'SNI', b'www.example.com'), (b'VER', b'Q043'), (b'CCS', bytes(16)),
+        (b'UAID', b'Example/1.0'), (b'PDMD', b'X509')]
+CYU = '43,PAD-SNI-VER-CCS-UAID-PDMD'
+
+
+def quic_hello(version=1):
+    """A client's hello in two packets, its second part first, and the server's hello."""
+    return [client(quic_initial(b'\x01' + quic_crypto(40, HELLO[40:]), version=version, size=1200)),
+            client(quic_initial(quic_crypto(0, HELLO[:40]), version=version, number=1, size=1200)),
+            server(quic_initial(b'\x02\0\0\0\0' + quic_crypto(0, ANSWER), destination=b'clientid',
+                                source=b'serverid', version=version, is_server=True))]
+
+
+quic_packets = udp(443, *quic_hello()) + udp(4433, *quic_hello(0x6b3343cf), client_port=40001) + \
+    udp(443, *quic_hello(0xff00001d), client_port=40002) + udp(443, client(quic_chlo(TAGS)), client_port=40003) + \
+    udp(4433, client(quic_initial(quic_crypto(0, HELLO), version=0xff00001d)), client_port=40004)
+quic_rules = [
+    (2, rule('quic', 'quic.version; content:"|00 00 00 01|"; bsize:4;')),
+    (1, rule('quic', 'quic.version; content:"|6b 33 43 cf|"; flow:to_server;')),
+    (1, rule('quic', 'quic.version; content:"Q043";')),
+    (0, rule('quic', 'quic.version; content:"Q046";')),
+    (3, rule('quic', 'quic.sni; content:"www.example.org"; bsize:15;')),
+    (1, rule('quic', 'quic.sni; content:"www.example.com"; bsize:15;')),
+    (0, rule('quic', 'quic.sni; content:"www.example.net";')),
+    (0, rule('tls', 'tls.sni; content:"www.example.org";')),
+    (1, rule('quic', 'quic.ua; content:"Example/"; startswith;')),
+    (0, rule('quic', 'quic.ua; content:"X509";')),
+    (1, rule('quic', f'quic.cyu.string; content:"{CYU}"; bsize:{len(CYU)};')),
+    (0, rule('quic', 'quic.cyu.string; content:"SMHL";')),
+    (1, rule('quic', f'quic.cyu.hash; content:"{hashlib.md5(CYU.encode()).hexdigest()}";')),
+    (0, rule('quic', f'quic.cyu.hash; content:"{hashlib.md5(b"").hexdigest()}";')),
+    (3, rule('quic', f'ja3.string; content:"{JA3}"; bsize:{len(JA3)};')),
+    (3, rule('quic', f'ja3.hash; content:"{hashlib.md5(JA3.encode()).hexdigest().upper()}";')),
+    (3, rule('quic', f'ja3s.string; content:"{JA3S}"; bsize:{len(JA3S)};')),
+    (3, rule('quic', f'ja3s.hash; content:"{hashlib.md5(JA3S.encode()).hexdigest()}";')),
+    (3, rule('quic', 'ja4.hash; content:"q12d0204h3_"; startswith;')),
+    (0, rule('quic', 'ja4.hash; content:"t12d0204h3_";')),
+    (3, rule('udp', 'app-layer-protocol:quic; quic.sni; content:"www.example.org";')),
+]
+quic_events = ['1 event_type=quic quic.version=1 quic.sni=www.example.org pcap_cnt=2',
+               '1 event_type=quic quic.version=1 quic.sni= src_port=443',
+               '1 event_type=quic quic.version=6b3343cf quic.sni=www.example.org',
+               '1 event_type=quic quic.version=ff00001d quic.sni=www.example.org',
+               '1 event_type=quic quic.version=Q043 quic.ua=Example/1.0']
+
 # --- The others
 
 nfs_packets = udp(2049, client(nfs_call(3, xdr(b'dir-handle') + xdr(b'secret.txt'))), client_port=900)
@@ -404,6 +455,7 @@ cases = {
     'nfs': (nfs_packets, nfs_rules),
     'krb5': (krb5_packets, krb5_rules),
     'ike': (ike_packets, ike_rules),
+    'quic': (quic_packets, quic_rules, {}, [], quic_events),
     'dhcp': (dhcp_packets, dhcp_rules),
     'ntp': (ntp_packets, ntp_rules),
     'datagrams': (krb5_packets + nfs_packets + llmnr_packets + dns_packets + dcerpc_packets, [
